@@ -127,12 +127,13 @@ def plain(statement: str, most: int = 0) -> str:
 def _parts(statement: str) -> list[tuple[str, str]]:
     """Return (PROSE, ITEM, HEADING or CODE; text) of each line outside code."""
     found = list[tuple[str, str]]()
-    shown = ""
     marked = tokeniser.coded(statement.split("\n"))
     for is_code, rows in groupby(marked, lambda row: row[1]):
         lines = [line.strip() for line, _ in rows]
         if is_code:
-            shown = shown or one_line(" ".join(lines[1:]).rstrip("`~"))
+            shown = one_line(" ".join(lines[1:]).rstrip("`~"))
+            if shown and (not found or found[-1][1].endswith((":", "："))):
+                found.append((CODE, code(at_word(shown, _SHOWN))))
             continue
         for line in lines:
             if any(map(str.isalnum, line)):
@@ -140,9 +141,6 @@ def _parts(statement: str) -> list[tuple[str, str]]:
                 kind = HEADING if level else ITEM if _LISTED.match(line) else PROSE
                 text = head + ":" if level else bare(line)
                 found.append((kind, text.strip("| ")))
-                shown = ""
-    if shown and (not found or found[-1][1].endswith((":", "："))):
-        found.append((CODE, code(at_word(shown, _SHOWN))))
     return found
 
 

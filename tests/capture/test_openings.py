@@ -72,6 +72,14 @@ def test_markdown_becomes_one_line_without_code():
     assert len(line) <= 260 and all("item %d" % number in line for number in range(3))
 
 
+def test_code_that_a_line_leads_on_to_stands_after_it():
+    """Otherwise the line would end in the air, and what was shown would be lost."""
+    text = "There is one:\n\n```go\nfunc Get() Agent\n```\n\nIt names the agent:\n\n```\nx\n```"
+    assert openings.plain(text) == "There is one: `func Get() Agent` It names the agent: `x`"
+    long = openings.plain("So:\n\n```\n" + "word " * 40 + "\n```\n\nDone.")
+    assert len(long) < 100 and long.endswith(" Done.")
+
+
 def test_code_comes_out_as_it_was_written():
     """In titles, openings, lists and headings alike."""
     code = "`**kwargs` of `__init__`"
