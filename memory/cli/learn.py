@@ -1,18 +1,15 @@
-"""The verbs that write records: learn, checkpoint, forget, restore, edit, new."""
+"""The verbs that write records: learn, checkpoint, forget, restore, edit."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
-from memory.cli import plan
 from memory.core import (
     StoreError,
     UsageError,
     clock,
     files,
-    frontmatter,
     layout,
     plaintext,
     records,
@@ -29,14 +26,13 @@ from memory.terminal.call import (
     ask_confirmation,
     author,
     first_clause,
-    nearest,
     report_written,
     session_of,
     shown,
     tier_of,
     warn,
 )
-from memory.terminal.editor import KINDS, edit_record, in_editor, template
+from memory.terminal.editor import edit_record
 
 
 def learn(call: Call) -> int:
@@ -491,109 +487,3 @@ def edit(call: Call) -> int:
         return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
     call.indexed()
     return report_written(call, changed, "changed")
-
-
-_OWN = ("id", "kind", "title", "source")  # keys that are not taken over as they were written
-
-
-def new(call: Call) -> int:
-    """Write a record from a template in $VISUAL or $EDITOR.
-
-    Nothing where it comes back unchanged or empty.
-    """
-    kind = call.words[0] if call.words else ""
-    if kind not in KINDS:
-        raise UsageError(
-            "record new needs a kind%s; %s"
-            % (
-                ", not '%s'" % shown(kind) if kind else "",
-                nearest(kind, KINDS, "use one of " + ", ".join(KINDS)),
-            )
-        )
-    tier = _tier(call, kind)
-    if kind == "plan":
-        plan.active_plans(call, call.store())
-    before = template(kind, plaintext.one_line(" ".join(call.words[1:])))
-    copy, text = _opened(call, kind, before)
-    after = in_editor(call, copy)
-    if after is None or after == before or not _filled(after):
-        if copy != call.options.from_file:
-            files.remove(copy)
-        return call.answer(
-            None,
-            [
-                "nothing was written"
-                + ("; %s is unchanged" % copy if copy == call.options.from_file else "")
-            ],
-        )
-    try:
-        kept = _write_checked(call, kind, tier, copy, after)
-    except (StoreError, UsageError) as error:
-        raise StoreError(
-            "%s; your text is kept: open it again with `dayleaf record new %s --from '%s'`"
-            % (error, kind, copy)
-        ) from None
-    call.indexed()
-    if text is None or copy.startswith(call.place.cache + "/"):
-        files.remove(copy)
-    return report_written(call, kept, "kept")
-
-
-def _tier(call: Call, kind: str) -> str:
-    if call.options.tier_global and kind == "plan":
-        raise UsageError("a plan belongs to one workspace; leave --global out")
-    if call.options.replace and kind != "plan":
-        raise UsageError("--replace is only for a plan")
-    return tier_of(call)
-
-
-def _opened(call: Call, kind: str, before: bytes) -> tuple[str, bytes | None]:
-    """Return (the file to edit, the text of --from or None)."""
-    given = call.options.from_file
-    try:
-        text = files.read(given, 64 << 20) if given else None
-    except OSError as error:
-        why = (error.strerror or "unreadable").lower()
-        raise UsageError("%s: %s; give the file that holds the text" % (given, why)) from None
-    if given and given.startswith(call.place.cache + "/"):
-        return given, text
-    copy = "%s/new-%s-%s.md" % (call.place.cache, kind, clock.iso(call.now).replace(":", ""))
-    files.replace(copy, before if text is None else text)
-    return copy, text
-
-
-def _filled(data: bytes) -> bool:
-    """Tell whether a file holds a title or a text."""
-    page = frontmatter.parse(data)
-    return bool(page.body.strip() or str(page.meta.get("title") or "").strip())
-
-
-def _write_checked(call: Call, kind: str, tier: str, copy: str, data: bytes) -> Record:
-    """Check a text and write it as a record.
-
-    Raises StoreError, which names the line of a fault.
-    """
-    from memory.health import recordfaults
-
-    store = call.store()
-    name = "%s/%s/new.md" % (tier, layout.FOLDERS[kind])
-    linked = recordfaults.known(store, store.each())
-    faults = recordfaults.one(name, data, copy, call.place, call.settings, linked, secrets=False)
-    errors = [fault for fault in faults if fault.is_error]
-    if errors:
-        more = " (and %d more)" % (len(errors) - 1) if errors[1:] else ""
-        raise StoreError(
-            "line %d: %s; %s%s" % (errors[0].line, errors[0].what, errors[0].remedy, more)
-        )
-    found, meta = records.from_bytes(name, data, call.now), frontmatter.parse(data).meta
-    extra: dict[str, Any] = {key: value for key, value in meta.items() if key not in _OWN and value}
-    if found.kind == "plan":
-        return plan.make_plan(call, found.title, found.body, tier, extra)
-    return store.add(
-        found.kind,
-        found.title,
-        found.body,
-        tier=tier,
-        source=author(call),
-        extra=extra,
-    )

@@ -291,9 +291,10 @@ def _bug(env: dict[str, str], now: float) -> str:
 SESSION = opt("--session", metavar="ID", help="the session")
 TAG = opt("--tag", action="append", metavar="TAG", help="a label (repeatable)")
 WORKSPACE = opt("--workspace", metavar="NAME", help="another workspace, or `all`")
+# What slash commands pass on from the client.
+CLIENTS_SESSION = opt("--session", metavar="ID", help=argparse.SUPPRESS)
 SOURCE = opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS)
 TRANSCRIPT = opt("--transcript", metavar="PATH", help=argparse.SUPPRESS)
-LIMIT = opt("--limit", type=positive_integer, metavar="N", help="show at most N")
 VERSION = opt(
     "--version",
     action="append",
@@ -382,7 +383,7 @@ VERBS: dict[str, Verb] = {
     ),
     "harvest": Verb(
         "harvest",
-        "[list|review|accept ID…|reject ID…]",
+        "[list|accept ID…|reject ID…]",
         "propose learnings from the checkpoints",
         (
             opt("--since", metavar="WHEN", help="only newer checkpoints: 7d, a date, `yesterday`"),
@@ -407,8 +408,8 @@ VERBS: dict[str, Verb] = {
             opt("--confidence", type=choice(CONFIDENCES), help=", ".join(CONFIDENCES)),
             flag("--global", dest="tier_global", help="for every project"),
             flag("--shared", help="in the repository, for the team"),
-            opt("--source", type=choice(("human", "agent")), help="who wrote it: human, agent"),
-            SESSION,
+            SOURCE,
+            CLIENTS_SESSION,
         ),
         True,
     ),
@@ -418,9 +419,9 @@ VERBS: dict[str, Verb] = {
         "write down what was done",
         (
             TAG,
-            SESSION,
+            CLIENTS_SESSION,
             TRANSCRIPT,
-            flag("--note", help="the text is a note of the session, as JSON"),
+            flag("--note", help=argparse.SUPPRESS),
         ),
         True,
     ),
@@ -450,7 +451,7 @@ VERBS: dict[str, Verb] = {
         (
             flag("--show", help="print the current one"),
             flag("--clear", help="stop showing it"),
-            SESSION,
+            CLIENTS_SESSION,
             TRANSCRIPT,
             ASKED,
         ),
@@ -659,7 +660,6 @@ VERBS: dict[str, Verb] = {
         "merge duplicates and archive what is old",
         (
             flag("--apply", help="do it; otherwise the plan is only printed"),
-            flag("--contradictions", help="list learnings and rules that contradict each other"),
             flag("--clock-is-right", help="archive what is old even if the clock seems wrong"),
         ),
     ),
@@ -669,19 +669,6 @@ VERBS: dict[str, Verb] = {
         "[SECTION…]",
         "find what is wrong in the records, and how to mend it",
         (flag("--strict", help="exit with 1 if anything is found"),),
-    ),
-    "new": Verb(
-        "learn",
-        "rule|learning|resource|plan [TITLE]",
-        "write a record in $EDITOR",
-        (
-            flag("--shared", help="in the repository, for the team"),
-            flag("--global", dest="tier_global", help="for every project"),
-            flag("--replace", help="plan: drop the active plan"),
-            opt(
-                "--from", dest="from_file", metavar="FILE", help="start from the text of this file"
-            ),
-        ),
     ),
     "import": Verb(
         "imports",
@@ -711,11 +698,6 @@ VERBS: dict[str, Verb] = {
         ),
     ),
     "edit": Verb("learn", "ID", "change a record in $EDITOR; a copy is checked before it is saved"),
-    "open": Verb(
-        "show",
-        "[ID]",
-        "open a record's file, or the folder of this project's notes, on your desktop",
-    ),
     "keep": Verb(
         "keep",
         "WORDS|-",
@@ -731,7 +713,7 @@ VERBS: dict[str, Verb] = {
     ),
     "rule": Verb(
         "rule",
-        "keep|suggest|list|review|approve|reject|edit",
+        "keep|suggest|list|approve|reject|edit",
         "suggest rules, list them, decide on them",
         (
             opt("--rationale", metavar="WHY", help="why it is needed (required)"),
@@ -752,13 +734,12 @@ VERBS: dict[str, Verb] = {
                 "--rationale --body --title --tag --link --global --shared",
             ),
             "list": Part("", "list rules and their state", "--pending"),
-            "review": Part("", "decide on the waiting rules one by one, in a terminal"),
             "approve": Part("ID…", "let a rule bind exactly as it is; only a person can"),
             "reject": Part("ID…", "refuse a rule as it is; only a person can"),
             "edit": Part("ID", "change a rule in $EDITOR; it waits for approval again"),
         },
     ),
-    "review": Verb("rule", "", "decide on waiting rules, scripts and candidates"),
+    "review": Verb("review", "", "decide on waiting rules, scripts and candidates"),
     "resource": Verb(
         "resource",
         RESOURCE,
@@ -771,7 +752,6 @@ VERBS: dict[str, Verb] = {
             flag("--global", dest="tier_global", help="for every project"),
             flag("--stale", help="only those whose file has changed or is gone"),
             *SECTIONS,
-            flag("--all", help="all of them"),
             opt(
                 "--timeout",
                 type=positive_integer,
@@ -780,7 +760,6 @@ VERBS: dict[str, Verb] = {
             ),
             TAG,
             VERSION,
-            LIMIT,
         ),
         parts={
             "add": Part(
@@ -798,7 +777,7 @@ VERBS: dict[str, Verb] = {
                 "print a resource, its outline or one section",
                 "--section --outline",
             ),
-            "refresh": Part("ID…", "read changed files again", "--all"),
+            "refresh": Part("[ID…]", "read changed files again"),
             "update": Part(
                 "ID",
                 "change a title, tags, versions or the file",
@@ -808,7 +787,7 @@ VERBS: dict[str, Verb] = {
             "search": Part(
                 "QUERY",
                 "search the resources",
-                "--type --tag --version --limit",
+                "--type --tag --version",
             ),
             "reindex": Part("[ID…]", "index resources again"),
             "approve": Part("ID…", "let a script run as it is now; only a person can"),
@@ -874,18 +853,11 @@ VERBS: dict[str, Verb] = {
                 help="listen on this port (default: a free one)",
             ),
             opt(
-                "--idle",
-                type=positive_integer,
-                metavar="MINUTES",
-                help="stop after so many minutes without a visit (default: 30)",
-            ),
-            opt(
                 "--export",
                 metavar="FILE",
                 help="write the shared records into one HTML file instead",
             ),
             flag("--private", help="--export: private and global records too"),
-            flag("--secrets", help="--export: keep texts as they are, secrets included"),
         ),
     ),
     "tier": Verb(

@@ -241,15 +241,10 @@ def _delete(call: Call, words: list[str]) -> int:
 def _refresh(call: Call, words: list[str]) -> int:
     """Read resources again, and report the changes."""
     store = call.store()
-    if bool(words) == bool(call.options.all):
-        raise UsageError(
-            "resource refresh takes an ID or --all; `dayleaf resource list --stale` "
-            "lists what has changed"
-        )
     found = (
-        list(store.each(("resource",)))
-        if call.options.all
-        else rule.named(store, rule.SCRIPT, "refresh", words)
+        rule.named(store, rule.SCRIPT, "refresh", words)
+        if words
+        else list(store.each(("resource",)))
     )
     rows, failed = [], 0
     for record in found:
@@ -388,7 +383,7 @@ def _show(call: Call, words: list[str]) -> int:
 def _search(call: Call, words: list[str]) -> int:
     """Search the resources."""
     call.words, call.options.kind, call.options.batch = words, ["resource"], False
-    call.options.explain, call.options.group = False, False
+    call.options.explain, call.options.group, call.options.limit = False, False, None
     return recall.recall(call)
 
 

@@ -1,4 +1,4 @@
-"""The verbs on one record, or one turn of a conversation: show, expand, feedback, open."""
+"""The verbs on one record, or one turn of a conversation: show, expand, feedback."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from memory.core.records import Record
     from memory.recall.hit import Turn
 
-OPENERS = ("xdg-open", "open")  # of a Linux desktop, of macOS
 ENTRIES = 100  # of a transcript that are printed the terminal shows
 RESULT_LINES = 8  # of one entry
 
@@ -541,33 +540,3 @@ def _explained(call: Call, place: Place, found: Record, reason: str) -> Record:
         raise StoreError("%s; nothing was noted; leave --why out" % error) from None
     call.indexed()
     return changed
-
-
-def open(call: Call) -> int:
-    """Open a record's file with the desktop's own program.
-
-    Without an id the folder of the project's notes. Prints the path.
-    """
-    import subprocess
-    from pathlib import Path
-
-    from memory.recall.lookup import find_anywhere
-    from memory.store import process
-
-    path = call.place.private
-    if call.words:
-        found, place = find_anywhere(call.place, call.settings, call.one("ID"))
-        path = place.path(found.name)
-    opener = next(filter(None, (process.which(name, call.env) for name in OPENERS)), None)
-    if opener is None or not Path(path).exists():
-        raise StoreError(
-            "%s: no program here opens it (%s); use your editor" % (path, ", ".join(OPENERS))
-            if opener is None
-            else "%s: nothing is there yet" % path
-        )
-    done = subprocess.run([opener, path], stdin=subprocess.DEVNULL, capture_output=True)
-    if done.returncode:
-        raise StoreError(
-            "%s: %s ended with status %d; open it in your editor" % (path, opener, done.returncode)
-        )
-    return call.answer({"path": path, "by": opener}, ["opened " + plaintext.one_line(path)])

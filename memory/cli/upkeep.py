@@ -16,7 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.health.bundle import Backup
     from memory.health.restoration import Held, Restored, Step, Target
-    from memory.knowledge.contradictions import Pair
     from memory.knowledge.housekeeping import Change, UpkeepPlan
 
 TITLE = 60  # columns of a title
@@ -24,17 +23,13 @@ MORE = "confirm the clock with `dayleaf store upkeep --clock-is-right`"
 
 
 def upkeep(call: Call) -> int:
-    """Show or apply (--apply) the upkeep, or list contradictions."""
+    """Show or apply (--apply) the upkeep."""
     from memory.health import figures
     from memory.knowledge import housekeeping
 
     options = call.options
     if call.words:
-        raise UsageError("store upkeep takes no words, only --apply, --contradictions")
-    if options.contradictions:
-        if options.apply:
-            raise UsageError("--contradictions only lists them, so leave --apply out")
-        return _contradictions(call)
+        raise UsageError("store upkeep takes no words, only --apply")
     if options.apply:
         return _apply(call)
     with call.spinner("reading the records"):
@@ -156,58 +151,6 @@ def undo(call: Call) -> int:
         ],
     )
     return 1 if back.problems else 0
-
-
-def _contradictions(call: Call) -> int:
-    from memory.knowledge import contradictions
-
-    with call.spinner("reading the records"):
-        found = contradictions.pairs(call.store().each())
-    value: list[dict[str, Any]] = [
-        {
-            "why": pair.why,
-            "sides": [
-                {
-                    "id": side.record.id,
-                    "title": side.record.title,
-                    "name": side.record.name,
-                    "says": side.said,
-                }
-                for side in (pair.older, pair.newer)
-            ],
-        }
-        for pair in found
-    ]
-    lines = [line for pair in found for line in _pair(pair, call)]
-    number = plaintext.count(len(found), "pair")
-    return call.answer(
-        {"pairs": value},
-        [
-            *lines,
-            "%s to decide on; dayleaf changes none of them itself" % number
-            if found
-            else "no two learnings or rules contradict each other",
-        ],
-    )
-
-
-def _pair(pair: Pair, call: Call) -> list[str]:
-    style = call.style()
-    rows = [
-        [
-            "",
-            side.record.id,
-            plaintext.age(call.now - side.record.created),
-            plaintext.clip_columns(plaintext.one_line(side.said), max(40, style.columns - 28)),
-        ]
-        for side in (pair.older, pair.newer)
-    ]
-    one, two = pair.older.record.id, pair.newer.record.id
-    ways = (
-        "  if only one is true: `dayleaf record forget %s` or `dayleaf record forget %s`; if both "
-        "are: `dayleaf record edit %s`, or `dayleaf record link %s %s`"
-    )
-    return [pair.why, *screen.table(rows), ways % (one, two, two, two, one), ""]
 
 
 MOST_LISTED = 20  # files that a plan names

@@ -437,8 +437,10 @@ def _contradictions(read: _Read) -> Iterator[Finding]:
             "contradictions",
             record,
             _line(read, record, said),
-            "contradicts %s: %s" % (other.id, pair.why),
-            "`dayleaf store upkeep --contradictions` shows both",
+            "contradicts %s: %s; that one says '%s'"
+            % (other.id, pair.why, plaintext.one_line(pair.older.said, 160)),
+            "`dayleaf record forget` one of them, or `dayleaf record link %s %s` if both are true"
+            % (record.id, other.id),
         )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from memory.capture import checkpointoutline, conversationpage, wishes
 from memory.capture.checkpointpage import FAILS
 from memory.capture.turns import COMMIT, FILE, LINK
+from memory.cli.rule import RULE, SCRIPT
 from memory.core import (
     DayleafError,
     IndexFault,
@@ -578,46 +579,32 @@ class Pages:
 
     def _waiting(self, record: Record) -> dict[str, Any] | None:
         """Return a pending rule or script for the page, or None."""
-        is_rule = record.kind == "rule"
-        if not is_rule and record.end != "script":
+        if record.kind != "rule" and record.end != "script":
             return None
-        standings = approvalstate.standings if is_rule else approvalstate.script_standings
-        standing = next(
-            (one for one in standings([record], self.place) if one.state == "pending"), None
+        matter, scope, standings = (
+            (RULE, approvals.workspace_of, approvalstate.standings)
+            if record.kind == "rule"
+            else (SCRIPT, approvals.script_workspace, approvalstate.script_standings)
         )
-        if standing is None:
+        (standing,) = standings([record], self.place)
+        if standing.state != "pending":
             return None
-        told = {"record": record, "verb": "rule" if is_rule else "resource", "why": standing.why}
+        told = {"record": record, "verb": matter.verb, "why": standing.why}
         try:
-            data, hindered = self._decidable(record)
+            read = matter.read(self._store(), record.name)
         except DayleafError as error:
             return {**told, "text": "", "difference": [], "sha256": "", "hindered": str(error)}
-        home, scope = (
-            self.place.home,
-            approvals.workspace_of if is_rule else approvals.script_workspace,
-        )
         last = approvals.latest(
-            approvals.decisions(home), scope(record.name, self.place.key), record.id
+            approvals.decisions(self.place.home), scope(record.name, self.place.key), record.id
         )
-        before = approvals.approved_bytes(home, last) if last else None
+        before = approvals.approved_bytes(self.place.home, last) if last else None
         return {
             **told,
-            "text": visible(data.decode("utf-8", "backslashreplace")),
-            "sha256": files.sha256(data),
-            "hindered": hindered,
-            "difference": screen.difference(before, data) if before else [],
+            "text": visible(read.data.decode("utf-8", "backslashreplace")),
+            "sha256": files.sha256(read.data),
+            "hindered": read.hindrance,
+            "difference": screen.difference(before, read.data) if before else [],
         }
-
-    def _decidable(self, record: Record) -> tuple[bytes, str]:
-        """Return the bytes to decide on, and the reason against approval.
-
-        "" for no reason. Raises StoreError.
-        """
-        if record.kind == "rule":
-            data = self._store().raw(record.name)
-            return data, approvalstate.hindrance(self.place, record.name, data)
-        source = material.source_of(record, self.place)
-        return source.data, approvalstate.script_hindrance(source)
 
     # ---- figures
 
@@ -635,16 +622,13 @@ class Pages:
 
     # ---- one file
 
-    def export(self, private: bool, secrets: bool) -> dict[str, Any]:
+    def export(self, private: bool) -> dict[str, Any]:
         """Return the data of the one-file export.
 
-        private: records of the private and the global tier too, not the shared ones alone. secrets:
-            keep private parts and likely secrets in the texts.
+        private: records of the private and the global tier too, not the shared ones alone.
         """
         found = list(self._store().each())
-        kept = [record for record in found if private or record.tier == SHARED]
-        if not secrets:
-            kept = [self._cleaned(record) for record in kept]
+        kept = [self._cleaned(record) for record in found if private or record.tier == SHARED]
         groups: dict[str, list[Record]] = {}
         for record in kept:
             if record.kind in DATED:
@@ -660,7 +644,6 @@ class Pages:
             "records": sorted(kept, key=lambda r: (r.kind, -r.created, r.id)),
             "left_out": len(found) - len(kept),
             "private": private,
-            "secrets": secrets,
         }
 
     def _cleaned(self, record: Record) -> Record:
