@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 from memory.core import StoreError, UsageError, clock, files, layout, plaintext
@@ -452,7 +451,7 @@ def _measure(call: Call) -> int:
                 clock.local_offset(call.now),
                 show_ranker,
             )
-        results.append(_result(call, golden, found, records))
+        results.append(_result(golden, found))
     below = [fault for one in results for fault in one["below"]]
     if call.options.strict and not any(one["floor"] for one in results):
         raise UsageError(
@@ -496,22 +495,8 @@ def _paths(call: Call) -> list[str]:
     return found
 
 
-def _result(call: Call, golden: Set, found: Measured, records: Sequence[Record]) -> dict[str, Any]:
-    """Measure one file of golden queries, log the run, and report."""
-    from memory.health import measurements
-
-    row = measurements.row(found, golden.path, call.settings, records, call.now)
-    before = measurements.last(call.place, golden.path)
+def _result(golden: Set, found: Measured) -> dict[str, Any]:
     measures = found.measures[found.main]
-    try:
-        measurements.keep(call.place, row)
-    except OSError:
-        found = found._replace(
-            notes=(
-                *found.notes,
-                "the run could not be kept; the next one has nothing to compare with",
-            )
-        )
     misses = [
         {
             "query": one.id,
@@ -535,8 +520,4 @@ def _result(call: Call, golden: Set, found: Measured, records: Sequence[Record])
             for name, least in golden.floor.items()
             if measures[name] < least
         ],
-        "since": before.get("t", ""),
-        "before": before.get("measures", {}).get(found.main, {}) if before else {},
-        "changed": measurements.other_changes(before, row) if before else [],
-        "moved": measurements.changed_ranks(before, row) if before else [],
     }

@@ -56,7 +56,7 @@ MAPS = {  # paths of objects whose keys are data
     "config list": {""},
     "stats": {"records", "topics", "hooks", "mostPushed", "mostUsed", "leastUsed", "titles"},
     "audit": {"counts"},
-    "eval": {"[].rankers", "[].gone", "[].floor", "[].before"},
+    "eval": {"[].rankers", "[].gone", "[].floor"},
     "load": {"considered[].terms"},
     "workspace": {"tiers"},
     "index export": {"topics", "categories"},
