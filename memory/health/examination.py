@@ -24,7 +24,7 @@ from memory.core import (
     walk,
 )
 from memory.doors import registry
-from memory.health import FAIL, OK, WARN, Finding, checkup, figures
+from memory.health import OK, WARN, Finding, checkup, fail, figures, finding, ok, warn
 from memory.index import builder
 from memory.index.kept import heads
 from memory.knowledge import housekeeping
@@ -87,7 +87,7 @@ def examine(
     found: list[Finding] = []
     for what, step in steps:
         try:
-            found += step()
+            found += (one._replace(about=what) for one in step())
         except Exception as error:
             said = "this check failed (%s: %s)" % (type(error).__name__, error)
             found.append(Finding(WARN, what, said, "check it by hand"))
@@ -106,16 +106,12 @@ def check_added_tiers(place: layout.Place, settings: config.Config) -> Iterator[
         state = tier.state()
         left = state["skipped"]
         if tier.fault:
-            yield Finding(
-                WARN,
-                "tiers",
+            yield warn(
                 "%s: %s, so recall finds nothing in it" % (tier.top, tier.fault),
                 "bring it back, or `dayleaf store tier remove %s`" % shlex.quote(tier.top),
             )
         elif left:
-            yield Finding(
-                WARN,
-                "tiers",
+            yield warn(
                 "%s: %s left out, such as %s: %s"
                 % (
                     tier.top,
@@ -126,9 +122,7 @@ def check_added_tiers(place: layout.Place, settings: config.Config) -> Iterator[
                 left[0]["remedy"],
             )
         else:
-            yield Finding(
-                OK, "tiers", "%s: %s" % (tier.top, plaintext.count(int(state["files"]), "file"))
-            )
+            yield ok("%s: %s" % (tier.top, plaintext.count(int(state["files"]), "file")))
 
 
 def check_log_merging(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
@@ -140,9 +134,7 @@ def check_log_merging(place: layout.Place, env: dict[str, str]) -> Iterator[Find
         and files.exists(log)
         and not sharing.Repository(place, env).joins_logs()
     ):
-        yield Finding(
-            WARN,
-            "shared",
+        yield warn(
             "git does not join the lines of %s: two who forget records get a conflict" % log,
             "add the line `%s` to %s/%s" % (archive.RULE.strip(), place.shared, archive.ATTRIBUTES),
         )
@@ -164,21 +156,15 @@ def check_log(place: layout.Place, now: float) -> Iterator[Finding]:
             str(last.get(key) or "") for key in ("t", "where", "error", "detail", "path", "at")
         ).split()
         number = plaintext.count(len(recent), "failure")
-        yield Finding(
-            WARN,
-            "log",
+        yield warn(
             "%s in hooks in the last 7 days; the latest: %s" % (number, " ".join(said)),
             "%s/log/errors.jsonl lists them all" % place.home,
         )
     else:
-        yield Finding(
-            OK, "log", "no hook failed in the last 7 days (%d failures in all)" % len(rows)
-        )
+        yield ok("no hook failed in the last 7 days (%d failures in all)" % len(rows))
     if bugs:
         number = plaintext.count(len(bugs), "bug")
-        yield Finding(
-            WARN,
-            "log",
+        yield warn(
             "%s in dayleaf, the last in %s/log/%s" % (number, place.home, bugs[-1]),
             "report it, then delete the file",
         )
@@ -213,29 +199,19 @@ def check_ledgers(place: layout.Place) -> Iterator[Finding]:
         try:
             rows, torn = _json_lines(path)
         except OSError as error:
-            yield Finding(
-                FAIL,
-                "ledgers",
-                "%s cannot be read (%s)" % (path, error.strerror),
-                "chmod 600 '%s'" % path,
-            )
+            yield fail("%s cannot be read (%s)" % (path, error.strerror), "chmod 600 '%s'" % path)
             continue
         if files.exists(path) and os.name != "nt" and os.stat(path).st_mode & 0o022:
-            yield Finding(
-                FAIL,
-                "ledgers",
-                "%s can be written by others, so dayleaf ignores it" % path,
-                "chmod 600 '%s'" % path,
+            yield fail(
+                "%s can be written by others, so dayleaf ignores it" % path, "chmod 600 '%s'" % path
             )
         elif torn:
-            yield Finding(
-                WARN,
-                "ledgers",
+            yield warn(
                 "%s has %s that cannot be read" % (path, plaintext.count(torn, "line")),
                 "remove them by hand",
             )
         else:
-            yield Finding(OK, "ledgers", "%s: %s" % (name, plaintext.count(len(rows), "line")))
+            yield ok("%s: %s" % (name, plaintext.count(len(rows), "line")))
     for each in ledger.ledgers(place):
         yield from _outcomes(each)
 
@@ -245,33 +221,25 @@ def _outcomes(each: ledger.Ledger) -> Iterator[Finding]:
     if not files.exists(each.path):
         return
     if not os.access(each.path, os.R_OK | os.W_OK):
-        yield Finding(
-            FAIL,
-            "ledgers",
+        yield fail(
             "%s cannot be read and written, so uses are not counted" % each.path,
             "chmod 600 '%s'" % each.path,
         )
         return
     found = ledger.count_all(each)
     if found.passed:
-        yield Finding(
-            WARN,
-            "ledgers",
+        yield warn(
             "%s has %s of a newer version, which are skipped"
             % (each.path, plaintext.count(found.passed, "line")),
             "update dayleaf; the lines are kept",
         )
     if found.torn:
-        yield Finding(
-            WARN,
-            "ledgers",
+        yield warn(
             "%s has %s that cannot be read" % (each.path, plaintext.count(found.torn, "line")),
             "remove them by hand",
         )
-    yield Finding(
-        OK,
-        "ledgers",
-        "%s: uses and outcomes of %s" % (each.path, plaintext.count(len(found.rows), "record")),
+    yield ok(
+        "%s: uses and outcomes of %s" % (each.path, plaintext.count(len(found.rows), "record"))
     )
 
 
@@ -301,7 +269,7 @@ def ends(place: layout.Place) -> Iterator[str]:
 def check_torn_lines(place: layout.Place) -> Iterator[Finding]:
     """Report the ledgers and logs with an unfinished last line."""
     for path in ends(place):
-        yield Finding(WARN, "ledgers", "%s ends with an unfinished line" % path, FIX)
+        yield warn("%s ends with an unfinished line" % path, FIX)
 
 
 def check_last_upkeep(place: layout.Place) -> Iterator[Finding]:
@@ -312,17 +280,15 @@ def check_last_upkeep(place: layout.Place) -> Iterator[Finding]:
         runs = journal.runs(place)
     except StoreError as error:
         what, _, remedy = str(error).partition("; ")
-        yield Finding(FAIL, "journal", what, remedy)
+        yield fail(what, remedy)
         return
     if runs and not runs[-1].done:
-        yield Finding(
-            WARN,
-            "journal",
+        yield warn(
             "the upkeep of %s was cut short" % runs[-1].began,
             "`dayleaf store upkeep --apply` finishes it, `dayleaf store undo` undoes it",
         )
     else:
-        yield Finding(OK, "journal", plaintext.count(len(runs), "run") + " of upkeep")
+        yield ok(plaintext.count(len(runs), "run") + " of upkeep")
 
 
 def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[Finding]:
@@ -335,32 +301,26 @@ def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iter
     for row in cut[-3:]:
         session = str(row.get("session"))
         if session in lost or not row["said"]:
-            yield Finding(
-                WARN,
-                "captures",
+            yield warn(
                 "the capture of %s (session %s) was cut short" % (row.get("t"), session),
                 "the next session start tries again",
             )
     waiting = sorted(set(lost) - {str(row.get("session")) for row in cut[-3:]})
     if waiting:
-        yield Finding(
-            WARN,
-            "captures",
+        yield warn(
             "%s whose checkpoints are incomplete, such as %s"
             % (plaintext.count(len(waiting), "session"), waiting[0]),
             "the next session start completes them",
         )
     past = set(found.before) - _recorded(place) if found.before else set()
     if past:
-        yield Finding(
-            WARN,
-            "captures",
+        yield warn(
             "%s of before dayleaf was there: not imported"
             % plaintext.count(len(past), "past session"),
             "`dayleaf store import transcripts` brings them in",
         )
     elif not lost and all(row["said"] for row in cut):
-        yield Finding(OK, "captures", _captured(found))
+        yield ok(_captured(found))
 
 
 def _recorded(place: layout.Place) -> set[str]:
@@ -387,9 +347,8 @@ def check_receipts(place: layout.Place) -> Iterator[Finding]:
         if walk.is_regular(stat):
             size += stat.st_size
             number += 1
-    yield Finding(
+    yield finding(
         WARN if size > MUCH else OK,
-        "receipts",
         "{} of {:,} KB".format(plaintext.count(number, "file"), size >> 10),
         "delete the oldest in '%s/log/receipts'; `push why` and `store stats` then omit them"
         % place.home
@@ -442,9 +401,8 @@ def _upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
         if seen.changes < 0
         else seen.due or "not due (%s)" % plaintext.count(seen.changes, "change")
     )
-    yield Finding(
+    yield finding(
         WARN if seen.due else OK,
-        "upkeep",
         said + (" on %s" % seen.counted if seen.counted else ""),
         housekeeping.LOOK if seen.due or seen.changes < 0 else "",
     )
@@ -455,16 +413,12 @@ def check_temporary_files(place: layout.Place, now: float) -> Iterator[Finding]:
     left = list(leftovers(place, now))
     if left:
         number = plaintext.count(len(left), "temporary file")
-        yield Finding(
-            WARN, "temps", "%s left by killed processes, such as %s" % (number, left[0]), FIX
-        )
+        yield warn("%s left by killed processes, such as %s" % (number, left[0]), FIX)
     else:
-        yield Finding(OK, "temps", "no leftover temporary files")
+        yield ok("no leftover temporary files")
     caches = list(orphans(place, now))
     if caches:
-        yield Finding(
-            WARN,
-            "temps",
+        yield warn(
             "%s of deleted workspaces, such as %s"
             % (plaintext.count(len(caches), "cache"), caches[0]),
             FIX,
