@@ -164,8 +164,8 @@ VERBS: dict[str, Permission] = {
     "tier": Permission(SESSION, person="--everywhere", words={"add": PERSON, "remove": PERSON}),
     "mcp": Permission(SESSION, "--read-only"),
 }
-# The column of `dayleaf mcp`: the verb and word that each of its tools, resources and prompts
-# stands for.  All of them are asked for as a session asks, their arguments as options of that verb.
+# The column of `dayleaf mcp`: the verb and word that each of its tools stands for.  All of them are
+# asked for as a session asks, their arguments as options of that verb.
 TOOLS: dict[str, tuple[str, ...]] = {
     "recall": ("recall",),
     "get_record": ("show",),
@@ -173,7 +173,7 @@ TOOLS: dict[str, tuple[str, ...]] = {
     "fix": ("fix",),
     "how": ("how",),
     "prompt_context": ("load",),
-    "search_resources": ("resource", "search"),
+    "search_resources": ("recall",),
     "get_resource": ("resource", "show"),
     "index_status": ("index", "status"),
     "remember": ("learn",),
@@ -181,9 +181,6 @@ TOOLS: dict[str, tuple[str, ...]] = {
     "add_resource": ("resource", "add"),
     "run_script": ("resource", "run"),
     "feedback": ("feedback",),
-    "brief": ("load",),
-    "plan": ("plan", "show"),
-    "handoff": ("handoff",),
 }
 
 
