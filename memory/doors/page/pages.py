@@ -36,7 +36,6 @@ from memory.doors.page.timeline import Entry, Filter
 from memory.health import accounts
 from memory.hook import handoffs
 from memory.knowledge import approvalstate, history, practice
-from memory.project import material
 from memory.recall import alongside, hit, lookup, question, relations, search
 from memory.recall.hit import Hit
 from memory.recall.question import Query
@@ -51,7 +50,7 @@ SHOWN = 30  # entries that a list shows at once; the rest comes as one scrolls
 HITS, LIVE = 30, 12  # hits of a search, and of one that is still being typed
 # seconds after which the index is opened anew, and while a query is being typed
 OLD, TYPED = 5.0, 20.0
-FAILURES, MET, PUSHES, HAPPENED = 40, 6, 20, 40  # that one page shows
+FAILURES, MET, PUSHES = 40, 6, 20  # that one page shows
 SESSIONS = Filter()  # what the timeline shows first
 BRANCHES = 12  # that stand beside the timeline
 
@@ -377,7 +376,7 @@ class Pages:
         return (words[: len(words) - len(last)] + begun[2], begun[2]) if begun[0] else (words, "")
 
     def record(self, id: str) -> Sheet:
-        """Return a record's page: text, links, claims, history and pushes."""
+        """Return a record's page: text, links, claims and pushes."""
         try:
             found, place, merged = lookup.find_kept(self.place, self.settings, id)
             of_record = hit.from_record(found, place.key, place.path(found.name))
@@ -390,11 +389,6 @@ class Pages:
             found.id
         )
         reasons = found.meta.get("feedback")
-        stands = found.checksum
-        if found.end == "script" and found.kind == "resource":
-            with suppress(DayleafError):
-                stands = files.sha256(material.source_of(found, place).data)
-        happened = accounts.history(place, found, stands)
         with self._lock:
             shelf = self._shelf()
             here = place.key == self.place.key
@@ -425,8 +419,6 @@ class Pages:
             outward=outward,
             inward=inward,
             here=here,
-            happened=happened[:HAPPENED],
-            left_out=max(0, len(happened) - HAPPENED),
             feedback=reasons if isinstance(reasons, list) else [reasons] if reasons else [],
             pushes=accounts.pushes_of(place, found.id, PUSHES),
             waits=self._waiting(found) if here else None,
