@@ -9,6 +9,8 @@ Schema, version 1, of a file of golden queries, YAML:
       - id: q01                           any word, each once; by its place where it is missing
         query: token expiry               and any option of recall by its name: kind, tag, since, …
         expect: [l-1a2b3c4d]              ids of the records that should be found
+        ranker: lexical                   of grep, lexical, fuzzy and semantic; what recall uses
+                                          where it is missing
 """
 
 from __future__ import annotations
@@ -33,16 +35,20 @@ MOST_WORDS = 12  # of a drafted query
 FEW = 5  # records that one drafted query may expect
 LIMIT = 1 << 20  # bytes of a file
 MEASURES = ("recall@1", "recall@5", "recall@10", "mrr")
-GREP, LEXICAL, FUZZY, SEMANTIC = "grep", "lexical", "fuzzy", "semantic"
+RANKERS = GREP, LEXICAL, FUZZY, SEMANTIC = "grep", "lexical", "fuzzy", "semantic"
 NAME = "golden.yaml"
 
 
 class Golden(NamedTuple):
-    """A query with the ids it should find."""
+    """A query with the ids it should find.
+
+    ranker: of RANKERS, by which it is measured; "" for what recall uses.
+    """
 
     id: str
     query: Query
     expect: tuple[str, ...]
+    ranker: str = ""
 
 
 class Set(NamedTuple):
@@ -125,9 +131,15 @@ def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
         raise StoreError("%s has no text; write `query: words`" % where)
     if not ids:
         raise StoreError("%s expects no record; write `expect: [ID]`" % where)
-    options = {key: value for key, value in row.items() if key not in ("id", "expect")}
+    ranker = str(row.get("ranker") or "").strip().lower()
+    if ranker not in ("", *RANKERS):
+        shown = plaintext.one_line(ranker)[:40]
+        raise StoreError(
+            "%s: '%s' is no ranker; use one of %s" % (where, shown, ", ".join(RANKERS))
+        )
+    options = {key: value for key, value in row.items() if key not in ("id", "expect", "ranker")}
     try:
-        return Golden(id, question.query_from_options(options, now, offset), tuple(ids))
+        return Golden(id, question.query_from_options(options, now, offset), tuple(ids), ranker)
     except UsageError as error:
         raise StoreError("%s: %s" % (where, error)) from None
 

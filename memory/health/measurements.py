@@ -74,6 +74,7 @@ def measure(
 ) -> Measured:
     """Ask every golden query of every available ranker.
 
+    A query that names a ranker counts with that ranker's answer in what recall uses.
     env: the environment of a provider of vectors. offset: seconds that local time is ahead of UTC.
         told: called with the present ranker. Raises StoreError where no query is left to ask.
     """
@@ -86,6 +87,9 @@ def measure(
     answers, notes = _answers_by_ranker(place, settings, env, asked, records, now, offset, told)
     used = (SEMANTIC,) * bool(settings["recall.semantic"]) + (FUZZY, LEXICAL)
     main = next(ranker for ranker in used if ranker in answers)
+    answers[main] = {
+        one.id: answers[one.ranker if one.ranker in answers else main][one.id] for one in asked
+    }
     wanted = {one.id: dict.fromkeys(one.expect, 1.0) for one in asked}
     sums = {
         name: rankingmetrics.score(found, [{"id": one.id} for one in asked], wanted)

@@ -133,6 +133,7 @@ BAD = [
         "two queries have the id 'a'",
     ),
     ("queries:\n  - {query: x, knd: y, expect: z}\n", "query q01: recall has no option 'knd'"),
+    ("queries:\n  - {query: x, expect: y, ranker: bm25}\n", "'bm25' is no ranker"),
     ("queries:\n  - {query: &a x, expect: y}\n", "line 2: anchors"),
     ("queries:\n  - {query: !!python/name:os x, expect: y}\n", "tags"),
     ("floor: 3\nqueries:\n  - {query: x, expect: y}\n", "not a mapping"),

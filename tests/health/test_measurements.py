@@ -110,6 +110,20 @@ def test_options_of_recall_stand_beside_a_query(store, ok, tmp_path):
     ] == 0.5
 
 
+def test_a_query_that_names_a_ranker_is_measured_by_it(store, ok, tmp_path):
+    """A misspelt word is found by the fuzzy ranker; of a query that asks for words alone the
+    misspelling is a miss.
+    """
+    path = tmp_path / "g.yaml"
+    path.write_text(
+        "queries:\n  - {query: thumbnial, expect: l11}\n"
+        "  - {query: thumbnial, expect: l11, ranker: lexical}\n"
+    )
+    one = result(ok, str(path))
+    assert [miss["query"] for miss in one["misses"]] == ["q02"]
+    assert one["rankers"]["fuzzy"]["recall@1"] == 0.5
+
+
 def test_misses_are_listed(store, ok, tmp_path):
     """With the words and the ids."""
     path = golden(tmp_path / "g.yaml", ("kafka rebalance", "l00"), ("kafka rebalance", "l01"))
