@@ -35,7 +35,6 @@ def status(call: Call) -> int:
 
 
 def _command(env: dict[str, str]) -> str:
-    """Return the path of `dayleaf` on a terminal's PATH, or ""."""
     import shutil
 
     own = os.path.realpath(layout.plugin() + "/bin")
@@ -222,7 +221,6 @@ def _erase(call: Call, id: str) -> int:
 
 
 def _find_record(call: Call, id: str) -> Record:
-    """Find a record by id, archived or not; raises StoreError."""
     store = call.store()
     try:
         return store.find(id)
@@ -234,10 +232,6 @@ def _find_record(call: Call, id: str) -> Record:
 
 
 def _texts(call: Call, record: Record) -> dict[str, str]:
-    """Return the texts to remove, each with its replacement.
-
-    Raises UsageError, StoreError.
-    """
     from memory.health import erasure
     from memory.store import redactor
 
@@ -265,7 +259,6 @@ def _texts(call: Call, record: Record) -> dict[str, str]:
 
 
 def _named(call: Call) -> str:
-    """Return the text given to remove, "" for none."""
     said = call.options.text
     if said is None:
         return ""
@@ -283,7 +276,6 @@ def _named(call: Call) -> str:
 
 
 def _transcripts(call: Call, found: Finder) -> list[str]:
-    """Return the host's transcripts of this workspace with a text."""
     from memory.health import erasure
     from memory.project import backfill
 
@@ -307,7 +299,6 @@ def _holder_lines(found: Finder, held: list[Holder]) -> list[str]:
 
 
 def _shown(found: Finder, path: str) -> str:
-    """Return a path with the text in it redacted."""
     return plaintext.one_line(
         found.cleaned(path.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
     )
@@ -394,7 +385,6 @@ def eval(call: Call) -> int:
 
 
 def _draft(call: Call) -> int:
-    """Write golden queries drafted from the store to a new file."""
     from memory.health import goldens
 
     if len(call.words) > 1:
@@ -462,7 +452,6 @@ def _measure(call: Call) -> int:
 
 
 def _records(call: Call) -> list[Record]:
-    """Return the records of the workspace; raises StoreError without any."""
     with call.spinner("reading the records"):
         records = list(call.store().each())
     if not records:
@@ -473,10 +462,6 @@ def _records(call: Call) -> list[Record]:
 
 
 def _paths(call: Call) -> list[str]:
-    """Return the named files of golden queries, else all.
-
-    All of the private and the shared tier. Raises StoreError without one.
-    """
     if call.words:
         return [os.path.abspath(word) for word in call.words]
     found = []

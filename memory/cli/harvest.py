@@ -63,7 +63,6 @@ def harvest(call: Call) -> int:
 
 
 def _propose(call: Call) -> int:
-    """Write the checkpoints' proposals as candidates."""
     from memory.knowledge import proposals
 
     store = call.store()
@@ -93,10 +92,6 @@ def _propose(call: Call) -> int:
 
 
 def _asked_for(call: Call, store: Store, kind: str) -> list[Record]:
-    """Read the requested checkpoints or conversations.
-
-    Without their private parts. Raises UsageError for an invalid time.
-    """
     from memory.recall import timewords
     from memory.store.redactor import without_private
 
@@ -118,7 +113,6 @@ def _ask_model(
     known: Sequence[Record],
     spinner: screen.Spinner,
 ) -> tuple[list[Proposal] | None, list[str]]:
-    """Ask a model for proposals."""
     from memory.cli.tell import ask
     from memory.distill.digests import of_record
     from memory.knowledge import proposals
@@ -158,7 +152,6 @@ def _written(store: Store, proposal: Proposal) -> Record:
 
 
 def _json(proposal: Proposal, kept: Record | None) -> dict[str, Any]:
-    """Return a proposal for --json, as written without secrets."""
     told = kept or proposal
     return {
         "id": kept.id if kept else None,
@@ -209,7 +202,6 @@ def candidates(store: Store) -> list[Record]:
 
 
 def _list(call: Call, words: list[str]) -> int:
-    """Show the waiting candidates."""
     if words:
         raise UsageError("harvest list takes no more words; leave '%s' out" % shown(words[0]))
     waiting = candidates(call.store())
@@ -225,10 +217,6 @@ def _list(call: Call, words: list[str]) -> int:
 
 
 def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
-    """Find all named candidates.
-
-    All before the first is changed. Raises UsageError, StoreError.
-    """
     if not words:
         raise UsageError(
             "harvest %s needs an ID%s; `dayleaf notes harvest list` names them"
@@ -254,7 +242,6 @@ def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
 
 
 def _judged(call: Call, words: list[str], way: str) -> int:
-    """Accept or archive the named candidates."""
     need_person(call, "a candidate", "notes harvest %s %s" % (way, " ".join(words)[:80] or "ID"))
     store = call.store()
     found = [Reading(record, b"", "") for record in _named(store, way, words)]
@@ -291,7 +278,6 @@ def _decide(call: Call, store: Store, one: Reading, way: str) -> dict[str, Any]:
 
 
 def _content(call: Call, one: Reading) -> list[str]:
-    """Return a candidate in lines, hidden characters made visible."""
     record = one.record
     links = ", ".join(record.derived_from)
     return [
@@ -307,14 +293,12 @@ def _content(call: Call, one: Reading) -> list[str]:
 
 
 def _waiting(call: Call, store: Store) -> list[tuple[Record, str]]:
-    """Return the candidates, each with what contradicts it."""
     waiting = candidates(store)
     doubts = _doubts(store) if waiting else {}
     return [(record, "suggested" + doubts.get(record.name, "")) for record in waiting]
 
 
 def _doubts(store: Store) -> dict[str, str]:
-    """Return the contradictions of learnings by name."""
     from memory.knowledge import contradictions
 
     found: dict[str, str] = {}

@@ -121,7 +121,6 @@ def _tree(call: Call) -> int:
 
 
 def _outside(call: Call, root: str, tier: str) -> list[str]:
-    """Return a warning on shared records with this machine's paths."""
     if tier != layout.SHARED or files.inside(root, call.place.root):
         return []
     return [
@@ -133,7 +132,6 @@ def _outside(call: Call, root: str, tier: str) -> list[str]:
 
 
 def _below(call: Call, root: str, tier: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a path is in a directory."""
     base = "" if root == call.place.root else otherfiles.known_as(root, call.place, tier) + "/"
     return lambda path: path.startswith(base) and (base != "" or path[:1] != "/")
 
@@ -241,7 +239,6 @@ def _claude_memory(call: Call) -> int:
 
 
 def _places(call: Call) -> list[layout.Place]:
-    """Return the workspace of the call, with --all every other."""
     found = {call.place.key: call.place}
     if call.options.all:
         known = {
@@ -302,7 +299,6 @@ def _import_batches(call: Call, batches: list[Batch], place: layout.Place | None
 
 
 def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: list[str]) -> int:
-    """Summarise an import."""
     counts = {
         "new": len(result.new),
         "unchanged": len(result.same),
@@ -365,7 +361,6 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
 
 
 def _first(rows: list[Any], line: Callable[[Any], str]) -> list[str]:
-    """Return lines for the first rows, and the number of others."""
     rest = len(rows) - SHOWN
     return ["  " + plaintext.one_line(line(row)) for row in rows[:SHOWN]] + (
         ["  … and %d more; --json lists them all" % rest] if rest > 0 else []
@@ -433,7 +428,6 @@ def span(seconds: float) -> str:
 
 
 def _transcripts(call: Call) -> int:
-    """Write the checkpoints of past sessions."""
     since = (
         timewords.instant(call.options.since, call.now, clock.local_offset(call.now))
         if call.options.since
@@ -497,7 +491,6 @@ def _transcripts(call: Call) -> int:
 
 
 def _asked(call: Call, wanted: list[backfill.Session]) -> offers.ImportPlan | None:
-    """Show the plan of an import and ask; return it after yes."""
     if not call.options.all or call.options.dry_run or call.options.json:
         raise UsageError("--ask goes with --all, and without --dry-run and --json")
     with call.spinner("looking for past sessions"):
@@ -518,13 +511,11 @@ def _asked(call: Call, wanted: list[backfill.Session]) -> offers.ImportPlan | No
 
 
 def _known(call: Call) -> list[str]:
-    """Return the directories where a session may have started."""
     here = (call.place.project, call.place.root, call.place.anchor, call.env.get("PWD", ""))
     return [*adoption.known_paths(call.place.home), *filter(None, here)]
 
 
 def _index_told(call: Call, told: Iterable[backfill.ImportedSession]) -> list[Discovery]:
-    """Index the new records and return their discoveries."""
     from memory.knowledge import discoveries, lessons, walls
 
     changed: dict[str, tuple[layout.Place, list[str]]] = {}
@@ -553,7 +544,6 @@ def _answer_told(
     found: list[Discovery],
     later: list[str],
 ) -> int:
-    """Summarise the import of sessions."""
     dry, skipped = call.options.dry_run, [one.skip for one in told if one.skip] + unread
     records = sorted(name for one in told for name in one.written)
     made = [name for name in records if "/checkpoints/" in name]
@@ -618,7 +608,6 @@ def _answer_told(
 def _summed(
     counts: dict[str, int], sessions: int, plan: backfill.Plan, skipped: int, dry: bool
 ) -> str:
-    """Return the summary line of an import of sessions."""
     would = "would be " if dry else ""
     parts = [
         counts["new"] and "%d %simported" % (counts["new"], would),
@@ -646,7 +635,6 @@ def _summed(
 
 
 def _cost(live: list[backfill.ImportedSession], took: float, records: int) -> list[str]:
-    """Return a line with the expected time of an import."""
     size = sum(one.session.size for one in live) / 1e6
     seconds = took + records * backfill.RECORD
     return (
@@ -664,7 +652,6 @@ def _cost(live: list[backfill.ImportedSession], took: float, records: int) -> li
 
 
 def _gone(directories: list[str]) -> list[str]:
-    """Return a line on sessions whose directory is gone."""
     if not directories:
         return []
     few = sorted(set(directories), key=lambda one: (-directories.count(one), one))

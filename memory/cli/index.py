@@ -55,16 +55,11 @@ def _build(call: Call) -> int:
 
 
 def _embed(call: Call, done: Any) -> int:
-    """Update the vectors of the requested workspaces, after the index.
-
-    Raises ProviderError, UsageError.
-    """
     out, lines = _embedded(call)
     return call.answer({**done._asdict(), "vectors": out}, [*_summary_lines(call, done), *lines])
 
 
 def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
-    """Make vectors; return the result as plain data and in lines."""
     from memory.doors import registry
     from memory.recall import lookup
 
@@ -82,7 +77,6 @@ def _refresh(call: Call) -> int:
 
 
 def _readable(call: Call) -> list[otherfiles.Added]:
-    """Return the added tiers that can be read now."""
     return [tier for tier in otherfiles.added(call.place, call.settings) if not tier.fault]
 
 
@@ -117,7 +111,6 @@ def _verify(call: Call) -> int:
 
 
 def _choose(call: Call, asked: list[str]) -> int:
-    """Choose the index's backend."""
     from memory.doors import registry
     from memory.index import backend
 

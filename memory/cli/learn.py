@@ -53,7 +53,6 @@ def learn(call: Call) -> int:
 
 
 def _learnt(call: Call, store: Store, title: str, said: str, tier: str) -> Record:
-    """Write a new learning with the options' tags, versions and title."""
     extra = {"versions": call.options.version, "confidence": call.options.confidence}
     return store.add(
         "learning",
@@ -68,7 +67,6 @@ def _learnt(call: Call, store: Store, title: str, said: str, tier: str) -> Recor
 
 
 def _joined(call: Call, store: Store, there: Record) -> Record:
-    """Add the options' tags, versions and confidence to a learning."""
     new = {
         "tags": _union(there.tags, call.options.tag),
         "versions": _union(there.versions, call.options.version),
@@ -105,7 +103,6 @@ def checkpoint(call: Call) -> int:
 
 
 def _note_of_session(call: Call, said: str) -> Record:
-    """Check and store a note by the session's own model."""
     from memory.health import notekeeping
 
     session = session_of(call)
@@ -153,7 +150,6 @@ def _warn_of_links(store: Store, kept: Record) -> None:
 
 
 def _of_session(call: Call) -> Record:
-    """Capture the running session from its transcript."""
     session = session_of(call)
     if not session:
         raise UsageError("there is nothing to write; give a note, or --session ID")
@@ -241,7 +237,6 @@ def forget(call: Call) -> int:
 
 
 def _mark_forgotten(call: Call, found: Record) -> None:
-    """Note a forgotten conversation."""
     if found.kind == conversations.KIND and found.meta.get("session"):
         conversations.forget(call.place, str(found.meta["session"]), found.id, call.now)
 
@@ -269,7 +264,6 @@ def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]
 
 
 def _forget_hard(call: Call, id: str) -> int:
-    """Remove a record for good."""
     from memory.recall import lookup
 
     store = call.store()
@@ -336,7 +330,6 @@ def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
 
 
 def _forget_session(call: Call, start: str) -> int:
-    """Show a session's records, and forget them after a yes."""
     store = call.store()
     found = conversations.session_records(store, start, bool(call.options.hard))
     if not found.records:
@@ -378,7 +371,6 @@ def _forget_session(call: Call, start: str) -> int:
 
 
 def _forget_matching(call: Call) -> int:
-    """Show the matching records, and forget them after a yes."""
     store, hard = call.store(), bool(call.options.hard)
     with call.spinner("reading the records"):
         found = sorted(
@@ -448,7 +440,6 @@ def _forget_records(call: Call, store: Store, found: Sequence[Record], reason: s
 
 
 def _forget_filter(call: Call) -> Callable[[Record], bool]:
-    """Return a function that tells whether a record matches."""
     from memory.project.mentions import mentions
     from memory.recall import timewords
 

@@ -173,12 +173,10 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
 
 
 def _end(words: list[str]) -> int:
-    """Return the number of words before `--`."""
     return words.index("--") if "--" in words else len(words)
 
 
 def _say_new_spelling(name: str, option: str) -> None:
-    """Say how a call is spelt that used an old spelling."""
     if not option and name not in spellings.MOVED:
         return
     typed = "dayleaf " + " ".join(filter(None, (name, option)))
@@ -188,10 +186,6 @@ def _say_new_spelling(name: str, option: str) -> None:
 
 
 def _run(name: str, argv: list[str], env: dict[str, str], now: float) -> int:
-    """Read a verb's options and run it.
-
-    Raises UsageError for words that are off.
-    """
     call = read_call(name, VERBS[name], argv, env, now)
     call.require(VERBS[name].options)
     check_part(VERBS[name], call)
@@ -248,7 +242,6 @@ def run_suggested(words: list[str], env: dict[str, str], now: float) -> int:
 
 
 def _version(as_json: bool) -> int:
-    """Print the versions of dayleaf and its file formats."""
     print(
         to_json({"dayleaf": __version__, **FORMATS_KEPT})
         if as_json

@@ -138,7 +138,6 @@ FILTERED = (
 
 
 def _query(call: Call, words: str, limit: int | None) -> Query:
-    """Make a query from the filters; raises UsageError."""
     from memory.recall import question
 
     o = vars(call.options)  # a search of resources has fewer of them
@@ -297,10 +296,6 @@ def friction(call: Call) -> int:
 
 
 def _past(call: Call, wanted: Wanted) -> Read:
-    """Read the sessions that may answer.
-
-    Raises UsageError for an unknown workspace.
-    """
     from memory.knowledge import history
 
     with call.spinner("reading the sessions"):
@@ -487,7 +482,6 @@ LABELS: dict[str, tuple[tuple[str, ...], Callable[[Record], Iterable[str]]]] = {
 
 
 def _records(call: Call, kind: str, typed: str) -> list[tuple[str, str]]:
-    """Return the ids and titles of records that complete a word."""
     from memory.recall import question, search
 
     if kind == "archived":

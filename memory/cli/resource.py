@@ -49,7 +49,6 @@ def resource(call: Call) -> int:
 
 
 def _add(call: Call, words: list[str]) -> int:
-    """Store a file as a resource."""
     o = call.options
     if o.path and words or len(words) > 1:
         raise UsageError("resource add takes one path: `dayleaf resource add --path PATH`")
@@ -104,10 +103,6 @@ def _already(call: Call, there: Record) -> int:
 
 
 def _source(call: Call, said: str, tier: str) -> material.Source:
-    """Read a file by its path from the present folder.
-
-    Raises UsageError, StoreError.
-    """
     if not said or "\0" in said:
         raise UsageError("resource %s needs --path, the path of a file" % call.words[0])
     if tier == layout.SHARED and not call.place.shared:
@@ -121,7 +116,6 @@ def _source(call: Call, said: str, tier: str) -> material.Source:
 
 
 def _versions(call: Call) -> list[str]:
-    """Return the given versions; raises UsageError."""
     given = [one.strip() for said in call.options.version or () for one in said.split(",")]
     if not all(given):
         raise UsageError("the version is empty; give one such as v2.1, or `unversioned`")
@@ -131,7 +125,6 @@ def _versions(call: Call) -> list[str]:
 
 
 def _report_resource(call: Call, kept: Record, done: str) -> int:
-    """Report a written resource and a script's approval."""
     if call.options.json:
         return call.answer(
             {
@@ -163,7 +156,6 @@ def _report_resource(call: Call, kept: Record, done: str) -> int:
 
 
 def _hindrance(call: Call, record: Record) -> str:
-    """Return the reason against approving a script, or ""."""
     source = (
         material.state(record, call.place).source if material.type_of(record) == "script" else None
     )
@@ -179,7 +171,6 @@ def _one(call: Call, words: list[str]) -> Record:
 
 
 def _update(call: Call, words: list[str]) -> int:
-    """Change a resource's title, tags, versions or file."""
     found, store, o = _one(call, words), call.store(), call.options
     changes = {
         "title": o.title and plaintext.one_line(o.title),
@@ -221,7 +212,6 @@ def _unless_edited(call: Call, found: Record) -> None:
 
 
 def _delete(call: Call, words: list[str]) -> int:
-    """Move a resource to the archive; its file stays."""
     found = _one(call, words)
     away = call.store().archive(found.name, "deleted")
     call.indexed()
@@ -239,7 +229,6 @@ def _delete(call: Call, words: list[str]) -> int:
 
 
 def _refresh(call: Call, words: list[str]) -> int:
-    """Read resources again, and report the changes."""
     store = call.store()
     found = (
         rule.named(store, rule.SCRIPT, "refresh", words)
@@ -292,7 +281,6 @@ def _refreshed(call: Call, record: Record) -> str:
 
 
 def _reindex(call: Call, words: list[str]) -> int:
-    """Index resources again, scripts as they are now."""
     from memory.index import builder
 
     store = call.store()
@@ -317,7 +305,6 @@ def _reindex(call: Call, words: list[str]) -> int:
 
 
 def _list(call: Call, words: list[str]) -> int:
-    """List resources with their state against their file."""
     if words:
         raise UsageError("resource list takes no more words; leave '%s' out" % shown(words[0]))
     wanted, rows = call.options.type, []
@@ -369,7 +356,6 @@ def _list(call: Call, words: list[str]) -> int:
 
 
 def _show(call: Call, words: list[str]) -> int:
-    """Print a resource, its outline, or one section, like `dayleaf show`."""
     if len(words) != 1:
         raise UsageError("resource show takes one ID; `dayleaf resource list` names them")
     call.words = words
@@ -381,7 +367,6 @@ def _show(call: Call, words: list[str]) -> int:
 
 
 def _search(call: Call, words: list[str]) -> int:
-    """Search the resources."""
     call.words, call.options.kind, call.options.batch = words, ["resource"], False
     call.options.explain, call.options.group, call.options.limit = False, False, None
     return recall.recall(call)
@@ -391,7 +376,6 @@ def _search(call: Call, words: list[str]) -> int:
 
 
 def _run(call: Call, words: list[str]) -> int:
-    """Run a script as approved, and return its status."""
     if call.env.get(boundary.NESTED) or call.options.hook:
         raise UsageError(
             "scripts do not run inside a hook, or inside a model that dayleaf "
@@ -412,7 +396,6 @@ def _run(call: Call, words: list[str]) -> int:
 
 
 def _renew(call: Call, found: Record) -> None:
-    """Index the script's present text."""
     try:
         recall.reread(call, [found])
     except (OSError, DayleafError) as error:
@@ -420,7 +403,6 @@ def _renew(call: Call, found: Record) -> None:
 
 
 def _ran(call: Call, told: Order, seconds: float) -> int:
-    """Run an announced script."""
     from memory.knowledge import scripts
     from memory.terminal.screen import Printer
 
@@ -444,7 +426,6 @@ def _ran(call: Call, told: Order, seconds: float) -> int:
 
 
 def _announced(told: Order) -> list[str]:
-    """Return lines that describe the script about to run."""
     return [
         "dayleaf: %s runs a private copy of %s"
         % (told.id, plaintext.one_line(plaintext.visible(told.path))),
@@ -498,7 +479,6 @@ def tier(call: Call) -> int:
 
 
 def _settings_file(call: Call) -> tuple[str, list[str]]:
-    """Return the settings file of `tier`, and its present folders."""
     path = (call.place.home if call.options.everywhere else call.place.private) + "/config.json"
     with contextlib.suppress(OSError, ValueError):
         said = fastjson.parse(files.read(path, 1 << 18)).get("tiers")

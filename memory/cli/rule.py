@@ -47,7 +47,6 @@ def rule(call: Call) -> int:
 
 
 def _suggest(call: Call, words: list[str]) -> int:
-    """Write a rule that waits for approval, with its author."""
     from memory.store.redactor import strip_private
 
     options = call.options
@@ -99,7 +98,6 @@ def _linked(store: Store, id: str) -> str:
 
 
 def _list(call: Call, words: list[str]) -> int:
-    """Show rules with their state and their reason for waiting."""
     if words:
         raise UsageError("rule list takes no more words; leave '%s' out" % shown(words[0]))
     found = [

@@ -99,7 +99,6 @@ def show(call: Call) -> int:
 
 
 def _distant(call: Call, missing: StoreError) -> int:
-    """Print a record held by the database alone."""
     from memory.cli.recall import dsn_of
     from memory.core import approvals
     from memory.recall import hit, lookup
@@ -153,10 +152,6 @@ def _find_target(call: Call) -> tuple[Record, Place, str, str]:
 
 
 def _talk(call: Call, found: Record, place: Place) -> Record:
-    """Return the conversation of a record's session.
-
-    Raises StoreError where there is none.
-    """
     from memory.recall import excerpt
     from memory.store.store import Store
 
@@ -199,7 +194,6 @@ def _conversation(call: Call, found: Record, place: Place) -> list[tuple[str, st
 
 
 def _turn(call: Call, found: Record, place: Place, said: str) -> int:
-    """Print one turn of a conversation."""
     from memory.recall import hit
 
     talk = _talk(call, found, place)
@@ -241,7 +235,6 @@ def _turn(call: Call, found: Record, place: Place, said: str) -> int:
 
 
 def _localised(one: Turn) -> str:
-    """Return a turn's text with the local time in its heading."""
     heading, newline, rest = one.text.partition("\n")
     return (
         ("## %s %s" % (localtimes.minute(one.at)[11:], one.request)).rstrip() + newline + rest
@@ -251,7 +244,6 @@ def _localised(one: Turn) -> str:
 
 
 def _find_turn(talk: Record, turns: Sequence[Turn], said: str) -> Turn:
-    """Return the turn with a number or a time."""
     from memory.recall import excerpt
 
     local = [one._replace(at=localtimes.minute(one.at).replace(" ", "T")) for one in turns]
@@ -282,7 +274,6 @@ def _source(found: Record, place: Place) -> list[tuple[str, str]]:
 
 
 def _outline(call: Call, found: Record) -> int:
-    """Print the numbered sections of a record."""
     from memory.core import tokeniser
     from memory.store import sections
 
@@ -446,7 +437,6 @@ def feedback(call: Call) -> int:
 
 
 def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, below: bool) -> list[str]:
-    """Return lines that tell a person the effect of feedback."""
     from memory.recall.rank import outcome_factor
 
     if (before.up, before.down) == (now.up, now.down):

@@ -88,7 +88,6 @@ def _moved(call: Call, found: Record, name: str, notes: list[str]) -> int:
 
 
 def _link_warnings(store: Store, found: Record) -> list[str]:
-    """Return warnings on links that lead outside the repository."""
     out = []
     for link in found.links:
         with suppress(StoreError):
@@ -100,7 +99,6 @@ def _link_warnings(store: Store, found: Record) -> list[str]:
 
 
 def _team_hints(call: Call, hook: tuple[bool, str]) -> list[str]:
-    """Return hints for a team: commit the file, check for secrets."""
     from memory.store import safegit
 
     notes = ["  commit it, so that others can pull it: `git add .dayleaf && git commit`"]

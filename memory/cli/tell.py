@@ -130,7 +130,6 @@ def ask(
 
 
 def _answer_key(call: Call, question: str) -> str:
-    """Return the cache's key of this command's answer, or ""."""
     o, settings = call.options, call.settings
     moving = (o.since, o.days, o.from_, o.to, o.workspace, o.semantic, settings["recall.semantic"])
     if any(moving) or o.save or o.no_cache or not settings["distill.cache"]:
@@ -168,7 +167,6 @@ def _keep(
 
 
 def _depends_on_time(call: Call, question: str) -> bool:
-    """Tell whether a question depends on the present time."""
     from memory.recall import timewords
 
     times = timewords.parse(question, call.now, clock.local_offset(call.now))
@@ -176,7 +174,6 @@ def _depends_on_time(call: Call, question: str) -> bool:
 
 
 def _render_answer(call: Call, digest: Digest, found: Found, saved: Record | None) -> str:
-    """Return the answer as text for the model, a person, or JSON."""
     from memory.distill import digests
 
     if call.options.hook:
@@ -199,7 +196,6 @@ def _render_answer(call: Call, digest: Digest, found: Found, saved: Record | Non
 
 
 def _explained(digest: Digest, found: Found) -> list[str]:
-    """Return the account of an answer: chain, check and records."""
     from memory.terminal import reports
 
     rows = [[what, plaintext.one_line(of)] for what, of in reports.account(digest)]
@@ -217,7 +213,6 @@ def _explained(digest: Digest, found: Found) -> list[str]:
 
 
 def _save(call: Call, question: str, digest: Digest, found: Found) -> Record:
-    """Store a digest as an agent's learning, linked to its sources."""
     from memory.distill.digests import compose
 
     store = call.store()
@@ -331,7 +326,6 @@ def handoff(call: Call) -> int:
 
 
 def _noted(call: Call, said: str) -> Record:
-    """Make a note the handoff."""
     from memory.session import git, transcript
     from memory.store.redactor import strip_private
 
@@ -350,7 +344,6 @@ def _noted(call: Call, said: str) -> Record:
 
 
 def _drafted(call: Call) -> Record:
-    """Draft the handoff from a session's checkpoints."""
     from memory.capture import byhand, conversationfile
     from memory.cli.learn import capture_now, transcript_of  # a cached digest waits for neither
 
@@ -419,14 +412,12 @@ def _handoff_sources(made: Draft, checkpoints: list[Record], note: Record | None
 
 
 def _of_branch(call: Call) -> list[Record]:
-    """Return the newest session's checkpoints on the current branch."""
     branch = layout.branch_of(call.place.git)
     found = _checkpoints(call, "", branch) if branch else []
     return found or _checkpoints(call, "")
 
 
 def _checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
-    """Return the checkpoints of a session, newest first."""
     found = [
         record
         for record in _newest(call, "checkpoint", session, 2 * MOST_SOURCES, branch)
@@ -445,7 +436,6 @@ def _checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
 
 
 def _of_session(call: Call, record: Record) -> list[Record]:
-    """Return the checkpoints of a checkpoint's session, on any branch."""
     session = str(record.meta.get("session") or "")
     return _checkpoints(call, session) if session else [record]
 
@@ -463,7 +453,6 @@ def _newest(call: Call, kind: str, session: str, most: int, branch: str = "") ->
 
 
 def _show(call: Call) -> int:
-    """Print the handoff and how often it was shown."""
     found = handoffs.current(call.place)
     if found is None:
         return _none(call)

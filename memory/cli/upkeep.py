@@ -226,7 +226,6 @@ def backup(call: Call) -> int:
 
 
 def _free_name(folder: str, now: float, sealed: bool = False) -> str:
-    """Return the path of a new backup in a directory."""
     stem, end = (
         "%s/dayleaf-%s" % (folder.rstrip("/"), clock.day(now)),
         ".tar.gz.age" if sealed else ".tar.gz",
@@ -249,7 +248,6 @@ def work_tree(path: str) -> str:
 
 
 def _is_backup(word: str) -> bool:
-    """Tell whether a word is a backup's file, not an id."""
     with suppress(OSError, ValueError):
         return "/" in word or word.endswith((".gz", ".tar", ".tgz", ".age")) or os.path.isfile(word)
     return False
@@ -291,7 +289,6 @@ def restore(call: Call) -> int:
 
 
 def _bring_back(call: Call, named: str, path: str) -> int:
-    """Restore a backup."""
     from memory.health import bundle, restoration
 
     with call.spinner("reading the backup"):
@@ -330,7 +327,6 @@ def _bring_back(call: Call, named: str, path: str) -> int:
 
 
 def _ask_to_take_over(call: Call, target: Target, held: Held) -> bool:
-    """Show the settings and approvals held back, and ask."""
     if not any(held) or call.options.json or boundary.is_agent(call.env):
         return False
     return ask_confirmation(
@@ -339,10 +335,6 @@ def _ask_to_take_over(call: Call, target: Target, held: Held) -> bool:
 
 
 def _target(call: Call, path: str) -> tuple[Target, bool]:
-    """Return a backup's destination, and whether it is empty.
-
-    Raises UsageError.
-    """
     from memory.health import restoration
 
     options, place = call.options, call.place
@@ -366,7 +358,6 @@ def _target(call: Call, path: str) -> tuple[Target, bool]:
 def _restore(
     call: Call, path: str, found: Backup, plan: list[Step], target: Target, held: Held
 ) -> int:
-    """Carry out a restore's plan, and update the index."""
     from memory.health import restoration
     from memory.store.writer import Tiers
 

@@ -111,7 +111,6 @@ def sessions_of(place: layout.Place) -> list[str]:
 
 
 def _latest(place: layout.Place) -> Iterator[str]:
-    """Yield the sessions that ran here, the latest first."""
     folder = place.receipts_folder
     try:
         found = [
@@ -276,7 +275,6 @@ def by_moment(
 
 
 def _used_in(place: layout.Place, session: str) -> Uses:
-    """Return the uses of a session, from the ledgers."""
     return {
         (ledger.short(session), *use)
         for book in ledger.ledgers(place)
@@ -313,7 +311,6 @@ def _chosen(row: dict[str, Any]) -> list[list[Any]]:
 
 
 def _known(place: layout.Place, ids: set[str]) -> dict[str, str]:
-    """Return the titles of records by id."""
     from memory.hook import at_prompt
 
     titles: dict[str, str] = {}
@@ -332,7 +329,6 @@ def _known(place: layout.Place, ids: set[str]) -> dict[str, str]:
 
 
 def _titles(found: indexview.Index, ids: set[str]) -> dict[str, str]:
-    """Return the titles of existing records by id."""
     titles: dict[str, str] = {}
     for id in ids:
         with contextlib.suppress(IndexFault, OSError):

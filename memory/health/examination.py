@@ -217,7 +217,6 @@ def check_ledgers(place: layout.Place) -> Iterator[Finding]:
 
 
 def _outcomes(each: ledger.Ledger) -> Iterator[Finding]:
-    """Check a ledger of uses and outcomes, if it exists."""
     if not files.exists(each.path):
         return
     if not os.access(each.path, os.R_OK | os.W_OK):
@@ -324,13 +323,11 @@ def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iter
 
 
 def _recorded(place: layout.Place) -> set[str]:
-    """Return the sessions that a checkpoint or conversation tells of."""
     store = Store(place, config.Config({}, {}, []), 0.0)
     return {str(one.meta.get("session")) for one in store.each(("checkpoint", "conversation"))}
 
 
 def _captured(found: Lost) -> str:
-    """Describe complete captures, and the sessions without a transcript."""
     said = ["every session that left a transcript has its checkpoint"]
     if found.gone:
         said.append(
@@ -382,7 +379,6 @@ def leftovers(place: layout.Place, now: float) -> Iterator[str]:
 
 
 def _is_left(path: str, now: float, derived: bool = False) -> bool:
-    """Tell whether a file is a leftover."""
     name, damaged = path.rpartition("/")[2], derived and path.endswith(".damaged")
     if not (damaged or name.startswith(files.TEMP)):
         return False
@@ -394,7 +390,6 @@ def _is_left(path: str, now: float, derived: bool = False) -> bool:
 
 
 def _upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
-    """Report whether a run of upkeep is worth it."""
     seen = figures.outlook(store, lambda: list(store.each()), walked)
     said = (
         "not counted yet"
@@ -444,7 +439,6 @@ def orphans(place: layout.Place, now: float) -> Iterator[str]:
 
 
 def _changed(folder: str) -> float:
-    """Return the last change in a directory, seconds since the epoch."""
     return max(
         (
             stat.st_mtime
@@ -514,7 +508,6 @@ def _end_lines(place: layout.Place) -> Iterator[str]:
 
 
 def _sweep(place: layout.Place, now: float) -> Iterator[str]:
-    """Delete leftovers, and the caches of deleted workspaces."""
     left = list(leftovers(place, now))
     gone = sum(files.remove(path) for path in left)
     if gone:
@@ -528,7 +521,6 @@ def _sweep(place: layout.Place, now: float) -> Iterator[str]:
 
 
 def _index(place: layout.Place, now: float) -> Iterator[str]:
-    """Refresh the index, or build a missing or damaged index."""
     found = figures.index_state(place)
     damaged = found["state"] == "damaged" or not found.get("whole", True)
     if found["state"] == "missing" and not any(files.is_folder(root) for _, root in place.tiers()):

@@ -96,7 +96,6 @@ def read(path: str, now: float, offset: float) -> Set:
 
 
 def _yaml(path: str, said: str) -> dict[str, Any]:
-    """Read YAML without tags, anchors and aliases; raises StoreError."""
     first, _, rest = said.partition("\n")
     marked = first.rstrip() == "---"
     value, twice, problem, missing = read_yaml(rest if marked else said, [], [])
@@ -116,7 +115,6 @@ def _yaml(path: str, said: str) -> dict[str, Any]:
 
 
 def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
-    """Read one query; raises StoreError."""
     id = str(row.get("id") or "q%02d" % at) if isinstance(row, dict) else ""
     where = "%s: query %s" % (path, plaintext.one_line(id)[:40] or at)
     if not isinstance(row, dict):
@@ -145,7 +143,6 @@ def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
 
 
 def _floor(path: str, said: Any) -> dict[str, float]:
-    """Read the floor; raises StoreError."""
     if said in (None, ""):
         return {}
     if not isinstance(said, dict):

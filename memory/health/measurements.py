@@ -165,7 +165,6 @@ def _answers(
 
 
 def _named(hit: Hit, expected: Sequence[str]) -> Iterator[str]:
-    """Yield the ids in a hit."""
     yield hit.record.id
     if hit.conversation != hit.record.id and hit.conversation in expected:
         yield hit.conversation
@@ -192,7 +191,6 @@ def _semantic(
     now: float,
     offset: float,
 ) -> tuple[dict[str, list[str]], str]:
-    """Return the answers with vectors, or {} with the reason."""
     vectors = semantic(settings, "", env)
     why = vectors.obstacle(place) if vectors else "this dayleaf has no vectors"
     if vectors is None or why:

@@ -153,7 +153,6 @@ Row = tuple[int, bool, str, str]  # line, whether it is an error, what, remedy
 
 
 def _read(record: Record, lines: dict[str, int]) -> Iterator[Row]:
-    """Yield the problems of reading as rows."""
     for problem in record.problems:
         match = _PROBLEM.match(problem)
         line, said = (int(match[1]), match[2]) if match else (1, problem)
@@ -209,7 +208,6 @@ def _keys(record: Record, lines: dict[str, int]) -> Iterator[Row]:
 
 
 def _versions(record: Record, lines: dict[str, int]) -> Iterator[Row]:
-    """Find versions with a blank, which match no other."""
     for version in record.versions:
         if len(version.split()) > 1:
             what = "the version '%s' contains a space" % version[:40]
@@ -253,7 +251,6 @@ def secret_rows(text: str, allow: Sequence[str], salt: str) -> Iterator[Row]:
 def _twins(
     record: Record, name: str, lines: dict[str, int], place: Place, linked: Known
 ) -> Iterator[Row]:
-    """Find another file with the record's id."""
     twin = next((twin for twin in linked.names.get(record.id, ()) if twin != name), "")
     if twin:
         what = "%s is the id of %s too" % (record.id, _path(place, twin))

@@ -133,7 +133,6 @@ def _read(name: str, arg: Arg, value: Any) -> Any:
 
 
 def _is_weight(tag: Any, weight: Any) -> bool:
-    """Tell whether a value may be a tag's weight."""
     named = isinstance(tag, str) and bool(tag.strip()) and not set(tag) & {",", "="}
     return named and (
         weight is None or isinstance(weight, (int, float)) and not isinstance(weight, bool)
@@ -360,7 +359,6 @@ def serve(env: dict[str, str], read_only: bool = False) -> int:
 
 
 def _server(env: dict[str, str], read_only: bool) -> Any:
-    """Make the SDK's server of the tables."""
     import anyio
     from mcp import types
     from mcp.server.lowlevel import Server

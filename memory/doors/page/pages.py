@@ -147,7 +147,6 @@ class Pages:
         self._failures()
 
     def _found(self, query: Query, live: bool = False, dsn: str = "") -> hit.Found:
-        """Answer a query."""
         with self._lock:
             if self._searcher is None or not live and self.is_old():
                 self.renew()
@@ -465,7 +464,6 @@ class Pages:
         )
 
     def _items(self, names: Iterable[str]) -> list[dict[str, Any]]:
-        """Return learnings and rules with their state, their uses and their commands."""
         read = _read(self._store(), names)
         folds = {
             book.path: lookup.fold_merged(self.place, ledger.read(book))
@@ -483,14 +481,12 @@ class Pages:
         ]
 
     def _state(self, record: Record) -> str:
-        """Return the state of a learning or rule."""
         if record.kind != "rule":
             return "kept" if record.accepted else "suggested"
         (standing,) = approvalstate.standings([record], self.place)
         return {"approved": "kept", "pending": "waiting"}.get(standing.state, standing.state)
 
     def _commands(self, record: Record) -> list[tuple[str, str]]:
-        """Return the commands to keep, drop and change a record."""
         what = "record"
         if record.kind == "learning":
             what = "learning" if record.accepted else "suggested"
@@ -516,7 +512,6 @@ class Pages:
         )
 
     def _failures(self) -> list[dict[str, Any]]:
-        """Return the failures as rows, cached for the day's sessions."""
         cards: list[Card] = []
         for group in self.catalogue.sessions().values():
             talks = [card for card in group if card.kind == "conversation"]
@@ -639,7 +634,6 @@ class Pages:
         }
 
     def _cleaned(self, record: Record) -> Record:
-        """Return a record without private parts and secrets."""
         said = {
             "title": record.title,
             "body": record.body,
@@ -658,7 +652,6 @@ def _session_of(record: Record) -> str:
 
 
 def _told_of(group: Sequence[Record]) -> dict[str, Any]:
-    """Tell a session of which all records were read."""
     cards = {record.name: catalogue.card_of(record) for record in group}
     newest = timeline.telling(list(cards.values()))
     record = next(record for record in group if record.name == newest.name)
@@ -670,7 +663,6 @@ def _told_of(group: Sequence[Record]) -> dict[str, Any]:
 
 
 def _session_summary(cards: Sequence[Card], record: Record) -> dict[str, Any]:
-    """Return a summary of a session or a lone record."""
     branch, session = record.meta.get("branch"), record.meta.get("session")
     told = {
         "id": session if isinstance(session, str) and session else record.id,

@@ -154,12 +154,10 @@ def prepare() -> None:
 
 
 def _localised(record: Record) -> str:
-    """Return the text of a record with local times."""
     return localtimes.body(record, record.body)
 
 
 def _dayname(day: str, today: str) -> str:
-    """Return a day in words."""
     at, now = clock.parse(day) or 0.0, clock.parse(today) or 0.0
     said = "%s, %d %s" % (WEEKDAYS[clock.weekday(at)], int(day[8:]), MONTHS[int(day[5:7]) - 1])
     near = {0.0: "Today · ", clock.DAY: "Yesterday · "}.get(now - at, "")
@@ -177,7 +175,6 @@ def _ago(seconds: float) -> str:
 
 @pass_context
 def _markdown(context: Context, text: str) -> Markup:
-    """Return the HTML of a record's text."""
     return html_of(text, context["to_record"])
 
 
