@@ -9,9 +9,10 @@ import shlex
 import sys
 from typing import Any
 
-from memory.core import StoreError, UsageError, clock, files, layout, plaintext
+from memory.core import StoreError, UsageError, clock, files, layout
+from memory.core.plaintext import count, one_line
 from memory.terminal import screen
-from memory.terminal.call import Call, ask_confirmation, read_stdin, shown, unknown_word, warn
+from memory.terminal.call import Call, ask_confirmation, read_stdin, unknown_word, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,11 +50,6 @@ def stats(call: Call) -> int:
     from memory.recall import timewords
     from memory.terminal import statspage
 
-    if call.words:
-        raise UsageError(
-            "store stats takes no words; leave '%s' out, or name a time with `--since`"
-            % shown(" ".join(call.words))
-        )
     if call.options.spend:
         spent = figures.spending(call.place.home, call.settings, call.now)
         return call.answer(spent, statspage.spend_lines(spent))
@@ -75,8 +71,6 @@ def doctor(call: Call) -> int:
     from memory.health import examination
     from memory.terminal import reports
 
-    if call.words:
-        raise UsageError("doctor takes no words; leave '%s' out" % shown(" ".join(call.words)))
     with call.spinner("checking"):
         done = examination.mend(call.place, call.now) if call.options.fix else []
         found = examination.examine(call.place, call.settings, call.env, call.now)
@@ -84,7 +78,7 @@ def doctor(call: Call) -> int:
         {**check._asdict(), "verdict": check.severity, "what": check.about, "found": check.summary}
         for check in found
     ]
-    told = [plaintext.one_line(line) for line in done] or ["nothing that --fix can mend"]
+    told = [one_line(line) for line in done] or ["nothing that --fix can mend"]
     call.answer(
         {"fixed": done, "checks": value} if call.options.fix else value,
         [*([*told, ""] if call.options.fix else []), *reports.verdicts(found, call.style())],
@@ -157,22 +151,11 @@ def audit(call: Call) -> int:
 
 
 def redact(call: Call) -> int:
-    """Redact secrets in stdin, or a text in all files."""
-    from memory.cli import index
-
-    options = call.options
-    if call.words in ([], ["-"]):
-        if options.text is not None or options.everywhere or options.apply:
-            raise UsageError("store redact needs the ID of a record that contains the text")
-        return index.redact(call)
-    return _erase(call, call.one("ID"))
-
-
-def _erase(call: Call, id: str) -> int:
+    """Redact the secrets of a record, or a text in all files."""
     from memory.health import erasure
     from memory.index import builder
 
-    record = _find_record(call, id)
+    record = _find_record(call, call.one("ID"))
     own = frozenset({call.place.path(record.name)})
     texts = _texts(call, record)
     found = erasure.finder(texts)
@@ -182,7 +165,7 @@ def _erase(call: Call, id: str) -> int:
     with call.spinner("searching") as spinner:
 
         def show_searched(done: int) -> None:
-            spinner.step = "searching: %s" % plaintext.count(done, "file")
+            spinner.step = "searching: %s" % count(done, "file")
 
         searched, held = erasure.search(call.place, found, own, show_searched)
         elsewhere = _transcripts(call, found)
@@ -193,27 +176,25 @@ def _erase(call: Call, id: str) -> int:
         "%s of %s contain it, %s in all"
         % (
             len(held),
-            plaintext.count(searched, "file"),
-            plaintext.count(sum(one.hits for one in held), "time"),
+            count(searched, "file"),
+            count(sum(one.hits for one in held), "time"),
         ),
     ]
     if not call.options.apply:
         print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
         if not ask_confirmation(
             "remove it from %s? type yes: "
-            % plaintext.count(len(erasure.cleanable_holders(held, everywhere)), "file")
+            % count(len(erasure.cleanable_holders(held, everywhere)), "file")
         ):
             return _planned_erasure(call, found, held, others)
         everywhere = everywhere or bool(
             others
-            and ask_confirmation(
-                "and from %s? type yes: " % plaintext.count(len(others), "other record")
-            )
+            and ask_confirmation("and from %s? type yes: " % count(len(others), "other record"))
         )
     with call.spinner("removing it") as spinner:
 
         def proving(done: int) -> None:
-            spinner.step = "checking: %s" % plaintext.count(done, "file")
+            spinner.step = "checking: %s" % count(done, "file")
 
         done = erasure.apply(call.place, found, held, own, everywhere, call.now, proving)
         builder.build(call.place, call.now)
@@ -299,7 +280,7 @@ def _holder_lines(found: Finder, held: list[Holder]) -> list[str]:
 
 
 def _shown(found: Finder, path: str) -> str:
-    return plaintext.one_line(
+    return one_line(
         found.cleaned(path.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
     )
 
@@ -309,11 +290,7 @@ def _holders_json(found: Finder, held: list[Holder]) -> list[dict[str, Any]]:
 
 
 def _planned_erasure(call: Call, found: Finder, held: list[Holder], others: list[Holder]) -> int:
-    more = (
-        "; add --everywhere for the %s" % plaintext.count(len(others), "other record")
-        if others
-        else ""
-    )
+    more = "; add --everywhere for the %s" % count(len(others), "other record") if others else ""
     value = {"applied": False, "held": _holders_json(found, held)}
     return call.answer(value, ["nothing was changed: --apply removes it%s" % more])
 
@@ -347,10 +324,10 @@ def _erased(
         erasure.FOREIGN: "not dayleaf's file: edit or delete it yourself",
     }
     lines = [
-        "removed it from %s" % plaintext.count(done.changed, "file"),
+        "removed it from %s" % count(done.changed, "file"),
         *("  " + note for note in notes),
         *["  older backups may contain it"] * bool(done.changed),
-        "%d of %s contain it" % (len(done.held), plaintext.count(done.searched, "file")),
+        "%d of %s contain it" % (len(done.held), count(done.searched, "file")),
         *_holder_lines(found, done.held),
         *sorted({"  " + remedies.get(one.role, "run this again") for one in done.held}),
         "  searched: every byte and file name below %s%s, except %s/runtime"
@@ -407,7 +384,7 @@ def _draft(call: Call) -> int:
             "%s could not be written: %s; name another file"
             % (path, (error.strerror or "").lower())
         ) from None
-    named = " " + shlex.quote(plaintext.one_line(path)) if call.words else ""
+    named = " " + shlex.quote(one_line(path)) if call.words else ""
     return call.answer(
         {"path": path, "queries": len(drafts)},
         [

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Callable, NamedTuple
 
-from memory.core import StoreError, UsageError, clock, config, files, layout, plaintext
+from memory.core import StoreError, UsageError, clock, config, files, layout
+from memory.core.plaintext import count, one_line
 from memory.doors import registry
 from memory.project import adoption, backfill, clientmemory, otherfiles, othernotes, trees
 from memory.project.intake import Piece, Result, bring
@@ -77,7 +78,7 @@ def import_(call: Call) -> int:
                 kind,
                 "one directory, not %d" % (len(call.words) - 1)
                 if wanted
-                else "no more words; leave '%s' out" % plaintext.one_line(call.words[1])[:60],
+                else "no more words; leave '%s' out" % one_line(call.words[1])[:60],
             )
         )
     try:
@@ -106,7 +107,7 @@ def _tree(call: Call) -> int:
     notes = (
         [
             "left out %s%s that are not in docs/, scripts/, shared/ or unversioned/"
-            % ("more than " * (left == trees.COUNTED), plaintext.count(left, "file"))
+            % ("more than " * (left == trees.COUNTED), count(left, "file"))
         ]
         if left
         else []
@@ -177,8 +178,7 @@ def _dir(call: Call) -> int:
         read.update(otherfiles.ending(one.name) for one in found)
         if root.store:
             notes.append(
-                "%s: a store of another tool, %s"
-                % (root.shown, plaintext.count(len(found), "file"))
+                "%s: a store of another tool, %s" % (root.shown, count(len(found), "file"))
             )
     notes += ["read " + otherfiles.endings_line(read)] if set(read) - {".md"} else []
     notes += filter(None, [otherfiles.left_out_line(left)])
@@ -197,8 +197,8 @@ def _claude_memory(call: Call) -> int:
             "%s: %s in its auto memory, %s"
             % (
                 place.key,
-                plaintext.count(len(found), "file"),
-                plaintext.count(len(rules), "CLAUDE.md file"),
+                count(len(found), "file"),
+                count(len(rules), "CLAUDE.md file"),
             )
         )
         batches = [
@@ -219,7 +219,7 @@ def _claude_memory(call: Call) -> int:
         ]
         if place.key == call.place.key:
             own, more = clientmemory.user_files(call.env)
-            notes.append("the user's own: " + plaintext.count(len(own), "CLAUDE.md file"))
+            notes.append("the user's own: " + count(len(own), "CLAUDE.md file"))
             batches.append(
                 Batch(
                     clientmemory.RULES,
@@ -318,11 +318,11 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
                 few,
             ),
         ]
-    lines = [plaintext.one_line(note) for note in notes]
+    lines = [one_line(note) for note in notes]
     lines.append(
         "%s: %s%s"
         % (
-            plaintext.count(result.done, noun),
+            count(result.done, noun),
             ", ".join(f"{number:,} {name}" for name, number in counts.items()),
             "; nothing was written (--dry-run)" if call.options.dry_run else "",
         )
@@ -332,10 +332,7 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
     lines += (
         [
             "%s in the frontmatter:"
-            % (
-                plaintext.count(troubled, "file")
-                + (" has trouble" if troubled == 1 else " have trouble")
-            )
+            % (count(troubled, "file") + (" has trouble" if troubled == 1 else " have trouble"))
         ]
         if troubled
         else []
@@ -362,7 +359,7 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
 
 def _first(rows: list[Any], line: Callable[[Any], str]) -> list[str]:
     rest = len(rows) - SHOWN
-    return ["  " + plaintext.one_line(line(row)) for row in rows[:SHOWN]] + (
+    return ["  " + one_line(line(row)) for row in rows[:SHOWN]] + (
         ["  … and %d more; --json lists them all" % rest] if rest > 0 else []
     )
 
@@ -481,7 +478,7 @@ def _transcripts(call: Call) -> int:
             "stopped after %d of %s; `%s store %s` goes on from there"
             % (
                 len(told),
-                plaintext.count(len(wanted), "session"),
+                count(len(wanted), "session"),
                 offers.command(call.env),
                 " ".join(word for word in call.argv if word != "--ask"),
             )
@@ -579,7 +576,7 @@ def _answer_told(
             else transcript.host(call.env) + "/projects"
         )
         lines.append(
-            plaintext.one_line(where)
+            one_line(where)
             + (
                 " holds no session"
                 if call.options.all
@@ -618,15 +615,13 @@ def _summed(
     ]
     said = ", ".join(str(part) for part in parts if part)
     records = ", ".join(
-        plaintext.count(number, noun)
-        for number, noun in zip(plan, ("checkpoint", "conversation"))
-        if number
+        count(number, noun) for number, noun in zip(plan, ("checkpoint", "conversation")) if number
     )
     return "; ".join(
         filter(
             None,
             [
-                plaintext.count(sessions, "session") + (": " + said if said else ""),
+                count(sessions, "session") + (": " + said if said else ""),
                 records and records + (" would be written" if dry else " written"),
                 "nothing was written (--dry-run)" if dry else "",
             ],
@@ -658,8 +653,8 @@ def _gone(directories: list[str]) -> list[str]:
     return [
         "  skipped %s whose directory is gone (%s%s); create it again, even empty, and import again"
         % (
-            plaintext.count(len(directories), "session"),
-            ", ".join(map(plaintext.one_line, few[:3])),
+            count(len(directories), "session"),
+            ", ".join(map(one_line, few[:3])),
             " and %d more" % (len(few) - 3) if len(few) > 3 else "",
         )
     ]

@@ -11,9 +11,9 @@ from memory.core import (
     clock,
     files,
     layout,
-    plaintext,
     records,
 )
+from memory.core.plaintext import count, one_line
 from memory.core.records import Record, labels
 from memory.hook import receipts
 from memory.store import conversations, ledger
@@ -114,7 +114,7 @@ def _note_of_session(call: Call, said: str) -> Record:
     made, changed = notekeeping.of_session(call.store(), session, strip_private(said))
     call.changed += changed
     for one in made.dropped:
-        warn("left out, %s: %s" % (one.why, plaintext.one_line(one.text)[:120]))
+        warn("left out, %s: %s" % (one.why, one_line(one.text)[:120]))
     return made.record
 
 
@@ -229,7 +229,7 @@ def forget(call: Call) -> int:
     return call.answer(
         {"id": found.id, "from": found.name, "to": away, "stays": stays},
         [
-            "archived %s  %s" % (found.id, plaintext.one_line(found.title)),
+            "archived %s  %s" % (found.id, one_line(found.title)),
             "  `dayleaf store restore %s` brings it back" % found.id,
             *note,
         ],
@@ -251,7 +251,7 @@ def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]
     ]
     talks = sum(record.kind == conversations.KIND for record in stays)
     counts = ((talks, conversations.KIND), (len(stays) - talks, "checkpoint"))
-    said = [plaintext.count(number, kind) for number, kind in counts if number]
+    said = [count(number, kind) for number, kind in counts if number]
     note = (
         [
             "  %s of its session stay%s; `dayleaf record forget --session %s` removes all"
@@ -276,7 +276,7 @@ def _forget_hard(call: Call, id: str) -> int:
         except StoreError:
             raise no_such_record from None
         note.append("  the archive's log still contains its file name: %s" % found.name)
-    title = plaintext.one_line(found.title)
+    title = one_line(found.title)
     if not call.options.yes and not ask_confirmation(
         "remove %s '%s' for good? type yes: " % (found.id, title)
     ):
@@ -301,8 +301,8 @@ def _forget_hard(call: Call, id: str) -> int:
             "  %s, %s; %s; the index was rebuilt"
             % (
                 call.place.path(found.name),
-                plaintext.count(found.size, "byte"),
-                plaintext.count(digests, "cached digest") + " removed",
+                count(found.size, "byte"),
+                count(digests, "cached digest") + " removed",
             ),
             *note,
             *more,
@@ -343,8 +343,8 @@ def _forget_session(call: Call, start: str) -> int:
             )
         )
     of = "%s of session %s" % (
-        plaintext.count(len(found.records), "record"),
-        plaintext.one_line(found.session),
+        count(len(found.records), "record"),
+        one_line(found.session),
     )
     lines = _ask_to_forget(call, found.records, of, "--session")
     talk = next((record.id for record in found.records if record.kind == conversations.KIND), "")
@@ -355,7 +355,7 @@ def _forget_session(call: Call, start: str) -> int:
         [
             "  %s made from it stay%s: %s%s"
             % (
-                plaintext.count(len(left), "record"),
+                count(len(left), "record"),
                 "s" * (len(left) == 1),
                 ", ".join(left[:5]),
                 ", …" * (len(left) > 5),
@@ -379,14 +379,14 @@ def _forget_matching(call: Call) -> int:
         )
     if not found:
         return call.answer({"forgotten": []}, ["no record matches; nothing was forgotten"])
-    of = plaintext.count(len(found), "record")
+    of = count(len(found), "record")
     lines = _ask_to_forget(call, found, of, "forgetting " + of)
     for record in found:
         _mark_forgotten(call, record)
     done = _forget_records(call, store, found, "forgotten")
     shared = sum(record.tier == layout.SHARED for record in found)
     note = (
-        ["  git still has %s if committed" % plaintext.count(shared, "shared record")]
+        ["  git still has %s if committed" % count(shared, "shared record")]
         if hard and shared
         else []
     )
@@ -409,10 +409,7 @@ def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> l
     """
     hard = bool(call.options.hard)
     lines = screen.table(
-        [
-            [one.kind, one.id, clock.local(one.created)[:10], plaintext.one_line(one.title)]
-            for one in found
-        ],
+        [[one.kind, one.id, clock.local(one.created)[:10], one_line(one.title)] for one in found],
         style=call.style(),
         give=3,
     )

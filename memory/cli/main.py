@@ -189,12 +189,29 @@ def _run(name: str, argv: list[str], env: dict[str, str], now: float) -> int:
     call = read_call(name, VERBS[name], argv, env, now)
     call.require(VERBS[name].options)
     check_part(VERBS[name], call)
+    _refuse_words(VERBS[name], call)
     module = module_of(name)  # this verb's alone: the others cost each command 10 ms
     try:
         status: int = getattr(module, name + "_" * keyword.iskeyword(name))(call)
     except PersonsRecord as refused:
         return _suggested(call, refused)
     return status
+
+
+def _refuse_words(verb: Verb, call: Call) -> None:
+    """Refuse words where a verb, or its first word, takes none."""
+    first = call.words[:1] if call.words and call.words[0] in verb.parts else []
+    takes = verb.parts[first[0]].words if first else verb.words
+    more = call.words[len(first) :]
+    if more and not takes:
+        raise UsageError(
+            "%s takes no %swords; leave '%s' out"
+            % (
+                " ".join((spellings.spelled(call.verb) or "today", *first)),
+                "more " * len(first),
+                shown(" ".join(more)),
+            )
+        )
 
 
 def module_of(name: str) -> ModuleType:
@@ -283,6 +300,10 @@ def _bug(env: dict[str, str], now: float) -> str:
 
 SESSION = opt("--session", metavar="ID", help="the session")
 TAG = opt("--tag", action="append", metavar="TAG", help="a label (repeatable)")
+TIERS = (
+    flag("--shared", help="in the repository, for the team"),
+    flag("--global", dest="tier_global", help="for every project"),
+)
 WORKSPACE = opt("--workspace", metavar="NAME", help="another workspace, or `all`")
 # What slash commands pass on from the client.
 CLIENTS_SESSION = opt("--session", metavar="ID", help=argparse.SUPPRESS)
@@ -399,8 +420,7 @@ VERBS: dict[str, Verb] = {
             ),
             opt("--title", metavar="T", help="its title (default: its first sentence)"),
             opt("--confidence", type=choice(CONFIDENCES), help=", ".join(CONFIDENCES)),
-            flag("--global", dest="tier_global", help="for every project"),
-            flag("--shared", help="in the repository, for the team"),
+            *TIERS,
             SOURCE,
             CLIENTS_SESSION,
         ),
@@ -716,8 +736,7 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--link", action="append", metavar="ID", help="a record it belongs to (repeatable)"
             ),
-            flag("--global", dest="tier_global", help="for every project"),
-            flag("--shared", help="in the repository, for the team"),
+            *TIERS,
             flag("--pending", help="only those waiting for a decision"),
         ),
         parts={
@@ -741,8 +760,7 @@ VERBS: dict[str, Verb] = {
             opt("--path", metavar="PATH", help="the file"),
             opt("--type", type=choice(TYPES), help="doc, script, both; `add` guesses it"),
             opt("--title", metavar="T", help="its title"),
-            flag("--shared", help="in the repository, for the team"),
-            flag("--global", dest="tier_global", help="for every project"),
+            *TIERS,
             flag("--stale", help="only those whose file has changed or is gone"),
             *SECTIONS,
             opt(
@@ -805,18 +823,18 @@ VERBS: dict[str, Verb] = {
     ),
     "redact": Verb(
         "audit",
-        "ID|-",
-        "remove a text or secrets from a record; `-`: print stdin without its secrets",
+        "ID",
+        "remove a text or secrets from a record, and from all that was made of it",
         (
             opt(
                 "--text",
                 metavar="TEXT",
                 help=(
-                    "ID: the text to remove; `-` asks for it or reads stdin "
+                    "the text to remove; `-` asks for it or reads stdin "
                     "(default: the secrets found)"
                 ),
             ),
-            flag("--everywhere", help="ID: remove it from other records too"),
+            flag("--everywhere", help="remove it from other records too"),
             flag("--apply", help="do it without asking"),
         ),
     ),

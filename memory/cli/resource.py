@@ -20,8 +20,8 @@ from memory.core import (
     fastjson,
     files,
     layout,
-    plaintext,
 )
+from memory.core.plaintext import count, one_line, visible
 from memory.core.records import READ_LIMIT, Record
 from memory.index import builder
 from memory.knowledge import approvalstate, scripts
@@ -63,7 +63,7 @@ def _add(call: Call, words: list[str]) -> int:
         )
     kind = o.type or material.guessed(source)
     extra = {"versions": _versions(call)}
-    with call.spinner("reading %s" % plaintext.one_line(source.path)):
+    with call.spinner("reading %s" % one_line(source.path)):
         kept = material.add(
             store,
             source,
@@ -98,7 +98,7 @@ def _already(call: Call, there: Record) -> int:
             "path": call.place.path(there.name),
             "type": material.type_of(there),
         },
-        ["already there %s  %s" % (there.id, plaintext.one_line(there.title)), "  " + way],
+        ["already there %s  %s" % (there.id, one_line(there.title)), "  " + way],
     )
 
 
@@ -146,11 +146,7 @@ def _report_resource(call: Call, kept: Record, done: str) -> int:
             if state == "pending"
             else ""
         )
-        way = (
-            ", and nobody can approve it yet: " + plaintext.one_line(hindrance)
-            if hindrance
-            else way
-        )
+        way = ", and nobody can approve it yet: " + one_line(hindrance) if hindrance else way
         print("  a script, %s%s" % (state, way))
     return 0
 
@@ -173,7 +169,7 @@ def _one(call: Call, words: list[str]) -> Record:
 def _update(call: Call, words: list[str]) -> int:
     found, store, o = _one(call, words), call.store(), call.options
     changes = {
-        "title": o.title and plaintext.one_line(o.title),
+        "title": o.title and one_line(o.title),
         "versions": _versions(call),
         "tags": o.tag,
     }
@@ -218,9 +214,9 @@ def _delete(call: Call, words: list[str]) -> int:
     return call.answer(
         {"id": found.id, "from": found.name, "to": away},
         [
-            "archived %s  %s" % (found.id, plaintext.one_line(found.title)),
+            "archived %s  %s" % (found.id, one_line(found.title)),
             "  %s stays; `dayleaf store restore %s` brings the record back"
-            % (plaintext.one_line(material.path_of(found)) or "its file", found.id),
+            % (one_line(material.path_of(found)) or "its file", found.id),
         ],
     )
 
@@ -246,9 +242,7 @@ def _refresh(call: Call, words: list[str]) -> int:
             said, failed = "left unchanged", failed + 1
         rows.append((record, said))
     call.indexed()
-    lines = [
-        "%s %s  %s" % (said, record.id, plaintext.one_line(record.title)) for record, said in rows
-    ]
+    lines = ["%s %s  %s" % (said, record.id, one_line(record.title)) for record, said in rows]
     call.answer(
         [{"id": record.id, "result": said} for record, said in rows], lines or ["no resources here"]
     )
@@ -296,7 +290,7 @@ def _reindex(call: Call, words: list[str]) -> int:
         [
             "another process is building the index; its result includes them"
             if done.busy
-            else "%s indexed again" % plaintext.count(len(found), "resource")
+            else "%s indexed again" % count(len(found), "resource")
         ],
     )
 
@@ -305,8 +299,6 @@ def _reindex(call: Call, words: list[str]) -> int:
 
 
 def _list(call: Call, words: list[str]) -> int:
-    if words:
-        raise UsageError("resource list takes no more words; leave '%s' out" % shown(words[0]))
     wanted, rows = call.options.type, []
     found = [
         one
@@ -320,7 +312,7 @@ def _list(call: Call, words: list[str]) -> int:
             rows.append((record, state, standing.state if standing else ""))
     cells = [
         [
-            plaintext.one_line(cell)
+            one_line(cell)
             for cell in (
                 record.id,
                 material.type_of(record),
@@ -427,11 +419,10 @@ def _ran(call: Call, told: Order, seconds: float) -> int:
 
 def _announced(told: Order) -> list[str]:
     return [
-        "dayleaf: %s runs a private copy of %s"
-        % (told.id, plaintext.one_line(plaintext.visible(told.path))),
-        "  argv: " + plaintext.visible(shlex.join(told.argv(told.path))).replace("\n", "\\n"),
+        "dayleaf: %s runs a private copy of %s" % (told.id, one_line(visible(told.path))),
+        "  argv: " + visible(shlex.join(told.argv(told.path))).replace("\n", "\\n"),
         "  sha256: " + told.checksum,
-        "  in: " + plaintext.one_line(plaintext.visible(told.cwd)),
+        "  in: " + one_line(visible(told.cwd)),
     ]
 
 
@@ -521,7 +512,7 @@ def _tier_add(call: Call, said: str) -> int:
                 else []
             ),
             *(
-                "  left out %s: %s" % (plaintext.one_line(row["path"]), row["reason"])
+                "  left out %s: %s" % (one_line(row["path"]), row["reason"])
                 for row in state["skipped"][:MOST_LEFT]
             ),
         ],
@@ -564,7 +555,7 @@ def _tier_remove(call: Call, said: str) -> int:
     builder.discard(gone[0])
     return call.answer(
         {"name": gone[0].key, "folder": gone[0].top},
-        ["removed %s; the folder stays as it is" % plaintext.one_line(gone[0].top)],
+        ["removed %s; the folder stays as it is" % one_line(gone[0].top)],
     )
 
 

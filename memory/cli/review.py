@@ -15,7 +15,6 @@ from memory.terminal.call import (
     ask_choice,
     finish_decisions,
     need_person,
-    shown,
     warn,
 )
 from memory.terminal.editor import edit_record
@@ -23,10 +22,6 @@ from memory.terminal.editor import edit_record
 
 def review(call: Call) -> int:
     """Go through the waiting rules, scripts and candidates."""
-    if call.words:
-        raise UsageError(
-            "review takes no words; `dayleaf rule approve %s` decides on one" % shown(call.words[0])
-        )
     need_person(call, "rules, scripts and candidates", "review")
     store, done = call.store(), list[dict[str, Any]]()
     waiting = [

@@ -24,7 +24,6 @@ from memory.terminal.call import (
     need_person,
     print_decision,
     read_stdin,
-    shown,
     tier_of,
     unknown_word,
     warn,
@@ -98,8 +97,6 @@ def _linked(store: Store, id: str) -> str:
 
 
 def _list(call: Call, words: list[str]) -> int:
-    if words:
-        raise UsageError("rule list takes no more words; leave '%s' out" % shown(words[0]))
     found = [
         one
         for one in approvalstate.standings(call.store().each(("rule",)), call.place)

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from memory.cli.recall import found_by, freshen
-from memory.core import StoreError, UsageError, boundary, clock, files, layout, plaintext
+from memory.core import StoreError, UsageError, boundary, clock, files, layout
+from memory.core.plaintext import count, one_line, plain
 from memory.core.records import Record, derived_links
 from memory.distill import cache
 from memory.hook import handoffs
@@ -187,7 +188,7 @@ def _render_answer(call: Call, digest: Digest, found: Found, saved: Record | Non
         return to_json(_json(digest, found, saved))
     return "\n".join(
         [
-            plaintext.plain(digests.render(digest)).rstrip("\n"),
+            plain(digests.render(digest)).rstrip("\n"),
             *(_explained(digest, found) if call.options.explain else []),
             *([] if digest.bullets else results.contributions(found)),
             *(["saved as %s" % saved.id] if saved else []),
@@ -198,17 +199,14 @@ def _render_answer(call: Call, digest: Digest, found: Found, saved: Record | Non
 def _explained(digest: Digest, found: Found) -> list[str]:
     from memory.terminal import reports
 
-    rows = [[what, plaintext.one_line(of)] for what, of in reports.account(digest)]
+    rows = [[what, one_line(of)] for what, of in reports.account(digest)]
     return [
         "",
         "how:",
         *screen.table(rows, "  "),
         "",
         "from:",
-        *(
-            "  %s  %.2f  %s" % (hit.id, hit.score, plaintext.one_line(hit.title))
-            for hit in found.hits
-        ),
+        *("  %s  %.2f  %s" % (hit.id, hit.score, one_line(hit.title)) for hit in found.hits),
     ]
 
 
@@ -318,10 +316,10 @@ def handoff(call: Call) -> int:
             if waits
             else ("replaced %s  %s; the old one is now a checkpoint")
         )
-        print(became % (before.id, plaintext.one_line(before.title)))
+        print(became % (before.id, one_line(before.title)))
     status = report_written(call, kept, "handed off")
     if not (said.strip() or call.options.json or call.options.hook):
-        print("\n" + plaintext.plain(kept.body).strip("\n"), flush=True)
+        print("\n" + plain(kept.body).strip("\n"), flush=True)
     return status
 
 
@@ -463,11 +461,11 @@ def _show(call: Call) -> int:
         "body": found.body,
         "starts": starts,
     }
-    often = "at " + plaintext.count(starts, "start") if starts else "not yet"
+    often = "at " + count(starts, "start") if starts else "not yet"
     head = screen.record(
         found, call.now, call.style(), [("shown", often), ("file", call.place.path(found.name))]
     )
-    return call.answer(value, [*head, "", plaintext.plain(found.body).strip("\n")])
+    return call.answer(value, [*head, "", plain(found.body).strip("\n")])
 
 
 def _clear(call: Call) -> int:
@@ -482,7 +480,7 @@ def _clear(call: Call) -> int:
 def _none(call: Call) -> int:
     return call.answer(
         None,
-        ["%s has no handoff; `dayleaf handoff` writes one" % plaintext.one_line(call.place.key)],
+        ["%s has no handoff; `dayleaf handoff` writes one" % one_line(call.place.key)],
     )
 
 
@@ -522,8 +520,6 @@ def today(call: Call) -> int:
     """Show the last sessions, the waiting reviews and common failures."""
     from memory.terminal import workdays
 
-    if call.words:
-        raise UsageError("today takes no words; `dayleaf standup WHEN` goes further back")
     with call.spinner("reading the sessions"):
         seen = workdays.glance(call.place, call.settings, call.now, clock.local_offset(call.now))
     from memory.health import accounts

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from memory.core import StoreError, UsageError, boundary, clock, files, layout, plaintext
+from memory.core import StoreError, UsageError, boundary, clock, files, layout
+from memory.core.plaintext import clip_columns, count, one_line
 from memory.terminal import screen
 from memory.terminal.call import Call, ask_confirmation, need_person, to_json, warn
 
@@ -28,8 +29,6 @@ def upkeep(call: Call) -> int:
     from memory.knowledge import housekeeping
 
     options = call.options
-    if call.words:
-        raise UsageError("store upkeep takes no words, only --apply")
     if options.apply:
         return _apply(call)
     with call.spinner("reading the records"):
@@ -96,7 +95,7 @@ def _rows(changes: list[Change]) -> list[str]:
             [
                 "merge" if change.kept else "archive",
                 change.record.id,
-                plaintext.clip_columns(plaintext.one_line(change.record.title), TITLE),
+                clip_columns(one_line(change.record.title), TITLE),
                 into + change.reason,
             ]
         )
@@ -105,7 +104,7 @@ def _rows(changes: list[Change]) -> list[str]:
 
 def _doubt(found: UpkeepPlan) -> list[str]:
     return (
-        ["nothing expires: %s; correct it, or %s" % (plaintext.one_line(found.doubt), MORE)]
+        ["nothing expires: %s; correct it, or %s" % (one_line(found.doubt), MORE)]
         if found.doubt
         else []
     )
@@ -116,11 +115,6 @@ def undo(call: Call) -> int:
     from memory.knowledge import housekeeping
     from memory.store import ledger
 
-    if call.words:
-        raise UsageError(
-            "store undo takes no words: it undoes the last `upkeep --apply`; `restore ID` "
-            "brings back one record"
-        )
     with call.spinner("reading the journal") as spinner:
         back = housekeeping.undo(call.store(), spinner.counting("undo"))
     if back is None:
@@ -134,7 +128,7 @@ def undo(call: Call) -> int:
         warn(problem)
     said = "undid the upkeep of %s: %s brought back, %d set back" % (
         back.began[:16].replace("T", " "),
-        plaintext.count(len(back.restored), "record"),
+        count(len(back.restored), "record"),
         len(back.reset),
     )
     value = {
@@ -198,13 +192,9 @@ def backup(call: Call) -> int:
     size = os.stat(target).st_size
     lines = [
         "backed up %s (%s bytes) to %s"
-        % (plaintext.count(len(made.files), "file"), "{:,}".format(size), target),
-        *("  left out %s: %s" % (plaintext.one_line(name), why) for name, why in made.left),
-        *(
-            ["  %s disappeared meanwhile" % plaintext.count(made.vanished, "file")]
-            if made.vanished
-            else []
-        ),
+        % (count(len(made.files), "file"), "{:,}".format(size), target),
+        *("  left out %s: %s" % (one_line(name), why) for name, why in made.left),
+        *(["  %s disappeared meanwhile" % count(made.vanished, "file")] if made.vanished else []),
         "  it was read back and is complete; `dayleaf store restore FILE` restores it"
         if not sealing
         else (
@@ -410,13 +400,11 @@ def _plan_lines(plan: list[Step], note: str | None) -> list[str]:
     from memory.health import restoration
 
     told = [step for step in plan if step.state not in (restoration.SAME, restoration.NEW)]
-    lines = [
-        "%-9s  %s" % (step.state, plaintext.one_line(step.path)) for step in told[:MOST_LISTED]
-    ]
+    lines = ["%-9s  %s" % (step.state, one_line(step.path)) for step in told[:MOST_LISTED]]
     more = len(told) - MOST_LISTED
     number = restoration.counts(plan)
     sums = "%s: %d new, %d the same, %d different, %d with lines missing" % (
-        plaintext.count(len(plan), "file"),
+        count(len(plan), "file"),
         number[restoration.NEW],
         number[restoration.SAME],
         number[restoration.DIFFERENT],
@@ -437,7 +425,7 @@ def _restored_lines(plan: list[Step], target: Target, done: Restored, found: Bac
     kept = number[restoration.DIFFERENT] - done.replaced
     made = found.made[:16].replace("T", " ")
     said = "restored %s into %s (made %s)" % (
-        plaintext.count(done.written, "file"),
+        count(done.written, "file"),
         target.home,
         made,
     )
@@ -463,7 +451,7 @@ def _held_lines(call: Call, target: Target, held: Held) -> list[str]:
     """Return the settings and approvals held back, with their commands."""
     lines = []
     for path, key, value in held.settings:
-        lines.append("  held back '%s' of %s" % (key, plaintext.one_line(path)))
+        lines.append("  held back '%s' of %s" % (key, one_line(path)))
         if path == target.home + "/config.json":
             home = (
                 ""
@@ -474,10 +462,10 @@ def _held_lines(call: Call, target: Target, held: Held) -> list[str]:
             lines[-1] += ": `%sdayleaf config set %s %s` sets it" % (
                 home,
                 key,
-                plaintext.one_line(said),
+                one_line(said),
             )
     if held.decisions:
-        number = plaintext.count(held.decisions, "decision")
+        number = count(held.decisions, "decision")
         lines.append("  held back its approvals (%s): they let rules bind and scripts run" % number)
     last = (
         "  a person must decide on approvals, on commands and on redaction; in a terminal, "

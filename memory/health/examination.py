@@ -20,9 +20,9 @@ from memory.core import (
     fastjson,
     files,
     layout,
-    plaintext,
     walk,
 )
+from memory.core.plaintext import count
 from memory.doors import registry
 from memory.health import OK, WARN, Finding, checkup, fail, figures, finding, ok, warn
 from memory.index import builder
@@ -115,14 +115,14 @@ def check_added_tiers(place: layout.Place, settings: config.Config) -> Iterator[
                 "%s: %s left out, such as %s: %s"
                 % (
                     tier.top,
-                    plaintext.count(len(left), "file"),
+                    count(len(left), "file"),
                     left[0]["path"],
                     left[0]["reason"],
                 ),
                 left[0]["remedy"],
             )
         else:
-            yield ok("%s: %s" % (tier.top, plaintext.count(int(state["files"]), "file")))
+            yield ok("%s: %s" % (tier.top, count(int(state["files"]), "file")))
 
 
 def check_log_merging(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
@@ -155,7 +155,7 @@ def check_log(place: layout.Place, now: float) -> Iterator[Finding]:
         said = " ".join(
             str(last.get(key) or "") for key in ("t", "where", "error", "detail", "path", "at")
         ).split()
-        number = plaintext.count(len(recent), "failure")
+        number = count(len(recent), "failure")
         yield warn(
             "%s in hooks in the last 7 days; the latest: %s" % (number, " ".join(said)),
             "%s/log/errors.jsonl lists them all" % place.home,
@@ -163,7 +163,7 @@ def check_log(place: layout.Place, now: float) -> Iterator[Finding]:
     else:
         yield ok("no hook failed in the last 7 days (%d failures in all)" % len(rows))
     if bugs:
-        number = plaintext.count(len(bugs), "bug")
+        number = count(len(bugs), "bug")
         yield warn(
             "%s in dayleaf, the last in %s/log/%s" % (number, place.home, bugs[-1]),
             "report it, then delete the file",
@@ -207,11 +207,11 @@ def check_ledgers(place: layout.Place) -> Iterator[Finding]:
             )
         elif torn:
             yield warn(
-                "%s has %s that cannot be read" % (path, plaintext.count(torn, "line")),
+                "%s has %s that cannot be read" % (path, count(torn, "line")),
                 "remove them by hand",
             )
         else:
-            yield ok("%s: %s" % (name, plaintext.count(len(rows), "line")))
+            yield ok("%s: %s" % (name, count(len(rows), "line")))
     for each in ledger.ledgers(place):
         yield from _outcomes(each)
 
@@ -229,17 +229,15 @@ def _outcomes(each: ledger.Ledger) -> Iterator[Finding]:
     if found.passed:
         yield warn(
             "%s has %s of a newer version, which are skipped"
-            % (each.path, plaintext.count(found.passed, "line")),
+            % (each.path, count(found.passed, "line")),
             "update dayleaf; the lines are kept",
         )
     if found.torn:
         yield warn(
-            "%s has %s that cannot be read" % (each.path, plaintext.count(found.torn, "line")),
+            "%s has %s that cannot be read" % (each.path, count(found.torn, "line")),
             "remove them by hand",
         )
-    yield ok(
-        "%s: uses and outcomes of %s" % (each.path, plaintext.count(len(found.rows), "record"))
-    )
+    yield ok("%s: uses and outcomes of %s" % (each.path, count(len(found.rows), "record")))
 
 
 def ends(place: layout.Place) -> Iterator[str]:
@@ -287,7 +285,7 @@ def check_last_upkeep(place: layout.Place) -> Iterator[Finding]:
             "`dayleaf store upkeep --apply` finishes it, `dayleaf store undo` undoes it",
         )
     else:
-        yield ok(plaintext.count(len(runs), "run") + " of upkeep")
+        yield ok(count(len(runs), "run") + " of upkeep")
 
 
 def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[Finding]:
@@ -308,14 +306,13 @@ def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iter
     if waiting:
         yield warn(
             "%s whose checkpoints are incomplete, such as %s"
-            % (plaintext.count(len(waiting), "session"), waiting[0]),
+            % (count(len(waiting), "session"), waiting[0]),
             "the next session start completes them",
         )
     past = set(found.before) - _recorded(place) if found.before else set()
     if past:
         yield warn(
-            "%s of before dayleaf was there: not imported"
-            % plaintext.count(len(past), "past session"),
+            "%s of before dayleaf was there: not imported" % count(len(past), "past session"),
             "`dayleaf store import transcripts` brings them in",
         )
     elif not lost and all(row["said"] for row in cut):
@@ -332,7 +329,7 @@ def _captured(found: Lost) -> str:
     if found.gone:
         said.append(
             "%s that started here left no transcript, or the transcript is gone"
-            % plaintext.count(len(found.gone), "session")
+            % count(len(found.gone), "session")
         )
     return "; ".join(said)
 
@@ -346,7 +343,7 @@ def check_receipts(place: layout.Place) -> Iterator[Finding]:
             number += 1
     yield finding(
         WARN if size > MUCH else OK,
-        "{} of {:,} KB".format(plaintext.count(number, "file"), size >> 10),
+        "{} of {:,} KB".format(count(number, "file"), size >> 10),
         "delete the oldest in '%s/log/receipts'; `push why` and `store stats` then omit them"
         % place.home
         if size > MUCH
@@ -394,7 +391,7 @@ def _upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
     said = (
         "not counted yet"
         if seen.changes < 0
-        else seen.due or "not due (%s)" % plaintext.count(seen.changes, "change")
+        else seen.due or "not due (%s)" % count(seen.changes, "change")
     )
     yield finding(
         WARN if seen.due else OK,
@@ -407,15 +404,14 @@ def check_temporary_files(place: layout.Place, now: float) -> Iterator[Finding]:
     """Report leftover temporary files and caches of deleted workspaces."""
     left = list(leftovers(place, now))
     if left:
-        number = plaintext.count(len(left), "temporary file")
+        number = count(len(left), "temporary file")
         yield warn("%s left by killed processes, such as %s" % (number, left[0]), FIX)
     else:
         yield ok("no leftover temporary files")
     caches = list(orphans(place, now))
     if caches:
         yield warn(
-            "%s of deleted workspaces, such as %s"
-            % (plaintext.count(len(caches), "cache"), caches[0]),
+            "%s of deleted workspaces, such as %s" % (count(len(caches), "cache"), caches[0]),
             FIX,
         )
 
@@ -497,7 +493,7 @@ def _close(place: layout.Place) -> Iterator[str]:
         os.chmod(path, stat.st_mode & 0o700)
         closed += 1
     if closed:
-        yield "closed %s in %s to others" % (plaintext.count(closed, "file"), place.home)
+        yield "closed %s in %s to others" % (count(closed, "file"), place.home)
 
 
 def _end_lines(place: layout.Place) -> Iterator[str]:
@@ -512,7 +508,7 @@ def _sweep(place: layout.Place, now: float) -> Iterator[str]:
     gone = sum(files.remove(path) for path in left)
     if gone:
         yield "deleted %s of killed processes, such as %s" % (
-            plaintext.count(gone, "leftover"),
+            count(gone, "leftover"),
             left[0],
         )
     for folder in list(orphans(place, now)):
@@ -539,5 +535,5 @@ def _index(place: layout.Place, now: float) -> Iterator[str]:
     else:
         yield "%s the index: %s" % (
             "built" if done.built or damaged else "refreshed",
-            plaintext.count(done.records, "record"),
+            count(done.records, "record"),
         )

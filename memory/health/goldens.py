@@ -21,8 +21,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from memory.capture import checkpointoutline
-from memory.core import StoreError, UsageError, files, frontmatter, layout, plaintext
+from memory.core import StoreError, UsageError, files, frontmatter, layout
 from memory.core.headyaml import read_yaml
+from memory.core.plaintext import clip_columns, one_line
 from memory.core.records import Record
 from memory.health import rankingmetrics
 from memory.hook import handoffs
@@ -116,7 +117,7 @@ def _yaml(path: str, said: str) -> dict[str, Any]:
 
 def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
     id = str(row.get("id") or "q%02d" % at) if isinstance(row, dict) else ""
-    where = "%s: query %s" % (path, plaintext.one_line(id)[:40] or at)
+    where = "%s: query %s" % (path, one_line(id)[:40] or at)
     if not isinstance(row, dict):
         raise StoreError(
             "%s needs `query:` and `expect:`; `dayleaf debug eval --template` shows the form"
@@ -131,7 +132,7 @@ def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
         raise StoreError("%s expects no record; write `expect: [ID]`" % where)
     ranker = str(row.get("ranker") or "").strip().lower()
     if ranker not in ("", *RANKERS):
-        shown = plaintext.one_line(ranker)[:40]
+        shown = one_line(ranker)[:40]
         raise StoreError(
             "%s: '%s' is no ranker; use one of %s" % (where, shown, ", ".join(RANKERS))
         )
@@ -157,7 +158,7 @@ def _floor(path: str, said: Any) -> dict[str, float]:
         except (TypeError, ValueError):
             number = float("nan")
         if name not in MEASURES or not 0 <= number <= 1:
-            shown = (plaintext.one_line(str(said))[:40] for said in (key, value))
+            shown = (one_line(str(said))[:40] for said in (key, value))
             raise StoreError(
                 "%s: '%s: %s' is not a floor; use %s with a number from 0 to 1"
                 % (path, *shown, ", ".join(MEASURES))
@@ -210,12 +211,10 @@ def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]
             (_request(bare), requests.get(_request(record)), list, "the request of its session"),
             (title, titles.get(record.title), _reworded, "its title in other words"),
         ):
-            words = rankingmetrics.content_words(plaintext.one_line(said))[:MOST_WORDS]
+            words = rankingmetrics.content_words(one_line(said))[:MOST_WORDS]
             if len(words) > 1 and same and len(same) <= FEW:
                 query = " ".join(make(words))
-                found.setdefault(
-                    query.lower(), Draft(query, tuple(same), how, plaintext.one_line(title))
-                )
+                found.setdefault(query.lower(), Draft(query, tuple(same), how, one_line(title)))
                 break
     return list(found.values())
 
@@ -250,7 +249,7 @@ def _request(record: Record) -> str:
     if record.kind != "checkpoint":
         return ""
     lines = checkpointoutline.outline(record).request
-    return next((plaintext.one_line(line) for line in lines if line.strip()), "")
+    return next((one_line(line) for line in lines if line.strip()), "")
 
 
 def template(drafts: Sequence[Draft]) -> str:
@@ -271,7 +270,7 @@ def template(drafts: Sequence[Draft]) -> str:
     ]
     for at, one in enumerate(drafts, 1):
         lines += [
-            "  # %s: %s" % (one.how, plaintext.clip_columns(one.title, 90)),
+            "  # %s: %s" % (one.how, clip_columns(one.title, 90)),
             "  - id: q%02d" % at,
             "    query: " + _quoted(one.words),
             "    expect: [%s]" % ", ".join(_quoted(record.id) for record in one.expect),

@@ -192,7 +192,6 @@ CALLS = [
     ("upkeep", ["upkeep", "--apply"]),
     ("undo", ["undo"]),
     ("undo", ["undo"]),
-    ("redact -", ["redact", "-"]),
     ("redact", ["redact", "{learn:redis}", "--text", "staging in a long form", "--apply"]),
     ("redact", ["redact", "{learn:redis}", "--text", "evicts keys", "--apply"]),
     ("completion", ["completion", "bash"]),
@@ -292,13 +291,7 @@ def answers(run, env, project, place, now, tmp_path):
         return [re.sub(r"\{(.+?)\}", lambda match: ids[match[1]], word) for word in words]
 
     for name, words in CALLS[:-2]:
-        batch = (
-            '{"id": "1", "query": "jwt"}\n'
-            if name == "recall --batch"
-            else "key sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
-            if name == "redact -"
-            else ""
-        )
+        batch = '{"id": "1", "query": "jwt"}\n' if name == "recall --batch" else ""
         done = run(
             words[0],
             "--json",

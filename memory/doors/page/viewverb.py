@@ -26,8 +26,6 @@ IDLE = 30  # minutes without a request after which the page ends
 def view(call: Call) -> int:
     """Show the memory in a browser, or export it."""
     options = call.options
-    if call.words:
-        raise UsageError("store view takes no words; `dayleaf show ID` prints a record")
     if not options.export and options.private:
         raise UsageError("--private is for `dayleaf store view --export FILE`")
     if options.export and options.port is not None:
