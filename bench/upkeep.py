@@ -79,7 +79,7 @@ def costs(count: int) -> None:
     timed("plan", place, env, "upkeep")
     timed("apply", place, env, "upkeep", "--apply")
     timed("second run", place, env, "upkeep", "--apply")
-    timed("contradictions", place, env, "upkeep", "--contradictions")
+    timed("contradictions", place, env, "audit", "contradictions")
     timed("undo", place, env, "undo")
 
 

@@ -15,6 +15,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
+import random
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -23,9 +26,31 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 # for the scripts beside this one
-from memory.health.rankingmetrics import STOP, add_typos, content_words, rank_by_word_count, score  # noqa: F401
+from memory.health.rankingmetrics import STOP, content_words, rank_by_word_count, score  # noqa: F401
 
 Doc = dict[str, Any]
+
+
+def add_typos(text: str, seed: str) -> str:
+    """Return a query with typing errors in a quarter of its long words.
+
+    Swaps, drops, doubles or changes a letter in words of five letters and more.
+    """
+    rng = random.Random(seed)
+    parts = re.split(r"(\s+)", text)
+    long = [i for i, part in enumerate(parts) if len(part) >= 5 and part.isalpha()]
+    for i in rng.sample(long, math.ceil(len(long) / 4)):
+        word = parts[i]
+        at = rng.randrange(1, len(word) - 1)
+        parts[i] = rng.choice(
+            (
+                word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+                word[:at] + word[at + 1 :],
+                word[:at] + word[at] + word[at:],
+                word[:at] + rng.choice("aeiourstln") + word[at + 1 :],
+            )
+        )
+    return "".join(parts)
 
 
 def rows(folder: Path, name: str) -> list[Doc]:

@@ -7,12 +7,12 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
 from typing import Any
 
-from memory.core import StoreError, UsageError, clock, files, layout, plaintext
+from memory.core import StoreError, UsageError, clock, files, layout
+from memory.core.plaintext import count, one_line
 from memory.terminal import screen
-from memory.terminal.call import Call, ask_confirmation, read_stdin, shown, unknown_word, warn
+from memory.terminal.call import Call, ask_confirmation, read_stdin, unknown_word, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ def status(call: Call) -> int:
 
 
 def _command(env: dict[str, str]) -> str:
-    """Return the path of `dayleaf` on a terminal's PATH, or ""."""
     import shutil
 
     own = os.path.realpath(layout.plugin() + "/bin")
@@ -51,11 +50,6 @@ def stats(call: Call) -> int:
     from memory.recall import timewords
     from memory.terminal import statspage
 
-    if call.words:
-        raise UsageError(
-            "store stats takes no words; leave '%s' out, or name a time with `--since`"
-            % shown(" ".join(call.words))
-        )
     if call.options.spend:
         spent = figures.spending(call.place.home, call.settings, call.now)
         return call.answer(spent, statspage.spend_lines(spent))
@@ -77,8 +71,6 @@ def doctor(call: Call) -> int:
     from memory.health import examination
     from memory.terminal import reports
 
-    if call.words:
-        raise UsageError("doctor takes no words; leave '%s' out" % shown(" ".join(call.words)))
     with call.spinner("checking"):
         done = examination.mend(call.place, call.now) if call.options.fix else []
         found = examination.examine(call.place, call.settings, call.env, call.now)
@@ -86,7 +78,7 @@ def doctor(call: Call) -> int:
         {**check._asdict(), "verdict": check.severity, "what": check.about, "found": check.summary}
         for check in found
     ]
-    told = [plaintext.one_line(line) for line in done] or ["nothing that --fix can mend"]
+    told = [one_line(line) for line in done] or ["nothing that --fix can mend"]
     call.answer(
         {"fixed": done, "checks": value} if call.options.fix else value,
         [*([*told, ""] if call.options.fix else []), *reports.verdicts(found, call.style())],
@@ -159,22 +151,11 @@ def audit(call: Call) -> int:
 
 
 def redact(call: Call) -> int:
-    """Redact secrets in stdin, or a text in all files."""
-    from memory.cli import index
-
-    options = call.options
-    if call.words in ([], ["-"]):
-        if options.text is not None or options.everywhere or options.apply:
-            raise UsageError("store redact needs the ID of a record that contains the text")
-        return index.redact(call)
-    return _erase(call, call.one("ID"))
-
-
-def _erase(call: Call, id: str) -> int:
+    """Redact the secrets of a record, or a text in all files."""
     from memory.health import erasure
     from memory.index import builder
 
-    record = _find_record(call, id)
+    record = _find_record(call, call.one("ID"))
     own = frozenset({call.place.path(record.name)})
     texts = _texts(call, record)
     found = erasure.finder(texts)
@@ -184,7 +165,7 @@ def _erase(call: Call, id: str) -> int:
     with call.spinner("searching") as spinner:
 
         def show_searched(done: int) -> None:
-            spinner.step = "searching: %s" % plaintext.count(done, "file")
+            spinner.step = "searching: %s" % count(done, "file")
 
         searched, held = erasure.search(call.place, found, own, show_searched)
         elsewhere = _transcripts(call, found)
@@ -195,27 +176,25 @@ def _erase(call: Call, id: str) -> int:
         "%s of %s contain it, %s in all"
         % (
             len(held),
-            plaintext.count(searched, "file"),
-            plaintext.count(sum(one.hits for one in held), "time"),
+            count(searched, "file"),
+            count(sum(one.hits for one in held), "time"),
         ),
     ]
     if not call.options.apply:
         print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
         if not ask_confirmation(
             "remove it from %s? type yes: "
-            % plaintext.count(len(erasure.cleanable_holders(held, everywhere)), "file")
+            % count(len(erasure.cleanable_holders(held, everywhere)), "file")
         ):
             return _planned_erasure(call, found, held, others)
         everywhere = everywhere or bool(
             others
-            and ask_confirmation(
-                "and from %s? type yes: " % plaintext.count(len(others), "other record")
-            )
+            and ask_confirmation("and from %s? type yes: " % count(len(others), "other record"))
         )
     with call.spinner("removing it") as spinner:
 
         def proving(done: int) -> None:
-            spinner.step = "checking: %s" % plaintext.count(done, "file")
+            spinner.step = "checking: %s" % count(done, "file")
 
         done = erasure.apply(call.place, found, held, own, everywhere, call.now, proving)
         builder.build(call.place, call.now)
@@ -223,7 +202,6 @@ def _erase(call: Call, id: str) -> int:
 
 
 def _find_record(call: Call, id: str) -> Record:
-    """Find a record by id, archived or not; raises StoreError."""
     store = call.store()
     try:
         return store.find(id)
@@ -235,10 +213,6 @@ def _find_record(call: Call, id: str) -> Record:
 
 
 def _texts(call: Call, record: Record) -> dict[str, str]:
-    """Return the texts to remove, each with its replacement.
-
-    Raises UsageError, StoreError.
-    """
     from memory.health import erasure
     from memory.store import redactor
 
@@ -266,7 +240,6 @@ def _texts(call: Call, record: Record) -> dict[str, str]:
 
 
 def _named(call: Call) -> str:
-    """Return the text given to remove, "" for none."""
     said = call.options.text
     if said is None:
         return ""
@@ -284,7 +257,6 @@ def _named(call: Call) -> str:
 
 
 def _transcripts(call: Call, found: Finder) -> list[str]:
-    """Return the host's transcripts of this workspace with a text."""
     from memory.health import erasure
     from memory.project import backfill
 
@@ -308,8 +280,7 @@ def _holder_lines(found: Finder, held: list[Holder]) -> list[str]:
 
 
 def _shown(found: Finder, path: str) -> str:
-    """Return a path with the text in it redacted."""
-    return plaintext.one_line(
+    return one_line(
         found.cleaned(path.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
     )
 
@@ -319,11 +290,7 @@ def _holders_json(found: Finder, held: list[Holder]) -> list[dict[str, Any]]:
 
 
 def _planned_erasure(call: Call, found: Finder, held: list[Holder], others: list[Holder]) -> int:
-    more = (
-        "; add --everywhere for the %s" % plaintext.count(len(others), "other record")
-        if others
-        else ""
-    )
+    more = "; add --everywhere for the %s" % count(len(others), "other record") if others else ""
     value = {"applied": False, "held": _holders_json(found, held)}
     return call.answer(value, ["nothing was changed: --apply removes it%s" % more])
 
@@ -357,10 +324,10 @@ def _erased(
         erasure.FOREIGN: "not dayleaf's file: edit or delete it yourself",
     }
     lines = [
-        "removed it from %s" % plaintext.count(done.changed, "file"),
+        "removed it from %s" % count(done.changed, "file"),
         *("  " + note for note in notes),
         *["  older backups may contain it"] * bool(done.changed),
-        "%d of %s contain it" % (len(done.held), plaintext.count(done.searched, "file")),
+        "%d of %s contain it" % (len(done.held), count(done.searched, "file")),
         *_holder_lines(found, done.held),
         *sorted({"  " + remedies.get(one.role, "run this again") for one in done.held}),
         "  searched: every byte and file name below %s%s, except %s/runtime"
@@ -395,7 +362,6 @@ def eval(call: Call) -> int:
 
 
 def _draft(call: Call) -> int:
-    """Write golden queries drafted from the store to a new file."""
     from memory.health import goldens
 
     if len(call.words) > 1:
@@ -418,7 +384,7 @@ def _draft(call: Call) -> int:
             "%s could not be written: %s; name another file"
             % (path, (error.strerror or "").lower())
         ) from None
-    named = " " + shlex.quote(plaintext.one_line(path)) if call.words else ""
+    named = " " + shlex.quote(one_line(path)) if call.words else ""
     return call.answer(
         {"path": path, "queries": len(drafts)},
         [
@@ -452,7 +418,7 @@ def _measure(call: Call) -> int:
                 clock.local_offset(call.now),
                 show_ranker,
             )
-        results.append(_result(call, golden, found, records))
+        results.append(_result(golden, found))
     below = [fault for one in results for fault in one["below"]]
     if call.options.strict and not any(one["floor"] for one in results):
         raise UsageError(
@@ -463,7 +429,6 @@ def _measure(call: Call) -> int:
 
 
 def _records(call: Call) -> list[Record]:
-    """Return the records of the workspace; raises StoreError without any."""
     with call.spinner("reading the records"):
         records = list(call.store().each())
     if not records:
@@ -474,10 +439,6 @@ def _records(call: Call) -> list[Record]:
 
 
 def _paths(call: Call) -> list[str]:
-    """Return the named files of golden queries, else all.
-
-    All of the private and the shared tier. Raises StoreError without one.
-    """
     if call.words:
         return [os.path.abspath(word) for word in call.words]
     found = []
@@ -496,22 +457,8 @@ def _paths(call: Call) -> list[str]:
     return found
 
 
-def _result(call: Call, golden: Set, found: Measured, records: Sequence[Record]) -> dict[str, Any]:
-    """Measure one file of golden queries, log the run, and report."""
-    from memory.health import measurements
-
-    row = measurements.row(found, golden.path, call.settings, records, call.now)
-    before = measurements.last(call.place, golden.path)
+def _result(golden: Set, found: Measured) -> dict[str, Any]:
     measures = found.measures[found.main]
-    try:
-        measurements.keep(call.place, row)
-    except OSError:
-        found = found._replace(
-            notes=(
-                *found.notes,
-                "the run could not be kept; the next one has nothing to compare with",
-            )
-        )
     misses = [
         {
             "query": one.id,
@@ -535,8 +482,4 @@ def _result(call: Call, golden: Set, found: Measured, records: Sequence[Record])
             for name, least in golden.floor.items()
             if measures[name] < least
         ],
-        "since": before.get("t", ""),
-        "before": before.get("measures", {}).get(found.main, {}) if before else {},
-        "changed": measurements.other_changes(before, row) if before else [],
-        "moved": measurements.changed_ranks(before, row) if before else [],
     }

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Callable
 
+from memory.cli.rule import Matter, Reading
 from memory.core import StoreError, UsageError, clock
 from memory.core.plaintext import age, count, one_line, visible
 from memory.core.records import MADE_OF, Record, derived_links
@@ -16,16 +17,13 @@ from memory.store.store import Store
 from memory.terminal import screen
 from memory.terminal.call import (
     Call,
-    ask_choice,
     ask_confirmation,
     finish_decisions,
     need_person,
     print_decision,
     shown,
     unknown_word,
-    warn,
 )
-from memory.terminal.editor import edit_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,10 +36,7 @@ QUESTION = (
 # newest checkpoints that a model gets, and characters of their bodies together
 SENT, SENT_CHARS = 40, 100_000
 OPTIONS = ("since", "provider", "dry_run")
-WAYS, DONE = (
-    ("accept", "edit", "reject", "skip", "quit"),
-    {"accept": "accepted", "reject": "rejected"},
-)
+DONE = {"accept": "accepted", "reject": "rejected"}
 REVIEW = "decide on them with `dayleaf review` in your own terminal"
 
 
@@ -68,7 +63,6 @@ def harvest(call: Call) -> int:
 
 
 def _propose(call: Call) -> int:
-    """Write the checkpoints' proposals as candidates."""
     from memory.knowledge import proposals
 
     store = call.store()
@@ -98,10 +92,6 @@ def _propose(call: Call) -> int:
 
 
 def _asked_for(call: Call, store: Store, kind: str) -> list[Record]:
-    """Read the requested checkpoints or conversations.
-
-    Without their private parts. Raises UsageError for an invalid time.
-    """
     from memory.recall import timewords
     from memory.store.redactor import without_private
 
@@ -123,7 +113,6 @@ def _ask_model(
     known: Sequence[Record],
     spinner: screen.Spinner,
 ) -> tuple[list[Proposal] | None, list[str]]:
-    """Ask a model for proposals."""
     from memory.cli.tell import ask
     from memory.distill.digests import of_record
     from memory.knowledge import proposals
@@ -163,7 +152,6 @@ def _written(store: Store, proposal: Proposal) -> Record:
 
 
 def _json(proposal: Proposal, kept: Record | None) -> dict[str, Any]:
-    """Return a proposal for --json, as written without secrets."""
     told = kept or proposal
     return {
         "id": kept.id if kept else None,
@@ -214,7 +202,6 @@ def candidates(store: Store) -> list[Record]:
 
 
 def _list(call: Call, words: list[str]) -> int:
-    """Show the waiting candidates."""
     if words:
         raise UsageError("harvest list takes no more words; leave '%s' out" % shown(words[0]))
     waiting = candidates(call.store())
@@ -230,10 +217,6 @@ def _list(call: Call, words: list[str]) -> int:
 
 
 def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
-    """Find all named candidates.
-
-    All before the first is changed. Raises UsageError, StoreError.
-    """
     if not words:
         raise UsageError(
             "harvest %s needs an ID%s; `dayleaf notes harvest list` names them"
@@ -259,26 +242,25 @@ def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
 
 
 def _judged(call: Call, words: list[str], way: str) -> int:
-    """Accept or archive the named candidates."""
     need_person(call, "a candidate", "notes harvest %s %s" % (way, " ".join(words)[:80] or "ID"))
     store = call.store()
-    found = _named(store, way, words)
+    found = [Reading(record, b"", "") for record in _named(store, way, words)]
     if words == ["all"] and found:
-        sys.stderr.write(
-            "\n".join(line for record in found for line in [*_content(record), ""]) + "\n"
-        )
+        shown = [line for one in found for line in [*_content(call, one), ""]]
+        sys.stderr.write("\n".join(shown) + "\n")
         if not ask_confirmation("accept all %d? type yes: " % len(found)):
             raise UsageError("the candidates stay as they were")
-    for record in found:
-        _decide(call, store, record, way)
-    return _decided(call, [(record, DONE[way]) for record in found])
+    done = [_decide(call, store, one, way) for one in found]
+    call.indexed()
+    return finish_decisions(call, done, "no candidate")
 
 
-def _decide(call: Call, store: Store, record: Record, way: str) -> None:
+def _decide(call: Call, store: Store, one: Reading, way: str) -> dict[str, Any]:
     """Accept or archive a candidate as it was read, and report.
 
     Raises StoreError where the file has changed since.
     """
+    record = one.record
     if store.read(record.name).checksum != record.checksum:
         raise StoreError("%s has changed meanwhile; review it again" % record.name)
     suggested = suggestions.suggested_command(record)
@@ -292,18 +274,11 @@ def _decide(call: Call, store: Store, record: Record, way: str) -> None:
     else:
         store.archive(record.name, "rejected")
     print_decision(call, DONE[way], record.id, record.title)
+    return {"id": record.id, "decision": DONE[way], "title": one_line(record.title)}
 
 
-def _decided(call: Call, done: Sequence[tuple[Record, str]]) -> int:
-    """Index the decided records, and report where there are none."""
-    call.indexed()
-    return finish_decisions(
-        call, [{"id": record.id, "decision": decision} for record, decision in done], "no candidate"
-    )
-
-
-def _content(record: Record) -> list[str]:
-    """Return a candidate in lines, hidden characters made visible."""
+def _content(call: Call, one: Reading) -> list[str]:
+    record = one.record
     links = ", ".join(record.derived_from)
     return [
         visible(line)
@@ -317,42 +292,13 @@ def _content(record: Record) -> list[str]:
     ]
 
 
-def _review(call: Call, words: list[str]) -> int:
-    """Review the candidates in turn."""
-    if words:
-        raise UsageError(
-            "harvest review takes no more words; `dayleaf notes harvest accept %s` decides on one"
-            % shown(words[0])
-        )
-    need_person(call, "a candidate", "notes harvest review")
-    store = call.store()
-    if not candidates(store):
-        return call.answer([], ["no candidate waits for review"])
-    return _decided(call, go_through(call, store))
-
-
-def go_through(call: Call, store: Store, before: int = 0) -> list[tuple[Record, str]]:
-    """Ask about every candidate; return the decided ones.
-
-    Each with `accepted` or `rejected`.  before: the number of records asked about before them.
-    """
+def _waiting(call: Call, store: Store) -> list[tuple[Record, str]]:
     waiting = candidates(store)
     doubts = _doubts(store) if waiting else {}
-    done: list[tuple[Record, str]] = []
-    total = before + len(waiting)
-    for number, record in enumerate(waiting, before + 1):
-        decision, record = _answered(
-            call, store, record, "%d of %d%s" % (number, total, doubts.get(record.name, ""))
-        )
-        if decision == "quit":
-            break
-        if decision != "skipped":
-            done.append((record, decision))
-    return done
+    return [(record, "suggested" + doubts.get(record.name, "")) for record in waiting]
 
 
 def _doubts(store: Store) -> dict[str, str]:
-    """Return the contradictions of learnings by name."""
     from memory.knowledge import contradictions
 
     found: dict[str, str] = {}
@@ -367,29 +313,17 @@ def _doubts(store: Store) -> dict[str, str]:
     return found
 
 
-def _answered(call: Call, store: Store, record: Record, where: str) -> tuple[str, Record]:
-    """Ask about one candidate until decided, skipped or quit."""
-    while True:
-        sys.stderr.write("\n%s  %s\n" % (where, "\n".join(_content(record))))
-        way = ask_choice(WAYS)
-        try:
-            if way in DONE:
-                _decide(call, store, record, way)
-                return DONE[way], record
-            if way != "edit":
-                return "skipped" if way == "skip" else way, record
-            record = edit_record(call, record) or record
-        except (StoreError, UsageError) as error:
-            warn(str(error))
-            try:
-                record = store.read(record.name)
-            except StoreError:
-                return "skipped", record
-
-
+CANDIDATE = Matter(
+    "harvest",
+    "learning",
+    "accept",
+    _waiting,
+    lambda store, name: Reading(store.read(name), b"", ""),
+    _content,
+    _decide,
+)
 WORDS: dict[str, Callable[[Call, list[str]], int]] = {
     "list": _list,
-    "review": _review,
     "accept": lambda call, words: _judged(call, words, "accept"),
     "reject": lambda call, words: _judged(call, words, "reject"),
 }

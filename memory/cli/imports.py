@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Callable, NamedTuple
 
-from memory.core import StoreError, UsageError, clock, config, files, layout, plaintext
+from memory.core import StoreError, UsageError, clock, config, files, layout
+from memory.core.plaintext import count, one_line
 from memory.doors import registry
 from memory.project import adoption, backfill, clientmemory, otherfiles, othernotes, trees
 from memory.project.intake import Piece, Result, bring
@@ -77,7 +78,7 @@ def import_(call: Call) -> int:
                 kind,
                 "one directory, not %d" % (len(call.words) - 1)
                 if wanted
-                else "no more words; leave '%s' out" % plaintext.one_line(call.words[1])[:60],
+                else "no more words; leave '%s' out" % one_line(call.words[1])[:60],
             )
         )
     try:
@@ -106,7 +107,7 @@ def _tree(call: Call) -> int:
     notes = (
         [
             "left out %s%s that are not in docs/, scripts/, shared/ or unversioned/"
-            % ("more than " * (left == trees.COUNTED), plaintext.count(left, "file"))
+            % ("more than " * (left == trees.COUNTED), count(left, "file"))
         ]
         if left
         else []
@@ -121,7 +122,6 @@ def _tree(call: Call) -> int:
 
 
 def _outside(call: Call, root: str, tier: str) -> list[str]:
-    """Return a warning on shared records with this machine's paths."""
     if tier != layout.SHARED or files.inside(root, call.place.root):
         return []
     return [
@@ -133,7 +133,6 @@ def _outside(call: Call, root: str, tier: str) -> list[str]:
 
 
 def _below(call: Call, root: str, tier: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a path is in a directory."""
     base = "" if root == call.place.root else otherfiles.known_as(root, call.place, tier) + "/"
     return lambda path: path.startswith(base) and (base != "" or path[:1] != "/")
 
@@ -179,8 +178,7 @@ def _dir(call: Call) -> int:
         read.update(otherfiles.ending(one.name) for one in found)
         if root.store:
             notes.append(
-                "%s: a store of another tool, %s"
-                % (root.shown, plaintext.count(len(found), "file"))
+                "%s: a store of another tool, %s" % (root.shown, count(len(found), "file"))
             )
     notes += ["read " + otherfiles.endings_line(read)] if set(read) - {".md"} else []
     notes += filter(None, [otherfiles.left_out_line(left)])
@@ -199,8 +197,8 @@ def _claude_memory(call: Call) -> int:
             "%s: %s in its auto memory, %s"
             % (
                 place.key,
-                plaintext.count(len(found), "file"),
-                plaintext.count(len(rules), "CLAUDE.md file"),
+                count(len(found), "file"),
+                count(len(rules), "CLAUDE.md file"),
             )
         )
         batches = [
@@ -221,7 +219,7 @@ def _claude_memory(call: Call) -> int:
         ]
         if place.key == call.place.key:
             own, more = clientmemory.user_files(call.env)
-            notes.append("the user's own: " + plaintext.count(len(own), "CLAUDE.md file"))
+            notes.append("the user's own: " + count(len(own), "CLAUDE.md file"))
             batches.append(
                 Batch(
                     clientmemory.RULES,
@@ -241,7 +239,6 @@ def _claude_memory(call: Call) -> int:
 
 
 def _places(call: Call) -> list[layout.Place]:
-    """Return the workspace of the call, with --all every other."""
     found = {call.place.key: call.place}
     if call.options.all:
         known = {
@@ -302,7 +299,6 @@ def _import_batches(call: Call, batches: list[Batch], place: layout.Place | None
 
 
 def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: list[str]) -> int:
-    """Summarise an import."""
     counts = {
         "new": len(result.new),
         "unchanged": len(result.same),
@@ -322,11 +318,11 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
                 few,
             ),
         ]
-    lines = [plaintext.one_line(note) for note in notes]
+    lines = [one_line(note) for note in notes]
     lines.append(
         "%s: %s%s"
         % (
-            plaintext.count(result.done, noun),
+            count(result.done, noun),
             ", ".join(f"{number:,} {name}" for name, number in counts.items()),
             "; nothing was written (--dry-run)" if call.options.dry_run else "",
         )
@@ -336,10 +332,7 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
     lines += (
         [
             "%s in the frontmatter:"
-            % (
-                plaintext.count(troubled, "file")
-                + (" has trouble" if troubled == 1 else " have trouble")
-            )
+            % (count(troubled, "file") + (" has trouble" if troubled == 1 else " have trouble"))
         ]
         if troubled
         else []
@@ -365,9 +358,8 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
 
 
 def _first(rows: list[Any], line: Callable[[Any], str]) -> list[str]:
-    """Return lines for the first rows, and the number of others."""
     rest = len(rows) - SHOWN
-    return ["  " + plaintext.one_line(line(row)) for row in rows[:SHOWN]] + (
+    return ["  " + one_line(line(row)) for row in rows[:SHOWN]] + (
         ["  … and %d more; --json lists them all" % rest] if rest > 0 else []
     )
 
@@ -433,7 +425,6 @@ def span(seconds: float) -> str:
 
 
 def _transcripts(call: Call) -> int:
-    """Write the checkpoints of past sessions."""
     since = (
         timewords.instant(call.options.since, call.now, clock.local_offset(call.now))
         if call.options.since
@@ -487,7 +478,7 @@ def _transcripts(call: Call) -> int:
             "stopped after %d of %s; `%s store %s` goes on from there"
             % (
                 len(told),
-                plaintext.count(len(wanted), "session"),
+                count(len(wanted), "session"),
                 offers.command(call.env),
                 " ".join(word for word in call.argv if word != "--ask"),
             )
@@ -497,7 +488,6 @@ def _transcripts(call: Call) -> int:
 
 
 def _asked(call: Call, wanted: list[backfill.Session]) -> offers.ImportPlan | None:
-    """Show the plan of an import and ask; return it after yes."""
     if not call.options.all or call.options.dry_run or call.options.json:
         raise UsageError("--ask goes with --all, and without --dry-run and --json")
     with call.spinner("looking for past sessions"):
@@ -518,13 +508,11 @@ def _asked(call: Call, wanted: list[backfill.Session]) -> offers.ImportPlan | No
 
 
 def _known(call: Call) -> list[str]:
-    """Return the directories where a session may have started."""
     here = (call.place.project, call.place.root, call.place.anchor, call.env.get("PWD", ""))
     return [*adoption.known_paths(call.place.home), *filter(None, here)]
 
 
 def _index_told(call: Call, told: Iterable[backfill.ImportedSession]) -> list[Discovery]:
-    """Index the new records and return their discoveries."""
     from memory.knowledge import discoveries, lessons, walls
 
     changed: dict[str, tuple[layout.Place, list[str]]] = {}
@@ -553,7 +541,6 @@ def _answer_told(
     found: list[Discovery],
     later: list[str],
 ) -> int:
-    """Summarise the import of sessions."""
     dry, skipped = call.options.dry_run, [one.skip for one in told if one.skip] + unread
     records = sorted(name for one in told for name in one.written)
     made = [name for name in records if "/checkpoints/" in name]
@@ -589,7 +576,7 @@ def _answer_told(
             else transcript.host(call.env) + "/projects"
         )
         lines.append(
-            plaintext.one_line(where)
+            one_line(where)
             + (
                 " holds no session"
                 if call.options.all
@@ -618,7 +605,6 @@ def _answer_told(
 def _summed(
     counts: dict[str, int], sessions: int, plan: backfill.Plan, skipped: int, dry: bool
 ) -> str:
-    """Return the summary line of an import of sessions."""
     would = "would be " if dry else ""
     parts = [
         counts["new"] and "%d %simported" % (counts["new"], would),
@@ -629,15 +615,13 @@ def _summed(
     ]
     said = ", ".join(str(part) for part in parts if part)
     records = ", ".join(
-        plaintext.count(number, noun)
-        for number, noun in zip(plan, ("checkpoint", "conversation"))
-        if number
+        count(number, noun) for number, noun in zip(plan, ("checkpoint", "conversation")) if number
     )
     return "; ".join(
         filter(
             None,
             [
-                plaintext.count(sessions, "session") + (": " + said if said else ""),
+                count(sessions, "session") + (": " + said if said else ""),
                 records and records + (" would be written" if dry else " written"),
                 "nothing was written (--dry-run)" if dry else "",
             ],
@@ -646,7 +630,6 @@ def _summed(
 
 
 def _cost(live: list[backfill.ImportedSession], took: float, records: int) -> list[str]:
-    """Return a line with the expected time of an import."""
     size = sum(one.session.size for one in live) / 1e6
     seconds = took + records * backfill.RECORD
     return (
@@ -664,15 +647,14 @@ def _cost(live: list[backfill.ImportedSession], took: float, records: int) -> li
 
 
 def _gone(directories: list[str]) -> list[str]:
-    """Return a line on sessions whose directory is gone."""
     if not directories:
         return []
     few = sorted(set(directories), key=lambda one: (-directories.count(one), one))
     return [
         "  skipped %s whose directory is gone (%s%s); create it again, even empty, and import again"
         % (
-            plaintext.count(len(directories), "session"),
-            ", ".join(map(plaintext.one_line, few[:3])),
+            count(len(directories), "session"),
+            ", ".join(map(one_line, few[:3])),
             " and %d more" % (len(few) - 3) if len(few) > 3 else "",
         )
     ]

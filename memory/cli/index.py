@@ -1,13 +1,13 @@
-"""The verbs index, config, on and off, and redact as a filter of stdin."""
+"""The verbs index, config, on and off."""
 
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any, Callable
 
-from memory.core import StoreError, UsageError, clock, files, frontmatter, plaintext, spellings
+from memory.core import StoreError, UsageError, clock, files, spellings
 from memory.core.config import CHOICES, DEFAULTS, DROPPED, SECRETS_STAY, fault, from_text
+from memory.core.plaintext import count, one_line
 from memory.health import figures
 from memory.hook import receipts
 from memory.index import builder
@@ -22,13 +22,7 @@ from memory.terminal.call import (
     shown,
     to_json,
     unknown_word,
-    unread,
-    warn,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.store.redactor import Redacted
 
 
 def index(call: Call) -> int:
@@ -55,16 +49,11 @@ def _build(call: Call) -> int:
 
 
 def _embed(call: Call, done: Any) -> int:
-    """Update the vectors of the requested workspaces, after the index.
-
-    Raises ProviderError, UsageError.
-    """
     out, lines = _embedded(call)
     return call.answer({**done._asdict(), "vectors": out}, [*_summary_lines(call, done), *lines])
 
 
 def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
-    """Make vectors; return the result as plain data and in lines."""
     from memory.doors import registry
     from memory.recall import lookup
 
@@ -82,7 +71,6 @@ def _refresh(call: Call) -> int:
 
 
 def _readable(call: Call) -> list[otherfiles.Added]:
-    """Return the added tiers that can be read now."""
     return [tier for tier in otherfiles.added(call.place, call.settings) if not tier.fault]
 
 
@@ -94,13 +82,13 @@ def _summary_lines(call: Call, done: Any) -> list[str]:
     if done.busy:
         return ["another process is building the index already; nothing else to do"]
     said = "%s: %d added, %d changed, %d removed%s" % (
-        plaintext.count(done.records, "record"),
+        count(done.records, "record"),
         done.added,
         done.changed,
         done.removed,
         "; rebuilt" if done.built else "",
     )
-    skipped = [plaintext.one_line(call.place.path(name)) for name in done.skipped]
+    skipped = [one_line(call.place.path(name)) for name in done.skipped]
     return [said, *("skipped %s; `dayleaf doctor` says why" % path for path in skipped)]
 
 
@@ -117,7 +105,6 @@ def _verify(call: Call) -> int:
 
 
 def _choose(call: Call, asked: list[str]) -> int:
-    """Choose the index's backend."""
     from memory.doors import registry
     from memory.index import backend
 
@@ -169,8 +156,8 @@ def _index_status(call: Call) -> int:
                 database["problem"]
                 or "%s of %s, %d of them from this workspace"
                 % (
-                    plaintext.count(database["documents"], "document"),
-                    plaintext.count(database["workspaces"], "workspace"),
+                    count(database["documents"], "document"),
+                    count(database["workspaces"], "workspace"),
                     database["here"],
                 )
             )
@@ -205,44 +192,6 @@ WORDS: dict[str, Callable[[Call], int]] = {
     "status": _index_status,
     "export": _export,
 }
-
-
-def redact(call: Call) -> int:
-    """Redact secrets in stdin to stdout."""
-    from memory.store import redactor
-
-    if call.words not in ([], ["-"]) or (not call.words and sys.stdin.isatty()):
-        raise UsageError("redact reads its text from stdin: `dayleaf store redact - < FILE`")
-    allow, salt = call.settings["redact.allow"], call.place.key
-    data = sys.stdin.buffer.read()
-    if frontmatter.undecodable(data):
-        raise UsageError(
-            "stdin line %d: %s, so no secret in it is seen; convert it first, such as "
-            "`iconv -f %s -t UTF-8`" % (unread(data, 0))
-        )
-    text = data.decode("utf-8", "surrogateescape")
-    odd = (
-        next((at for at, sign in enumerate(text) if "\udc80" <= sign <= "\udcff"), -1)
-        if not text.isascii()
-        else -1
-    )
-    if odd >= 0:
-        warn(
-            "stdin line %d: bytes that are not UTF-8; they are passed on as they are"
-            % (text.count("\n", 0, odd) + 1)
-        )
-    done = redactor.redact(text, allow, salt)
-    if call.options.json:
-        return call.answer(_redacted(done), [])
-    sys.stdout.buffer.write(done.text.encode("utf-8", "surrogateescape"))
-    return 0
-
-
-def _redacted(done: Redacted) -> dict[str, Any]:
-    return {
-        "text": done.text,
-        "found": [{"kind": one.kind, "tag": one.tag, "count": one.times} for one in done.found],
-    }
 
 
 def config(call: Call) -> int:

@@ -56,7 +56,8 @@ def keep(call: Call) -> int:
         ]
         return call.answer({**record_json(record), "path": path, "state": "pending"}, lines)
     approvals.save_approved_bytes(call.place.home, data)
-    workspace, who = RULE.workspace(record.name, call.place.key), getpass.getuser()
+    workspace = approvals.workspace_of(record.name, call.place.key)
+    who = getpass.getuser()
     approvals.decide(
         call.place.home, workspace, record.id, files.sha256(data), "approve", who, call.now
     )

@@ -1,22 +1,19 @@
-"""The verbs that write records: learn, checkpoint, forget, restore, edit, new."""
+"""The verbs that write records: learn, checkpoint, forget, restore, edit."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
-from memory.cli import plan
 from memory.core import (
     StoreError,
     UsageError,
     clock,
     files,
-    frontmatter,
     layout,
-    plaintext,
     records,
 )
+from memory.core.plaintext import count, one_line
 from memory.core.records import Record, labels
 from memory.hook import receipts
 from memory.store import conversations, ledger
@@ -29,14 +26,13 @@ from memory.terminal.call import (
     ask_confirmation,
     author,
     first_clause,
-    nearest,
     report_written,
     session_of,
     shown,
     tier_of,
     warn,
 )
-from memory.terminal.editor import KINDS, edit_record, in_editor, template
+from memory.terminal.editor import edit_record
 
 
 def learn(call: Call) -> int:
@@ -57,7 +53,6 @@ def learn(call: Call) -> int:
 
 
 def _learnt(call: Call, store: Store, title: str, said: str, tier: str) -> Record:
-    """Write a new learning with the options' tags, versions and title."""
     extra = {"versions": call.options.version, "confidence": call.options.confidence}
     return store.add(
         "learning",
@@ -72,7 +67,6 @@ def _learnt(call: Call, store: Store, title: str, said: str, tier: str) -> Recor
 
 
 def _joined(call: Call, store: Store, there: Record) -> Record:
-    """Add the options' tags, versions and confidence to a learning."""
     new = {
         "tags": _union(there.tags, call.options.tag),
         "versions": _union(there.versions, call.options.version),
@@ -109,7 +103,6 @@ def checkpoint(call: Call) -> int:
 
 
 def _note_of_session(call: Call, said: str) -> Record:
-    """Check and store a note by the session's own model."""
     from memory.health import notekeeping
 
     session = session_of(call)
@@ -121,7 +114,7 @@ def _note_of_session(call: Call, said: str) -> Record:
     made, changed = notekeeping.of_session(call.store(), session, strip_private(said))
     call.changed += changed
     for one in made.dropped:
-        warn("left out, %s: %s" % (one.why, plaintext.one_line(one.text)[:120]))
+        warn("left out, %s: %s" % (one.why, one_line(one.text)[:120]))
     return made.record
 
 
@@ -157,7 +150,6 @@ def _warn_of_links(store: Store, kept: Record) -> None:
 
 
 def _of_session(call: Call) -> Record:
-    """Capture the running session from its transcript."""
     session = session_of(call)
     if not session:
         raise UsageError("there is nothing to write; give a note, or --session ID")
@@ -237,7 +229,7 @@ def forget(call: Call) -> int:
     return call.answer(
         {"id": found.id, "from": found.name, "to": away, "stays": stays},
         [
-            "archived %s  %s" % (found.id, plaintext.one_line(found.title)),
+            "archived %s  %s" % (found.id, one_line(found.title)),
             "  `dayleaf store restore %s` brings it back" % found.id,
             *note,
         ],
@@ -245,7 +237,6 @@ def forget(call: Call) -> int:
 
 
 def _mark_forgotten(call: Call, found: Record) -> None:
-    """Note a forgotten conversation."""
     if found.kind == conversations.KIND and found.meta.get("session"):
         conversations.forget(call.place, str(found.meta["session"]), found.id, call.now)
 
@@ -260,7 +251,7 @@ def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]
     ]
     talks = sum(record.kind == conversations.KIND for record in stays)
     counts = ((talks, conversations.KIND), (len(stays) - talks, "checkpoint"))
-    said = [plaintext.count(number, kind) for number, kind in counts if number]
+    said = [count(number, kind) for number, kind in counts if number]
     note = (
         [
             "  %s of its session stay%s; `dayleaf record forget --session %s` removes all"
@@ -273,7 +264,6 @@ def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]
 
 
 def _forget_hard(call: Call, id: str) -> int:
-    """Remove a record for good."""
     from memory.recall import lookup
 
     store = call.store()
@@ -286,7 +276,7 @@ def _forget_hard(call: Call, id: str) -> int:
         except StoreError:
             raise no_such_record from None
         note.append("  the archive's log still contains its file name: %s" % found.name)
-    title = plaintext.one_line(found.title)
+    title = one_line(found.title)
     if not call.options.yes and not ask_confirmation(
         "remove %s '%s' for good? type yes: " % (found.id, title)
     ):
@@ -311,8 +301,8 @@ def _forget_hard(call: Call, id: str) -> int:
             "  %s, %s; %s; the index was rebuilt"
             % (
                 call.place.path(found.name),
-                plaintext.count(found.size, "byte"),
-                plaintext.count(digests, "cached digest") + " removed",
+                count(found.size, "byte"),
+                count(digests, "cached digest") + " removed",
             ),
             *note,
             *more,
@@ -340,7 +330,6 @@ def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
 
 
 def _forget_session(call: Call, start: str) -> int:
-    """Show a session's records, and forget them after a yes."""
     store = call.store()
     found = conversations.session_records(store, start, bool(call.options.hard))
     if not found.records:
@@ -354,8 +343,8 @@ def _forget_session(call: Call, start: str) -> int:
             )
         )
     of = "%s of session %s" % (
-        plaintext.count(len(found.records), "record"),
-        plaintext.one_line(found.session),
+        count(len(found.records), "record"),
+        one_line(found.session),
     )
     lines = _ask_to_forget(call, found.records, of, "--session")
     talk = next((record.id for record in found.records if record.kind == conversations.KIND), "")
@@ -366,7 +355,7 @@ def _forget_session(call: Call, start: str) -> int:
         [
             "  %s made from it stay%s: %s%s"
             % (
-                plaintext.count(len(left), "record"),
+                count(len(left), "record"),
                 "s" * (len(left) == 1),
                 ", ".join(left[:5]),
                 ", …" * (len(left) > 5),
@@ -382,7 +371,6 @@ def _forget_session(call: Call, start: str) -> int:
 
 
 def _forget_matching(call: Call) -> int:
-    """Show the matching records, and forget them after a yes."""
     store, hard = call.store(), bool(call.options.hard)
     with call.spinner("reading the records"):
         found = sorted(
@@ -391,14 +379,14 @@ def _forget_matching(call: Call) -> int:
         )
     if not found:
         return call.answer({"forgotten": []}, ["no record matches; nothing was forgotten"])
-    of = plaintext.count(len(found), "record")
+    of = count(len(found), "record")
     lines = _ask_to_forget(call, found, of, "forgetting " + of)
     for record in found:
         _mark_forgotten(call, record)
     done = _forget_records(call, store, found, "forgotten")
     shared = sum(record.tier == layout.SHARED for record in found)
     note = (
-        ["  git still has %s if committed" % plaintext.count(shared, "shared record")]
+        ["  git still has %s if committed" % count(shared, "shared record")]
         if hard and shared
         else []
     )
@@ -421,10 +409,7 @@ def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> l
     """
     hard = bool(call.options.hard)
     lines = screen.table(
-        [
-            [one.kind, one.id, clock.local(one.created)[:10], plaintext.one_line(one.title)]
-            for one in found
-        ],
+        [[one.kind, one.id, clock.local(one.created)[:10], one_line(one.title)] for one in found],
         style=call.style(),
         give=3,
     )
@@ -452,7 +437,6 @@ def _forget_records(call: Call, store: Store, found: Sequence[Record], reason: s
 
 
 def _forget_filter(call: Call) -> Callable[[Record], bool]:
-    """Return a function that tells whether a record matches."""
     from memory.project.mentions import mentions
     from memory.recall import timewords
 
@@ -491,109 +475,3 @@ def edit(call: Call) -> int:
         return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
     call.indexed()
     return report_written(call, changed, "changed")
-
-
-_OWN = ("id", "kind", "title", "source")  # keys that are not taken over as they were written
-
-
-def new(call: Call) -> int:
-    """Write a record from a template in $VISUAL or $EDITOR.
-
-    Nothing where it comes back unchanged or empty.
-    """
-    kind = call.words[0] if call.words else ""
-    if kind not in KINDS:
-        raise UsageError(
-            "record new needs a kind%s; %s"
-            % (
-                ", not '%s'" % shown(kind) if kind else "",
-                nearest(kind, KINDS, "use one of " + ", ".join(KINDS)),
-            )
-        )
-    tier = _tier(call, kind)
-    if kind == "plan":
-        plan.active_plans(call, call.store())
-    before = template(kind, plaintext.one_line(" ".join(call.words[1:])))
-    copy, text = _opened(call, kind, before)
-    after = in_editor(call, copy)
-    if after is None or after == before or not _filled(after):
-        if copy != call.options.from_file:
-            files.remove(copy)
-        return call.answer(
-            None,
-            [
-                "nothing was written"
-                + ("; %s is unchanged" % copy if copy == call.options.from_file else "")
-            ],
-        )
-    try:
-        kept = _write_checked(call, kind, tier, copy, after)
-    except (StoreError, UsageError) as error:
-        raise StoreError(
-            "%s; your text is kept: open it again with `dayleaf record new %s --from '%s'`"
-            % (error, kind, copy)
-        ) from None
-    call.indexed()
-    if text is None or copy.startswith(call.place.cache + "/"):
-        files.remove(copy)
-    return report_written(call, kept, "kept")
-
-
-def _tier(call: Call, kind: str) -> str:
-    if call.options.tier_global and kind == "plan":
-        raise UsageError("a plan belongs to one workspace; leave --global out")
-    if call.options.replace and kind != "plan":
-        raise UsageError("--replace is only for a plan")
-    return tier_of(call)
-
-
-def _opened(call: Call, kind: str, before: bytes) -> tuple[str, bytes | None]:
-    """Return (the file to edit, the text of --from or None)."""
-    given = call.options.from_file
-    try:
-        text = files.read(given, 64 << 20) if given else None
-    except OSError as error:
-        why = (error.strerror or "unreadable").lower()
-        raise UsageError("%s: %s; give the file that holds the text" % (given, why)) from None
-    if given and given.startswith(call.place.cache + "/"):
-        return given, text
-    copy = "%s/new-%s-%s.md" % (call.place.cache, kind, clock.iso(call.now).replace(":", ""))
-    files.replace(copy, before if text is None else text)
-    return copy, text
-
-
-def _filled(data: bytes) -> bool:
-    """Tell whether a file holds a title or a text."""
-    page = frontmatter.parse(data)
-    return bool(page.body.strip() or str(page.meta.get("title") or "").strip())
-
-
-def _write_checked(call: Call, kind: str, tier: str, copy: str, data: bytes) -> Record:
-    """Check a text and write it as a record.
-
-    Raises StoreError, which names the line of a fault.
-    """
-    from memory.health import recordfaults
-
-    store = call.store()
-    name = "%s/%s/new.md" % (tier, layout.FOLDERS[kind])
-    linked = recordfaults.known(store, store.each())
-    faults = recordfaults.one(name, data, copy, call.place, call.settings, linked, secrets=False)
-    errors = [fault for fault in faults if fault.is_error]
-    if errors:
-        more = " (and %d more)" % (len(errors) - 1) if errors[1:] else ""
-        raise StoreError(
-            "line %d: %s; %s%s" % (errors[0].line, errors[0].what, errors[0].remedy, more)
-        )
-    found, meta = records.from_bytes(name, data, call.now), frontmatter.parse(data).meta
-    extra: dict[str, Any] = {key: value for key, value in meta.items() if key not in _OWN and value}
-    if found.kind == "plan":
-        return plan.make_plan(call, found.title, found.body, tier, extra)
-    return store.add(
-        found.kind,
-        found.title,
-        found.body,
-        tier=tier,
-        source=author(call),
-        extra=extra,
-    )

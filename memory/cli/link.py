@@ -37,10 +37,6 @@ def link(call: Call) -> int:
 
 
 def _relation(words: list[str]) -> str:
-    """Return the relation in the words.
-
-    Raises UsageError for an unknown one.
-    """
     if len(words) == 2:
         return "related_to"
     said = words[1].strip().lower().replace("-", "_")
@@ -62,7 +58,6 @@ def _relation(words: list[str]) -> str:
 
 
 def _word(said: str) -> str:
-    """Return a word for a command line, in quotes if necessary."""
     said = shown(said)
     return '"%s"' % said if " " in said else said
 
@@ -104,7 +99,6 @@ def _one(web: Web, said: str) -> Node:
 
 
 def _added(call: Call, store: Store, web: Web, source: Record, relation: str, to: Node) -> int:
-    """Write a link into its source record."""
     here = relations.node(source)
     if here.name == to.name:
         raise UsageError("%s cannot be linked to itself; name another record" % here.id)
@@ -169,7 +163,6 @@ def _removed(call: Call, store: Store, web: Web, source: Record, relation: str, 
 
 
 def _is_named(edge: Edge, web: Web, said: str) -> bool:
-    """Tell whether a word names the target of a link."""
     if documents.link_key(edge.target) == documents.link_key(said):
         return True
     return edge.to is not None and edge.to in (web.names.find(said) or web.names.begun(said))
@@ -231,7 +224,6 @@ def _report_change(
 
 
 def _listed(call: Call, web: Web, node: Node) -> int:
-    """List a record's links in both directions."""
     from memory.terminal import linktree
 
     rows, values = [], []

@@ -173,12 +173,10 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
 
 
 def _end(words: list[str]) -> int:
-    """Return the number of words before `--`."""
     return words.index("--") if "--" in words else len(words)
 
 
 def _say_new_spelling(name: str, option: str) -> None:
-    """Say how a call is spelt that used an old spelling."""
     if not option and name not in spellings.MOVED:
         return
     typed = "dayleaf " + " ".join(filter(None, (name, option)))
@@ -188,19 +186,32 @@ def _say_new_spelling(name: str, option: str) -> None:
 
 
 def _run(name: str, argv: list[str], env: dict[str, str], now: float) -> int:
-    """Read a verb's options and run it.
-
-    Raises UsageError for words that are off.
-    """
     call = read_call(name, VERBS[name], argv, env, now)
     call.require(VERBS[name].options)
     check_part(VERBS[name], call)
+    _refuse_words(VERBS[name], call)
     module = module_of(name)  # this verb's alone: the others cost each command 10 ms
     try:
         status: int = getattr(module, name + "_" * keyword.iskeyword(name))(call)
     except PersonsRecord as refused:
         return _suggested(call, refused)
     return status
+
+
+def _refuse_words(verb: Verb, call: Call) -> None:
+    """Refuse words where a verb, or its first word, takes none."""
+    first = call.words[:1] if call.words and call.words[0] in verb.parts else []
+    takes = verb.parts[first[0]].words if first else verb.words
+    more = call.words[len(first) :]
+    if more and not takes:
+        raise UsageError(
+            "%s takes no %swords; leave '%s' out"
+            % (
+                " ".join((spellings.spelled(call.verb) or "today", *first)),
+                "more " * len(first),
+                shown(" ".join(more)),
+            )
+        )
 
 
 def module_of(name: str) -> ModuleType:
@@ -248,7 +259,6 @@ def run_suggested(words: list[str], env: dict[str, str], now: float) -> int:
 
 
 def _version(as_json: bool) -> int:
-    """Print the versions of dayleaf and its file formats."""
     print(
         to_json({"dayleaf": __version__, **FORMATS_KEPT})
         if as_json
@@ -290,10 +300,15 @@ def _bug(env: dict[str, str], now: float) -> str:
 
 SESSION = opt("--session", metavar="ID", help="the session")
 TAG = opt("--tag", action="append", metavar="TAG", help="a label (repeatable)")
+TIERS = (
+    flag("--shared", help="in the repository, for the team"),
+    flag("--global", dest="tier_global", help="for every project"),
+)
 WORKSPACE = opt("--workspace", metavar="NAME", help="another workspace, or `all`")
+# What slash commands pass on from the client.
+CLIENTS_SESSION = opt("--session", metavar="ID", help=argparse.SUPPRESS)
 SOURCE = opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS)
 TRANSCRIPT = opt("--transcript", metavar="PATH", help=argparse.SUPPRESS)
-LIMIT = opt("--limit", type=positive_integer, metavar="N", help="show at most N")
 VERSION = opt(
     "--version",
     action="append",
@@ -382,7 +397,7 @@ VERBS: dict[str, Verb] = {
     ),
     "harvest": Verb(
         "harvest",
-        "[list|review|accept ID…|reject ID…]",
+        "[list|accept ID…|reject ID…]",
         "propose learnings from the checkpoints",
         (
             opt("--since", metavar="WHEN", help="only newer checkpoints: 7d, a date, `yesterday`"),
@@ -405,10 +420,9 @@ VERBS: dict[str, Verb] = {
             ),
             opt("--title", metavar="T", help="its title (default: its first sentence)"),
             opt("--confidence", type=choice(CONFIDENCES), help=", ".join(CONFIDENCES)),
-            flag("--global", dest="tier_global", help="for every project"),
-            flag("--shared", help="in the repository, for the team"),
-            opt("--source", type=choice(("human", "agent")), help="who wrote it: human, agent"),
-            SESSION,
+            *TIERS,
+            SOURCE,
+            CLIENTS_SESSION,
         ),
         True,
     ),
@@ -418,9 +432,9 @@ VERBS: dict[str, Verb] = {
         "write down what was done",
         (
             TAG,
-            SESSION,
+            CLIENTS_SESSION,
             TRANSCRIPT,
-            flag("--note", help="the text is a note of the session, as JSON"),
+            flag("--note", help=argparse.SUPPRESS),
         ),
         True,
     ),
@@ -450,7 +464,7 @@ VERBS: dict[str, Verb] = {
         (
             flag("--show", help="print the current one"),
             flag("--clear", help="stop showing it"),
-            SESSION,
+            CLIENTS_SESSION,
             TRANSCRIPT,
             ASKED,
         ),
@@ -659,7 +673,6 @@ VERBS: dict[str, Verb] = {
         "merge duplicates and archive what is old",
         (
             flag("--apply", help="do it; otherwise the plan is only printed"),
-            flag("--contradictions", help="list learnings and rules that contradict each other"),
             flag("--clock-is-right", help="archive what is old even if the clock seems wrong"),
         ),
     ),
@@ -669,19 +682,6 @@ VERBS: dict[str, Verb] = {
         "[SECTION…]",
         "find what is wrong in the records, and how to mend it",
         (flag("--strict", help="exit with 1 if anything is found"),),
-    ),
-    "new": Verb(
-        "learn",
-        "rule|learning|resource|plan [TITLE]",
-        "write a record in $EDITOR",
-        (
-            flag("--shared", help="in the repository, for the team"),
-            flag("--global", dest="tier_global", help="for every project"),
-            flag("--replace", help="plan: drop the active plan"),
-            opt(
-                "--from", dest="from_file", metavar="FILE", help="start from the text of this file"
-            ),
-        ),
     ),
     "import": Verb(
         "imports",
@@ -711,11 +711,6 @@ VERBS: dict[str, Verb] = {
         ),
     ),
     "edit": Verb("learn", "ID", "change a record in $EDITOR; a copy is checked before it is saved"),
-    "open": Verb(
-        "show",
-        "[ID]",
-        "open a record's file, or the folder of this project's notes, on your desktop",
-    ),
     "keep": Verb(
         "keep",
         "WORDS|-",
@@ -731,7 +726,7 @@ VERBS: dict[str, Verb] = {
     ),
     "rule": Verb(
         "rule",
-        "keep|suggest|list|review|approve|reject|edit",
+        "keep|suggest|list|approve|reject|edit",
         "suggest rules, list them, decide on them",
         (
             opt("--rationale", metavar="WHY", help="why it is needed (required)"),
@@ -741,8 +736,7 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--link", action="append", metavar="ID", help="a record it belongs to (repeatable)"
             ),
-            flag("--global", dest="tier_global", help="for every project"),
-            flag("--shared", help="in the repository, for the team"),
+            *TIERS,
             flag("--pending", help="only those waiting for a decision"),
         ),
         parts={
@@ -752,13 +746,12 @@ VERBS: dict[str, Verb] = {
                 "--rationale --body --title --tag --link --global --shared",
             ),
             "list": Part("", "list rules and their state", "--pending"),
-            "review": Part("", "decide on the waiting rules one by one, in a terminal"),
             "approve": Part("ID…", "let a rule bind exactly as it is; only a person can"),
             "reject": Part("ID…", "refuse a rule as it is; only a person can"),
             "edit": Part("ID", "change a rule in $EDITOR; it waits for approval again"),
         },
     ),
-    "review": Verb("rule", "", "decide on waiting rules, scripts and candidates"),
+    "review": Verb("review", "", "decide on waiting rules, scripts and candidates"),
     "resource": Verb(
         "resource",
         RESOURCE,
@@ -767,11 +760,9 @@ VERBS: dict[str, Verb] = {
             opt("--path", metavar="PATH", help="the file"),
             opt("--type", type=choice(TYPES), help="doc, script, both; `add` guesses it"),
             opt("--title", metavar="T", help="its title"),
-            flag("--shared", help="in the repository, for the team"),
-            flag("--global", dest="tier_global", help="for every project"),
+            *TIERS,
             flag("--stale", help="only those whose file has changed or is gone"),
             *SECTIONS,
-            flag("--all", help="all of them"),
             opt(
                 "--timeout",
                 type=positive_integer,
@@ -780,7 +771,6 @@ VERBS: dict[str, Verb] = {
             ),
             TAG,
             VERSION,
-            LIMIT,
         ),
         parts={
             "add": Part(
@@ -798,7 +788,7 @@ VERBS: dict[str, Verb] = {
                 "print a resource, its outline or one section",
                 "--section --outline",
             ),
-            "refresh": Part("ID…", "read changed files again", "--all"),
+            "refresh": Part("[ID…]", "read changed files again"),
             "update": Part(
                 "ID",
                 "change a title, tags, versions or the file",
@@ -808,7 +798,7 @@ VERBS: dict[str, Verb] = {
             "search": Part(
                 "QUERY",
                 "search the resources",
-                "--type --tag --version --limit",
+                "--type --tag --version",
             ),
             "reindex": Part("[ID…]", "index resources again"),
             "approve": Part("ID…", "let a script run as it is now; only a person can"),
@@ -833,18 +823,18 @@ VERBS: dict[str, Verb] = {
     ),
     "redact": Verb(
         "audit",
-        "ID|-",
-        "remove a text or secrets from a record; `-`: print stdin without its secrets",
+        "ID",
+        "remove a text or secrets from a record, and from all that was made of it",
         (
             opt(
                 "--text",
                 metavar="TEXT",
                 help=(
-                    "ID: the text to remove; `-` asks for it or reads stdin "
+                    "the text to remove; `-` asks for it or reads stdin "
                     "(default: the secrets found)"
                 ),
             ),
-            flag("--everywhere", help="ID: remove it from other records too"),
+            flag("--everywhere", help="remove it from other records too"),
             flag("--apply", help="do it without asking"),
         ),
     ),
@@ -874,18 +864,11 @@ VERBS: dict[str, Verb] = {
                 help="listen on this port (default: a free one)",
             ),
             opt(
-                "--idle",
-                type=positive_integer,
-                metavar="MINUTES",
-                help="stop after so many minutes without a visit (default: 30)",
-            ),
-            opt(
                 "--export",
                 metavar="FILE",
                 help="write the shared records into one HTML file instead",
             ),
             flag("--private", help="--export: private and global records too"),
-            flag("--secrets", help="--export: keep texts as they are, secrets included"),
         ),
     ),
     "tier": Verb(

@@ -45,7 +45,6 @@ def notes(call: Call) -> int:
 
 
 def _on(call: Call) -> int:
-    """Let a provider write notes from now on."""
     chosen = call.options.provider or "claude"
     path = call.place.home + "/config.json"
     change_config(path, "notes.provider", chosen, files.FILE_MODE)
@@ -73,7 +72,6 @@ def _on(call: Call) -> int:
 
 
 def _off(call: Call) -> int:
-    """End notes by a model, everywhere or in one project."""
     path, mode, where = call.place.home + "/config.json", files.FILE_MODE, ""
     scope = call.words[1:]
     if scope == ["project"]:
@@ -95,7 +93,6 @@ def _off(call: Call) -> int:
 
 
 def _price(call: Call) -> list[str]:
-    """Return a line with the cost of a note."""
     mean = notekeeping.mean_tokens(call.store())
     of = "your last sessions here" if mean else "the sessions of two projects"
     made = _recent_calls(call)
@@ -121,7 +118,6 @@ def _recent_calls(call: Call) -> spend.Totals:
 
 
 def _status(call: Call) -> int:
-    """Report the provider, cost and number of notes."""
     settings, home = call.settings, call.place.home
     made, today = _recent_calls(call), spend.today(home, call.now, spend.NOTES)
     kept = list(call.store().each((generation.KIND,)))
@@ -180,7 +176,6 @@ def _status(call: Call) -> int:
 
 
 def _write(call: Call) -> int:
-    """Write the missing notes of past sessions, after a plan."""
     if call.settings["notes.provider"] == config.OFF:
         raise UsageError("notes are off; `dayleaf notes on` allows a model to write them")
     plan = _planned(call)
@@ -230,7 +225,6 @@ def _planned(call: Call) -> Plan:
 
 
 def _write_all(call: Call, plan: Plan) -> tuple[list[Record], str]:
-    """Write notes until all are done."""
     written: list[Record] = []
     with call.spinner("writing notes") as spinner:
         for number, talk in enumerate(plan.talks):
@@ -254,7 +248,6 @@ def _write_all(call: Call, plan: Plan) -> tuple[list[Record], str]:
 
 
 def _patiently(call: Call, talk: Record) -> generation.Written:
-    """Write a note, waiting for the rate of calls."""
     while True:
         now = clock.now()
         try:

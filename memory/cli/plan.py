@@ -51,7 +51,6 @@ def plan(call: Call) -> int:
 
 
 def _only(call: Call, what: str, allowed: tuple[str, ...]) -> None:
-    """Refuse options without a meaning here."""
     given = [name for name in OPTIONS if getattr(call.options, name) and name not in allowed]
     if given:
         raise UsageError(
@@ -131,7 +130,6 @@ def _active(store: Store) -> list[Record]:
 
 
 def _list(call: Call, words: list[str]) -> int:
-    """List the active plan with its steps, then ended plans."""
     if words:
         raise UsageError("plan list takes no more words; quote a new plan as one argument")
     every = list(call.store().each(("plan",)))
@@ -164,7 +162,6 @@ def _line(record: Record) -> str:
 
 
 def _steps(record: Record) -> list[tuple[int, str, str]]:
-    """Return (number, mark, text) of each step."""
     return [
         (number, MARKS[ticked], one_line(text))
         for number, (_, ticked, text) in enumerate(records.steps(record.body), 1)
@@ -185,7 +182,6 @@ def _json(record: Record) -> dict[str, Any]:
 
 
 def _show(call: Call, words: list[str]) -> int:
-    """Print a plan."""
     found = _one(call, call.store(), words)
     facts = [("status", found.status), ("file", call.place.path(found.name))]
     head = screen.record(found, call.now, call.style(), facts)
@@ -199,7 +195,6 @@ def _show(call: Call, words: list[str]) -> int:
 
 
 def _update(call: Call, words: list[str]) -> int:
-    """Replace or extend the body of the active plan."""
     from memory.store.redactor import strip_private
 
     said = strip_private(call.stdin() if words == ["-"] else " ".join(words)).strip()
@@ -216,7 +211,6 @@ def _update(call: Call, words: list[str]) -> int:
 
 
 def _step(call: Call, words: list[str]) -> int:
-    """Tick a step of the active plan off, or open it again."""
     if len(words) != 1 or not words[0].strip().isdecimal():
         raise UsageError("plan step takes one number; `dayleaf plan` lists them")
     store = call.store()
@@ -232,7 +226,6 @@ def _step(call: Call, words: list[str]) -> int:
 
 
 def _changed(call: Call, store: Store, found: Record, before: bytes, after: bytes) -> int:
-    """Write a plan's file and show the plan."""
     if frontmatter.parse(after).meta:
         after = frontmatter.edit(after, {"updated": clock.iso(call.now)}, found.name)
     kept = store.replace(found.name, after, files.sha256(before))
@@ -246,7 +239,6 @@ def _changed(call: Call, store: Store, found: Record, before: bytes, after: byte
 
 
 def _ended(call: Call, words: list[str], status: str) -> int:
-    """End a plan as done or as dropped."""
     store = call.store()
     found = _one(call, store, words)
     if found.status == status:

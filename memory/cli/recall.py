@@ -8,8 +8,9 @@ import sys
 from collections import Counter
 from typing import Callable
 
-from memory.core import DayleafError, UsageError, clock, files, layout, plaintext
+from memory.core import DayleafError, UsageError, clock, files, layout
 from memory.core.config import DEFAULTS
+from memory.core.plaintext import count, one_line
 from memory.store import authority
 from memory.terminal import results, screen
 from memory.terminal.arguments import KINDS, SHELLS, completions
@@ -138,7 +139,6 @@ FILTERED = (
 
 
 def _query(call: Call, words: str, limit: int | None) -> Query:
-    """Make a query from the filters; raises UsageError."""
     from memory.recall import question
 
     o = vars(call.options)  # a search of resources has fewer of them
@@ -282,8 +282,6 @@ def friction(call: Call) -> int:
     from memory.knowledge.practice import gather_walls, project_files, proposal, to_json
     from memory.terminal import pastlines
 
-    if call.words:
-        raise UsageError('show walls takes no words; `dayleaf fix "ERROR"` asks about one error')
     past = _past(call, history.Wanted(lambda body: "✗" in body))
     known = project_files(call.place)
     met = [(wall, proposal(call.place, wall, known)) for wall in gather_walls(past.sessions, known)]
@@ -297,10 +295,6 @@ def friction(call: Call) -> int:
 
 
 def _past(call: Call, wanted: Wanted) -> Read:
-    """Read the sessions that may answer.
-
-    Raises UsageError for an unknown workspace.
-    """
     from memory.knowledge import history
 
     with call.spinner("reading the sessions"):
@@ -434,7 +428,7 @@ def completion(call: Call) -> int:
             return []
 
     rows = [
-        (plaintext.one_line(word), plaintext.one_line(about))
+        (one_line(word), one_line(about))
         for word, about in completions(VERBS, call.words[1:], known)
     ]
     return (
@@ -463,7 +457,7 @@ def _known(call: Call, wanted: str, typed: str) -> list[tuple[str, str]]:
         kinds, labels = LABELS[what]
         found = Counter(name for record in call.store().each(kinds) for name in labels(record))
         rows = [
-            (name, plaintext.count(found[name], "record"))
+            (name, count(found[name], "record"))
             for name in sorted(found, key=lambda name: (-found[name], name))
         ]
     elif what == "KEY":
@@ -487,7 +481,6 @@ LABELS: dict[str, tuple[tuple[str, ...], Callable[[Record], Iterable[str]]]] = {
 
 
 def _records(call: Call, kind: str, typed: str) -> list[tuple[str, str]]:
-    """Return the ids and titles of records that complete a word."""
     from memory.recall import question, search
 
     if kind == "archived":

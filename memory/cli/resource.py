@@ -20,8 +20,8 @@ from memory.core import (
     fastjson,
     files,
     layout,
-    plaintext,
 )
+from memory.core.plaintext import count, one_line, visible
 from memory.core.records import READ_LIMIT, Record
 from memory.index import builder
 from memory.knowledge import approvalstate, scripts
@@ -49,7 +49,6 @@ def resource(call: Call) -> int:
 
 
 def _add(call: Call, words: list[str]) -> int:
-    """Store a file as a resource."""
     o = call.options
     if o.path and words or len(words) > 1:
         raise UsageError("resource add takes one path: `dayleaf resource add --path PATH`")
@@ -64,7 +63,7 @@ def _add(call: Call, words: list[str]) -> int:
         )
     kind = o.type or material.guessed(source)
     extra = {"versions": _versions(call)}
-    with call.spinner("reading %s" % plaintext.one_line(source.path)):
+    with call.spinner("reading %s" % one_line(source.path)):
         kept = material.add(
             store,
             source,
@@ -99,15 +98,11 @@ def _already(call: Call, there: Record) -> int:
             "path": call.place.path(there.name),
             "type": material.type_of(there),
         },
-        ["already there %s  %s" % (there.id, plaintext.one_line(there.title)), "  " + way],
+        ["already there %s  %s" % (there.id, one_line(there.title)), "  " + way],
     )
 
 
 def _source(call: Call, said: str, tier: str) -> material.Source:
-    """Read a file by its path from the present folder.
-
-    Raises UsageError, StoreError.
-    """
     if not said or "\0" in said:
         raise UsageError("resource %s needs --path, the path of a file" % call.words[0])
     if tier == layout.SHARED and not call.place.shared:
@@ -121,7 +116,6 @@ def _source(call: Call, said: str, tier: str) -> material.Source:
 
 
 def _versions(call: Call) -> list[str]:
-    """Return the given versions; raises UsageError."""
     given = [one.strip() for said in call.options.version or () for one in said.split(",")]
     if not all(given):
         raise UsageError("the version is empty; give one such as v2.1, or `unversioned`")
@@ -131,7 +125,6 @@ def _versions(call: Call) -> list[str]:
 
 
 def _report_resource(call: Call, kept: Record, done: str) -> int:
-    """Report a written resource and a script's approval."""
     if call.options.json:
         return call.answer(
             {
@@ -153,17 +146,12 @@ def _report_resource(call: Call, kept: Record, done: str) -> int:
             if state == "pending"
             else ""
         )
-        way = (
-            ", and nobody can approve it yet: " + plaintext.one_line(hindrance)
-            if hindrance
-            else way
-        )
+        way = ", and nobody can approve it yet: " + one_line(hindrance) if hindrance else way
         print("  a script, %s%s" % (state, way))
     return 0
 
 
 def _hindrance(call: Call, record: Record) -> str:
-    """Return the reason against approving a script, or ""."""
     source = (
         material.state(record, call.place).source if material.type_of(record) == "script" else None
     )
@@ -179,10 +167,9 @@ def _one(call: Call, words: list[str]) -> Record:
 
 
 def _update(call: Call, words: list[str]) -> int:
-    """Change a resource's title, tags, versions or file."""
     found, store, o = _one(call, words), call.store(), call.options
     changes = {
-        "title": o.title and plaintext.one_line(o.title),
+        "title": o.title and one_line(o.title),
         "versions": _versions(call),
         "tags": o.tag,
     }
@@ -221,16 +208,15 @@ def _unless_edited(call: Call, found: Record) -> None:
 
 
 def _delete(call: Call, words: list[str]) -> int:
-    """Move a resource to the archive; its file stays."""
     found = _one(call, words)
     away = call.store().archive(found.name, "deleted")
     call.indexed()
     return call.answer(
         {"id": found.id, "from": found.name, "to": away},
         [
-            "archived %s  %s" % (found.id, plaintext.one_line(found.title)),
+            "archived %s  %s" % (found.id, one_line(found.title)),
             "  %s stays; `dayleaf store restore %s` brings the record back"
-            % (plaintext.one_line(material.path_of(found)) or "its file", found.id),
+            % (one_line(material.path_of(found)) or "its file", found.id),
         ],
     )
 
@@ -239,17 +225,11 @@ def _delete(call: Call, words: list[str]) -> int:
 
 
 def _refresh(call: Call, words: list[str]) -> int:
-    """Read resources again, and report the changes."""
     store = call.store()
-    if bool(words) == bool(call.options.all):
-        raise UsageError(
-            "resource refresh takes an ID or --all; `dayleaf resource list --stale` "
-            "lists what has changed"
-        )
     found = (
-        list(store.each(("resource",)))
-        if call.options.all
-        else rule.named(store, rule.SCRIPT, "refresh", words)
+        rule.named(store, rule.SCRIPT, "refresh", words)
+        if words
+        else list(store.each(("resource",)))
     )
     rows, failed = [], 0
     for record in found:
@@ -262,9 +242,7 @@ def _refresh(call: Call, words: list[str]) -> int:
             said, failed = "left unchanged", failed + 1
         rows.append((record, said))
     call.indexed()
-    lines = [
-        "%s %s  %s" % (said, record.id, plaintext.one_line(record.title)) for record, said in rows
-    ]
+    lines = ["%s %s  %s" % (said, record.id, one_line(record.title)) for record, said in rows]
     call.answer(
         [{"id": record.id, "result": said} for record, said in rows], lines or ["no resources here"]
     )
@@ -297,7 +275,6 @@ def _refreshed(call: Call, record: Record) -> str:
 
 
 def _reindex(call: Call, words: list[str]) -> int:
-    """Index resources again, scripts as they are now."""
     from memory.index import builder
 
     store = call.store()
@@ -313,7 +290,7 @@ def _reindex(call: Call, words: list[str]) -> int:
         [
             "another process is building the index; its result includes them"
             if done.busy
-            else "%s indexed again" % plaintext.count(len(found), "resource")
+            else "%s indexed again" % count(len(found), "resource")
         ],
     )
 
@@ -322,9 +299,6 @@ def _reindex(call: Call, words: list[str]) -> int:
 
 
 def _list(call: Call, words: list[str]) -> int:
-    """List resources with their state against their file."""
-    if words:
-        raise UsageError("resource list takes no more words; leave '%s' out" % shown(words[0]))
     wanted, rows = call.options.type, []
     found = [
         one
@@ -338,7 +312,7 @@ def _list(call: Call, words: list[str]) -> int:
             rows.append((record, state, standing.state if standing else ""))
     cells = [
         [
-            plaintext.one_line(cell)
+            one_line(cell)
             for cell in (
                 record.id,
                 material.type_of(record),
@@ -374,7 +348,6 @@ def _list(call: Call, words: list[str]) -> int:
 
 
 def _show(call: Call, words: list[str]) -> int:
-    """Print a resource, its outline, or one section, like `dayleaf show`."""
     if len(words) != 1:
         raise UsageError("resource show takes one ID; `dayleaf resource list` names them")
     call.words = words
@@ -386,9 +359,8 @@ def _show(call: Call, words: list[str]) -> int:
 
 
 def _search(call: Call, words: list[str]) -> int:
-    """Search the resources."""
     call.words, call.options.kind, call.options.batch = words, ["resource"], False
-    call.options.explain, call.options.group = False, False
+    call.options.explain, call.options.group, call.options.limit = False, False, None
     return recall.recall(call)
 
 
@@ -396,7 +368,6 @@ def _search(call: Call, words: list[str]) -> int:
 
 
 def _run(call: Call, words: list[str]) -> int:
-    """Run a script as approved, and return its status."""
     if call.env.get(boundary.NESTED) or call.options.hook:
         raise UsageError(
             "scripts do not run inside a hook, or inside a model that dayleaf "
@@ -417,7 +388,6 @@ def _run(call: Call, words: list[str]) -> int:
 
 
 def _renew(call: Call, found: Record) -> None:
-    """Index the script's present text."""
     try:
         recall.reread(call, [found])
     except (OSError, DayleafError) as error:
@@ -425,7 +395,6 @@ def _renew(call: Call, found: Record) -> None:
 
 
 def _ran(call: Call, told: Order, seconds: float) -> int:
-    """Run an announced script."""
     from memory.knowledge import scripts
     from memory.terminal.screen import Printer
 
@@ -449,13 +418,11 @@ def _ran(call: Call, told: Order, seconds: float) -> int:
 
 
 def _announced(told: Order) -> list[str]:
-    """Return lines that describe the script about to run."""
     return [
-        "dayleaf: %s runs a private copy of %s"
-        % (told.id, plaintext.one_line(plaintext.visible(told.path))),
-        "  argv: " + plaintext.visible(shlex.join(told.argv(told.path))).replace("\n", "\\n"),
+        "dayleaf: %s runs a private copy of %s" % (told.id, one_line(visible(told.path))),
+        "  argv: " + visible(shlex.join(told.argv(told.path))).replace("\n", "\\n"),
         "  sha256: " + told.checksum,
-        "  in: " + plaintext.one_line(plaintext.visible(told.cwd)),
+        "  in: " + one_line(visible(told.cwd)),
     ]
 
 
@@ -503,7 +470,6 @@ def tier(call: Call) -> int:
 
 
 def _settings_file(call: Call) -> tuple[str, list[str]]:
-    """Return the settings file of `tier`, and its present folders."""
     path = (call.place.home if call.options.everywhere else call.place.private) + "/config.json"
     with contextlib.suppress(OSError, ValueError):
         said = fastjson.parse(files.read(path, 1 << 18)).get("tiers")
@@ -546,7 +512,7 @@ def _tier_add(call: Call, said: str) -> int:
                 else []
             ),
             *(
-                "  left out %s: %s" % (plaintext.one_line(row["path"]), row["reason"])
+                "  left out %s: %s" % (one_line(row["path"]), row["reason"])
                 for row in state["skipped"][:MOST_LEFT]
             ),
         ],
@@ -589,7 +555,7 @@ def _tier_remove(call: Call, said: str) -> int:
     builder.discard(gone[0])
     return call.answer(
         {"name": gone[0].key, "folder": gone[0].top},
-        ["removed %s; the folder stays as it is" % plaintext.one_line(gone[0].top)],
+        ["removed %s; the folder stays as it is" % one_line(gone[0].top)],
     )
 
 

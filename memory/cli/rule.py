@@ -1,4 +1,4 @@
-"""The verbs rule and review: rules suggested by anyone, and what a person decides on them."""
+"""The verb rule: rules suggested by anyone, and what a person decides on them and on scripts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Callable, NamedTuple
 
 from memory.core import StoreError, UsageError, approvals, files, layout, records, spellings
-from memory.core.layout import Place
 from memory.core.plaintext import count, one_line, visible
 from memory.core.records import Record
 from memory.knowledge import approvalstate
@@ -19,14 +18,12 @@ from memory.terminal import screen
 from memory.terminal.call import (
     REVIEW,
     Call,
-    ask_choice,
     ask_confirmation,
     author,
     finish_decisions,
     need_person,
     print_decision,
     read_stdin,
-    shown,
     tier_of,
     unknown_word,
     warn,
@@ -49,7 +46,6 @@ def rule(call: Call) -> int:
 
 
 def _suggest(call: Call, words: list[str]) -> int:
-    """Write a rule that waits for approval, with its author."""
     from memory.store.redactor import strip_private
 
     options = call.options
@@ -101,9 +97,6 @@ def _linked(store: Store, id: str) -> str:
 
 
 def _list(call: Call, words: list[str]) -> int:
-    """Show rules with their state and their reason for waiting."""
-    if words:
-        raise UsageError("rule list takes no more words; leave '%s' out" % shown(words[0]))
     found = [
         one
         for one in approvalstate.standings(call.store().each(("rule",)), call.place)
@@ -153,55 +146,49 @@ def _edit(call: Call, words: list[str]) -> int:
 # ---- deciding
 
 
-def review(call: Call) -> int:
-    """Go through the waiting rules, scripts and candidates."""
-    if call.words:
-        raise UsageError(
-            "review takes no words; `dayleaf rule approve %s` decides on one" % shown(call.words[0])
-        )
-    return go_through(call, BOTH, candidates=True)
-
-
-def _review(call: Call, words: list[str]) -> int:
-    """Ask about every waiting rule."""
-    if words:
-        raise UsageError(
-            "rule review takes no more words; `dayleaf rule approve %s` decides on one"
-            % shown(words[0])
-        )
-    return go_through(call, (RULE,))
-
-
 WORDS: dict[str, Callable[[Call, list[str]], int]] = {
     "suggest": _suggest,
     "list": _list,
     "approve": lambda call, words: each(call, RULE, "approve", words),
     "reject": lambda call, words: each(call, RULE, "reject", words),
     "edit": _edit,
-    "review": _review,
 }
 
 
 DONE = {"approve": "approved", "reject": "rejected"}
 
 
-class Matter(NamedTuple):
-    """A kind of record that a person approves.
+class Reading(NamedTuple):
+    """A record to decide on.
 
-    verb: of the command line. noun: `rule` or `script`. kind: of its records. workspace: returns
-        the workspace of its approvals, by a record's name and the place's key. read: by a place and
-        a record's name, returns the record, the bytes to decide on, their path, and the reason
-        against approval, or ""; raises StoreError. standings: returns the standings of its records.
-        editable: opens one in an editor, None where a review offers no edit.
+    data: the bytes that the decision is about. path: their file. hindrance: the reason against
+        approval, or "".
+    """
+
+    record: Record
+    data: bytes
+    path: str
+    hindrance: str = ""
+
+
+class Matter(NamedTuple):
+    """A kind of record that a person decides on.
+
+    verb: of the command line. kind: of its records. yes: the word that accepts one. waiting:
+        returns the records that wait, with the reason. read: by a record's name; raises StoreError.
+        content: returns what the person sees. decide: stores a decision on exactly what was read
+        and returns it as plain data; raises StoreError where it has changed. edits: whether a
+        review offers an editor.
     """
 
     verb: str
-    noun: str
     kind: str
-    workspace: Callable[[str, str], str]
-    read: Callable[[Store, str], tuple[Record, bytes, str, str]]
-    standings: Callable[[Iterable[Record], Place], list[ApprovalState]]
-    editable: Callable[[Call, Record], Any] | None
+    yes: str
+    waiting: Callable[[Call, Store], Iterable[tuple[Record, str]]]
+    read: Callable[[Store, str], Reading]
+    content: Callable[[Call, Reading], list[str]]
+    decide: Callable[[Call, Store, Reading, str], dict[str, Any]]
+    edits: bool = True
 
 
 def named(
@@ -243,45 +230,47 @@ def each(call: Call, matter: Matter, decision: str, words: Sequence[str]) -> int
 
     decision: `approve` or `reject`. Raises UsageError without any decision.
     """
-    store = call.store()
+    store, noun = call.store(), "script" if matter is SCRIPT else matter.kind
     found = named(store, matter, decision, words)
     need_person(
         call,
-        "a " + matter.noun,
+        "a " + noun,
         "%s %s %s" % (matter.verb, decision, " ".join(one_line(record.id) for record in found)),
     )
     done = []
-    for record, data, path, hindrance in (matter.read(store, one.name) for one in found):
-        if decision == "approve" and hindrance:
-            raise UsageError("%s cannot be approved: %s" % (record.name, hindrance))
-        sys.stderr.write("\n".join(_content(call, matter, record, data, path)) + "\n")
+    for one in (matter.read(store, record.name) for record in found):
+        if decision == "approve" and one.hindrance:
+            raise UsageError("%s cannot be approved: %s" % (one.record.name, one.hindrance))
+        sys.stderr.write("\n".join(matter.content(call, one)) + "\n")
         if ask_confirmation("%s exactly this? type yes: " % decision, short=True):
-            done.append(_decide(call, store, matter, record, data, decision))
+            done.append(matter.decide(call, store, one, decision))
         elif len(found) == 1:
-            raise UsageError("%s is unchanged" % record.id)
-    return finish_decisions(call, done, "no " + matter.noun)
+            raise UsageError("%s is unchanged" % one.record.id)
+    return finish_decisions(call, done, "no " + noun)
+
+
+# ---- rules and scripts
 
 
 def _decide(
-    call: Call, store: Store, matter: Matter, record: Record, data: bytes, decision: str
+    call: Call, store: Store, one: Reading, decision: str, matter: Matter, workspace: str
 ) -> dict[str, Any]:
-    """Store a decision on exactly the shown bytes, and report.
+    """Approve or reject exactly the shown bytes, and report.
 
     Raises StoreError where the file has changed since.
     """
-    home, digest = call.place.home, files.sha256(data)
-    workspace = matter.workspace(record.name, call.place.key)
-    now, bytes_now, _, hindrance = matter.read(store, record.name)
-    if bytes_now != data or now.id != record.id:
+    home, record, digest = call.place.home, one.record, files.sha256(one.data)
+    now = matter.read(store, record.name)
+    if now.data != one.data or now.record.id != record.id:
         raise StoreError(
             "%s changed while it was being shown, so it stays pending; review it again"
             % record.name
         )
     if decision == "approve":
-        if hindrance:
-            raise UsageError("%s cannot be approved: %s" % (record.name, hindrance))
+        if now.hindrance:
+            raise UsageError("%s cannot be approved: %s" % (record.name, now.hindrance))
         try:
-            approvals.save_approved_bytes(home, data)
+            approvals.save_approved_bytes(home, one.data)
         except OSError as error:
             warn(
                 "approved, but no copy could be kept to compare later edits with (%s)"
@@ -302,129 +291,29 @@ def _decide(
     }
 
 
-def _content(call: Call, matter: Matter, record: Record, data: bytes, path: str) -> list[str]:
+def _content(call: Call, one: Reading, workspace: str, errors: str) -> list[str]:
     """Return a file in lines for the person who decides on it."""
-    place, text = (
-        call.place,
-        visible(data.decode("utf-8", "backslashreplace" if matter.noun == "script" else "replace")),
-    )
-    now = files.sha256(data)
-    digest = approvals.latest(
-        approvals.decisions(place.home), matter.workspace(record.name, place.key), record.id
-    )
-    before = approvals.approved_bytes(place.home, digest) if digest and digest != now else None
-    lines = [one_line(path), "", *text.rstrip("\n").split("\n"), ""]
+    home, now = call.place.home, files.sha256(one.data)
+    text = visible(one.data.decode("utf-8", errors))
+    digest = approvals.latest(approvals.decisions(home), workspace, one.record.id)
+    before = approvals.approved_bytes(home, digest) if digest and digest != now else None
+    lines = [one_line(one.path), "", *text.rstrip("\n").split("\n"), ""]
     if before is not None:
-        lines += ["changed since it was approved:", *screen.difference(before, data), ""]
+        lines += ["changed since it was approved:", *screen.difference(before, one.data), ""]
     elif digest and digest != now:
         lines += ["changed since it was approved; the approved text was not kept", ""]
-    if "approved" in record.meta:
+    if "approved" in one.record.meta:
         lines.append("the file calls itself `approved`; that has no effect")
-    return [*lines, "%s, sha256 %s" % (count(len(data), "byte"), now)]
+    return [*lines, "%s, sha256 %s" % (count(len(one.data), "byte"), now)]
 
 
-def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) -> int:
-    """Ask about all waiting records, and count the candidates left.
-
-    candidates: ask about these too.
-    """
-    from memory.cli import harvest
-
-    nouns = [*(matter.noun for matter in matters), *(["candidate"] if candidates else [])]
-    need_person(
-        call,
-        "%s and %ss" % (", ".join(noun + "s" for noun in nouns[:-1]), nouns[-1])
-        if nouns[1:]
-        else "%ss" % nouns[0],
-        " ".join([spellings.spelled(call.verb), *call.words]),
-    )
-    store = call.store()
-    waiting = _waiting(call, store, matters)
-    more = len(harvest.candidates(store)) if candidates else 0
-    if not (waiting or harvest.candidates(store)):
-        return call.answer([], ["nothing waits for review"])
-    done, quitted = _ask_about_all(call, store, waiting, len(waiting) + more)
-    learnt = harvest.go_through(call, store, len(waiting)) if more and not quitted else []
-    call.indexed()
-    done += [
-        {"id": record.id, "decision": decision, "title": one_line(record.title)}
-        for record, decision in learnt
-    ]
-    finish_decisions(call, done, "nothing" if len(nouns) > 1 else "no " + nouns[0])
-    left = len(harvest.candidates(store))
-    if left:
-        sys.stderr.write("%s: `dayleaf review`\n" % harvest.wait(left))
-    return 0
+def _pending(found: Iterable[ApprovalState]) -> list[tuple[Record, str]]:
+    return [(one.record, one.why) for one in found if one.state == "pending"]
 
 
-def _waiting(
-    call: Call, store: Store, matters: Sequence[Matter]
-) -> list[tuple[Matter, ApprovalState]]:
-    """Return (matter, standing) of each record that waits for a decision."""
-    return [
-        (matter, one)
-        for matter in matters
-        for one in matter.standings(store.each((matter.kind,)), call.place)
-        if one.state == "pending"
-    ]
-
-
-def _ask_about_all(
-    call: Call, store: Store, waiting: Sequence[tuple[Matter, ApprovalState]], total: int
-) -> tuple[list[dict[str, Any]], bool]:
-    """Ask about waiting records."""
-    done: list[dict[str, Any]] = []
-    for number, (matter, one) in enumerate(waiting, 1):
-        where = "%d of %d  %s  %s  (%s)" % (
-            number,
-            total,
-            one_line(one.record.id),
-            one_line(one.record.title),
-            one.why,
-        )
-        decided = _answered(call, store, matter, one.record.name, where)
-        if decided is None:
-            return done, True
-        done += decided
-    return done, False
-
-
-def _answered(
-    call: Call, store: Store, matter: Matter, name: str, where: str
-) -> list[dict[str, Any]] | None:
-    """Ask about one record until decided or skipped."""
-    ways = ["approve", "reject", *(["edit"] if matter.editable else []), "skip", "quit"]
-    while True:
-        try:
-            record, data, path, hindrance = matter.read(store, name)
-        except StoreError as error:
-            warn(str(error))
-            return []
-        notes = ["cannot be approved: " + one_line(hindrance)] if hindrance else []
-        sys.stderr.write(
-            "\n".join(["", where, *_content(call, matter, record, data, path), *notes, ""])
-        )
-        way = ask_choice(ways)
-        while way == "approve" and hindrance:
-            warn("%s cannot be approved: %s" % (name, hindrance))
-            way = ask_choice(ways)
-        try:
-            if way in DONE:
-                return [_decide(call, store, matter, record, data, way)]
-            if way == "edit" and matter.editable:
-                matter.editable(call, record)
-            else:
-                return [] if way == "skip" else None
-        except (StoreError, UsageError) as error:
-            warn(str(error))
-
-
-# ---- the two matters
-
-
-def _read_rule(store: Store, name: str) -> tuple[Record, bytes, str, str]:
+def _read_rule(store: Store, name: str) -> Reading:
     data = store.raw(name)
-    return (
+    return Reading(
         records.from_bytes(name, data, 0.0),
         data,
         store.place.path(name),
@@ -432,26 +321,42 @@ def _read_rule(store: Store, name: str) -> tuple[Record, bytes, str, str]:
     )
 
 
-def _read_script(store: Store, name: str) -> tuple[Record, bytes, str, str]:
+def _read_script(store: Store, name: str) -> Reading:
     from memory.project import material
 
     record = store.read(name)
     if material.type_of(record) != "script":
         raise StoreError("%s is a doc; only scripts can be run" % record.id)
     source = material.source_of(record, store.place)
-    return record, source.data, source.path, approvalstate.script_hindrance(source)
+    return Reading(record, source.data, source.path, approvalstate.script_hindrance(source))
+
+
+def _rule_scope(call: Call, one: Reading) -> str:
+    return approvals.workspace_of(one.record.name, call.place.key)
+
+
+def _script_scope(call: Call, one: Reading) -> str:
+    return approvals.script_workspace(one.record.name, call.place.key)
 
 
 RULE: Matter = Matter(
-    "rule", "rule", "rule", approvals.workspace_of, _read_rule, approvalstate.standings, edit_record
+    "rule",
+    "rule",
+    "approve",
+    lambda call, store: _pending(approvalstate.standings(store.each(("rule",)), call.place)),
+    _read_rule,
+    lambda call, one: _content(call, one, _rule_scope(call, one), "replace"),
+    lambda call, store, one, way: _decide(call, store, one, way, RULE, _rule_scope(call, one)),
 )
-SCRIPT = Matter(
+SCRIPT: Matter = Matter(
     "resource",
-    "script",
     "resource",
-    approvals.script_workspace,
+    "approve",
+    lambda call, store: _pending(
+        approvalstate.script_standings(store.each(("resource",)), call.place)
+    ),
     _read_script,
-    approvalstate.script_standings,
-    None,
+    lambda call, one: _content(call, one, _script_scope(call, one), "backslashreplace"),
+    lambda call, store, one, way: _decide(call, store, one, way, SCRIPT, _script_scope(call, one)),
+    edits=False,
 )
-BOTH = (RULE, SCRIPT)

@@ -1,4 +1,4 @@
-"""The verbs on one record, or one turn of a conversation: show, expand, feedback, open."""
+"""The verbs on one record, or one turn of a conversation: show, expand, feedback."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from memory.core import (
     clock,
     files,
     layout,
-    plaintext,
 )
+from memory.core.plaintext import age, at_word, count, one_line, plain
 from memory.store import ledger
 from memory.terminal import localtimes, screen
 from memory.terminal.call import Call, nearest, session_of, shown, unknown_word
@@ -26,16 +26,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.core.layout import Place
     from memory.core.records import Record
-    from memory.recall.hit import Turn
+    from memory.recall.hit import Hit, Turn
 
-OPENERS = ("xdg-open", "open")  # of a Linux desktop, of macOS
 ENTRIES = 100  # of a transcript that are printed the terminal shows
 RESULT_LINES = 8  # of one entry
 
 
 def show(call: Call) -> int:
     """Print a record, its outline or a section."""
-    from memory.core import approvals
     from memory.project import claims
     from memory.recall import hit, lookup
 
@@ -49,39 +47,60 @@ def show(call: Call) -> int:
         found = reread(call, [found])[0]
     if call.options.outline:
         return _outline(call, found)
-    of_record = hit.from_record(found, place.key, place.path(found.name))
-    one = hit.for_display([of_record], place, approvals.decisions(place.home), call.now)[0]
-    stands = (
-        merged
-        and "%s was merged into this record; `dayleaf store restore %s` brings it back"
-        % (
-            merged,
-            merged,
-        )
-    )
+    one = _displayed(call, hit.from_record(found, place.key, place.path(found.name)), place)
     inward = _inward(place, found, call.now)
-    counts = lookup.fold_merged(place, ledger.read(ledger.holding(place, found.name))).counts(
-        found.id
+    book = ledger.holding(place, found.name)
+    counts = lookup.fold_merged(place, ledger.read(book)).counts(found.id)
+    stands = merged and (
+        "%s was merged into this record; `dayleaf store restore %s` brings it back"
+        % (merged, merged)
     )
-    outcome = [
-        ("outcome", counts_text(counts, call.now) if any(counts) else ""),
-        ("feedback", "; ".join(reasons(found))),
-    ]
+    freshness = "; ".join([one.freshness, *(claim.reason for claim in one.gone)])
     facts = [
         *_conversation(call, found, place),
         ("linked from", ", ".join("%s (%s)" % row for row in inward)),
-        *outcome,
-        (
-            "freshness",
-            "; ".join([one.freshness, *(claim.reason for claim in one.gone)])
-            * (one.freshness != claims.UNKNOWN),
-        ),
+        ("outcome", counts_text(counts, call.now) if any(counts) else ""),
+        ("feedback", "; ".join(reasons(found))),
+        ("freshness", freshness * (one.freshness != claims.UNKNOWN)),
         *screen.claims(one.claims),
         ("merged", stands),
         ("file", one.path),
         *_source(found, place),
-        ("trouble", "; ".join(found.problems)),
     ]
+    return _printed(call, one, facts, counts, inward, merged)
+
+
+def _distant(call: Call, missing: StoreError) -> int:
+    """Print a record held by the database alone."""
+    from memory.cli.recall import dsn_of
+    from memory.recall import lookup
+
+    known = lookup.find_distant(call.place, call.one("ID"), dsn_of(call), missing)
+    if call.options.outline:
+        return _outline(call, known.record)
+    facts = [("workspace", known.workspace), ("text", known.origin)]
+    return _printed(call, _displayed(call, known, call.place), facts, ledger.Counts())
+
+
+def _displayed(call: Call, one: Hit, place: Place) -> Hit:
+    from memory.core import approvals
+    from memory.recall import hit
+
+    return hit.for_display([one], place, approvals.decisions(place.home), call.now)[0]
+
+
+def _printed(
+    call: Call,
+    one: Hit,
+    facts: list[tuple[str, str]],
+    counts: ledger.Counts,
+    inward: Sequence[tuple[str, str]] = (),
+    merged: str = "",
+) -> int:
+    """Print a record's facts and its text or section."""
+    from memory.recall import hit
+
+    found = one.record
     body, more, ways = _section(call, found)
     value = {
         **hit.about_json(one),
@@ -93,43 +112,9 @@ def show(call: Call) -> int:
         "problems": list(found.problems),
         **more,
     }
+    facts = [*facts, ("trouble", "; ".join(found.problems))]
     head = screen.record(found, call.now, call.style(), facts)
-    return call.answer(
-        value, [*head, "", plaintext.plain(localtimes.body(found, body)).rstrip("\n"), *ways]
-    )
-
-
-def _distant(call: Call, missing: StoreError) -> int:
-    """Print a record held by the database alone."""
-    from memory.cli.recall import dsn_of
-    from memory.core import approvals
-    from memory.recall import hit, lookup
-
-    known = lookup.find_distant(call.place, call.one("ID"), dsn_of(call), missing)
-    found = known.record
-    if call.options.outline:
-        return _outline(call, found)
-    one = hit.for_display([known], call.place, approvals.decisions(call.place.home), call.now)[0]
-    body, more, ways = _section(call, found)
-    value = {
-        **hit.about_json(one),
-        "body": body,
-        "merged": "",
-        "linkedFrom": [],
-        **counts_json(ledger.Counts(), call.now),
-        "feedback": reasons(found),
-        "problems": list(found.problems),
-        **more,
-    }
-    facts = [
-        ("workspace", known.workspace),
-        ("text", known.origin),
-        ("trouble", "; ".join(found.problems)),
-    ]
-    head = screen.record(found, call.now, call.style(), facts)
-    return call.answer(
-        value, [*head, "", plaintext.plain(localtimes.body(found, body)).rstrip("\n"), *ways]
-    )
+    return call.answer(value, [*head, "", plain(localtimes.body(found, body)).rstrip("\n"), *ways])
 
 
 _TURN = re.compile(r"(.+)#(\d{1,6}|(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d)")
@@ -154,10 +139,6 @@ def _find_target(call: Call) -> tuple[Record, Place, str, str]:
 
 
 def _talk(call: Call, found: Record, place: Place) -> Record:
-    """Return the conversation of a record's session.
-
-    Raises StoreError where there is none.
-    """
     from memory.recall import excerpt
     from memory.store.store import Store
 
@@ -191,7 +172,7 @@ def _conversation(call: Call, found: Record, place: Place) -> list[tuple[str, st
             "%s%s: `dayleaf show %s#%d` prints the last"
             % (
                 talk.id + ", " if talk is not found else "",
-                plaintext.count(len(turns), "turn"),
+                count(len(turns), "turn"),
                 found.id,
                 len(turns),
             ),
@@ -200,15 +181,13 @@ def _conversation(call: Call, found: Record, place: Place) -> list[tuple[str, st
 
 
 def _turn(call: Call, found: Record, place: Place, said: str) -> int:
-    """Print one turn of a conversation."""
     from memory.recall import hit
 
     talk = _talk(call, found, place)
     turns = hit.turns(talk)
     one = _find_turn(talk, turns, said)
     ways = [
-        "%s: %s  `dayleaf show %s#%d`"
-        % (word, plaintext.one_line(turns[at].request), talk.id, at + 1)
+        "%s: %s  `dayleaf show %s#%d`" % (word, one_line(turns[at].request), talk.id, at + 1)
         for word, at in (("before", one.number - 2), ("after", one.number))
         if 0 <= at < len(turns)
     ]
@@ -217,7 +196,7 @@ def _turn(call: Call, found: Record, place: Place, said: str) -> int:
         len(turns),
         clock.zoned(clock.parse(one.at) or talk.created),
         talk.id,
-        plaintext.one_line(talk.title),
+        one_line(talk.title),
     )
     value = {
         "id": talk.id,
@@ -234,7 +213,7 @@ def _turn(call: Call, found: Record, place: Place, said: str) -> int:
         [
             head,
             "",
-            plaintext.plain(_localised(one)).rstrip("\n"),
+            plain(_localised(one)).rstrip("\n"),
             *([""] * bool(ways)),
             *ways,
         ],
@@ -242,7 +221,6 @@ def _turn(call: Call, found: Record, place: Place, said: str) -> int:
 
 
 def _localised(one: Turn) -> str:
-    """Return a turn's text with the local time in its heading."""
     heading, newline, rest = one.text.partition("\n")
     return (
         ("## %s %s" % (localtimes.minute(one.at)[11:], one.request)).rstrip() + newline + rest
@@ -252,7 +230,6 @@ def _localised(one: Turn) -> str:
 
 
 def _find_turn(talk: Record, turns: Sequence[Turn], said: str) -> Turn:
-    """Return the turn with a number or a time."""
     from memory.recall import excerpt
 
     local = [one._replace(at=localtimes.minute(one.at).replace(" ", "T")) for one in turns]
@@ -283,7 +260,6 @@ def _source(found: Record, place: Place) -> list[tuple[str, str]]:
 
 
 def _outline(call: Call, found: Record) -> int:
-    """Print the numbered sections of a record."""
     from memory.core import tokeniser
     from memory.store import sections
 
@@ -298,8 +274,7 @@ def _outline(call: Call, found: Record) -> int:
     cells = [
         [
             str(one.number),
-            "  " * max(one.level - 1, 0)
-            + plaintext.one_line(sections.name(one).rpartition(" > ")[2]),
+            "  " * max(one.level - 1, 0) + one_line(sections.name(one).rpartition(" > ")[2]),
             "%s tokens" % format(tokens, ","),
         ]
         for one, tokens in rows
@@ -331,7 +306,7 @@ def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]
     beside = dict(zip(("previous", "next"), sections.neighbours(listed, one)))
     ways = [
         "%s: %d %s  `dayleaf show %s --section %d`"
-        % (word, other.number, plaintext.one_line(sections.name(other)), found.id, other.number)
+        % (word, other.number, one_line(sections.name(other)), found.id, other.number)
         for word, other in beside.items()
         if other
     ]
@@ -359,9 +334,7 @@ def expand(call: Call) -> int:
             Store(place, call.settings, call.now), found, call.env, turns, int(number or 0)
         )
     shown_ = said[-ENTRIES:]
-    lines = [
-        "%s  %s%s" % (plaintext.one_line(found.title), found.id, "#" + number if number else "")
-    ]
+    lines = ["%s  %s%s" % (one_line(found.title), found.id, "#" + number if number else "")]
     if len(said) > len(shown_):
         lines.append("the last %d of %d entries; `--json` has all" % (len(shown_), len(said)))
     offset = clock.local_offset(found.created)
@@ -439,7 +412,7 @@ def feedback(call: Call) -> int:
     return call.answer(
         value,
         [
-            "noted: %s is %s  %s" % (found.id, word, plaintext.one_line(found.title)),
+            "noted: %s is %s  %s" % (found.id, word, one_line(found.title)),
             "  " + counts_text(counts, call.now),
             *_effect(found, before, counts, below),
         ],
@@ -447,7 +420,6 @@ def feedback(call: Call) -> int:
 
 
 def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, below: bool) -> list[str]:
-    """Return lines that tell a person the effect of feedback."""
     from memory.recall.rank import outcome_factor
 
     if (before.up, before.down) == (now.up, now.down):
@@ -473,14 +445,14 @@ def counts_json(counts: ledger.Counts, now: float) -> dict[str, object]:
 
 def counts_text(counts: ledger.Counts, now: float) -> str:
     """Return a record's counts: `used 3 times, up 1, down 0, last 2d ago`."""
-    ago = plaintext.age(now - counts.last)
+    ago = age(now - counts.last)
     return ", ".join(
         part
         for part in (
-            "used %s" % plaintext.count(counts.uses, "time"),
+            "used %s" % count(counts.uses, "time"),
             "up %d" % counts.up,
             "down %d" % counts.down,
-            "learned again %s" % plaintext.count(counts.again, "time") if counts.again else "",
+            "learned again %s" % count(counts.again, "time") if counts.again else "",
             ("last now" if ago == "now" else "last %s ago" % ago) if counts.last else "",
         )
         if part
@@ -513,9 +485,9 @@ def _words(call: Call) -> tuple[str, str, str]:
         )
     if word not in WORDS:
         raise unknown_word("feedback", word, WORDS)
-    why = plaintext.one_line(rest.strip())
+    why = one_line(rest.strip())
     why = why[1:-1].strip() if len(why) > 1 and why[0] == why[-1] and why[0] in "'\"" else why
-    return id, word, plaintext.at_word(why, REASON)
+    return id, word, at_word(why, REASON)
 
 
 def _split(words: Sequence[str]) -> tuple[str, str, str]:
@@ -541,33 +513,3 @@ def _explained(call: Call, place: Place, found: Record, reason: str) -> Record:
         raise StoreError("%s; nothing was noted; leave --why out" % error) from None
     call.indexed()
     return changed
-
-
-def open(call: Call) -> int:
-    """Open a record's file with the desktop's own program.
-
-    Without an id the folder of the project's notes. Prints the path.
-    """
-    import subprocess
-    from pathlib import Path
-
-    from memory.recall.lookup import find_anywhere
-    from memory.store import process
-
-    path = call.place.private
-    if call.words:
-        found, place = find_anywhere(call.place, call.settings, call.one("ID"))
-        path = place.path(found.name)
-    opener = next(filter(None, (process.which(name, call.env) for name in OPENERS)), None)
-    if opener is None or not Path(path).exists():
-        raise StoreError(
-            "%s: no program here opens it (%s); use your editor" % (path, ", ".join(OPENERS))
-            if opener is None
-            else "%s: nothing is there yet" % path
-        )
-    done = subprocess.run([opener, path], stdin=subprocess.DEVNULL, capture_output=True)
-    if done.returncode:
-        raise StoreError(
-            "%s: %s ended with status %d; open it in your editor" % (path, opener, done.returncode)
-        )
-    return call.answer({"path": path, "by": opener}, ["opened " + plaintext.one_line(path)])

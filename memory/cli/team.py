@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from memory.core import StoreError, UsageError, layout, plaintext
+from memory.core import StoreError, UsageError, layout
+from memory.core.plaintext import one_line
 from memory.store.reader import Unreadable
 from memory.terminal import reports
 from memory.terminal.call import Call, unknown_word
@@ -27,8 +28,7 @@ def share(call: Call) -> int:
         )
     data, allow = store.raw(found.name), call.settings["redact.allow"]
     lines = [
-        "  line %d: %s; %s"
-        % (one.line, plaintext.one_line(one.what), plaintext.one_line(one.remedy))
+        "  line %d: %s; %s" % (one.line, one_line(one.what), one_line(one.remedy))
         for one in sharing.hindrances(found, data, call.place, allow)
     ]
     if lines:
@@ -43,7 +43,7 @@ def share(call: Call) -> int:
             "%s stays private and was not moved: mend what is listed above first" % found.id
         )
     name = sharing.move(store, found, layout.SHARED)
-    doubts = ["  " + plaintext.one_line(doubt) for doubt in sharing.doubts(data)]
+    doubts = ["  " + one_line(doubt) for doubt in sharing.doubts(data)]
     return _moved(
         call,
         found,
@@ -83,24 +83,20 @@ def _moved(call: Call, found: Record, name: str, notes: list[str]) -> int:
     }
     return call.answer(
         value,
-        ["%s %s  %s" % (done, found.id, plaintext.one_line(found.title)), "  " + path, *notes],
+        ["%s %s  %s" % (done, found.id, one_line(found.title)), "  " + path, *notes],
     )
 
 
 def _link_warnings(store: Store, found: Record) -> list[str]:
-    """Return warnings on links that lead outside the repository."""
     out = []
     for link in found.links:
         with suppress(StoreError):
             if store.find(link.target).tier != layout.SHARED:
-                out.append(
-                    "  others cannot follow its link to %s" % plaintext.one_line(link.target, 80)
-                )
+                out.append("  others cannot follow its link to %s" % one_line(link.target, 80))
     return out
 
 
 def _team_hints(call: Call, hook: tuple[bool, str]) -> list[str]:
-    """Return hints for a team: commit the file, check for secrets."""
     from memory.store import safegit
 
     notes = ["  commit it, so that others can pull it: `git add .dayleaf && git commit`"]

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from memory.cli.recall import found_by, freshen
-from memory.core import StoreError, UsageError, boundary, clock, files, layout, plaintext
+from memory.core import StoreError, UsageError, boundary, clock, files, layout
+from memory.core.plaintext import count, one_line, plain
 from memory.core.records import Record, derived_links
 from memory.distill import cache
 from memory.hook import handoffs
@@ -130,7 +131,6 @@ def ask(
 
 
 def _answer_key(call: Call, question: str) -> str:
-    """Return the cache's key of this command's answer, or ""."""
     o, settings = call.options, call.settings
     moving = (o.since, o.days, o.from_, o.to, o.workspace, o.semantic, settings["recall.semantic"])
     if any(moving) or o.save or o.no_cache or not settings["distill.cache"]:
@@ -168,7 +168,6 @@ def _keep(
 
 
 def _depends_on_time(call: Call, question: str) -> bool:
-    """Tell whether a question depends on the present time."""
     from memory.recall import timewords
 
     times = timewords.parse(question, call.now, clock.local_offset(call.now))
@@ -176,7 +175,6 @@ def _depends_on_time(call: Call, question: str) -> bool:
 
 
 def _render_answer(call: Call, digest: Digest, found: Found, saved: Record | None) -> str:
-    """Return the answer as text for the model, a person, or JSON."""
     from memory.distill import digests
 
     if call.options.hook:
@@ -190,7 +188,7 @@ def _render_answer(call: Call, digest: Digest, found: Found, saved: Record | Non
         return to_json(_json(digest, found, saved))
     return "\n".join(
         [
-            plaintext.plain(digests.render(digest)).rstrip("\n"),
+            plain(digests.render(digest)).rstrip("\n"),
             *(_explained(digest, found) if call.options.explain else []),
             *([] if digest.bullets else results.contributions(found)),
             *(["saved as %s" % saved.id] if saved else []),
@@ -199,25 +197,20 @@ def _render_answer(call: Call, digest: Digest, found: Found, saved: Record | Non
 
 
 def _explained(digest: Digest, found: Found) -> list[str]:
-    """Return the account of an answer: chain, check and records."""
     from memory.terminal import reports
 
-    rows = [[what, plaintext.one_line(of)] for what, of in reports.account(digest)]
+    rows = [[what, one_line(of)] for what, of in reports.account(digest)]
     return [
         "",
         "how:",
         *screen.table(rows, "  "),
         "",
         "from:",
-        *(
-            "  %s  %.2f  %s" % (hit.id, hit.score, plaintext.one_line(hit.title))
-            for hit in found.hits
-        ),
+        *("  %s  %.2f  %s" % (hit.id, hit.score, one_line(hit.title)) for hit in found.hits),
     ]
 
 
 def _save(call: Call, question: str, digest: Digest, found: Found) -> Record:
-    """Store a digest as an agent's learning, linked to its sources."""
     from memory.distill.digests import compose
 
     store = call.store()
@@ -323,15 +316,14 @@ def handoff(call: Call) -> int:
             if waits
             else ("replaced %s  %s; the old one is now a checkpoint")
         )
-        print(became % (before.id, plaintext.one_line(before.title)))
+        print(became % (before.id, one_line(before.title)))
     status = report_written(call, kept, "handed off")
     if not (said.strip() or call.options.json or call.options.hook):
-        print("\n" + plaintext.plain(kept.body).strip("\n"), flush=True)
+        print("\n" + plain(kept.body).strip("\n"), flush=True)
     return status
 
 
 def _noted(call: Call, said: str) -> Record:
-    """Make a note the handoff."""
     from memory.session import git, transcript
     from memory.store.redactor import strip_private
 
@@ -350,7 +342,6 @@ def _noted(call: Call, said: str) -> Record:
 
 
 def _drafted(call: Call) -> Record:
-    """Draft the handoff from a session's checkpoints."""
     from memory.capture import byhand, conversationfile
     from memory.cli.learn import capture_now, transcript_of  # a cached digest waits for neither
 
@@ -419,14 +410,12 @@ def _handoff_sources(made: Draft, checkpoints: list[Record], note: Record | None
 
 
 def _of_branch(call: Call) -> list[Record]:
-    """Return the newest session's checkpoints on the current branch."""
     branch = layout.branch_of(call.place.git)
     found = _checkpoints(call, "", branch) if branch else []
     return found or _checkpoints(call, "")
 
 
 def _checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
-    """Return the checkpoints of a session, newest first."""
     found = [
         record
         for record in _newest(call, "checkpoint", session, 2 * MOST_SOURCES, branch)
@@ -445,7 +434,6 @@ def _checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
 
 
 def _of_session(call: Call, record: Record) -> list[Record]:
-    """Return the checkpoints of a checkpoint's session, on any branch."""
     session = str(record.meta.get("session") or "")
     return _checkpoints(call, session) if session else [record]
 
@@ -463,7 +451,6 @@ def _newest(call: Call, kind: str, session: str, most: int, branch: str = "") ->
 
 
 def _show(call: Call) -> int:
-    """Print the handoff and how often it was shown."""
     found = handoffs.current(call.place)
     if found is None:
         return _none(call)
@@ -474,11 +461,11 @@ def _show(call: Call) -> int:
         "body": found.body,
         "starts": starts,
     }
-    often = "at " + plaintext.count(starts, "start") if starts else "not yet"
+    often = "at " + count(starts, "start") if starts else "not yet"
     head = screen.record(
         found, call.now, call.style(), [("shown", often), ("file", call.place.path(found.name))]
     )
-    return call.answer(value, [*head, "", plaintext.plain(found.body).strip("\n")])
+    return call.answer(value, [*head, "", plain(found.body).strip("\n")])
 
 
 def _clear(call: Call) -> int:
@@ -493,7 +480,7 @@ def _clear(call: Call) -> int:
 def _none(call: Call) -> int:
     return call.answer(
         None,
-        ["%s has no handoff; `dayleaf handoff` writes one" % plaintext.one_line(call.place.key)],
+        ["%s has no handoff; `dayleaf handoff` writes one" % one_line(call.place.key)],
     )
 
 
@@ -533,8 +520,6 @@ def today(call: Call) -> int:
     """Show the last sessions, the waiting reviews and common failures."""
     from memory.terminal import workdays
 
-    if call.words:
-        raise UsageError("today takes no words; `dayleaf standup WHEN` goes further back")
     with call.spinner("reading the sessions"):
         seen = workdays.glance(call.place, call.settings, call.now, clock.local_offset(call.now))
     from memory.health import accounts

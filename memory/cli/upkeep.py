@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from memory.core import StoreError, UsageError, boundary, clock, files, layout, plaintext
+from memory.core import StoreError, UsageError, boundary, clock, files, layout
+from memory.core.plaintext import clip_columns, count, one_line
 from memory.terminal import screen
 from memory.terminal.call import Call, ask_confirmation, need_person, to_json, warn
 
@@ -16,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.health.bundle import Backup
     from memory.health.restoration import Held, Restored, Step, Target
-    from memory.knowledge.contradictions import Pair
     from memory.knowledge.housekeeping import Change, UpkeepPlan
 
 TITLE = 60  # columns of a title
@@ -24,17 +24,11 @@ MORE = "confirm the clock with `dayleaf store upkeep --clock-is-right`"
 
 
 def upkeep(call: Call) -> int:
-    """Show or apply (--apply) the upkeep, or list contradictions."""
+    """Show or apply (--apply) the upkeep."""
     from memory.health import figures
     from memory.knowledge import housekeeping
 
     options = call.options
-    if call.words:
-        raise UsageError("store upkeep takes no words, only --apply, --contradictions")
-    if options.contradictions:
-        if options.apply:
-            raise UsageError("--contradictions only lists them, so leave --apply out")
-        return _contradictions(call)
     if options.apply:
         return _apply(call)
     with call.spinner("reading the records"):
@@ -101,7 +95,7 @@ def _rows(changes: list[Change]) -> list[str]:
             [
                 "merge" if change.kept else "archive",
                 change.record.id,
-                plaintext.clip_columns(plaintext.one_line(change.record.title), TITLE),
+                clip_columns(one_line(change.record.title), TITLE),
                 into + change.reason,
             ]
         )
@@ -110,7 +104,7 @@ def _rows(changes: list[Change]) -> list[str]:
 
 def _doubt(found: UpkeepPlan) -> list[str]:
     return (
-        ["nothing expires: %s; correct it, or %s" % (plaintext.one_line(found.doubt), MORE)]
+        ["nothing expires: %s; correct it, or %s" % (one_line(found.doubt), MORE)]
         if found.doubt
         else []
     )
@@ -121,11 +115,6 @@ def undo(call: Call) -> int:
     from memory.knowledge import housekeeping
     from memory.store import ledger
 
-    if call.words:
-        raise UsageError(
-            "store undo takes no words: it undoes the last `upkeep --apply`; `restore ID` "
-            "brings back one record"
-        )
     with call.spinner("reading the journal") as spinner:
         back = housekeeping.undo(call.store(), spinner.counting("undo"))
     if back is None:
@@ -139,7 +128,7 @@ def undo(call: Call) -> int:
         warn(problem)
     said = "undid the upkeep of %s: %s brought back, %d set back" % (
         back.began[:16].replace("T", " "),
-        plaintext.count(len(back.restored), "record"),
+        count(len(back.restored), "record"),
         len(back.reset),
     )
     value = {
@@ -156,58 +145,6 @@ def undo(call: Call) -> int:
         ],
     )
     return 1 if back.problems else 0
-
-
-def _contradictions(call: Call) -> int:
-    from memory.knowledge import contradictions
-
-    with call.spinner("reading the records"):
-        found = contradictions.pairs(call.store().each())
-    value: list[dict[str, Any]] = [
-        {
-            "why": pair.why,
-            "sides": [
-                {
-                    "id": side.record.id,
-                    "title": side.record.title,
-                    "name": side.record.name,
-                    "says": side.said,
-                }
-                for side in (pair.older, pair.newer)
-            ],
-        }
-        for pair in found
-    ]
-    lines = [line for pair in found for line in _pair(pair, call)]
-    number = plaintext.count(len(found), "pair")
-    return call.answer(
-        {"pairs": value},
-        [
-            *lines,
-            "%s to decide on; dayleaf changes none of them itself" % number
-            if found
-            else "no two learnings or rules contradict each other",
-        ],
-    )
-
-
-def _pair(pair: Pair, call: Call) -> list[str]:
-    style = call.style()
-    rows = [
-        [
-            "",
-            side.record.id,
-            plaintext.age(call.now - side.record.created),
-            plaintext.clip_columns(plaintext.one_line(side.said), max(40, style.columns - 28)),
-        ]
-        for side in (pair.older, pair.newer)
-    ]
-    one, two = pair.older.record.id, pair.newer.record.id
-    ways = (
-        "  if only one is true: `dayleaf record forget %s` or `dayleaf record forget %s`; if both "
-        "are: `dayleaf record edit %s`, or `dayleaf record link %s %s`"
-    )
-    return [pair.why, *screen.table(rows), ways % (one, two, two, two, one), ""]
 
 
 MOST_LISTED = 20  # files that a plan names
@@ -255,13 +192,9 @@ def backup(call: Call) -> int:
     size = os.stat(target).st_size
     lines = [
         "backed up %s (%s bytes) to %s"
-        % (plaintext.count(len(made.files), "file"), "{:,}".format(size), target),
-        *("  left out %s: %s" % (plaintext.one_line(name), why) for name, why in made.left),
-        *(
-            ["  %s disappeared meanwhile" % plaintext.count(made.vanished, "file")]
-            if made.vanished
-            else []
-        ),
+        % (count(len(made.files), "file"), "{:,}".format(size), target),
+        *("  left out %s: %s" % (one_line(name), why) for name, why in made.left),
+        *(["  %s disappeared meanwhile" % count(made.vanished, "file")] if made.vanished else []),
         "  it was read back and is complete; `dayleaf store restore FILE` restores it"
         if not sealing
         else (
@@ -283,7 +216,6 @@ def backup(call: Call) -> int:
 
 
 def _free_name(folder: str, now: float, sealed: bool = False) -> str:
-    """Return the path of a new backup in a directory."""
     stem, end = (
         "%s/dayleaf-%s" % (folder.rstrip("/"), clock.day(now)),
         ".tar.gz.age" if sealed else ".tar.gz",
@@ -306,7 +238,6 @@ def work_tree(path: str) -> str:
 
 
 def _is_backup(word: str) -> bool:
-    """Tell whether a word is a backup's file, not an id."""
     with suppress(OSError, ValueError):
         return "/" in word or word.endswith((".gz", ".tar", ".tgz", ".age")) or os.path.isfile(word)
     return False
@@ -348,7 +279,6 @@ def restore(call: Call) -> int:
 
 
 def _bring_back(call: Call, named: str, path: str) -> int:
-    """Restore a backup."""
     from memory.health import bundle, restoration
 
     with call.spinner("reading the backup"):
@@ -387,7 +317,6 @@ def _bring_back(call: Call, named: str, path: str) -> int:
 
 
 def _ask_to_take_over(call: Call, target: Target, held: Held) -> bool:
-    """Show the settings and approvals held back, and ask."""
     if not any(held) or call.options.json or boundary.is_agent(call.env):
         return False
     return ask_confirmation(
@@ -396,10 +325,6 @@ def _ask_to_take_over(call: Call, target: Target, held: Held) -> bool:
 
 
 def _target(call: Call, path: str) -> tuple[Target, bool]:
-    """Return a backup's destination, and whether it is empty.
-
-    Raises UsageError.
-    """
     from memory.health import restoration
 
     options, place = call.options, call.place
@@ -423,7 +348,6 @@ def _target(call: Call, path: str) -> tuple[Target, bool]:
 def _restore(
     call: Call, path: str, found: Backup, plan: list[Step], target: Target, held: Held
 ) -> int:
-    """Carry out a restore's plan, and update the index."""
     from memory.health import restoration
     from memory.store.writer import Tiers
 
@@ -476,13 +400,11 @@ def _plan_lines(plan: list[Step], note: str | None) -> list[str]:
     from memory.health import restoration
 
     told = [step for step in plan if step.state not in (restoration.SAME, restoration.NEW)]
-    lines = [
-        "%-9s  %s" % (step.state, plaintext.one_line(step.path)) for step in told[:MOST_LISTED]
-    ]
+    lines = ["%-9s  %s" % (step.state, one_line(step.path)) for step in told[:MOST_LISTED]]
     more = len(told) - MOST_LISTED
     number = restoration.counts(plan)
     sums = "%s: %d new, %d the same, %d different, %d with lines missing" % (
-        plaintext.count(len(plan), "file"),
+        count(len(plan), "file"),
         number[restoration.NEW],
         number[restoration.SAME],
         number[restoration.DIFFERENT],
@@ -503,7 +425,7 @@ def _restored_lines(plan: list[Step], target: Target, done: Restored, found: Bac
     kept = number[restoration.DIFFERENT] - done.replaced
     made = found.made[:16].replace("T", " ")
     said = "restored %s into %s (made %s)" % (
-        plaintext.count(done.written, "file"),
+        count(done.written, "file"),
         target.home,
         made,
     )
@@ -529,7 +451,7 @@ def _held_lines(call: Call, target: Target, held: Held) -> list[str]:
     """Return the settings and approvals held back, with their commands."""
     lines = []
     for path, key, value in held.settings:
-        lines.append("  held back '%s' of %s" % (key, plaintext.one_line(path)))
+        lines.append("  held back '%s' of %s" % (key, one_line(path)))
         if path == target.home + "/config.json":
             home = (
                 ""
@@ -540,10 +462,10 @@ def _held_lines(call: Call, target: Target, held: Held) -> list[str]:
             lines[-1] += ": `%sdayleaf config set %s %s` sets it" % (
                 home,
                 key,
-                plaintext.one_line(said),
+                one_line(said),
             )
     if held.decisions:
-        number = plaintext.count(held.decisions, "decision")
+        number = count(held.decisions, "decision")
         lines.append("  held back its approvals (%s): they let rules bind and scripts run" % number)
     last = (
         "  a person must decide on approvals, on commands and on redaction; in a terminal, "

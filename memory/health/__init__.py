@@ -45,3 +45,23 @@ class Finding(NamedTuple):
             else ""
         )
         return where + self.what
+
+
+def finding(severity: str, what: str, remedy: str = "", place: str = "", line: int = 0) -> Finding:
+    """Return a finding of one of doctor's steps, which is what it is about."""
+    return Finding(severity, "", what, remedy, place, line)
+
+
+def ok(what: str, remedy: str = "", place: str = "") -> Finding:
+    """Return a finding that is as it should be."""
+    return finding(OK, what, remedy, place)
+
+
+def warn(what: str, remedy: str = "", place: str = "", line: int = 0) -> Finding:
+    """Return a finding that works, but less well."""
+    return finding(WARN, what, remedy, place, line)
+
+
+def fail(what: str, remedy: str = "") -> Finding:
+    """Return a finding that must be mended."""
+    return finding(FAIL, what, remedy)

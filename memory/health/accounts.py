@@ -17,10 +17,7 @@ from typing import Any
 from memory.core import (
     IndexFault,
     UsageError,
-    approvals,
-    clock,
     config,
-    fastjson,
     files,
     layout,
     plaintext,
@@ -28,7 +25,7 @@ from memory.core import (
     tokeniser,
 )
 from memory.hook import indexview, receipts
-from memory.store import archive, ledger
+from memory.store import ledger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,12 +39,6 @@ _SETTING = {
     config.WORKSPACE: ("in this project, by you", "`dayleaf push on mine` switches them on"),
     "user": ("everywhere", "`dayleaf config unset load.enabled` switches them on"),
     "environment": ("by the environment", "remove DAYLEAF_LOAD_ENABLED from the environment"),
-}
-BECAME = {
-    "use": "used in a session",
-    "up": "reported as helpful",
-    "down": "reported as misleading",
-    "again": "learned again",
 }
 # At which moment something was pushed, in the order in which they are told.
 MOMENTS = ("start", "first", "reset", "later", "wall", "agent")
@@ -120,7 +111,6 @@ def sessions_of(place: layout.Place) -> list[str]:
 
 
 def _latest(place: layout.Place) -> Iterator[str]:
-    """Yield the sessions that ran here, the latest first."""
     folder = place.receipts_folder
     try:
         found = [
@@ -224,87 +214,6 @@ def pushes_of(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]:
     return found[:most]
 
 
-def history(
-    place: layout.Place, record: records.Record, now_stands: str
-) -> list[tuple[float, str]]:
-    """Return the events of a record as (instant, words), latest first.
-
-    Those of records merged into it too. now_stands: SHA-256 of the content to decide on now, for a
-    script its file's.
-    """
-    ids = {record.id, *(old for old, kept in archive.merged(place).items() if kept == record.id)}
-    found = [
-        (
-            record.created,
-            "written, by %s"
-            % {"human": "a person", "agent": "an agent"}.get(record.source, "dayleaf"),
-        )
-    ]
-    if record.updated - record.created > 60:
-        found.append((record.updated, "changed last"))
-    found += [*_decided(place, record, now_stands), *_moved(place, record, ids)]
-    found += [
-        (_instant(row), BECAME[row["event"]])
-        for row in _naming(ledger.holding(place, record.name).path, ids)
-        if row.get("event") in BECAME
-    ]
-    return sorted(found, key=lambda one: (-one[0], one[1]))
-
-
-def _decided(
-    place: layout.Place, record: records.Record, now_stands: str
-) -> Iterator[tuple[float, str]]:
-    """Yield the approvals and rejections of a record or its script."""
-    known = approvals.decisions(place.home)
-    here = {
-        of(record.name, place.key) for of in (approvals.workspace_of, approvals.script_workspace)
-    }
-    for row in _naming(place.home + "/" + approvals.LEDGER, {record.id}):
-        key = str(row.get("workspace")), record.id, str(row.get("sha256"))
-        if key in known and key[0] in here and row.get("decision") in approvals.DECISIONS:
-            yield (
-                _instant(row),
-                "%s by %s, %s"
-                % (
-                    "approved" if row["decision"] == "approve" else "rejected",
-                    plaintext.one_line(str(row.get("by")), 40),
-                    "as it stands now" if key[2] == now_stands else "with another text",
-                ),
-            )
-
-
-def _moved(
-    place: layout.Place, record: records.Record, ids: set[str]
-) -> Iterator[tuple[float, str]]:
-    """Yield a record's moves, and the records merged into it."""
-    root = dict(place.tiers()).get(record.tier)
-    for row in _naming("%s/%s/%s" % (root, archive.FOLDER, archive.LOG), ids) if root else ():
-        if row["id"] == record.id:
-            done = (
-                "archived"
-                if str(row.get("to")).startswith(archive.FOLDER + "/")
-                else "brought back"
-            )
-            yield _instant(row), "%s: %s" % (done, plaintext.one_line(str(row.get("reason")), 80))
-        elif row.get("into"):
-            yield _instant(row), "%s was merged into it" % plaintext.one_line(str(row["id"]), 80)
-
-
-def _instant(row: dict[str, Any]) -> float:
-    return clock.parse(str(row.get("t"))) or 0.0
-
-
-def _naming(path: str, ids: set[str]) -> list[dict[str, Any]]:
-    """Return a JSONL file's rows with the given ids."""
-    try:
-        data = files.read(path, archive.LIMIT)
-    except OSError:
-        return []
-    wanted = [b'"%s"' % id.encode("utf-8", "replace") for id in ids]
-    lines = [line for line in data.split(b"\n") if any(each in line for each in wanted)]
-    return [row for row in fastjson.rows(b"\n".join(lines)) if row.get("id") in ids]
-
-
 def _rows(place: layout.Place, session: str) -> list[dict[str, Any]]:
     """Return the receipts of a session, each with its `moment`."""
     try:
@@ -366,7 +275,6 @@ def by_moment(
 
 
 def _used_in(place: layout.Place, session: str) -> Uses:
-    """Return the uses of a session, from the ledgers."""
     return {
         (ledger.short(session), *use)
         for book in ledger.ledgers(place)
@@ -403,7 +311,6 @@ def _chosen(row: dict[str, Any]) -> list[list[Any]]:
 
 
 def _known(place: layout.Place, ids: set[str]) -> dict[str, str]:
-    """Return the titles of records by id."""
     from memory.hook import at_prompt
 
     titles: dict[str, str] = {}
@@ -422,7 +329,6 @@ def _known(place: layout.Place, ids: set[str]) -> dict[str, str]:
 
 
 def _titles(found: indexview.Index, ids: set[str]) -> dict[str, str]:
-    """Return the titles of existing records by id."""
     titles: dict[str, str] = {}
     for id in ids:
         with contextlib.suppress(IndexFault, OSError):

@@ -19,9 +19,10 @@ import hashlib
 import os
 import tarfile
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, NamedTuple
 
 from memory import __version__
 from memory.core import StoreError, clock, fastjson, files, walk
@@ -74,9 +75,9 @@ class Backup(NamedTuple):
 
     made: str
     workspace: str
-    folders: List[Tuple[str, int, int]]
-    files: List[Kept]
-    left: List[Tuple[str, str]]
+    folders: list[tuple[str, int, int]]
+    files: list[Kept]
+    left: list[tuple[str, str]]
     vanished: int = 0
 
 
@@ -90,7 +91,7 @@ def write(
     workspace: str = "",
     shared: bool = False,
     told: Progress = lambda done, of: None,
-    seal: Optional[Callable[[str, str], None]] = None,
+    seal: Callable[[str, str], None] | None = None,
 ) -> Backup:
     """Write a backup to a new file and verify it.
 
@@ -134,8 +135,7 @@ def write(
     return made
 
 
-def _roots(place: Place, workspace: str, shared: bool) -> Iterator[Tuple[str, str]]:
-    """Yield (name in the backup, directory) of the parts to keep."""
+def _roots(place: Place, workspace: str, shared: bool) -> Iterator[tuple[str, str]]:
     if workspace:
         for part in ("workspaces/", "log/receipts/"):
             yield "%s/%s%s" % (HOME, part, workspace), "%s/%s%s" % (place.home, part, workspace)
@@ -151,9 +151,8 @@ def _roots(place: Place, workspace: str, shared: bool) -> Iterator[Tuple[str, st
 
 
 def _written(
-    temp: str, roots: List[Tuple[str, str]], now: float, workspace: str, told: Progress
+    temp: str, roots: list[tuple[str, str]], now: float, workspace: str, told: Progress
 ) -> Backup:
-    """Write the file and sync it to disk; raises OSError."""
     fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, files.FILE_MODE)
     with os.fdopen(fd, "wb") as raw:
         with (
@@ -179,10 +178,10 @@ def _written(
 
 
 def _filled(
-    tar: tarfile.TarFile, roots: List[Tuple[str, str]], made: Backup, told: Progress
+    tar: tarfile.TarFile, roots: list[tuple[str, str]], made: Backup, told: Progress
 ) -> Backup:
-    done: Dict[str, Kept] = {}
-    gone, unread = set[str](), list[Tuple[str, str]]()
+    done: dict[str, Kept] = {}
+    gone, unread = set[str](), list[tuple[str, str]]()
     for _ in range(WALKS):
         folders, found, left = _listed(roots)
         new = [(name, path) for name, path in found if name not in done and name not in gone]
@@ -210,12 +209,11 @@ def _filled(
 
 
 def _listed(
-    roots: List[Tuple[str, str]],
-) -> Tuple[List[Tuple[str, int, int]], List[Tuple[str, str]], List[Tuple[str, str]]]:
-    """Return the folders, files and omissions of a backup, sorted."""
-    folders: List[Tuple[str, int, int]] = []
-    found: List[Tuple[str, str]] = []
-    left: List[Tuple[str, str]] = []
+    roots: list[tuple[str, str]],
+) -> tuple[list[tuple[str, int, int]], list[tuple[str, str]], list[tuple[str, str]]]:
+    folders: list[tuple[str, int, int]] = []
+    found: list[tuple[str, str]] = []
+    left: list[tuple[str, str]] = []
     for top, root in roots:
         for inner, path, stat in walk.entries_below(root, lambda name: _unkept(top, name) is None):
             name, why = (top + "/" + inner if inner else top), _unkept(top, inner)
@@ -238,7 +236,7 @@ def _listed(
     return sorted(folders), sorted(found), sorted(left)
 
 
-def _unkept(top: str, inner: str) -> Optional[str]:
+def _unkept(top: str, inner: str) -> str | None:
     """Return the reason why a name is left out, None if kept."""
     if (
         (top == HOME and inner in NOT_KEPT)
@@ -250,7 +248,7 @@ def _unkept(top: str, inner: str) -> Optional[str]:
     return None if spelled else "a name that is not UTF-8; rename it"
 
 
-def _read(name: str, path: str) -> Optional[Tuple[Kept, bytes]]:
+def _read(name: str, path: str) -> tuple[Kept, bytes] | None:
     """Read a file for a backup, None if it is gone.
 
     Raises another OSError.
@@ -313,12 +311,12 @@ class _Unpacked:
             yield self.take(min(size - at, PIECE))
         self.take(-size % tarfile.BLOCKSIZE)
 
-    def header(self) -> Optional[Tuple[str, int]]:
+    def header(self) -> tuple[str, int] | None:
         """Read the (name, size) of the next member, None at the end.
 
         Raises ValueError for a member that no backup has.
         """
-        more: Dict[str, str] = {}
+        more: dict[str, str] = {}
         while True:
             block = self.take(tarfile.BLOCKSIZE)
             if not block.strip(b"\0"):
@@ -352,9 +350,9 @@ class _Unpacked:
         return ValueError("it would take more than %d MiB unpacked" % (room >> 20))
 
 
-def _extended(data: bytes) -> Dict[str, str]:
+def _extended(data: bytes) -> dict[str, str]:
     """Read an extended header: lines of `<their length> <key>=<value>`."""
-    found: Dict[str, str] = {}
+    found: dict[str, str] = {}
     while data:
         size = int(data[: data.index(b" ")])
         key, equals, value = data[data.index(b" ") + 1 : size - 1].decode("utf-8").partition("=")
@@ -371,7 +369,7 @@ def inspect(path: str) -> Backup:
     Raises StoreError where it is none, of a newer version, cut short, not as its manifest says, or
     would unpack outside the home and the repository's tier.
     """
-    seen: Dict[str, Tuple[int, str]] = {}
+    seen: dict[str, tuple[int, str]] = {}
     said = b""
     for name, size, pieces in members(path):
         if name == MANIFEST:
@@ -401,7 +399,7 @@ def _digest(pieces: Iterator[bytes]) -> str:
     return state.hexdigest()
 
 
-def members(path: str) -> Iterator[Tuple[str, int, Iterator[bytes]]]:
+def members(path: str) -> Iterator[tuple[str, int, Iterator[bytes]]]:
     """Yield (name, size, pieces of bytes) of each file of a backup.
 
     The manifest among them. Raises StoreError.
@@ -459,7 +457,6 @@ def is_safe(name: str) -> bool:
 
 
 def _manifest(value: Any) -> Backup:
-    """Read a manifest; raises ValueError and others of BROKEN."""
     if isinstance(value["v"], int) and value["v"] > VERSION:
         raise ValueError(
             "it was made by a newer dayleaf (%s); restore it with that version"
@@ -497,7 +494,7 @@ def _refused(path: str, why: str) -> StoreError:
     return StoreError("%s: %s; nothing was written" % (path, why))
 
 
-def content(path: str, wanted: Dict[str, Kept]) -> Iterator[Tuple[Kept, bytes]]:
+def content(path: str, wanted: dict[str, Kept]) -> Iterator[tuple[Kept, bytes]]:
     """Yield some files of a backup, checked again by SHA-256.
 
     Raises StoreError.

@@ -13,7 +13,19 @@ from collections.abc import Iterator, Sequence
 
 from memory.core import clock, config, fastjson, files, layout, walk
 from memory.core.plaintext import count
-from memory.health import FAIL, OK, WARN, Finding, accounts, figures, inspection
+from memory.health import (
+    FAIL,
+    OK,
+    WARN,
+    Finding,
+    accounts,
+    fail,
+    figures,
+    finding,
+    inspection,
+    ok,
+    warn,
+)
 from memory.hook import handoffs
 from memory.index.kept import Head
 from memory.knowledge import housekeeping
@@ -53,37 +65,28 @@ def check_home(place: layout.Place) -> Iterator[Finding]:
     try:
         stat = os.stat(place.home)
     except FileNotFoundError:
-        yield Finding(OK, "home", "%s does not exist yet; the first record creates it" % place.home)
+        yield ok("%s does not exist yet; the first record creates it" % place.home)
         return
     mine = not hasattr(os, "geteuid") or stat.st_uid == os.geteuid()
     said = "%s (%04o)" % (place.home, stat.st_mode & 0o777)
     if not files.is_folder(place.home):
-        yield Finding(
-            FAIL, "home", place.home + " is not a directory", "move it away, or set DAYLEAF_HOME"
-        )
+        yield fail(place.home + " is not a directory", "move it away, or set DAYLEAF_HOME")
         return
     if not mine:
-        yield Finding(
-            FAIL,
-            "home",
-            said + " belongs to another user",
-            "set DAYLEAF_HOME to a directory of your own",
-        )
+        yield fail(said + " belongs to another user", "set DAYLEAF_HOME to a directory of your own")
     elif not os.access(place.home, os.W_OK | os.X_OK):
-        yield Finding(FAIL, "home", said + " cannot be written", "chmod 700 '%s'" % place.home)
+        yield fail(said + " cannot be written", "chmod 700 '%s'" % place.home)
     elif stat.st_mode & 0o022:
-        yield Finding(
-            FAIL, "home", said + " can be written by others", "chmod 700 '%s'" % place.home
-        )
+        yield fail(said + " can be written by others", "chmod 700 '%s'" % place.home)
     else:
-        yield Finding(OK, "home", said)
+        yield ok(said)
     open_ones = list(open_to_others(place))
     if open_ones:
         said = "%s can be read by others, such as %s" % (
             count(len(open_ones), "file"),
             open_ones[0],
         )
-        yield Finding(WARN, "home", said, "`dayleaf doctor --fix` closes them")
+        yield warn(said, "`dayleaf doctor --fix` closes them")
 
 
 def open_to_others(place: layout.Place) -> Iterator[str]:
@@ -124,42 +127,28 @@ def check_records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
         planned += [record] if record.active else []
         if record.problems and len(faulty) < MOST_FILES:
             faulty.append((record.name, record.problems[0]))
-    yield Finding(
+    yield finding(
         OK if not store.skipped else WARN,
-        "records",
         "%s readable, %d skipped" % (count(len(found), "record"), len(store.skipped)),
     )
     for skipped in store.skipped[:MOST_FILES]:
-        yield Finding(
-            WARN,
-            "records",
-            skipped.reason,
-            skipped.remedy,
-            _path(place, skipped.name),
-            skipped.line,
-        )
+        yield warn(skipped.reason, skipped.remedy, _path(place, skipped.name), skipped.line)
     if len(store.skipped) > MOST_FILES:
-        yield Finding(
-            WARN,
-            "records",
+        yield warn(
             "and %d more are skipped" % (len(store.skipped) - MOST_FILES),
             "mend the ones above first",
         )
     for name, problem in faulty:
         said, _, remedy = problem.rpartition("; ")
-        yield Finding(WARN, "records", said or problem, remedy if said else "", _path(place, name))
+        yield warn(said or problem, remedy if said else "", _path(place, name))
     if len(planned) > 1:
-        yield Finding(
-            WARN,
-            "records",
+        yield warn(
             "%d plans are active; the newest (%s) is used"
             % (len(planned), min(planned, key=lambda plan: (-plan.created, plan.name)).id),
             "`dayleaf plan done ID` ends one",
         )
     for id, names in list(store.duplicates.items())[:MOST_FILES]:
-        yield Finding(
-            WARN,
-            "records",
+        yield warn(
             "%s is the id of %s" % (id, " and ".join(_path(place, name) for name in names)),
             "change or remove the line `id:` in one of them",
         )
@@ -172,28 +161,24 @@ def check_conversations(store: Store, found: Sequence[Head]) -> Iterator[Finding
     """
     kept = [record for record in found if record.kind == conversations.KIND]
     if not store.config["capture.conversations"]:
-        yield Finding(
-            OK,
-            "records",
+        yield ok(
             "capture.conversations is off (%s), so no new ones; %s"
             % (
                 store.config.sources["capture.conversations"],
                 count(len(kept), "conversation") + " kept",
-            ),
+            )
         )
     elif kept:
-        yield Finding(OK, "records", count(len(kept), "conversation") + " kept")
+        yield ok(count(len(kept), "conversation") + " kept")
     changed = [one for one in kept if one.rewritten]
     for record in changed[:MOST_FILES]:
-        yield Finding(
-            OK,
-            "records",
+        yield ok(
             "%s was edited by hand, so dayleaf no longer changes it" % record.id,
             "",
             _path(store.place, record.name),
         )
     if len(changed) > MOST_FILES:
-        yield Finding(OK, "records", "and %d more" % (len(changed) - MOST_FILES))
+        yield ok("and %d more" % (len(changed) - MOST_FILES))
 
 
 def _path(place: layout.Place, name: str) -> str:
@@ -210,31 +195,24 @@ def check_index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
     """
     found = figures.index_state(place, walked)
     if len(walked.found) >= walk.MOST:
-        yield Finding(
-            WARN,
-            "index",
+        yield warn(
             "more than %s files; the rest are not indexed" % "{:,}".format(walk.MOST),
             "move old checkpoints to the archive: `dayleaf record forget ID`",
         )
     if found["state"] == "missing":
-        yield Finding(WARN, "index", "none yet; recall reads the files", found["remedy"])
+        yield warn("none yet; recall reads the files", found["remedy"])
     elif found["state"] == "damaged":
-        yield Finding(FAIL, "index", "damaged: " + found["why"], found["remedy"])
+        yield fail("damaged: " + found["why"], found["remedy"])
     elif not found["whole"]:
-        yield Finding(
-            FAIL,
-            "index",
-            "damaged: its bytes have changed since it was written",
-            found["remedy"] or figures.BUILD,
+        yield fail(
+            "damaged: its bytes have changed since it was written", found["remedy"] or figures.BUILD
         )
     elif found["state"] == "stale":
         behind = ", ".join("%d %s" % (n, what) for what, n in found["behind"].items() if n)
-        yield Finding(WARN, "index", "behind the files: " + behind, found["remedy"])
+        yield warn("behind the files: " + behind, found["remedy"])
     else:
-        yield Finding(
-            OK,
-            "index",
-            "fresh, %s, generation %s" % (count(found["records"], "record"), found["generation"]),
+        yield ok(
+            "fresh, %s, generation %s" % (count(found["records"], "record"), found["generation"])
         )
 
 
@@ -249,9 +227,7 @@ def check_disk(place: layout.Place) -> Iterator[Finding]:
     free = found.f_bavail * found.f_frsize
     said = "{:,} MB free at {}".format(free >> 20, folder or "/")
     verdict = FAIL if free < NONE_LEFT else WARN if free < LITTLE else OK
-    yield Finding(
-        verdict, "disk", said, "" if verdict == OK else "make room: new checkpoints may be lost"
-    )
+    yield finding(verdict, said, "" if verdict == OK else "make room: new checkpoints may be lost")
 
 
 def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Iterator[Finding]:
@@ -260,9 +236,8 @@ def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Itera
     Otherwise nothing expires.
     """
     doubt = housekeeping.doubt_of(housekeeping.witnesses(place, found), now)
-    yield Finding(
+    yield finding(
         WARN if doubt else OK,
-        "clock",
         doubt or "agrees with the records",
         "set the clock; until then nothing expires" if doubt else "",
     )
@@ -275,9 +250,8 @@ def check_handoff(place: layout.Place, now: float) -> Iterator[Finding]:
         return
     days = int((now - max(note.created, note.updated)) // clock.DAY)
     stale = days >= STALE_HANDOFF
-    yield Finding(
+    yield finding(
         WARN if stale else OK,
-        "handoff",
         "written %s ago, shown at %s"
         % (count(max(days, 0), "day"), count(handoffs.starts(place, note.id), "start")),
         "`dayleaf handoff` replaces it, `dayleaf handoff --clear` stops showing it"
@@ -289,42 +263,33 @@ def check_handoff(place: layout.Place, now: float) -> Iterator[Finding]:
 def check_workspace(place: layout.Place) -> Iterator[Finding]:
     """Report a directory that claims a workspace without proof."""
     if place.claimed:
-        yield Finding(
-            WARN,
-            "workspace",
+        yield warn(
             "this directory claims to be %s, but nothing here proves it: its private memory is not "
             "shown, and new records are kept apart" % place.claimed,
             "if it is yours, run `dayleaf store workspace claim` in a terminal",
         )
     else:
-        yield Finding(OK, "workspace", place.key)
+        yield ok(place.key)
 
 
 def check_python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     runtime = place.home + "/runtime/bin/python"
     if not files.exists(runtime):
-        yield Finding(
-            WARN,
-            "python",
+        yield warn(
             "there is no runtime at %s; Python %s is used instead"
             % (runtime, sys.version.split()[0]),
             SETUP,
         )
-        yield Finding(
-            WARN,
-            "python",
-            "hooks use the system's Python, too; where that has no PyYAML, " + GUESSED,
-            SETUP,
+        yield warn(
+            "hooks use the system's Python, too; where that has no PyYAML, " + GUESSED, SETUP
         )
         versions = _versions(sys.executable, env)
     else:
         versions = _versions(runtime, env)
         if versions:
-            yield Finding(OK, "python", "%s, Python %s" % (runtime, versions[""]))
+            yield ok("%s, Python %s" % (runtime, versions[""]))
         else:
-            yield Finding(
-                FAIL,
-                "python",
+            yield fail(
                 "%s does not run on this machine; Python %s is used instead"
                 % (runtime, sys.version.split()[0]),
                 SETUP + ", or set DAYLEAF_HOME to a folder of this machine's own",
@@ -332,9 +297,9 @@ def check_python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
             versions = _versions(sys.executable, env)
     for module, name, effect in PACKAGES:
         if versions.get(module):
-            yield Finding(OK, "python", "%s %s" % (name, versions[module]))
+            yield ok("%s %s" % (name, versions[module]))
         else:
-            yield Finding(WARN, "python", "%s is missing: %s" % (name, effect), SETUP)
+            yield warn("%s is missing: %s" % (name, effect), SETUP)
 
 
 def _versions(python: str, env: dict[str, str]) -> dict[str, str]:
@@ -379,20 +344,14 @@ print(json.dumps(found))"""
 def check_settings(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
     for problem in settings.problems:
         found, _, remedy = problem.rpartition("; ")
-        yield Finding(
-            WARN, "config", found or problem, remedy if found else "correct the line, or remove it"
-        )
+        yield warn(found or problem, remedy if found else "correct the line, or remove it")
     if not settings.problems:
         changed = sum(settings[key] != default for key, default in config.DEFAULTS.items())
-        yield Finding(
-            OK,
-            "config",
-            "%s changed" % count(changed, "setting") if changed else "all at their defaults",
-        )
+        yield ok("%s changed" % count(changed, "setting") if changed else "all at their defaults")
     if not settings["redact.enabled"]:
-        yield Finding(WARN, "config", config.SECRETS_STAY, REDACT)
+        yield warn(config.SECRETS_STAY, REDACT)
     for one in accounts.switched_off(place, settings):
-        yield Finding(WARN, "config", "pushes: off " + one["where"], one["remedy"])
+        yield warn("pushes: off " + one["where"], one["remedy"])
 
 
 # ---- the host
@@ -407,10 +366,10 @@ def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
     try:
         value = fastjson.parse(files.read(path, 1 << 20))
     except FileNotFoundError:
-        yield Finding(WARN, "hooks", "%s does not exist, so no plugin is registered" % path, SETUP)
+        yield warn("%s does not exist, so no plugin is registered" % path, SETUP)
         return
     except (OSError, ValueError) as error:
-        yield Finding(WARN, "hooks", "%s cannot be read (%s)" % (path, error), "correct it by hand")
+        yield warn("%s cannot be read (%s)" % (path, error), "correct it by hand")
         return
     value = value if isinstance(value, dict) else {}
     plugins = value.get("enabledPlugins")
@@ -420,27 +379,17 @@ def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
         else {}
     )
     if value.get("disableAllHooks") is True:
-        yield Finding(
-            WARN,
-            "hooks",
-            "%s has disableAllHooks, so nothing is captured or pushed" % path,
-            "remove that line",
+        yield warn(
+            "%s has disableAllHooks, so nothing is captured or pushed" % path, "remove that line"
         )
     elif any(named.values()):
-        yield Finding(
-            OK,
-            "hooks",
-            "%s is enabled in %s" % (next(name for name, on in named.items() if on), path),
-        )
+        yield ok("%s is enabled in %s" % (next(name for name, on in named.items() if on), path))
     elif named:
-        yield Finding(
-            WARN,
-            "hooks",
-            "%s is switched off in %s" % (next(iter(named)), path),
-            "`/plugin` switches it on",
+        yield warn(
+            "%s is switched off in %s" % (next(iter(named)), path), "`/plugin` switches it on"
         )
     else:
-        yield Finding(WARN, "hooks", "%s does not list dayleaf in enabledPlugins" % path, SETUP)
+        yield warn("%s does not list dayleaf in enabledPlugins" % path, SETUP)
 
 
 def check_client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
@@ -453,7 +402,7 @@ def check_client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
         return
     if not process.which("claude", env):
         said = "claude is not on PATH; Claude Code %s wrote the newest transcript here" % version
-        yield Finding(OK, "client", said)
+        yield ok(said)
         return
     number, own = tuple(map(int, version.split("."))), layout.plugin()
     if number < NO_SHELL and shlex.quote(own) != own:
@@ -461,16 +410,12 @@ def check_client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
             "Claude Code %s starts hooks through a shell, which cannot read the path "
             "%s, so hooks do not run"
         )
-        yield Finding(
-            FAIL,
-            "client",
-            said % (version, own),
-            "`claude update`, or move the folder and run install.sh there",
+        yield fail(
+            said % (version, own), "`claude update`, or move the folder and run install.sh there"
         )
     lacks = [lack for since, lack in SINCE if number < since]
-    yield Finding(
+    yield finding(
         WARN if lacks else OK,
-        "client",
         "Claude Code %s%s" % (version, ": " + "; ".join(lacks) if lacks else ""),
         "`claude update`; docs/clients.md has the table" if lacks else "",
     )
@@ -508,9 +453,8 @@ def check_models(env: dict[str, str]) -> Iterator[Finding]:
     ):
         path = process.which(name, env)
         verdict = OK if path or name == "gemini" else WARN
-        yield Finding(
+        yield finding(
             verdict,
-            "models",
             "%s: %s" % (name, path) if path else "%s is not on PATH: %s" % (name, otherwise),
         )
 
@@ -519,16 +463,14 @@ def check_command(env: dict[str, str]) -> Iterator[Finding]:
     own = layout.plugin() + "/bin/dayleaf"
     path = process.which("dayleaf", env)
     if not path:
-        yield Finding(
-            WARN,
-            "command",
+        yield warn(
             "dayleaf is not on PATH",
             "%s, or link '%s' into a directory that is on PATH" % (SETUP, own),
         )
     elif os.path.realpath(path) not in map(os.path.realpath, (own, program())):
-        yield Finding(WARN, "command", "%s belongs to another copy, not to %s" % (path, own), SETUP)
+        yield warn("%s belongs to another copy, not to %s" % (path, own), SETUP)
     else:
-        yield Finding(OK, "command", path)
+        yield ok(path)
 
 
 def program() -> str:
@@ -543,22 +485,17 @@ def program() -> str:
 
 def check_shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     if not place.shared or not files.is_folder(place.shared):
-        yield Finding(OK, "shared", "this project shares no records")
+        yield ok("this project shares no records")
         return
     if not files.inside(place.shared, place.root):
-        yield Finding(
-            FAIL,
-            "shared",
+        yield fail(
             "%s leads out of the repository, so it is not read" % place.shared,
             "make it a directory",
         )
         return
     if not place.git:
-        yield Finding(
-            WARN,
-            "shared",
-            "%s is not in a git repository, so nobody gets it" % place.shared,
-            "`git init`, commit",
+        yield warn(
+            "%s is not in a git repository, so nobody gets it" % place.shared, "`git init`, commit"
         )
         return
     tracked = inspection.git(place, env, "ls-files", "-z", "--", ".dayleaf")
@@ -567,29 +504,21 @@ def check_shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
         for name, _, stat in walk.entries_below(place.shared)
     )
     if tracked is None:
-        yield Finding(
-            WARN,
-            "shared",
-            "git could not list the files in %s" % place.shared,
-            "check that git runs here",
-        )
+        yield warn("git could not list the files in %s" % place.shared, "check that git runs here")
         return
     known = tracked.count(b".md\0")
     if known < held:
-        yield Finding(
-            WARN,
-            "shared",
+        yield warn(
             "%d of %s in %s are in git" % (known, count(held, "record"), place.shared),
             "git add .dayleaf, unless you meant .gitignore to leave it out",
         )
     else:
-        yield Finding(OK, "shared", "%s in %s, all in git" % (count(held, "record"), place.shared))
+        yield ok("%s in %s, all in git" % (count(held, "record"), place.shared))
     from memory.project import sharing
 
     there, command = sharing.commit_hook(place)
-    yield Finding(
+    yield finding(
         OK if there else WARN,
-        "shared",
         "a pre-commit hook checks it for secrets"
         if there
         else "no pre-commit hook checks %s for secrets" % place.shared,

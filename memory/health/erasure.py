@@ -18,18 +18,11 @@ from __future__ import annotations
 import base64
 import os
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import (
     Callable,
-    Dict,
-    FrozenSet,
-    Iterable,
-    Iterator,
-    List,
-    Mapping,
     NamedTuple,
-    Set,
-    Tuple,
 )
 from unicodedata import normalize
 from urllib.parse import quote
@@ -135,7 +128,7 @@ class Finder(NamedTuple):
 
         return self.expression.sub(cover, data)
 
-    def covers(self, data: bytes) -> Iterator[Tuple[int, bytes]]:
+    def covers(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, mask) for each text in some bytes."""
         return ((hit.start(), self.covered(hit[0])) for hit in self.expression.finditer(data))
 
@@ -145,8 +138,8 @@ def finder(texts: Mapping[str, str]) -> Finder:
 
     texts: each with the ASCII mark that replaces it.
     """
-    exact: Dict[bytes, str] = {}
-    anyhow: Dict[bytes, str] = {}
+    exact: dict[bytes, str] = {}
+    anyhow: dict[bytes, str] = {}
     for text, mark in texts.items():
         for form in forms(text):
             anyhow.setdefault(form.lower(), mark)
@@ -183,8 +176,7 @@ def forms(text: str) -> Iterator[bytes]:
                 yield term.encode("utf-8")
 
 
-def _spellings(text: str) -> List[str]:
-    """Return the spellings of a text that read the same."""
+def _spellings(text: str) -> list[str]:
     same = [
         text,
         text.casefold(),
@@ -215,7 +207,6 @@ def _escaped(text: str) -> str:
 
 
 def _in_base64(text: str) -> Iterator[bytes]:
-    """Yield the base64 forms of a text."""
     # At three offsets and in both alphabets: the characters that the text alone decides.
     data = text.encode("utf-8", "surrogateescape")
     for offset in range(3) if len(data) >= ENCODED else ():
@@ -226,7 +217,6 @@ def _in_base64(text: str) -> Iterator[bytes]:
 
 
 def _listed(roots: Iterable[str], without: Iterable[str] = ()) -> Iterator[str]:
-    """Yield the path of every regular file below some directories."""
     passed = set(without)
     for root in roots:
         yield from _files(
@@ -234,7 +224,7 @@ def _listed(roots: Iterable[str], without: Iterable[str] = ()) -> Iterator[str]:
         )
 
 
-def _files(root: str, passed: Set[str]) -> Iterator[str]:
+def _files(root: str, passed: set[str]) -> Iterator[str]:
     return (
         path
         for _, path, stat in walk.entries_below(root, lambda name: name not in passed)
@@ -244,7 +234,7 @@ def _files(root: str, passed: Set[str]) -> Iterator[str]:
 
 def _traces(
     found: Finder, every: Iterable[str], told: Progress = lambda done: None
-) -> Tuple[int, List[Tuple[str, int]]]:
+) -> tuple[int, list[tuple[str, int]]]:
     """Search files and return (their number, (path, hits) of holders)."""
     number, held = 0, []
     for path in every:
@@ -285,10 +275,10 @@ class Erased(NamedTuple):
     """
 
     changed: int
-    pending: List[str]
-    problems: List[str]
+    pending: list[str]
+    problems: list[str]
     searched: int
-    held: List[Holder]
+    held: list[Holder]
 
 
 def refusal(found: Finder, place: Place) -> str:
@@ -307,8 +297,8 @@ def refusal(found: Finder, place: Place) -> str:
 
 
 def search(
-    place: Place, found: Finder, own: FrozenSet[str], told: Progress = lambda done: None
-) -> Tuple[int, List[Holder]]:
+    place: Place, found: Finder, own: frozenset[str], told: Progress = lambda done: None
+) -> tuple[int, list[Holder]]:
     """Search the home and the shared tier for texts.
 
     Returns (files searched, holders); the runtime is left out. own: paths of the record whose text
@@ -351,7 +341,7 @@ def _role(path: str, place: Place) -> str:
     return OTHER if inner[:1] and inner[0] in _KINDS and file.endswith(".md") else FOREIGN
 
 
-def cleanable_holders(held: Iterable[Holder], everywhere: bool) -> List[Holder]:
+def cleanable_holders(held: Iterable[Holder], everywhere: bool) -> list[Holder]:
     """Return the holders that `apply` cleans.
 
     everywhere: other records too.
@@ -362,8 +352,8 @@ def cleanable_holders(held: Iterable[Holder], everywhere: bool) -> List[Holder]:
 def apply(
     place: Place,
     found: Finder,
-    held: List[Holder],
-    own: FrozenSet[str],
+    held: list[Holder],
+    own: frozenset[str],
     everywhere: bool,
     now: float,
     told: Progress = lambda done: None,
@@ -373,7 +363,7 @@ def apply(
     The files are those of `cleanable_holders`. Raises OSError where a lock cannot be had.
     """
     todo, problems, changed = cleanable_holders(held, everywhere), list[str](), 0
-    hashes: Dict[bytes, bytes] = {}
+    hashes: dict[bytes, bytes] = {}
     renamed = set(own)
     # In the order in which an upkeep takes them: it holds its own while it changes records.
     with files.Lock(place.home + "/cache/upkeep.lock", wait=True), Tiers(place) as tiers:
@@ -393,12 +383,8 @@ def apply(
 
 
 def _clean_file(
-    tiers: Tiers, one: Holder, found: Finder, hashes: Dict[bytes, bytes], now: float
+    tiers: Tiers, one: Holder, found: Finder, hashes: dict[bytes, bytes], now: float
 ) -> str:
-    """Remove the texts from one file and return its new path.
-
-    Raises OSError, StoreError.
-    """
     path = one.path
     if one.role == TEMP:
         _refuse_active_temp(path, now)
@@ -425,10 +411,6 @@ def _refuse_active_temp(path: str, now: float) -> None:
 
 
 def _rename(tiers: Tiers, path: str, found: Finder) -> str:
-    """Remove the texts from a file's name and return its path.
-
-    Raises OSError, StoreError where the new name is taken.
-    """
     folder, _, name = path.rpartition("/")
     clean = found.cleaned(name.encode("utf-8", "surrogateescape")).decode(
         "utf-8", "surrogateescape"
@@ -442,7 +424,7 @@ def _rename(tiers: Tiers, path: str, found: Finder) -> str:
         ) from None
 
 
-def _follow(tiers: Tiers, hashes: Dict[bytes, bytes]) -> None:
+def _follow(tiers: Tiers, hashes: dict[bytes, bytes]) -> None:
     """Update the hashes of rewritten files in the journals of upkeep.
 
     Raises OSError.
@@ -461,7 +443,7 @@ def _follow(tiers: Tiers, hashes: Dict[bytes, bytes]) -> None:
 
 def _derived(place: Place, todo: Iterable[Holder]) -> Iterator[str]:
     """Yield the derived files of every workspace with a changed file."""
-    keys: Set[str] = {place.key}
+    keys: set[str] = {place.key}
     cache = place.home + "/cache"
     for one in todo:
         parts = (
@@ -486,14 +468,14 @@ def _derived(place: Place, todo: Iterable[Holder]) -> Iterator[str]:
     yield cache + "/queries.db"
 
 
-def _pending(place: Place, todo: Iterable[Holder], hashes: Dict[bytes, bytes]) -> List[str]:
+def _pending(place: Place, todo: Iterable[Holder], hashes: dict[bytes, bytes]) -> list[str]:
     """Return the ids of rules and scripts with changed approved content."""
     gone = {old.decode("ascii") for old, new in hashes.items() if old != new}
     gone.update(one.path.rpartition("/")[2] for one in todo if one.role == COPY)
     return sorted({id for _, id, sha256 in approvals.approved(place.home) if sha256 in gone})
 
 
-def transcripts(found: Finder, env: Dict[str, str], folders: Iterable[str]) -> List[str]:
+def transcripts(found: Finder, env: dict[str, str], folders: Iterable[str]) -> list[str]:
     """Return the paths of the host's transcripts with a text.
 
     They are the host's, and only read. folders: those of its `projects` to search.

@@ -20,11 +20,11 @@ from memory.core import (
     fastjson,
     files,
     layout,
-    plaintext,
     walk,
 )
+from memory.core.plaintext import count
 from memory.doors import registry
-from memory.health import FAIL, OK, WARN, Finding, checkup, figures
+from memory.health import OK, WARN, Finding, checkup, fail, figures, finding, ok, warn
 from memory.index import builder
 from memory.index.kept import heads
 from memory.knowledge import housekeeping
@@ -87,7 +87,7 @@ def examine(
     found: list[Finding] = []
     for what, step in steps:
         try:
-            found += step()
+            found += (one._replace(about=what) for one in step())
         except Exception as error:
             said = "this check failed (%s: %s)" % (type(error).__name__, error)
             found.append(Finding(WARN, what, said, "check it by hand"))
@@ -106,29 +106,23 @@ def check_added_tiers(place: layout.Place, settings: config.Config) -> Iterator[
         state = tier.state()
         left = state["skipped"]
         if tier.fault:
-            yield Finding(
-                WARN,
-                "tiers",
+            yield warn(
                 "%s: %s, so recall finds nothing in it" % (tier.top, tier.fault),
                 "bring it back, or `dayleaf store tier remove %s`" % shlex.quote(tier.top),
             )
         elif left:
-            yield Finding(
-                WARN,
-                "tiers",
+            yield warn(
                 "%s: %s left out, such as %s: %s"
                 % (
                     tier.top,
-                    plaintext.count(len(left), "file"),
+                    count(len(left), "file"),
                     left[0]["path"],
                     left[0]["reason"],
                 ),
                 left[0]["remedy"],
             )
         else:
-            yield Finding(
-                OK, "tiers", "%s: %s" % (tier.top, plaintext.count(int(state["files"]), "file"))
-            )
+            yield ok("%s: %s" % (tier.top, count(int(state["files"]), "file")))
 
 
 def check_log_merging(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
@@ -140,9 +134,7 @@ def check_log_merging(place: layout.Place, env: dict[str, str]) -> Iterator[Find
         and files.exists(log)
         and not sharing.Repository(place, env).joins_logs()
     ):
-        yield Finding(
-            WARN,
-            "shared",
+        yield warn(
             "git does not join the lines of %s: two who forget records get a conflict" % log,
             "add the line `%s` to %s/%s" % (archive.RULE.strip(), place.shared, archive.ATTRIBUTES),
         )
@@ -163,22 +155,16 @@ def check_log(place: layout.Place, now: float) -> Iterator[Finding]:
         said = " ".join(
             str(last.get(key) or "") for key in ("t", "where", "error", "detail", "path", "at")
         ).split()
-        number = plaintext.count(len(recent), "failure")
-        yield Finding(
-            WARN,
-            "log",
+        number = count(len(recent), "failure")
+        yield warn(
             "%s in hooks in the last 7 days; the latest: %s" % (number, " ".join(said)),
             "%s/log/errors.jsonl lists them all" % place.home,
         )
     else:
-        yield Finding(
-            OK, "log", "no hook failed in the last 7 days (%d failures in all)" % len(rows)
-        )
+        yield ok("no hook failed in the last 7 days (%d failures in all)" % len(rows))
     if bugs:
-        number = plaintext.count(len(bugs), "bug")
-        yield Finding(
-            WARN,
-            "log",
+        number = count(len(bugs), "bug")
+        yield warn(
             "%s in dayleaf, the last in %s/log/%s" % (number, place.home, bugs[-1]),
             "report it, then delete the file",
         )
@@ -213,66 +199,45 @@ def check_ledgers(place: layout.Place) -> Iterator[Finding]:
         try:
             rows, torn = _json_lines(path)
         except OSError as error:
-            yield Finding(
-                FAIL,
-                "ledgers",
-                "%s cannot be read (%s)" % (path, error.strerror),
-                "chmod 600 '%s'" % path,
-            )
+            yield fail("%s cannot be read (%s)" % (path, error.strerror), "chmod 600 '%s'" % path)
             continue
         if files.exists(path) and os.name != "nt" and os.stat(path).st_mode & 0o022:
-            yield Finding(
-                FAIL,
-                "ledgers",
-                "%s can be written by others, so dayleaf ignores it" % path,
-                "chmod 600 '%s'" % path,
+            yield fail(
+                "%s can be written by others, so dayleaf ignores it" % path, "chmod 600 '%s'" % path
             )
         elif torn:
-            yield Finding(
-                WARN,
-                "ledgers",
-                "%s has %s that cannot be read" % (path, plaintext.count(torn, "line")),
+            yield warn(
+                "%s has %s that cannot be read" % (path, count(torn, "line")),
                 "remove them by hand",
             )
         else:
-            yield Finding(OK, "ledgers", "%s: %s" % (name, plaintext.count(len(rows), "line")))
+            yield ok("%s: %s" % (name, count(len(rows), "line")))
     for each in ledger.ledgers(place):
         yield from _outcomes(each)
 
 
 def _outcomes(each: ledger.Ledger) -> Iterator[Finding]:
-    """Check a ledger of uses and outcomes, if it exists."""
     if not files.exists(each.path):
         return
     if not os.access(each.path, os.R_OK | os.W_OK):
-        yield Finding(
-            FAIL,
-            "ledgers",
+        yield fail(
             "%s cannot be read and written, so uses are not counted" % each.path,
             "chmod 600 '%s'" % each.path,
         )
         return
     found = ledger.count_all(each)
     if found.passed:
-        yield Finding(
-            WARN,
-            "ledgers",
+        yield warn(
             "%s has %s of a newer version, which are skipped"
-            % (each.path, plaintext.count(found.passed, "line")),
+            % (each.path, count(found.passed, "line")),
             "update dayleaf; the lines are kept",
         )
     if found.torn:
-        yield Finding(
-            WARN,
-            "ledgers",
-            "%s has %s that cannot be read" % (each.path, plaintext.count(found.torn, "line")),
+        yield warn(
+            "%s has %s that cannot be read" % (each.path, count(found.torn, "line")),
             "remove them by hand",
         )
-    yield Finding(
-        OK,
-        "ledgers",
-        "%s: uses and outcomes of %s" % (each.path, plaintext.count(len(found.rows), "record")),
-    )
+    yield ok("%s: uses and outcomes of %s" % (each.path, count(len(found.rows), "record")))
 
 
 def ends(place: layout.Place) -> Iterator[str]:
@@ -301,7 +266,7 @@ def ends(place: layout.Place) -> Iterator[str]:
 def check_torn_lines(place: layout.Place) -> Iterator[Finding]:
     """Report the ledgers and logs with an unfinished last line."""
     for path in ends(place):
-        yield Finding(WARN, "ledgers", "%s ends with an unfinished line" % path, FIX)
+        yield warn("%s ends with an unfinished line" % path, FIX)
 
 
 def check_last_upkeep(place: layout.Place) -> Iterator[Finding]:
@@ -312,17 +277,15 @@ def check_last_upkeep(place: layout.Place) -> Iterator[Finding]:
         runs = journal.runs(place)
     except StoreError as error:
         what, _, remedy = str(error).partition("; ")
-        yield Finding(FAIL, "journal", what, remedy)
+        yield fail(what, remedy)
         return
     if runs and not runs[-1].done:
-        yield Finding(
-            WARN,
-            "journal",
+        yield warn(
             "the upkeep of %s was cut short" % runs[-1].began,
             "`dayleaf store upkeep --apply` finishes it, `dayleaf store undo` undoes it",
         )
     else:
-        yield Finding(OK, "journal", plaintext.count(len(runs), "run") + " of upkeep")
+        yield ok(count(len(runs), "run") + " of upkeep")
 
 
 def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[Finding]:
@@ -335,47 +298,38 @@ def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iter
     for row in cut[-3:]:
         session = str(row.get("session"))
         if session in lost or not row["said"]:
-            yield Finding(
-                WARN,
-                "captures",
+            yield warn(
                 "the capture of %s (session %s) was cut short" % (row.get("t"), session),
                 "the next session start tries again",
             )
     waiting = sorted(set(lost) - {str(row.get("session")) for row in cut[-3:]})
     if waiting:
-        yield Finding(
-            WARN,
-            "captures",
+        yield warn(
             "%s whose checkpoints are incomplete, such as %s"
-            % (plaintext.count(len(waiting), "session"), waiting[0]),
+            % (count(len(waiting), "session"), waiting[0]),
             "the next session start completes them",
         )
     past = set(found.before) - _recorded(place) if found.before else set()
     if past:
-        yield Finding(
-            WARN,
-            "captures",
-            "%s of before dayleaf was there: not imported"
-            % plaintext.count(len(past), "past session"),
+        yield warn(
+            "%s of before dayleaf was there: not imported" % count(len(past), "past session"),
             "`dayleaf store import transcripts` brings them in",
         )
     elif not lost and all(row["said"] for row in cut):
-        yield Finding(OK, "captures", _captured(found))
+        yield ok(_captured(found))
 
 
 def _recorded(place: layout.Place) -> set[str]:
-    """Return the sessions that a checkpoint or conversation tells of."""
     store = Store(place, config.Config({}, {}, []), 0.0)
     return {str(one.meta.get("session")) for one in store.each(("checkpoint", "conversation"))}
 
 
 def _captured(found: Lost) -> str:
-    """Describe complete captures, and the sessions without a transcript."""
     said = ["every session that left a transcript has its checkpoint"]
     if found.gone:
         said.append(
             "%s that started here left no transcript, or the transcript is gone"
-            % plaintext.count(len(found.gone), "session")
+            % count(len(found.gone), "session")
         )
     return "; ".join(said)
 
@@ -387,10 +341,9 @@ def check_receipts(place: layout.Place) -> Iterator[Finding]:
         if walk.is_regular(stat):
             size += stat.st_size
             number += 1
-    yield Finding(
+    yield finding(
         WARN if size > MUCH else OK,
-        "receipts",
-        "{} of {:,} KB".format(plaintext.count(number, "file"), size >> 10),
+        "{} of {:,} KB".format(count(number, "file"), size >> 10),
         "delete the oldest in '%s/log/receipts'; `push why` and `store stats` then omit them"
         % place.home
         if size > MUCH
@@ -423,7 +376,6 @@ def leftovers(place: layout.Place, now: float) -> Iterator[str]:
 
 
 def _is_left(path: str, now: float, derived: bool = False) -> bool:
-    """Tell whether a file is a leftover."""
     name, damaged = path.rpartition("/")[2], derived and path.endswith(".damaged")
     if not (damaged or name.startswith(files.TEMP)):
         return False
@@ -435,16 +387,14 @@ def _is_left(path: str, now: float, derived: bool = False) -> bool:
 
 
 def _upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
-    """Report whether a run of upkeep is worth it."""
     seen = figures.outlook(store, lambda: list(store.each()), walked)
     said = (
         "not counted yet"
         if seen.changes < 0
-        else seen.due or "not due (%s)" % plaintext.count(seen.changes, "change")
+        else seen.due or "not due (%s)" % count(seen.changes, "change")
     )
-    yield Finding(
+    yield finding(
         WARN if seen.due else OK,
-        "upkeep",
         said + (" on %s" % seen.counted if seen.counted else ""),
         housekeeping.LOOK if seen.due or seen.changes < 0 else "",
     )
@@ -454,19 +404,14 @@ def check_temporary_files(place: layout.Place, now: float) -> Iterator[Finding]:
     """Report leftover temporary files and caches of deleted workspaces."""
     left = list(leftovers(place, now))
     if left:
-        number = plaintext.count(len(left), "temporary file")
-        yield Finding(
-            WARN, "temps", "%s left by killed processes, such as %s" % (number, left[0]), FIX
-        )
+        number = count(len(left), "temporary file")
+        yield warn("%s left by killed processes, such as %s" % (number, left[0]), FIX)
     else:
-        yield Finding(OK, "temps", "no leftover temporary files")
+        yield ok("no leftover temporary files")
     caches = list(orphans(place, now))
     if caches:
-        yield Finding(
-            WARN,
-            "temps",
-            "%s of deleted workspaces, such as %s"
-            % (plaintext.count(len(caches), "cache"), caches[0]),
+        yield warn(
+            "%s of deleted workspaces, such as %s" % (count(len(caches), "cache"), caches[0]),
             FIX,
         )
 
@@ -490,7 +435,6 @@ def orphans(place: layout.Place, now: float) -> Iterator[str]:
 
 
 def _changed(folder: str) -> float:
-    """Return the last change in a directory, seconds since the epoch."""
     return max(
         (
             stat.st_mtime
@@ -549,7 +493,7 @@ def _close(place: layout.Place) -> Iterator[str]:
         os.chmod(path, stat.st_mode & 0o700)
         closed += 1
     if closed:
-        yield "closed %s in %s to others" % (plaintext.count(closed, "file"), place.home)
+        yield "closed %s in %s to others" % (count(closed, "file"), place.home)
 
 
 def _end_lines(place: layout.Place) -> Iterator[str]:
@@ -560,12 +504,11 @@ def _end_lines(place: layout.Place) -> Iterator[str]:
 
 
 def _sweep(place: layout.Place, now: float) -> Iterator[str]:
-    """Delete leftovers, and the caches of deleted workspaces."""
     left = list(leftovers(place, now))
     gone = sum(files.remove(path) for path in left)
     if gone:
         yield "deleted %s of killed processes, such as %s" % (
-            plaintext.count(gone, "leftover"),
+            count(gone, "leftover"),
             left[0],
         )
     for folder in list(orphans(place, now)):
@@ -574,7 +517,6 @@ def _sweep(place: layout.Place, now: float) -> Iterator[str]:
 
 
 def _index(place: layout.Place, now: float) -> Iterator[str]:
-    """Refresh the index, or build a missing or damaged index."""
     found = figures.index_state(place)
     damaged = found["state"] == "damaged" or not found.get("whole", True)
     if found["state"] == "missing" and not any(files.is_folder(root) for _, root in place.tiers()):
@@ -593,5 +535,5 @@ def _index(place: layout.Place, now: float) -> Iterator[str]:
     else:
         yield "%s the index: %s" % (
             "built" if done.built or damaged else "refreshed",
-            plaintext.count(done.records, "record"),
+            count(done.records, "record"),
         )

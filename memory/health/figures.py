@@ -344,7 +344,6 @@ def _records(
 
 
 def _weeks(found: Sequence[Head], now: float) -> list[dict[str, Any]]:
-    """Return the number of new records in each of the last weeks."""
     monday = clock.midnight(now) - clock.weekday(now) * clock.DAY
     made = Counter(int((record.created - monday) // WEEK) for record in found)
     return [
@@ -372,7 +371,6 @@ def _sessions(place: layout.Place, since: float) -> Iterator[Session]:
 
 
 def _tokens(row: dict[str, Any]) -> int:
-    """Return the tokens of a pushed block."""
     return _integer(row["tokens"]) if "tokens" in row else -(-_integer(row.get("chars")) // 4)
 
 
@@ -438,7 +436,6 @@ def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -
 def _ranks(
     sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]
 ) -> list[dict[str, Any]]:
-    """Count pushed and used records by rank."""
     pushed: Counter[int] = Counter()
     used: Counter[int] = Counter()
     known = set(uses)
@@ -515,7 +512,6 @@ def _integer(value: Any) -> int:
 
 
 def _ledgers_of(place: layout.Place, everyone: bool) -> Sequence[ledger.Ledger]:
-    """Return the ledgers of a workspace."""
     return ledger.ledgers(place)[: 2 if everyone else 1]
 
 
@@ -533,7 +529,6 @@ def _uses(place: layout.Place, since: float, everyone: bool) -> Iterator[tuple[s
 def _use_counts(
     places: Sequence[layout.Place], settings: config.Config, now: float, ids: set[str]
 ) -> dict[str, int]:
-    """Return the number of all uses of each record."""
     tallies = []
     for place in places:
         successors = Store(place, settings, now).successors()

@@ -17,29 +17,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from memory.capture import checkpointoutline
-from memory.core import StoreError, UsageError, files, frontmatter, layout, plaintext
+from memory.core import StoreError, UsageError, files, frontmatter, layout
 from memory.core.headyaml import read_yaml
+from memory.core.plaintext import clip_columns, one_line
 from memory.core.records import Record
-from memory.distill.technical import technical
 from memory.health import rankingmetrics
 from memory.hook import handoffs
 from memory.recall import question
 from memory.recall.question import Query
 from memory.store.secretshapes import MARKER
 
-LEAST, MOST = 20, 50  # queries of a draft, where the store has as many
+MOST = 50  # queries of a draft
 MOST_WORDS = 12  # of a drafted query
 FEW = 5  # records that one drafted query may expect
 LIMIT = 1 << 20  # bytes of a file
 MEASURES = ("recall@1", "recall@5", "recall@10", "mrr")
 RANKERS = GREP, LEXICAL, FUZZY, SEMANTIC = "grep", "lexical", "fuzzy", "semantic"
 NAME = "golden.yaml"
-_OWN = ("id", "query", "expect", "expected", "ranker")
 
 
 class Golden(NamedTuple):
@@ -99,7 +97,6 @@ def read(path: str, now: float, offset: float) -> Set:
 
 
 def _yaml(path: str, said: str) -> dict[str, Any]:
-    """Read YAML without tags, anchors and aliases; raises StoreError."""
     first, _, rest = said.partition("\n")
     marked = first.rstrip() == "---"
     value, twice, problem, missing = read_yaml(rest if marked else said, [], [])
@@ -119,42 +116,34 @@ def _yaml(path: str, said: str) -> dict[str, Any]:
 
 
 def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
-    """Read one query; raises StoreError."""
     id = str(row.get("id") or "q%02d" % at) if isinstance(row, dict) else ""
-    where = "%s: query %s" % (path, plaintext.one_line(id)[:40] or at)
+    where = "%s: query %s" % (path, one_line(id)[:40] or at)
     if not isinstance(row, dict):
         raise StoreError(
             "%s needs `query:` and `expect:`; `dayleaf debug eval --template` shows the form"
             % where
         )
-    expect = row.get("expect", row.get("expected")) or ()
-    ids = (
-        [str(one).strip() for one in expect]
-        if isinstance(expect, list)
-        else str(expect or "").split(",")
-    )
-    ids = [one.strip() for one in ids if one.strip()]
+    expect = row.get("expect") or ()
+    said = map(str, expect) if isinstance(expect, list) else str(expect or "").split(",")
+    ids = dict.fromkeys(filter(None, map(str.strip, said)))
     if not isinstance(row.get("query"), str) or not row["query"].strip():
         raise StoreError("%s has no text; write `query: words`" % where)
     if not ids:
         raise StoreError("%s expects no record; write `expect: [ID]`" % where)
-    try:
-        asked = question.query_from_options(
-            {"query": row["query"], **{k: v for k, v in row.items() if k not in _OWN}}, now, offset
+    ranker = str(row.get("ranker") or "").strip().lower()
+    if ranker not in ("", *RANKERS):
+        shown = one_line(ranker)[:40]
+        raise StoreError(
+            "%s: '%s' is no ranker; use one of %s" % (where, shown, ", ".join(RANKERS))
         )
+    options = {key: value for key, value in row.items() if key not in ("id", "expect", "ranker")}
+    try:
+        return Golden(id, question.query_from_options(options, now, offset), tuple(ids), ranker)
     except UsageError as error:
         raise StoreError("%s: %s" % (where, error)) from None
-    ranker = str(row.get("ranker") or "").strip().lower()
-    if ranker and ranker not in RANKERS:
-        raise StoreError(
-            "%s: '%s' is no ranker; use one of %s"
-            % (where, plaintext.one_line(ranker)[:40], ", ".join(RANKERS))
-        )
-    return Golden(id, asked, tuple(dict.fromkeys(ids)), ranker)
 
 
 def _floor(path: str, said: Any) -> dict[str, float]:
-    """Read the floor; raises StoreError."""
     if said in (None, ""):
         return {}
     if not isinstance(said, dict):
@@ -169,14 +158,10 @@ def _floor(path: str, said: Any) -> dict[str, float]:
         except (TypeError, ValueError):
             number = float("nan")
         if name not in MEASURES or not 0 <= number <= 1:
+            shown = (one_line(str(said))[:40] for said in (key, value))
             raise StoreError(
                 "%s: '%s: %s' is not a floor; use %s with a number from 0 to 1"
-                % (
-                    path,
-                    plaintext.one_line(str(key))[:40],
-                    plaintext.one_line(str(value))[:40],
-                    ", ".join(MEASURES),
-                )
+                % (path, *shown, ", ".join(MEASURES))
             )
         found[name] = number
     return found
@@ -194,16 +179,16 @@ class Draft(NamedTuple):
     words: str
     expect: tuple[Record, ...]
     how: str
-    title: str = ""
+    title: str
 
 
 def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]:
     """Return queries drafted from records, at most MOST.
 
-    Titles reworded, rare technical words of bodies, requests of checkpoints. clean: takes secrets
-    out of texts, before a query has their words in another form. The same records give the same
-    queries, in whatever order. A session's queries are made from its checkpoints, as recall names
-    it.
+    A session is asked for by its request, another record by its title in other words. clean: takes
+    secrets out of texts, before a query has their words in another form. The same records give the
+    same queries, in whatever order. A session's queries are made from its checkpoints, as recall
+    names it.
     """
     told = {r.meta.get("conversation") for r in records if r.kind == "checkpoint"}
     usable = [
@@ -217,37 +202,20 @@ def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]
     usable.sort(
         key=lambda record: (files.sha256(record.id.encode("utf-8", "replace")), record.name)
     )
-    held = {record.name: _words(record) for record in usable}
-    df = Counter(word for mine in held.values() for word in mine)
-    titles = _alike(usable, lambda record: " ".join(rankingmetrics.content_words(record.title)))
-    requests = _alike(usable, _request)
-    ways: tuple[Callable[[Record], Draft | None], ...] = (
-        lambda record: _reworded(record, titles),
-        lambda record: _rare(record, usable, held, df),
-        lambda record: _slipped(record, titles),
-        lambda record: _requested(record, requests),
-    )
+    requests, titles = _alike(usable, _request), _alike(usable, lambda record: record.title)
     found: dict[str, Draft] = {}
-    for turn in range(len(ways)):
-        for at, record in enumerate(usable):
-            if len(found) >= (MOST if turn == 0 else max(LEAST, min(MOST, len(usable)))):
+    for record in usable[:MOST]:
+        title, body = (re.sub(MARKER, "", text) for text in clean([record.title, record.body]))
+        bare = record.replaced(title=title, body=body)
+        for said, same, make, how in (
+            (_request(bare), requests.get(_request(record)), list, "the request of its session"),
+            (title, titles.get(record.title), _reworded, "its title in other words"),
+        ):
+            words = rankingmetrics.content_words(one_line(said))[:MOST_WORDS]
+            if len(words) > 1 and same and len(same) <= FEW:
+                query = " ".join(make(words))
+                found.setdefault(query.lower(), Draft(query, tuple(same), how, one_line(title)))
                 break
-            title, body = (re.sub(MARKER, "", text) for text in clean([record.title, record.body]))
-            bare = record.replaced(title=title, body=body)
-            ranked = [
-                ways[(at + turn + step) % len(ways)]
-                for step in range(len(ways) if turn == 0 else 1)
-            ]
-            made = next(
-                (
-                    one
-                    for one in (way(bare) for way in ranked)
-                    if one and one.words.lower() not in found
-                ),
-                None,
-            )
-            if made:
-                found[made.words.lower()] = made._replace(title=plaintext.one_line(title))
     return list(found.values())
 
 
@@ -258,31 +226,13 @@ def _alike(records: Sequence[Record], key: Callable[[Record], str]) -> dict[str,
     return groups
 
 
-def _words(record: Record) -> frozenset[str]:
-    """Return the technical words of a record's text, in lower case."""
-    return frozenset(word.strip("`").lower() for word in technical(record.body))
-
-
-def _known(
-    titles: Mapping[str, list[Record]], record: Record
-) -> tuple[list[str], tuple[Record, ...]]:
-    """Return a title's words and its records."""
-    words = rankingmetrics.content_words(plaintext.one_line(record.title))
-    same = titles.get(" ".join(rankingmetrics.content_words(record.title)), [record])
-    return (words[:MOST_WORDS], tuple(same)) if len(words) > 2 and len(same) <= FEW else ([], ())
-
-
-def _reworded(record: Record, titles: Mapping[str, list[Record]]) -> Draft | None:
-    """Return a draft: a title without a third of its words, reordered."""
-    words, same = _known(titles, record)
-    if not words:
-        return None
-    turn = int(files.sha256(record.id.encode("utf-8", "replace"))[:4], 16) % len(words)
-    kept = [word for at, word in enumerate(words) if (at + turn) % 3]
-    kept = kept[turn % len(kept) :] + kept[: turn % len(kept)]
+def _reworded(words: Sequence[str]) -> list[str]:
+    """Return a title's words without every third, turned round, the longest in another form."""
+    kept = [word for at, word in enumerate(words) if at % 3 != 2]
+    kept = kept[1:] + kept[:1]
     at = max(range(len(kept)), key=lambda at: (len(kept[at]), -at))
     kept[at] = _other_form(kept[at])
-    return Draft(" ".join(kept), same, "its title in other words")
+    return kept
 
 
 def _other_form(word: str) -> str:
@@ -294,58 +244,12 @@ def _other_form(word: str) -> str:
     return word + ("es" if word.endswith(("s", "x")) else "s")
 
 
-def _slipped(record: Record, titles: Mapping[str, list[Record]]) -> Draft | None:
-    """Return a draft: a title's first four words, one misspelt."""
-    words, same = _known(titles, record)
-    said = " ".join(words[:4])
-    slip = rankingmetrics.add_typos(said, record.id)
-    return Draft(slip, same, "its title with a slip") if words and slip != said else None
-
-
-def _rare(
-    record: Record,
-    usable: Sequence[Record],
-    held: Mapping[str, frozenset[str]],
-    df: Mapping[str, int],
-) -> Draft | None:
-    """Return a draft: up to three of a body's rarest technical words."""
-    plain = " ".join(word.strip("`") for word in technical(plaintext.one_line(record.body)))
-    words = sorted(
-        dict.fromkeys(plain.lower().split()),
-        key=lambda word: (df.get(word, 0), plain.lower().find(word)),
-    )[:3]
-    words = [word for word in words if 0 < df.get(word, 0) <= FEW and len(word) < 60]
-    same = tuple(other for other in usable if words and held[other.name].issuperset(words))
-    return (
-        Draft(" ".join(words), same, "rare words of its text")
-        if words and 0 < len(same) <= FEW
-        else None
-    )
-
-
 def _request(record: Record) -> str:
     """Return the first request in a checkpoint on one line, or ""."""
     if record.kind != "checkpoint":
         return ""
-    return next(
-        (
-            plaintext.one_line(line)
-            for line in checkpointoutline.outline(record).request
-            if line.strip()
-        ),
-        "",
-    )
-
-
-def _requested(record: Record, requests: Mapping[str, list[Record]]) -> Draft | None:
-    """Return a draft: a session's request without its common words."""
-    said = _request(record)
-    words, same = rankingmetrics.content_words(said)[:MOST_WORDS], tuple(requests.get(said, ()))
-    return (
-        Draft(" ".join(words), same, "the request of its session")
-        if len(words) > 2 and len(same) <= FEW
-        else None
-    )
+    lines = checkpointoutline.outline(record).request
+    return next((one_line(line) for line in lines if line.strip()), "")
 
 
 def template(drafts: Sequence[Draft]) -> str:
@@ -366,7 +270,7 @@ def template(drafts: Sequence[Draft]) -> str:
     ]
     for at, one in enumerate(drafts, 1):
         lines += [
-            "  # %s: %s" % (one.how, plaintext.clip_columns(one.title, 90)),
+            "  # %s: %s" % (one.how, clip_columns(one.title, 90)),
             "  - id: q%02d" % at,
             "    query: " + _quoted(one.words),
             "    expect: [%s]" % ", ".join(_quoted(record.id) for record in one.expect),

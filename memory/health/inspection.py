@@ -155,7 +155,6 @@ def audit(
 
 
 def _texts(read: _Read, sections: Sequence[str]) -> Iterator[Finding]:
-    """Check the bytes of every record, then settings and logs."""
     from memory.health import recordfaults
 
     for record in read.records:
@@ -190,7 +189,6 @@ def _elsewhere(read: _Read) -> Iterator[Finding]:
 
 
 def _told_by_text(read: _Read, record: Record, sections: Sequence[str]) -> Iterator[Finding]:
-    """Find the faults in a record's bytes; raises StoreError."""
     found = read.kept.get(record.name, record.checksum, "text") or text_facts(
         read.kept, record, read.store.raw(record.name), read.settings, read.place
     )
@@ -325,7 +323,6 @@ def _loose(read: _Read) -> Iterator[Finding]:
 
 
 def _line(read: _Read, record: Record, said: str) -> int:
-    """Return the line in a record's file that names a text."""
     from memory.health import recordfaults
 
     with suppress(StoreError):
@@ -339,7 +336,6 @@ def _line(read: _Read, record: Record, said: str) -> int:
 
 
 def _stale(read: _Read) -> Iterator[Finding]:
-    """Check the claims of learnings, rules, plans and resources."""
     from memory.project import claims
 
     if not read.place.root:
@@ -360,7 +356,6 @@ def _stale(read: _Read) -> Iterator[Finding]:
 
 
 def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
-    """Find learnings and documents not shown or used in 90 days."""
     since = read.now - UNUSED
     first, shown = _shown(read.place, since)
     if first > since:
@@ -400,7 +395,6 @@ def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
 
 
 def _shown(place: Place, since: float) -> tuple[float, set[str]]:
-    """Return a workspace's first receipt and the ids shown since."""
     first, shown = float("inf"), set[str]()
     for _, rows in accounts.each_session(place):
         for row in rows:
@@ -437,8 +431,10 @@ def _contradictions(read: _Read) -> Iterator[Finding]:
             "contradictions",
             record,
             _line(read, record, said),
-            "contradicts %s: %s" % (other.id, pair.why),
-            "`dayleaf store upkeep --contradictions` shows both",
+            "contradicts %s: %s; that one says '%s'"
+            % (other.id, pair.why, plaintext.one_line(pair.older.said, 160)),
+            "`dayleaf record forget` one of them, or `dayleaf record link %s %s` if both are true"
+            % (record.id, other.id),
         )
 
 
@@ -466,7 +462,6 @@ def _dangling(read: _Read) -> Iterator[Finding]:
 
 
 def _mended(record: Record, edge: Edge, inline: bool) -> str:
-    """Return the command that mends a dangling link."""
     if edge.away:
         return "`dayleaf store restore %s`" % edge.away
     if inline:

@@ -1,21 +1,11 @@
-"""Rankers measured by golden queries, and what has changed since the last time.
-
-Schema, version 1, of `<cache>/evals.jsonl`, derived, one line a run; ids and digests, never text:
-
-    {"v":1,"t":"2026-11-21T14:30:52Z","file":8 hex of the path,"settings":8 hex,"store":8
-     hex,"main":ranker, "measures":{ranker:{"recall@1":0.7,…,"mrr":0.6}},"queries":{id:[8 hex of the
-     query,{expected id:rank or 0}]}}
-
-`main` is the ranker that recall uses as it is set, whose ranks stand in `queries`; rank 0: not
-among the first ten.
-"""
+"""Rankers measured by golden queries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from memory.core import StoreError, clock, config, fastjson, files, layout
+from memory.core import StoreError, config, layout
 from memory.core.records import Record
 from memory.health import rankingmetrics
 from memory.health.goldens import FUZZY, GREP, LEXICAL, MEASURES, SEMANTIC, Golden, Set
@@ -25,8 +15,6 @@ from memory.recall.search import Searcher
 from memory.recall.semantic import Semantic, semantic
 
 _SCORED = dict(zip(MEASURES, ("r@1", "r@5", "r@10", "mrr")))
-_RANKING = ("recall.", "context.", "embeddings.")  # settings that move a rank
-LOG_LIMIT, KEPT = 4 << 20, 200  # bytes that are read, runs that are kept
 Progress = Callable[[str], None]
 
 
@@ -87,9 +75,8 @@ def measure(
     """Ask every golden query of every available ranker.
 
     A query that names a ranker counts with that ranker's answer in what recall uses.
-    env: the environment of a provider of vectors. offset: seconds
-        that local time is ahead of UTC. told: called with the present ranker. Raises StoreError
-        where no query is left to ask.
+    env: the environment of a provider of vectors. offset: seconds that local time is ahead of UTC.
+        told: called with the present ranker. Raises StoreError where no query is left to ask.
     """
     asked, gone = present_queries(golden.queries, {record.id for record in records}, successors)
     if not asked:
@@ -98,13 +85,8 @@ def measure(
             "queries from those that do" % golden.path
         )
     answers, notes = _answers_by_ranker(place, settings, env, asked, records, now, offset, told)
-    main = (
-        SEMANTIC
-        if SEMANTIC in answers and settings["recall.semantic"]
-        else FUZZY
-        if FUZZY in answers
-        else LEXICAL
-    )
+    used = (SEMANTIC,) * bool(settings["recall.semantic"]) + (FUZZY, LEXICAL)
+    main = next(ranker for ranker in used if ranker in answers)
     answers[main] = {
         one.id: answers[one.ranker if one.ranker in answers else main][one.id] for one in asked
     }
@@ -183,7 +165,6 @@ def _answers(
 
 
 def _named(hit: Hit, expected: Sequence[str]) -> Iterator[str]:
-    """Yield the ids in a hit."""
     yield hit.record.id
     if hit.conversation != hit.record.id and hit.conversation in expected:
         yield hit.conversation
@@ -210,7 +191,6 @@ def _semantic(
     now: float,
     offset: float,
 ) -> tuple[dict[str, list[str]], str]:
-    """Return the answers with vectors, or {} with the reason."""
     vectors = semantic(settings, "", env)
     why = vectors.obstacle(place) if vectors else "this dayleaf has no vectors"
     if vectors is None or why:
@@ -222,115 +202,3 @@ def _semantic(
         if vectors.label
         else ({}, "semantic: the provider gave no vectors; `dayleaf doctor` says why")
     )
-
-
-# ---- the runs of before
-
-
-def row(
-    found: Measured, path: str, settings: config.Config, records: Sequence[Record], now: float
-) -> dict[str, Any]:
-    """Return a run as a row of the log.
-
-    path: of the file of golden queries. now: seconds since the epoch.
-    """
-    chosen = {key: settings[key] for key in sorted(config.DEFAULTS) if key.startswith(_RANKING)}
-    held = "\n".join(sorted("%s %s" % (record.name, record.checksum) for record in records))
-    return {
-        "v": 1,
-        "t": clock.iso(now),
-        "file": _short(files.real_path(path)),
-        "settings": _short(fastjson.dump(chosen)),
-        "store": _short(held),
-        "main": found.main,
-        "measures": found.measures,
-        "queries": {
-            one.id: [_short(repr(one.query) + one.ranker), found.ranks[one.id]]
-            for one in found.golden
-        },
-    }
-
-
-def _short(said: str) -> str:
-    return files.sha256(said.encode("utf-8", "surrogatepass"))[:8]
-
-
-def last(place: layout.Place, path: str) -> dict[str, Any]:
-    """Return the last run of a file of golden queries, {} for none."""
-    name = _short(files.real_path(path))
-    return next((one for one in reversed(_runs(place)) if one.get("file") == name), {})
-
-
-def keep(place: layout.Place, run: dict[str, Any]) -> None:
-    """Add a run to the log, and drop the oldest beyond KEPT.
-
-    Raises OSError.
-    """
-    lines = [fastjson.dump(one) + "\n" for one in [*_runs(place), run][-KEPT:]]
-    files.replace(place.cache + "/evals.jsonl", "".join(lines).encode("ascii"), synced=False)
-
-
-def _runs(place: layout.Place) -> list[dict[str, Any]]:
-    try:
-        found = fastjson.rows(files.read(place.cache + "/evals.jsonl", LOG_LIMIT))
-    except OSError:
-        return []
-    return [
-        one
-        for one in found
-        if one.get("v") == 1
-        and isinstance(one.get("queries"), dict)
-        and isinstance(one.get("measures"), dict)
-    ]
-
-
-def changed_ranks(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the expected records with a changed rank, losses first.
-
-    Changed queries are left out. A row has `query`, `id`, `before` and `after`; rank 0: not among
-    the first ten.
-    """
-    if before.get("main") != after["main"]:
-        return []
-    found = []
-    for query, (digest, ranks) in after["queries"].items():
-        then = before["queries"].get(query)
-        if (
-            not isinstance(then, list)
-            or len(then) != 2
-            or then[0] != digest
-            or not isinstance(then[1], dict)
-        ):
-            continue
-        for id, rank in ranks.items():
-            old = then[1].get(id)
-            if isinstance(old, int) and old != rank:
-                found.append({"query": query, "id": id, "before": old, "after": rank})
-    return sorted(
-        found,
-        key=lambda one: (
-            -(1 / (one["before"] or 99) - 1 / (one["after"] or 99)),
-            one["query"],
-            one["id"],
-        ),
-    )
-
-
-def other_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return the other changes since an earlier run.
-
-    The settings, the records, the queries, the ranker.
-    """
-    queries = {id: one[0] for id, one in after["queries"].items()} != {
-        id: one[0] if isinstance(one, list) and one else "" for id, one in before["queries"].items()
-    }
-    found = [
-        what
-        for what, key in (
-            ("the settings", "settings"),
-            ("the records", "store"),
-            ("the ranker", "main"),
-        )
-        if before.get(key) != after[key]
-    ]
-    return found + ["the queries"] * queries

@@ -63,7 +63,6 @@ def mean_tokens(store: Store, least: int = 1) -> int:
 
 
 def _newest_talks(store: Store) -> Iterator[Record]:
-    """Yield the conversations worth a note, the newest first."""
     root = "%s/%s" % (store.place.private, FOLDERS["conversation"])
     for day in reversed(files.list_folder(root)):
         newest = reversed(list(generation.of_day(store, "conversation", day)))

@@ -1,11 +1,8 @@
-"""How good answers are: recall, reciprocal rank, nDCG; a baseline that counts words; queries with
-slips of the hand.
-"""
+"""How good answers are: recall, reciprocal rank, nDCG; and a baseline that counts words."""
 
 from __future__ import annotations
 
 import math
-import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,28 +24,6 @@ def content_words(text: str) -> list[str]:
     """
     found = re.findall(r"\w+", text.lower())
     return [word for word in found if word not in STOP] or found
-
-
-def add_typos(text: str, seed: str) -> str:
-    """Return a query with typing errors in a quarter of its long words.
-
-    Swaps, drops, doubles or changes a letter in words of five letters and more.
-    """
-    rng = random.Random(seed)
-    parts = re.split(r"(\s+)", text)
-    long = [i for i, part in enumerate(parts) if len(part) >= 5 and part.isalpha()]
-    for i in rng.sample(long, math.ceil(len(long) / 4)):
-        word = parts[i]
-        at = rng.randrange(1, len(word) - 1)
-        parts[i] = rng.choice(
-            (
-                word[:at] + word[at + 1] + word[at] + word[at + 2 :],
-                word[:at] + word[at + 1 :],
-                word[:at] + word[at] + word[at:],
-                word[:at] + rng.choice("aeiourstln") + word[at + 1 :],
-            )
-        )
-    return "".join(parts)
 
 
 def score(

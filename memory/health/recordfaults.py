@@ -7,7 +7,6 @@ meant.
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -122,12 +121,11 @@ def one(
     place: Place,
     config: Config,
     linked: Known,
-    secrets: bool = True,
 ) -> list[Finding]:
     """Return the findings of one file.
 
     name: its name in the index, or the one it would have. path: for the faults. linked: from
-        `known`. secrets: look for these too.
+        `known`.
     """
     if frontmatter.undecodable(data):
         return [Finding(FAIL, ABOUT, "not UTF-8 text", "save it as UTF-8", path, 1)]
@@ -139,51 +137,22 @@ def one(
         *_keys(record, lines),
         *_versions(record, lines),
         *_hidden(text),
+        *_unmerged(data),
+        *_links(record, text, lines, linked),
+        *(_resource(record, lines, place) if record.kind == "resource" else ()),
+        *(secret_rows(text, config["redact.allow"], place.key) if config["redact.enabled"] else ()),
+        *_twins(record, name, lines, place, linked),
     ]
-    at = sharing.marker_line(data)
-    rows += (
-        [
-            (
-                at,
-                True,
-                "it holds markers of an unfinished merge",
-                "keep the right lines, remove the markers",
-            )
-        ]
-        if at
-        else []
-    )
-    rows += _links(record, text, lines, linked)
-    rows += _resource(record, lines, place) if record.kind == "resource" else []
-    rows += (
-        secret_rows(text, config["redact.allow"], place.key)
-        if secrets and config["redact.enabled"]
-        else []
-    )
-    twins = [twin for twin in linked.names.get(record.id, ()) if twin != name]
-    if twins:
-        rows.append(
-            (
-                lines.get("id", 1),
-                True,
-                "%s is the id of %s too" % (record.id, _path(place, twins[0])),
-                "change or remove the line `id:` in one of them",
-            )
-        )
     return _sorted(
-        [
-            Finding(FAIL if error else WARN, ABOUT, what, remedy, path, line)
-            for line, error, what, remedy in rows
-        ]
+        Finding(FAIL if error else WARN, ABOUT, what, remedy, path, line)
+        for line, error, what, remedy in rows
     )
 
 
-Row = tuple[int, bool, str, str]
+Row = tuple[int, bool, str, str]  # line, whether it is an error, what, remedy
 
 
-def _read(record: Record, lines: dict[str, int]) -> list[Row]:
-    """Return the problems of reading as rows."""
-    rows = []
+def _read(record: Record, lines: dict[str, int]) -> Iterator[Row]:
     for problem in record.problems:
         match = _PROBLEM.match(problem)
         line, said = (int(match[1]), match[2]) if match else (1, problem)
@@ -192,195 +161,129 @@ def _read(record: Record, lines: dict[str, int]) -> list[Row]:
             line = lines.get(key[1] or key[2] or key[3], 1)
         what, _, remedy = said.rpartition("; ")
         remedy = "use one of these; now it is " + remedy if remedy.startswith("read as") else remedy
-        rows.append((line, True, what or said, remedy if what else "correct it by hand"))
-    return rows
+        yield line, True, what or said, remedy if what else "correct it by hand"
 
 
-def size_rows(record: Record, size: int, raw: Callable[[], bytes]) -> list[Row]:
+def size_rows(record: Record, size: int, raw: Callable[[], bytes]) -> Iterator[Row]:
     """Report a record longer than its readers accept.
 
     size: of its file. raw: returns its file's bytes.
     """
+    length = len(record.body)
     if size > READ_LIMIT:
         data = raw()
-        return [
-            (
-                data.count(b"\n", 0, READ_LIMIT) + 1,
-                True,
-                "only the first 1 MiB of %.1f is read" % (len(data) / READ_LIMIT),
-                "split the file",
-            )
-        ]
-    rule = record.kind == "rule" and utf16(record.body) > fence.ITEM_UNITS
-    if not rule and (
-        record.kind not in ("rule", "learning", "plan") or len(record.body) <= BODY_MOST
-    ):
-        return []
-    first = frontmatter.parse(raw()[:READ_LIMIT]).head_lines + 1
-    return [
-        (
-            first,
-            False,
-            "a prompt gets about %d characters of a rule, but this one has %d"
-            % (fence.ITEM_UNITS, len(record.body)),
-            "shorten it, and link to the explanation",
-        )
-        if rule
-        else (
-            first,
-            False,
-            "its body has %d characters" % len(record.body),
-            "split it, or make it a resource, which may be long",
-        )
-    ]
+        line = data.count(b"\n", 0, READ_LIMIT) + 1
+        much = len(data) / READ_LIMIT
+        yield line, True, "only the first 1 MiB of %.1f is read" % much, "split the file"
+    elif record.kind == "rule" and utf16(record.body) > fence.ITEM_UNITS:
+        what = "a prompt gets about %d characters of a rule, but this one has %d"
+        remedy = "shorten it, and link to the explanation"
+        yield _body_line(raw()), False, what % (fence.ITEM_UNITS, length), remedy
+    elif record.kind in ("rule", "learning", "plan") and length > BODY_MOST:
+        remedy = "split it, or make it a resource, which may be long"
+        yield _body_line(raw()), False, "its body has %d characters" % length, remedy
 
 
-def _keys(record: Record, lines: dict[str, int]) -> list[Row]:
+def _body_line(data: bytes) -> int:
+    return frontmatter.parse(data[:READ_LIMIT]).head_lines + 1
+
+
+def _keys(record: Record, lines: dict[str, int]) -> Iterator[Row]:
     """Find keys without effect and rules that never bind."""
-    rows: list[Row] = []
     if record.kind == "rule" and record.unsure and not record.problems:
-        rows.append(
-            (
-                record.unsure[0],
-                False,
-                "can be read in two ways, so the rule never binds",
-                "write its value on one line, in quotes",
-            )
-        )
+        what = "can be read in two ways, so the rule never binds"
+        yield record.unsure[0], False, what, "write its value on one line, in quotes"
     if "approved" in record.meta:
-        rows.append(
-            (
-                lines.get("approved", 1),
-                False,
-                "`approved` in a file means nothing",
-                "remove it; `dayleaf %s approve %s` in a terminal approves the %s"
-                % (
-                    ("resource", record.id, "script")
-                    if record.kind == "resource"
-                    else ("rule", record.id, "rule")
-                ),
-            )
-        )
+        verb, noun = ("resource", "script") if record.kind == "resource" else ("rule", "rule")
+        remedy = "remove it; `dayleaf %s approve %s` in a terminal approves the %s"
+        what = "`approved` in a file means nothing"
+        yield lines.get("approved", 1), False, what, remedy % (verb, record.id, noun)
     weighed = record.kind == "learning" and (
         record.source == "auto" or "origin" in record.meta or not record.accepted
     )
     if "accepted" in record.meta and not weighed:
-        rows.append(
-            (
-                lines.get("accepted", 1),
-                False,
-                "`accepted` means nothing for a %s by %s"
-                % (
-                    record.kind,
-                    {"auto": "dayleaf itself", "agent": "an agent"}.get(record.source, "a human"),
-                ),
-                "remove it",
-            )
-        )
-    return rows
+        by = {"auto": "dayleaf itself", "agent": "an agent"}.get(record.source, "a human")
+        what = "`accepted` means nothing for a %s by %s" % (record.kind, by)
+        yield lines.get("accepted", 1), False, what, "remove it"
 
 
-def _versions(record: Record, lines: dict[str, int]) -> list[Row]:
-    """Find versions with a blank, which match no other."""
-    return [
-        (
-            lines.get("versions", 1),
-            True,
-            "the version '%s' contains a space" % version[:40],
-            "separate several versions with commas",
-        )
-        for version in record.versions
-        if len(version.split()) > 1
-    ]
+def _versions(record: Record, lines: dict[str, int]) -> Iterator[Row]:
+    for version in record.versions:
+        if len(version.split()) > 1:
+            what = "the version '%s' contains a space" % version[:40]
+            yield lines.get("versions", 1), True, what, "separate several versions with commas"
 
 
-def _hidden(text: str) -> list[Row]:
+def _hidden(text: str) -> Iterator[Row]:
     found = list(re.finditer(plaintext.HIDDEN, text))
-    if not found:
-        return []
-    code, number = ord(found[0][0]), len(found)
-    named = "U+%04X" % code + (", which starts an escape sequence" if code == 27 else "")
-    what = (
-        "a hidden character, " + named
-        if number == 1
-        else "%d hidden characters, the first %s" % (number, named)
-    )
-    return [(text.count("\n", 0, found[0].start()) + 1, True, what, "remove it")]
+    if found:
+        code, number = ord(found[0][0]), len(found)
+        named = "U+%04X" % code + (", which starts an escape sequence" if code == 27 else "")
+        what = "%d hidden characters, the first %s" % (number, named)
+        if number == 1:
+            what = "a hidden character, " + named
+        yield text.count("\n", 0, found[0].start()) + 1, True, what, "remove it"
 
 
-def secret_rows(text: str, allow: Sequence[str], salt: str) -> list[Row]:
+def _unmerged(data: bytes) -> Iterator[Row]:
+    line = sharing.marker_line(data)
+    if line:
+        what = "it holds markers of an unfinished merge"
+        yield line, True, what, "keep the right lines, remove the markers"
+
+
+def secret_rows(text: str, allow: Sequence[str], salt: str) -> Iterator[Row]:
     """Find secrets and private parts.
 
     allow: strings that may stay. salt: a place's key.
     """
     done = redactor.redact(text, allow, salt)
-    rows = []
     for found in done.found:
         at = done.text.find("[redacted:%s#%s]" % (found.kind, found.tag))
-        private = found.kind == "private"
-        rows.append(
-            (
-                done.text.count("\n", 0, max(at, 0)) + 1,
-                True,
-                "a <private> part" if private else "a secret (%s)" % found.kind,
-                "remove it"
-                + (
-                    ""
-                    if private
-                    else ", then replace the secret; `redact.allow` lets a string stay"
-                ),
-            )
-        )
-    return rows
+        line = done.text.count("\n", 0, max(at, 0)) + 1
+        if found.kind == "private":
+            yield line, True, "a <private> part", "remove it"
+        else:
+            remedy = "remove it, then replace the secret; `redact.allow` lets a string stay"
+            yield line, True, "a secret (%s)" % found.kind, remedy
 
 
-def _links(record: Record, text: str, lines: dict[str, int], linked: Known) -> list[Row]:
-    rows, source = list[Row](), relations.node(record)
+def _twins(
+    record: Record, name: str, lines: dict[str, int], place: Place, linked: Known
+) -> Iterator[Row]:
+    twin = next((twin for twin in linked.names.get(record.id, ()) if twin != name), "")
+    if twin:
+        what = "%s is the id of %s too" % (record.id, _path(place, twin))
+        remedy = "change or remove the line `id:` in one of them"
+        yield lines.get("id", 1), True, what, remedy
+
+
+def _links(record: Record, text: str, lines: dict[str, int], linked: Known) -> Iterator[Row]:
+    source = relations.node(record)
     for link in record.links:
         line = line_of(link.target, text, lines.get("links", 1))
         edge = relations.edge(source, link.relation, link.target, linked.targets, linked.away)
+        shown = link.target[:80]
         if edge.wrong:
             known = link.relation in relations.RELATIONS
-            rows.append(
-                (
-                    line,
-                    True,
-                    edge.wrong,
-                    "use related_to, or link other records" if known else "use one of these",
-                )
-            )
+            remedy = "use related_to, or link other records" if known else "use one of these"
+            yield line, True, edge.wrong, remedy
         if edge.away:
-            rows.append(
-                (
-                    line,
-                    False,
-                    "it links to %s, which is archived" % link.target,
-                    "`dayleaf store restore %s`, or remove the link" % edge.away,
-                )
-            )
+            remedy = "`dayleaf store restore %s`, or remove the link" % edge.away
+            yield line, False, "it links to %s, which is archived" % link.target, remedy
         elif edge.dangling:
             near = linked.targets.nearest(link.target, source)
-            rows.append(
-                (
-                    line,
-                    False,
-                    "it links to '%s', which is not a record here" % link.target[:80],
-                    "did you mean %s '%s'? if not, remove the link" % (near.id, near.title[:80])
-                    if near
-                    else "give an id, a file or a title, or remove the link",
+            remedy = "give an id, a file or a title, or remove the link"
+            if near:
+                remedy = "did you mean %s '%s'? if not, remove the link" % (
+                    near.id,
+                    near.title[:80],
                 )
-            )
+            yield line, False, "it links to '%s', which is not a record here" % shown, remedy
         elif edge.also:
-            rows.append(
-                (
-                    line,
-                    False,
-                    "it links to '%s', the name of %d records; it means the newest, %s"
-                    % (link.target[:80], len(edge.also) + 1, edge.to.id if edge.to else ""),
-                    "name it by its id",
-                )
-            )
-    return rows
+            what = "it links to '%s', the name of %d records; it means the newest, %s"
+            meant = edge.to.id if edge.to else ""
+            yield line, False, what % (shown, len(edge.also) + 1, meant), "name it by its id"
 
 
 def line_of(target: str, text: str, start: int) -> int:
@@ -395,51 +298,24 @@ def line_of(target: str, text: str, start: int) -> int:
     )
 
 
-def _resource(record: Record, lines: dict[str, int], place: Place) -> list[Row]:
+def _resource(record: Record, lines: dict[str, int], place: Place) -> Iterator[Row]:
     kind, path = records.meta_text(record, "type"), records.meta_text(record, "path")
-    rows: list[Row] = []
+    line = lines.get("path", 1)
     if kind and kind.lower() not in TYPES:
-        rows.append(
-            (
-                lines.get("type", 1),
-                True,
-                "type '%s' is unknown" % kind[:40],
-                "use one of " + ", ".join(TYPES),
-            )
-        )
-    if not path:
-        rows.append(
-            (lines.get("path", 1), True, "a resource needs a path", "add a line `path: ...`")
-        )
-        return rows
-    if record.tier == layout.SHARED and os.path.isabs(path):
-        rows.append(
-            (
-                lines.get("path", 1),
-                True,
-                "the path of a shared resource is not relative to its repository",
-                "write it relative to %s" % place.root,
-            )
-        )
-        return rows
+        what = "type '%s' is unknown" % kind[:40]
+        yield lines.get("type", 1), True, what, "use one of " + ", ".join(TYPES)
     root = place.root or place.project
-    whole = (
-        path
-        if os.path.isabs(path)
-        else root + "/" + path
-        if root and record.tier != layout.GLOBAL
-        else ""
-    )
-    if whole and "://" not in path and not files.exists(whole):
-        rows.append(
-            (
-                lines.get("path", 1),
-                True,
-                "its path '%s' is gone" % path[:200],
-                "correct the path, or `dayleaf record forget %s`" % record.id,
-            )
-        )
-    return rows
+    absolute = os.path.isabs(path)
+    whole = path if absolute else root + "/" + path
+    known = absolute or (root and record.tier != layout.GLOBAL)
+    if not path:
+        yield line, True, "a resource needs a path", "add a line `path: ...`"
+    elif record.tier == layout.SHARED and absolute:
+        what = "the path of a shared resource is not relative to its repository"
+        yield line, True, what, "write it relative to %s" % place.root
+    elif known and "://" not in path and not files.exists(whole):
+        remedy = "correct the path, or `dayleaf record forget %s`" % record.id
+        yield line, True, "its path '%s' is gone" % path[:200], remedy
 
 
 def _active(place: Place, found: Iterable[Record]) -> list[Finding]:
@@ -478,51 +354,11 @@ def _path(place: Place, name: str) -> str:
     return root + name[1:] if root else name
 
 
-_OLD = r"(?:previous|prior|earlier|preceding|foregoing|above|existing|system)"
-_ORDERS = r"(?:instructions?|prompts?|rules|directions|directives|guidelines|messages)"
-# Orders to a model, in the languages that memories come in.
-_SAID = re.compile(
-    (
-        r"\b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|every|of|the|your|my"
-        r"|those|these)\s+){0,3}"
-    )
-    + _OLD
-    + r"\s+(?:\w+\s+)?"
-    + _ORDERS
-    + (
-        r"\b|\b(?:ignore|disregard|forget|override)\s+(?:all\s+(?:of\s+)?)?(?:your"
-        r"|everything\s+in\s+your)\s+(?:\w+\s+)?"
-    )
-    + _ORDERS
-    + (
-        r"\b|\b(?:do not|don't|never)\s+(?:tell|inform|alert|notify"
-        r"|show)\s+(?:this\s+to\s+)?the\s+(?:user|human|developer)\b(?!\s+(?:that|which|an?\b"
-        r"|the\b))|\bwithout\s+(?:ever\s+)?(?:telling|informing|alerting|notifying)\s+the\s+(?:user"
-        r"|human|developer)\b|\b(?:reveal|repeat|print|output|leak|disclose)\s+(?:\w+\s+)?(?:your"
-        r"|the)\s+(?:entire\s+|full\s+)?(?:system|hidden|initial)\s+prompt\b"
-        r"|\byou\s+are\s+now\s+(?:in\s+)?(?:an?\s+)?(?:DAN\b|jailbroken|unrestricted"
-        r"|developer\s+mode|god\s+mode)|^[^\w\n]{0,20}(?:important\s+)?(?:new|updated"
-        r"|override)\s+(?:system\s+)?instructions?\s*(?:for\s+(?:the\s+)?(?:ai|assistant|model"
-        r"|claude)\s*)?:|\b(?:send|post|upload|exfiltrate|forward|append|include)\b(?:[^.\n]"
-        r"|\.(?=\w)){0,80}(?:\b(?:api[ _-]?keys?|credentials|passwords?|secrets|tokens"
-        r"|private keys?|ssh keys?|environment variables?)\b"
-        r"|\.env\b)(?:\s+[\w']+){0,5}\s+to\s+<?https?://|(?:이전|위의?|앞의?"
-        r"|기존)\s*(?:모든\s*)?(?:지시|명령|지침|프롬프트)(?:\s*사항)?(?:들)?(?:을|를|은"
-        r"|는)?\s*(?:모두|전부)?\s*(?:무시|잊)|(?:忽略|无视|無視|忘记|忘記|忽視)(?:掉|所有|之前"
-        r"|以上|上述|先前|前面|一切|全部|的){1,4}(?:指令|指示|提示|规则|規則|命令)|(?:以前|これまで"
-        r"|上記|前|先)の(?:すべての|全ての)?(?:指示|命令|プロンプト|ルール)を(?:すべて"
-        r"|全て)?(?:無視|忘れ)|\b(?:ignoriere|vergiss"
-        r"|missachte)\w*\s+(?:bitte\s+)?(?:alle\s+)?(?:vorherigen|bisherigen|obigen|früheren"
-        r"|vorigen)\s+(?:Anweisungen|Instruktionen|Regeln|Befehle)\b"
-    ),
-    re.I | re.M,
-)
 # Markup that speaks as the host, the system or a tool.
 _MARKUP = re.compile(
     r"</?(?:antml:\w+|function_calls|function_results|tool_use|tool_result|system-reminder"
     r"|dayleaf-(?:memory|rules)|user-prompt-submit-hook|local-command-stdout)\b[^<>\n]{0,200}>"
-    r"|<invoke\s+name=|<\|(?:im_start|im_end|system|endoftext)\|>|\[/?INST\]|<</?SYS>>"
-    r"|\{\s*\"type\"\s*:\s*\"tool_use\"\s*,",
+    r"|<invoke\s+name=|<\|(?:im_start|im_end|system|endoftext)\|>|\[/?INST\]|<</?SYS>>",
     re.I,
 )
 # Characters that reorder a line or spell in secret, those of a flag apart.
@@ -530,67 +366,7 @@ _CONCEALED = re.compile(
     "[\u202a-\u202e\u2066-\u2069]|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0001\U000e0020-"
     "\U000e007f]|[\u200b\u200c\u2060-\u2064]{4,}"
 )
-# Addresses that carry something along, or run something.
-_ADDRESS = re.compile(
-    r"!?\]\(\s*<?(?:javascript:|data:text/html)|https?://[^\s<>()\"'`]{1,300}[?&][\w.-]{1,40}="
-    r"(?:\$\(|\$\{|\{\{|<[A-Za-z_ ]+>)|!\[[^\]\n]{0,200}\]\(\s*<?https?://[^\s()]{1,300}[?&]"
-    r"[\w.-]{1,40}=[A-Za-z0-9+/_=%-]{64,}",
-    re.I,
-)
-BLOB = 80  # characters of a line of base64
-_BLOB = re.compile(
-    r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{%d,}(?:\r?\n[A-Za-z0-9+/]{40,})*={0,2}(?![A-Za-z0-9+/_-])"
-    % BLOB
-)
-# What a match holds at the least, in small letters: one word of each group of a row.  No other text
-# is searched: most are not.
-_NEEDS = tuple(
-    tuple(tuple(tuple(group.split()) for group in row) for row in rows)
-    for rows in (
-        (
-            (
-                "ignore disregard forget override bypass",
-                "instruction prompt rules directi guidelines messages",
-            ),
-            ("user human developer", "tell inform alert notify show", "not don't never without"),
-            ("prompt", "system hidden initial", "reveal repeat print output leak disclose"),
-            ("you", "are", "now", "dan jailbroken unrestricted developer god"),
-            ("instruction", ":", "new updated override"),
-            (
-                "http",
-                "://",
-                "send post upload exfiltrate forward append include",
-                "key credential password secret token variable .env",
-            ),
-            ("이전 위 앞 기존", "무시 잊"),
-            ("忽略 无视 無視 忘记 忘記 忽視",),
-            ("を", "無視 忘れ"),
-            ("ignoriere vergiss missachte",),
-        ),
-        (
-            (
-                "<",
-                (
-                    "antml: function_ tool_ system-reminder dayleaf- user-prompt-submit-hook "
-                    "local-command-stdout <invoke <| <<sys>>"
-                ),
-            ),
-            ("inst]",),
-            ("{", "tool_use"),
-        ),
-        (("](", "javascript: data:text/html"), ("http", "=$( =${ ={{ =<"), ("![", "http", "=")),
-    )
-)
-_SORTS = (
-    ("an order to the model", _SAID, _NEEDS[0]),
-    ("markup that speaks as the host", _MARKUP, _NEEDS[1]),
-    ("hidden characters", _CONCEALED, ()),
-    ("an address that carries data", _ADDRESS, _NEEDS[2]),
-)
-# what `re.I` takes for these letters and `lower` does not
-_FOLDED = {0x130: "i", 0x131: "i", 0x17F: "s"}
-MOST = 50  # places of a sort that are looked at
-LONG = 1000  # characters from which base64 is a blob whatever it holds
+MOST = 50  # places of markup that are looked at
 
 
 def find(text: str) -> Iterator[tuple[int, str]]:
@@ -598,27 +374,14 @@ def find(text: str) -> Iterator[tuple[int, str]]:
 
     Each sort once, with its first line from 1.
     """
-    flat = text.lower() if text.isascii() else text.translate(_FOLDED).lower()
-    for what, expression, needs in _SORTS:
-        for hit in islice(expression.finditer(text) if _may_hold(flat, needs) else (), MOST):
-            if not _is_mentioned(text, hit.start(), hit.end()) or expression is _CONCEALED:
-                yield text.count("\n", 0, hit.start()) + 1, what
-                break
-    long = max(map(len, text.split()), default=0) >= BLOB
-    for hit in islice(_BLOB.finditer(text), MOST) if long else ():
-        what = _blob(hit[0])
-        if what:
-            yield text.count("\n", 0, hit.start()) + 1, what
+    # No list of phrases: an order to a model has no form, and all that is shown stands in a fence.
+    for hit in islice(_MARKUP.finditer(text), MOST):
+        if not _is_mentioned(text, hit.start(), hit.end()):
+            yield text.count("\n", 0, hit.start()) + 1, "markup that speaks as the host"
             break
-
-
-def _may_hold(flat: str, needs: Sequence[Sequence[Sequence[str]]]) -> bool:
-    """Tell whether a text holds the words that a match needs."""
-    return (
-        any(all(any(word in flat for word in group) for group in row) for row in needs)
-        if needs
-        else not flat.isascii()
-    )
+    concealed = None if text.isascii() else _CONCEALED.search(text)
+    if concealed:
+        yield text.count("\n", 0, concealed.start()) + 1, "hidden characters"
 
 
 def _is_mentioned(text: str, start: int, end: int) -> bool:
@@ -628,25 +391,3 @@ def _is_mentioned(text: str, start: int, end: int) -> bool:
     if text.count("`", line, start) % 2 and "`" in text[end : after if after >= 0 else len(text)]:
         return True
     return sum(text.rfind("\n", 0, at) + 1 == at for at in spots(text[:start], "```")) % 2 == 1
-
-
-def _blob(found: str) -> str:
-    """Describe the content of a base64 run."""
-    joined = "".join(found.split())
-    if (
-        joined.isalpha()
-        and (joined.islower() or joined.isupper())
-        or re.fullmatch(r"[0-9a-fA-F]+|(.)\1*", joined)
-    ):
-        return ""
-    try:
-        data = base64.b64decode(joined + "=" * (-len(joined) % 4), validate=True)
-        said = data.decode("utf-8")
-    except ValueError:
-        said = ""
-    if " " in said and sum(char.isprintable() or char in "\n\t\r" for char in said) > 0.95 * len(
-        said
-    ):
-        return "text hidden in base64"
-    is_long = len(joined) >= LONG and not joined.isalnum()
-    return "a base64 blob of {:,} characters".format(len(joined)) if is_long else ""

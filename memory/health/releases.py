@@ -34,7 +34,6 @@ def newer(root: str, version: str) -> tuple[str, str]:
 
 
 def _location(plugins: str, marketplace: str) -> str:
-    """Return the folder of the client's copy of a marketplace."""
     known = _object(plugins + "/known_marketplaces.json").get(marketplace)
     location = known.get("installLocation") if isinstance(known, dict) else ""
     return (
@@ -45,7 +44,6 @@ def _location(plugins: str, marketplace: str) -> str:
 
 
 def _released(location: str, plugin: str) -> str:
-    """Return a marketplace's version of a plugin, or ""."""
     entries = _object(location + MANIFESTS + "marketplace.json").get("plugins")
     entries = entries if isinstance(entries, list) else []
     entry = next(
@@ -59,7 +57,6 @@ def _released(location: str, plugin: str) -> str:
 
 
 def _object(path: str) -> dict[str, Any]:
-    """Return the object in a JSON file, {} if unreadable."""
     try:
         value = fastjson.parse(files.read(path, MANIFEST_BYTES))
     except (OSError, ValueError):
@@ -68,5 +65,4 @@ def _object(path: str) -> dict[str, Any]:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version, for comparison."""
     return tuple(int(part) for part in re.findall(r"\d+", version))

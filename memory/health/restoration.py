@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, NamedTuple
 
 from memory.core import StoreError, approvals, config, fastjson, files, walk
 from memory.core.layout import SHARED
@@ -64,8 +64,8 @@ class Restored(NamedTuple):
     written: int
     joined: int
     replaced: int
-    problems: List[str]
-    held: List[Tuple[str, str, Any]]
+    problems: list[str]
+    held: list[tuple[str, str, Any]]
 
 
 class Held(NamedTuple):
@@ -74,7 +74,7 @@ class Held(NamedTuple):
     settings: (path, key, value). decisions: number of approvals.
     """
 
-    settings: List[Tuple[str, str, Any]]
+    settings: list[tuple[str, str, Any]]
     decisions: int
 
 
@@ -97,7 +97,7 @@ def is_empty(home: str) -> bool:
     return True
 
 
-def plan(found: Backup, target: Target) -> List[Step]:
+def plan(found: Backup, target: Target) -> list[Step]:
     """Return a step for each file of a backup, in its order."""
     steps = []
     for kept in found.files:
@@ -139,7 +139,7 @@ def _is_ledger(name: str) -> bool:
     )
 
 
-def held_back(path: str, steps: List[Step], target: Target, replace: bool = False) -> Held:
+def held_back(path: str, steps: list[Step], target: Target, replace: bool = False) -> Held:
     """Return the settings and approvals that a restore holds back.
 
     Arguments as of `apply`. Raises StoreError.
@@ -154,7 +154,7 @@ def held_back(path: str, steps: List[Step], target: Target, replace: bool = Fals
             and (step.state == NEW or (replace and step.state == DIFFERENT))
         )
     }
-    settings: List[Tuple[str, str, Any]] = []
+    settings: list[tuple[str, str, Any]] = []
     decisions = 0
     for kept, data in (
         bundle.content(path, {name: step.kept for name, step in wanted.items()}) if wanted else ()
@@ -174,7 +174,7 @@ def held_back(path: str, steps: List[Step], target: Target, replace: bool = Fals
 def apply(
     path: str,
     found: Backup,
-    steps: List[Step],
+    steps: list[Step],
     target: Target,
     tiers: Tiers,
     now: float,
@@ -193,8 +193,8 @@ def apply(
         if step.state in (NEW, BEHIND) or (replace and step.state == DIFFERENT)
     }
     written = joined = replaced = 0
-    problems: List[str] = []
-    held: List[Tuple[str, str, Any]] = []
+    problems: list[str] = []
+    held: list[tuple[str, str, Any]] = []
     with tiers:
         for kept, data in bundle.content(path, {name: step.kept for name, step in wanted.items()}):
             told(written + joined + replaced, len(wanted))
@@ -238,7 +238,7 @@ def _is_settings(name: str) -> bool:
     return name.rpartition("/")[2].casefold() == SETTINGS
 
 
-def _allowed(data: bytes, path: str) -> Tuple[bytes, Dict[str, Any]]:
+def _allowed(data: bytes, path: str) -> tuple[bytes, dict[str, Any]]:
     """Split a settings file into free and held settings.
 
     Returns the file without the settings that only a person may decide, and these by key.
@@ -246,7 +246,7 @@ def _allowed(data: bytes, path: str) -> Tuple[bytes, Dict[str, Any]]:
     Settings present at `path` keep their values. Raises StoreError for a file that is no JSON
     object: nobody knows what a later reader finds in it.
     """
-    there: Dict[str, Any] = {}
+    there: dict[str, Any] = {}
     with suppress(OSError, StoreError):
         there = {
             key: value
@@ -265,8 +265,7 @@ def _allowed(data: bytes, path: str) -> Tuple[bytes, Dict[str, Any]]:
     return (json.dumps({**kept, **there}, indent=2) + "\n").encode("ascii"), held
 
 
-def _object(data: bytes) -> Dict[str, Any]:
-    """Read settings as {dotted key: value}; raises StoreError."""
+def _object(data: bytes) -> dict[str, Any]:
     try:
         value = fastjson.parse(data)
         if isinstance(value, dict):
@@ -296,8 +295,7 @@ def _join(tiers: Tiers, step: Step, data: bytes) -> bool:
     return bool(lines)
 
 
-def _decision_keys(data: bytes) -> FrozenSet[Tuple[str, str, str]]:
-    """Return (workspace, id, SHA-256) of each approval ledger line."""
+def _decision_keys(data: bytes) -> frozenset[tuple[str, str, str]]:
     return frozenset(
         (str(row.get("workspace")), str(row.get("id")), str(row.get("sha256")))
         for row in fastjson.rows(data)
@@ -325,7 +323,7 @@ def _settle(found: Backup, target: Target) -> None:
                 os.utime(path, ns=(time, time))
 
 
-def counts(steps: List[Step]) -> Dict[str, int]:
+def counts(steps: list[Step]) -> dict[str, int]:
     """Return the number of a plan's files in each state."""
     return {
         state: sum(step.state == state for step in steps)
@@ -333,7 +331,7 @@ def counts(steps: List[Step]) -> Dict[str, int]:
     }
 
 
-def foreign(found: Backup, target: Target) -> Optional[str]:
+def foreign(found: Backup, target: Target) -> str | None:
     """Return the reason against restoring a repository's files, or None."""
     number = sum(kept.name.startswith(bundle.SHARED + "/") for kept in found.files)
     if number and not target.shared:

@@ -14,8 +14,9 @@ deadline leaves every file as it was or as it shall be: files are replaced as a 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from memory.core import boundary, clock, config, files, layout
 
@@ -79,12 +80,12 @@ class Job(NamedTuple):
         written since.
     """
 
-    event: Dict[str, Any]
-    env: Dict[str, str]
+    event: dict[str, Any]
+    env: dict[str, str]
     now: float
     place: Place
     settings: Config
-    written: List[str]
+    written: list[str]
 
     @property
     def session(self) -> str:
@@ -92,25 +93,25 @@ class Job(NamedTuple):
         return layout.safe_id(self.event.get("session_id"))
 
 
-Step = Tuple[str, Callable[[Job], None]]
+Step = tuple[str, Callable[[Job], None]]
 
 
-def work(event: Dict[str, Any], env: Dict[str, str], now: float) -> None:
+def work(event: dict[str, Any], env: dict[str, str], now: float) -> None:
     """Run the steps after PreCompact, Stop and SessionEnd."""
     run(TRIGGERS.get(str(event.get("hook_event_name")), "worker"), AFTER_WORK, job(event, env, now))
 
 
-def after_start(event: Dict[str, Any], env: Dict[str, str], now: float) -> None:
+def after_start(event: dict[str, Any], env: dict[str, str], now: float) -> None:
     """Run the steps after SessionStart."""
     run("session_start", AFTER_START, job(event, env, now))
 
 
-def after_prompt(event: Dict[str, Any], env: Dict[str, str], now: float) -> None:
+def after_prompt(event: dict[str, Any], env: dict[str, str], now: float) -> None:
     """Run the steps after UserPromptSubmit."""
     run("prompt", AFTER_PROMPT, job(event, env, now))
 
 
-def job(event: Dict[str, Any], env: Dict[str, str], now: float) -> Job:
+def job(event: dict[str, Any], env: dict[str, str], now: float) -> Job:
     """Find the place of an event and read its settings.
 
     A place that has a workspace of its own by now is moved there.
@@ -123,7 +124,7 @@ def job(event: Dict[str, Any], env: Dict[str, str], now: float) -> Job:
     return Job(event, env, now, place, config.for_place(place, env), [])
 
 
-def run(event: str, steps: Tuple[Step, ...], todo: Job) -> None:
+def run(event: str, steps: tuple[Step, ...], todo: Job) -> None:
     """Run steps in order; a failure stops none of the others.
 
     It is logged as `<event> <step>`. event: its word in logs, such as `session_end`.
@@ -169,7 +170,6 @@ def _limited() -> Iterator[None]:
 
 
 def _capture(todo: Job) -> None:
-    """Write the due checkpoint, and log its start and end."""
     from memory.capture import stretches
 
     session, path = stretches.subject(todo.event, todo.env)
@@ -274,7 +274,7 @@ def _settle(todo: Job) -> None:
         boundary.note(todo.env, str(row.get("event")), boundary.Unwelcome())
 
 
-def unarrived(place: Place, session: str, path: str, now: float) -> List[Dict[str, Any]]:
+def unarrived(place: Place, session: str, path: str, now: float) -> list[dict[str, Any]]:
     """Note the blocks that did not reach the model; return their receipts.
 
     Each once. The host writes every accepted block into the session's transcript. Where a receipt's
@@ -317,8 +317,7 @@ def unarrived(place: Place, session: str, path: str, now: float) -> List[Dict[st
     return missing
 
 
-def _is_turn(row: Dict[str, Any], data: bytes) -> bool:
-    """Tell whether the transcript has a receipt's prompt."""
+def _is_turn(row: dict[str, Any], data: bytes) -> bool:
     prompt = row.get("prompt")
     return (
         row.get("event") == "prompt"
@@ -360,13 +359,11 @@ def _index_written(todo: Job) -> None:
 
 
 def _mark_written(todo: Job) -> None:
-    """Mark stale records again after a write."""
     if todo.written:
         _mark(todo)
 
 
 def _embed(todo: Job) -> None:
-    """Embed new and changed records."""
     if todo.settings["embeddings.provider.command"]:
         from memory.doors import registry
 
@@ -376,7 +373,6 @@ def _embed(todo: Job) -> None:
 
 
 def _write_note(todo: Job) -> None:
-    """Write the ended session's note with the allowed model."""
     ends = todo.event.get("hook_event_name") == "SessionEnd"
     if ends and todo.settings["notes.provider"] != config.OFF:
         from memory.capture import progress
@@ -413,18 +409,17 @@ def _measure_notes(todo: Job) -> None:
 
 
 def _conversations(place: Place) -> int:
-    """Count the conversations of a workspace."""
     root = "%s/%s" % (place.private, layout.FOLDERS["conversation"])
     return sum(len(files.list_folder(root + "/" + day)) for day in files.list_folder(root))
 
 
-def _write_notes(todo: Job, names: List[str]) -> None:
+def _write_notes(todo: Job, names: list[str]) -> None:
     from memory.distill.providers import CallFailed
     from memory.health import notekeeping
     from memory.notes import generation, pause
     from memory.store.store import Store
 
-    changed: List[str] = []
+    changed: list[str] = []
     store = Store(todo.place, todo.settings, todo.now, changed.append)
     talks = [store.read(name) for name in names if files.exists(todo.place.path(name))]
     try:
@@ -440,7 +435,6 @@ def _write_notes(todo: Job, names: List[str]) -> None:
 
 
 def _note_uses(todo: Job) -> None:
-    """Log the shown records that the session used."""
     path = _transcript(todo)
     if path:
         from memory.knowledge import usage
@@ -548,7 +542,6 @@ def _refresh_stale(todo: Job) -> None:
 
 
 def _note_walls(todo: Job) -> None:
-    """Bring the look-up of walls up to date."""
     from memory.knowledge import walls
 
     walls.write(todo.place, todo.settings, todo.now)
@@ -563,7 +556,6 @@ def _read_ledgers(todo: Job) -> None:
 
 
 def _mark(todo: Job) -> None:
-    """Mark the stale records, for the hooks."""
     from memory.project import stalemarks
 
     stalemarks.write(todo.place)
@@ -652,7 +644,7 @@ def _find_release(todo: Job) -> None:
         files.replace(path, ("%s %s\n" % (version, marketplace)).encode("ascii"))
 
 
-AFTER_WORK: Tuple[Step, ...] = (
+AFTER_WORK: tuple[Step, ...] = (
     ("capture", _capture),
     ("heard", _forget_noted),
     ("contrary", _drop_contrary),
@@ -664,7 +656,7 @@ AFTER_WORK: Tuple[Step, ...] = (
     ("note uses", _note_uses),
     ("notes", _write_note),
 )
-AFTER_START: Tuple[Step, ...] = (
+AFTER_START: tuple[Step, ...] = (
     ("said", _mark_said),
     ("identity", _identify),
     ("count", _count),
@@ -681,7 +673,7 @@ AFTER_START: Tuple[Step, ...] = (
     ("release", _find_release),
     ("set up", _set_up),
 )
-AFTER_PROMPT: Tuple[Step, ...] = (
+AFTER_PROMPT: tuple[Step, ...] = (
     ("wishes", _note_wishes),
     ("contrary", _drop_contrary),
     ("refresh", _refresh_stale),

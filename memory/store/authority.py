@@ -86,7 +86,7 @@ VERBS: dict[str, Permission] = {
         SESSION,
         "--since --dry-run",
         typed="--provider",
-        words={"accept": PERSON, "reject": PERSON, "review": PERSON},
+        words={"accept": PERSON, "reject": PERSON},
     ),
     "learn": Permission(
         SESSION,
@@ -127,10 +127,9 @@ VERBS: dict[str, Permission] = {
     "unshare": Permission(TYPED),
     "shared": Permission(SESSION),
     "sync": Permission(PERSON, "--identity --gone --anew"),
-    "upkeep": Permission(SESSION, "--contradictions", person="--apply --clock-is-right"),
+    "upkeep": Permission(SESSION, person="--apply --clock-is-right"),
     "undo": Permission(PERSON),
     "audit": Permission(SESSION, "--strict"),
-    "new": Permission(PERSON, "--shared --global --replace --from"),
     "import": Permission(
         SESSION,
         "--dry-run --shared --kind --since",
@@ -140,18 +139,17 @@ VERBS: dict[str, Permission] = {
         words={"claude-memory": PERSON, "transcripts": PERSON},
     ),
     "edit": Permission(PERSON),
-    "open": Permission(PERSON),
     "rule": Permission(
         SESSION,
         "--rationale --body --title --tag --link --shared --pending",
         typed="--global",
-        words={"approve": PERSON, "reject": PERSON, "review": PERSON, "edit": PERSON},
+        words={"approve": PERSON, "reject": PERSON, "edit": PERSON},
     ),
     "review": Permission(PERSON),
     "keep": Permission(TYPED, "--tag"),
     "resource": Permission(
         SESSION,
-        SECTIONS + " --tag --version --limit --type --title --shared --stale --all --timeout",
+        SECTIONS + " --tag --version --type --title --shared --stale --timeout",
         typed="--global",
         inside="--path",
         words={"approve": PERSON, "reject": PERSON, "delete": PERSON},
@@ -161,13 +159,13 @@ VERBS: dict[str, Permission] = {
     "redact": Permission(PERSON, "--text --everywhere --apply"),
     "completion": Permission(SESSION),
     "config": Permission(SESSION, words={"set": PERSON, "unset": PERSON}),
-    "view": Permission(PERSON, "--port --idle --export --private --secrets"),
+    "view": Permission(PERSON, "--port --export --private"),
     "workspace": Permission(SESSION, words={"claim": PERSON}),
     "tier": Permission(SESSION, person="--everywhere", words={"add": PERSON, "remove": PERSON}),
     "mcp": Permission(SESSION, "--read-only"),
 }
-# The column of `dayleaf mcp`: the verb and word that each of its tools, resources and prompts
-# stands for.  All of them are asked for as a session asks, their arguments as options of that verb.
+# The column of `dayleaf mcp`: the verb and word that each of its tools stands for.  All of them are
+# asked for as a session asks, their arguments as options of that verb.
 TOOLS: dict[str, tuple[str, ...]] = {
     "recall": ("recall",),
     "get_record": ("show",),
@@ -175,7 +173,7 @@ TOOLS: dict[str, tuple[str, ...]] = {
     "fix": ("fix",),
     "how": ("how",),
     "prompt_context": ("load",),
-    "search_resources": ("resource", "search"),
+    "search_resources": ("recall",),
     "get_resource": ("resource", "show"),
     "index_status": ("index", "status"),
     "remember": ("learn",),
@@ -183,9 +181,6 @@ TOOLS: dict[str, tuple[str, ...]] = {
     "add_resource": ("resource", "add"),
     "run_script": ("resource", "run"),
     "feedback": ("feedback",),
-    "brief": ("load",),
-    "plan": ("plan", "show"),
-    "handoff": ("handoff",),
 }
 
 

@@ -1,57 +1,12 @@
-"""A text in the person's own editor: $VISUAL or $EDITOR, on a copy that stays where something goes
-wrong; and what `dayleaf record new` opens there, frontmatter with hints, one text for each kind
-that people write.
-"""
+"""A record in $VISUAL or $EDITOR: a copy, which stays where something goes wrong."""
 
 from __future__ import annotations
 
 import sys
 
-from memory.core import StoreError, UsageError, files, frontmatter, layout
+from memory.core import StoreError, UsageError, files, layout
 from memory.core.records import Record
 from memory.terminal.call import Call
-
-_TEXTS = {
-    "rule": """kind: rule
-# What to do, or not to do, in one line.
-{title}
-# Required: the reason.  It tells the reader when the rule no longer applies.
-rationale:
-# Words in a prompt that should bring it up, such as [migrations, sql].
-tags: []
-# Below the second line of dashes: the rule itself, as short as possible.  It binds once you have \
-approved it.
-""",
-    "learning": """kind: learning
-# What holds, in one line.
-{title}
-# Such as [auth, jwt].
-tags: []
-# Versions it was seen with, such as [v2.1]; empty for every version.
-versions: []
-# low, medium or high
-confidence: medium
-# Below the second line of dashes: what happens and why; names, commands and error texts as they \
-are.
-""",
-    "resource": """kind: resource
-{title}
-# doc or script
-type: doc
-# Required: where it is, relative to the project or absolute.
-path:
-# Such as [v2.1]; empty for every version.
-versions: []
-# Below the second line of dashes: what is in it, and when to use it.
-""",
-    "plan": """kind: plan
-# What is to be done, in one line.
-{title}
-# Below the second line of dashes: the plan; its steps are lines `- [ ] what to do`, `- [x]` once \
-done.
-""",
-}
-KINDS = tuple(_TEXTS)
 
 
 def edit_record(call: Call, found: Record) -> Record | None:
@@ -99,16 +54,3 @@ def in_editor(call: Call, path: str) -> bytes | None:
             % (argv[0], error.strerror)
         ) from None
     return None if done else files.read(path, 64 << 20)
-
-
-def template(kind: str, title: str) -> bytes:
-    """Return the file to fill in.
-
-    kind: one of KINDS. title: one line, or "" to be written there.
-    """
-    line = (
-        frontmatter.compose({"title": title}, "").decode("utf-8").split("\n")[1]
-        if title
-        else "title:"
-    )
-    return ("---\n" + _TEXTS[kind].replace("{title}", line) + "---\n\n").encode("utf-8")

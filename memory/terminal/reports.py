@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from memory.project.sharing import SharedRecord, Status
     from memory.store.reader import Skipped
 
-MOST_MOVED = 10  # changes of rank that are listed
 HEADS = ("recall@1", "recall@5", "recall@10", "MRR")
 MOST_FINDINGS = 10  # of a section that audit lists beside others
 MOST_LISTED = 10  # skipped records that are listed for a person
@@ -317,7 +316,7 @@ def _measured(one: dict[str, Any], style: screen.Style) -> list[str]:
             "! left out, because every record they expect is gone: "
             + ", ".join(map(one_line, one["leftOut"]))
         )
-    out += ["", *_rankers(one["rankers"], one["main"]), *one["notes"], *_history(one)]
+    out += ["", *_rankers(one["rankers"], one["main"]), *one["notes"]]
     out += _misses(one)
     out += [
         "! %s is %.2f with %s, below the floor of %.2f"
@@ -344,42 +343,6 @@ def _rankers(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
         for ranker, each in rankers.items()
     ]
     return screen.table([["", *(head + " " for head in HEADS), ""], *rows], "  ", (1, 2, 3, 4))
-
-
-def _history(one: dict[str, Any]) -> list[str]:
-    """Return the changes since the last run, in lines."""
-    from memory.health.goldens import MEASURES
-
-    if not one["since"]:
-        return ["", "the first run of this file; the next run says what has changed"]
-    now, then = one["rankers"][one["main"]], one["before"]
-    pairs = [
-        "%s %.2f → %.2f" % (head, then[name], now[name])
-        for name, head in zip(MEASURES, HEADS)
-        if isinstance(then.get(name), (int, float)) and then[name] != now[name]
-    ]
-    why = " (%s changed)" % ", ".join(one["changed"]) if one["changed"] else ""
-    out = ["", "since %s%s: %s" % (one["since"], why, ", ".join(pairs) or "no change")]
-    for row in one["moved"][:MOST_MOVED]:
-        verb = (
-            "lost"
-            if not row["after"]
-            else "found"
-            if not row["before"]
-            else ("lower" if row["after"] > row["before"] else "higher")
-        )
-        out.append(
-            "  %s %s %s (rank %s → %s)"
-            % (
-                one_line(row["query"]),
-                verb,
-                one_line(row["id"]),
-                row["before"] or "–",
-                row["after"] or "–",
-            )
-        )
-    rest = len(one["moved"]) - MOST_MOVED
-    return out + (["  and %d more; --json has them all" % rest] if rest > 0 else [])
 
 
 def _misses(one: dict[str, Any]) -> list[str]:

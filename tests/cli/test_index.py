@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from harness import hook
-from harness.command import on_terminal, one_line_error
+from harness.command import one_line_error
 from harness.hook import push
 from harness.session import DATA
 
@@ -69,15 +69,6 @@ def test_a_broken_settings_file_is_not_overwritten(run, home):
     assert path.read_text() == "{broken"
 
 
-def test_redact_is_a_filter(ok):
-    """Text goes through, secrets do not; JSON counts them."""
-    secret = "AK" + "IA" + "Q7RSTUVW2X3Y4Z5A"
-    said = ok("redact", "-", stdin="key %s\nkeep\n" % secret)
-    assert secret not in said and said.endswith("keep\n") and "[redacted:" in said
-    value = json.loads(ok("redact", "-", "--json", stdin="key %s\n" % secret))
-    assert secret not in value["text"] and value["found"][0]["count"] == 1
-
-
 def test_a_setting_goes_back_to_its_default(ok, run):
     """`config unset` removes it; a value that is the default is none that differs."""
     ok("config", "set", "load.top", "3")
@@ -130,12 +121,6 @@ def test_a_setting_of_the_past_is_not_taken_for_a_typing_error(run):
     """No other key is proposed for it."""
     said = one_line_error(run("config", "get", "load.greeting"), 2)
     assert "does nothing now" in said and "did you mean" not in said
-
-
-def test_redact_on_a_terminal_says_that_it_reads_stdin(env, project):
-    """It does not sit there in silence."""
-    status, shown = on_terminal(["redact"], env, project)
-    assert status == 2 and "reads its text from stdin" in shown and shown.count("\n") == 1
 
 
 def test_the_counts_of_a_small_index_are_true(ok):

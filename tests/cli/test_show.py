@@ -158,25 +158,6 @@ def test_a_title_with_a_number_sign_is_still_found(ok, place):
     assert "l-fix" in ok("show", "Fix #12") and "l-path" in ok("show", "a#3")
 
 
-def test_a_records_file_or_folder_is_opened_by_the_desktop(run, ok, place, tmp_path, env):
-    """Its program gets the path alone; where there is none the path is said, and the model opens
-    nothing.
-    """
-    vault.put(place, "p/learnings/jwt.md", "JWT issuer", "It must match.")
-    opener = tmp_path / "desk" / "xdg-open"
-    opener.parent.mkdir()
-    opener.write_text("#!/bin/sh\nprintf '%%s' \"$*\" > '%s/opened'\n" % tmp_path)
-    opener.chmod(0o755)
-    for words, path in (
-        (("jwt",), "/learnings/jwt.md"),
-        ((), place.private),
-    ):
-        ok("open", *words, PATH="%s:%s" % (opener.parent, env["PATH"]))
-        assert (tmp_path / "opened").read_text().endswith(path)
-    assert one_line_error(run("open", "jwt", PATH=str(tmp_path)), 1).endswith("use your editor")
-    assert "only a person" in one_line_error(run("open", "jwt", CLAUDECODE="1"), 2)
-
-
 def test_feedback_takes_a_title_of_several_words(ok, run):
     """All words before up or down are the title, those behind them the reason; without either one
     line says what is wanted.

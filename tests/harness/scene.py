@@ -171,7 +171,7 @@ OPERATIONS: dict[str, Callable[[Scene], Any]] = {
     "plan done": _run("plan", "done"),
     "unlink": _run("link", "cache", "related_to", "pool", "--remove"),
     "resource add": _run("resource", "add", "--path", "notes/n0.md"),
-    "resource refresh": _run("resource", "refresh", "--all"),
+    "resource refresh": _run("resource", "refresh"),
     "import tree": _run("import", "tree", "tree"),
     "redact everywhere": _run("redact", "retry", "--text", "jitter", "--everywhere", "--apply"),
     "forget checkpoint": _run("forget", "c3"),

@@ -1,6 +1,4 @@
-"""eval: golden queries drafted from the user's own store, rankers measured by them, and what has
-changed since.
-"""
+"""eval: rankers measured by golden queries."""
 
 from __future__ import annotations
 
@@ -154,62 +152,6 @@ def test_strict_fails_below_the_floor_alone(store, run, tmp_path):
     assert done.returncode == 2 and "needs a floor" in done.stderr
 
 
-# ---- what has changed
-
-
-def test_what_has_changed_since_the_last_run(store, ok, place, tmp_path):
-    """A record that sank, one that was lost, and why that may be; the same again says so."""
-    path = golden(
-        tmp_path / "g.yaml",
-        ("kafka rebalance", "l00"),
-        ("webpack cache", "l01"),
-        ("login session", "l03"),
-    )
-    assert "the first run" in ok("eval", path)
-    assert ": no change" in ok("eval", path)
-    for i in range(12):
-        put(
-            place,
-            f"p/learnings/k{i:02d}.md",
-            "kafka rebalance kafka rebalance",
-            "kafka rebalance",
-            created="2026-11-20",
-        )
-    put(place, "p/learnings/w.md", "webpack cache", "webpack cache", created="2026-11-20")
-    one = result(ok, path)
-    assert one["changed"] == ["the records"] and one["before"]["mrr"] == 1.0
-    assert one["moved"] == [
-        {"query": "q01", "id": "l00", "before": 1, "after": 0},
-        {"query": "q02", "id": "l01", "before": 1, "after": 2},
-    ]
-    for name in list(Path(place.folder("p", "learning")).glob("k*.md")):
-        name.unlink()
-    said = ok("eval", path, DAYLEAF_RECALL_RERANK="none")
-    assert (
-        "(the settings, the records changed): recall@1 0.33 → 0.67" in said
-        and "q01 found l00 (rank – → 1)" in said
-    )
-
-
-def test_a_query_that_was_edited_is_not_compared(store, ok, tmp_path):
-    """Its rank is of other words."""
-    path = golden(tmp_path / "g.yaml", ("kafka rebalance", "l00"))
-    ok("eval", path)
-    golden(tmp_path / "g.yaml", ("nothing of the kind", "l00"))
-    one = result(ok, path)
-    assert one["changed"] == ["the queries"] and one["moved"] == []
-
-
-def test_a_damaged_log_of_runs_is_no_log(store, ok, place, tmp_path):
-    """It is derived; what cannot be read is passed over, and it holds no word of a query."""
-    path = golden(tmp_path / "g.yaml", ("kafka rebalance", "l00"))
-    ok("eval", path)
-    log = Path(place.cache, "evals.jsonl")
-    assert "kafka" not in log.read_text() and log.stat().st_mode & 0o777 == 0o600
-    log.write_text('torn\n{"v":1,"file":5,"queries":[],"measures":3}\n')
-    assert "the first run" in ok("eval", path)
-
-
 # ---- what is off
 
 
@@ -270,22 +212,8 @@ def test_asking_changes_no_record_and_no_ledger(store, ok, place, tmp_path):
     } == before and not os.path.exists(book)
 
 
-def test_what_moved_is_told_losses_first():
-    """By how much they weigh in the reciprocal rank."""
-
-    def run_of(**ranks):
-        return {
-            "main": "fuzzy",
-            "queries": {query: ["d", {"id": rank}] for query, rank in ranks.items()},
-        }
-
-    found = measurements.changed_ranks(run_of(a=2, b=1, c=0, d=5), run_of(a=7, b=0, c=3, d=5))
-    assert [(one["query"], one["before"], one["after"]) for one in found] == [
-        ("b", 1, 0),
-        ("a", 2, 7),
-        ("c", 0, 3),
-    ]
-    assert measurements.changed_ranks({**run_of(a=2), "main": "lexical"}, run_of(a=7)) == []
+def test_a_merged_record_is_looked_for_as_the_one_that_stands_for_it():
+    """And what is gone is named by its query."""
     assert measurements.present_queries(
         [Golden("q", Query("x"), ("a", "b"))], {"c"}, {"a": "c"}
     ) == (

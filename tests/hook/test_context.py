@@ -112,7 +112,6 @@ def test_the_model_may_suggest_and_not_decide(ok, run, env, project):
         for words in (
             ("rule", "approve", kept["id"]),
             ("rule", "reject", kept["id"]),
-            ("rule", "review"),
             ("review",),
         ):
             assert run(*words, stdin="yes\na\n", **more).returncode == 2
@@ -141,7 +140,6 @@ def test_the_model_may_suggest_and_not_decide(ok, run, env, project):
         (["approve"], "takes an ID"),
         (["edit"], "takes one ID"),
         (["edit", "a", "b"], "takes one ID"),
-        (["review", "r-1"], "takes no more words"),
         (["sugest", "T"], "did you mean 'suggest'?"),
     ],
 )
@@ -220,7 +218,7 @@ def test_a_review_goes_through_all_that_waits(ok, decide, place, tmp_path):
         "r-3": "approved",
         "r-4": "pending",
     }
-    assert "no rule was decided on" in decide("rule", "review", answers=["q"])
+    assert "nothing was decided on" in decide("review", answers=["q"])
 
 
 def test_an_interrupted_review_has_said_what_it_decided(env, project, decide, ok, place):
@@ -382,7 +380,7 @@ def test_an_edited_rule_waits_again(ok, run, decide, place, tmp_path):
 def test_a_review_counts_the_candidates_that_wait(decide, place):
     """With the command that decides on them."""
     vault.put(place, "p/learnings/c.md", "Kafka", "Offsets.", source="auto")
-    assert "1 candidate waits: `dayleaf review`" in decide("rule", "review")
+    assert "1 candidate waits: `dayleaf review`" in decide("review", answers=["q"])
 
 
 def test_one_review_goes_through_rules_and_candidates(ok, decide, place):

@@ -228,7 +228,7 @@ def test_what_a_person_wrote_above_a_script_stays_theirs_after_a_refresh(tree, t
     path = next(Path(place.private, "resources").glob("*.md"))
     path.write_text(path.read_text().replace("\nOne.\n", "\nMine.\n"))
     source.write_text("#!/bin/sh\n# Two.\necho 2\n")
-    ok("resource", "refresh", "--all")
+    ok("resource", "refresh")
     assert "\nMine.\n" in path.read_text() and "echo 2" in path.read_text()
     assert counts(took("tree", tree.root)) == (0, 1, 0, 0)
     source.write_text("#!/bin/sh\n# Three.\necho 3\n")

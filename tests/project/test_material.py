@@ -142,7 +142,7 @@ def test_a_secret_and_a_private_part_are_not_kept(ok, project):
         )
         assert record.meta["checksum"] == files.sha256(path.read_bytes())
     assert {row["state"] for row in ok("list")} == {"fresh"} and "unchanged" in {
-        row["result"] for row in ok("refresh", "--all")
+        row["result"] for row in ok("refresh")
     }
 
 
@@ -245,7 +245,7 @@ def test_search_finds_resources_alone(ok, run, guide, script):
     assert [hit["id"] for hit in ok("search", "rounding")["hits"]] == [kept["id"]]
     assert (
         ok("search", "rounding", "--version", "v3")["hits"] == []
-        and ok("search", "rounding", "--limit", "1")["hits"]
+        and ok("search", "rounding")["hits"]
     )
     assert ok("search", "count lines")["hits"][0]["id"] == other["id"]
 
@@ -341,7 +341,7 @@ def test_what_a_person_wrote_stays(ok, run, guide, script):
     guide.write_text(GUIDE + "More.\n")
     done = run("resource", "refresh", doc["id"])
     assert done.returncode == 2 and "edited by hand" in done.stderr and "says Kim" in read(doc).body
-    assert run("resource", "refresh", "--all").returncode == 1 and "says Kim" in read(doc).body
+    assert run("resource", "refresh").returncode == 1 and "says Kim" in read(doc).body
     for count in (1, 2):
         script.write_text(SCRIPT + f"echo {count}\n")
         ok("list")

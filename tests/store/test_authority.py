@@ -69,7 +69,6 @@ def test_what_has_no_row_is_a_persons():
         ("forget", ["x"], {}),
         ("forget", [], {"--session": "x"}),
         ("import", ["transcripts"], {}),
-        ("new", ["rule"], {}),
         ("edit", ["x"], {}),
         ("resource", ["approve", "x"], {}),
         ("resource", ["delete", "x"], {}),

@@ -7,13 +7,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from harness.command import one_line_error
-
-from memory.core import frontmatter
-from memory.health import recordfaults
-from memory.recall import relations
-from memory.terminal import editor
 
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
 
@@ -65,28 +59,3 @@ def test_a_text_is_kept_where_the_record_changed_meanwhile(ok, run, place, tmp_p
         and path.read_text().endswith("other\n")
         and "typed" not in path.read_text()
     )
-
-
-@pytest.mark.parametrize("kind", editor.KINDS)
-def test_every_template_reads_as_its_kind(kind, place):
-    """Its frontmatter is sound, its title what was given, its body empty."""
-    data = editor.template(kind, "A: title #1")
-    page = frontmatter.parse(data)
-    assert (page.meta["kind"], page.meta["title"], page.body.strip(), page.problems) == (
-        kind,
-        "A: title #1",
-        "",
-        [],
-    )
-    found = recordfaults.one(
-        "p/learnings/x.md",
-        data,
-        "x",
-        place,
-        {"redact.enabled": True, "redact.allow": []},
-        recordfaults.Known(relations.Names(()), frozenset(), {}),
-    )
-    assert [fault.what[:16] for fault in found] == {
-        "rule": ["a rule needs a r"],
-        "resource": ["a resource needs"],
-    }.get(kind, [])

@@ -1,8 +1,8 @@
 """`dayleaf mcp`: the Model Context Protocol on stdin and stdout, by its official SDK.
 
-Tools, resources and prompts stand in the tables below; what they answer is made in mcptools.py, one
-call after the other, in a thread beside the one that speaks, so that a ping is answered while a
-call takes its time.  Every call stands for a verb of the command line (`authority.TOOLS`) and is
+Tools stand in the table below; what they answer is made in mcptools.py, one call after the other,
+in a thread beside the one that speaks, so that a ping is answered while a call takes its time.
+Every call stands for a verb of the command line (`authority.TOOLS`) and is
 asked for as a session asks, whoever started the server.
 """
 
@@ -22,7 +22,6 @@ from memory.core import DayleafError, PersonsRecord, UsageError, boundary, clock
 from memory.core.plaintext import one_line
 from memory.doors.mcp import mcptools, requests
 from memory.doors.mcp.mcptools import Given, ToolAnswer, without_surrogates
-from memory.hook import fence
 from memory.store import authority
 from memory.terminal.call import Call, nearest, shown
 
@@ -134,7 +133,6 @@ def _read(name: str, arg: Arg, value: Any) -> Any:
 
 
 def _is_weight(tag: Any, weight: Any) -> bool:
-    """Tell whether a value may be a tag's weight."""
     named = isinstance(tag, str) and bool(tag.strip()) and not set(tag) & {",", "="}
     return named and (
         weight is None or isinstance(weight, (int, float)) and not isinstance(weight, bool)
@@ -324,93 +322,6 @@ def schema(tool: Tool) -> dict[str, Any]:
     return {"type": "object", "properties": properties, **({"required": needed} if needed else {})}
 
 
-# ---- resources and prompts
-
-
-def brief(call: Call, said: str = "") -> str:
-    """Return the first block of a new session."""
-    from memory.hook import at_prompt, at_start, handoffs
-
-    found = at_prompt.open_or_build_index(call.place)
-    try:
-        block, _ = at_start.brief(found, handoffs.current(call.place), call.now)
-    finally:
-        found.close()
-    return block or "There are no records of this project yet."
-
-
-def plan(call: Call, said: str = "") -> str:
-    """Return the active plan, fenced."""
-    from memory.store import activeplan
-
-    found = activeplan.active(call.store().each(("plan",)))
-    return (
-        fence.block("plan", [fence.item(found[0], mcptools.BODY_UNITS)])
-        if found
-        else "No plan is active."
-    )
-
-
-def with_notes(call: Call, query: str) -> str:
-    """Return the recall of a question, with the question below."""
-    return "%s\n\n%s" % (mcptools.recall(call, {"query": query}).text(), query)
-
-
-def handoff(call: Call, said: str = "") -> str:
-    """Ask for a note for the next session, showing the present one."""
-    from memory.hook import handoffs
-
-    there = handoffs.current(call.place)
-    before = fence.block("handoff", [fence.item(there, mcptools.BODY_UNITS)]) if there else ""
-    before += "\n\nThat is the current note.\n\n" * bool(there)
-    return before + (
-        "Write a note for the next session, at most 1,200 characters: where the work stands, what "
-        "comes next, what is open, which commands worked. Keep it with the tool `remember`, kind "
-        "`checkpoint`, and show it to me."
-    )
-
-
-class Page(NamedTuple):
-    """A resource or a prompt.
-
-    says: its description. arg: its argument or "". make: returns its text.
-    """
-
-    says: str
-    arg: str
-    make: Callable[[Call, str], str]
-
-
-RESOURCES: dict[str, Page] = {
-    "brief": Page(
-        "What a new session starts with: handoff, rules, plan and earlier work.", "", brief
-    ),
-    "plan": Page("The active plan with its steps.", "", plan),
-}
-PROMPTS: dict[str, Page] = {
-    "recall": Page("Ask a question, with what the memory knows about it.", "query", with_notes),
-    "handoff": Page("Leave a note for the next session.", "", handoff),
-}
-SCHEME = "dayleaf://"
-
-
-def page_text(name: str, pages: Mapping[str, Page], given: Mapping[str, str], call: Call) -> str:
-    """Return the text of a resource or prompt; raises DayleafError."""
-    page = pages.get(name)
-    if page is None:
-        raise UsageError("no '%s'; there are %s" % (shown(name), ", ".join(pages)))
-    said = given.get(page.arg, "") if page.arg else ""
-    if page.arg and not said.strip() or len(said) > MOST_CHARS:
-        raise UsageError(
-            "%s needs '%s', at most %s characters" % (name, page.arg, f"{MOST_CHARS:,}")
-        )
-    verb, *words = authority.TOOLS[name]
-    refused = authority.refusal(authority.SESSION, verb, words, {}, lambda path: False)
-    if refused:
-        raise UsageError(refused)
-    return without_surrogates(page.make(call, said))
-
-
 # ---- serving
 
 
@@ -448,9 +359,8 @@ def serve(env: dict[str, str], read_only: bool = False) -> int:
 
 
 def _server(env: dict[str, str], read_only: bool) -> Any:
-    """Make the SDK's server of the tables."""
     import anyio
-    from mcp import MCPError, types
+    from mcp import types
     from mcp.server.lowlevel import Server
 
     tools = {name: tool for name, tool in TOOLS.items() if tool.reads or not read_only}
@@ -489,62 +399,12 @@ def _server(env: dict[str, str], read_only: bool) -> Any:
             content=[types.TextContent(type="text", text=without_surrogates(told.text()))]
         )
 
-    async def text_of(name: str, pages: Mapping[str, Page], given: Mapping[str, str]) -> str:
-        text = await work(lambda call: (page_text(name, pages, given, call),))
-        if isinstance(text, str):
-            raise MCPError(types.INVALID_PARAMS, text)
-        return without_surrogates(str(text[0]))
-
-    async def resources(ctx: Any, params: Any) -> types.ListResourcesResult:
-        return types.ListResourcesResult(
-            resources=[
-                types.Resource(
-                    uri=SCHEME + name, name=name, description=page.says, mime_type="text/markdown"
-                )
-                for name, page in RESOURCES.items()
-            ]
-        )
-
-    async def read(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        text = await text_of(str(params.uri).removeprefix(SCHEME), RESOURCES, {})
-        return types.ReadResourceResult(
-            contents=[
-                types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=text)
-            ]
-        )
-
-    async def prompts(ctx: Any, params: Any) -> types.ListPromptsResult:
-        return types.ListPromptsResult(
-            prompts=[
-                types.Prompt(
-                    name=name,
-                    description=page.says,
-                    arguments=[types.PromptArgument(name=page.arg, required=True)]
-                    if page.arg
-                    else None,
-                )
-                for name, page in PROMPTS.items()
-            ]
-        )
-
-    async def prompt(ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        text = await text_of(params.name, PROMPTS, params.arguments or {})
-        return types.GetPromptResult(
-            messages=[
-                types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
-            ]
-        )
-
     return Server(
         "dayleaf",
         version=__version__,
         instructions=INSTRUCTIONS,
         on_list_tools=listed,
         on_call_tool=call_tool,
-        on_list_resources=resources,
-        on_read_resource=read,
-        on_list_prompts=prompts,
-        on_get_prompt=prompt,
     )
 
 

@@ -126,7 +126,6 @@ def _found(call: Call, query: question.Query, links: bool = False) -> Found:
 
 
 def _dsn(call: Call) -> str:
-    """Return the connection string of the extra database, or ""."""
     return backend.dsn_of(call.settings, call.place.home, call.env)
 
 
@@ -254,7 +253,6 @@ def how(call: Call, given: Given) -> ToolAnswer:
 
 
 def _about(call: Call, record: Record, place: Place) -> dict[str, Any]:
-    """Return a record as plain data, in its present state."""
     one = hit.from_record(record, place.key, place.path(record.name))
     return hit.about_json(
         hit.for_display([one], place, approvals.decisions(place.home), call.now)[0]
@@ -321,7 +319,6 @@ def _turn(call: Call, found: Record, place: Place, number: int) -> ToolAnswer:
 
 
 def _body(found: Record, wanted: str) -> dict[str, Any]:
-    """Return a record's text or section."""
     from memory.store import sections
 
     listed = sections.outline(found.body)
@@ -413,7 +410,6 @@ def prompt_context(call: Call, given: Given) -> ToolAnswer:
 
 
 def _written_answer(call: Call, store: Store, record: Record, said: str) -> ToolAnswer:
-    """Report a written record, and refresh an existing index."""
     if files.exists(indexview.segment_path(store.place)):
         call.indexed()
     return ToolAnswer("kept", clean_for_model({"done": said, **_about(call, record, store.place)}))
@@ -471,7 +467,6 @@ def remember(call: Call, given: Given) -> ToolAnswer:
 
 
 def _note(call: Call, store: Store, said: str) -> ToolAnswer:
-    """Store the calling session's note, checked against its conversation."""
     from memory.health import notekeeping
 
     session = _session(call)
@@ -486,7 +481,6 @@ def _note(call: Call, store: Store, said: str) -> ToolAnswer:
 
 
 def _there(call: Call, title: str, said: str) -> Record | None:
-    """Return a learning that says the same already, or None."""
     from memory.knowledge import duplicates
 
     words, near = (

@@ -8,7 +8,7 @@ from typing import Any
 
 from memory.core import DayleafError, config, fastjson, files, layout
 from memory.core.plaintext import one_line
-from memory.health import OK, WARN, Finding, checkup
+from memory.health import Finding, checkup, ok, warn
 from memory.store import process
 
 SERVER = "dayleaf"  # the server's name in the client
@@ -23,27 +23,19 @@ def check(place: layout.Place, settings: config.Config, env: dict[str, str]) -> 
     """
     command = registration(env)
     if settings["mcp"] and not command:
-        yield Finding(
-            WARN,
-            "mcp",
+        yield warn(
             "mcp is on (%s), but Claude Code knows no server `%s`"
             % (settings.sources["mcp"], SERVER),
             "`dayleaf config set mcp on` registers it, `dayleaf config set mcp "
             "off` drops the setting",
         )
     elif command and not process.which(command, env):
-        yield Finding(
-            WARN,
-            "mcp",
-            "Claude Code starts %s, which is not there" % command,
-            "`dayleaf config set mcp on`",
+        yield warn(
+            "Claude Code starts %s, which is not there" % command, "`dayleaf config set mcp on`"
         )
     elif command:
-        yield Finding(
-            OK,
-            "mcp",
-            "Claude Code starts %s%s"
-            % (command, "" if settings["mcp"] else ", registered by hand"),
+        yield ok(
+            "Claude Code starts %s%s" % (command, "" if settings["mcp"] else ", registered by hand")
         )
 
 

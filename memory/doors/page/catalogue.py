@@ -240,7 +240,6 @@ class Catalogue:
         return changed + len(gone)
 
     def _card(self, store: Store, name: str, stamp: str, settled: bool) -> Card | None:
-        """Return the card of a file, None without a record."""
         assert self._kept is not None
         found = self._kept.get(name, stamp, "card")
         if found is not None:
@@ -301,7 +300,6 @@ class Catalogue:
         return {"agent": "the model", "auto": "dayleaf"}.get(card.source, "you")
 
     def _writer(self, name: str) -> str:
-        """Return the first committer of a shared record, or ""."""
         if self._writers is None:
             self._writers = {}
             with suppress(OSError, StoreError):
@@ -363,7 +361,6 @@ def given_of(session: str, rows: Iterable[dict[str, Any]]) -> Given:
 
 
 def _tokens(row: dict[str, Any]) -> int:
-    """Return the number of tokens that a receipt says were given."""
     said, chars = row.get("tokens"), row.get("chars")
     if isinstance(said, (int, float)) and said - said == 0:
         return int(said)

@@ -14,6 +14,7 @@ from typing import Any
 from memory.capture import checkpointoutline, conversationpage, wishes
 from memory.capture.checkpointpage import FAILS
 from memory.capture.turns import COMMIT, FILE, LINK
+from memory.cli.rule import RULE, SCRIPT
 from memory.core import (
     DayleafError,
     IndexFault,
@@ -35,7 +36,6 @@ from memory.doors.page.timeline import Entry, Filter
 from memory.health import accounts
 from memory.hook import handoffs
 from memory.knowledge import approvalstate, history, practice
-from memory.project import material
 from memory.recall import alongside, hit, lookup, question, relations, search
 from memory.recall.hit import Hit
 from memory.recall.question import Query
@@ -50,7 +50,7 @@ SHOWN = 30  # entries that a list shows at once; the rest comes as one scrolls
 HITS, LIVE = 30, 12  # hits of a search, and of one that is still being typed
 # seconds after which the index is opened anew, and while a query is being typed
 OLD, TYPED = 5.0, 20.0
-FAILURES, MET, PUSHES, HAPPENED = 40, 6, 20, 40  # that one page shows
+FAILURES, MET, PUSHES = 40, 6, 20  # that one page shows
 SESSIONS = Filter()  # what the timeline shows first
 BRANCHES = 12  # that stand beside the timeline
 
@@ -147,7 +147,6 @@ class Pages:
         self._failures()
 
     def _found(self, query: Query, live: bool = False, dsn: str = "") -> hit.Found:
-        """Answer a query."""
         with self._lock:
             if self._searcher is None or not live and self.is_old():
                 self.renew()
@@ -376,7 +375,7 @@ class Pages:
         return (words[: len(words) - len(last)] + begun[2], begun[2]) if begun[0] else (words, "")
 
     def record(self, id: str) -> Sheet:
-        """Return a record's page: text, links, claims, history and pushes."""
+        """Return a record's page: text, links, claims and pushes."""
         try:
             found, place, merged = lookup.find_kept(self.place, self.settings, id)
             of_record = hit.from_record(found, place.key, place.path(found.name))
@@ -389,11 +388,6 @@ class Pages:
             found.id
         )
         reasons = found.meta.get("feedback")
-        stands = found.checksum
-        if found.end == "script" and found.kind == "resource":
-            with suppress(DayleafError):
-                stands = files.sha256(material.source_of(found, place).data)
-        happened = accounts.history(place, found, stands)
         with self._lock:
             shelf = self._shelf()
             here = place.key == self.place.key
@@ -424,8 +418,6 @@ class Pages:
             outward=outward,
             inward=inward,
             here=here,
-            happened=happened[:HAPPENED],
-            left_out=max(0, len(happened) - HAPPENED),
             feedback=reasons if isinstance(reasons, list) else [reasons] if reasons else [],
             pushes=accounts.pushes_of(place, found.id, PUSHES),
             waits=self._waiting(found) if here else None,
@@ -472,7 +464,6 @@ class Pages:
         )
 
     def _items(self, names: Iterable[str]) -> list[dict[str, Any]]:
-        """Return learnings and rules with their state, their uses and their commands."""
         read = _read(self._store(), names)
         folds = {
             book.path: lookup.fold_merged(self.place, ledger.read(book))
@@ -490,14 +481,12 @@ class Pages:
         ]
 
     def _state(self, record: Record) -> str:
-        """Return the state of a learning or rule."""
         if record.kind != "rule":
             return "kept" if record.accepted else "suggested"
         (standing,) = approvalstate.standings([record], self.place)
         return {"approved": "kept", "pending": "waiting"}.get(standing.state, standing.state)
 
     def _commands(self, record: Record) -> list[tuple[str, str]]:
-        """Return the commands to keep, drop and change a record."""
         what = "record"
         if record.kind == "learning":
             what = "learning" if record.accepted else "suggested"
@@ -523,7 +512,6 @@ class Pages:
         )
 
     def _failures(self) -> list[dict[str, Any]]:
-        """Return the failures as rows, cached for the day's sessions."""
         cards: list[Card] = []
         for group in self.catalogue.sessions().values():
             talks = [card for card in group if card.kind == "conversation"]
@@ -578,46 +566,32 @@ class Pages:
 
     def _waiting(self, record: Record) -> dict[str, Any] | None:
         """Return a pending rule or script for the page, or None."""
-        is_rule = record.kind == "rule"
-        if not is_rule and record.end != "script":
+        if record.kind != "rule" and record.end != "script":
             return None
-        standings = approvalstate.standings if is_rule else approvalstate.script_standings
-        standing = next(
-            (one for one in standings([record], self.place) if one.state == "pending"), None
+        matter, scope, standings = (
+            (RULE, approvals.workspace_of, approvalstate.standings)
+            if record.kind == "rule"
+            else (SCRIPT, approvals.script_workspace, approvalstate.script_standings)
         )
-        if standing is None:
+        (standing,) = standings([record], self.place)
+        if standing.state != "pending":
             return None
-        told = {"record": record, "verb": "rule" if is_rule else "resource", "why": standing.why}
+        told = {"record": record, "verb": matter.verb, "why": standing.why}
         try:
-            data, hindered = self._decidable(record)
+            read = matter.read(self._store(), record.name)
         except DayleafError as error:
             return {**told, "text": "", "difference": [], "sha256": "", "hindered": str(error)}
-        home, scope = (
-            self.place.home,
-            approvals.workspace_of if is_rule else approvals.script_workspace,
-        )
         last = approvals.latest(
-            approvals.decisions(home), scope(record.name, self.place.key), record.id
+            approvals.decisions(self.place.home), scope(record.name, self.place.key), record.id
         )
-        before = approvals.approved_bytes(home, last) if last else None
+        before = approvals.approved_bytes(self.place.home, last) if last else None
         return {
             **told,
-            "text": visible(data.decode("utf-8", "backslashreplace")),
-            "sha256": files.sha256(data),
-            "hindered": hindered,
-            "difference": screen.difference(before, data) if before else [],
+            "text": visible(read.data.decode("utf-8", "backslashreplace")),
+            "sha256": files.sha256(read.data),
+            "hindered": read.hindrance,
+            "difference": screen.difference(before, read.data) if before else [],
         }
-
-    def _decidable(self, record: Record) -> tuple[bytes, str]:
-        """Return the bytes to decide on, and the reason against approval.
-
-        "" for no reason. Raises StoreError.
-        """
-        if record.kind == "rule":
-            data = self._store().raw(record.name)
-            return data, approvalstate.hindrance(self.place, record.name, data)
-        source = material.source_of(record, self.place)
-        return source.data, approvalstate.script_hindrance(source)
 
     # ---- figures
 
@@ -635,16 +609,13 @@ class Pages:
 
     # ---- one file
 
-    def export(self, private: bool, secrets: bool) -> dict[str, Any]:
+    def export(self, private: bool) -> dict[str, Any]:
         """Return the data of the one-file export.
 
-        private: records of the private and the global tier too, not the shared ones alone. secrets:
-            keep private parts and likely secrets in the texts.
+        private: records of the private and the global tier too, not the shared ones alone.
         """
         found = list(self._store().each())
-        kept = [record for record in found if private or record.tier == SHARED]
-        if not secrets:
-            kept = [self._cleaned(record) for record in kept]
+        kept = [self._cleaned(record) for record in found if private or record.tier == SHARED]
         groups: dict[str, list[Record]] = {}
         for record in kept:
             if record.kind in DATED:
@@ -660,11 +631,9 @@ class Pages:
             "records": sorted(kept, key=lambda r: (r.kind, -r.created, r.id)),
             "left_out": len(found) - len(kept),
             "private": private,
-            "secrets": secrets,
         }
 
     def _cleaned(self, record: Record) -> Record:
-        """Return a record without private parts and secrets."""
         said = {
             "title": record.title,
             "body": record.body,
@@ -683,7 +652,6 @@ def _session_of(record: Record) -> str:
 
 
 def _told_of(group: Sequence[Record]) -> dict[str, Any]:
-    """Tell a session of which all records were read."""
     cards = {record.name: catalogue.card_of(record) for record in group}
     newest = timeline.telling(list(cards.values()))
     record = next(record for record in group if record.name == newest.name)
@@ -695,7 +663,6 @@ def _told_of(group: Sequence[Record]) -> dict[str, Any]:
 
 
 def _session_summary(cards: Sequence[Card], record: Record) -> dict[str, Any]:
-    """Return a summary of a session or a lone record."""
     branch, session = record.meta.get("branch"), record.meta.get("session")
     told = {
         "id": session if isinstance(session, str) and session else record.id,

@@ -246,7 +246,6 @@ def _tokens(over: Periods, given: Sequence[Given], offset: float) -> Chart:
 
 
 def _topics(over: Periods, cards: Sequence[Card], offset: float) -> list[Topic]:
-    """Return the most frequent topics with their records by period."""
     counts: dict[str, Counter[int]] = {}
     for card in cards:
         if card.kind not in DATED:

@@ -68,7 +68,6 @@ class Projects:
         return self._made[key]
 
     def _settled(self, place: Place) -> tuple[Place, config.Config]:
-        """Return (place, settings) of a project."""
         path = self._paths().get(place.key, "")
         if path and files.is_folder(path):
             with suppress(UsageError, OSError):
@@ -77,7 +76,6 @@ class Projects:
         return place, config.for_place(place, self._env)
 
     def _paths(self) -> dict[str, str]:
-        """Return the folder that each project was seen in last."""
         with suppress(OSError):
             data = files.read(self.first.place.home + layout.PLACES, layout.PLACES_LIMIT)
             return {str(row.get("key")): str(row.get("path")) for row in fastjson.rows(data)}
@@ -85,7 +83,6 @@ class Projects:
 
 
 def _changed(folder: str) -> float:
-    """Return the time of a project's last change, or 0."""
     times = [0.0]
     for name in DATED:
         with suppress(OSError):

@@ -24,7 +24,8 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markupsafe import Markup
 
-from memory.core import StoreError, clock, files, plaintext
+from memory.core import StoreError, clock, files
+from memory.core.plaintext import age, count, one_line, plain
 from memory.core.records import Record
 from memory.terminal import localtimes, screen
 
@@ -131,10 +132,10 @@ def environment() -> Environment:
         source_line=screen.source_line,
         markdown=_markdown,
         inline=_inline,
-        line=plaintext.one_line,
+        line=one_line,
         day=clock.day,
-        age=plaintext.age,
-        count=plaintext.count,
+        age=age,
+        count=count,
         minute=localtimes.minute,
         localised=_localised,
         ago=_ago,
@@ -154,12 +155,10 @@ def prepare() -> None:
 
 
 def _localised(record: Record) -> str:
-    """Return the text of a record with local times."""
     return localtimes.body(record, record.body)
 
 
 def _dayname(day: str, today: str) -> str:
-    """Return a day in words."""
     at, now = clock.parse(day) or 0.0, clock.parse(today) or 0.0
     said = "%s, %d %s" % (WEEKDAYS[clock.weekday(at)], int(day[8:]), MONTHS[int(day[5:7]) - 1])
     near = {0.0: "Today · ", clock.DAY: "Yesterday · "}.get(now - at, "")
@@ -168,16 +167,15 @@ def _dayname(day: str, today: str) -> str:
 
 def _ago(seconds: float) -> str:
     """Return how long ago something was: `3 hours ago`, `just now`."""
-    said = plaintext.age(seconds)
+    said = age(seconds)
     number = said.rstrip(LETTERS)
     if not number:
         return "just now"
-    return plaintext.count(int(number), UNITS[said[len(number) :]]) + " ago"
+    return count(int(number), UNITS[said[len(number) :]]) + " ago"
 
 
 @pass_context
 def _markdown(context: Context, text: str) -> Markup:
-    """Return the HTML of a record's text."""
     return html_of(text, context["to_record"])
 
 
@@ -187,7 +185,7 @@ def html_of(text: str, to_record: Callable[[str], str]) -> Markup:
     No raw markup, no pictures, no addresses but those of the web and of records. to_record: returns
     the address of a record named by a `[[link]]`.
     """
-    said = plaintext.plain(text)
+    said = plain(text)
     left = len(said) - MOST_MARKDOWN
     html = _parser().render(said[:MOST_MARKDOWN], {"to_record": to_record})
     safe = nh3.clean(
@@ -197,15 +195,13 @@ def html_of(text: str, to_record: Callable[[str], str]) -> Markup:
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer",
     )
-    more = (
-        "<p>… %s more are in the file</p>" % plaintext.count(left, "character") if left > 0 else ""
-    )
+    more = "<p>… %s more are in the file</p>" % count(left, "character") if left > 0 else ""
     return Markup(safe + more)
 
 
 def _inline(text: str) -> Markup:
     """Return one line of markdown as safe HTML without links."""
-    html = _parser().renderInline(plaintext.one_line(text, MOST_LINE), {"to_record": lambda id: ""})
+    html = _parser().renderInline(one_line(text, MOST_LINE), {"to_record": lambda id: ""})
     return Markup(nh3.clean(html, tags={"code", "em", "strong", "s"}, attributes={}))
 
 
@@ -284,13 +280,13 @@ def require_free_path(path: str) -> None:
 
     Raises StoreError over an existing file, and without a folder.
     """
-    said, folder = plaintext.one_line(path), os.path.dirname(os.path.abspath(path))
+    said, folder = one_line(path), os.path.dirname(os.path.abspath(path))
     if os.path.lexists(path):
         raise StoreError("%s is there already; --export never overwrites, name another FILE" % said)
     if not files.is_folder(folder):
         raise StoreError(
             "%s: not written, %s is no folder; make it first, or name another FILE"
-            % (said, plaintext.one_line(folder))
+            % (said, one_line(folder))
         )
 
 
@@ -308,6 +304,6 @@ def save(path: str, values: dict[str, Any]) -> int:
     except OSError as error:
         raise StoreError(
             "%s: not written, %s; name a FILE elsewhere"
-            % (plaintext.one_line(path), (error.strerror or str(error)).lower())
+            % (one_line(path), (error.strerror or str(error)).lower())
         ) from None
     return len(text)

@@ -26,12 +26,10 @@ IDLE = 30  # minutes without a request after which the page ends
 def view(call: Call) -> int:
     """Show the memory in a browser, or export it."""
     options = call.options
-    if call.words:
-        raise UsageError("store view takes no words; `dayleaf show ID` prints a record")
-    if not options.export and (options.private or options.secrets):
-        raise UsageError("--private and --secrets are for `dayleaf store view --export FILE`")
-    if options.export and (options.port is not None or options.idle is not None):
-        raise UsageError("--export writes a file and serves nothing: leave --port and --idle out")
+    if not options.export and options.private:
+        raise UsageError("--private is for `dayleaf store view --export FILE`")
+    if options.export and options.port is not None:
+        raise UsageError("--export writes a file and serves nothing: leave --port out")
     try:
         from memory.doors.page import pages
     except ImportError as error:
@@ -45,8 +43,7 @@ def view(call: Call) -> int:
 def _served(call: Call, made: Pages) -> int:
     from memory.doors.page import sheets, web
 
-    idle = call.options.idle if call.options.idle is not None else IDLE
-    site = web.Site(made, web.listen(call.options.port or 0), 60.0 * idle, time.monotonic, call.env)
+    site = web.Site(made, web.listen(call.options.port or 0), 60.0 * IDLE, time.monotonic, call.env)
     with call.spinner("reading the records"):
         sheets.prepare()
         made.timeline()
@@ -54,14 +51,14 @@ def _served(call: Call, made: Pages) -> int:
         sheets.rendered(made.timeline(), "")  # what the first visit shows, from what was caught up
     address = site.gate.address()
     told = (
-        "dayleaf store view: open this address once; it stops with Ctrl-C, or after %s without a "
-        "visit" % count(idle, "minute")
+        "dayleaf store view: open this address once; it stops with Ctrl-C, or after %d minutes "
+        "without a visit" % IDLE
     )
-    call.answer({"address": address, "idle": idle}, [told, "  " + address])
+    call.answer({"address": address}, [told, "  " + address])
     threading.Thread(target=_more, args=(site,), daemon=True).start()
     try:
         if site.run():
-            warn("stopped: no visit for %s" % count(idle, "minute"))
+            warn("stopped: no visit for %d minutes" % IDLE)
     except KeyboardInterrupt:
         pass
     made.catalogue.save()
@@ -78,7 +75,7 @@ def _exported(call: Call, made: Pages) -> int:
     from memory.doors.page import sheets
 
     options = call.options
-    tree = work_tree(os.path.abspath(options.export)) if options.private or options.secrets else ""
+    tree = work_tree(os.path.abspath(options.export)) if options.private else ""
     if tree:
         raise UsageError(
             "%s lies in the git work tree %s, where a commit would give your memories away; "
@@ -86,7 +83,7 @@ def _exported(call: Call, made: Pages) -> int:
         )
     sheets.require_free_path(options.export)
     with call.spinner("reading the records"):
-        values = made.export(options.private, options.secrets)
+        values = made.export(options.private)
     size = sheets.save(options.export, values)
     held, left = len(values["records"]), values["left_out"]
     tell = "; %s left out: --private takes them too" % count(left, "record") if left else ""

@@ -275,7 +275,6 @@ def _nothing(request: Request, error: Exception) -> Response:
 
 
 def _page_or_fault(asked: Asked, make: Callable[[Asked], Sheet]) -> tuple[Sheet, int]:
-    """Return (page, status); a fault becomes a page with its reason."""
     try:
         return make(asked), 200
     except UsageError as error:

@@ -58,7 +58,7 @@ def test_every_tool_stands_for_a_verb_that_is_a_sessions_own():
     """With each of its arguments; what reads says so, and nothing approves, configures or
     builds.
     """
-    assert set(authority.TOOLS) == {*TOOLS, *mcpserver.RESOURCES, *mcpserver.PROMPTS}
+    assert set(authority.TOOLS) == set(TOOLS)
     assert {name for name, tool in TOOLS.items() if not tool.reads} == {
         "remember",
         "suggest_rule",
@@ -227,8 +227,8 @@ def argv(*more: str) -> list[str]:
 
 
 def test_the_sdks_client(env, project, place):
-    """Tools with their hints, a call, an error as one, resources and prompts."""
-    from mcp import Client, MCPError, StdioServerParameters, stdio_client  # takes a second
+    """Tools with their hints, a call, an error as one."""
+    from mcp import Client, StdioServerParameters, stdio_client  # takes a second
 
     vault.mixed(place)
     vault.put(place, "p/plans/z.md", "Paint the zebra", "- [ ] stripes\n", status="active")
@@ -253,33 +253,6 @@ def test_the_sdks_client(env, project, place):
             assert failed.is_error and failed.content[0].text.startswith(
                 "recall: 'query' has 1,000,000 characters"
             )
-            assert {str(one.uri) for one in (await client.list_resources()).resources} == {
-                "dayleaf://brief",
-                "dayleaf://plan",
-            }
-            assert "stripes" in (await client.read_resource("dayleaf://plan")).contents[0].text
-            assert (
-                "Paint the zebra"
-                in (await client.read_resource("dayleaf://brief")).contents[0].text
-            )
-            assert [one.name for one in (await client.list_prompts()).prompts] == [
-                "recall",
-                "handoff",
-            ]
-            said = (
-                (await client.get_prompt("recall", {"query": "jwt issuer"}))
-                .messages[0]
-                .content.text
-            )
-            assert "issuer must match" in said and said.endswith("\n\njwt issuer")
-            assert "`remember`" in (await client.get_prompt("handoff")).messages[0].content.text
-            for wrong in (
-                client.read_resource("dayleaf://diary"),
-                client.get_prompt("recall"),
-                client.get_prompt("diary"),
-            ):
-                with pytest.raises(MCPError):
-                    await wrong
 
     asyncio.run(talk())
 

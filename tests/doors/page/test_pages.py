@@ -9,12 +9,11 @@ from types import SimpleNamespace
 import pytest
 from harness import conversations, page, pushes, vault
 
-from memory.core import StoreError, UsageError, approvals, files, layout
+from memory.core import StoreError, UsageError, files, layout
 from memory.doors.page.pages import Pages
 from memory.doors.page.timeline import Filter
 from memory.recall import search
 from memory.recall.question import Query
-from memory.store import archive, ledger
 
 NOW = 1795271452.0  # 2026-11-21T14:30:52Z
 
@@ -166,62 +165,6 @@ def test_a_record_is_told_with_its_links_its_claims_and_who_got_it(book):
         and "<script>alert" not in told
     )
     assert 'id="t1"' in book.html("record", "k-two")
-
-
-def test_what_became_of_a_record_stands_by_date(own):
-    """Who approved it when and whether that was what stands there now; feedback, what it took in,
-    and that it was away.
-    """
-    place, rule = own.place, Path(own.place.path("p/rules/check.md"))
-    approvals.decide(
-        place.home,
-        place.key,
-        "r-check",
-        files.sha256(rule.read_bytes()),
-        "approve",
-        "kim",
-        NOW + 86400,
-    )
-    said = re.sub(
-        r"<[^>]*>",
-        "",
-        own.html("record", "r-check").partition('id="history"')[2].partition("</section>")[0],
-    )
-    assert re.search(
-        r"2026-11-22\D+\d* ?approved by kim, as it stands now.*2026-11-21.*approved by "
-        r"alex, with another text",
-        said,
-        re.S,
-    ), said
-    book = ledger.holding(place, "p/learnings/cache.md")
-    ledger.note(book, "l-cache", "down", NOW - 86400, "s1")
-    ledger.note(book, "l-old", "up", NOW - 2 * 86400, "s2")
-    root = place.path("p")
-    vault.put(place, "p/archive/learnings/old.md", "Old", "Use --no-cache too.", id="l-old")
-    archive.log(
-        root,
-        archive.Move("l-old", "learnings/old.md", "archive/learnings/old.md", "l-cache"),
-        "merged",
-        NOW,
-        0o600,
-    )
-    archive.log(
-        root,
-        archive.Move("l-cache", "archive/learnings/cache.md", "learnings/cache.md"),
-        archive.RESTORED,
-        NOW,
-        0o600,
-    )
-    said = own.html("record", "l-cache")
-    order = [
-        "brought back: restored",
-        "l-old was merged into it",
-        "reported as misleading",
-        "reported as helpful",
-    ]
-    assert [said.index(each) for each in order] == sorted(
-        said.index(each) for each in order
-    ) and "2026-11-20" in said
 
 
 def test_what_a_running_session_got_is_told_before_it_has_a_record(own):

@@ -113,7 +113,7 @@ def test_one_file_needs_nothing_else(pages):
     """Its policy names its own script and style by their hashes, and there are no others; no
     address leads out of it.
     """
-    text = sheets.export_page(pages.export(private=True, secrets=False))
+    text = sheets.export_page(pages.export(private=True))
     policy = re.search(r"http-equiv=\"Content-Security-Policy\" content=\"([^\"]*)\"", text)[
         1
     ].replace("&#39;", "'")
@@ -128,12 +128,11 @@ def test_one_file_needs_nothing_else(pages):
 
 
 def test_one_file_holds_what_its_writer_chose(pages):
-    """The shared tier alone, unless the private one was asked for; secrets only where they were."""
-    shared = sheets.export_page(pages.export(private=False, secrets=False))
+    """The shared tier alone, unless the private one was asked for; secrets never."""
+    shared = sheets.export_page(pages.export(private=False))
     assert (
         "Told to all" in shared
         and page.SECRET not in shared
         and "ghp_" not in shared
         and "[redacted:" in shared
     )
-    assert "ghp_" in sheets.export_page(pages.export(private=False, secrets=True))

@@ -1,0 +1,77 @@
+"""The verb review: all that waits for a person's decision, one after the other."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from memory.cli import harvest
+from memory.cli.rule import RULE, SCRIPT, Matter
+from memory.core import StoreError, UsageError
+from memory.core.plaintext import one_line
+from memory.store.store import Store
+from memory.terminal.call import (
+    Call,
+    ask_choice,
+    finish_decisions,
+    need_person,
+    warn,
+)
+from memory.terminal.editor import edit_record
+
+
+def review(call: Call) -> int:
+    """Go through the waiting rules, scripts and candidates."""
+    need_person(call, "rules, scripts and candidates", "review")
+    store, done = call.store(), list[dict[str, Any]]()
+    waiting = [
+        (matter, *one)
+        for matter in (RULE, SCRIPT, harvest.CANDIDATE)
+        for one in matter.waiting(call, store)
+    ]
+    if not waiting:
+        return call.answer([], ["nothing waits for review"])
+    for number, (matter, record, why) in enumerate(waiting, 1):
+        head = "%d of %d  %s  %s" % (
+            number,
+            len(waiting),
+            one_line(record.id),
+            one_line(record.title),
+        )
+        decided = _answered(call, store, matter, record.name, "%s  (%s)" % (head, why))
+        if decided is None:
+            break
+        done += decided
+    call.indexed()
+    finish_decisions(call, done, "nothing")
+    left = len(harvest.candidates(store))
+    if left:
+        sys.stderr.write("%s: `dayleaf review`\n" % harvest.wait(left))
+    return 0
+
+
+def _answered(
+    call: Call, store: Store, matter: Matter, name: str, where: str
+) -> list[dict[str, Any]] | None:
+    """Ask about one record until decided or skipped, None to quit."""
+    ways = [matter.yes, "reject", *(["edit"] if matter.edits else []), "skip", "quit"]
+    while True:
+        try:
+            one = matter.read(store, name)
+        except StoreError as error:
+            warn(str(error))
+            return []
+        notes = ["cannot be approved: " + one_line(one.hindrance)] if one.hindrance else []
+        sys.stderr.write("\n".join(["", where, *matter.content(call, one), *notes, ""]))
+        way = ask_choice(ways)
+        while way == matter.yes and one.hindrance:
+            warn("%s cannot be approved: %s" % (name, one.hindrance))
+            way = ask_choice(ways)
+        try:
+            if way in (matter.yes, "reject"):
+                return [matter.decide(call, store, one, way)]
+            if way != "edit":
+                return [] if way == "skip" else None
+            edit_record(call, one.record)
+        except (StoreError, UsageError) as error:
+            warn(str(error))
