@@ -386,7 +386,6 @@ VERBS: dict[str, Verb] = {
         "propose learnings from the checkpoints",
         (
             opt("--since", metavar="WHEN", help="only newer checkpoints: 7d, a date, `yesterday`"),
-            ASKED,
             flag("--dry-run", help="show them and write nothing"),
         ),
     ),

@@ -160,7 +160,6 @@ def test_a_review_that_is_quit_leaves_the_rest(ok, env, project, place, notes):
         (["list", "more"], "takes no more words"),
         (["list", "--since", "7d"], "takes no --since"),
         (["--since", "someday"], "is no time"),
-        (["--provider", "extract"], "unknown value 'extract'"),
     ],
 )
 def test_wrong_words_end_with_one_line(run, words, said):
