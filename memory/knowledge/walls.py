@@ -484,7 +484,7 @@ def merged(place: Place, rows: Sequence[Row]) -> list[Row]:
     """Return the walls of all records, each with its keys."""
     tree = practice.Tree(practice.project_files(place), rows)
     groups = grouped(rows)
-    found = [*_exact(groups), *_ruled(groups, rows), *absent(place, groups, tree, rows)]
+    found = [*_exact(groups), *_ruled(groups, rows), *_absent(place, groups, tree, rows)]
     return sorted(found, key=lambda wall: wall["keys"][0])
 
 
@@ -588,8 +588,8 @@ def _removed(rows: Sequence[Row], tree: practice.Tree) -> dict[str, tuple[Row, R
     return {path: (row, gone) for path, row, gone in every if path not in tree.tracked}
 
 
-def absent(
-    place: Place, groups: Groups, tree: practice.Tree, rows: Sequence[Row] = ()
+def _absent(
+    place: Place, groups: Groups, tree: practice.Tree, rows: Sequence[Row]
 ) -> Iterable[Row]:
     """Yield the walls of missing paths.
 
