@@ -559,7 +559,7 @@ VERBS: dict[str, Verb] = {
                 metavar="DSN",
                 help=(
                     "with --backend postgres: the server, without a password (default: "
-                    "dayleaf starts its own)"
+                    "that of the settings)"
                 ),
             ),
             flag("--private", help="with --backend postgres: private and global records too"),
