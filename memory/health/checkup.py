@@ -259,7 +259,7 @@ def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Itera
 
     Otherwise nothing expires.
     """
-    doubt = housekeeping.doubt_of(housekeeping.witnesses(place, found), now)
+    doubt = housekeeping.clock_doubt(place, found, now)
     yield Finding(
         WARN if doubt else OK,
         "clock",

@@ -18,7 +18,7 @@ from memory.capture import conversationpage, turns
 from memory.capture.turns import Turn
 from memory.core import clock, files, plaintext, tokeniser
 from memory.core.plaintext import one_line
-from memory.core.records import MADE_OF, Record
+from memory.core.records import MADE_OF, Record, meta_text
 from memory.distill import units
 from memory.distill.digests import clean
 from memory.knowledge.contradictions import is_negative
@@ -196,7 +196,7 @@ def _groups(every: Sequence[Statement]) -> list[list[Statement]]:
 def _proposal(group: Sequence[Statement]) -> Proposal:
     """Make a proposal of equal statements, oldest first."""
     newest = group[-1]
-    sources = _distinct(one.record for one in group)
+    sources = list({one.record.id: one.record for one in group}.values())
     sessions = len({_session(record) for record in sources})
     refs = list(dict.fromkeys(one.where for one in group))[-MOST_CITED:]
     source = "From %s (%s)." % (", ".join(refs), clock.day(newest.at))
@@ -306,12 +306,7 @@ def _key_of_text(said: str) -> str:
 
 def _session(record: Record) -> str:
     """Return the session of a record; without one, its day."""
-    said = record.meta.get("session")
-    return said if isinstance(said, str) and said else clock.day(record.created)
-
-
-def _distinct(found: Iterable[Record]) -> list[Record]:
-    return list({record.id: record for record in found}.values())
+    return meta_text(record, "session") or clock.day(record.created)
 
 
 def _tags(sources: Sequence[Record]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Dict, List, NamedTuple, Tuple
 
-from memory.core.records import Record
+from memory.core.records import Record, meta_text
 from memory.session.latepattern import Late
 
 MEMBER, DEFINED, USED, ABSENT = 3, 2, 1, 0
@@ -155,8 +155,8 @@ def mentions(record: Record, path: str) -> bool:
 
 def own_commit(record: Record) -> str:
     """Return the commit at which a record was written, or ""."""
-    said = record.meta.get("commit")
-    return said if isinstance(said, str) and re.fullmatch(r"[0-9a-f]{7,40}", said) else ""
+    said = meta_text(record, "commit")
+    return said if re.fullmatch(r"[0-9a-f]{7,40}", said) else ""
 
 
 def hashes(body: str) -> List[Tuple[str, bool]]:
