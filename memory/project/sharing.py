@@ -29,7 +29,7 @@ from memory.core import StoreError, files, frontmatter, layout, records
 from memory.core.layout import PRIVATE, SHARED, TIER_NAMES, Place
 from memory.core.records import Record
 from memory.hook import handoffs
-from memory.project import gitindex, material
+from memory.project import gitindex
 from memory.store import archive, redactor, safegit, writer
 from memory.store.store import Store
 
@@ -216,7 +216,7 @@ def _unfit(record: Record) -> Iterator[Tuple[str, str]]:
         yield "it is a candidate", "`dayleaf notes harvest accept %s` first" % record.id
     if record.name in (handoffs.NAME, *handoffs.WAITING):
         yield "it is the handoff", "`dayleaf handoff --clear` first"
-    if record.kind == "resource" and os.path.isabs(material.path_of(record)):
+    if record.kind == "resource" and os.path.isabs(record.path):
         yield "its file lies outside the repository", "a team has only what the repository holds"
 
 
