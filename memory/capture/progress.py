@@ -191,13 +191,6 @@ def save(state: State) -> None:
     )
 
 
-def settle(state: State, path: str) -> None:
-    """Save a state under its own path and remove its temporary file."""
-    aside, state.path = state.path, path
-    save(state)
-    files.remove(aside)
-
-
 def head(path: str, before: bool = False) -> dict[str, Any]:
     """Read a state's first line alone, {} for none.
 
@@ -416,8 +409,7 @@ def is_fully_captured(place: layout.Place, session: str, size: int) -> bool:
 def captured_size(place: layout.Place, session: str) -> int:
     """Return the bytes of a transcript that are written and closed, -1 for none.
 
-    Captured by an earlier version counts too: only an import brings that up to date, since it takes
-    longer than a start may.
+    Captured by an earlier version counts too.
     """
     path = place.cache + "/sessions/" + session + ".json"
     found = head(path) or head(path, before=True)

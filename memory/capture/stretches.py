@@ -592,22 +592,6 @@ class Capture:
         self.state.checksum = files.sha256(data)
         return name
 
-    def pass_over(self) -> None:
-        """Read a stretch to its end without writing a checkpoint.
-
-        A person changed or removed its checkpoint.
-        """
-        self.read()
-        if self.rewound:
-            self._read_again()
-        if is_worth_checkpoint(self.state.facts) and not conversationfile.is_forgotten(
-            self.place, self.state, self.session
-        ):
-            self._converse()
-        self._settle_before()
-        self.close()
-        progress.save(self.state)
-
     def close(self) -> None:
         """End the stretch: later work opens the next checkpoint."""
         state = self.state

@@ -192,7 +192,7 @@ def _claude_memory(call: Call) -> int:
     for place in _places(call):
         folder = clientmemory.memory_folder(place, call.env)
         found, skipped = clientmemory.memories(folder)
-        rules, more = clientmemory.rule_files(place, call.env)
+        rules, more = clientmemory.rule_files(place)
         notes.append(
             "%s: %s in its auto memory, %s"
             % (
@@ -218,14 +218,14 @@ def _claude_memory(call: Call) -> int:
             ),
         ]
         if place.key == call.place.key:
-            own, more = clientmemory.user_files(call.env)
+            own = clientmemory.user_files(call.env)
             notes.append("the user's own: " + count(len(own), "CLAUDE.md file"))
             batches.append(
                 Batch(
                     clientmemory.RULES,
                     layout.GLOBAL,
-                    len(own) + len(more),
-                    chain(more, clientmemory.rule_pieces(own, place, layout.GLOBAL)),
+                    len(own),
+                    clientmemory.rule_pieces(own, place, layout.GLOBAL),
                     lambda path: path[:1] == "/",
                 )
             )

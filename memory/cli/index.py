@@ -118,17 +118,15 @@ def _choose(call: Call, asked: list[str]) -> int:
         if asked
         else None
     )
-    path, home = call.place.home + "/config.json", call.place.home
+    path = call.place.home + "/config.json"
     if call.options.backend == "local":
-        stop = registry.optional("postgres", "stop")
-        stopped = bool(stop and stop(home))
         change_config(path, "index.backend", "local", files.FILE_MODE)
-        lines = [
-            "recall uses only the files%s" % ("; your own server was stopped" if stopped else "")
-        ]
         return call.answer(
-            {"backend": "local", "stopped": stopped},
-            [*(_summary_lines(call, local) if local else ()), *lines],
+            {"backend": "local", "stopped": False},
+            [
+                *(_summary_lines(call, local) if local else ()),
+                "recall uses only the files",
+            ],
         )
     given, private = call.options.dsn or "", bool(call.options.private)
     if backend.has_password(given):

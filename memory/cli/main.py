@@ -401,7 +401,6 @@ VERBS: dict[str, Verb] = {
         "propose learnings from the checkpoints",
         (
             opt("--since", metavar="WHEN", help="only newer checkpoints: 7d, a date, `yesterday`"),
-            ASKED,
             flag("--dry-run", help="show them and write nothing"),
         ),
     ),
@@ -574,7 +573,7 @@ VERBS: dict[str, Verb] = {
                 metavar="DSN",
                 help=(
                     "with --backend postgres: the server, without a password (default: "
-                    "dayleaf starts its own)"
+                    "that of the settings)"
                 ),
             ),
             flag("--private", help="with --backend postgres: private and global records too"),

@@ -131,7 +131,7 @@ def _report_resource(call: Call, kept: Record, done: str) -> int:
                 **record_json(kept),
                 "path": call.place.path(kept.name),
                 "type": material.type_of(kept),
-                "source_path": material.path_of(kept),
+                "source_path": kept.path,
                 "source_ref": kept.meta.get("source_ref") or "",
                 "hindrance": _hindrance(call, kept),
             },
@@ -216,7 +216,7 @@ def _delete(call: Call, words: list[str]) -> int:
         [
             "archived %s  %s" % (found.id, one_line(found.title)),
             "  %s stays; `dayleaf store restore %s` brings the record back"
-            % (one_line(material.path_of(found)) or "its file", found.id),
+            % (one_line(found.path) or "its file", found.id),
         ],
     )
 
@@ -320,7 +320,7 @@ def _list(call: Call, words: list[str]) -> int:
                 standing,
                 record.title,
                 ", ".join(record.versions),
-                material.path_of(record),
+                record.path,
             )
         ]
         for record, state, standing in rows
@@ -333,7 +333,7 @@ def _list(call: Call, words: list[str]) -> int:
                 "state": state.word,
                 "why": state.why,
                 "approval": standing,
-                "source_path": material.path_of(record),
+                "source_path": record.path,
                 "source_ref": record.meta.get("source_ref") or "",
             }
             for record, state, standing in rows

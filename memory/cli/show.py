@@ -255,7 +255,7 @@ def _source(found: Record, place: Place) -> list[tuple[str, str]]:
         else state.why
     )
     head = "HEAD is %s" % now if now and now != then else ""
-    said = [material.path_of(found), "at commit %s" % then if then else "", head, trouble]
+    said = [found.path, "at commit %s" % then if then else "", head, trouble]
     return [("type", material.type_of(found)), ("source", "; ".join(part for part in said if part))]
 
 

@@ -63,7 +63,7 @@ DEFAULTS: Values = {
     "embeddings.provider.args": [],  # arguments of that command
     "embeddings.modelLabel": "",  # name of its model; change it to make all vectors again
     "index.backend": "local",  # local | postgres: ask a database as well as the index of the files
-    # the database's connection string, without a password; "" for a server of your own
+    # the database's connection string, without a password
     "index.dsn": "",
     "redact.enabled": True,  # remove secrets before writing
     "redact.allow": [],  # exact strings that may stay

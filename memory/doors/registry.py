@@ -30,9 +30,9 @@ class Door(NamedTuple):
 # What a row may offer:
 #   check      a step of doctor: (place, settings, env) -> findings
 #   sessions   another agent's past sessions: (agent, env, directories) -> sessions and skips
-#   dsn, state, choose, stop, shelves, record
-#              the database that recall asks: its address, how it stands, chosen, its own server
-#              stopped, its shelves for a query, one of its records
+#   dsn, state, choose, shelves, record
+#              the database that recall asks: its address, how it stands, chosen, its shelves for a
+#              query, one of its records
 #   queries, state, build, step, sidecar, nearest
 #              vectors: of queries, how they stand, made for a person and behind a hook, their
 #              file, and the module that compares them
@@ -56,7 +56,6 @@ DOORS = {
             "dsn": "connection:dsn_of",
             "state": "connection:state",
             "choose": "connection:choose",
-            "stop": "ownserver:stop",
             "shelves": "distant:shelves",
             "record": "distant:record",
         },

@@ -235,7 +235,7 @@ def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Itera
 
     Otherwise nothing expires.
     """
-    doubt = housekeeping.doubt_of(housekeeping.witnesses(place, found), now)
+    doubt = housekeeping.clock_doubt(place, found, now)
     yield finding(
         WARN if doubt else OK,
         doubt or "agrees with the records",

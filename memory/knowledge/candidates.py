@@ -1,10 +1,9 @@
 """Walls that several sessions met become candidates: a failure, and what then worked.
 
 A wall becomes one once two sessions met it: a call that was wrong in itself, and the other call
-that then worked in both or in the later one; or a path that is not there, and what was worked on in
-its place.  None where a learning, also an archived one, tells of the same failure.  Sessions that
-meet it later are counted; where nothing on record tells it any more, the candidate goes, unless a
-person decided on it.
+that then worked in both or in the later one.  None where a learning, also an archived one, tells of
+the same failure.  Sessions that meet it later are counted; where nothing on record tells it any
+more, the candidate goes, unless a person decided on it.
 """
 
 from __future__ import annotations
@@ -17,18 +16,16 @@ from memory.core import clock, config, files, records
 from memory.core.layout import PRIVATE, Place
 from memory.core.plaintext import at_word, count
 from memory.core.records import Record
-from memory.session import commandline
 from memory.store.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from memory.knowledge.practice import Tree
-    from memory.knowledge.walls import Groups, Row
+    from memory.knowledge.walls import Row
 
 LEAST = 2  # sessions that met a wall
-MOST_TOLD = 3  # sessions of a wall, and files worked on in place of a path, that are told
+MOST_TOLD = 3  # sessions of a wall that are told
 LINE = 50  # characters of a telling line in a title
 TITLE = 120  # characters
 WIDTHS = (90, 60, 45)  # characters of a call in a title: as many as fit
@@ -37,8 +34,8 @@ WIDTHS = (90, 60, 45)  # characters of a call in a title: as many as fit
 class Taught(NamedTuple):
     """A wall written as a learning.
 
-    key: 16 hex digits that identify it. telling: its newest line, "" for a path. sessions: those
-        that met it, the newest last. ids, names: of its source records.
+    key: 16 hex digits that identify it. telling: its newest line. sessions: those that met it, the
+        newest last. ids, names: of its source records.
     """
 
     key: str
@@ -64,7 +61,7 @@ def settle_walls(
     """
     from memory.knowledge import remedies
 
-    taught = {wall.key: wall for wall in walls_of(place, rows)}
+    taught = {wall.key: wall for wall in walls_of(rows)}
     store = Store(place, settings, now, on_change)
     standing = list(store.each(("learning",)))
     held = {
@@ -91,9 +88,10 @@ def settle_walls(
     new = [
         wall
         for wall in new
-        if wall.key not in keys and not (wall.telling and remedies.key_of(wall.telling) in lines)
+        if wall.key not in keys
+        and remedies.key_of(wall.telling) not in lines
+        and all(files.exists(place.path(name)) for name in wall.names)
     ]
-    new = [wall for wall in new if all(files.exists(place.path(name)) for name in wall.names)]
     for wall in new:
         store.add(
             "learning",
@@ -116,32 +114,16 @@ def _is_captured(record: Record) -> bool:
     return record.source == "auto" and record.tier == PRIVATE and bool(record.meta.get("session"))
 
 
-def walls_of(place: Place, rows: Sequence[Row]) -> list[Taught]:
-    """Return the learnings to make of all records' walls."""
+def walls_of(rows: Iterable[Row]) -> Iterator[Taught]:
+    """Yield the learnings to make of all records' walls: misused calls.
+
+    Each with a call that worked afterwards.
+    """
     from memory.knowledge import practice, walls
 
-    groups = walls.grouped(rows)
-    met = {key: pairs for key, pairs in groups.items() if len(_by_session(pairs)) >= LEAST}
-    if not met:
-        return []
-    tree = practice.Tree(practice.project_files(place), rows)
-    return [*_misused(place, met, tree), *_absent(place, rows, met, tree)]
-
-
-def _by_session(pairs: Iterable[tuple[Row, Row]]) -> dict[str, tuple[Row, Row]]:
-    """Return the last (record, event) of each session, sessions in order."""
-    return {
-        row["session"]: (row, one)
-        for row, one in sorted(pairs, key=lambda pair: float(pair[1]["at"]))
-    }
-
-
-def _misused(place: Place, met: Groups, tree: Tree) -> Iterator[Taught]:
-    """Yield the misused calls, each with a call that worked afterwards."""
-    from memory.knowledge import practice
-
     told: set[int] = set()
-    for key, pairs in sorted(met.items(), key=lambda item: (-len(item[1]), item[0])):
+    groups = walls.grouped(rows)
+    for key, pairs in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
         wrong = [
             (row, one)
             for row, one in pairs
@@ -155,38 +137,19 @@ def _misused(place: Place, met: Groups, tree: Tree) -> Iterator[Taught]:
         if len(last) < LEAST or not (len(mended) >= LEAST or list(last)[-1] in mended):
             continue
         told.update(id(one) for _, one in wrong)
-        chosen = list(mended.values())[: -1 - MOST_TOLD : -1]
-        one = chosen[0][1]
-        yield _learning_of_wall(
-            key,
-            _failure_title(place, one, tree),
-            one["ran"],
-            one["telling"],
-            last,
-            [
-                "What then worked:",
-                "",
-                *(
-                    "- %s in place of %s (%s)" % (code(one["then"]), code(one["ran"]), _when(one))
-                    for _, one in chosen
-                ),
-            ],
-            chosen,
-        )
+        yield _learning_of_wall(key, last, list(mended.values())[: -1 - MOST_TOLD : -1])
 
 
-def _failure_title(place: Place, failure: Row, tree: Tree) -> str:
+def _by_session(pairs: Iterable[tuple[Row, Row]]) -> dict[str, tuple[Row, Row]]:
+    """Return the last (record, event) of each session, sessions in order."""
+    return {
+        row["session"]: (row, one)
+        for row, one in sorted(pairs, key=lambda pair: float(pair[1]["at"]))
+    }
+
+
+def _failure_title(failure: Row) -> str:
     """Return the title of a failure with the call that works."""
-    from memory.hook import at_failure
-
-    path = at_failure.missing_path(
-        "Bash", failure["ran"], failure["telling"], (place.root, place.project)
-    )
-    if path and (path in tree.folders or path in tree.files):
-        return (
-            "%s is there from the project's folder; a call fails on it where the "
-            "shell stands elsewhere"
-        ) % code(path)
     fails, works = (
         ["%s %s" % (code(at_word(failure[name], most)), said) for most in WIDTHS]
         for name, said in (
@@ -210,78 +173,13 @@ def _is_another(failure: Row) -> bool:
     if judged is None or worked is None or worked[1] != judged[1]:
         return False
     ran, then, said = (
-        set(map(_trimmed, text.split()))
+        {word.strip("\"'`,.;:!?()[]{}<>…") for word in text.split()}
         for text in (failure["ran"], failure["then"], failure["telling"])
     )
     wrong = {word for word in ran & said if len(word) > 2}.difference(judged[1].split())
     if wrong:  # its own words say what: `--flag` is unknown, a folder is not there
         return not wrong & then and walls.masked(failure["ran"]) != walls.masked(failure["then"])
     return walls.shape(*judged) != walls.shape(failure["then"], judged[1])
-
-
-def _trimmed(word: str) -> str:
-    return word.strip("\"'`,.;:!?()[]{}<>…")
-
-
-def _absent(place: Place, rows: Sequence[Row], met: Groups, tree: Tree) -> Iterator[Taught]:
-    """Yield missing paths, each with the files used in their place."""
-    from memory.knowledge import walls
-
-    asked = {key: pairs for key, pairs in met.items() if key.startswith("a|")}
-    touched: dict[str, set[str]] = {}
-    for row in rows:
-        touched.setdefault(row["session"], set()).update(row["paths"])
-    for wall in walls.absent(place, asked, tree):
-        last = _by_session(asked.get(wall["keys"][0], ()))
-        is_test = bool(commandline.TEST_FILE.search(wall["path"]))
-        beside = [
-            path
-            for path, _ in wall["instead"]
-            if bool(commandline.TEST_FILE.search(path)) == is_test
-        ]
-        used = {
-            session: [
-                path
-                for path in sorted(touched[session])
-                if path in beside
-                or path.rpartition("/")[0] in beside
-                or path.startswith(wall["path"])
-            ]
-            for session in last
-        }
-        if beside and any(used.values()) and not _is_below(wall["path"], tree):
-            title = "%s does not exist here; %s%s" % (
-                code(wall["path"]),
-                code(beside[0]),
-                " and %d more do" % (len(beside) - 1) if len(beside) > 1 else " does",
-            )
-            yield _learning_of_wall(
-                wall["keys"][0],
-                title,
-                "",
-                "",
-                last,
-                [
-                    "What the sessions worked on in its place:",
-                    "",
-                    *(
-                        "- %s (%s)" % (", ".join(map(code, used[session][:MOST_TOLD])), _when(one))
-                        for session, (_, one) in list(last.items())[::-1]
-                        if used[session]
-                    ),
-                ][: 2 + MOST_TOLD],
-                list(last.values())[: -1 - MOST_TOLD : -1],
-            )
-
-
-def _is_below(path: str, tree: Tree) -> bool:
-    """Tell whether a path exists below one of its own folders."""
-    parts = path.split("/")
-    ways = (("/".join(parts[:at]), "/".join(parts[at:])) for at in range(1, len(parts)))
-    return any(
-        above in tree.folders and (below in tree.files or below in tree.folders)
-        for above, below in ways
-    )
 
 
 def _bare(telling: str) -> str:
@@ -296,28 +194,30 @@ def _when(told: Row) -> str:
 
 
 def _learning_of_wall(
-    key: str,
-    title: str,
-    ran: str,
-    telling: str,
-    last: dict[str, tuple[Row, Row]],
-    then: list[str],
-    chosen: Sequence[tuple[Row, Row]],
+    key: str, last: dict[str, tuple[Row, Row]], chosen: Sequence[tuple[Row, Row]]
 ) -> Taught:
-    """Save a wall as a learning."""
+    """Return a wall as a learning.
+
+    last: its last failure by session, the newest last. chosen: those that tell what worked, the
+    newest first.
+    """
     from memory.hook import at_failure
 
-    body = [title.rstrip(".") + "."]
-    if ran:
-        body += [
-            "",
-            "%s failed in %s:" % (code(ran), count(len(last), "session")),
-            "",
-            "    " + telling,
-        ]
-    body += [
+    newest = chosen[0][1]
+    title = _failure_title(newest)
+    body = [
+        title.rstrip(".") + ".",
         "",
-        *then,
+        "%s failed in %s:" % (code(newest["ran"]), count(len(last), "session")),
+        "",
+        "    " + newest["telling"],
+        "",
+        "What then worked:",
+        "",
+        *(
+            "- %s in place of %s (%s)" % (code(one["then"]), code(one["ran"]), _when(one))
+            for _, one in chosen
+        ),
         "",
         "Seen by dayleaf: %s."
         % "; ".join(_when(one) for _, one in list(last.values())[: -1 - MOST_TOLD : -1]),
@@ -326,7 +226,7 @@ def _learning_of_wall(
         at_failure.hash_of(key),
         at_word(title, TITLE),
         "\n".join(body) + "\n",
-        telling,
+        newest["telling"],
         tuple(last),
         *(tuple(dict.fromkeys(row[key] for row, _ in chosen)) for key in ("id", "name")),
     )

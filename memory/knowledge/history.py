@@ -19,7 +19,7 @@ from memory.core import IndexFault, StoreError, clock, files, tokeniser
 from memory.core.config import Config
 from memory.core.layout import FOLDERS, PRIVATE, SHARED, Place, is_record
 from memory.core.plaintext import at_word, one_line, sentences
-from memory.core.records import Record
+from memory.core.records import Record, meta_text
 from memory.hook import handoffs, indexview, loader
 from memory.project.mentions import listed_files
 from memory.recall import lookup
@@ -152,26 +152,19 @@ def _of_place(
     names = _names(place, wanted, notes)
     # a session's checkpoints come after it
     for name in sorted(names, key=lambda name: FOLDERS["conversation"] not in name):
+        if not wanted.decisions and session_in_head(place, name) in told:
+            continue
         try:
-            record = (
-                store.read(name)
-                if wanted.decisions or session_in_head(place, name) not in told
-                else None
-            )
+            record = store.read(name)
         except StoreError:
             continue
-        if record is None:
-            continue
-        session = record.meta.get("session")
-        session = session if isinstance(session, str) and session else record.id
+        session = meta_text(record, "session") or record.id
         if record.kind == "conversation":
             told.add(session)
         elif record.kind != "checkpoint" or handoffs.is_repetition(record):
             continue
-        if (
-            wanted.since is not None
-            and _until(record.meta.get("until"), record.created) < wanted.since
-        ):
+        until = clock.parse(meta_text(record, "until")) or record.created
+        if wanted.since is not None and until < wanted.since:
             continue
         if not wanted.holds(record.body.lower()):
             continue
@@ -189,31 +182,23 @@ def past_of(record: Record, workspace: str = "") -> Past:
 
     workspace: "" for the present one.
     """
-    day, said, branch = (
-        clock.day(record.created),
-        record.meta.get("session"),
-        record.meta.get("branch"),
-    )
-    body = (
-        record.body
-        if record.kind == "conversation"
-        else "## %s %s\n\n%s"
-        % (
+    body = record.body
+    if record.kind != "conversation":
+        body = "## %s %s\n\n%s" % (
             clock.iso(record.created)[11:16],
             one_line(record.title),
             conversationpage.without_headings(record.body),
         )
-    )
     return Past(
         record.id,
         record.kind,
-        said if isinstance(said, str) and said else record.id,
+        meta_text(record, "session") or record.id,
         one_line(record.title),
-        branch if isinstance(branch, str) else "",
+        meta_text(record, "branch"),
         record.created,
         workspace,
         tuple(listed_files(record)),
-        conversationpage.parse(body, day),
+        conversationpage.parse(body, clock.day(record.created)),
     )
 
 
@@ -230,10 +215,6 @@ def session_in_head(place: Place, name: str) -> str:
     except (OSError, IndexFault):
         return ""
     return found[1].decode("utf-8", "replace") if found else ""
-
-
-def _until(said: object, created: float) -> float:
-    return (clock.parse(said) if isinstance(said, str) else None) or created
 
 
 def _names(place: Place, wanted: Wanted, notes: list[str]) -> list[str]:

@@ -13,7 +13,8 @@ merge back needs no second count.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from memory.core import (
@@ -122,9 +123,7 @@ def plan(
     successors = store.successors()
     changes: list[Change] = []
     doubt = (
-        ""
-        if clock_is_right or only == "duplicates"
-        else doubt_of(witnesses(store.place, found), store.now)
+        "" if clock_is_right or only == "duplicates" else clock_doubt(store.place, found, store.now)
     )
     if only != "duplicates" and not doubt:
         changes += [
@@ -147,10 +146,11 @@ def plan(
 def _expired(
     store: Store, found: Sequence[Record], successors: Mapping[str, str], stay: set[str]
 ) -> list[Record]:
-    """Return the checkpoints and conversations that expire.
+    """Return the checkpoints and conversations that expire, sorted by name.
 
-    Records that a person rewrote stay, and those linked from an archived record, so that a second
-    run finds nothing more.
+    Of the automatic ones older than their kind's days not what is pinned, linked, a handoff, of the
+    active plan's sessions, or rewritten by a person.  Links count from the archive too, so that a
+    second run finds nothing more.  Records of the shared tier were put there on purpose and stay.
     """
     days = {
         "checkpoint": float(store.config["upkeep.expireDays"]),
@@ -158,17 +158,40 @@ def _expired(
             layout.SAID, float(store.config["upkeep.conversationDays"]) or float("inf")
         ),
     }
-    old = expired_by_age(found, store.now, days)
+    old = [
+        record
+        for record in found
+        if record.kind in days
+        and record.source == "auto"
+        and record.tier != SHARED
+        and store.now - last_change(record) > days[record.kind] * clock.DAY
+    ]
     if not old:
         return []
-    linked = targets(
-        [*found, *(record for kind in days for record in store.archived(kind))], successors
-    )
-    return unlinked(
-        old,
-        found,
-        linked,
-        stay.union(record.id for record in conversations.edited_by_person(store, old)),
+    archived = (record for kind in days for record in store.archived(kind))
+    linked = _targets([*found, *archived], successors)
+    active = {plan.id for plan in activeplan.active(found)}
+    serving = {
+        records.meta_text(record, "session")
+        for record in found
+        if record.kind == "checkpoint" and record.meta.get("plan") in active
+    } - {""}
+    edited = {record.id for record in conversations.edited_by_person(store, old)}
+    held = (handoffs.NAME, *handoffs.WAITING)
+    return sorted(
+        (
+            record
+            for record in old
+            if not (
+                record.pinned
+                or record.name in held
+                or record.id in stay | edited
+                or record.meta.get("plan") in active
+                or records.meta_text(record, "session") in serving
+                or not linked.isdisjoint(_names_of(record))
+            )
+        ),
+        key=lambda record: record.name,
     )
 
 
@@ -178,12 +201,12 @@ def _age(record: Record, now: float) -> str:
 
 def _bound_ids(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
     """Return the ids that a merge would cut off from links."""
-    ruled = targets([record for record in found if record.kind == "rule"], successors)
-    named = targets(found, successors)
+    ruled = _targets([record for record in found if record.kind == "rule"], successors)
+    named = _targets(found, successors)
     return {
         r.id
         for r in found
-        if r.id.lower() in ruled or any(n in named for n in names_of(r) - {r.id.lower()})
+        if r.id.lower() in ruled or not named.isdisjoint(_names_of(r) - {r.id.lower()})
     }
 
 
@@ -212,12 +235,13 @@ def merged_frontmatter(kept: Record, other: Record) -> dict[str, Any]:
 # ---- doing it
 
 
-def _lock(store: Store) -> files.Lock:
-    return files.Lock(store.place.home + "/cache/upkeep.lock")
-
-
-def _busy() -> StoreError:
-    return StoreError("another upkeep is running; run this again when it has finished")
+@contextmanager
+def _alone(store: Store) -> Iterator[None]:
+    """Hold the lock of upkeep; raises StoreError where another process has it."""
+    with files.Lock(store.place.home + "/cache/upkeep.lock") as held:
+        if not held:
+            raise StoreError("another upkeep is running; run this again when it has finished")
+        yield
 
 
 def apply(
@@ -231,9 +255,7 @@ def apply(
     Arguments as of `plan`; told(done, of): called now and then. Raises StoreError where another
     process is at it, or the journal is of a newer version; OSError.
     """
-    with _lock(store) as held:
-        if not held:
-            raise _busy()
+    with _alone(store):
         found = plan(store, successes, clock_is_right=clock_is_right)
         if not found.changes:
             cut = journal.interrupted_run(store.place)
@@ -305,9 +327,7 @@ def undo(store: Store, told: Progress = lambda done, of: None) -> Undone | None:
 
     Raises StoreError where another process is at it, or the journal is of a newer version; OSError.
     """
-    with _lock(store) as held:
-        if not held:
-            raise _busy()
+    with _alone(store):
         run = journal.last(store.place)
         if run is None:
             return None
@@ -421,7 +441,7 @@ def format_counts(records: int, merged: int, archived: int) -> str:
 # --- what expires
 
 
-def targets(found: Iterable[Record], successors: Mapping[str, str]) -> set[str]:
+def _targets(found: Iterable[Record], successors: Mapping[str, str]) -> set[str]:
     """Return the targets of links, in lower case.
 
     Ids, names, files, titles; of a merged record also its successor. successors: id of a merged
@@ -431,32 +451,10 @@ def targets(found: Iterable[Record], successors: Mapping[str, str]) -> set[str]:
     return {word.lower() for target in linked for word in (target, successors.get(target, target))}
 
 
-def names_of(record: Record) -> set[str]:
-    """Return the names by which a link may point at a record.
-
-    In lower case.
-    """
+def _names_of(record: Record) -> set[str]:
+    """Return the names by which a link may point at a record, in lower case."""
     file = record.name.rpartition("/")[2]
     return {word.lower() for word in (record.id, record.name, file, file[:-3], record.title)}
-
-
-def expired_by_age(found: Sequence[Record], now: float, days: Mapping[str, float]) -> list[Record]:
-    """Return the automatic records older than their kind's days.
-
-    Sorted by name, linked or not. days: by kind, for kinds that
-    expire. Records of the shared tier were put there on purpose and stay.
-    """
-    return sorted(
-        (
-            r
-            for r in found
-            if r.kind in days
-            and r.source == "auto"
-            and r.tier != SHARED
-            and now - last_change(r) > days[r.kind] * clock.DAY
-        ),
-        key=lambda r: r.name,
-    )
 
 
 def last_change(record: Record) -> float:
@@ -465,68 +463,11 @@ def last_change(record: Record) -> float:
     By its frontmatter, seconds since the epoch. Expiry counts from then: a person has had an
     imported record no longer than that.
     """
-    said = record.meta.get("imported")
-    imported = clock.parse(said) if isinstance(said, str) else None
-    return max(
-        record.created, record.updated if record.meta.get("updated") else 0.0, imported or 0.0
-    )
+    imported = clock.parse(records.meta_text(record, "imported")) or 0.0
+    return max(record.created, record.updated if record.meta.get("updated") else 0.0, imported)
 
 
-def unlinked(
-    old: Iterable[Record], found: Sequence[Record], linked: Container[str], kept: Container[str]
-) -> list[Record]:
-    """Return the old records without links to them.
-
-    old: from `expired_by_age`. found: all records. linked: from `targets`. kept: ids that must
-        stay. Pinned records, handoffs and those of the active plan's sessions stay too.
-    """
-    active = {plan.id for plan in activeplan.active(found)}
-    kept_names = (handoffs.NAME, *handoffs.WAITING)
-    serving = {
-        _session(r) for r in found if r.kind == "checkpoint" and r.meta.get("plan") in active
-    } - {""}
-    return [
-        r
-        for r in old
-        if not (
-            r.pinned
-            or r.name in kept_names
-            or r.id in kept
-            or r.meta.get("plan") in active
-            or _session(r) in serving
-            or any(name in linked for name in names_of(r))
-        )
-    ]
-
-
-def _session(record: Record) -> str:
-    said = record.meta.get("session")
-    return said if isinstance(said, str) else ""
-
-
-class Witness(NamedTuple):
-    """A record's evidence on the clock.
-
-    dated: its date. written: when it was last written.
-    """
-
-    dated: float
-    written: float
-
-
-def witnesses(place: layout.Place, found: Iterable[Record | Head]) -> list[Witness]:
-    """Return the records' evidence on the clock."""
-    return [Witness(one.created, max(one.updated, _written(place, one.name))) for one in found]
-
-
-def _written(place: layout.Place, name: str) -> float:
-    try:
-        return os.stat(place.path(name)).st_mtime
-    except OSError:
-        return 0.0
-
-
-def doubt_of(found: Sequence[Witness], now: float) -> str:
+def clock_doubt(place: layout.Place, found: Sequence[Record | Head], now: float) -> str:
     """Return the reason to distrust the clock, or "".
 
     An old note imported today was written today, and a note dated tomorrow but written today is no
@@ -535,16 +476,19 @@ def doubt_of(found: Sequence[Witness], now: float) -> str:
     """
     if not found:
         return ""
-    last = -min(max(FEW, len(found) // SHARE), (len(found) + 1) // 2)
-    ahead, newest = sorted(map(min, found))[last], sorted(map(max, found))[last]
+    told = [(one.created, max(one.updated, _written(place, one.name))) for one in found]
+    last = -min(max(FEW, len(told) // SHARE), (len(told) + 1) // 2)
+    ahead, newest = sorted(map(min, told))[last], sorted(map(max, told))[last]
+    doubt = "the clock says %s, but %s records were written on %s or %s"
     if ahead - now > AHEAD:
-        return "the clock says %s, but many records were written on %s or later" % (
-            clock.day(now),
-            clock.day(ahead),
-        )
+        return doubt % (clock.day(now), "many", clock.day(ahead), "later")
     if now - newest > GAP:
-        return "the clock says %s, but nearly all records were written on %s or earlier" % (
-            clock.day(now),
-            clock.day(newest),
-        )
+        return doubt % (clock.day(now), "nearly all", clock.day(newest), "earlier")
     return ""
+
+
+def _written(place: layout.Place, name: str) -> float:
+    try:
+        return os.stat(place.path(name)).st_mtime
+    except OSError:
+        return 0.0

@@ -4,8 +4,7 @@ several sessions ran into.
 `gather_walls` finds walls, with what then worked; `proposal` says what would keep the next session
 away from one.  A wall's line is that of the session whose remedy is told, else the newest; calls of
 the client's own tools count with the path that they were given, and where its folder is not there
-either, with that folder.  What the client says of its own rules is no wall, nor is what every
-runner says last.
+either, with that folder.
 A proposal is the line of the project's instructions that names what fails, else a text for a
 learning.
 """
@@ -338,15 +337,10 @@ def _above(path: str) -> list[str]:
 
 def _key(piece: Piece, folders: set[str]) -> str:
     """Return the key shared by equal failures of different sessions."""
+    if is_no_wall(piece):
+        return ""
     # a rule's report names another function each time
     key = re.sub(r"`[^`]*`", "`#`", key_of(piece.telling))
-    said = PLACE.sub("", piece.telling)
-    if (
-        is_of_client(said)
-        or tellingline.is_trailer(said)
-        or said.startswith(("FAIL", "--- FAIL: "))
-    ):
-        return ""
     if not piece.name:
         return key if len([word for word in words_of(key) if len(word) > 2]) >= 2 else ""
     given = piece.text.strip()
@@ -361,15 +355,20 @@ def _key(piece: Piece, folders: set[str]) -> str:
     return "\n".join((piece.name, given, key)) if given or len(words_of(key)) > 2 else ""
 
 
-def is_of_client(telling: str) -> bool:
-    """Tell whether a line is the client's own message.
+def is_no_wall(piece: Piece) -> bool:
+    """Tell whether a failed call's line is no wall.
 
-    Its messages on rules bring their remedy.
-
-    Such a line brings its remedy.
+    What the client says of its own rules brings its remedy; what every runner says last tells
+    nothing, nor does a test that failed.
     """
-    low = telling.lower()
-    return any(mark in low for mark in at_failure.OWN)
+    said = PLACE.sub("", piece.telling)
+    low = said.lower()
+    return (
+        not said
+        or any(mark in low for mark in at_failure.OWN)
+        or tellingline.is_trailer(said)
+        or said.startswith(("FAIL", "--- FAIL: "))
+    )
 
 
 def _is_silent(met: MetFailure) -> bool:

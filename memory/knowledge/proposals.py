@@ -18,9 +18,9 @@ from memory.capture import conversationpage, turns
 from memory.capture.turns import Turn
 from memory.core import clock, files, plaintext, tokeniser
 from memory.core.plaintext import one_line
-from memory.core.records import MADE_OF, Record
+from memory.core.records import MADE_OF, Record, meta_text
 from memory.distill import units
-from memory.distill.digests import Bullet, clean
+from memory.distill.digests import clean
 from memory.knowledge.contradictions import is_negative
 
 LIMIT, TITLE = 10, 80  # proposals; characters of a title
@@ -196,7 +196,7 @@ def _groups(every: Sequence[Statement]) -> list[list[Statement]]:
 def _proposal(group: Sequence[Statement]) -> Proposal:
     """Make a proposal of equal statements, oldest first."""
     newest = group[-1]
-    sources = _distinct(one.record for one in group)
+    sources = list({one.record.id: one.record for one in group}.values())
     sessions = len({_session(record) for record in sources})
     refs = list(dict.fromkeys(one.where for one in group))[-MOST_CITED:]
     source = "From %s (%s)." % (", ".join(refs), clock.day(newest.at))
@@ -205,42 +205,6 @@ def _proposal(group: Sequence[Statement]) -> Proposal:
     ids = tuple(record.id for record in sources)
     title = _title(newest.text[:1].upper() + newest.text[1:])
     return Proposal(title, body, _tags(sources), ids, reason, _key_of_text(newest.text), sessions)
-
-
-def of_bullets(
-    bullets: Sequence[Bullet],
-    provider: str,
-    checkpoints: Sequence[Record],
-    known: Sequence[Record],
-    limit: int = LIMIT,
-) -> list[Proposal]:
-    """Return a model's bullets as proposals, in its order.
-
-    Each is linked to its cited checkpoints. bullets: checked ones, from distill. provider: their
-    author.
-    """
-    by_id = {record.id: record for record in checkpoints}
-    drafts = []
-    for bullet in bullets:
-        sources = sorted(
-            (by_id[id] for id in bullet.ids if id in by_id),
-            key=lambda record: (record.created, record.id),
-        )
-        said = bullet.statement
-        if sources and said:
-            body = "%s\n\n%s\n" % (said, _cited(sources))
-            number = plaintext.count(len(sources), "checkpoint")
-            told = "distilled by %s from %s" % (provider, number)
-            ids, sessions = tuple(record.id for record in sources), len(set(map(_session, sources)))
-            drafts.append(
-                (
-                    said,
-                    Proposal(
-                        _title(said), body, _tags(sources), ids, told, _key_of_text(said), sessions
-                    ),
-                )
-            )
-    return _unknown_proposals(drafts, known, limit)
 
 
 def of_lesson(
@@ -342,23 +306,7 @@ def _key_of_text(said: str) -> str:
 
 def _session(record: Record) -> str:
     """Return the session of a record; without one, its day."""
-    said = record.meta.get("session")
-    return said if isinstance(said, str) and said else clock.day(record.created)
-
-
-def _distinct(found: Iterable[Record]) -> list[Record]:
-    return list({record.id: record for record in found}.values())
-
-
-def _cited(sources: Sequence[Record]) -> str:
-    """Return a proposal's sources as text, the newest last."""
-    days = sorted({clock.day(record.created) for record in sources})
-    more = "%d more, " % (len(sources) - MOST_CITED) if len(sources) > MOST_CITED else ""
-    return "From %s%s (%s)." % (
-        more,
-        ", ".join(record.id for record in sources[-MOST_CITED:]),
-        days[0] if len(days) == 1 else days[0] + " to " + days[-1],
-    )
+    return meta_text(record, "session") or clock.day(record.created)
 
 
 def _tags(sources: Sequence[Record]) -> tuple[str, ...]:

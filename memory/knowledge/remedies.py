@@ -357,16 +357,15 @@ def _run(piece: Piece) -> shell.Run | None:
     return shell.Run("", *found, piece.outcome, piece.telling) if found else None
 
 
+def own_part(command: str, key: str) -> str:
+    """Return the part of a shell line with a program and verb, else the line."""
+    parts = commandline.parts(command)
+    return next((part for part in parts if commandline.key_of(part) == key), command)
+
+
 def _is_same_call(failure: shell.Run, command: str) -> bool:
     """Tell whether a shell line repeats (part of) a failed call."""
-    own = next(
-        (
-            part
-            for part in commandline.parts(failure.command)
-            if commandline.key_of(part) == failure.key
-        ),
-        failure.command,
-    )
+    own = own_part(failure.command, failure.key)
     wanted, calls = set(REDIRECTED.sub("", own).split()), _calls(command)
     moved = [words for words in _calls(failure.command) if words[:1] == ("cd",)]
     return all(words in calls for words in moved) and (

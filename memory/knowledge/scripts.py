@@ -29,24 +29,9 @@ from memory.store import process
 # What a script is given of the environment.  The marks of agents hold no secret, and keep a dayleaf
 # below a script from taking a model for a person.
 PASSED = frozenset(
-    (
-        "PATH",
-        "HOME",
-        "LANG",
-        "TERM",
-        "TMPDIR",
-        "USER",
-        "LOGNAME",
-        "SHELL",
-        *AGENTS,
-        "SYSTEMROOT",
-        "COMSPEC",
-        "PATHEXT",
-        "TEMP",
-        "TMP",
-        "USERPROFILE",
-    )
-)
+    "PATH HOME LANG TERM TMPDIR USER LOGNAME SHELL SYSTEMROOT COMSPEC PATHEXT TEMP TMP "
+    "USERPROFILE".split()
+).union(AGENTS)
 SECONDS, MOST_SECONDS = 60, 86_400
 TIMED_OUT = 124  # the status of a script that missed its deadline, as of timeout(1)
 FOLDER = "run"  # of the copies, in the cache

@@ -19,6 +19,7 @@ what the ledger has of the session is not noted twice.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import (
     Any,
     Dict,
@@ -38,6 +39,7 @@ from memory.core.layout import Place
 from memory.distill.technical import technical
 from memory.hook import at_prompt, indexview, receipts
 from memory.hook.indexview import Index
+from memory.project.mentions import listed_files
 from memory.session import commandline, transcript
 from memory.session.transcript import Entry
 from memory.store import ledger
@@ -59,6 +61,7 @@ _SHOWS = ("dayleaf recall", "dayleaf show", "dayleaf distill")
 Use = Tuple[str, str]  # prompt's id or "", record's id
 
 
+@dataclass
 class Turn:
     """The turn being read.
 
@@ -66,19 +69,10 @@ class Turn:
         command printed. pending: such calls without a result yet.
     """
 
-    def __init__(
-        self,
-        prompt: str = "",
-        words: Iterable[str] = (),
-        recalled: Iterable[str] = (),
-        pending: Iterable[str] = (),
-    ):
-        self.prompt, self.words, self.recalled, self.pending = (
-            prompt,
-            set(words),
-            dict.fromkeys(recalled),
-            set(pending),
-        )
+    prompt: str = ""
+    words: Set[str] = field(default_factory=set)
+    recalled: Dict[str, None] = field(default_factory=dict)
+    pending: Set[str] = field(default_factory=set)
 
     def begin(self, prompt: str, words: Iterable[str]) -> None:
         """Start the turn of another prompt."""
@@ -334,22 +328,12 @@ class _Records(Dict[str, Optional[Names]]):
 
     def _read(self, id: str) -> Optional[Names]:
         doc = self._found.by_id(id)
-        record = (
-            next(iter(indexview.reread(self._found, [doc], whole=True)), None)
-            if doc is not None
-            else None
-        )
-        if doc is None or record is None:
+        if doc is None:
             return None
-        files_ = record.meta.get("files")
-        said = "\n".join(
-            (
-                record.title,
-                *(map(str, files_) if isinstance(files_, list) else [str(files_ or "")]),
-                record.body,
-            )
-        )
-        said = said[:MOST_CHARS]
+        record = next(iter(indexview.reread(self._found, [doc], whole=True)), None)
+        if record is None:
+            return None
+        said = "\n".join((record.title, *listed_files(record), record.body))[:MOST_CHARS]
         quoted = [" ".join(q.lower().split()) for q in _QUOTED.findall(said)]
         return Names(
             doc.name,
@@ -378,7 +362,12 @@ def _load(path: str) -> Tuple[int, Turn, List[int]]:
         private, everyone = row.get("since") or (0, 0)
         return (
             int(row["offset"]),
-            Turn(str(row["prompt"]), row["words"], row["recalled"], row["pending"]),
+            Turn(
+                str(row["prompt"]),
+                set(row["words"]),
+                dict.fromkeys(row["recalled"]),
+                set(row["pending"]),
+            ),
             [max(0, int(private)), max(0, int(everyone))],
         )
     except (OSError, ValueError, KeyError, TypeError):

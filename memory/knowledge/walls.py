@@ -32,7 +32,7 @@ from memory.core.plaintext import at_word, one_line
 from memory.hook import at_failure, fence
 from memory.knowledge import history, practice, remedies
 from memory.knowledge.history import Past, next_commits
-from memory.session import commandline, shell, tellingline
+from memory.session import commandline, shell
 from memory.session.latepattern import Late
 from memory.store.redactor import without_private
 from memory.store.store import Store
@@ -43,13 +43,11 @@ MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is writ
 NEWEST = 200
 # occurrences of a wall that are kept; characters of a line that met it, of a command
 MOST_MET, LINE, COMMAND = 3, 300, 240
-# Linters whose name stands behind many a rule.
 _NAME = Late(r"[A-Za-z]\w{0,40}\.[A-Za-z]\w{0,40}")  # of what a package holds
+# Linters whose name stands behind many a rule.
 SUITES = frozenset(
-    (
-        "gosec gocritic staticcheck stylecheck revive govet typecheck vet eslint ruff "
-        "pylint flake8 clippy"
-    ).split()
+    "gosec gocritic staticcheck stylecheck revive govet typecheck vet eslint ruff pylint flake8 "
+    "clippy".split()
 )
 MOST_SHAPES, MOST_CALLS = 64, 16  # of calls of one program that worked; commands of one shape
 # likeness of the calls, without what they were given, of which one worked and one did not
@@ -187,16 +185,8 @@ def _read(
     except (StoreError, OSError):
         return row
     past, text = history.past_of(record), fence.parts_of(data)[1]
-    row.update(
-        {
-            "id": past.id,
-            "session": past.session,
-            "branch": past.branch,
-            "created": past.created,
-            "size": len(text),
-            "sha": files.sha256(text)[:16],
-        }
-    )
+    row.update({key: getattr(past, key) for key in ("id", "session", "branch", "created")})
+    row.update(size=len(text), sha=files.sha256(text)[:16])
     if _is_talk(name) or past.session not in told:
         first = max(0, len(past.turns) - NEWEST)
         row["failures"] = list(failures(past, (place.root, place.project), first))
@@ -225,19 +215,8 @@ def failures(past: Past, roots: Sequence[str], first: int = 0) -> Iterable[Row]:
     steps = past.steps(first)
     worked, unstartable = Worked(steps), _unstartable(steps)
     for at, (number, piece) in enumerate(steps):
-        if (
-            piece.kind != RUN
-            or not piece.failed
-            or not (piece.name in _TOOLS or piece.name.startswith("mcp__"))
-        ):
-            continue
-        said = remedies.PLACE.sub("", piece.telling)
-        if (
-            not said
-            or practice.is_of_client(said)
-            or tellingline.is_trailer(said)
-            or said.startswith(("FAIL", "--- FAIL: "))
-        ):
+        is_known = piece.name in _TOOLS or piece.name.startswith("mcp__")
+        if piece.kind != RUN or not piece.failed or not is_known or practice.is_no_wall(piece):
             continue
         keys = at_failure.failure_keys(
             piece.name or "Bash", piece.text.rstrip(_CLIPPED), piece.telling, roots
@@ -408,10 +387,7 @@ class Worked:
 
 def shape(command: str, key: str) -> str:
     """Return the call of a program without its arguments."""
-    part = next(
-        (one for one in commandline.parts(command) if commandline.key_of(one) == key), command
-    )
-    return masked(part)[:200]
+    return masked(remedies.own_part(command, key))[:200]
 
 
 def masked(command: str) -> str:
@@ -484,7 +460,7 @@ def merged(place: Place, rows: Sequence[Row]) -> list[Row]:
     """Return the walls of all records, each with its keys."""
     tree = practice.Tree(practice.project_files(place), rows)
     groups = grouped(rows)
-    found = [*_exact(groups), *_ruled(groups, rows), *absent(place, groups, tree, rows)]
+    found = [*_exact(groups), *_ruled(groups, rows), *_absent(place, groups, tree, rows)]
     return sorted(found, key=lambda wall: wall["keys"][0])
 
 
@@ -500,13 +476,7 @@ def grouped(rows: Iterable[Row]) -> Groups:
 
 def _occurrence(row: Row, failure: Row, lines: Sequence[str]) -> Row:
     return {
-        "name": row["name"],
-        "id": row["id"],
-        "session": row["session"],
-        "branch": row["branch"],
-        "size": row["size"],
-        "sha": row["sha"],
-        "created": row["created"],
+        **{key: row[key] for key in ("name", "id", "session", "branch", "size", "sha", "created")},
         "at": failure["at"],
         "telling": failure.get("telling", ""),
         "said": list(lines),
@@ -528,16 +498,13 @@ def _sessions(pairs: Iterable[tuple[Row, Row]]) -> int:
 def _exact(groups: Groups) -> Iterable[Row]:
     """Yield the walls of telling lines, alone or with their input."""
     for key, pairs in groups.items():
-        best = (
-            [pair for pair in _best(pairs) if pair[1]["worth"] > 0] if key.startswith("x|") else []
-        )
-        if best:
+        told = [pair for pair in pairs if pair[1]["worth"] > 0] if key.startswith("x|") else []
+        if told:
+            best = _best(told)[:MOST_MET]
             yield {
                 "keys": [key],
                 "sessions": _sessions(pairs),
-                "met": [
-                    _occurrence(row, failure, failure["said"]) for row, failure in best[:MOST_MET]
-                ],
+                "met": [_occurrence(row, failure, failure["said"]) for row, failure in best],
             }
 
 
@@ -548,17 +515,14 @@ def _ruled(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
         for rule, told in row["ruled"].items():
             rules.setdefault(rule, []).append((row, told))
     for rule in sorted(rules):
-        telling = _telling(rules[rule])
-        if not telling:
-            continue
-        yield {
-            "keys": ["r|" + rule],
-            "sessions": _sessions([*rules[rule], *groups.get("r|" + rule, ())]),
-            "rule": rule,
-            "met": [
-                _occurrence(row, told, [told["said"]]) for row, told in _best(telling)[:MOST_MET]
-            ],
-        }
+        best = _best(_telling(rules[rule]))[:MOST_MET]
+        if best:
+            yield {
+                "keys": ["r|" + rule],
+                "sessions": _sessions([*rules[rule], *groups.get("r|" + rule, ())]),
+                "rule": rule,
+                "met": [_occurrence(row, told, [told["said"]]) for row, told in best],
+            }
 
 
 def _telling(changes: list[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
@@ -588,8 +552,8 @@ def _removed(rows: Sequence[Row], tree: practice.Tree) -> dict[str, tuple[Row, R
     return {path: (row, gone) for path, row, gone in every if path not in tree.tracked}
 
 
-def absent(
-    place: Place, groups: Groups, tree: practice.Tree, rows: Sequence[Row] = ()
+def _absent(
+    place: Place, groups: Groups, tree: practice.Tree, rows: Sequence[Row]
 ) -> Iterable[Row]:
     """Yield the walls of missing paths.
 
@@ -648,9 +612,8 @@ def packed(found: Sequence[Row]) -> bytes:
     entries: list[tuple[bytes, int]] = []
     length = 0
     for wall in found:
-        line = (
-            fastjson.dump({key: value for key, value in wall.items() if key != "keys"}) + "\n"
-        ).encode("ascii")
+        value = {key: value for key, value in wall.items() if key != "keys"}
+        line = (fastjson.dump(value) + "\n").encode("ascii")
         entries += [(at_failure.hash_of(key).encode("ascii"), length) for key in wall["keys"]]
         body.append(line)
         length += len(line)

@@ -12,7 +12,9 @@ and a complete repository has no object of that name.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Tuple
+from contextlib import suppress
+from functools import cached_property
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from memory.core import files
 from memory.core.layout import DATED, GLOBAL, Place
@@ -23,6 +25,7 @@ from memory.project.gitobjects import Entry, Missing, Objects
 from memory.project.mentions import ABSENT, DEFINED, Symbol
 from memory.store import sections
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.project.gitindex import Tracked
 
@@ -98,11 +101,7 @@ class Checkout:
     ):
         self.root, self.git, self.most, self.known = root, git, most, known or {}
         self.objects = Objects(git)
-        self._tracked: Optional[Tracked] = None
-        self._log: Optional[Tuple[List[float], List[str]]] = None
         self._sources: Dict[str, Optional[str]] = {}
-        self._corpus: Optional[Dict[str, str]] = None
-        self._left_out = False
         self._changed: Dict[str, Optional[Dict[str, str]]] = {}
         self._levels: Dict[str, Optional[int]] = {}
         self._blobs: Dict[str, str] = {}
@@ -181,16 +180,8 @@ class Checkout:
             path = (
                 path[len(self.root) + 1 :] if path.startswith(self.root.rstrip("/") + "/") else ""
             )
-        parts = path.split("/")
-        return (
-            ""
-            if path[:1] == "~"
-            or path[1:2] == ":"
-            or ".." in parts
-            or ".git" in parts
-            or "\0" in path
-            else path
-        )
+        outside = path[:1] == "~" or path[1:2] == ":" or "\0" in path
+        return "" if outside or {"..", ".git"}.intersection(path.split("/")) else path
 
     def _inside(self, path: str) -> bool:
         """Tell whether a path, links resolved, stays in the checkout."""
@@ -207,17 +198,9 @@ class Checkout:
     def _moved(self, path: str, before: Optional[Entry]) -> str:
         """Return the new path of a moved file, or ""."""
         base = "/" + path.rpartition("/")[2]
-        same = [
-            other
-            for other, hash in self.tracked.hashes.items()
-            if before and hash == before.hash and other != path
-        ]
-        if not same:
-            same = [
-                other
-                for other in self.tracked.hashes
-                if ("/" + other).endswith(base) and other != path
-            ]
+        every = [item for item in self.tracked.hashes.items() if item[0] != path]
+        same = [other for other, hash in every if before and hash == before.hash]
+        same = same or [other for other, _ in every if ("/" + other).endswith(base)]
         return same[0] if len(same) == 1 and files.exists(self.root + "/" + same[0]) else ""
 
     # ---- symbols
@@ -271,27 +254,22 @@ class Checkout:
     def _level(self, name: str) -> Optional[int]:
         """Return the best level of a symbol in the tree."""
         if name not in self._levels:
-            corpus = self.corpus()
-            self._levels[name] = None if corpus is None else _most(corpus, name)
+            self._levels[name] = None if self.corpus is None else _most(self.corpus, name)
         return self._levels[name]
 
-    @property
+    @cached_property
     def tracked(self) -> Tracked:
         """The files tracked by git."""
-        if self._tracked is None:
-            from memory.project import gitindex
+        from memory.project import gitindex
 
-            self._tracked = gitindex.read(self.git)
-        return self._tracked
+        return gitindex.read(self.git)
 
-    @property
+    @cached_property
     def log(self) -> Tuple[List[float], List[str]]:
         """The times and hashes of HEAD's moves."""
-        if self._log is None:
-            from memory.project import gitindex
+        from memory.project import gitindex
 
-            self._log = gitindex.heads(self.git) if self.git else ([], [])
-        return self._log
+        return gitindex.heads(self.git) if self.git else ([], [])
 
     def source(self, path: str) -> Optional[str]:
         """Return the text of a file of the checkout, or None.
@@ -301,38 +279,34 @@ class Checkout:
         if path not in self._sources:
             whole = self.root + "/" + path
             data = None
-            try:
-                if self._inside(path):
-                    data = files.read(whole, SOURCE_LIMIT + 1)
-            except (OSError, ValueError):
-                data = None
+            with suppress(OSError, ValueError):
+                data = files.read(whole, SOURCE_LIMIT + 1) if self._inside(path) else None
             self._sources[path] = _text(data)
         return self._sources[path]
 
+    @cached_property
     def corpus(self) -> Optional[Dict[str, str]]:
-        """Return the tracked texts by path, or None.
+        """The tracked texts by path.
 
         None where they are too many or too long, or not all known.
         """
-        if self._corpus is None and not self._left_out:
-            from memory.project import gitindex
+        from memory.project import gitindex
 
-            self._corpus, left = {}, self.most[1]
-            # parsing an index of 10,000 takes 10 ms
-            few = gitindex.count(self.git) <= 4 * self.most[0]
-            paths = (
-                [path for path in self.tracked.hashes if mentions.is_source(path)] if few else []
-            )
-            self._left_out = not few or not self.tracked.whole or len(paths) > self.most[0]
-            for path in () if self._left_out else paths:
-                text = self.source(path)
-                left -= len(text or "")
-                if text is not None:
-                    self._corpus[path] = text
-                if left < 0:
-                    self._left_out = True
-                    break
-        return None if self._left_out else self._corpus
+        # parsing an index of 10,000 takes 10 ms
+        if gitindex.count(self.git) > 4 * self.most[0] or not self.tracked.whole:
+            return None
+        paths = [path for path in self.tracked.hashes if mentions.is_source(path)]
+        if len(paths) > self.most[0]:
+            return None
+        found, left = dict[str, str](), self.most[1]
+        for path in paths:
+            text = self.source(path)
+            if text is not None:
+                found[path] = text
+                left -= len(text)
+            if left < 0:
+                return None
+        return found
 
     def changed(self, commit: str) -> Optional[Dict[str, str]]:
         """Return a commit's texts that are not in the index.
@@ -392,21 +366,18 @@ class _Then:
 
     def __init__(self, checkout: Checkout, record: Record):
         self.checkout, self.record = checkout, record
-        self._commits: Optional[List[str]] = None
 
-    @property
+    @cached_property
     def commits(self) -> List[str]:
         """The commits at that time, three at most."""
-        if self._commits is None:
-            own, checkout = mentions.own_commit(self.record), self.checkout
-            found = checkout.objects.find(own) if own else []
-            found = found if len(found) == 1 else []
-            if checkout.git:
-                from memory.project import gitindex
+        own, checkout = mentions.own_commit(self.record), self.checkout
+        found = checkout.objects.find(own) if own else []
+        found = found if len(found) == 1 else []
+        if checkout.git:
+            from memory.project import gitindex
 
-                found += gitindex.around(checkout.log, self.record.created)
-            self._commits = [hash for hash in list(dict.fromkeys(found))[:3] if hash.strip("0")]
-        return self._commits
+            found += gitindex.around(checkout.log, self.record.created)
+        return [hash for hash in list(dict.fromkeys(found))[:3] if hash.strip("0")]
 
     def entry(self, path: str) -> Tuple[bool, Optional[Entry]]:
         """Return (whether a commit is readable, the path's row or None).

@@ -5,8 +5,7 @@ it.  Read only.
                     `autoMemoryDirectory` in the user's settings moves it.  Of MEMORY.md only what
                     does not point at one of these files.
     claude-md       CLAUDE.md, CLAUDE.local.md, .claude/CLAUDE.md, .claude/rules/*.md of the project
-                    and below it, and the user's own; with the files that they import by `@path`,
-                    five deep
+                    and below it, and the user's own
 
 The records are learnings, a section each where a file has several, and candidates all: the client
 loads these files by itself, and would be told twice.  Recall finds them, also sections of files in
@@ -33,9 +32,6 @@ INDEX = "MEMORY.md"
 RULE_FILES = ("CLAUDE.md", "CLAUDE.local.md")
 LONG = 2000  # characters of a memory that is taken apart by its headings
 SMALL = 60  # characters that do not stand on their own
-IMPORTS = 5  # files that import one another, deep
-_IMPORT = re.compile(r"(?<![\w`@/.])@((?:~/|\.{0,2}/)?[^\s`@,;:()\[\]<>\"']+)")
-_CODE = re.compile(r"`[^`\n]*`")
 _POINTS = re.compile(r"\]\([^)]{1,160}\.md\)|\[\[[^\]]{1,160}\]\]")
 
 
@@ -181,109 +177,37 @@ def sections(body: str) -> List[Section]:
     return made
 
 
-def rule_files(place: Place, env: Dict[str, str]) -> Tuple[List[Source], List[Skip]]:
-    """Return the CLAUDE.md files and rules of a project, with imports.
+def rule_files(place: Place) -> Tuple[List[Source], List[Skip]]:
+    """Return the CLAUDE.md files and rules of a project, and the skipped.
 
-    And the skipped.  Outside git the files of the directory alone.
+    Outside git the files of the directory alone.
     """
     root = place.root
+    found: List[Source] = []
+    skipped: List[Skip] = []
     if place.git:
         found, skipped = otherfiles.split(otherfiles.below(root, lambda name: name in RULE_FILES))
-    else:
-        found, skipped = (
-            [
-                Source(root + "/" + name, name)
-                for name in RULE_FILES
-                if files.exists(root + "/" + name)
-            ],
-            [],
-        )
-    found += (
-        [Source(root + "/.claude/CLAUDE.md", ".claude/CLAUDE.md")]
-        if files.exists(root + "/.claude/CLAUDE.md")
-        else []
-    )
-    found += _in_rules(root, skipped)
-    return _with_imports(found, root, env, skipped), skipped
+    for name in (".claude/CLAUDE.md",) if place.git else (*RULE_FILES, ".claude/CLAUDE.md"):
+        if files.exists(root + "/" + name):
+            if files.inside(root + "/" + name, root):
+                found.append(Source(root + "/" + name, name))
+            else:
+                why = ("a link out of the project", "replace the link with the file itself")
+                skipped.append(Skip(name, *why))
+    folder = ".claude/rules/"
+    if files.is_folder(root + "/" + folder) and files.inside(root + "/" + folder, root):
+        for one in otherfiles.below(root + "/" + folder[:-1], lambda name: name.endswith(".md")):
+            if isinstance(one, Skip):
+                skipped.append(one._replace(path=folder + one.path))
+            else:
+                found.append(Source(one.path, folder + one.name))
+    return found, skipped
 
 
-def user_files(env: Dict[str, str]) -> Tuple[List[Source], List[Skip]]:
-    """Return the user's own CLAUDE.md with its imports.
-
-    And the skipped files.
-    """
+def user_files(env: Dict[str, str]) -> List[Source]:
+    """Return the user's own CLAUDE.md, if any."""
     path = transcript.host(env) + "/CLAUDE.md"
-    skipped: List[Skip] = []
-    return _with_imports(
-        [Source(path, path)] if files.exists(path) else [], "", env, skipped
-    ), skipped
-
-
-def _with_imports(
-    found: List[Source], within: str, env: Dict[str, str], skipped: List[Skip]
-) -> List[Source]:
-    every: Dict[str, Source] = {}
-    for source in found:
-        _add(source, within, env, every, skipped, 0)
-    return list(every.values())
-
-
-def _in_rules(root: str, skipped: List[Skip]) -> List[Source]:
-    if not files.is_folder(root + "/.claude/rules") or not files.inside(
-        root + "/.claude/rules", root
-    ):
-        return []
-    found, more = otherfiles.split(
-        otherfiles.below(root + "/.claude/rules", lambda name: name.endswith(".md"))
-    )
-    skipped += [skip._replace(path=".claude/rules/" + skip.path) for skip in more]
-    return [Source(source.path, ".claude/rules/" + source.name) for source in found]
-
-
-def _add(
-    source: Source,
-    within: str,
-    env: Dict[str, str],
-    every: Dict[str, Source],
-    skipped: List[Skip],
-    depth: int,
-) -> None:
-    """Add a file and its imports, each once."""
-    real = files.real_path(source.path)
-    if real in every:
-        return
-    if within and not files.inside(real, within):
-        skipped.append(
-            Skip(source.name, "a link out of the project", "replace the link with the file itself")
-        )
-        return
-    every[real] = source
-    data = otherfiles.read(source)
-    if isinstance(data, Skip) or depth == IMPORTS:
-        return
-    for said in _imported(data.decode("utf-8", "replace")):
-        path = otherfiles.expanded(said, env, source.path.rpartition("/")[0])
-        if not files.exists(path) or files.is_folder(path):
-            continue  # an address, a package, a person: anything may stand behind an @
-        if within and not files.inside(path, within):
-            skipped.append(
-                Skip(
-                    "@" + said,
-                    "imported from outside the project",
-                    "import it by itself: `dayleaf store import dir`",
-                )
-            )
-        else:
-            _add(Source(path, said), within, env, every, skipped, depth + 1)
-
-
-def _imported(text: str) -> List[str]:
-    """Return the paths imported by a text, outside code."""
-    found: List[str] = []
-    for line, code in coded(text.split("\n")):
-        if not code:
-            found += [said.rstrip(".!?") for said in _IMPORT.findall(_CODE.sub("", line))]
-    return found
+    return [Source(path, path)] if files.exists(path) else []
 
 
 def rule_pieces(found: List[Source], place: Place, tier: str) -> Iterator[Union[Piece, Skip]]:

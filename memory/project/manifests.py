@@ -2,21 +2,18 @@
 file that names each.
 
 Read are the root and one level below it (`api/`), in a monorepo the packages too (`packages/web/`):
-at most MOST manifests of LIMIT bytes, nothing behind a symbolic link, nothing is run.  Of a
-manifest that is broken the name alone counts.
+at most MOST manifests of LIMIT bytes, nothing behind a symbolic link, nothing is run.  The grammar
+of no manifest is read: what stands where names stand and is a known dependency counts.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import stat
-import sys
-from importlib import import_module
 from itertools import islice
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Dict, Iterator, List, Tuple
 
 from memory.core import files
 from memory.core.layout import Place
@@ -25,122 +22,137 @@ from memory.hook.context import Tag
 
 MOST, LIMIT = 64, 1 << 18  # manifests read, bytes of each
 MOST_FOLDERS, MOST_ENTRIES = 256, 10_000  # folders listed, entries looked at in each
-# of a TOML file: tomllib takes 8 bytes for each two parts of a key, for each line
-MOST_DOTS, DOTS_AND_LINES = 200, 100_000
 # folders whose folders are projects too
 MONOREPO = frozenset("packages apps services libs modules crates".split())
-# the begin of a path of Go: a host, and what is below it
-_MODULE = re.compile(r"[\w-]+(?:\.[\w-]+)+/")
 _ELSEWHERE = frozenset(
-    (
-        "node_modules vendor target dist build out venv env site-packages __pycache__ third_party"
-    ).split()
+    "node_modules vendor target dist build out venv env site-packages __pycache__ "
+    "third_party".split()
+)
+# What a dependency's name stands behind: a line's begin (a key, an item, a line of go.mod), a quote
+# or a colon (JSON, TOML, Gradle, Mix), a tag (Maven), the key of an image.
+_NAME = re.compile(
+    r"""(?m)(?:^[ \t]*(?:-[ \t]+|require[ \t]+|image:[ \t]*|\[[\w.-]*dependencies\.)?|["':>])"""
+    r"([A-Za-z@][\w./-]{0,100})"
 )
 
-# A dependency's name, in lower case with hyphens -> the tag it gives; a name that ends in `*`
-# stands for all that begin so.
+# dependencies that are tags themselves, in lower case with hyphens
+_TAGS = (
+    "django flask fastapi starlette aiohttp pydantic celery sqlalchemy alembic numpy pandas "
+    "pytorch tensorflow scikit-learn pytest ruff mypy react react-native vue nuxt next svelte "
+    "express fastify electron vite webpack eslint jest vitest playwright cypress typescript "
+    "prisma typeorm graphql storybook junit rails sinatra rspec sidekiq phoenix ecto flutter "
+    "tokio axum serde diesel xunit postgres mysql mongodb elasticsearch redis kafka rabbitmq jwt "
+    "stripe kubernetes"
+)
+# other names of dependencies, by tag; a name that ends in `*` stands for all that begin so
+_NAMES = {
+    "django-rest-framework": "djangorestframework",
+    "pytorch": "torch",
+    "pytest": "pytest-*",
+    "react": "react-dom",
+    "svelte": "@sveltejs/kit",
+    "angular": "@angular/core",
+    "nestjs": "@nestjs/core",
+    "tailwind": "tailwindcss",
+    "jest": "ts-jest",
+    "playwright": "@playwright/test",
+    "prisma": "@prisma/client",
+    "graphql": "graphene @apollo/server @apollo/client github.com/graphql-go/graphql",
+    "spring": "org.springframework* spring-boot* spring-core spring-web*",
+    "hibernate": "hibernate-core org.hibernate*",
+    "junit": "junit-jupiter* org.junit*",
+    "quarkus": "io.quarkus*",
+    "rspec": "rspec-rails",
+    "laravel": "laravel/framework",
+    "symfony": "symfony/*",
+    "phpunit": "phpunit/phpunit",
+    "ecto": "ecto-sql",
+    "gin": "github.com/gin-gonic/gin",
+    "echo": "github.com/labstack/echo",
+    "fiber": "github.com/gofiber/fiber",
+    "actix": "actix-web",
+    "aspnet": "microsoft.aspnetcore* microsoft.net.sdk.web",
+    "entity-framework": "microsoft.entityframeworkcore*",
+    "postgres": (
+        "psycopg psycopg2 psycopg2-binary psycopg-binary asyncpg pg tokio-postgres postgresql "
+        "npgsql postgrex github.com/jackc/pgx github.com/lib/pq"
+    ),
+    "mysql": "mysqlclient pymysql mysql2 mysql-connector-j mariadb",
+    "sqlite": "better-sqlite3 sqlite3 rusqlite aiosqlite",
+    "mongodb": "pymongo motor mongoose mongo",
+    "elasticsearch": "@elastic/elasticsearch",
+    "redis": (
+        "aioredis ioredis jedis predis/predis django-redis redix github.com/redis/go-redis "
+        "github.com/go-redis/redis"
+    ),
+    "kafka": (
+        "kafka-python confluent-kafka aiokafka kafkajs kafka-clients spring-kafka rdkafka "
+        "github.com/ibm/sarama github.com/segmentio/kafka-go confluentinc/cp-kafka"
+    ),
+    "rabbitmq": "pika aio-pika amqplib bunny",
+    "grpc": "grpcio @grpc/grpc-js tonic google.golang.org/grpc grpc-*",
+    "jwt": (
+        "pyjwt python-jose jose jsonwebtoken ruby-jwt jjwt jjwt-* java-jwt express-jwt "
+        "djangorestframework-simplejwt firebase/php-jwt github.com/golang-jwt/jwt guardian"
+    ),
+    "stripe": "stripe/stripe-php",
+    "aws": "boto3 aws-sdk @aws-sdk/* aws-cdk-lib github.com/aws/aws-sdk-go*",
+    "opentelemetry": "opentelemetry-* @opentelemetry/*",
+    "sentry": "sentry-sdk @sentry/*",
+    "docker": "testcontainers",
+    "kubernetes": "k8s.io/client-go",
+}
 _DEPENDENCIES = {
-    name: tag
-    for tag, names in {
-        "django": "django",
-        "django-rest-framework": "djangorestframework",
-        "flask": "flask",
-        "fastapi": "fastapi",
-        "starlette": "starlette",
-        "aiohttp": "aiohttp",
-        "pydantic": "pydantic",
-        "celery": "celery",
-        "sqlalchemy": "sqlalchemy",
-        "alembic": "alembic",
-        "numpy": "numpy",
-        "pandas": "pandas",
-        "pytorch": "torch pytorch",
-        "tensorflow": "tensorflow",
-        "scikit-learn": "scikit-learn",
-        "pytest": "pytest pytest-*",
-        "ruff": "ruff",
-        "mypy": "mypy",
-        "react": "react react-dom",
-        "react-native": "react-native",
-        "vue": "vue",
-        "nuxt": "nuxt",
-        "next": "next",
-        "svelte": "svelte @sveltejs/kit",
-        "angular": "@angular/core",
-        "express": "express",
-        "nestjs": "@nestjs/core",
-        "fastify": "fastify",
-        "electron": "electron",
-        "tailwind": "tailwindcss",
-        "vite": "vite",
-        "webpack": "webpack",
-        "eslint": "eslint",
-        "jest": "jest ts-jest",
-        "vitest": "vitest",
-        "playwright": "playwright @playwright/test",
-        "cypress": "cypress",
-        "typescript": "typescript",
-        "prisma": "prisma @prisma/client",
-        "typeorm": "typeorm",
-        "graphql": "graphql graphene @apollo/server @apollo/client github.com/graphql-go/graphql",
-        "storybook": "storybook",
-        "spring": "org.springframework* spring-boot* spring-core spring-web*",
-        "hibernate": "hibernate-core org.hibernate*",
-        "junit": "junit junit-jupiter* org.junit*",
-        "quarkus": "io.quarkus*",
-        "rails": "rails",
-        "sinatra": "sinatra",
-        "rspec": "rspec rspec-rails",
-        "sidekiq": "sidekiq",
-        "laravel": "laravel/framework",
-        "symfony": "symfony/*",
-        "phpunit": "phpunit/phpunit",
-        "phoenix": "phoenix",
-        "ecto": "ecto ecto-sql",
-        "flutter": "flutter",
-        "gin": "github.com/gin-gonic/gin",
-        "echo": "github.com/labstack/echo",
-        "fiber": "github.com/gofiber/fiber",
-        "tokio": "tokio",
-        "axum": "axum",
-        "actix": "actix-web",
-        "serde": "serde",
-        "diesel": "diesel",
-        "aspnet": "microsoft.aspnetcore* microsoft.net.sdk.web",
-        "entity-framework": "microsoft.entityframeworkcore*",
-        "xunit": "xunit",
-        "postgres": (
-            "psycopg psycopg2 psycopg2-binary psycopg-binary asyncpg pg postgres tokio-postgres "
-            "postgresql npgsql postgrex github.com/jackc/pgx github.com/lib/pq"
-        ),
-        "mysql": "mysqlclient pymysql mysql mysql2 mysql-connector-j mariadb",
-        "sqlite": "better-sqlite3 sqlite3 rusqlite aiosqlite",
-        "mongodb": "pymongo motor mongoose mongodb mongo",
-        "elasticsearch": "elasticsearch @elastic/elasticsearch",
-        "redis": (
-            "redis aioredis ioredis jedis predis/predis django-redis redix "
-            "github.com/redis/go-redis github.com/go-redis/redis"
-        ),
-        "kafka": (
-            "kafka-python confluent-kafka aiokafka kafkajs kafka-clients spring-kafka rdkafka "
-            "kafka github.com/ibm/sarama github.com/segmentio/kafka-go confluentinc/cp-kafka"
-        ),
-        "rabbitmq": "pika aio-pika amqplib bunny rabbitmq",
-        "grpc": "grpcio @grpc/grpc-js tonic google.golang.org/grpc grpc-*",
-        "jwt": (
-            "pyjwt python-jose jose jsonwebtoken jwt ruby-jwt jjwt jjwt-* java-jwt express-jwt "
-            "djangorestframework-simplejwt firebase/php-jwt github.com/golang-jwt/jwt guardian"
-        ),
-        "stripe": "stripe stripe/stripe-php",
-        "aws": "boto3 aws-sdk @aws-sdk/* aws-cdk-lib github.com/aws/aws-sdk-go*",
-        "opentelemetry": "opentelemetry-* @opentelemetry/*",
-        "sentry": "sentry-sdk @sentry/*",
-        "docker": "testcontainers",
-        "kubernetes": "kubernetes k8s.io/client-go",
-    }.items()
-    for name in names.split()
+    **dict(zip(_TAGS.split(), _TAGS.split())),
+    **{name: tag for tag, names in _NAMES.items() for name in names.split()},
 }
 _STARTS = tuple((name[:-1], tag) for name, tag in _DEPENDENCIES.items() if name.endswith("*"))
+# A manifest's name, `*` once for any letters -> the tags that it gives by being there.
+_FILES = {
+    "pyproject.toml": "python",
+    "requirements*.txt": "python",
+    "setup.cfg": "python",
+    "setup.py": "python",
+    "Pipfile": "python",
+    "environment.yml": "python conda",
+    "tox.ini": "python tox",
+    "package.json": "javascript node",
+    "tsconfig.json": "typescript",
+    "deno.json": "typescript deno",
+    "Cargo.toml": "rust",
+    "go.mod": "go",
+    "pom.xml": "java maven",
+    "build.gradle": "java gradle",
+    "build.gradle.kts": "kotlin gradle",
+    "build.sbt": "scala sbt",
+    "Gemfile": "ruby",
+    "composer.json": "php",
+    "*.csproj": "c# dotnet",
+    "*.fsproj": "f# dotnet",
+    "mix.exs": "elixir",
+    "pubspec.yaml": "dart",
+    "Package.swift": "swift",
+    "CMakeLists.txt": "cmake",
+    "Makefile": "make",
+    "Dockerfile*": "docker",
+    "Containerfile": "docker",
+    "docker-compose*.yml": "docker docker-compose",
+    "docker-compose*.yaml": "docker docker-compose",
+    "compose*.yml": "docker docker-compose",
+    "compose*.yaml": "docker docker-compose",
+    "*.tf": "terraform",
+    "Chart.yaml": "helm kubernetes",
+    "kustomization.yaml": "kubernetes",
+    ".gitlab-ci.yml": "gitlab-ci",
+    "Jenkinsfile": "jenkins",
+}
+_STARRED = tuple(pattern for pattern in _FILES if "*" in pattern)
+_BARE = frozenset(  # name no dependencies
+    (
+        "tox.ini tsconfig.json deno.json Package.swift CMakeLists.txt Makefile Dockerfile* "
+        "Containerfile *.tf Chart.yaml kustomization.yaml .gitlab-ci.yml Jenkinsfile"
+    ).split()
+)
 
 
 def project_tags(place: Place) -> Tuple[Tag, ...]:
@@ -167,8 +179,8 @@ def derived(root: str) -> Dict[str, str]:
     found: Dict[str, str] = {}
     if not root:  # a workspace that is known by its private tier alone
         return found
-    for path, tags, names_of in islice(_manifests(root), MOST):
-        for tag in (*tags, *(_tags_of(root + "/" + path, names_of) if names_of else ())):
+    for path, tags, names in islice(_manifests(root), MOST):
+        for tag in (*tags, *(_tags_of(root + "/" + path) if names else ())):
             found.setdefault(tag, path)
     return found
 
@@ -186,14 +198,18 @@ def marks(root: str) -> List[Tuple[str, int, int]]:
     return found
 
 
-def _tags_of(path: str, names_of: _Reader) -> List[str]:
+def _tags_of(path: str) -> List[str]:
     """Return the tags of a manifest's dependencies, [] where unreadable."""
     try:
         text = files.read(path, LIMIT, follow=False).decode("utf-8-sig", "replace")
-        names = [name.lower().replace("_", "-") for name in names_of(text)]
-    except (OSError, ValueError, RecursionError, ImportError):
+    except OSError:
         return []
-    return [tag for name in names for tag in [_tag_of(name)] if tag]
+    return list(filter(None, map(_tag_of, names_in(text))))
+
+
+def names_in(text: str) -> List[str]:
+    """Return the names in a manifest that may be dependencies, in lower case with hyphens."""
+    return [name.lower().replace("_", "-") for name in _NAME.findall(text)]
 
 
 def _tag_of(name: str) -> str:
@@ -204,8 +220,8 @@ def _tag_of(name: str) -> str:
 # ---- which files
 
 
-def _manifests(root: str) -> Iterator[Tuple[str, Tuple[str, ...], Optional[_Reader]]]:
-    """Yield (path, tags by its name, dependency reader) of each manifest."""
+def _manifests(root: str) -> Iterator[Tuple[str, Tuple[str, ...], bool]]:
+    """Yield (path, tags by its name, whether it names dependencies) of each manifest."""
     folders, at = [""], 0
     while at < len(folders) and at < MOST_FOLDERS:
         folder = folders[at]
@@ -214,7 +230,7 @@ def _manifests(root: str) -> Iterator[Tuple[str, Tuple[str, ...], Optional[_Read
         for name in names:
             pattern = name if name in _FILES else next((p for p in _STARRED if _fits(name, p)), "")
             if pattern:
-                yield (folder + name, *_FILES[pattern])
+                yield folder + name, tuple(_FILES[pattern].split()), pattern not in _BARE
         if not folder:
             yield from _workflows(root)
         if not folder or (folder.count("/") == 1 and folder[:-1] in MONOREPO):
@@ -245,159 +261,10 @@ def _listed(folder: str) -> Tuple[List[str], List[str]]:
     return sorted(names), sorted(below)
 
 
-def _workflows(root: str) -> Iterator[Tuple[str, Tuple[str, ...], None]]:
+def _workflows(root: str) -> Iterator[Tuple[str, Tuple[str, ...], bool]]:
     """Yield the folder of GitHub's workflows, if any."""
     with contextlib.suppress(OSError):
         if all(
             stat.S_ISDIR(os.lstat(root + "/.github" + part).st_mode) for part in ("", "/workflows")
         ):
-            yield ".github/workflows", ("github-actions",), None
-
-
-# ---- what they name
-
-
-def _requirements(text: str) -> List[str]:
-    """Return the names at the beginning of lines."""
-    return re.findall(r"(?m)^[ \t]*(?:-[ \t]+)?([A-Za-z0-9@][\w./-]*)", text)
-
-
-def _quoted(text: str) -> List[str]:
-    """Return the names in quotes, without versions."""
-    found = re.findall(
-        r"""["']([A-Za-z@][\w./-]{0,200})(?:[:\[<>=~!; ][^"'\n]{0,200})?["']""", text
-    )
-    gradle = re.findall(r"""["']([\w.-]{1,200}):([\w.-]{1,200})(?::[^"'\n]{0,200})?["']""", text)
-    return [
-        *found,
-        *(name for pair in gradle for name in pair),
-        *re.findall(r"\{:(\w{1,80}),", text),
-    ]
-
-
-def _toml(text: str) -> List[str]:
-    """Return the dependencies of pyproject.toml, Cargo.toml and Pipfile.
-
-    Raises ValueError for a file that would take minutes or gigabytes.
-    """
-    lines = text.split("\n")
-    dots = max(line.count(".") for line in lines)
-    if dots > MOST_DOTS or dots * len(lines) > DOTS_AND_LINES:
-        raise ValueError("keys of too many parts")
-    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    return list(_in_table(toml.loads(text.replace("\r\n", "\n"))))
-
-
-def _in_table(table: Dict[str, Any]) -> Iterator[str]:
-    """Yield the requirements in tables and lists of dependencies."""
-    for key, value in table.items():
-        depends = "dependenc" in key
-        if isinstance(value, list) and depends:
-            yield from _required(value)
-        elif isinstance(value, dict) and (depends or key in ("packages", "dev-packages")):
-            for name, wanted in value.items():
-                yield from _required(wanted) if isinstance(wanted, list) else (name,)
-        elif isinstance(value, dict):
-            yield from _in_table(value)
-
-
-def _required(listed: List[Any]) -> List[str]:
-    """Return the names in requirements such as `psycopg2>=2.9`."""
-    return [
-        found[0]
-        for item in listed
-        if isinstance(item, str)
-        for found in [re.match(r"[A-Za-z0-9][\w.-]*", item)]
-        if found
-    ]
-
-
-def _package(text: str) -> List[str]:
-    """Return the dependencies of package.json."""
-    return _keys(
-        text, "dependencies", "devDependencies", "peerDependencies", "optionalDependencies"
-    )
-
-
-def _composer(text: str) -> List[str]:
-    """Return the dependencies of composer.json."""
-    return _keys(text, "require", "require-dev")
-
-
-def _keys(text: str, *tables: str) -> List[str]:
-    value = json.loads(text)
-    value = value if isinstance(value, dict) else {}
-    return [name for table in tables if isinstance(value.get(table), dict) for name in value[table]]
-
-
-def _modules(text: str) -> List[str]:
-    """Return the modules required by go.mod."""
-    words = (line.split() for line in text.split("\n"))
-    named = (line[line[0] == "require" :][:2] for line in words if line)
-    return [
-        pair[0] for pair in named if len(pair) == 2 and pair[1][0] == "v" and _MODULE.match(pair[0])
-    ]
-
-
-def _maven(text: str) -> List[str]:
-    """Return the groups and artifacts of pom.xml."""
-    return re.findall(r"<(?:artifactId|groupId)>\s{0,200}([\w.-]{1,200})\s{0,200}<", text)
-
-
-def _nuget(text: str) -> List[str]:
-    """Return the packages and the SDK of a .NET project."""
-    return re.findall(r"""(?:Include|Sdk)\s{0,20}=\s{0,20}["']([\w.]{1,200})["']""", text)
-
-
-def _pubspec(text: str) -> List[str]:
-    """Return the dependencies of pubspec.yaml."""
-    return re.findall(r"(?m)^ {2}(\w+):", text)
-
-
-def _images(text: str) -> List[str]:
-    """Return the images of a Compose file."""
-    return re.findall(r"""(?m)^[ \t]*image:[ \t]*["']?([\w./-]+)""", text)
-
-
-_Reader = Callable[[str], List[str]]
-# A manifest's name, `*` once for any letters -> the tags that it gives by being there, what reads
-# its dependencies.
-_FILES: Dict[str, Tuple[Tuple[str, ...], Optional[_Reader]]] = {
-    "pyproject.toml": (("python",), _toml),
-    "requirements*.txt": (("python",), _requirements),
-    "setup.cfg": (("python",), _requirements),
-    "setup.py": (("python",), _quoted),
-    "Pipfile": (("python",), _toml),
-    "environment.yml": (("python", "conda"), _requirements),
-    "tox.ini": (("python", "tox"), None),
-    "package.json": (("javascript", "node"), _package),
-    "tsconfig.json": (("typescript",), None),
-    "deno.json": (("typescript", "deno"), None),
-    "Cargo.toml": (("rust",), _toml),
-    "go.mod": (("go",), _modules),
-    "pom.xml": (("java", "maven"), _maven),
-    "build.gradle": (("java", "gradle"), _quoted),
-    "build.gradle.kts": (("kotlin", "gradle"), _quoted),
-    "build.sbt": (("scala", "sbt"), _quoted),
-    "Gemfile": (("ruby",), _quoted),
-    "composer.json": (("php",), _composer),
-    "*.csproj": (("c#", "dotnet"), _nuget),
-    "*.fsproj": (("f#", "dotnet"), _nuget),
-    "mix.exs": (("elixir",), _quoted),
-    "pubspec.yaml": (("dart",), _pubspec),
-    "Package.swift": (("swift",), None),
-    "CMakeLists.txt": (("cmake",), None),
-    "Makefile": (("make",), None),
-    "Dockerfile*": (("docker",), None),
-    "Containerfile": (("docker",), None),
-    **dict.fromkeys(
-        ("docker-compose*.yml", "docker-compose*.yaml", "compose*.yml", "compose*.yaml"),
-        (("docker", "docker-compose"), _images),
-    ),
-    "*.tf": (("terraform",), None),
-    "Chart.yaml": (("helm", "kubernetes"), None),
-    "kustomization.yaml": (("kubernetes",), None),
-    ".gitlab-ci.yml": (("gitlab-ci",), None),
-    "Jenkinsfile": (("jenkins",), None),
-}
-_STARRED = tuple(pattern for pattern in _FILES if "*" in pattern)
+            yield ".github/workflows", ("github-actions",), False

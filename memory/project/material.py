@@ -25,7 +25,7 @@ import re
 import stat as modes
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from memory.core import StoreError, clock, files, records
+from memory.core import StoreError, clock, files, frontmatter, records
 from memory.core.layout import GLOBAL, SHARED, Place
 from memory.core.records import Record
 from memory.project import otherfiles
@@ -52,26 +52,10 @@ _BLOCK = re.compile(
 )
 _COMMENT = re.compile(r"\s*(?:#|//|--|;|%|@?rem\b|'|::)+ ?(.*)", re.I)
 _USAGE = re.compile(r"\busage\s*[:=][^\"'\n]*", re.I)
-LANGUAGES = {
-    "py": "python",
-    "sh": "sh",
-    "bash": "bash",
-    "zsh": "zsh",
-    "js": "javascript",
-    "mjs": "javascript",
-    "ts": "typescript",
-    "rb": "ruby",
-    "pl": "perl",
-    "ps1": "powershell",
-    "bat": "bat",
-    "cmd": "bat",
-    "lua": "lua",
-    # of a script, by the end of its name
-    "php": "php",
-    "fish": "fish",
-    "sql": "sql",
-    "awk": "awk",
-    "r": "r",
+LANGUAGES = {  # of a script, by the end of its name
+    **{end: end for end in "sh bash zsh bat lua php fish sql awk r".split()},
+    **{"js": "javascript", "mjs": "javascript", "ts": "typescript", "py": "python"},
+    **{"rb": "ruby", "pl": "perl", "ps1": "powershell", "cmd": "bat"},
 }
 
 
@@ -118,17 +102,8 @@ class State(NamedTuple):
 
 def type_of(record: Record) -> str:
     """Return a resource's type, `doc` or `script`."""
-    said = record.meta.get("type")
-    return (
-        "script"
-        if isinstance(said, str) and said.strip().lower() == "script" and not record.guessed
-        else "doc"
-    )
-
-
-def path_of(record: Record) -> str:
-    """Return the path of a resource as written, or ""."""
-    return record.path
+    is_script = records.meta_text(record, "type").lower() == "script" and not record.guessed
+    return "script" if is_script else "doc"
 
 
 def source_of(record: Record, place: Place) -> Source:
@@ -144,11 +119,11 @@ def source_of(record: Record, place: Place) -> Source:
                 "line %d can be read in two ways without PyYAML; put its value in quotes"
                 % record.unsure[0]
             )
-        path = _whole(path_of(record), record.tier, place)
+        path = _whole(record.path, record.tier, place)
         if files.is_link(path):
             raise StoreError("%s is a link; name the file itself" % path)
         real = files.real_path(path)
-        allowed(real, record.tier, place, not os.path.isabs(path_of(record)))
+        allowed(real, record.tier, place, not os.path.isabs(record.path))
         return read(real)
     except StoreError as error:
         raise StoreError(
@@ -260,8 +235,6 @@ def said_of(source: Source, kind: str, text: str) -> Description:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         said = described(text)
         return Description(_script_title(name, said), _script_body(source, said, text), ())
-    from memory.core import frontmatter
-
     page = frontmatter.parse(text.encode("utf-8"))
     line = next(
         (
@@ -408,9 +381,9 @@ def find_resource(store: Store, real: str, tier: str) -> Optional[Record]:
     real: the file's path, all links resolved.
     """
     for record in store.each(("resource",)):
-        if record.tier == tier and path_of(record):
+        if record.tier == tier and record.path:
             try:
-                if files.real_path(_whole(path_of(record), tier, store.place)) == real:
+                if files.real_path(_whole(record.path, tier, store.place)) == real:
                     return record
             except StoreError:
                 continue
@@ -422,8 +395,6 @@ def by_hand(store: Store, record: Record) -> bool:
 
     Raises StoreError.
     """
-    from memory.core import frontmatter
-
     body = frontmatter.parse(store.raw(record.name)).body
     return bool(body.strip()) and record.meta.get("snapshot") != print_of(body)
 
@@ -434,7 +405,6 @@ def rewrite(store: Store, record: Record, source: Source) -> Record:
     Returns the resource as read back.
     Above a script's heading SCRIPT a person's text stays.  Raises StoreError.
     """
-    from memory.core import frontmatter
     from memory.store import activeplan
 
     kind = type_of(record)

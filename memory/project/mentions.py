@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Dict, List, NamedTuple, Tuple
 
-from memory.core.records import Record
+from memory.core.records import Record, meta_text
 from memory.session.latepattern import Late
 
 MEMBER, DEFINED, USED, ABSENT = 3, 2, 1, 0
@@ -41,34 +41,36 @@ _NAME = r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*"
 _QUOTED = Late(r"`([^`\n]{2,200})`")
 _SYMBOL = Late(r"(%s)(\([^()\n]*\))?\Z" % _NAME)
 _AT = Late(BEFORE + r"(%s):{1,2}(?:L?\d+:)?([A-Za-z_$][\w$]+(?:(?:\.|::)[A-Za-z_$][\w$]*)*)" % PATH)
+# "`run` is defined in `src/app.py`": what stands in its place says nothing false of a file that
+# never held the name
 _IN = Late(
-    r"(?:\s+(?:is|was|are|lives?|lived|sits|stands|defined|declared|found|implemented|exported"
-    r"|function|method|class|helper|handler|hook|constant|variable|type))*\s+(?:in|of|from|inside"
-    r"|at)\s+(?:the\s+)?(?:file\s+)?`?(%s)" % PATH
+    r"(?:\s+[a-z]{1,12}){0,4}?\s+(?:in|of|from|inside|at)\s+(?:the\s+)?(?:file\s+)?`?(%s)" % PATH
 )
 _OF = ("'s", "’s", "의", "の", "的", "에서", ":")
-_OWNER = Late(BEFORE + r"(%s)`?(?:'s|’s|의|の|中的|的|에서|:)\s*`\Z" % PATH)
+_OWNER = Late(BEFORE + r"(%s)`?(?:%s)\s*`\Z" % (PATH, "|".join((*_OF, "中的"))))
 _SEPARATOR = Late(r"\.|::|#|->")
 _COMMENT = Late(
     r"\s*(?:#(?!\s*(?:define|include|if|undef|\[|!))|//|/?\*|--(?![\w-])|;|<!--)"
     r"|.*(?:(?<!:)//|\s#\s|/\*)"
 )
-_KEYWORD = Late(
-    r"(?:^|[^\w$])(?:def|class|func|fun|fn|function\*?|struct|enum|union|trait|interface|type|const"
-    r"|let|var|val|module|mod|macro|macro_rules!|impl|record|object|namespace|typedef|package"
-    r"|protocol|extension|sub|proc|static|defmodule|defp|message|service|rpc|#\s*define"
-    r"|(?i:create\s+(?:table|view|index|function)(?:\s+if\s+not\s+exists)?))\s+(?:mut\s+"
-    r"|unique\s+)?(?:\([^)\n]*\)\s*)?(?:[\w$]+(?:\.|::))*[*&`\"]*\Z"
+# what stands before a name that is defined there
+_DEFINES = frozenset(
+    "def class func fun fn function function* struct enum union trait interface type const let var "
+    "val module mod macro macro_rules! impl record object namespace typedef package protocol "
+    "extension sub proc static defmodule defp message service rpc define mut unique".split()
 )
+_SQL = frozenset("table view index exists".split())  # in any case
+_STATEMENTS = frozenset(
+    "return else new await yield throw case in not and or assert del raise".split()
+)
+_MODIFIERS = frozenset(
+    "public private protected static async export default final override get set virtual inline "
+    "extern const unsigned abstract readonly *".split()
+)
+# a receiver, an owner, marks of pointers and quotes between a keyword and its name
+_BETWEEN = Late(r"(?:\([^)\n]*\)\s*)?(?:[\w$]+(?:\.|::))*[*&`\"]*\Z")
 _LEFT = Late(r"\s*(?:[\w$<>\[\]*&:?]+\s+){0,4}(?:[\w$]+(?:\.prototype)?\.)?[*&]*\Z")
-_TYPED = Late(
-    r"\s*(?!return\b|else\b|new\b|await\b|yield\b|throw\b|case\b|in\b|not\b|and\b|or\b|assert\b"
-    r"|del\b|raise\b)(?:[\w$<>\[\],*&:.?]+\s+){1,6}(?:[\w$]+::)*[*&]*\Z"
-)
-_MODIFIERS = Late(
-    r"\s*(?:(?:public|private|protected|static|async|export|default|final|override|get|set|virtual"
-    r"|inline|extern|const|unsigned|abstract|readonly|\*)\s+)*\Z"
-)
+_TYPES = Late(r"\s*(?:[\w$<>\[\],*&:.?]+\s+){1,6}(?:[\w$]+::)*[*&]*\Z")
 _ASSIGNED = Late(r"\s*(?::[^=\n]*)?=(?![=>])[^\n]*[^\s,]\s*\Z|\s*:=")
 _BODY = Late(r"\s*(?:<[^>\n]*>)?\((?![^\n]*(?:=>|\bfunction\b))[^;\n]*\{\s*\Z")
 _HEAD = Late(r"\s{0,80}\([^;\n]{0,400}\)?\s{0,20}(?:(?:const|noexcept|override)\s{0,20})?\Z")
@@ -81,10 +83,14 @@ _KEY = Late(r"[\"']?\s*:(?!:)")
 
 _PATH = Late(BEFORE + r"(%s)(?![\w/])" % PATH)
 _HASH = Late(r"(?<![\w/.-])[0-9a-f]{7,40}(?![\w/-]|\.\w)")
-_SAID = Late(
-    r"(?i)\b(?:commit(?:s|ted)?|revert(?:s|ed)?|cherry-?pick(?:s|ed)?|merged?|rev(?:ision)?|sha"
-    r"|since|git (?:show|log|checkout|diff)|fixed (?:in|by)|introduced (?:in|by)|landed (?:in"
-    r"|as))\W*(?:[0-9a-f]{7,40}\W+(?:and\W+)?)*\Z"
+# what calls a hash a commit: the word before it, or the two
+_CALLS = frozenset(
+    "commit commits committed revert reverts reverted cherry-pick cherry-picks cherry-picked merge "
+    "merged rev revision sha since".split()
+)
+_CALLS_TOGETHER = frozenset(
+    "git show, git log, git checkout, git diff, fixed in, fixed by, introduced in, introduced by, "
+    "landed in, landed as".split(", ")
 )
 
 
@@ -149,8 +155,8 @@ def mentions(record: Record, path: str) -> bool:
 
 def own_commit(record: Record) -> str:
     """Return the commit at which a record was written, or ""."""
-    said = record.meta.get("commit")
-    return said if isinstance(said, str) and re.fullmatch(r"[0-9a-f]{7,40}", said) else ""
+    said = meta_text(record, "commit")
+    return said if re.fullmatch(r"[0-9a-f]{7,40}", said) else ""
 
 
 def hashes(body: str) -> List[Tuple[str, bool]]:
@@ -163,11 +169,17 @@ def hashes(body: str) -> List[Tuple[str, bool]]:
     for match in _HASH.finditer(text):
         name, start = match.group(), match.start()
         line = text.rfind("\n", 0, start) + 1
-        bare = text[max(line, start - 80) : start].rstrip("`( ")
-        found.append(
-            (name, not name.isdigit() and not name.isalpha() and _SAID.search(bare) is not None)
-        )
+        bare = text[max(line, start - 80) : start]
+        called = not name.isdigit() and not name.isalpha() and _calls_a_commit(bare)
+        found.append((name, called))
     return found
+
+
+def _calls_a_commit(before: str) -> bool:
+    """Tell whether the words before a hash call it a commit."""
+    every = re.findall(r"[\w-]+", before.lower())
+    words = [word for word in every if word != "and" and not _HASH.fullmatch(word)]
+    return bool(words) and (words[-1] in _CALLS or " ".join(words[-2:]) in _CALLS_TOGETHER)
 
 
 # --- identifiers
@@ -315,11 +327,25 @@ def _place_level(source: str, at: int, end: int) -> int:
     before, after = source[first:at][-400:], source[end : last if last >= 0 else len(source)][:400]
     if _COMMENT.match(before):
         return ABSENT
-    keyed = not before.strip(" \t\"'") and _KEY.match(after)
-    assigned = _ASSIGNED.match(after) and _LEFT.match(before)
-    made = _BODY.match(after) and (_MODIFIERS.match(before) or _TYPED.match(before))
-    typed = _TYPED.match(before) and (_HEAD.match(after) or _FIELD.match(after))
-    return DEFINED if keyed or assigned or made or typed or _KEYWORD.search(before) else USED
+    words = before.split()
+    typed = bool(words) and words[0] not in _STATEMENTS and bool(_TYPES.match(before))
+    modified = before[-1:].strip() == "" and _MODIFIERS.issuperset(words)
+    defined = (
+        (not before.strip(" \t\"'") and _KEY.match(after))
+        or (_ASSIGNED.match(after) and _LEFT.match(before))
+        or ((modified or typed) and _BODY.match(after))
+        or (typed and (_HEAD.match(after) or _FIELD.match(after)))
+        or _is_defining(before)
+    )
+    return DEFINED if defined else USED
+
+
+def _is_defining(before: str) -> bool:
+    """Tell whether a line's text before a name ends with a defining keyword."""
+    match = _BETWEEN.search(before)
+    said = before[: match.start()] if match else before
+    last = re.findall(r"[\w$*!]+", said)[-1:] if said[-1:].isspace() else []
+    return bool(last) and (last[0] in _DEFINES or last[0].lower() in _SQL)
 
 
 def _is_inside(source: str, at: int) -> bool:

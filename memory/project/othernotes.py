@@ -26,23 +26,11 @@ STORES = (".memories", ".prompts/learnings")  # of other tools, below a project
 ENDS = (".md", ".markdown", ".mdc", ".mdx", ".txt")
 _LEVELS = {"1": "low", "2": "low", "3": "medium", "4": "high", "5": "high"}  # goldfish's confidence
 _HOST = ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md")
-_OWN = (
-    "id",
-    "kind",
-    "title",
-    "source",
-    "accepted",
-    "accepted_by",
-    "approved",
-    "origin",
-    "session",
-    "harvest",
-    "created",
-    "timestamp",
-    "date",
-    "tags",
-    "said",
-)  # `said` is of the user's own sessions alone
+# `said` is of the user's own sessions alone
+_OWN = frozenset(
+    "id kind title source accepted accepted_by approved origin session harvest created timestamp "
+    "date tags said".split()
+)
 _DAY = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})(?:/(\d{6})[_-]|[/_-])")
 
 
@@ -239,11 +227,9 @@ def _title(meta: Dict[str, Any], body: str, source: Source, store: str) -> str:
         said = ""
     # stores of other tools name their files after an instant
     named = "%s/x/%s" % (PRIVATE if store else ADDED, source.name)
-    return (
-        said
-        if isinstance(said, str) and said
-        else records.from_bytes(named, body.encode(), 0.0).title
-    )
+    if isinstance(said, str) and said:
+        return said
+    return records.from_bytes(named, body.encode(), 0.0).title
 
 
 def _kind(root: Root, source: Source) -> str:

@@ -29,7 +29,7 @@ from memory.core import StoreError, files, frontmatter, layout, records
 from memory.core.layout import PRIVATE, SHARED, TIER_NAMES, Place
 from memory.core.records import Record
 from memory.hook import handoffs
-from memory.project import gitindex, material
+from memory.project import gitindex
 from memory.store import archive, redactor, safegit, writer
 from memory.store.store import Store
 
@@ -216,7 +216,7 @@ def _unfit(record: Record) -> Iterator[Tuple[str, str]]:
         yield "it is a candidate", "`dayleaf notes harvest accept %s` first" % record.id
     if record.name in (handoffs.NAME, *handoffs.WAITING):
         yield "it is the handoff", "`dayleaf handoff --clear` first"
-    if record.kind == "resource" and os.path.isabs(material.path_of(record)):
+    if record.kind == "resource" and os.path.isabs(record.path):
         yield "its file lies outside the repository", "a team has only what the repository holds"
 
 
@@ -324,23 +324,8 @@ class Repository:
 
         Of every path ever committed.
         """
-        said = (
-            self.git(
-                "-c",
-                "core.quotePath=false",
-                "log",
-                "--topo-order",
-                "--reverse",
-                "-M",
-                "--name-status",
-                "-z",
-                "--format=%x01%aN%x02%aE",
-                "HEAD",
-                "--",
-                self.prefix,
-            )
-            or []
-        )
+        options = "--topo-order --reverse -M --name-status -z --format=%x01%aN%x02%aE HEAD --"
+        said = self.git("-c", "core.quotePath=false", "log", *options.split(), self.prefix) or []
         found: Dict[str, Tuple[str, str, str]] = {}
         who, rest = ("", ""), iter(said)
         for word in rest:
@@ -383,59 +368,30 @@ class Repository:
                 return rows[stop][0] if stop < len(rows) else ""
         return ""
 
-    def fresh(self, since: str, me: str) -> Set[str]:
-        """Return the paths changed by others since a commit.
-
-        me: the user's own address.
-        """
-        said = (
-            self.git(
-                "log",
-                "--no-renames",
-                "--name-only",
-                "-z",
-                "--format=%x01%aE",
-                since + "..HEAD",
-                "--",
-                self.prefix,
-            )
-            or []
-        )
-        found, who = set[str](), ""
-        for word in (part for row in said for part in row.split("\n")):
-            if word[:1] == "\1":
-                who = word[1:].strip().lower()
-            elif word and who != me:
-                found.add(word)
-        return found
-
-    def deletions(self, since: str) -> Dict[str, Tuple[str, str, str]]:
-        """Return (author, address, commit) of each path's latest deletion.
-
-        since: the commit from which on to look.
-        """
-        said = (
-            self.git(
-                "log",
-                "--no-renames",
-                "--diff-filter=D",
-                "--name-only",
-                "-z",
-                "--format=%x01%aN%x02%aE%x02%h",
-                since + "..HEAD",
-                "--",
-                self.prefix,
-            )
-            or []
-        )
-        found: Dict[str, Tuple[str, str, str]] = {}
+    def _changes(self, since: str, *options: str) -> Iterator[Tuple[str, str, str, str]]:
+        """Yield (path, author, address, commit) of changes since a commit, newest first."""
+        form = "--no-renames --name-only -z --format=%x01%aN%x02%aE%x02%h"
+        said = self.git("log", *form.split(), *options, since + "..HEAD", "--", self.prefix) or []
         who = ("", "", "")
         for word in (part for row in said for part in row.split("\n")):
             if word[:1] == "\1":
                 name, address, commit = word[1:].split("\2")
                 who = name, address.strip().lower(), commit
             elif word:
-                found.setdefault(word, who)
+                yield (word, *who)
+
+    def fresh(self, since: str, me: str) -> Set[str]:
+        """Return the paths changed by others since a commit.
+
+        me: the user's own address.
+        """
+        return {path for path, _, address, _ in self._changes(since) if address != me}
+
+    def deletions(self, since: str) -> Dict[str, Tuple[str, str, str]]:
+        """Return (author, address, commit) of each path's latest deletion since a commit."""
+        found: Dict[str, Tuple[str, str, str]] = {}
+        for path, *who in self._changes(since, "--diff-filter=D"):
+            found.setdefault(path, (who[0], who[1], who[2]))
         return found
 
     def missing(self, since: str) -> List[str]:
@@ -481,17 +437,8 @@ class Repository:
 
         Then the lines of both sides stay.
         """
-        said = (
-            self.git(
-                "check-attr",
-                "-z",
-                "merge",
-                "--",
-                "%s%s/%s" % (self.prefix, archive.FOLDER, archive.LOG),
-            )
-            or []
-        )
-        return "union" in said
+        log = "%s%s/%s" % (self.prefix, archive.FOLDER, archive.LOG)
+        return "union" in (self.git("check-attr", "-z", "merge", "--", log) or [])
 
     def count(self, span: str) -> int:
         """Count the commits of a range about the shared tier.
@@ -517,36 +464,21 @@ def status(store: Store, env: Mapping[str, str]) -> Status:
     me, authors, since = asked.me(), asked.authors(), asked.since()
     states, torn = asked.states()
     fresh = asked.fresh(since, me) if since else set()
-    held, conflicts = (
-        [],
-        [
-            (path, "git could not merge it: keep the right lines, then `git add` it")
-            for path in torn
-        ],
-    )
+    held: List[SharedRecord] = []
+    conflicts = [
+        (path, "git could not merge it: keep the right lines, then `git add` it") for path in torn
+    ]
     for name in [name for name in store.names() if name[:1] == SHARED]:
         path = asked.prefix + name[2:]
         by, address, last = authors.get(path, ("", "", ""))
-        held.append(
-            SharedRecord(
-                name,
-                by,
-                last,
-                not address or address == me,
-                states.get(path, "committed"),
-                path in fresh,
-            )
-        )
+        mine, state = not address or address == me, states.get(path, "committed")
+        held.append(SharedRecord(name, by, last, mine, state, path in fresh))
         if path not in torn and marked(place.path(name)):
-            conflicts.append(
-                (
-                    path,
-                    (
-                        "it holds markers of an unfinished merge (`<<<<<<<`): keep the "
-                        "right lines, remove these"
-                    ),
-                )
+            advice = (
+                "it holds markers of an unfinished merge (`<<<<<<<`): keep the right lines, "
+                "remove these"
             )
+            conflicts.append((path, advice))
     removed = _removed(asked, store, since, me, [one.name for one in held]) if since else []
     return Status(held, removed, conflicts, *_apart(asked), since)
 
@@ -563,8 +495,12 @@ def _removed(
     asked: Repository, store: Store, since: str, me: str, names: Sequence[str]
 ) -> List[RemovedRecord]:
     """Return the records removed by others since a commit."""
+    place = asked.place
     missing = [
-        path for path in asked.missing(since) if not _stands(store.place, path[len(asked.prefix) :])
+        path
+        for path in asked.missing(since)
+        for inner in (path[len(asked.prefix) :],)
+        if not any(files.exists(tier + "/" + inner) for tier in (place.shared, place.private))
     ]
     if not missing:
         return []
@@ -582,13 +518,6 @@ def _removed(
             )
             found.append(RemovedRecord(name, record.id, record.title, by, back))
     return found
-
-
-def _stands(place: Place, inner: str) -> bool:
-    """Tell whether a path exists in the shared or private tier."""
-    return files.exists("%s/%s" % (place.shared, inner)) or files.exists(
-        "%s/%s" % (place.private, inner)
-    )
 
 
 def _ids(store: Store, names: Sequence[str]) -> Set[str]:
@@ -648,14 +577,11 @@ def commit_hook(place: Place) -> Tuple[bool, str]:
         return True, ""
     if not own or os.path.lexists(own):
         return False, "let the repository's pre-commit hook run `%s`" % COMMAND
-    return (
-        False,
-        (
-            "printf '#!/bin/sh\\ncommand -v dayleaf >/dev/null || exit 0\\nexec %s\\n' > "
-            "'%s' && chmod +x '%s'"
-        )
-        % (COMMAND, own, own),
+    form = (
+        "printf '#!/bin/sh\\ncommand -v dayleaf >/dev/null || exit 0\\nexec %s\\n' > '%s' "
+        "&& chmod +x '%s'"
     )
+    return False, form % (COMMAND, own, own)
 
 
 def _names_us(path: str) -> bool:

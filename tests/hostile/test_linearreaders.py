@@ -48,11 +48,7 @@ def result(text: str) -> object:
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    **{
-        "manifest " + name: (lambda text, read=read: read(text))
-        for name, (_, read) in manifests._FILES.items()
-        if read
-    },
+    "manifest": manifests.names_in,
     "page": lambda text: frontmatter.parse(text.encode()),
     "page by lines": lambda text: frontmatter.skim(text.encode()),
     "head": lambda text: frontmatter.parse(b"---\n" + text.encode() + b"\n---\nx\n"),
@@ -190,7 +186,7 @@ def test_a_reader_keeps_step_with_its_text(reader):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, (_, read) in manifests._FILES.items() if read and "*" not in name]
+    "name", [name for name in manifests._FILES if name not in manifests._BARE and "*" not in name]
 )
 def test_a_manifest_of_any_letters_costs_little(name, tmp_path):
     """Newlines, which once stopped recall, and all else that a repository may hold; up to the

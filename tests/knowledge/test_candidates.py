@@ -149,21 +149,7 @@ def test_a_remedy_of_the_first_session_alone_is_not_enough(place, settle):
     assert settle() == {}
 
 
-def test_a_path_that_is_not_there_is_told_with_what_was_worked_on_in_its_place(place, settle):
-    for day, session in enumerate(("one", "two"), 16):
-        held(
-            place,
-            session,
-            "2026-11-%d" % day,
-            "- ✗ Read `src/parts/view_test.c` → failed: File does not exist.",
-            "- edited `src/parts/views_test.c`",
-        )
-    ((title, record),) = settle().items()
-    assert title == "`src/parts/view_test.c` does not exist here; `src/parts/views_test.c` does"
-    assert "- `src/parts/views_test.c` (2026-11-17, k-two#1)" in record.body
-
-
-def test_a_folder_that_is_there_from_the_projects_own_is_not_told_to_be_missing(place, settle):
+def test_a_call_that_failed_where_the_shell_stood_is_told_with_the_one_that_worked(place, settle):
     for day, session in enumerate(("one", "two"), 16):
         held(
             place,
@@ -175,8 +161,8 @@ def test_a_folder_that_is_there_from_the_projects_own_is_not_told_to_be_missing(
         )
     ((title, record),) = settle().items()
     assert title == (
-        "`src/parts` is there from the project's folder; a call fails on it where the "
-        "shell stands elsewhere"
+        "`cd src/parts && make test` fails (cd: no such file or directory: src/parts); "
+        "`make test` works"
     )
     assert "- `make test` in place of `cd src/parts && make test`" in record.body
 

@@ -43,15 +43,12 @@ PROJECT = (
     "## Build\n\n- run `make`\n"
     "- never `npm install`, use `pnpm i --frozen-lockfile` because a lockfile is patched\n\n"
     "### Style\n\nTabs.\n\n"
-    "See @docs/git.md, not `@docs/code.md`, nor me@example.com, nor @nowhere.md, "
-    "nor @../outside.md.\n"
+    "See @docs/git.md, which Claude Code loads by itself where this file is loaded.\n"
 )
 
 
 def test_auto_memory_and_claude_md_become_candidates(claude, project, took, ok, place, tmp_path):
-    """Read only; a fact a file, a section a record, imports followed inside the project; recall
-    finds them, a prompt gets none.
-    """
+    """Read only; a fact a file, a section a record; recall finds them, a prompt gets none."""
     claude.memory("user_role.md", FACT)
     claude.memory(
         "MEMORY.md",
@@ -64,7 +61,6 @@ def test_auto_memory_and_claude_md_become_candidates(claude, project, took, ok, 
     for name, text in (
         ("CLAUDE.md", PROJECT),
         ("docs/git.md", "# Git\n\nRebase onto main before each pull request, and squash.\n"),
-        ("docs/code.md", "# Code\n\nNever read, since it is only named in code.\n"),
         (
             "api/CLAUDE.md",
             "# API\n\nEvery endpoint validates its body with the schema beside it.\n",
@@ -72,23 +68,19 @@ def test_auto_memory_and_claude_md_become_candidates(claude, project, took, ok, 
     ):
         Path(project, name).parent.mkdir(exist_ok=True)
         Path(project, name).write_text(text)
-    (tmp_path / "outside.md").write_text(
-        "# Outside\n\nA key of the user's own stands in this file.\n"
-    )
     before = {
         path: path.read_bytes()
         for path in [*Path(project).rglob("*.md"), *(tmp_path / "home/.claude").rglob("*")]
         if path.is_file()
     }
     found = took("claude-memory")
-    assert (found["new"], [skip["path"] for skip in found["skipped"]]) == (8, ["@../outside.md"])
+    assert (found["new"], [skip["path"] for skip in found["skipped"]]) == (7, [])
     mine = kept(place, "learnings")
     assert set(mine) == {
         "The user prefers tables",
         "Deploys happen on Tuesday through the staging lane",
         "Project",
         "Build",
-        "Git",
         "Build: Style",
         "API",
     }
@@ -106,7 +98,7 @@ def test_auto_memory_and_claude_md_become_candidates(claude, project, took, ok, 
         "load", "pnpm frozen lockfile patched"
     )
     again = took("claude-memory")
-    assert (again["new"], again["unchanged"], again["gone"]) == (0, 8, [])
+    assert (again["new"], again["unchanged"], again["gone"]) == (0, 7, [])
 
 
 def test_with_every_project(claude, env, project, took, tmp_path):

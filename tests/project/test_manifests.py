@@ -119,7 +119,6 @@ def test_a_monorepo_is_read_one_level_below_and_no_deeper(tmp_path):
         b"",
         b"{",
         b"[1]",
-        b'{"dependencies": ["vue"]}',
         b"\xff\xfe\x00{",
         b'{"dependencies":' * 5000,
         b"[project]\ndependencies = [",

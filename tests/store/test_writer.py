@@ -75,7 +75,6 @@ OTHERS = {
     "vectors.embedder": "the vectors of past queries",
     "index.kept": "what was derived of each file",
     "vectors.vectors": "vectors",
-    "postgres.ownserver": "a copy of the database that a wheel brings",
     "knowledge.approvalstate": "what waits, derived",
     "knowledge.scripts": "the copy of a script that runs",
     "knowledge.usage": "what was noted of uses, derived",

@@ -8,14 +8,9 @@ from memory.core import UsageError, files, plaintext
 from memory.core.boundary import is_agent
 from memory.core.config import Config
 from memory.core.layout import Place
-from memory.doors.postgres import ownserver, postgres, rows
+from memory.doors.postgres import postgres, rows
 from memory.index import backend
 from memory.terminal.call import Call
-
-
-def dsn_of(settings: Config, home: str, env: Mapping[str, str]) -> str:
-    """Return the connection string of recall's database, or ""."""
-    return configured_dsn(settings, home, env) or ownserver.dsn(home)
 
 
 def state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Dict[str, Any]]:
@@ -38,12 +33,12 @@ def state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Di
     }
 
 
-def configured_dsn(settings: Config, home: str, env: Mapping[str, str]) -> str:
+def dsn_of(settings: Config, home: str, env: Mapping[str, str]) -> str:
     """Return the configured connection string, or "".
 
     The first of: DAYLEAF_DSN (not in a session, whose environment a repository may fill); the file
-        `<home>/dsn`; `index.dsn`. Without one recall uses its own server (ownserver.py). Raises
-        UsageError for a file that others can read, and for a password among the settings.
+        `<home>/dsn`; `index.dsn`. Raises UsageError for a file that others can read, and for a
+        password among the settings.
     """
     if env.get("DAYLEAF_DSN") and not is_agent(dict(env)):
         return env["DAYLEAF_DSN"]
@@ -69,12 +64,14 @@ def choose(call: Call, given: str, private: bool, before: List[str]) -> int:
 
     home = call.place.home
     path = home + "/config.json"
-    said = given or configured_dsn(call.settings, home, call.env)
+    said = given or dsn_of(call.settings, home, call.env)
+    if not said:
+        raise UsageError("no database is named; name one: --dsn 'host=… dbname=… user=…'")
     with call.spinner("setting up the database") as spinner:
         done = rows.set_up_and_load(
-            said or ownserver.start(home),
+            said,
             call.place,
-            "psg" if private or not said else "s",
+            "psg" if private else "s",
             spinner.counting("loading"),
         )
     for key, value in (
@@ -94,12 +91,11 @@ def choose(call: Call, given: str, private: bool, before: List[str]) -> int:
         ),
     ]
     return call.answer(
-        {"backend": "postgres", "own": not said, **done._asdict()},
+        {"backend": "postgres", "own": False, **done._asdict()},
         [
             *before,
             *lines,
             *("left out %s" % line for line in done.left),
-            "recall asks %s as well as the files"
-            % ("a server of your own" if not said else "the database"),
+            "recall asks the database as well as the files",
         ],
     )

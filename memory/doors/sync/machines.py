@@ -30,16 +30,8 @@ MOST_PACKS = 16  # files of a machine before it tells all anew
 SECONDS, TRIES = 120.0, 5
 BRANCH = "refs/heads/dayleaf"
 _NAMED = (
-    "-c",
-    "user.name=dayleaf",
-    "-c",
-    "user.email=dayleaf@localhost",
-    "-c",
-    "commit.gpgsign=false",
-    "-c",
-    "gc.autoDetach=false",
-    "-c",
-    "core.autocrlf=false",
+    "-c user.name=dayleaf -c user.email=dayleaf@localhost -c commit.gpgsign=false "
+    "-c gc.autoDetach=false -c core.autocrlf=false".split()
 )
 
 

@@ -6,6 +6,7 @@ import os
 
 import pytest
 from harness.asking import settings
+from harness.command import one_line_error
 
 from memory.core import UsageError
 from memory.index import backend
@@ -48,3 +49,8 @@ def test_a_password_is_no_setting_and_is_never_printed(place, said, run):
         assert done.returncode == 2
         shown.append(done.stderr)
     assert "geheim" not in "".join(shown)
+
+
+def test_without_an_address_one_line_asks_for_it(run):
+    """No server is started for whoever names none."""
+    assert "--dsn" in one_line_error(run("index", "--backend", "postgres"), 2)
