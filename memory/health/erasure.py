@@ -73,7 +73,7 @@ DERIVED_ENDS = (
     ".stale",
     ".checked",
     ".vec",
-    ".veclog",
+    ".vec-journal",
     ".damaged",
     ".tags",
     ".review",

@@ -76,7 +76,7 @@ OTHERS = {
     "index.builder": "the index",
     "vectors.embedder": "the vectors of past queries",
     "index.kept": "what was derived of each file",
-    "vectors.vectors": "vectors",
+    "vectors.vectorfile": "vectors",
     "postgres.ownserver": "a copy of the database that a wheel brings",
     "knowledge.approvalstate": "what waits, derived",
     "knowledge.scripts": "the copy of a script that runs",
