@@ -85,7 +85,7 @@ def distill(call: Call) -> int:
     print(_render_answer(call, digest, found, saved), flush=True)
     # _repeated looks at those
     skipped = [step for step in digest.steps[:-1] if not step.outcome.endswith(" is not on PATH")]
-    if key and not (digest.partial or skipped or _depends_on_time(call, question)):
+    if key and not (skipped or _depends_on_time(call, question)):
         _keep(
             call,
             key,

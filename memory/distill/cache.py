@@ -1,15 +1,15 @@
 """Answers kept for a day in `<cache>/digests/<key>.json`, each sealed (fastjson.py); whatever is
 wrong with one makes it absent.
 
-A digest, or one part of a digest (parts.py), so that a second question alike asks no model.
+A digest, so that a second question alike asks no model.
 Schema, version 2, in one line:
 
     {"v":2,"t":1795271452.0,"provider":"claude","in":4120,"out":163,"bullets":[["text
      [k3m9]",["k3m9"]]],"notes":[],"said":2, "cut":[["no record holds it","E0382"]]}
 
 `said` counts the bullets of the answer, `cut` has those that did not stand.  The key is the SHA-256
-of the template's version, each record's id, date and checksum, question, provider, model, budget,
-redaction and, for a part, the word `part`.
+of the template's version, each record's id, date and checksum, question, provider, model, budget
+and redaction.
 
 What a command printed, so that the same command over the same files prints it again without a
 search.  Schema, version 1:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 # stands in the key of every kept digest and answer: raise it with any change of prompts, checks,
 # extract, output
-TEMPLATE = 8
+TEMPLATE = 9
 LIFETIME = clock.DAY
 _FAULTS = (OSError, ValueError, TypeError, KeyError, IndexError)
 
@@ -96,12 +96,10 @@ def digest_key(
     name: str,
     model: str,
     budget: int,
-    what: str = "",
 ) -> str:
     """Return the cache's key of a digest.
 
-    From the question, the records, the provider and its options. what: `part` for one part of a
-    digest.
+    From the question, the records, the provider and its options.
     """
     rows = [
         [
@@ -120,7 +118,6 @@ def digest_key(
         budget,
         config["redact.enabled"],
         config["redact.allow"],
-        what,
     ]
     if name == "command":
         parts.append(config["distill.command"])

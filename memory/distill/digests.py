@@ -109,9 +109,9 @@ class Digest:
     provider: its author. tokens_in, tokens_out: tokens of the sources and of the bullets. cached:
         whether it comes from the cache. notes: what was skipped, cut or failed, one line each.
         checked: of the answer that is shown; an extract quotes, and keeps all. steps: the chain as
-        far as it went. calls: model calls made for it now, failed ones too. partial: a part failed,
-        and the extract answered for it. nearest: (id, title) of the nearest records, where the
-        records do not tell. made: of a cached one, seconds since the epoch, else 0.
+        far as it went. calls: model calls made for it now, failed ones too. nearest: (id, title) of
+        the nearest records, where the records do not tell. made: of a cached one, seconds since the
+        epoch, else 0.
     """
 
     bullets: tuple[Bullet, ...]
@@ -123,7 +123,6 @@ class Digest:
     checked: Checked = Checked()
     steps: tuple[Step, ...] = ()
     calls: int = 0
-    partial: bool = False
     nearest: tuple[tuple[str, str], ...] = ()
     made: float = field(default=0.0, compare=False)
 

@@ -211,27 +211,8 @@ _ALSO = tuple(
     (re.compile(r"(?i)(?<![\w-])(?:%s)(?![\w-])" % said), re.compile("(?i)(?:%s)" % same))
     for said, same in (
         ("half(?: of)?|die hälfte", r"\bhal(?:f|ves|ved|b\w*)\b|hälfte|50 ?%|1/2|절반|半"),
-        ("(?:a|one) third(?: of)?|ein drittel", r"\bthirds?\b|drittel|33(?:\.\d+)? ?%|1/3"),
         ("(?:a|one|three) quarters?(?: of)?|ein viertel", r"\bquarters?\b|viertel|[27]5 ?%|[13]/4"),
         ("(?:a|one|several|two) dozens?|ein dutzend", r"\bdozens?\b|dutzend|\b(?:12|24|twelve)\b"),
-        (
-            "twice|doubled?|doubling|verdoppelt\\w*",
-            r"\btwice\b|\bdoubl|verdoppel|\b2x\b|\b(?:two|2) times|100 ?%|2배|倍",
-        ),
-        ("tripled?|thrice", r"\btripl|\bthrice\b|\b3x\b|\b(?:three|3) times"),
-        (
-            "hundreds of|thousands of|millions of",
-            r"\bhundreds?\b|\bthousands?\b|\bmillions?\b|\d{3}",
-        ),
-        ("(?:a|an|one|every|per) second", r"\bsecond\b|\b1 ?s\b|\b1000 ?ms\b|/s\b"),
-        (
-            "(?:a|an|one) minute",
-            r"\b(?:a|an|one|1|per|every)[ -]?min(?:ute)?\b|\b60 ?(?:s|sec\w*)\b",
-        ),
-        (
-            "(?:a|an|one) hour",
-            r"\b(?:a|an|one|1|per|every)[ -]?h(?:our)?\b|\b60 ?min\w*\b|\b3600 ?s",
-        ),
     )
 )
 _UP, _DOWN = (

@@ -2,9 +2,9 @@
 sound answer, or by the extract.
 
 The chain `auto` is claude, gemini, extract; a named provider is followed by extract.  A step that
-is skipped, declined or fails leaves a note that says why.  A model's answer is a draft: parts.py
-asks for it, verdict.py says which of its bullets stand.  With none the next step answers; NONE is
-an answer: the records do not tell.
+is skipped, declined or fails leaves a note that says why.  A model's answer is a draft:
+modelcall.py asks for it, verdict.py says which of its bullets stand.  With none the next step
+answers; NONE is an answer: the records do not tell.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memory.distill.digests import NO_RECORD, Digest, Source, Step, clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory.distill import parts, providers
+    from memory.distill import modelcall, providers
 
 CHAINS = {
     "auto": ("claude", "gemini"),
@@ -61,7 +61,7 @@ def distill(
     if not sources:
         return Digest((), "extract", 0, 0, False, (NO_RECORD,))
     folder = cache.folder_of(cache_dir) if use_cache and config["distill.cache"] else ""
-    job: parts.Job | None = None
+    job: modelcall.Job | None = None
     steps: list[Step] = []
     made: list[str] = []
     for name in (*CHAINS[chosen], "extract"):
@@ -74,15 +74,15 @@ def distill(
             if not digest:
                 _need(name, config, env)
                 if not job:
-                    from memory.distill import parts
+                    from memory.distill import modelcall
 
                     safe = _safe(sources, config, os.path.basename(cache_dir.rstrip("/")))
                     tell = progress or (lambda line: None)
-                    job = parts.Job(
-                        clean(question), safe, config, env, home, folder, now, budget, tell, made
+                    job = modelcall.Job(
+                        clean(question), safe, config, env, home, now, budget, tell, made
                     )
                 digest = _answer(job, name, _model(config, name, chosen))
-                if folder and digest.bullets and not digest.partial:
+                if folder and digest.bullets:
                     cache.keep_digest(folder, key, now, digest)
         except ProviderError as error:
             steps.append(Step(name, str(error)))
@@ -125,14 +125,14 @@ def checked_call(question: str, chosen: str, config: spend.Caps, max_tokens: int
     return budget
 
 
-def _answer(job: parts.Job, name: str, model: str) -> Digest:
+def _answer(job: modelcall.Job, name: str, model: str) -> Digest:
     if name == "extract":
         from memory.distill import extract
 
         return extract.extract(job.question, job.sources, job.budget, True)
-    from memory.distill import parts
+    from memory.distill import modelcall
 
-    return parts.ask_provider(job, _provider(name, job.config), model)
+    return modelcall.ask_provider(job, _provider(name, job.config), model)
 
 
 def _model(config: spend.Caps, name: str, chosen: str) -> str:

@@ -12,7 +12,6 @@ import contextlib
 import json
 import os
 import re
-import threading
 from dataclasses import dataclass
 from typing import Any, Mapping, NamedTuple, Protocol, Sequence
 
@@ -76,8 +75,7 @@ class CallFailed(ProviderError):
 class Request(NamedTuple):
     """A prompt for a provider.
 
-    timeout: seconds. model: "" for the provider's own choice. stop: ends the call, set by another
-        thread.
+    timeout: seconds. model: "" for the provider's own choice.
     """
 
     prompt: str
@@ -85,7 +83,6 @@ class Request(NamedTuple):
     timeout: float
     env: Mapping[str, str]
     model: str
-    stop: threading.Event | None = None
 
 
 class Provider(Protocol):
@@ -152,7 +149,6 @@ class Claude(_Client):
             request.prompt,
             request.timeout,
             passed,
-            stop=request.stop,
         )
         return _checked(_claude_answer(done), request.prompt)
 
@@ -207,7 +203,6 @@ class Gemini(_Client):
             request.timeout,
             passed,
             stand,
-            request.stop,
         )
         return _checked(_gemini_answer(done), request.prompt)
 
@@ -233,7 +228,6 @@ class Ollama(_Client):
             request.system + "\n\n" + request.prompt,
             request.timeout,
             passed,
-            stop=request.stop,
         )
         _succeeded(done)
         return _checked(
@@ -283,7 +277,6 @@ class Command:
             request.system + "\n\n" + request.prompt,
             request.timeout,
             passed,
-            stop=request.stop,
         )
         _succeeded(done)
         return _checked(
@@ -350,14 +343,13 @@ def run(
     timeout: float,
     env: Mapping[str, str],
     folder: str = "",
-    stop: threading.Event | None = None,
 ) -> Finished:
     """Run a command, and end its process group afterwards.
 
     argv: argv[0] absolute. timeout: seconds. env: made by clean_env. folder: its working directory;
-        "" for an empty one, removed afterwards. stop: ends it, set by another thread. Raises
-        CallFailed for an environment without the nesting guard, a command that does not start, a
-        missed deadline and more than OUTPUT_LIMIT bytes of output.
+        "" for an empty one, removed afterwards. Raises CallFailed for an environment without the
+        nesting guard, a command that does not start, a missed deadline and more than OUTPUT_LIMIT
+        bytes of output.
     """
     if not env.get(boundary.NESTED):
         raise CallFailed(
@@ -365,7 +357,7 @@ def run(
         )
     try:
         done = process.run(
-            argv, stdin.encode("utf-8", "replace"), timeout, env, folder, OUTPUT_LIMIT, stop
+            argv, stdin.encode("utf-8", "replace"), timeout, env, folder, OUTPUT_LIMIT
         )
     except (OSError, ValueError) as error:
         raise CallFailed(

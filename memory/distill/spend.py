@@ -158,12 +158,10 @@ def today(home: str, now: float, purpose: str = "") -> Totals:
     return between(home, start, start + clock.DAY, purpose)
 
 
-def allowed(
-    home: str, config: Caps, now: float, tokens: int = 0, number: int = 1, purpose: str = DISTILL
-) -> str:
-    """Return the reason against further calls today, or "".
+def allowed(home: str, config: Caps, now: float, tokens: int = 0, purpose: str = DISTILL) -> str:
+    """Return the reason against a further call today, or "".
 
-    number: calls. tokens: of all these calls. The day's caps decide.
+    tokens: of that call. The day's caps decide.
     """
     key = purpose + ".dailyCalls"
     calls, most = integer(config[key]), MOST_TOKENS
@@ -179,13 +177,6 @@ def allowed(
     made = max(spent.calls, len(started))
     if made >= calls:
         return "the day's cap of %d model calls is reached (%s)" % (calls, key)
-    if made + number > calls:
-        return "%d calls are needed, and the day's cap of %d leaves %d (%s)" % (
-            number,
-            calls,
-            calls - made,
-            key,
-        )
     if purpose == NOTES:
         return ""  # a call for a note has at most so many tokens
     running = started[spent.calls :]  # the ledger gets its line when a call ends
@@ -194,27 +185,6 @@ def allowed(
         return "the day's cap of %d tokens leaves %d" % (
             most,
             max(most - used, 0),
-        )
-    return ""
-
-
-def planned(home: str, config: Caps, now: float, plans: Sequence[int]) -> str:
-    """Return the reason against a plan of calls now, or "".
-
-    plans: tokens of each call.
-    """
-    reason = allowed(home, config, now, sum(plans), len(plans))
-    if reason:
-        return reason
-    try:
-        recent = sum(1 for start in _starts(home) if abs(now - start.instant) < MINUTE)
-    except OSError as error:
-        return "%s/spawn cannot be used (%s)" % (home, error.strerror)
-    if recent + len(plans) > RATE:
-        return "%d calls are needed, and %d of %d in a minute are left" % (
-            len(plans),
-            max(RATE - recent, 0),
-            RATE,
         )
     return ""
 

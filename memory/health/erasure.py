@@ -66,7 +66,7 @@ DERIVED_ENDS = (
     ".stale",
     ".checked",
     ".vec",
-    ".veclog",
+    ".vec-journal",
     ".damaged",
     ".tags",
     ".review",

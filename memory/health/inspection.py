@@ -259,9 +259,10 @@ def look_ahead(store: Store, docs: Sequence[Doc], seconds: float) -> None:
 def _facts(place: Place, settings: Config) -> tuple[Kept, Kept]:
     """Return the caches of earlier audits: facts and claims."""
     from memory.core import frontmatter, tokeniser
-    from memory.distill import digests, units
+    from memory.distill import digests
     from memory.health import recordfaults
     from memory.knowledge import contradictions, duplicates
+    from memory.recall import sentences
     from memory.store import (
         bylabel,
         byname,
@@ -289,7 +290,7 @@ def _facts(place: Place, settings: Config) -> tuple[Kept, Kept]:
         contradictions,
         duplicates,
         tokeniser,
-        units,
+        sentences,
         digests,
         records,
         frontmatter,

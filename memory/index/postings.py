@@ -13,7 +13,7 @@ import sys
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from itertools import count, islice
+from itertools import count
 from operator import itemgetter
 from typing import Any, Dict, List, NamedTuple, Protocol, Sequence, Tuple
 
@@ -53,6 +53,22 @@ class Inverter(Protocol):
         """
 
 
+class _Raws(Dict[str, int]):
+    """Raw tokens, numbered in order of appearance.
+
+    fresh: those that came since it was last emptied.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fresh: List[str] = []
+
+    def __missing__(self, raw: str) -> int:
+        self.fresh.append(raw)
+        number = self[raw] = len(self)
+        return number
+
+
 class Vocabulary:
     """Raw tokens and terms, numbered in order of appearance.
 
@@ -62,7 +78,7 @@ class Vocabulary:
     """
 
     def __init__(self) -> None:
-        self.raws: Dict[str, int] = defaultdict(count().__next__)
+        self.raws = _Raws()
         self.terms: Dict[str, int] = defaultdict(count().__next__)
         self.flat, self.start, self.width = array("I"), array("I"), array("B")
         self._stems = tokeniser.Stems()
@@ -76,7 +92,7 @@ class Vocabulary:
             tokeniser.STOP,
         )
         starts, widths, expand, stem = [], [], tokeniser.expand, tokeniser.stem
-        for raw in islice(self.raws, len(self.start), None):
+        for raw in self.raws.fresh:
             starts.append(len(flat))
             # Most new tokens are plain words: a call less for each of them is a tenth of the build.
             if raw.isascii() and raw.isalpha() and raw.islower() and len(raw) <= tokeniser.LONGEST:
@@ -91,6 +107,7 @@ class Vocabulary:
             for term, _ in found:
                 flat.append(number(term))
             widths.append(len(found))
+        self.raws.fresh.clear()
         self.start.extend(starts)
         self.width.extend(widths)
 

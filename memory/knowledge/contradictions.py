@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 from memory.core import files, tokeniser
 from memory.core.records import Record
-from memory.distill import units
 from memory.distill.digests import clean
 from memory.index.kept import Kept, cached_fact
+from memory.recall import sentences
 
 KINDS = ("learning", "rule")
 FEWEST = 2  # terms that two sentences share at least
@@ -207,7 +207,7 @@ def claims(record: Record, kept: Kept | None) -> list[_Claim]:
 
 
 def _claims(record: Record) -> list[_Claim]:
-    parts = units.statements(clean(record.body))
+    parts = sentences.statements(clean(record.body))
     found = [
         _claim(record, sentence.strip())
         for sentence in dict.fromkeys([record.title, *parts])

@@ -19,9 +19,9 @@ from memory.capture.turns import Turn
 from memory.core import clock, files, plaintext, tokeniser
 from memory.core.plaintext import one_line
 from memory.core.records import MADE_OF, Record, meta_text
-from memory.distill import units
 from memory.distill.digests import clean
 from memory.knowledge.contradictions import is_negative
+from memory.recall import sentences
 
 LIMIT, TITLE = 10, 80  # proposals; characters of a title
 LABELS = {
@@ -293,7 +293,7 @@ def _pieces(record: Record) -> list[str]:
     """Return a learning's title and sentences; of a short one, all."""
     body = clean(record.body)
     whole = [body] if len(body) < LONGEST and len(terms_of(body)) <= WHOLE else []
-    said = units.statements(body)
+    said = sentences.statements(body)
     behind = filter(None, (_label(one)[1] for one in said))
     return [record.title, *whole, *said, *behind]
 

@@ -16,6 +16,7 @@ ITEM_BYTES = 240  # of a list item, or words of the user, that stay whole
 LEAD_CHARS = 200  # of a line that leads on by a colon
 WRAPPED = 60  # characters from which on a line without an end goes on in the next one
 LEAST = 12  # bytes of a sentence
+MOST = 200_000  # characters of a text whose statements are wanted
 
 _ITEM = re.compile(r"(\s*)(?:[-*+•]|\d{1,3}[.)])\s+\S")
 _RUN = re.compile(
@@ -65,6 +66,25 @@ class Line(NamedTuple):
 def lines(text: str) -> List[Line]:
     """Return the pieces of a text that are quoted whole."""
     return _Reader().read(text)
+
+
+def statements(text: str) -> List[str]:
+    """Return the sentences and list items of a text, on one line each.
+
+    Without code and tables, with what announces them, and without headings and lines of logs.
+    """
+    found = lines(text[:MOST])
+    code = [line.kind in (CODE, TABLE) or line.text[:4] in ("    ", "\t") for line in found]
+    announcing = {line.lead for line, coded in zip(found, code) if coded}
+    out: List[str] = []
+    for at, line in enumerate(found):
+        listed = line.kind in (ITEM, RUN)
+        item = _ITEM.match(line.text) if listed else None
+        said = " ".join((line.text[item.end() - 1 :] if item else line.text).split())
+        is_heading = line.kind == LEAD and (tokeniser.heading(said)[0] or tokeniser.is_bold(said))
+        if not (code[at] and not listed or at in announcing or is_heading):
+            out += [said] if listed or not LOGGED.match(said) else []
+    return out
 
 
 class _Reader:

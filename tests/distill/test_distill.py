@@ -140,7 +140,7 @@ def test_terminal_escapes_of_a_client_reach_no_terminal(shell):
 
 
 def test_two_hundred_records_are_read_where_the_limit_says_so(shell):
-    """--limit 200 reaches every one of them, in parts, through the real command."""
+    """--limit 200 reaches every one of them; a model reads the best that fit, in one call."""
     for i in range(205):
         vault.put(
             shell.place,
@@ -154,9 +154,11 @@ def test_two_hundred_records_are_read_where_the_limit_says_so(shell):
     shell.stub("claude", READER + SAY)
     value = shell.value("--limit", "200", "--kind", "checkpoint")
     assert len(value["sources"]) == 200
-    assert (value["provider"], value["calls"], shell.calls()) == ("claude", 7, 7)
-    assert value["notes"][0] == "claude read 200 records in 6 parts"
-    assert value["checked"]["kept"] == 5
+    assert (value["provider"], value["calls"], shell.calls()) == ("claude", 1, 1)
+    assert value["notes"][0] == (
+        "claude read the best 39 of 200 records: no more fit into a prompt"
+    )
+    assert value["checked"]["kept"] == 3
 
 
 # ---- caps and spending
@@ -330,24 +332,6 @@ def test_a_slow_client_is_waited_for_with_the_step_on_a_terminal(shell):
     assert "asking claude" in said
     assert said.endswith("\r\x1b[K")
     assert shell.run("distill", QUESTION, "--no-cache").stderr == ""
-
-
-def test_the_parts_are_counted_on_a_terminal(shell):
-    """`asking claude: part 2 of 3`, then the putting together."""
-    for i in range(80):
-        vault.put(
-            shell.place,
-            "p/checkpoints/2026-11-20/w%03d.md" % i,
-            "Worker %d" % i,
-            (
-                "The uploads of worker %d failed in queue/worker_w%03d.py.\n" % (i, i)
-                + "It went on and on. " * 200
-            ),
-        )
-    shell.stub("claude", "import time\ntime.sleep(1.3)\n" + READER + SAY)
-    said = seen(shell, "distill", QUESTION, "--limit", "80", "--kind", "checkpoint")
-    assert "asking claude: part 3 of 3" in said
-    assert "asking claude: putting 3 parts together" in said
 
 
 # ---- the same command again

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
-from memory.doors.vectors import embedder, nearest
+from memory.doors.vectors import embedder, nearest, vectorfile
 from memory.doors.vectors.vectorfile import Sidecar
 
 np = pytest.importorskip("numpy")
@@ -21,15 +23,12 @@ def names(place, vector, limit: int = 3) -> list[str]:
 
 
 def contents(place) -> dict:
-    """Return what is kept of every record, merged or not."""
-    side = Sidecar(place)
-    try:
-        return {
-            name: (kept.ordinals, kept.digests, kept.scales, kept.numbers)
-            for name, kept in side.each()
-        }
-    finally:
-        side.close()
+    """Return what is kept of every record."""
+    found: dict = {}
+    with closing(Sidecar(place)) as side:
+        for name, *chunk in side.chunks():
+            found.setdefault(vectorfile.text(name), []).append(tuple(chunk))
+    return found
 
 
 def matrix(count: int, dims: int, seed: int = 1, clusters: int = 20):

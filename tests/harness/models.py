@@ -53,17 +53,11 @@ CLAUDE = (
     "print(json.dumps(dict(is_error=False, num_turns=1, result=%r, total_cost_usd=0.001, "
     "usage=dict(input_tokens=900, output_tokens=90), modelUsage=dict(haiku={}))))"
 )
-# A model that reads the fences: one bullet for each of the first three records of a part, or the
-# bullets of the parts.
+# A model that reads the fences: one bullet for each of the first three records.
 READER = """
 import re
 rows = [json.loads(line) for line in re.findall("```json\\n(.*)\\n```", said)]
-number = re.search(r"This is part (\\d+) of", said)
-number = int(number[1]) if number else 0
-if rows and "bullets" in rows[0]:
-    out = ["- " + row["bullets"][0]["text"] for row in rows][:5]
-else:
-    out = ["- Worker %s stopped in queue/worker_%s.py [%s]" % (r["id"], r["id"], r["id"]) for r in \
+out = ["- Worker %s stopped in queue/worker_%s.py [%s]" % (r["id"], r["id"], r["id"]) for r in \
 rows[:3]]
 """
 SAY = "\n" + CLAUDE.replace("%r", "'\\n'.join(out)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.recall import sentences
-from memory.recall.sentences import CODE, ITEM, LEAD, PROSE, RUN, SAID, TABLE, lines
+from memory.recall.sentences import CODE, ITEM, LEAD, PROSE, RUN, SAID, TABLE, lines, statements
 
 
 @pytest.mark.parametrize(
@@ -93,3 +93,22 @@ def test_a_text_is_cut_at_a_clause_a_space_or_a_wide_character():
     )
     assert sentences.clip_at_clause("버튼을고쳤다원인은오류였다", 15) == "버튼을고…"
     assert sentences.clip_at_clause("unbroken" * 9, 20) == ""
+
+
+def test_code_and_tables_are_left_out_with_the_line_that_announces_them():
+    """Sentences and items stay; so does a line with a colon that announces nothing."""
+    body = (
+        "The first of these. The second of these.\n\nThe values:\n\n| a | b |\n| --- | --- |\n"
+        "| 1 | 2 |\n\n- an item\n- another:\n\n## Head\n\nRun it:\n```\nmake\n```\nIt ends:\n"
+    )
+    assert statements(body) == [
+        "The first of these.",
+        "The second of these.",
+        "an item",
+        "another:",
+        "It ends:",
+    ]
+
+
+def test_lines_of_logs_are_left_out():
+    assert statements("It broke.\n\n2026-11-21 14:30:52 ERROR no route\n") == ["It broke."]

@@ -74,7 +74,7 @@ OTHERS = {
     "index.builder": "the index",
     "vectors.embedder": "the vectors of past queries",
     "index.kept": "what was derived of each file",
-    "vectors.vectors": "vectors",
+    "vectors.vectorfile": "vectors",
     "knowledge.approvalstate": "what waits, derived",
     "knowledge.scripts": "the copy of a script that runs",
     "knowledge.usage": "what was noted of uses, derived",

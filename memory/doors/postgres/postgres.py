@@ -33,6 +33,8 @@ TIERED = 500  # of them, for one term
 PAIRED = 600  # of them, for holding two common terms
 ANCHOR = 2000  # documents that hold the rarer term of a pair
 LISTED = 200  # newest records, and matches where filters read the text
+# vectors compared in full: the nearest by sign, or all where there are no more
+LEAST, EXACT = 1600, 10_000
 TEXTS = 48  # records whose text is fetched at once
 WORDS = 3000  # the most common of one first letter, among which a misspelt word is looked for
 POOL, WAITING, SECONDS = 4, 32, 3.0
@@ -373,8 +375,8 @@ class Remote:
                 str(query.tolist()),
                 signs,
                 2 * limit,
-                nearest.LEAST,
-                nearest.EXACT,
+                LEAST,
+                EXACT,
             ),
         )
         numbers = np.frombuffer(b"".join(row[4] for row in found), np.int8).reshape(

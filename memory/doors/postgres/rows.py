@@ -410,9 +410,9 @@ def _vectors(connection: Any, space: int, place: Place) -> int:
     except IndexFault:
         return _count_vectors(connection, space)
     try:
-        if not side.is_intact() or not side.records:
+        if not side.is_intact():
             return _count_vectors(connection, space)
-        model = (side.meta.get("label", ""), side.dims)
+        model = (side.label, side.dims)
         with connection.transaction():
             armed = _enable_pgvector(connection, side.dims)
             if (
@@ -458,27 +458,22 @@ def _send(connection: Any, space: int, side: Any, armed: bool) -> int:
             (space,),
         ).fetchall()
     }
+    wanted = {
+        name.encode("utf-8", "surrogateescape"): waiting[name][0]
+        for name, (_, _, checksum, _) in side.heads().items()
+        if name in waiting and waiting[name][1][:16] == checksum.hex()
+    }
     sent, dims = 0, side.dims
     columns = "workspace, record, ordinal, dims, scale, code, numbers" + ", embedding" * armed
     with (
         connection.cursor() as cursor,
         cursor.copy("COPY dayleaf.chunk (%s) FROM STDIN" % columns) as copy,
     ):
-        for name, stored in side.each():
-            id, checksum = waiting.get(name, (0, ""))
-            for i in range(len(stored.ordinals) if checksum[:16] == stored.checksum.hex() else 0):
-                numbers = stored.numbers[i * dims : i * dims + dims]
-                row = (
-                    space,
-                    id,
-                    stored.ordinals[i],
-                    dims,
-                    stored.scales[i],
-                    numbers.translate(_SIGNS).decode(),
-                    numbers,
-                )
-                copy.write_row(
-                    (*row, str(memoryview(numbers).cast("b").tolist())) if armed else row
-                )
-                sent += 1
+        for name, ordinal, scale, numbers in side.chunks():
+            if name not in wanted:
+                continue
+            signs = numbers.translate(_SIGNS).decode()
+            row = (space, wanted[name], ordinal, dims, scale, signs, numbers)
+            copy.write_row((*row, str(memoryview(numbers).cast("b").tolist())) if armed else row)
+            sent += 1
     return sent

@@ -9,6 +9,7 @@ changed chunks, and a moved file nothing.
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from memory.core import IndexFault, files, records
@@ -28,7 +29,6 @@ WORDS, CHARS = 180, 1500
 # texts for one process: what an interrupted run may lose, and 6 s of the built-in provider (its
 # start is 0.2 s)
 BATCH = 64
-MERGE_AT = 256  # frames of the log, or a twentieth of the records where that is fewer (but 16)
 UNFINISHED = 0  # mtime of a record that still lacks vectors: no file's, so the next update goes on
 RACY = 2 * 10**9  # ns: an mtime this close to the writing proves nothing; the checksum decides
 
@@ -72,7 +72,7 @@ def chunks(record: Record) -> List[Chunk]:
             text = head + "\n" + piece if piece else head
             digest = bytes.fromhex(files.sha256(text.encode("utf-8", "replace"))[:32])
             found.append(Chunk(record.name, ordinal, text, digest))
-    return found[: vectorfile.MOST_ROWS]
+    return found
 
 
 def _pieces(body: str) -> List[str]:
@@ -117,7 +117,7 @@ def update(
         work = _Work(place, provider, env, now, budget)
         try:
             work.run()
-        except _OtherDims:
+        except (_OtherDims, IndexFault):
             work.close()
             work = _Work(place, provider, env, now, budget, afresh=True)
             work.run()
@@ -154,7 +154,7 @@ def _opened(place: Place, label: str) -> Optional[Sidecar]:
         found = Sidecar(place)
     except IndexFault:
         return None
-    if found.meta.get("label") != label or found.meta.get("key") != place.key:
+    if (found.key, found.label) != (place.key, label) or not found.is_intact():
         found.close()
         return None
     return found
@@ -176,7 +176,6 @@ class _Work:
         self.budget = budget
         self.side = None if afresh else _opened(place, provider.label)
         self.embedded = self.kept = self.removed = self.left = 0
-        self.frames, self.merge = (self.side.frames, self.side.torn) if self.side else (0, False)
         self.known: Dict[bytes, Tuple[float, bytes]] = {}
         self.waiting: List[Tuple[Found, bytes, List[Chunk]]] = []
         self.missing: Dict[bytes, str] = {}
@@ -187,10 +186,6 @@ class _Work:
 
     def run(self) -> None:
         changed, gone = self._compare()
-        if changed and self.side:
-            self.known = _by_digest(self.side)
-        if gone:
-            self._append([(name, None) for name in gone])
         for number, found in enumerate(changed):
             if not self.budget.batch(self.embedded + len(self.missing)):
                 self.left += len(changed) - number
@@ -199,20 +194,16 @@ class _Work:
             if len(self.missing) >= BATCH:
                 self._flush()
         self._flush()
-        if self.side and (
-            self.merge or self.frames > min(MERGE_AT, max(16, self.side.records // 20))
-        ):
-            self._merge()
+        if self.side:  # deleted last: a moved file keeps its vectors
+            self.side.replace(dict.fromkeys(gone), 0 if self.left else int(self.now * 1e9))
 
     def _compare(self) -> Tuple[List[Found], List[str]]:
         """Return files without current vectors, and names without a file."""
         listed, _ = walk(self.place)
         if self.side is None:
             return sorted(listed), []
-        damaged = _drop_damaged(self.side)
-        self.merge = self.merge or damaged
-        known, changed = _heads(self.side), []
-        racy = int(self.side.built * 1e9) - RACY
+        known, changed = self.side.heads(), []
+        racy = self.side.built - RACY
         for found in sorted(listed):
             name, _, mtime_ns, size = found
             before = known.pop(name, None)
@@ -231,16 +222,24 @@ class _Work:
         """Read a changed file and queue its chunks without vectors."""
         data = _read(self.place, found[0])
         if data is None:
-            if self.side and (found[0] in self.side.log or self.side.find(found[0]) >= 0):
-                self._append([(found[0], None)])
+            if self.side:
+                self.side.replace({found[0]: None})
             return
         cut = chunks(records.from_bytes(found[0], data, found[2] / 1e9))
         self.waiting.append((found, bytes.fromhex(files.sha256(data)[:16]), cut))
         for chunk in cut:
-            if chunk.digest in self.known or chunk.digest in self.missing:
+            if self._is_known(chunk.digest) or chunk.digest in self.missing:
                 self.kept += 1
             else:
                 self.missing[chunk.digest] = chunk.text
+
+    def _is_known(self, digest: bytes) -> bool:
+        if digest not in self.known:
+            found = self.side.known(digest) if self.side else None
+            if found is None:
+                return False
+            self.known[digest] = found
+        return True
 
     def _flush(self) -> None:
         """Embed the queued texts and write the records waiting for them."""
@@ -254,15 +253,17 @@ class _Work:
             self._learn(embedder.embed(self.provider, texts[:size], self.env))
             del texts[:size]
         self.missing.clear()
-        frames: List[Tuple[str, Optional[Stored]]] = []
+        changes: Dict[str, Optional[Stored]] = {}
         for found, checksum, cut in self.waiting:
             there = [chunk for chunk in cut if chunk.digest in self.known]
             self.left += len(there) < len(cut)
             if there:
                 mtime_ns = found[2] if len(there) == len(cut) else UNFINISHED
-                frames.append((found[0], self._stored(mtime_ns, found[3], checksum, there)))
+                changes[found[0]] = self._stored(mtime_ns, found[3], checksum, there)
         self.waiting.clear()
-        self._append(frames)
+        if changes:
+            assert self.side is not None
+            self.side.replace(changes)
 
     def _stored(self, mtime_ns: int, size: int, checksum: bytes, cut: Sequence[Chunk]) -> Stored:
         """Return the vectors of a record, made of known ones."""
@@ -274,100 +275,23 @@ class _Work:
             [chunk.ordinal for chunk in cut],
             [chunk.digest for chunk in cut],
             [scale for scale, _ in known],
-            b"".join(numbers for _, numbers in known),
+            [numbers for _, numbers in known],
         )
 
     def _learn(self, vectors: Dict[str, Any]) -> None:
         import numpy as np
 
         matrix = np.stack(list(vectors.values()))
+        dims = int(matrix.shape[1])
         if self.side is None:
-            self._write(int(matrix.shape[1]), [])
-        assert self.side is not None
-        if matrix.shape[1] != self.side.dims:
+            self.side = Sidecar.create(
+                self.place, self.place.key, self.provider.label, self.provider.digest, dims
+            )
+        if dims != self.side.dims:
             raise _OtherDims
         for digest, scale, numbers in zip(vectors, *vectorfile.quantise(matrix)):
             self.known[bytes.fromhex(digest)] = (scale, numbers)
         self.embedded += len(vectors)
-
-    def _append(self, changes: Sequence[Tuple[str, Optional[Stored]]]) -> None:
-        if not changes:
-            return
-        side = self.side
-        assert side is not None
-        frames = [vectorfile.frame(name, stored, side.find(name)) for name, stored in changes]
-        files.append(vectorfile.log_path(self.place, side.generation), b"".join(frames))
-        self.frames += len(frames)
-
-    def _merge(self) -> None:
-        """Rewrite the file with its log."""
-        current = _opened(self.place, self.provider.label)
-        assert current is not None and self.side is not None
-        if self.merge:
-            current.log = {**self.side.log, **current.log}
-        try:
-            self._write(current.dims, current.each())
-        finally:
-            current.close()
-
-    def _write(self, dims: int, stored: Any) -> None:
-        meta = {
-            "key": self.place.key,
-            "label": self.provider.label,
-            "command": self.provider.digest,
-        }
-        files.replace(
-            vectorfile.path_of(self.place), vectorfile.encode(meta, dims, self.now, stored)
-        )
-        _delete_logs(self.place)
-        self.close()
-        self.side = Sidecar(self.place)
-        self.frames, self.merge = 0, False
-
-
-def _delete_logs(place: Place) -> None:
-    """Delete the logs of all generations."""
-    for item in files.posix.scandir(place.cache):
-        if item.name.startswith(place.scope + "-") and item.name.endswith(".veclog"):
-            files.remove(item.path)
-
-
-def _drop_damaged(side: Sidecar) -> bool:
-    """Mark records with a damaged row as unknown."""
-    if side.is_intact():
-        return False
-    bad = set(side.damaged(range(side.rows)))
-    for number in range(side.records):
-        first, after = side.span(number)
-        if not bad.isdisjoint(range(first, after)):
-            side.log.setdefault(side.name(number), None)
-            side.replaced.add(number)
-    return True
-
-
-def _heads(side: Sidecar) -> Dict[str, Tuple[int, int, bytes, int]]:
-    """Return the file stamps of every record with vectors."""
-    found = {}
-    for number in range(side.records):
-        mtime_ns, size, checksum, _ = side.file(number)
-        first, after = side.span(number)
-        found[side.name(number)] = (mtime_ns, size, checksum, after - first)
-    for name, stored in side.log.items():
-        found.pop(name, None)
-        if stored is not None:
-            found[name] = (stored.mtime_ns, stored.size, stored.checksum, len(stored.ordinals))
-    return found
-
-
-def _by_digest(side: Sidecar) -> Dict[bytes, Tuple[float, bytes]]:
-    """Return the vectors of all sound rows by their digest."""
-    found: Dict[bytes, Tuple[float, bytes]] = {}
-    gone, dims = {name for name, stored in side.log.items() if stored is None}, side.dims
-    whole = [side.stored(i) for i in range(side.records) if side.name(i) not in gone]
-    for stored in (*whole, *filter(None, side.log.values())):
-        for i, digest in enumerate(stored.digests):
-            found[digest] = (stored.scales[i], stored.numbers[i * dims : i * dims + dims])
-    return found
 
 
 def _read(place: Place, name: str) -> Optional[bytes]:
@@ -385,20 +309,17 @@ def _differs(place: Place, name: str, checksum: bytes) -> bool:
 def label_of(place: Place) -> str:
     """Return the label of a place's vectors, or ""."""
     try:
-        side = Sidecar(place)
+        with closing(Sidecar(place)) as side:
+            return str(side.label)
     except IndexFault:
         return ""
-    try:
-        return side.meta.get("label", "")
-    finally:
-        side.close()
 
 
 def state(place: Place) -> Dict[str, Any]:
     """Return the state of a place's vectors as plain data.
 
-    rows, records, label, dims, bytes, frames of the log, `behind` (files that an update would read
-    or delete), and `problem`, "" where all bytes are sound.
+    rows, records, label, dims, bytes, `behind` (files that an update would read or delete), and
+    `problem`, "" where the file is sound.
     """
     try:
         side = Sidecar(place)
@@ -407,26 +328,20 @@ def state(place: Place) -> Dict[str, Any]:
 
         absent = not files.exists(vectorfile.path_of(place))
         return {**NO_VECTORS, "problem": "" if absent else str(error)}
-    try:
-        known, listed = _heads(side), walk(place)[0]
+    with closing(side):
+        is_intact = side.is_intact()
+        known, listed = side.heads() if is_intact else {}, walk(place)[0]
         same = sum(
             known.get(name, ())[:2] == (mtime_ns, size) for name, _, mtime_ns, size in listed
         )
         there = sum(name in known for name, _, _, _ in listed)
-        log = vectorfile.log_path(place, side.generation)
-        size = sum(
-            files.posix.stat(path).st_size for path in (side.path, log) if files.exists(path)
-        )
-        problem = "damaged vectors" if not side.is_intact() else "a torn log" if side.torn else ""
         return {
             "rows": sum(head[3] for head in known.values()),
             "records": len(known),
-            "label": side.meta.get("label", ""),
+            "label": side.label,
             "dims": side.dims,
-            "bytes": size,
-            "frames": side.frames,
+            "bytes": files.posix.stat(side.path).st_size,
+            "frames": 0,
             "behind": len(listed) - same + len(known) - there,
-            "problem": problem,
+            "problem": "" if is_intact else "damaged vectors",
         }
-    finally:
-        side.close()

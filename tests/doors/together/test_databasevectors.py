@@ -8,7 +8,7 @@ from harness.asking import settings, write
 from harness.database import connected
 
 from memory.doors.postgres import postgres, rows
-from memory.doors.vectors import embedder, nearest, vectors
+from memory.doors.vectors import embedder, vectors
 from memory.doors.vectors.queryvectors import QueryVectors
 from memory.index import builder
 from memory.recall import search
@@ -78,7 +78,7 @@ def test_vectors_of_the_database_rank_as_the_local_ones_do(
     assert rows.set_up_and_load(dsn, store, "s").vectors == 152
     assert rows.set_up_and_load(dsn, store, "s").vectors == 0
     there()
-    monkeypatch.setattr(nearest, "EXACT", 0)
+    monkeypatch.setattr(postgres, "EXACT", 0)
     there(dsn + " options='-c enable_seqscan=off'")
     postgres._close_all()
     assert (

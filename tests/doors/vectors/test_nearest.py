@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from contextlib import closing
 
 import pytest
 from harness import vault
 from harness.embedded import ask, matrix, names
 
-from memory.core import IndexFault
 from memory.doors.vectors import nearest, vectorfile, vectors
 
 np = pytest.importorskip("numpy")
@@ -20,42 +19,31 @@ def way(request, monkeypatch):
     monkeypatch.setattr(nearest, "PLAIN", request.param)
 
 
-def written(place, found, per: int = 1, log: int = 0) -> None:
-    """Write vectors as records of `per` sections each, the last `log` of them into the log."""
+def written(place, found, per: int = 1) -> None:
+    """Write vectors as records of `per` sections each."""
     scales, numbers = vectorfile.quantise(found)
-    stored = [
-        (
-            f"p/learnings/l{i:06d}.md",
-            vectorfile.Stored(
-                0,
-                0,
-                b"",
-                list(range(per)),
-                [bytes(16)] * per,
-                scales[i : i + per],
-                b"".join(numbers[i : i + per]),
-            ),
+    with closing(vectorfile.Sidecar.create(place, place.key, "x", "", found.shape[1])) as side:
+        side.replace(
+            {
+                f"p/learnings/l{i:06d}.md": vectorfile.Stored(
+                    0,
+                    0,
+                    b"",
+                    list(range(per)),
+                    [bytes(16)] * per,
+                    scales[i : i + per],
+                    numbers[i : i + per],
+                )
+                for i in range(0, len(found), per)
+            }
         )
-        for i in range(0, len(found), per)
-    ]
-    Path(place.cache).mkdir(parents=True, exist_ok=True)
-    meta = {"key": place.key, "label": "x", "command": ""}
-    data = vectorfile.encode(meta, found.shape[1], 1.0, stored[: len(stored) - log])
-    Path(vectorfile.path_of(place)).write_bytes(data)
-    frames = b"".join(
-        vectorfile.frame(name, kept, -1) for name, kept in stored[len(stored) - log :]
-    )
-    Path(vectorfile.log_path(place, data[8:16].decode())).write_bytes(frames)
 
 
 @pytest.mark.parametrize("dims", [8, 13, 64, 100, 384])
-@pytest.mark.parametrize("log", [0, 7])
-def test_search_is_brute_force(place, dims, log):
-    """Order and similarity are those of all cosines, computed here in double precision; the log
-    counts as the file does.
-    """
+def test_search_is_brute_force(place, dims):
+    """Order and similarity are those of all cosines, computed here in double precision."""
     found = matrix(900, dims)
-    written(place, found, per=3, log=log)
+    written(place, found, per=3)
     for query in matrix(5, dims, seed=2):
         exact = found.astype(np.float64) @ query
         order = np.argsort(-exact)[:20]
@@ -69,61 +57,21 @@ def test_search_is_brute_force(place, dims, log):
             assert similar[name, ordinal] > exact[order[-1]] - 0.01
 
 
-def test_the_approximate_search_finds_the_nearest(place):
-    """Above EXACT rows: at least 0.95 of the exact best ten, on clustered vectors; damage in what
-    it reads is still seen.
-    """
-    found = matrix(12_000, 96, clusters=60)
-    written(place, found)
-    hits = 0
-    for query in matrix(30, 96, seed=3) + found[:30] * 2:
-        exact = nearest.search(place, query, 10, exact=True)
-        near = nearest.search(place, query, 10)
-        hits += len({hit[0] for hit in exact} & {hit[0] for hit in near})
-        assert near[0] == exact[0]
-    assert hits >= 0.95 * 300
-    path = Path(vectorfile.path_of(place))
-    good = path.read_bytes()
-    vector = good.index(vectorfile.quantise(found[:1])[1][0], len(good) - 12_000 * 97)
-    for at in (vector + 5, len(good) - 12_000 * 96 - 1000):
-        path.write_bytes(good[:at] + bytes([good[at] ^ 0x10]) + good[at + 1 :])
-        with pytest.raises(IndexFault):
-            nearest.search(place, found[0], 10)
-
-
-def test_bits_are_counted_without_numpy_2(monkeypatch):
-    """The table gives what `bitwise_count` gives."""
-    words = np.random.default_rng(1).integers(0, 2**63, (50, 3), np.uint64)
-    known = [bin(int(word)).count("1") for word in words[:, 1]]
-    assert nearest._bits(words[:, 1]).tolist() == known
-    monkeypatch.delattr(np, "bitwise_count", raising=False)
-    assert nearest._bits(words[:, 1]).tolist() == known
-
-
-@pytest.mark.parametrize("most", [0, 10_000])
-def test_equal_similarities_are_ordered_by_name(place, monkeypatch, most):
-    """The same vectors in 3,000 records: the first names, every time, also where only some are
-    compared.
-    """
-    monkeypatch.setattr(nearest, "EXACT", most)
-    written(place, np.repeat(matrix(1, 64), 3000, axis=0), log=3)
+def test_equal_similarities_are_ordered_by_name(place):
+    """The same vectors in 3,000 records: the first names, every time."""
+    written(place, np.repeat(matrix(1, 64), 3000, axis=0))
     for _ in range(2):
         assert names(place, matrix(1, 64)[0], 4) == [f"p/learnings/l{i:06d}.md" for i in range(4)]
 
 
-@pytest.mark.parametrize("most", [0, 10_000])
-def test_a_replaced_record_is_found_by_its_new_words_alone(
-    store, provider, env, now, monkeypatch, most
-):
-    """What a frame says hides the rows in the file."""
-    monkeypatch.setattr(nearest, "EXACT", most)
+def test_a_replaced_record_is_found_by_its_new_words_alone(store, provider, env, now):
+    """Its old vectors are gone."""
     vectors.update(store, provider, env, now)
     vectors.update(store, provider, env, now)
     old = ask(provider, env, " ".join(f"word9x{j}" for j in range(12)))
     before = {name: value for name, _, value in nearest.search(store, old, 30)}
     vault.put(store, "p/learnings/l09.md", "Other", "pears apples plums")
     vectors.update(store, provider, env, now)
-    assert vectors.state(store)["frames"] == 1
     after = {name: value for name, _, value in nearest.search(store, old, 30)}
     assert (
         before["p/learnings/l09.md"] > 0.9 > 0.6 > after["p/learnings/l09.md"] and len(after) == 30

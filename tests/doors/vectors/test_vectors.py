@@ -93,23 +93,10 @@ def test_an_edit_embeds_the_changed_chunks_of_its_record_alone(store, provider, 
     vault.put(store, "p/plans/long.md", "Long", body)
     vectors.update(store, provider, env, now)
     seen()
-    size = os.path.getsize(vectorfile.path_of(store))
     vault.put(store, "p/plans/long.md", "Long", body.replace("w2n5 ", "changed "))
     done = vectors.update(store, provider, env, now)
     given = seen()
     assert done.embedded == 1 and len(given) == 1 and "changed" in given[0] and done.kept == 30 + 7
-    assert os.path.getsize(vectorfile.path_of(store)) == size
-
-
-def test_one_edit_costs_the_same_write_whatever_stands_there(store, provider, env, now):
-    """The log grows by one frame of that record; the file stays as it is."""
-    vectors.update(store, provider, env, now)
-    before = Path(vectorfile.path_of(store)).read_bytes()
-    vault.put(store, "p/learnings/l03.md", "Note 3", "other words")
-    vectors.update(store, provider, env, now)
-    assert Path(vectorfile.path_of(store)).read_bytes() == before
-    log = Path(vectorfile.log_path(store, before[8:16].decode()))
-    assert log.stat().st_size < 200 and vectors.state(store)["frames"] == 1
 
 
 def test_an_edit_within_the_same_instant_is_seen(store, provider, env, now):
@@ -146,7 +133,7 @@ def test_a_text_that_stands_twice_is_embedded_once(place, provider, env, now, se
 
 
 def test_a_deleted_file_is_forgotten(store, provider, env, now):
-    """It is found no more, before and after the next merge."""
+    """It is found no more."""
     vectors.update(store, provider, env, now)
     query = ask(provider, env, "word7x1 word7x2 word7x3 word7x4")
     assert names(store, query)[0] == "p/learnings/l07.md"
@@ -250,25 +237,6 @@ def test_other_dimensions_start_afresh(store, provider, tmp_path, env, now):
     )
     assert vectors.update(store, wide, env, now).embedded == 30
     assert vectors.state(store)["dims"] == 96 and vectors.state(store)["behind"] == 0
-
-
-def test_the_log_is_merged_when_it_has_grown(store, provider, env, now):
-    """Beyond MERGE_AT frames, or a twentieth of the records but 16; the rows are the same before
-    and after.
-    """
-    vectors.update(store, provider, env, now)
-    vectors.update(store, provider, env, now)
-    assert vectors.state(store)["frames"] == 0
-    for i in range(16):
-        vault.put(store, f"p/learnings/l{i:02d}.md", f"Note {i}", f"edited {i}")
-        os.unlink(store.path("p/learnings/l29.md")) if i == 15 else None
-    vectors.update(store, provider, env, now)
-    assert vectors.state(store)["frames"] == 0 and vectors.state(store)["records"] == 29
-    assert len([name for name in os.listdir(store.cache) if name.endswith(".veclog")]) == 0
-    merged = contents(store)
-    files.remove(vectorfile.path_of(store))
-    vectors.update(store, provider, env, now)
-    assert contents(store) == merged
 
 
 def test_rebuilt_and_grown_vectors_are_the_same(store, provider, env, now):
@@ -375,7 +343,7 @@ def test_the_files_are_the_users_alone(store, provider, env, now):
     found = [Path(store.cache) / name for name in os.listdir(store.cache)] + [
         Path(embedder.queries_path(store))
     ]
-    assert len(found) >= 3 and {path.stat().st_mode & 0o777 for path in found} == {0o600}
+    assert len(found) >= 2 and {path.stat().st_mode & 0o777 for path in found} == {0o600}
 
 
 # --- Search ---------------------------------------------------------------------------------------
