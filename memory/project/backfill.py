@@ -123,7 +123,7 @@ class Workspace:
     """
 
     def __init__(self, place: layout.Place, settings: config.Config):
-        self.place, self.settings = place, settings
+        self.place, self.settings, self.heads = place, settings, progress.Heads(place)
         self.read: dict[str, set[str]] = {}
         self._files: dict[str, list[tuple[str, str]]] | None = None
 
@@ -390,6 +390,7 @@ def write(
             True,
             True,
             session.source,
+            heads=space.heads,
         )
 
     with files.Lock(place.cache + "/sessions/" + session.id + ".lock", wait=True):
