@@ -6,10 +6,10 @@ import re
 
 from memory.session import tellingline
 from memory.session.commandline import (
-    BUILDERS,
     QUIET_FAILURES,
-    TESTERS,
+    is_gate,
     is_noise,
+    is_test,
     key_of,
     kind_of,
     steps,
@@ -175,12 +175,12 @@ class Run:
     @property
     def is_test(self) -> bool:
         """Whether the run was a test run."""
-        return bool(self.summary or TESTERS.search(self.key))
+        return bool(self.summary or is_test(self.key))
 
     @property
     def is_gate(self) -> bool:
         """Whether work waits for the run: tests, builds, linters."""
-        return self.is_test or bool(BUILDERS.match(self.key))
+        return self.is_test or is_gate(self.key)
 
 
 def run(
@@ -201,9 +201,7 @@ def run(
     others = [(number, key) for number, key in mattering if key.partition(" ")[0] != "dayleaf"]
     if not keyed or (mattering and not others):
         return None
-    number, key = next(
-        ((n, k) for n, k in others if TESTERS.search(k)), others[0] if others else keyed[0]
-    )
+    number, key = next(((n, k) for n, k in others if is_test(k)), others[0] if others else keyed[0])
     text = clean(output) if len(mattering) == len(others) else ""
     outcome = _outcome(text, data, failed)
     text = _EXIT.sub("", text)
@@ -266,12 +264,7 @@ def _speaks_of_failure(text: str, key: str, hidden: tuple[str, ...]) -> bool:
     """Tell whether an output has words only a failed runner prints."""
     if not hidden and "--- FAIL: " not in text:
         return False
-    gate = (
-        TESTERS.search(key)
-        or BUILDERS.match(key)
-        or kind_of(key)
-        or (hidden and key.startswith("git "))
-    )
+    gate = is_gate(key) or kind_of(key) or (hidden and key.startswith("git "))
     return bool(gate) and any(word in text for word in _FALL_WORDS) and bool(_FELL.search(text))
 
 
@@ -380,7 +373,7 @@ def _summary(text: str, key: str, cut: bool) -> str:
         and not _ERROR.search(last)
         and (last == "PASS" or not tellingline.is_trailer(last))
     )
-    return last if tells and not cut and TESTERS.search(key) else ""
+    return last if tells and not cut and is_test(key) else ""
 
 
 def normal(error: str) -> str:
