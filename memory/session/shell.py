@@ -42,11 +42,11 @@ _BAD = re.compile(
     r"|(?:Failures|Errors|Failed): [1-9]|# fail [1-9]"
 )
 _REFUSALS = (
-    "doesn't want to proceed|doesn't want to take this action|permission to use|"
-    "permission for this|haven't granted|has been denied|requires approval|require approval|"
-    "rejected tool use|rejected by user|rejected by the user|hook error|hook blocking error|"
-    "hook returned blocking error|hook denied|hook blocked|was blocked. for security"
-).split("|")
+    "doesn't want to proceed, doesn't want to take this action, permission to use, "
+    "permission for this, haven't granted, has been denied, requires approval, require approval, "
+    "rejected tool use, rejected by user, rejected by the user, hook error, hook blocking error, "
+    "hook returned blocking error, hook denied, hook blocked, was blocked. for security"
+).split(", ")
 _BY_HOOK = r"(?:blocked|denied|stopped) by (?:a |the )?(?:\w+ )?hook"
 _INTERRUPTIONS = ("interrupted by user", "interrupted by the user")
 # cut what they are given
@@ -55,9 +55,9 @@ _HEAD = r"head(?:\s+-n?\s*(\d+))?(?:\s|\Z)"
 _STATUS = "$? PIPESTATUS pipestatus $rc $status $code $exit_code $EXIT $RC".split()
 _STATED = r"(?i)(?:exit(?:ed)?|status|rc|code|=|:)\W{0,3}(\d{1,3})\W*\Z"
 # what only a failed runner says, at the start of a line, and the rest of it
-_FELL = (
-    *"--- FAIL: |FAIL\t|FAIL |npm ERR! |npm error |ELIFECYCLE|error: |fatal: |FAILED: ".split("|"),
-    *"BUILD FAILED|Some tests failed".split("|"),
+_FELL = tuple(
+    "--- FAIL: ; FAIL\t; FAIL ; npm ERR! ; npm error ; ELIFECYCLE; error: ; fatal: ; FAILED: ; "
+    "BUILD FAILED; Some tests failed".split("; ")
 )
 _FELL_TOO = re.compile(
     r"FAIL|\[[\w:./-]+\] ERROR task failed.*|g?make(?:\[\d+\])?: \*\*\* .*|error\[E\d+\]: .*"
@@ -66,11 +66,11 @@ _FELL_TOO = re.compile(
     r"|.*failed to solve: .*|! \[.*rejected\].*"
 )
 # what only a runner that came through says, likewise
-_STOOD = (
-    *"0 issues.|All checks passed|Success: no issues|Found 0 errors|BUILD SUCCESS".split("|"),
-    *"Build succeeded|tests passed|All tests passed|up to date|Successfully installed".split("|"),
-    *"Successfully built|Successfully tagged|Everything up-to-date|All files formatted".split("|"),
-    *"Finished `|Finished dev|Finished release|Finished test".split("|"),
+_STOOD = tuple(
+    "0 issues.; All checks passed; Success: no issues; Found 0 errors; BUILD SUCCESS; "
+    "Build succeeded; tests passed; All tests passed; up to date; Successfully installed; "
+    "Successfully built; Successfully tagged; Everything up-to-date; All files formatted; "
+    "Finished `; Finished dev; Finished release; Finished test".split("; ")
 )
 _STOOD_TOO = re.compile(
     r"built in [\d.]+|^added \d+ packages?|^\[\S+(?: \(root-commit\))? [0-9a-f]{7,}\] "

@@ -55,16 +55,15 @@ class Runner(NamedTuple):
 
 
 # how a closing line begins, and the forms of others
-_CLOSING = (
-    *"ELIFECYCLE|info Visit |warning: |hint: |Traceback (most|Command failed|=== ".split("|"),
-    *"error: could not compile |error: aborting due to |error: test failed, ".split("|"),
-    *"error Command failed|For more information about |Process completed with exit ".split("|"),
-    *"testing: warning|--- PASS|--- SKIP|mise ERROR Run with |mise ERROR task failed".split("|"),
-    *(
-        "npm %s %s" % (mark, word)
-        for mark in ("ERR!", "error")
-        for word in "code errno syscall path command signal workspace location Lifecycle A".split()
-    ),
+_CLOSING = tuple(
+    "ELIFECYCLE; info Visit; warning:; hint:; Traceback (most; Command failed; === ; "
+    "error: could not compile; error: aborting due to; error: test failed, ; "
+    "error Command failed; For more information about; Process completed with exit; "
+    "testing: warning; --- PASS; --- SKIP; mise ERROR Run with; mise ERROR task failed".split("; ")
+) + tuple(
+    "npm %s %s" % (mark, word)
+    for mark in ("ERR!", "error")
+    for word in "code errno syscall path command signal workspace location Lifecycle A".split()
 )
 _TRAILER = (
     r"\[[\w:./-]+\] (?:ERROR task failed|\$ .*)|FAIL|PASS|(?:exit status|Exit code) \d+"
@@ -74,10 +73,10 @@ _TRAILER = (
 )
 _PACKAGE = r"(?m)^FAIL\s+\S+\s+(?:[\d.(].*|\[(?!setup).*)"
 _ERRORS = (
-    "error|exception|panic|fatal|traceback|not found|no such|denied|undefined|unresolved|cannot|"
-    "can't|could not|unable|refused|invalid|missing|failed|failure|abort|segmentation|assert|"
-    "expected|오류|실패|エラー|失敗|错误|失败|fehler"
-).split("|")
+    "error, exception, panic, fatal, traceback, not found, no such, denied, undefined, "
+    "unresolved, cannot, can't, could not, unable, refused, invalid, missing, failed, failure, "
+    "abort, segmentation, assert, expected, 오류, 실패, エラー, 失敗, 错误, 失败, fehler"
+).split(", ")
 _RAISED = r"(?:E\s+)?(?:[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)\b|assert ).*"
 # `    a_test.go:31: got 1, want 2`
 _PLACED = r"(?:\s+|(?=\w+_test\.go:))([\w./+-]+\.\w+:\d+):(?: (.*)|\Z)"
@@ -94,10 +93,10 @@ _CHATTER = (
 _FRAME = r"\t(\S+\.go:\d+)(?: \+0x|$)"
 _SHELL = r"(?:\S*sh|\(eval\)|cd|env|timeout|xargs|sudo): ?\S"
 _SHELL_SAID = (
-    "not found|no such file or directory|permission denied|parse error|syntax error|"
-    "unbound variable|bad substitution|unexpected token|unexpected eof|no matches found|"
-    "is a directory|not a directory|too many arguments|event not found|bad option"
-).split("|")
+    "not found, no such file or directory, permission denied, parse error, syntax error, "
+    "unbound variable, bad substitution, unexpected token, unexpected eof, no matches found, "
+    "is a directory, not a directory, too many arguments, event not found, bad option"
+).split(", ")
 # a compiler's line, or a linter's: its place, then what is wrong
 _LINE = (
     r"^(?:\[ERROR\] |vet: )?(?P<place>[^\s:()\[`]{1,300}(?:\.go:\d+(?::\d+)?"
