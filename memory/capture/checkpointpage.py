@@ -339,16 +339,13 @@ def _done(facts: Facts) -> list[str]:
 def _reports(facts: Facts) -> list[str]:
     """Return the openings of the last reports by subagents."""
     told = [(piece.name, piece.text) for piece in turns.pieces(facts.turns, turns.REPORT)]
-    known = {openings.plain(text, 80) for _, text in told}
-    told += [
-        (facts.tasks.get(agent, ""), text)
-        for agent, text in facts.reports.items()
-        if openings.plain(text, 80) not in known
-    ]
-    found = [(name, openings.plain(text, 200)) for name, text in told]
+    told += [(facts.tasks.get(agent, ""), text) for agent, text in facts.reports.items()]
+    found: dict[str, str] = {}
+    for name, text in told[-2 * MOST_REPORTS :]:  # of a subagent both may tell
+        found.setdefault(openings.plain(text, 200), name)
     return [
         "subagent%s: %s" % (" (%s)" % one_line(name, 80) if name else "", said)
-        for name, said in found[-MOST_REPORTS:]
+        for said, name in list(found.items())[-MOST_REPORTS:]
         if said
     ]
 

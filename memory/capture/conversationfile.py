@@ -12,7 +12,7 @@ from memory.capture.facts import Facts
 from memory.capture.progress import State
 from memory.capture.turns import GOES_ON, WITHDRAWN, Turn
 from memory.core import StoreError, UsageError, clock, config, files, frontmatter, tokeniser
-from memory.core.layout import FOLDERS, TRUNKS, Place
+from memory.core.layout import TRUNKS, Place
 from memory.core.records import Record
 from memory.store import writer
 from memory.store.redactor import without_private
@@ -28,23 +28,17 @@ _HEADING = 400  # characters of a heading that are looked at
 MOST = 300_000  # characters of a file; what comes after goes into another
 
 
-def keep(
-    keeper: Store, settings: config.Config, state: State, session: str, named: str, since: str
-) -> str:
+def keep(keeper: Store, settings: config.Config, state: State, session: str, named: str) -> str:
     """Update the session's conversation and return its id, or "".
 
     named: the conversation's id in the session's checkpoints, or "".
-    since: the day on which it began.
     Raises OSError, StoreError.
     """
     if not settings["capture.conversations"] or state.talk == GONE:
         return ""
-    if not state.talk:
-        _find(keeper.place, state, session, since)
-        if named and not state.talk:
-            state.talk = GONE
-        if state.talk == GONE:
-            return ""
+    if named and not state.talk:
+        state.talk = GONE
+        return ""
     told = conversationpage.render(state.facts.all_turns, state.day).strip("\n")
     if not told and not state.retold:
         return named
@@ -77,24 +71,12 @@ def close(state: State) -> None:
         state.talk, state.base, state.length, state.day = NEXT, 0, 0, ""
 
 
-def _find(place: Place, state: State, session: str, since: str) -> None:
-    """Find the conversation file of a session with a lost state."""
-    root = place.private + "/" + FOLDERS[KIND]
-    days = [day for day in files.visible_names(root) if day >= since]
-    for name in [
-        day + "/" + file
-        for day in reversed(days)
-        for file in reversed(files.visible_names(root + "/" + day))
-    ]:
-        try:
-            head = files.read(root + "/" + name, 1 << 15, follow=False)
-        except OSError:
-            continue
-        if session.encode() in head and frontmatter.parse(head).meta.get("session") == session:
-            state.talk = "p/%s/%s" % (FOLDERS[KIND], name)
-            if state.since:  # else all of it is told again
-                state.base = len([*conversationpage.sections(_body(place, state.talk))])
-            return
+def find(place: Place, state: State, names: Sequence[str]) -> None:
+    """Take the newest of a session's conversations where its state was lost."""
+    if names:
+        state.talk = names[-1]
+        if state.since:  # else all of it is told again
+            state.base = len([*conversationpage.sections(_body(place, state.talk))])
 
 
 def _body(place: Place, name: str) -> str:

@@ -47,7 +47,7 @@ def _of_turn(held: Sequence[Turn], number: int) -> Iterator[str]:
     proposed = ""
     for piece in turn.pieces:
         if piece.kind == SAID:
-            proposed = openings.plain(piece.text, PROPOSED)
+            proposed = piece.text
         line = _line(piece, proposed) if piece.kind == USER else ""
         if line:
             yield "%s %s" % (turn.at[11:16], line)
@@ -58,8 +58,9 @@ def _line(piece: Piece, proposed: str) -> str:
         return "answered: " + _clip_decision(piece.text)
     if piece.name == APPROVED:
         return "approved the plan: " + at_word(openings.heading_of(piece.text), DECISION)
-    if piece.name == WORKING and proposed and _NO.match(piece.text):
-        return '"%s" to: %s' % (_clip_decision(piece.text), proposed)
+    if piece.name == WORKING and _NO.match(piece.text):
+        said = openings.plain(proposed, PROPOSED)
+        return '"%s" to: %s' % (_clip_decision(piece.text), said) if said else ""
     if piece.name.startswith(REFUSED) and piece.text:
         return '%s: "%s"' % (piece.name, _clip_decision(piece.text))
     return ""

@@ -76,7 +76,8 @@ def _list_of(statement: str) -> list[str]:
                 items.append(openings.bare(after))
             if items:
                 return items
-    said = [one for line in lines for one in sentences(openings.bare(line))]
+    named = filter(_LABEL.search, lines)
+    said = [one for line in named for one in sentences(openings.bare(line))]
     labelled = filter(None, map(_LABEL.match, said))
     return [match[1].rstrip(".。") for match in labelled]
 

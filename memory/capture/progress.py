@@ -18,6 +18,7 @@ State, version 4: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ from typing import NamedTuple
 
 from memory.capture.facts import Edit, Facts, absorb
 from memory.capture.turns import Piece, Turn
-from memory.core import fastjson, files, frontmatter, layout
+from memory.core import fastjson, files, layout
 from memory.session import shell, transcript
 from memory.session.rewinds import Span
 from memory.session.shell import Run
@@ -46,6 +47,8 @@ _CHANGES = re.compile(
     rb'|Agent)"|\bgit\b[^"\n]{0,200}?\bcommit\b|\bcat\s*>'
 )
 _TURN_ENDED = re.compile(rb'"(?:turn_duration|stop_hook_summary)"')
+_FIELDS = (b"session", b"until", b"conversation", b"title")
+_FIELD = re.compile(rb"^(session|until|conversation|title): (.*)$", re.M)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -101,15 +104,68 @@ class State:
     retold: list[Turn] = field(default_factory=list)
 
 
-class WrittenCheckpoint(NamedTuple):
-    """A checkpoint of a session.
+class Head(NamedTuple):
+    """The head of a checkpoint or a conversation.
 
-    until: the instant of its last entry.  talk: the id of the conversation.
+    until: the instant of its last entry.  talk: the id of a checkpoint's conversation.
     """
 
     name: str
+    session: str
     until: str
     talk: str
+    title: str
+
+
+class Heads:
+    """The heads of a workspace's checkpoints and conversations, each read once.
+
+    The captures of an import share them, and the first entries of the sessions captured before:
+    read anew for each session, they were a twentieth of its CPU.
+    """
+
+    def __init__(self, place: layout.Place):
+        self._root = place.private + "/"
+        self._names: dict[str, list[str]] = {}
+        self._heads: dict[str, Head] = {}
+        self.firsts: dict[str, str] = {}
+
+    def since(self, folder: str, day: str) -> list[Head]:
+        """Return the heads of a day and later, oldest first."""
+        days = self._listed(folder)
+        return [head for one in days if one >= day for head in self.of_day(folder, one)]
+
+    def of_day(self, folder: str, day: str) -> list[Head]:
+        """Return the heads of one day."""
+        path = "%s/%s" % (folder, day)
+        return [self._head(path + "/" + name) for name in self._listed(path)]
+
+    def forget(self, name: str) -> None:
+        """Forget what was read of a record that is written."""
+        path = name.removeprefix("p/")
+        self._heads.pop(path, None)
+        day = path.rpartition("/")[0]
+        for folder in (day, day.rpartition("/")[0]):
+            self._names.pop(folder, None)
+
+    def _listed(self, folder: str) -> list[str]:
+        if folder not in self._names:
+            self._names[folder] = files.visible_names(self._root + folder)
+        return self._names[folder]
+
+    def _head(self, path: str) -> Head:
+        found = self._heads.get(path)
+        if found is None:
+            try:
+                data = files.read(self._root + path, 1 << 15, follow=False).partition(b"\n---")[0]
+            except OSError:
+                data = b""
+            said = dict(_FIELD.findall(data))
+            values = (
+                said.get(key, b"").decode("utf-8", "replace").strip("'\" ") for key in _FIELDS
+            )
+            found = self._heads[path] = Head("p/" + path, *values)
+        return found
 
 
 _HEAD = "first since units size name checksum secret kin talk base grown length day".split()
@@ -186,23 +242,41 @@ def save(state: State) -> None:
     }
     files.replace(
         state.path,
-        (fastjson.dump(head) + "\n" + fastjson.dump(rest) + "\n").encode("ascii"),
+        (_dump(head) + "\n" + _dump(rest) + "\n").encode("ascii"),
         synced=False,
     )
 
 
+<<<<<<< HEAD
+=======
+_dump = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def settle(state: State, path: str) -> None:
+    """Save a state under its own path and remove its temporary file."""
+    aside, state.path = state.path, path
+    save(state)
+    files.remove(aside)
+
+
+>>>>>>> 83873c6e05c413e6760d5b3ab51a4387169edc49
 def head(path: str, before: bool = False) -> dict[str, Any]:
     """Read a state's first line alone, {} for none.
 
     before: of a state of an earlier version, not of this one.
     """
     try:
-        value = fastjson.parse(files.read(path, 1 << 20).partition(b"\n")[0])
+        value = fastjson.parse(files.read(path, 1 << 16).partition(b"\n")[0])
     except (OSError, ValueError):
         return {}
     version = value.get("v") if isinstance(value, dict) else None
     fits = isinstance(version, int) and (version < VERSION if before else version == VERSION)
     return value if isinstance(value, dict) and fits else {}
+
+
+def head_of_any(path: str) -> dict[str, Any]:
+    """Read the first line of a state of this version or an earlier one."""
+    return head(path) or head(path, before=True)
 
 
 def seen_entry_ids(path: str) -> set[str]:
@@ -233,45 +307,6 @@ def short_id(uuid: str) -> str:
         digits
         if len(digits) == 12 and digits.isalnum()
         else files.sha256(uuid.encode("utf-8", "replace"))[:12]
-    )
-
-
-def checkpoints(
-    place: layout.Place,
-    session: str,
-    day: str,
-    known: dict[str, WrittenCheckpoint | None] | None = None,
-) -> list[WrittenCheckpoint]:
-    """Return a session's checkpoints of a day and later.
-
-    known: what was read before, by name, None for another session's; extended here.
-    """
-    known = {} if known is None else known
-    root, found = place.private + "/checkpoints", list[WrittenCheckpoint | None]()
-    for name in [
-        d + "/" + n
-        for d in files.visible_names(root)
-        if d >= day
-        for n in files.visible_names(root + "/" + d)
-    ]:
-        if name not in known:
-            known[name] = _read_checkpoint(root, name, session)
-        found.append(known[name])
-    return [one for one in found if one is not None]
-
-
-def _read_checkpoint(root: str, name: str, session: str) -> WrittenCheckpoint | None:
-    """Read a session's checkpoint, or None for another session's."""
-    try:
-        data = files.read(root + "/" + name, 1 << 14, follow=False)
-    except OSError:
-        return None
-    meta = frontmatter.parse(data).meta if session.encode() in data else {}
-    if meta.get("session") != session or not isinstance(meta.get("until"), str):
-        return None
-    talk = meta.get("conversation")
-    return WrittenCheckpoint(
-        "p/checkpoints/" + name, meta["until"], talk if isinstance(talk, str) else ""
     )
 
 
@@ -412,7 +447,7 @@ def captured_size(place: layout.Place, session: str) -> int:
     Captured by an earlier version counts too.
     """
     path = place.cache + "/sessions/" + session + ".json"
-    found = head(path) or head(path, before=True)
+    found = head_of_any(path)
     size = -1 if found.get("units") or found.get("name") else found.get("size")
     return size if isinstance(size, int) else -1
 

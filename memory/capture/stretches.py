@@ -11,14 +11,14 @@ told twice.
 
 from __future__ import annotations
 
-import re
 from copy import copy, deepcopy
 from dataclasses import replace
+from functools import cached_property
 
 from memory.capture import checkpointpage, conversationfile, progress, wishes
 from memory.capture.checkpointpage import is_answered, is_worth_checkpoint
 from memory.capture.facts import Facts, absorb, add_early_statement, set_session_title
-from memory.capture.progress import State, WrittenCheckpoint
+from memory.capture.progress import Head, Heads, State
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
 from memory.session import git, transcript
 from memory.session.rewinds import Span
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     OnChange = Callable[[str], None] | None
 
-_TITLE = re.compile(rb"^title: (.*)$", re.M)
 # new edits, commands and prompts after which a Stop writes the checkpoint
 STOP_AFTER = 8
 _PAST = ("recovery", "switch")  # what ends a stretch that is told afterwards
@@ -58,9 +57,11 @@ class Capture:
         imported: bool = False,
         source: Source = transcript,
         pause: Callable[[], bool] | None = None,
+        heads: Heads | None = None,
     ):
         """Load a session's state.
 
+        heads: of the workspace's records, where other captures read them too.
         source: reads its transcript.
         pause: tells whether the rest is left for the next capture; asked after each PORTION.
         stop: the end of an earlier stretch to be captured afterwards.
@@ -83,8 +84,7 @@ class Capture:
         )
         self.foreign: set[str] = set()
         self.rewound = ""  # the instant from which on what was read here was taken back
-        self._told_before: dict[str, progress.WrittenCheckpoint | None] = {}
-        self._titles: dict[str, str] = {}
+        self.heads = heads or Heads(place)
         loaded = progress.load(self.folder + "/" + session + ".json")
         self.state = loaded or State(self.folder + "/" + session + ".json")
         if loaded is None:
@@ -205,6 +205,7 @@ class Capture:
         )
         data = data[: frontmatter.split(data)[1]] + b"\n" + told.encode("utf-8")
         self._store().replace(row.name, data, files.sha256(old))
+        self.heads.forget(row.name)
         row.mark, row.title = self._marks(row.name)
 
     def _marks(self, name: str) -> tuple[str, str]:
@@ -308,19 +309,21 @@ class Capture:
         # Their transcript begins with the same entry, or has the same UUID; forks take
         # history along into their own file.
         mine = progress.identity(self.session)
-        for name in files.visible_names(self.folder):
-            path = self.folder + "/" + name
-            if (
-                name.endswith(".json")
-                and name != self.session + ".json"
-                and (
-                    progress.identity(name[:-5]) == mine
-                    or (progress.head(path) or progress.head(path, before=True)).get("first")
-                    == self.state.first
-                )
-            ):
-                self.state.kin.append(name[:-5])
-                self._add_kin(name[:-5])
+        for file in files.visible_names(self.folder):
+            name = file.removesuffix(".json")
+            if name in (file, self.session):
+                continue
+            if progress.identity(name) == mine or self._first_of(name) == self.state.first:
+                self.state.kin.append(name)
+                self._add_kin(name)
+
+    def _first_of(self, session: str) -> str:
+        """Return the first entry of another captured session."""
+        firsts = self.heads.firsts
+        if not firsts.get(session):
+            found = progress.head_of_any("%s/%s.json" % (self.folder, session)).get("first")
+            firsts[session] = str(found or "")
+        return firsts[session]
 
     def _add_kin(self, name: str) -> None:
         self.foreign |= progress.seen_entry_ids(self.folder + "/" + name + ".json")
@@ -357,14 +360,21 @@ class Capture:
         rest = iter(texts)
         self.state.facts = progress.facts_of(progress.map_texts(value, lambda _: next(rest)))
 
-    def checkpoints_since(self, day: str) -> list[WrittenCheckpoint]:
+    def checkpoints_since(self, day: str) -> list[Head]:
         """Return this session's checkpoints since a day."""
-        return progress.checkpoints(self.place, self.session, day, self._told_before)
+        heads = self.heads.since("checkpoints", day)
+        return [one for one in heads if one.session == self.session and one.until]
+
+    @cached_property
+    def began(self) -> float | None:
+        """The instant of the session's first entry."""
+        return clock.parse(self.source.began(self.path))
 
     def _since(self) -> str:
         """Return the instant up to which checkpoints cover the session."""
-        began = clock.parse(self.source.began(self.path))
-        told = [] if began is None else self.checkpoints_since(clock.day(began - clock.DAY))
+        told = (
+            [] if self.began is None else self.checkpoints_since(clock.day(self.began - clock.DAY))
+        )
         # no clock jump
         return max(
             (one.until for one in told if one.until < clock.iso(self.now + clock.DAY)), default=""
@@ -444,11 +454,16 @@ class Capture:
         state = self.state
         named = since = ""
         if not state.talk:
-            since = clock.day((clock.parse(self.source.began(self.path)) or self.now) - clock.DAY)
+            since = clock.day((self.began or self.now) - clock.DAY)
             named = next((one.talk for one in self.checkpoints_since(since) if one.talk), "")
-        return conversationfile.keep(
-            self._store(), self.settings, state, self.session, named, since
-        )
+            if self.settings["capture.conversations"]:
+                heads = self.heads.since(layout.FOLDERS[conversationfile.KIND], since)
+                conversationfile.find(
+                    self.place, state, [one.name for one in heads if one.session == self.session]
+                )
+        id = conversationfile.keep(self._store(), self.settings, state, self.session, named)
+        self.heads.forget(state.talk)
+        return id
 
     def _keep_wishes(self) -> None:
         """Keep the user's standing wishes."""
@@ -459,25 +474,8 @@ class Capture:
 
     def _taken(self, instant: float) -> Callable[[str], bool]:
         """Return a test whether another checkpoint of the day has a title."""
-        day = clock.day(instant)
-        others = {
-            "%s/%s" % (day, name)
-            for name in files.visible_names(self.place.private + "/checkpoints/" + day)
-        }
-        others.discard(self.state.name.removeprefix("p/checkpoints/"))
-        for name in others - self._titles.keys():
-            self._titles[name] = self._title(name)
-        return {self._titles[name] for name in others}.__contains__
-
-    def _title(self, name: str) -> str:
-        """Return the title in a checkpoint's file, or ""."""
-        try:
-            found = _TITLE.search(
-                files.read(self.place.private + "/checkpoints/" + name, 1 << 11, follow=False)
-            )
-        except OSError:
-            return ""
-        return found[1].decode("utf-8", "replace").strip("'\" ") if found else ""
+        heads = self.heads.of_day("checkpoints", clock.day(instant))
+        return {one.title for one in heads if one.name != self.state.name}.__contains__
 
     def _plan(self, dead: bool) -> str:
         """Return the id of the plan active during the stretch, or ""."""
@@ -579,8 +577,7 @@ class Capture:
 
         Raises StoreError.
         """
-        for known in (self._told_before, self._titles):
-            known.pop(name.removeprefix("p/checkpoints/"), None)
+        self.heads.forget(name)
         data = self._read(name)
         page = frontmatter.parse(data)
         if (

@@ -77,7 +77,7 @@ class Workspace:
     """
 
     def __init__(self, place: layout.Place, settings: config.Config):
-        self.place, self.settings = place, settings
+        self.place, self.settings, self.heads = place, settings, progress.Heads(place)
         self.read: dict[str, set[str]] = {}
 
 
@@ -271,6 +271,7 @@ def write(space: Workspace, env: dict[str, str], now: float, session: Session) -
                 ended=True,
                 imported=True,
                 source=session.source,
+                heads=space.heads,
             )
             known = known or bool(capture.state.since or (not number and capture.state.spans))
             if stop is None or stop.offset >= capture.state.spans.get("", [0])[0]:

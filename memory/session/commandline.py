@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memory.session import tellingline
-from memory.session.tellingline import BUILD, LINT, TEST
+from memory.session.tellingline import BUILD, FORMAT, LINT, TEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,39 +61,23 @@ _VERBLESS = frozenset(
     "pytest py.test unittest nose2 tox nox jest mocha ava rspec phpunit ctest bats mypy pylint "
     "flake8 black eslint prettier tsc".split()
 )
-TESTERS = re.compile(
-    r"(?:^|[ /])(?:pytest|py\.test|unittest|nose2?|tox|nox|jest|vitest|mocha|ava|rspec|minitest"
-    r"|phpunit|pest|ctest|bats|playwright|cypress|test|tests|check|nextest|spec)(?:$|[ :.])|(?:^"
-    r"|[ /])(?:test_[\w-]+|[\w-]+[_.]tests?|[\w-]+\.spec)\.\w+$|(?:^|[ /])[\w-]*tests?\.sh$"
+_TESTERS = frozenset(
+    "pytest unittest nose nose2 tox nox jest vitest mocha ava rspec minitest phpunit pest ctest "
+    "bats playwright cypress test tests nextest spec".split()
 )
-BUILDERS = re.compile(
-    r"^(?:make|cmake|ninja|cargo|go|tsc|mvn|gradle|gradlew|dotnet|mypy|ruff|eslint|flake8|pylint"
-    r"|clang|gcc|g\+\+|javac|swift|bazel|just|npm|pnpm|yarn|bun|vite|webpack|docker)(?: |$)"
+_TEST_SCRIPT = re.compile(r"test_[\w-]+\.\w+|[\w-]+[_.](?:tests?|spec)\.\w+|[\w-]*tests?\.sh")
+_BUILDERS = frozenset(
+    "make cmake ninja cargo go tsc mvn gradle gradlew dotnet mypy ruff eslint flake8 pylint clang "
+    "gcc g++ javac swift bazel just npm pnpm yarn bun vite webpack docker".split()
 )
+_FORMATTERS = frozenset("fmt format gofmt goimports prettier black rustfmt shfmt isort".split())
+_LINTERS = frozenset(
+    "lint eslint ruff mypy pyright flake8 pylint clippy vet typecheck tsc shellcheck staticcheck "
+    "biome stylelint".split()
+)
+_COMPILERS = frozenset("build compile bundle install".split())
+_ALONE = frozenset("make cmake ninja gcc g++ clang javac webpack".split())  # without a verb
 _INNER = r"""\$\((?:[^()'"]|'[^']*'|"(?:\\.|[^"\\])*"|\((?:[^()])*\))*\)"""  # $(…)
-_KINDS = (
-    (tellingline.TEST, re.compile(TESTERS.pattern.replace("|check|", "|"))),
-    (
-        tellingline.FORMAT,
-        re.compile(
-            r"(?:^|[ :/_-])(?:fmt|format|gofmt|goimports|prettier|black|rustfmt|shfmt|isort)\b"
-        ),
-    ),
-    (
-        tellingline.LINT,
-        re.compile(
-            r"(?:^|[ :/_-])(?:lint\w*|golangci-lint|eslint|ruff|mypy|pyright|flake8|pylint|clippy"
-            r"|vet|typecheck|type-check|tsc|shellcheck|staticcheck|biome|check-types|stylelint)\b"
-        ),
-    ),
-    (
-        tellingline.BUILD,
-        re.compile(
-            r"(?:^|[ :/_-])(?:build|compile|bundle|install)\b|^(?:make|cmake|ninja|gcc|g\+\+|clang"
-            r"|javac|webpack|cargo check)\Z|^vite build"
-        ),
-    ),
-)
 _PIECE = re.compile(
     _INNER + r"""|'[^']*'|"(?:\\.|[^"\\])*"|\\.|(&&|\|\||[;|\n])|[^'"\\$&|;\n]+|.""", re.S
 )
@@ -104,49 +88,46 @@ _HEREDOC = re.compile(
 _WORD = re.compile(r"""(?:""" + _INNER + r"""|'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""", re.S)
 ALL = "all"
 _FAMILIES = {
-    "go": r"^(?:go|gofmt|golangci-lint|gotestsum|goimports|staticcheck|ginkgo)\b",
-    "python": (
-        r"^(?:python|pytest|py\.test|unittest|nose2?|mypy|ruff|flake8|pylint|black|isort|pyright"
-        r"|pip3?|uv|poetry|tox|nox)\b"
-    ),
-    "js": (
-        r"^(?:jest|vitest|mocha|ava|eslint|prettier|tsc|vite|webpack|playwright|cypress|node|tsx"
-        r"|biome|npm|pnpm|yarn|bun)\b"
-    ),
-    "docker": r"^(?:docker|docker-compose|podman|buildah)\b",
-    "rust": r"^(?:cargo|rustc|rustfmt)\b",
-    "jvm": r"^(?:mvn|gradle|gradlew|javac|kotlinc)\b",
-    "ruby": r"^(?:rspec|rake|rubocop|ruby)\b",
-    "c": r"^(?:gcc|g\+\+|clang|cmake|ctest|ninja)\b",
+    program: family
+    for family, programs in {
+        "go": "go gofmt golangci-lint gotestsum goimports staticcheck ginkgo",
+        "python": "python pytest unittest nose nose2 mypy ruff flake8 pylint black isort pyright "
+        "pip pip3 uv poetry tox nox",
+        "js": "jest vitest mocha ava eslint prettier tsc vite webpack playwright cypress node tsx "
+        "biome npm pnpm yarn bun",
+        "docker": "docker docker-compose podman buildah",
+        "rust": "cargo rustc rustfmt",
+        "jvm": "mvn gradle gradlew javac kotlinc",
+        "ruby": "rspec rake rubocop ruby",
+        "c": "gcc g++ clang cmake ctest ninja",
+    }.items()
+    for program in programs.split()
 }
-_SCRIPT = (
-    r"^(?:mise run|mise r|npm run|npm|pnpm run|pnpm|yarn run|yarn|bun run|make|gmake|just|task|rake"
-    r"|tox|nox|nx run) ?([\w:./-]*)$"
+_SCRIPTED = frozenset("mise npm pnpm yarn bun make gmake just task rake tox nox nx".split())
+_WHOLE = frozenset("check checks ci all verify validate precommit".split())
+_SCOPES = frozenset("integration e2e it smoke acceptance functional system slow bench race".split())
+_WIDE = frozenset("ci all full everything complete".split())
+# options before the name of a test
+_FILTERS = frozenset(
+    "run k t m testNamePattern test-name-pattern grep g tests filter only test".split()
 )
-_WHOLE = (
-    r"(?:^|[:/_-])(?:check|checks|ci|all|verify|validate|precommit|pre-commit|presubmit|qa|gate)\b"
-)
-_SCOPES = r"[:/_-](integration|e2e|it|smoke|acceptance|functional|system|slow|bench|race)\b"
-_WIDE = r"[:/_-](?:ci|all|full|everything|complete)\b"
-_FILTERS = (
-    r"(?s)^-{1,2}(?:run|k|t|m|testNamePattern|test-name-pattern|grep|g|tests|filter"
-    r"|only|test)(?:=(.*))?$"
-)
-_VALUED = (
-    r"^(?:-(?:p|package|timeout|count|o|n|C|c|j|w|bench|parallel|cpu|coverprofile|covermode|race"
-    r"|workspace|config|reporter|tags|E|D|ldflags|format|out-format|max-time|tb|rP|W|file|directory"
-    r"|manifest-path))$|^--(?:package|bin|workspace|config|reporter|features|project|timeout|format"
-    r"|tb|out-format|target|manifest-path)$"
+# options with a value of their own
+_VALUED = frozenset(
+    "p package timeout count o n C c j w bench parallel cpu coverprofile covermode race workspace "
+    "config reporter tags E D ldflags format out-format max-time tb rP W file directory "
+    "manifest-path bin features project target".split()
 )
 _BARE_WORD = r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"])+"""
 _CASES = r"[|()]| and (?:not \w+)?| or "
 TEST_FILE = re.compile(
-    r"(?:^|/)(?:tests?|specs?|__tests__|e2e)/|(?:^|/)test_[^/]*$|[._-](?:test|tests|spec)\.\w+$"
+    r"(?:^|/)(?:tests?|specs?|__tests__|e2e)/|(?:^|/)test_[^/]*$|[._-](?:tests?|spec)\.\w+$"
 )
-INSTALLS = re.compile(
-    r"(?:pip3?|uv(?: pip)?|poetry|pdm|npm|pnpm|yarn|bun|cargo|go|gem|bundle|apt|apt-get|apk|dnf"
-    r"|brew|conda|composer|rustup|nvm|mise|asdf|playwright|dotnet) (?:install|i|add|sync|get|mod"
-    r"|update|upgrade|ci|lock|restore|target|component)\b"
+_INSTALLERS = frozenset(
+    "pip pip3 uv poetry pdm npm pnpm yarn bun cargo go gem bundle apt apt-get apk dnf brew conda "
+    "composer rustup nvm mise asdf playwright dotnet".split()
+)
+_INSTALLS = frozenset(
+    "install i add sync get mod update upgrade ci lock restore target component pip".split()
 )
 
 
@@ -251,7 +232,35 @@ def kind_of(key: str) -> str:
 
     `tellingline.TEST`, LINT, BUILD, FORMAT, or "".
     """
-    return next((kind for kind, pattern in _KINDS if pattern.search(key)), "")
+    words = re.split(r"[\s:/_.-]+", key)
+    if is_test(key):
+        return TEST
+    if not _FORMATTERS.isdisjoint(words):
+        return FORMAT
+    checks = "type-check" in key or "check-types" in key
+    if checks or any(word in _LINTERS or word.startswith("lint") for word in words):
+        return LINT
+    built = key in _ALONE or key in ("cargo check", "vite build")
+    return BUILD if built or not _COMPILERS.isdisjoint(words) else ""
+
+
+def is_test(key: str) -> bool:
+    """Tell whether a command runs tests, by its program and verb."""
+    return any(
+        re.split("[:.]", word)[0] in _TESTERS or bool(_TEST_SCRIPT.fullmatch(word))
+        for word in re.split("[ /]", key)
+    )
+
+
+def is_gate(key: str) -> bool:
+    """Tell whether work waits for a command: a test, a build, a linter."""
+    return key.partition(" ")[0] in _BUILDERS or is_test(key) or "check" in key.split()
+
+
+def installs(key: str) -> bool:
+    """Tell whether a command installs packages, by its program and verb."""
+    program, _, verb = key.partition(" ")
+    return program in _INSTALLERS and verb in _INSTALLS
 
 
 # --- which covers which
@@ -293,15 +302,15 @@ def tasks(command: str) -> tuple[tuple[str, Task], ...]:
 
 
 def _task(part: str, key: str, folder: str) -> Task:
-    family = next((name for name, pattern in _FAMILIES.items() if re.match(pattern, key)), "")
-    script = re.match(_SCRIPT, key)
-    name = script[1].removeprefix("run ") if script else ""
-    kind = kind_of(key)
-    if script and re.search(_WHOLE, name) and kind != TEST and not INSTALLS.match(key):
+    program, _, name = key.partition(" ")
+    family, kind = _FAMILIES.get(program, ""), kind_of(key)
+    name = name.removeprefix("run ").removeprefix("r ") if program in _SCRIPTED else ""
+    first, *more = re.split("[:/_-]", name)
+    if not _WHOLE.isdisjoint([first, *more]) and kind != TEST and not installs(key):
         kind = ALL
     targets, filters, scopes = _words(part, key)
-    scopes += re.findall(_SCOPES, name) if name else []
-    if kind == ALL or re.search(_WIDE, name):
+    scopes += [word for word in more if word in _SCOPES]
+    if kind == ALL or not _WIDE.isdisjoint(more):
         scopes = [ALL]
     if key in ("go test", "go build", "go vet") and not targets:
         targets = ["."]
@@ -318,22 +327,19 @@ def _words(part: str, key: str) -> tuple[list[str], list[str], list[str]]:
     scopes: list[str] = []
     skip = ""
     for word in words:
-        option = re.match(_FILTERS, word)
+        option, given, value = word.partition("=")
+        option = option.lstrip("-") if word.startswith("-") else ""
         if skip:
             (filters if skip == "filter" else []).append(word)
             skip = ""
-        elif option:
-            if option[1] is not None:
-                filters.append(option[1].strip("'\""))
-            else:
-                skip = "filter"
+        elif option in _FILTERS and given:
+            filters.append(value.strip("'\""))
+        elif option in _FILTERS:
+            skip = "filter"
+        elif option == "tags" and given:
+            scopes += re.findall(r"\w+", value)
         elif word.startswith("-"):
-            scopes += (
-                re.findall(r"(?<=[=,])\w+", word)
-                if word.startswith(("-tags=", "--tags=", "-m="))
-                else []
-            )
-            skip = "value" if re.match(_VALUED, word) else ""
+            skip = "value" if option in _VALUED and not given else ""
         elif not (
             re.match(r"\w+=", word)
             or word in known
@@ -391,7 +397,7 @@ def covers(task: Task, other: Task) -> bool:
 
 def _apart(task: Task, other: Task) -> bool:
     """Tell whether two tasks are unrelated."""
-    if other.family == "docker" or INSTALLS.match(other.key) or other.key.endswith("install"):
+    if other.family == "docker" or installs(other.key) or other.key.endswith("install"):
         return task.key != other.key
     return bool(task.family and other.family and task.family != other.family)
 

@@ -146,8 +146,8 @@ class Entry:
                  id, where "" leaves text or status as it was.  status: pending | in_progress |
                  completed | deleted
         SUMMARY  the text of the host's compaction summary
-        TITLE    of the session.  name: "custom" (the user's; wins) | "ai" | "summary" (of the
-                 session that holds the line `id`; a Reading leaves out those of others)
+        TITLE    of a session.  name: "custom" (the user's; wins) | "ai" | "summary" (of the
+                 session that holds the line `id`, which may be another)
         REPORT   a subagent's last words.  name: its task, "" where only the call (`id`)
                  tells
         LINK     a pull request: its URL

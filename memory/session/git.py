@@ -30,7 +30,7 @@ _FROM_STDIN = (
     r"(?!\w)['\"]?[^\n]{0,400}\n\s{0,80}(\S.*)"
 )
 _COMMITS = frozenset(
-    "git commit|git merge|git revert|git cherry-pick|git rebase|git am|git pull".split("|")
+    "git " + verb for verb in "commit merge revert cherry-pick rebase am pull".split()
 )
 _PULLED = re.compile(  # the subject of a commit, behind the graph, its hash and what points at it
     r"^[ \t*|/\\]*(?:[0-9a-f]{7,40} (?:\([^)\n]*\) )?)?(?:Merge pull request #(\d+) from [\w.-]+/"

@@ -6,10 +6,10 @@ import re
 
 from memory.session import tellingline
 from memory.session.commandline import (
-    BUILDERS,
     QUIET_FAILURES,
-    TESTERS,
+    is_gate,
     is_noise,
+    is_test,
     key_of,
     kind_of,
     steps,
@@ -18,7 +18,7 @@ from memory.session.transcript import clean, clip_characters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 OK, FAILED, TIMED_OUT, DECLINED = "passed", "failed", "timed out", "refused"
 BACKGROUND, BY_HAND, INTERRUPTED, UNKNOWN = "in background", "by the user", "interrupted", "unknown"
@@ -30,65 +30,51 @@ WRITTEN = re.compile(
 # print what other runs said
 _READERS = frozenset("gh curl wget kubectl journalctl ssh jq docker-logs glab".split())
 _SUMMARY = re.compile(
-    r"^(?:=+ )?((?:\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselected"
-    r"|warnings?)(?:, )?)+ in [\d.:]+s?.*?)(?: =+)?$|^(Ran \d+ tests? in .*)$"
-    r"|^(FAILED \((?:failures|errors|skipped|expected).*\))$|^(test result: .*)$"
-    r"|^[ \t]{0,80}(Tests:? {1,40}\d.*)$|^[ \t]{0,80}(\d{1,9} (?:passing|failing)\b.*)$"
-    r"|^(\d+ examples?, \d+ failures?.*)$|^((?:ok|FAIL)\s+\S+\s+[\d.(\[]\S*.*)$"
-    r"|^(OK \(\d+ tests?.*\))$|^((?:\[\w+\] )?Tests run: \d+.*)$|^(# (?:pass|fail) \d+)$"
-    r"|^((?:Passed|Failed)!\s+- Failed: .*)$|^(\d+% tests passed.*)$",
+    r"^(?:=+ |\[\w+\] )?((?:Ran |OK \(|test result: \w+\. |[ \t]*Tests:? {1,40})?\d+%? "
+    r"(?:tests?|examples?|pass(?:ed|ing)|fail(?:ed|ing)|skipped|errors?)\b"
+    r"(?=[,;|( ]{0,9}(?:\d|in |passed|total|$)).{0,200}?)(?: =+)?$"
+    r"|^((?:FAILED \(\w+=|Tests run: |# (?:pass|fail) |Failed!  - Failed: )\d.*)$"
+    r"|^((?:ok|FAIL)\s+\S+\s+[\d.(\[]\S*.*)$",
     re.M,
 )
 _BAD = re.compile(
-    r"\b[1-9]\d* (?:failed|failing|errors?|failures?)\b|^FAIL|\bFAILED\b|(?:Failures|Errors"
-    r"|Failed): [1-9]|# fail [1-9]"
+    r"\b[1-9]\d* (?:fail(?:ed|ing|ures?)|errors?)\b|^FAIL|\bFAILED\b"
+    r"|(?:Failures|Errors|Failed): [1-9]|# fail [1-9]"
 )
-_REFUSED = re.compile(
-    r"doesn't want to (?:proceed|take this action)|ermission (?:to use|for this)|haven't granted"
-    r"|has been denied|requires? approval|[Rr]ejected (?:tool use|by (?:the )?user)"
-    r"|hook (?:(?:blocking )?error|returned blocking error|denied|blocked)|(?:blocked|denied"
-    r"|stopped) by (?:a |the )?(?:\w+ )?hook|was blocked\. For security"
-)
-_INTERRUPTED = re.compile(r"\[Request interrupted by user|interrupted by (?:the )?user", re.I)
+_REFUSALS = (
+    "doesn't want to proceed, doesn't want to take this action, permission to use, "
+    "permission for this, haven't granted, has been denied, requires approval, require approval, "
+    "rejected tool use, rejected by user, rejected by the user, hook error, hook blocking error, "
+    "hook returned blocking error, hook denied, hook blocked, was blocked. for security"
+).split(", ")
+_BY_HOOK = r"(?:blocked|denied|stopped) by (?:a |the )?(?:\w+ )?hook"
+_INTERRUPTIONS = ("interrupted by user", "interrupted by the user")
 # cut what they are given
-_FILTERS = r"(?:tail|head|cat|tee|less|more|ts|nl|sed|awk|cut|sort|uniq|column|tr)\b"
+_FILTERS = frozenset("tail head cat tee less more ts nl sed awk cut sort uniq column tr".split())
 _HEAD = r"head(?:\s+-n?\s*(\d+))?(?:\s|\Z)"
-_STATUS = r"\$\?|PIPESTATUS|pipestatus|\$(?:rc|status|code|exit_code|EXIT|RC)\b"
-_STATED = r"(?i)(?:exit(?:ed)?|status|rc|code|=|:)\W{0,3}(?:code|status)?\W{0,3}(\d{1,3})\W*\Z"
-_FELL = re.compile(  # what only a failed runner says
-    r"^[ \t]*--- FAIL: |^FAIL(?:\s|$)|^\[[\w:./-]+\] ERROR task failed|^npm (?:ERR!|error) "
-    r"|ELIFECYCLE|^g?make(?:\[\d+\])?: \*\*\* |^error(?:\[E\d+\])?: |error TS\d+: "
-    r"|^[1-9]\d* issues?:|^Found [1-9]\d* errors?|^[✖✗] \d+ problems? \([1-9]|BUILD FAILED"
-    r"|^FAILED: |^[\w./+-]+\.\w+:\d+:\d+: (?:fatal )?error: |^(?:vet: )?[\w./+-]+\.go:\d+:\d+: "
-    r"|failed to solve: |^fatal: |^[ \t]*! \[.*rejected\]|^Some tests failed",
-    re.M,
+_STATUS = "$? PIPESTATUS pipestatus $rc $status $code $exit_code $EXIT $RC".split()
+_STATED = r"(?i)(?:exit(?:ed)?|status|rc|code|=|:)\W{0,3}(\d{1,3})\W*\Z"
+# what only a failed runner says, at the start of a line, and the rest of it
+_FELL = tuple(
+    "--- FAIL: ; FAIL\t; FAIL ; npm ERR! ; npm error ; ELIFECYCLE; error: ; fatal: ; FAILED: ; "
+    "BUILD FAILED; Some tests failed".split("; ")
 )
-# one of these stands in each
-_FALL_WORDS = (
-    "FAIL",
-    "ERR",
-    "rror",
-    "ELIFE",
-    "***",
-    " issues:",
-    "problems",
-    ".go:",
-    "failed",
-    "fatal",
-    "rejected]",
+_FELL_TOO = re.compile(
+    r"FAIL|\[[\w:./-]+\] ERROR task failed.*|g?make(?:\[\d+\])?: \*\*\* .*|error\[E\d+\]: .*"
+    r"|.*error TS\d+: .*|[1-9]\d* issues?:.*|Found [1-9]\d* errors?.*|[✖✗] \d+ problems? \([1-9].*"
+    r"|(?:vet: )?[\w./+-]+\.(?:go:\d+:\d+: |\w+:\d+:\d+: (?:fatal )?error: ).*"
+    r"|.*failed to solve: .*|! \[.*rejected\].*"
 )
-_STOOD = (  # what only a runner that came through says
-    r"(?m)^0 issues\.|^All checks passed|^Success: no issues|^Found 0 errors|BUILD SUCCESS"
-    r"|^Build succeeded|^[ \t]*Finished (?:`|dev|release|test)|built in [\d.]+"
-    r"|^(?:All )?tests? passed|^added \d+ packages?|^up to date|^Successfully (?:installed|built"
-    r"|tagged)|^\[\S+(?: \(root-commit\))? [0-9a-f]{7,}\] |^[ \t]*[0-9a-f]{7,}\.\.[0-9a-f]{7,}\s"
-    r"|Everything up-to-date|^All files formatted"
+# what only a runner that came through says, likewise
+_STOOD = tuple(
+    "0 issues.; All checks passed; Success: no issues; Found 0 errors; BUILD SUCCESS; "
+    "Build succeeded; tests passed; All tests passed; up to date; Successfully installed; "
+    "Successfully built; Successfully tagged; Everything up-to-date; All files formatted; "
+    "Finished `; Finished dev; Finished release; Finished test".split("; ")
 )
-_ERROR = re.compile(
-    r"error|exception|^E  |^FAIL|panic|fatal|traceback|not found|no such|denied|undefined"
-    r"|unresolved|cannot|can't|could not|unable|invalid|missing|failed|abort|오류|실패|エラー"
-    r"|失敗|错误|失败|Fehler",
-    re.I | re.M,
+_STOOD_TOO = re.compile(
+    r"built in [\d.]+|^added \d+ packages?|^\[\S+(?: \(root-commit\))? [0-9a-f]{7,}\] "
+    r"|^[0-9a-f]{7,}\.\.[0-9a-f]{7,}\s"
 )
 _NORMAL = (  # in this order
     (re.compile(r"^E\s+"), ""),
@@ -175,12 +161,12 @@ class Run:
     @property
     def is_test(self) -> bool:
         """Whether the run was a test run."""
-        return bool(self.summary or TESTERS.search(self.key))
+        return bool(self.summary or is_test(self.key))
 
     @property
     def is_gate(self) -> bool:
         """Whether work waits for the run: tests, builds, linters."""
-        return self.is_test or bool(BUILDERS.match(self.key))
+        return self.is_test or is_gate(self.key)
 
 
 def run(
@@ -201,9 +187,7 @@ def run(
     others = [(number, key) for number, key in mattering if key.partition(" ")[0] != "dayleaf"]
     if not keyed or (mattering and not others):
         return None
-    number, key = next(
-        ((n, k) for n, k in others if TESTERS.search(k)), others[0] if others else keyed[0]
-    )
+    number, key = next(((n, k) for n, k in others if is_test(k)), others[0] if others else keyed[0])
     text = clean(output) if len(mattering) == len(others) else ""
     outcome = _outcome(text, data, failed)
     text = _EXIT.sub("", text)
@@ -234,7 +218,7 @@ def run(
         outcome,
         "",
         summary,
-        masked=outcome == UNKNOWN and bool(_ERROR.search(text)),
+        masked=outcome == UNKNOWN and tellingline.has_error(text),
     )
     quiet = (
         outcome == "exit 1"
@@ -266,13 +250,15 @@ def _speaks_of_failure(text: str, key: str, hidden: tuple[str, ...]) -> bool:
     """Tell whether an output has words only a failed runner prints."""
     if not hidden and "--- FAIL: " not in text:
         return False
-    gate = (
-        TESTERS.search(key)
-        or BUILDERS.match(key)
-        or kind_of(key)
-        or (hidden and key.startswith("git "))
+    gate = is_gate(key) or kind_of(key) or (hidden and key.startswith("git "))
+    return bool(gate) and any(
+        line.startswith(_FELL) or _FELL_TOO.fullmatch(line) for line in _bare_lines(text)
     )
-    return bool(gate) and any(word in text for word in _FALL_WORDS) and bool(_FELL.search(text))
+
+
+def _bare_lines(text: str) -> Iterator[str]:
+    """Yield the lines of a text, without what stands before and behind them."""
+    return map(str.strip, text.split("\n"))
 
 
 def _status_hiders(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
@@ -305,7 +291,8 @@ def _is_quiet(hidden: tuple[str, ...]) -> bool:
 
 def _printed_status(command: str, text: str) -> str:
     """Return the exit status that a command prints itself, or ""."""
-    last = re.search(_STATED, text[-80:]) if re.search(_STATUS, command) else None
+    prints = any(name in command for name in _STATUS)
+    last = re.search(_STATED, text[-80:]) if prints else None
     return "" if last is None else OK if last[1] == "0" else "exit " + last[1]
 
 
@@ -319,15 +306,17 @@ def _passed_despite_hidden_status(
     cut = next(filter(None, (re.match(_HEAD, part) for part in filters)), None)
     if cut and text.count("\n") + 1 >= int(cut[1] or 10):
         return False
-    searched = [part for part in filters if not re.match(_FILTERS, part)]
+    searched = [part for part in filters if part.split()[0] not in _FILTERS]
     if any(not re.search(r"(?i)fail|error|passed|^\S+ -v|\^ok", part) for part in searched):
         return False
     if _speaks_of_failure(text, key, hidden):
         return False
     if searched and not text:  # looked for failures in all that was printed, and found none
         return bool(kind_of(key)) and "2>&1" in piped
-    return bool(summary or re.search(_STOOD, text)) or (
-        not text and not searched and bool(kind_of(key))
+    return (
+        bool(summary)
+        or any(line.startswith(_STOOD) or _STOOD_TOO.search(line) for line in _bare_lines(text))
+        or (not text and not searched and bool(kind_of(key)))
     )
 
 
@@ -336,7 +325,9 @@ def _outcome(text: str, data: object, failed: bool) -> str:
     start = text[:300]
     if host.get("backgroundTaskId") or start.startswith("Command running in background with ID"):
         return BACKGROUND
-    if host.get("interrupted") is True or (failed and _INTERRUPTED.search(start)):
+    if host.get("interrupted") is True or (
+        failed and any(said in start.lower() for said in _INTERRUPTIONS)
+    ):
         return INTERRUPTED
     code = _EXIT.match(text)
     if code and "Command timed out" in text[:200]:
@@ -345,7 +336,7 @@ def _outcome(text: str, data: object, failed: bool) -> str:
         return "exit " + code.group(1)
     if not failed:
         return OK
-    if host.get("non_execution_kind") or _REFUSED.search(start):
+    if host.get("non_execution_kind") or _is_refusal(start):
         return DECLINED
     return TIMED_OUT if "timed out" in text[:200] else FAILED
 
@@ -355,7 +346,12 @@ def refused(text: str) -> bool:
 
     By the user, a permission rule or a hook.
     """
-    return not _EXIT.match(text) and bool(_REFUSED.search(text[:300]))
+    return not _EXIT.match(text) and _is_refusal(text[:300])
+
+
+def _is_refusal(start: str) -> bool:
+    low = start.lower()
+    return any(said in low for said in _REFUSALS) or bool(re.search(_BY_HOOK, low))
 
 
 def _summary(text: str, key: str, cut: bool) -> str:
@@ -377,10 +373,10 @@ def _summary(text: str, key: str, cut: bool) -> str:
     last = text.rpartition("\n")[2].strip()
     tells = (
         0 < len(last) <= 80
-        and not _ERROR.search(last)
+        and not tellingline.has_error(last)
         and (last == "PASS" or not tellingline.is_trailer(last))
     )
-    return last if tells and not cut and TESTERS.search(key) else ""
+    return last if tells and not cut and is_test(key) else ""
 
 
 def normal(error: str) -> str:

@@ -54,48 +54,55 @@ class Runner(NamedTuple):
     finds: str | Callable[[str], list[tuple[str, str, str]]]
 
 
+# how a closing line begins, and the forms of others
+_CLOSING = tuple(
+    "ELIFECYCLE; info Visit; warning:; hint:; Traceback (most; Command failed; === ; "
+    "error: could not compile; error: aborting due to; error: test failed, ; "
+    "error Command failed; For more information about; Process completed with exit; "
+    "testing: warning; --- PASS; --- SKIP; mise ERROR Run with; mise ERROR task failed".split("; ")
+) + tuple(
+    "npm %s %s" % (mark, word)
+    for mark in ("ERR!", "error")
+    for word in "code errno syscall path command signal workspace location Lifecycle A".split()
+)
 _TRAILER = (
-    r"\s*(?:\[[\w:./-]+\] ERROR task failed|\[[\w:./-]+\] \$ .*|FAIL|PASS|exit status \d+"
-    r"|Exit code \d+|(?:g?make|ninja)(?:\[\d+\])?: (?:\*\*\* \[.*\] Error \d+.*"
-    r"|\*\*\* Waiting for unfinished.*|(?:Entering|Leaving) directory.*|build stopped.*)"
-    r"|npm (?:ERR!|error)(?: (?:code|errno|syscall|path|command|signal|workspace|location"
-    r"|Lifecycle script|A complete log|in workspace|Test failed).*|\s*)| ?ELIFECYCLE .*"
-    r"|error Command failed.*|info Visit .*|error: could not compile .*|error: aborting due to .*"
-    r"|error: test failed, .*|For more information about .*|warning: .*|\* [\w-]+: \d+"
-    r"|\d+ issues?[:.]|[✖✗] \d+ problems?.*|Found \d+ errors?.*"
-    r"|error: script \".*\" exited with code \d+|mise ERROR (?:Run with|task failed"
-    r"|.* exited with).*|=+ .* =+|-+|hint: .*|(?:ok|\?)\s+\S+\s+[\d.(\[].*|# \S+(?: \[\S+\])?"
-    r"|(?:cmd/\S+|\S+\.go):\d+: : # .*|Traceback \(most.*|\.{3,}\d* .*|Some checks? failed.*"
-    r"|Command failed.*|Process completed with exit code .*|testing: warning.*|--- (?:PASS"
-    r"|SKIP).*|=== .*)\s*\Z"
+    r"\[[\w:./-]+\] (?:ERROR task failed|\$ .*)|FAIL|PASS|(?:exit status|Exit code) \d+"
+    r"|g?make(?:\[\d+\])?: (?:\*\*\* (?:\[|Wait)|Ent|Leav).*|npm (?:ERR!|error)|\* [\w-]+: \d+"
+    r"|\d+ issues?[:.]|[✖✗] \d+ problems?.*|Found \d+ errors?.*|=+ .* =+|-+"
+    r"|(?:ok|\?)\s+\S+\s+[\d.(\[].*|# \S+(?: \[\S+\])?|\S+\.go:\d+: : # .*|\.{3,}\d* .*"
 )
 _PACKAGE = r"(?m)^FAIL\s+\S+\s+(?:[\d.(].*|\[(?!setup).*)"
-_ERROR = (
-    r"(?i)error|exception|^E  |^FAIL|panic|fatal|traceback|not found|no such|denied|undefined"
-    r"|unresolved|cannot|can't|could not|unable|refused|invalid|missing|failed|abort|segmentation"
-    r"|assert|expected|오류|실패|エラー|失敗|错误|失败|Fehler"
-)
-_RAISED = (
-    r"^(?:E\s+)?[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Failure)\b.*"
-    r"|^(?:E\s+)?assert .*"
-)
+_ERRORS = (
+    "error, exception, panic, fatal, traceback, not found, no such, denied, undefined, "
+    "unresolved, cannot, can't, could not, unable, refused, invalid, missing, failed, failure, "
+    "abort, segmentation, assert, expected, 오류, 실패, エラー, 失敗, 错误, 失败, fehler"
+).split(", ")
+_RAISED = r"(?:E\s+)?(?:[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)\b|assert ).*"
 # `    a_test.go:31: got 1, want 2`
 _PLACED = r"(?:\s+|(?=\w+_test\.go:))([\w./+-]+\.\w+:\d+):(?: (.*)|\Z)"
 _GO_MARK = r"\s*--- (FAIL|PASS|SKIP): (\S+)|=== (?:RUN|CONT|NAME|PAUSE)\s+(\S+)"
-_CLAIM = (
-    r"(?i)\b(?:want|wanted|got|expected|expects?|should|shouldn't|must|fail(?:ed|ure|s)?|error"
-    r"|mismatch|not equal|unexpected|missing|incorrect(?:ly)?|wrong|timed out|timeout|cannot"
-    r"|could not|couldn't|invalid|did not|didn't|not found|no such|nil|differs?)\b|!="
+_CLAIMS = frozenset(
+    "want wanted got expected expect expects should shouldn't must fail failed fails failure error "
+    "mismatch unexpected missing incorrect incorrectly wrong timeout cannot couldn't invalid "
+    "didn't nil differ differs".split()
 )
+_CLAIMED = ("not equal", "timed out", "could not", "did not", "not found", "no such", "!=")
 _CHATTER = (
-    r"[✓✔]|\b(?:INFO|DEBUG|WARN)\b|(?i:\bwarning\b|\bcorrectly\b|\bsuccessfully\b"
-    r"|^(?:phase|step) \d)"
+    r"[✓✔]|\b(?:INFO|DEBUG|WARN)\b|(?i:\b(?:warning|correctly|successfully)\b|^(?:phase|step) \d)"
 )
 _FRAME = r"\t(\S+\.go:\d+)(?: \+0x|$)"
+_SHELL = r"(?:\S*sh|\(eval\)|cd|env|timeout|xargs|sudo): ?\S"
 _SHELL_SAID = (
-    r"(?:command )?not found|no such file or directory|permission denied|parse error|syntax error"
-    r"|unbound variable|bad substitution|unexpected (?:token|EOF)|no matches found|is a directory"
-    r"|not a directory|too many arguments|event not found|bad option"
+    "not found, no such file or directory, permission denied, parse error, syntax error, "
+    "unbound variable, bad substitution, unexpected token, unexpected eof, no matches found, "
+    "is a directory, not a directory, too many arguments, event not found, bad option"
+).split(", ")
+# a compiler's line, or a linter's: its place, then what is wrong
+_LINE = (
+    r"^(?:\[ERROR\] |vet: )?(?P<place>[^\s:()\[`]{1,300}(?:\.go:\d+(?::\d+)?"
+    r"|\.\w+(?::\[?\d+[:,]\d+\]?|\(\d+,\d+\)|:\d+(?=: (?:fatal )?error))))(?: -|:)? "
+    r"(?!: #|could not import|too many errors|warning|note)"
+    r"(?:(?:fatal )?error: |error (?=[A-Z]+\d))?(?P<said>(?:[^\n`]|`[^`]{0,300}`)+|.+)"
 )
 
 
@@ -141,7 +148,7 @@ def _go_test(text: str) -> list[tuple[str, str, str]]:
             )
         if message or name:
             found_lines.append((place, message or "--- FAIL: " + name, name))
-    found_lines.sort(key=lambda line: not line[0] or not re.search(_CLAIM, line[1]))
+    found_lines.sort(key=lambda line: not line[0] or not _claims(line[1]))
     return found_lines or [("", said, "") for said in re.findall(_PACKAGE, text)]
 
 
@@ -149,8 +156,14 @@ def _assertion(lines: list[list[str]]) -> tuple[str, str]:
     """Return the first claiming line of a failed test."""
     told = [(place, _message(message, more)) for place, message, *more in lines]
     sober = [(place, message) for place, message in told if not re.search(_CHATTER, message)]
-    claims = [line for line in sober if re.search(_CLAIM, re.sub(r"\([^()]*\)", "", line[1]))]
+    claims = [line for line in sober if _claims(re.sub(r"\([^()]*\)", "", line[1]))]
     return (claims[:1] or sober[-1:] or [("", "")])[0]
+
+
+def _claims(line: str) -> bool:
+    """Tell whether a line says what was wanted, or what went wrong."""
+    low = line.lower()
+    return not _CLAIMS.isdisjoint(re.findall(r"[\w']+", low)) or any(one in low for one in _CLAIMED)
 
 
 def _message(message: str, more: list[str]) -> str:
@@ -168,8 +181,8 @@ def _message(message: str, more: list[str]) -> str:
         line
         for line in more[:1]
         if not message.strip()
-        or (open_end and re.search(_CLAIM, message + line))
-        or (re.match(r"(?:Output|Error|stderr): ", line) and re.search(_CLAIM, line[8:]))
+        or (open_end and _claims(message + line))
+        or (line.startswith(("Output: ", "Error: ", "stderr: ")) and _claims(line[8:]))
     ]
     return " ".join([message.strip(), *rest]).strip()
 
@@ -251,26 +264,12 @@ def _eslint(text: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def _docker(text: str) -> list[tuple[str, str, str]]:
-    """Return the last output of a failing Docker step."""
-    step = re.search(r"^-{4,}\n > (\[.+?\] )?(.+?):\n((?:[^-].*\n)*?)-{4,}$", text, re.M)
-    place = re.search(r"^(Dockerfile\S*:\d+)$", text, re.M)
-    lines = (
-        [re.sub(r"^\s*[\d.]+\s+", "", line).strip() for line in step[3].split("\n")] if step else []
-    )
-    lines = [line for line in lines if line and not re.match(_TRAILER, line)]
-    telling = [line for line in lines if re.search(_ERROR, line)] or lines
-    if step and telling:
-        return [(place[1] if place else "", telling[0], step[2])]
+def _shell(text: str) -> list[tuple[str, str, str]]:
+    """Return the messages of a shell itself."""
     return [
-        ("", said, "")
-        for said in re.findall(
-            r"^(?:ERROR: |#\d+ ERROR: )?(failed to (?:solve|build|read).*"
-            r"|Error response from daemon: .+|Cannot connect to .+|no configuration file.+"
-            r"|service \".+\" .+|.*Conflict\. .+)",
-            text,
-            re.M,
-        )
+        ("", line.strip(), "")
+        for line in text.split("\n")
+        if re.match(_SHELL, line) and any(said in line.lower() for said in _SHELL_SAID)
     ]
 
 
@@ -280,36 +279,17 @@ def _git(text: str) -> list[tuple[str, str, str]]:
         r"^(CONFLICT \(.+)",
         r"^[ \t]*(! \[.*rejected\] .+)",
         r"^(?:.*\))?((?:error|fatal): .+)",
-        r"^(The following paths are ignored .+)",
-        r"^(nothing to commit.*|no changes added.*|Aborting)",
+        r"^((?:nothing to commit|no changes added).*)",
     )
     return [("", said, "") for way in ways for said in re.findall(way, text, re.M)]
 
 
-def _rustc(text: str) -> list[tuple[str, str, str]]:
-    """Return each error of rustc or clippy with its place."""
-    every = re.findall(r"^error(\[E\d+\])?: (.+)\n(?:.*\n){0,3}?\s+--> (\S+:\d+:\d+)", text, re.M)
-    if every:
-        return [(place, said, code.strip("[]")) for code, said, place in every]
-    plain = re.findall(
-        r"^(error(?:\[E\d+\])?: (?!could not compile|aborting|test failed|process didn't).+)"
-        r"((?:\n\s+\S.*|\n\s*Caused by:)*)",
-        text,
-        re.M,
-    )
-    return [
-        ("", " ".join((said + ":" * bool(cause) + cause.replace("Caused by:", "")).split()), "")
-        for said, cause in plain
-    ]
-
-
 RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
     Runner(
-        "golangci-lint",
+        "a linter",
         LINT,
-        r"golangci-lint|^\d+ issues?[:.]$|^\* \w+: \d+$",
-        r"^(?P<place>[^\s:]+\.go:\d+(?::\d+)?): (?!: #|could not import)(?P<said>(?:[^\n`]"
-        r"|`[^`]{0,300}`)+|.+)",
+        r"golangci-lint|^\d+ issues?[:.]$|^\S+\.\w+:\d+:\d+: [A-Z]+\d+ |\.pyi?:[\d:]+ error: ",
+        _LINE,
     ),
     Runner(
         "golangci-lint, cut off",
@@ -318,11 +298,10 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
         r"^(?P<said>\d+ issues?:(?:\n\* .+)+)",
     ),
     Runner(
-        "go build",
+        "a compiler",
         BUILD,
-        r"\.go:\d+:\d+: ",
-        r"^(?:vet: )?(?P<place>[^\s:]+\.go:\d+:\d+): (?!too many errors"
-        r"|could not import)(?P<said>.+)",
+        r"^(?:\[ERROR\] |vet: )?\S+\.\w+(?::\[?\d+[:,]\d|\(\d+,\d|:\d+: (?:fatal )?error)",
+        _LINE,
     ),
     Runner(
         "go test",
@@ -334,45 +313,12 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
         "go",
         USE,
         r"\bgo\b",
-        (
-            r"^(?P<said>go: (?!downloading|finding|added|upgraded).+|no Go files in .+"
-            r"|stat .+: directory not found|pattern .+: .+|package \S+(?:\n\s+imports .+)+"
-            r"|import cycle not allowed.*|package \S+ is not in .+|.*no required module provides .+"
-            r"|no such tool .+|package .+: build constraints exclude .+)"
-        ),
-    ),
-    Runner(
-        "tsc",
-        BUILD,
-        r"error TS\d+",
-        r"^(?:(?P<place>\S+?(?:\(\d+,\d+\)|:\d+:\d+))(?::| -) )?error (?P<said>TS\d+: .+)",
+        r"^(?P<said>go: (?!downloading|finding|added|upgraded).+|package \S+(?:\n\s+imports .+)+"
+        r"|(?:stat .+: directory|pattern .+|package \S+ is) not .+"
+        r"|.*(?:no Go files in|no required module|build constraints exclude) .+)",
     ),
     Runner("eslint", LINT, r"^[ \t]+\d+:\d+\s+(?:error|warning)\s", _eslint),
-    Runner(
-        "mypy",
-        LINT,
-        r"\.pyi?:\d+(?::\d+)?(?: -|:) error",
-        r"^[ \t]*(?P<place>\S+\.pyi?:\d+(?::\d+)?)(?: -|:) error: (?P<said>.+)",
-    ),
-    Runner(
-        "ruff",
-        LINT,
-        r"^\S+\.\w+:\d+:\d+: [A-Z]+\d+",
-        r"^(?P<place>\S+\.\w+:\d+:\d+): (?P<said>[A-Z]+\d+:? .+)",
-    ),
-    Runner(
-        "ruff, in full",
-        LINT,
-        r"^[ \t]*--> \S+\.(?:pyi?|ipynb):\d+:\d+",
-        r"^(?P<said>(?:[A-Z]+\d+|\w+-\w+) .+|(?:invalid-syntax"
-        r"|SyntaxError): .+)\n\s*--> (?P<place>\S+:\d+:\d+)",
-    ),
-    Runner(
-        "pytest",
-        TEST,
-        r"^E {2,}\S|^(?:FAILED|ERROR) \S+|^=+ (?:FAILURES|ERRORS) =+|\bpytest\b",
-        _pytest,
-    ),
+    Runner("pytest", TEST, r"^E {2,}\S|^(?:FAILED|ERROR) \S+|\bpytest\b", _pytest),
     Runner(
         "jest",
         TEST,
@@ -383,90 +329,29 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
         "cargo test",
         TEST,
         r"^thread '.*panicked at",
-        (
-            r"^thread '(?P<rule>.+?)' (?:\(\d+\) )?panicked at (?:'(?P<old>.+)', )?"
-            r"(?P<place>[^\s:]+:\d+:\d+):?\n"
-            r"(?P<said>.+)"
-        ),
+        r"^thread '(?P<rule>.+?)' panicked at (?P<place>[^\s:]+:\d+:\d+):?\n(?P<said>.+)",
     ),
-    Runner("cargo", BUILD, r"\s--> \S+:\d+:\d+|could not compile|\b(?:cargo|rustc)\b", _rustc),
     Runner(
-        "gcc, clang, swift",
+        "rustc, and ruff in full",
         BUILD,
-        r":\d+(?::\d+)?: (?:fatal )?error: ",
-        r"^(?P<place>[^\s:]+:\d+(?::\d+)?): (?:fatal )?error: (?P<said>.+)",
+        r"^[ \t]*--> \S+:\d+:\d+",
+        r"^(?:error(?:\[(?P<rule>E\d+)\])?: (?P<said>.+)\n(?:.*\n){0,2}?|(?P<old>\S.+)\n)"
+        r"[ \t]*--> (?P<place>\S+:\d+:\d+)",
     ),
     Runner(
-        "dotnet",
-        BUILD,
-        r": error [A-Z]+\d+: ",
-        r"^[ \t]*(?P<place>\S+\(\d+,\d+\)): error (?P<said>[A-Z]+\d+: .+?)(?: \[.+\])?$",
-    ),
-    Runner(
-        "maven, gradle, javac",
-        BUILD,
-        r"\[ERROR\]|What went wrong|^e: |\.java:\d+: error",
-        (
-            r"^(?:\[ERROR\] |e: (?:file://)?)(?P<place>\S+?\.\w+:(?:\[\d+,\d+\]"
-            r"|\d+:\d+)):? (?P<said>.+)|^\* What went wrong:\n(?P<old>.+)"
-            r"|^\[ERROR\] +(?P<rule>\S+\.\S+:\d+) +(?:» )?(?P<more>.+)"
-        ),
-    ),
-    Runner(
-        "rspec",
-        TEST,
-        r"Failure/Error:",
-        r"^[ \t]+\d+\) (?P<rule>.+)\n\s+Failure/Error: .+\n\s*\n?\s+(?P<said>\S.+)",
-    ),
-    Runner("docker", OTHER, r"\bdocker\b|failed to solve", _docker),
-    Runner(
-        "gh",
+        "docker",
         OTHER,
-        r"\Agh |[;&|(]\s*gh |^gh: ",
-        (
-            r"^(?P<said>gh: .+|GraphQL: .+|HTTP \d{3}: .+|X .+|unknown (?:flag|command|shorthand"
-            r"|argument).+|failed to .+|could not .+|(?:pull request|a pull request|no ).+"
-            r"|accepts .+|invalid .+|.*(?:not found|required|already exists).*)"
-        ),
+        r"\bdocker\b|failed to solve",
+        r"^(?:ERROR: |#\d+ ERROR: )?(?P<said>failed to solve.*|Error response from daemon: .+)",
     ),
-    Runner(
-        "npm, pnpm, yarn",
-        OTHER,
-        r"npm (?:ERR!|error)|ERR_PNPM|\byarn\b",
-        (
-            r"^(?:npm (?:ERR!|error) (?!code|errno|syscall|path|command|signal|workspace|location"
-            r"|Lifecycle|A complete|in workspace|at |Test failed|Did you mean|To see a list|\s)"
-            r"|error (?!Command failed)|[\s\u2009]*(?=ERR_PNPM_(?!RECURSIVE_RUN)))(?P<said>\S.+)"
-        ),
-    ),
-    Runner(
-        "mise, make, just",
-        OTHER,
-        r"^mise ERROR |\*\*\* |^error: (?:Justfile|Recipe)",
-        (
-            r"^(?:mise ERROR (?!Run with|task failed|\[|.* exited with)"
-            r"|(?P<place>\S*[Mm]akefile:\d+): \*\*\* |g?make(?:\[\d+\])?: \*\*\* (?!\[|Waiting)"
-            r"|error: (?=Justfile))(?P<said>\S.+)"
-        ),
-    ),
-    Runner(
-        "shell",
-        USE,
-        r"(?i)" + _SHELL_SAID,
-        (
-            r"^(?P<said>(?:\S*\b(?:bash|zsh|sh|dash)|\(eval\)|\S+\.sh|cd|env|timeout|xargs|"
-            r"sudo): ?.*(?i:" + _SHELL_SAID + r").*)"
-        ),
-    ),
+    Runner("shell", USE, "^" + _SHELL, _shell),
     Runner("git", OTHER, r"\bgit\b|^(?:fatal|error): ", _git),
     Runner(
         "usage",
         USE,
-        r"(?i)unknown|unrecognized|illegal|usage:|invalid option|jq: ",
-        (
-            r"^(?P<said>.*(?i:\b(?:unknown|unrecognized|illegal|invalid|unexpected) (?:flag|option"
-            r"|argument|command|subcommand|shorthand)\b).*|jq: (?:error.*: )?(?:syntax )?error.*)"
-        ),
+        r"(?i)un|illegal|usage:|invalid|jq: ",
+        r"^(?P<said>.*(?i:\b(?:unknown|unrecognized|illegal|invalid|unexpected) (?:flag|option"
+        r"|argument|command|subcommand|shorthand)\b).*|jq: (?:error.*: )?(?:syntax )?error.*)",
     ),
     Runner(
         "a test script",
@@ -564,7 +449,14 @@ def is_trailer(line: str) -> bool:
 
     Such a line says nothing of the cause.
     """
-    return bool(re.match(_TRAILER, line))
+    bare = line.strip()
+    return bare.startswith(_CLOSING) or bool(re.fullmatch(_TRAILER, bare))
+
+
+def has_error(text: str) -> bool:
+    """Tell whether a text has a word of an error, in any of the usual languages."""
+    low = text.lower()
+    return any(word in low for word in _ERRORS) or low.startswith("fail") or "\nfail" in low
 
 
 def _matches(pattern: str, text: str) -> list[tuple[str, str, str]]:
@@ -575,7 +467,7 @@ def _matches(pattern: str, text: str) -> list[tuple[str, str, str]]:
         place = re.sub(r"[\[(](\d+),(\d+)[\])]", r":\1:\2", groups.get("place") or "").replace(
             "::", ":"
         )
-        said = groups.get("old") or groups.get("said") or groups.get("more") or ""
+        said = groups.get("old") or groups.get("said") or ""
         found.append(
             (
                 place,
@@ -589,7 +481,7 @@ def _matches(pattern: str, text: str) -> list[tuple[str, str, str]]:
 def _plain(text: str, most: int) -> list[str]:
     """Return the telling lines of an unknown runner's output."""
     every = [line.rstrip() for line in text.split("\n") if line.strip()]
-    lines = [line for line in every if not re.match(_TRAILER, line)]
+    lines = [line for line in every if not is_trailer(line)]
     raised = [line for line in lines if re.match(_RAISED, line)]
     if raised:
         telling = raised[-1] if "Traceback (most" in text else raised[0]
@@ -598,6 +490,6 @@ def _plain(text: str, most: int) -> list[str]:
         ][-1:]
         chosen = [telling, *place]
     else:
-        chosen = [line for line in lines if re.search(_ERROR, line)] or lines
+        chosen = [line for line in lines if has_error(line)] or lines
     chosen = chosen or [line for line in every if re.match(_PACKAGE, line)] or every[-1:]
     return [line.strip() for line in dict.fromkeys(chosen)][:most]

@@ -93,6 +93,7 @@ __all__ = [  # what a caller of this module may also take from here
     "parse_line",
 ]
 BLOCK = 1 << 20
+_FIRST = 1 << 16  # bytes that mostly hold an entry with an instant
 # bytes of a line that is parsed as it is; a longer one loses its pictures and documents first
 LONGEST = 8 << 20
 MOST = 512 << 20  # bytes of one reading; the rest comes with the next
@@ -170,31 +171,11 @@ class Reading:
                             del self._calls[next(iter(self._calls))]
                     elif entry.kind in _TOOLS and not self._may_tell(entry):
                         continue
-                    elif (
-                        entry.kind == TITLE
-                        and entry.name == "summary"
-                        and not self._holds(entry.id)
-                    ):
-                        continue  # the title of another session
                     yield entry
                 if told and told[0].kind == RESULT:
                     yield from self._answered(told)
         finally:
             self.close()
-
-    def _holds(self, uuid: str) -> bool:
-        """Tell whether the file holds a line with this id."""
-        words = ('"uuid":"%s"' % uuid).encode("utf-8", "replace")
-        at, end, tail = 0, self.offset + BLOCK, b""
-        while uuid and at < end:
-            block = files.read_at(self._fd, min(BLOCK, end - at), at)
-            if not block:
-                break
-            seen = tail + block
-            if words in seen or words.replace(b":", b": ") in seen:
-                return True
-            tail, at = seen[-len(words) :], at + len(block)
-        return False
 
     def _may_tell(self, entry: Entry) -> bool:
         """Tell whether an entry beside a result fits the call's tool."""
@@ -496,13 +477,20 @@ def compactions(path: str) -> list[Stop]:
 
 def began(path: str) -> str:
     """Return the instant of a transcript's first entry, or ""."""
+    offset = 0
     try:
-        reading = read(path, 0)
+        while offset < os.stat(path).st_size:
+            reading = read(path, offset, _FIRST)
+            for entry in reading:
+                if entry.at:  # a title has no instant
+                    reading.close()
+                    return entry.at
+            if reading.offset == offset:
+                break
+            offset = reading.offset
     except OSError:
-        return ""
-    found = next((entry.at for entry in reading if entry.at), "")  # a title has no instant
-    reading.close()
-    return found
+        pass
+    return ""
 
 
 def agents(path: str, env: dict[str, str]) -> list[str]:

@@ -88,6 +88,16 @@ def test_the_title_comes_from_the_work(session, build, title):
     assert frontmatter.parse(session.where()[0].read_bytes()).meta["title"] == title
 
 
+@pytest.mark.parametrize(("leaf", "title"), [("mine", "Named by the client"), ("x", "")])
+def test_a_title_of_another_session_names_nothing(session, leaf, title):
+    """At the top of its files an older client repeats those of the sessions before."""
+    session.line("summary", "", summary="Named by the client", leafUuid=leaf)
+    session.ask("please make the login form validate the e-mail", uuid="mine").edit("a.py")
+    session.fire("SessionEnd")
+    meta = frontmatter.parse(session.where()[0].read_bytes()).meta
+    assert meta["title"] == (title or "please make the login form validate the e-mail")
+
+
 def test_what_was_asked_for_is_the_other_name(session):
     """Words of the request find the work under any title; a title is no other name of itself."""
     session.ask("please make the login form validate the e-mail").edit("a.py").fire("SessionEnd")

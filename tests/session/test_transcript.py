@@ -804,24 +804,3 @@ def test_a_long_line_about_what_was_typed_is_found_among_what_is_dropped(tmp_pat
         json.dumps(parent).encode() + b"\n" + _queue("enqueue", words + "y") + _queue("remove")
     )
     assert _seen(path)[0] == [("steer", words), ("steer", words + "y")]
-
-
-@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
-def test_a_title_of_another_session_is_not_told(tmp_path, separators):
-    """At the top of its files an older client repeats those of the sessions before."""
-
-    def row(record):
-        return json.dumps(record, separators=separators).encode() + b"\n"
-
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(
-        row({"type": "summary", "summary": "Another", "leafUuid": "x"})
-        + row(json.loads(_prompt("one", uuid="mine")))
-        + row({"type": "summary", "summary": "This one", "leafUuid": "mine"})
-    )
-    seen, reading = _seen(path)
-    assert seen == [("prompt", "one"), ("title", "This one")]
-    path.write_bytes(
-        path.read_bytes() + row({"type": "summary", "summary": "Renamed", "leafUuid": "mine"})
-    )
-    assert _seen(path, reading.offset)[0] == [("title", "Renamed")]
