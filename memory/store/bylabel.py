@@ -23,7 +23,9 @@ from memory.store.secretlabels import (
     CODE,
     CODED,
     FILLING,
+    GOES_ON,
     GROUPED,
+    HOLDING,
     HYPHENED,
     KEYED,
     LABEL,
@@ -100,9 +102,8 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
     tick: called for each label.
     """
     known: Dict[Tuple[str, int], _Told] = {}
-    tables = done = head = 0
-    label, lower = rx(LABEL), places.lower
-    digit, hyphens, groups = (_Ahead(text, one) for one in (r"\d", HYPHENED, GROUPED))
+    tables = done = head = ahead = 0
+    label, lower, digit = rx(LABEL), places.lower, rx(r"\d")
     for at in sorted(at for stem in ALL_STEMS for at in places.offsets(stem)):
         if at < done:
             continue
@@ -112,13 +113,10 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
         if told is None:
             tick()
             told, match = _NOTHING, label.match(lower, at, high)
-            if match and (
-                digit.at(low) < high
-                or "phrase" in match[0]
-                or hyphens.at(low + 3) < high
-                or groups.at(low) < high
-                or '","' in piece
-            ):  # no secret without a digit but phrases
+            if ahead < low:  # where the next digit is: no secret without one but phrases
+                found = digit.search(text, low)
+                ahead = found.start() if found else len(text)
+            if match and (ahead < high or _may_be_phrase(piece, match[0])):
                 told = _label_values(piece, lower[low:high], at - low, match)
             known[piece, at - low] = told
         done = at + told.length
@@ -130,18 +128,14 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
             yield from cells
 
 
-class _Ahead:
-    """The next place of an expression; each stretch of a text is searched once."""
-
-    def __init__(self, text: str, expression: str) -> None:
-        self._text, self._search, self._at = text, rx(expression).search, -1
-
-    def at(self, low: int) -> int:
-        """Return the first place from `low` on, which never falls."""
-        if self._at < low:
-            match = self._search(self._text, low)
-            self._at = match.start() if match else len(self._text)
-        return self._at
+def _may_be_phrase(piece: str, word: str) -> bool:
+    """Tell whether words alone may be a secret of this label."""
+    return bool(
+        "phrase" in word
+        or '","' in piece
+        or rx(HYPHENED).search(piece)
+        or rx(GROUPED).search(piece)
+    )
 
 
 def _label_values(piece: str, lower: str, at: int, match: re.Match[str]) -> _Told:
@@ -181,11 +175,13 @@ def _printed(text: str, at: int, kind: str) -> Iterator[Span]:
 
 def _named(text: str, label: Label) -> Iterator[Span]:
     """Find a label's values in its own and the next lines."""
-    if _may_hold(text[label.end : label.high]):
+    left = label.kind != "pass" and _may_hold(text[label.low : label.start])
+    right = _may_hold(text[label.end : label.high])
+    if right:
         yield from _after(text, label)
-    if label.kind != "pass":
-        if _may_hold(text[label.low : label.start]):
-            yield from _before(text, label)
+    if left:
+        yield from _before(text, label)
+    if left or right and label.kind != "pass":
         yield from _near(text, label)
     yield from _below(text, label)
     yield from _answered(text, label)
@@ -195,13 +191,7 @@ def _named(text: str, label: Label) -> Iterator[Span]:
 
 def _may_hold(line: str) -> bool:
     """Tell whether a line may hold a secret: a digit, a long word of mixed case."""
-    digit = rx(r"\d").search
-    for word in line.split():
-        if len(word) > 4 and digit(word):
-            return True
-        if len(word) > 15 and (not word.islower() or word.count("-") > 2):
-            return True
-    return False
+    return rx(HOLDING).search(line) is not None
 
 
 def _stands_alone(text: str, start: int, end: int, kind: str) -> bool:
@@ -235,11 +225,7 @@ def _is_camel(text: str, at: int) -> bool:
 def _tier(text: str, lower: str, word: Tuple[int, int, str], low: int) -> str:
     """Grade a label as "strong", "medium", "weak", or ""."""
     start, end, kind = word
-    if (
-        lower[start:end].isascii()
-        and rx(r"[1-3]?[a-z0-9]").match(lower, end)
-        and not rx(r"[1-3](?![a-z0-9])").match(lower, end)
-    ):
+    if lower[start:end].isascii() and rx(GOES_ON).match(lower, end):
         return ""
     tail = lower[end : end + 20].partition(" ")[0].rstrip("\n")
     if rx(NOT_LABEL).match(lower, end) or (tail[-1:] in WORD_CHARS and rx(VETO_TAIL).search(tail)):

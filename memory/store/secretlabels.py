@@ -60,6 +60,7 @@ OF = (
     r"[ ]{1,2}(?:for|to|of|from|für|von|pour|de|от)\b[^\n]{0,30}?(?:api|service|account|server"
     r"|vault|admin|dashboard)\b"
 )
+GOES_ON = r"(?![1-3](?![a-z0-9]))[a-z0-9]"  # a longer word; a number may end a label
 # What turns a label into the name of something else.
 NOT_LABEL = (
     r"(?![ \t]{1,3}[\w:.\-]{1,40}=[\"'])(?:[ _\-]{0,2}(?:hash\w*|lengths?|polic\w+|columns?"
@@ -124,6 +125,7 @@ RANDOM = (
 # A value behind marks of structure: an element with attributes, a pair of elements, a value of its
 # own, a tag, a here document.
 STRUCTURED = (
+    r"(?=\\{0,3}[\"']?[ \t]{0,3}(?:[:=,<>]|[\w:.\-]{1,40}=))"
     r"(?:[\"']?[ \t]{0,3}(?:[\w:.\-]{1,40}=(?:\"[^\"\n<>]{0,80}\""
     r"|'[^'\n<>]{0,80}')[ \t\r\n]{0,20}){0,4}>\s{0,80}(?:<!\[CDATA\[|<(?:value|string"
     r"|data)>\s{0,80})?|</[\w:.\-]{1,20}>(?:\s{0,80}<(?!/)[\w:.\-]{1,20}[^<>\n]{0,80}>){1,2}\s{0,80}"
@@ -139,7 +141,7 @@ STRUCTURED = (
 SPOKEN_NEAR = r"(?<![^\s(\"'`“「])[\w!#$%^&?~]{8,64}(?=[)\"'`”」]?[.,;:]?(?:\s|\Z))"
 CODE = "[={}()<>$:]"  # in no head of a table
 CODED = r"[;(){}=\\]"  # in no line of a person
-PROMPT = r"[ \t]{0,8}[\w.@~:/\-]{0,40}[$%❯#] "  # of a shell, before a command
+PROMPT = r"[ \t]{0,8}(?=([\w.@~:/\-]{0,40}))\1[$%❯#] "  # of a shell, before a command
 SPEAKER = r"[ \t>]{0,8}(?:\[?\d\d?:\d\d(?::\d\d)?\]?[ ])?(?:\w{1,20}:[ \t]{1,4})?"
 PASSPHRASE = r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){3,9}"
 HYPHENED = r"-(?<=[A-Za-z]{3}-)[A-Za-z]{3,12}-[A-Za-z]{3,12}-[A-Za-z]{3}"  # of one, by its hyphens
@@ -151,6 +153,8 @@ _BELOW = (
     r"(?:[^\n]{0,60}[:：]|(?=[ \t]*\n))%s[ \t]*(?:\n[ \t>#*`]*){0,2}(?P<v>%s)"
     r"[.\"'`]?[ \t]*(?:\n|\Z)"
 )
+# A word that may be a secret: with a digit, or long and of mixed case or hyphens.
+HOLDING = r"(?<!\S)(?=\S{5})(?:[^\s\d]*\d|(?=\S{16})\S*(?:[A-Z]|-\S*-\S*-))"
 # How words are judged, whether they stand before the label, expression with a `v`.
 PHRASED = (
     ("phrase", False, r"[^\n\"“「]{0,60}[\"“「](?P<v>%s)[\"”」]" % WORDS),

@@ -160,6 +160,7 @@ def rules():
         "PASSPHRASE",
         "HYPHENED",
         "GROUPED",
+        "HOLDING",
         "PHRASE",
         "WORDS",
     ):
