@@ -16,24 +16,35 @@ from memory.core import tokeniser
 from memory.store.byname import is_identifier, is_jagged, is_made_up, is_random, is_secret, is_uuid
 from memory.store.secretlabels import (
     ACCOUNT,
+    ALL_STEMS,
     ALONE,
     ASSIGNED,
     BELOW,
+    CODE,
+    CODED,
     FILLING,
+    GOES_ON,
+    GROUPED,
+    HOLDING,
+    HYPHENED,
     KEYED,
     LABEL,
-    LINK,
+    LINKED,
     LINKS_BACK,
     NO_VALUE,
     NOT_LABEL,
     OF,
     OTHER,
     PAIR,
+    PASSPHRASE,
+    PHRASE,
+    PHRASED,
+    PROMPT,
     RANDOM,
     REST,
     RULE,
-    STEMS,
-    STEMS_BEYOND_ASCII,
+    SPEAKER,
+    SPOKEN_NEAR,
     STRUCTURED,
     WITH,
 )
@@ -51,23 +62,12 @@ from memory.store.secretshapes import (
 )
 from memory.store.secrettokens import COUNTERS
 
-# a word with a sign in it, on its own, in brackets or in quotes
-SPOKEN_NEAR = r"(?<![^\s(\"'`“「])[\w!#$%^&?~]{8,64}(?=[)\"'`”」]?[.,;:]?(?:\s|\Z))"
 REACH = 110  # characters of a line in which a value is looked for
 BEFORE, AFTER = 120, 640  # characters around a label that decide what it is about
 ROWS = 200  # of a table
 WIDE = 1000  # characters of a line that may be the head of a table
-CODE = "[={}()<>$:]"  # in no head of a table
-CODED = r"[;(){}=\\]"  # in no line of a person
-PASSPHRASE = r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){3,9}"
-PHRASE = r"[A-Za-z][a-z]{2,11}(?:[-. ][A-Za-z][a-z]{2,11}){3,23}"  # alone in a cell or line
-PROMPT = r"[ \t]{0,8}[\w.@~:/\-]{0,40}[$%❯#] "  # of a shell, before a command
-GROUPS = r"(?:[a-z0-9]{4,5} ){3}[a-z0-9]{4,5}"  # of letters, as application passwords have them
-WORDS = r"(?:[a-z]{4,10} ){3,23}[a-z]{3,10}"  # a passphrase, a phrase that recovers a wallet
-SPEAKER = r"[ \t>]{0,8}(?:\[?\d\d?:\d\d(?::\d\d)?\]?[ ])?(?:\w{1,20}:[ \t]{1,4})?"
 WORD_CHARS = NAME_CHARS.replace(".", "")
 VETOED = r"(?<![a-z])" + VETO_HEAD + r"[ ]?\Z"
-LINKED = LINK + r"(?=(?P<v>[\x21-\x7e]{2,256}))"
 SEPARATORS = ("│", "|", "\t", ";", ",")
 
 
@@ -102,26 +102,23 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
     tick: called for each label.
     """
     known: Dict[Tuple[str, int], _Told] = {}
-    tables = done = ahead = head = 0
-    seen = [at for stem in (*STEMS, *STEMS_BEYOND_ASCII) for at in places.offsets(stem)]
+    tables = done = head = ahead = 0
     label, lower, digit = rx(LABEL), places.lower, rx(r"\d")
-    for at in sorted(seen):
-        match = label.match(lower, at, at + AFTER) if at >= done else None
-        if not match:
+    for at in sorted(at for stem in ALL_STEMS for at in places.offsets(stem)):
+        if at < done:
             continue
-        low = max(0, at - BEFORE)
-        if ahead <= low:  # where the next digit is: no secret without one but phrases
-            found = digit.search(text, low)
-            ahead = found.start() if found else len(text)
-        if ahead >= at + AFTER and not _may_be_phrase(text, low, at + AFTER, match[0]):
-            done = at
-            continue
-        piece = text[low : at + AFTER]
-        key = (piece, at - low)
-        if key not in known:
+        low, high = max(0, at - BEFORE), at + AFTER
+        piece = text[low:high]
+        told = known.get((piece, at - low))
+        if told is None:
             tick()
-            known[key] = _label_values(piece, lower[low : at + AFTER], at - low, match)
-        told = known[key]
+            told, match = _NOTHING, label.match(lower, at, high)
+            if ahead < low:  # where the next digit is: no secret without one but phrases
+                found = digit.search(text, low)
+                ahead = found.start() if found else len(text)
+            if match and (ahead < high or _may_be_phrase(piece, match[0])):
+                told = _label_values(piece, lower[low:high], at - low, match)
+            known[piece, at - low] = told
         done = at + told.length
         for start, end, kind in told.spans:
             yield low + start, low + end, kind
@@ -131,14 +128,13 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
             yield from cells
 
 
-def _may_be_phrase(text: str, low: int, high: int, word: str) -> bool:
+def _may_be_phrase(piece: str, word: str) -> bool:
     """Tell whether words alone may be a secret of this label."""
-    if "phrase" in word or text.find('","', low, high) >= 0:
-        return True
-    own = r"\n[ \t>#*`]{0,20}" + GROUPS + r"[ \t]*(?:\n|\Z)"
-    grouped = "\n" in text[low:high] and rx(own).search(text, low, high)
     return bool(
-        grouped or text.count("-", low, high) > 2 and rx(PASSPHRASE).search(text, low, high)
+        "phrase" in word
+        or '","' in piece
+        or rx(HYPHENED).search(piece)
+        or rx(GROUPED).search(piece)
     )
 
 
@@ -179,25 +175,23 @@ def _printed(text: str, at: int, kind: str) -> Iterator[Span]:
 
 def _named(text: str, label: Label) -> Iterator[Span]:
     """Find a label's values in its own and the next lines."""
-    if _may_hold(text[label.end : label.high]):
+    left = label.kind != "pass" and _may_hold(text[label.low : label.start])
+    right = _may_hold(text[label.end : label.high])
+    if right:
         yield from _after(text, label)
-    if label.kind != "pass":
-        if _may_hold(text[label.low : label.start]):
-            yield from _before(text, label)
+    if left:
+        yield from _before(text, label)
+    if left or right and label.kind != "pass":
         yield from _near(text, label)
     yield from _below(text, label)
     yield from _answered(text, label)
-    if label.tier == "strong" and rx(WORDS + "|" + GROUPS).search(text, label.low, label.high + 80):
+    if label.tier == "strong":
         yield from _phrase(text, label)
 
 
 def _may_hold(line: str) -> bool:
     """Tell whether a line may hold a secret: a digit, a long word of mixed case."""
-    digit = rx(r"\d").search
-    return any(
-        digit(word) or (len(word) > 15 and (not word.islower() or word.count("-") > 2))
-        for word in rx(r"\S{5,}").findall(line)
-    )
+    return rx(HOLDING).search(line) is not None
 
 
 def _stands_alone(text: str, start: int, end: int, kind: str) -> bool:
@@ -231,11 +225,7 @@ def _is_camel(text: str, at: int) -> bool:
 def _tier(text: str, lower: str, word: Tuple[int, int, str], low: int) -> str:
     """Grade a label as "strong", "medium", "weak", or ""."""
     start, end, kind = word
-    if (
-        lower[start:end].isascii()
-        and rx(r"[1-3]?[a-z0-9]").match(lower, end)
-        and not rx(r"[1-3](?![a-z0-9])").match(lower, end)
-    ):
+    if lower[start:end].isascii() and rx(GOES_ON).match(lower, end):
         return ""
     tail = lower[end : end + 20].partition(" ")[0].rstrip("\n")
     if rx(NOT_LABEL).match(lower, end) or (tail[-1:] in WORD_CHARS and rx(VETO_TAIL).search(tail)):
@@ -423,38 +413,25 @@ def _answered(text: str, label: Label) -> Iterator[Span]:
 
 def _phrase(text: str, label: Label) -> Iterator[Span]:
     """Find the words of a passphrase, or the groups of an application's password."""
-    said = text[label.start : label.end].lower()
-    kinds = [WORDS] * ("phrase" in said) + [GROUPS] * (label.kind == "password")
-    for link in (
-        r"[^\n\"“「]{0,60}[\"“「](?P<v>%s)[\"”」]",
-        r"[^\n:]{0,40}\b(?:is|reads)[ :]{1,2}(?P<v>%s)[.,;\n]",
-    ):
-        match = rx(link % WORDS).match(text, label.end)
-        if match and _is_phrase(match["v"]):
-            yield match.start("v"), match.end("v"), label.kind
+    for judge, ahead, expression in PHRASED:
+        if ahead:
+            match = rx(expression).search(text, label.low, label.start)
+        else:
+            match = rx(expression).match(text, label.end)
+        if match and _is_worded(match["v"], judge, text, label):
+            yield (*match.span("v"), label.kind)
             return
-    ahead = rx(r"(?:\A|[\n\"“「(`])(?P<v>%s)[\"”」)`]?[^\n\"“「]{1,60}\Z" % WORDS).search(
-        text, label.low, label.start
-    )
-    if ahead and _is_phrase(ahead["v"]):
-        yield ahead.start("v"), ahead.end("v"), label.kind
-        return
-    for form in kinds:
-        match = rx(
-            r"(?:[^\n]{0,60}[:：])?[ \t]*(?:\n[ \t>#*`]*){0,2}(?P<v>%s)[.\"'`]?[ \t]*(?:\n|\Z)"
-            % form
-        ).match(text, label.end)
-        if not match:
-            continue
-        start, end = match.span("v")
-        apart = rx(r"[:：\n]").search(text, label.end, start)
-        if form is WORDS or apart and _is_grouped(match["v"]):
-            yield start, end, label.kind
 
 
-def _is_grouped(value: str) -> bool:
-    """Tell groups of random characters from words, which have vowels and no digits."""
-    return any(not rx(r"[aeiouy]").search(one) or not one.isalpha() for one in value.split())
+def _is_worded(value: str, judge: str, text: str, label: Label) -> bool:
+    """Tell whether words or groups are a secret of this label."""
+    if judge == "phrase":
+        return _is_phrase(value)
+    if judge == "recovery":
+        return "phrase" in text[label.start : label.end].lower()
+    # groups of random characters: words have vowels and no digits
+    random = any(not rx(r"[aeiouy]").search(one) or not one.isalpha() for one in value.split())
+    return random and label.kind == "password"
 
 
 def _codes(text: str, at: int) -> Iterator[Span]:

@@ -59,16 +59,15 @@ def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Spa
     known: Dict[Tuple[str, str, int], Optional[Span]] = {}
     named = [(word, kind, tier) for kind, tier, words in NAMES for word in words.split()]
     hits = [(at, word, kind, tier) for word, kind, tier in named for at in places.offsets(word)]
-    separator = rx(SEPARATOR)
     for at, word, kind, tier in sorted(hits):
-        low, high = max(0, at - LEFT), at + RIGHT
-        if at < done or not separator.match(text, at + len(word), high):
+        if at < done:
             continue
-        piece = text[low:high]
+        low, high = max(0, at - LEFT), at + RIGHT
+        piece, lower = text[low:high], places.text[low:high]
         key = (word, piece, at - low)
         if key not in known:
             tick()
-            known[key] = _assigned(piece, places.text[low:high], at - low, (word, kind, tier))
+            known[key] = _assigned(piece, lower, at - low, (word, kind, tier))
         span = known[key]
         # what follows the piece belongs to the value as well
         if span and span[1] >= RIGHT and high < len(text):
@@ -82,7 +81,12 @@ def _assigned(text: str, lower: str, at: int, name: Tuple[str, str, str]) -> Opt
     """Return the value assigned to the name at a place, or None."""
     word, kind, tier = name
     match = rx(SEPARATOR).match(text, at + len(word))
-    if not match or rx(_AHEAD).match(text, match.end()):
+    if not match:
+        return None
+    left = lower[max(0, at - 48) : at]
+    if match["flag"] and not _is_option(text, left, tier, match):
+        return None
+    if rx(_AHEAD).match(text, match.end()):
         return None
     start, end = _value(text, match.end())
     value = bare_of_markers(text[start:end])
@@ -158,12 +162,6 @@ def _level(text: str, lower: str, at: int, word: str, tier: str, match: re.Match
         return ""
     if match["tag"] and not rx(r"<[\w:.\-]{0,48}$").search(left):
         return ""
-    if match["flag"] and not (
-        rx(r"(?:^|\s)(?:--?[\w\-]*|(?:env|arg|set|setenv|/v) [\w.:/\-]*)$").search(left)
-        or text[match.end() : match.end() + 1] in ("'", '"')
-        or (tier == "strong" and rx(SPOKEN).match(text, match.end()))
-    ):
-        return ""
     if word == "pass" and not tail and _is_outcome(text, lower, at, match.end()):
         return ""
     if match["sign"] and "==" in match["sign"] and left[-1:] in ("'", '"') and match["shut"]:
@@ -184,6 +182,15 @@ def _level(text: str, lower: str, at: int, word: str, tier: str, match: re.Match
         tier
         if word != "key" or rx(GOOD_KEY).search(left[-24:].rpartition("\n")[2].rstrip("_.- "))
         else "weak"
+    )
+
+
+def _is_option(text: str, left: str, tier: str, match: re.Match[str]) -> bool:
+    """Tell whether a name with a mere space after it has a value there."""
+    return bool(
+        text[match.end() : match.end() + 1] in ("'", '"')
+        or rx(r"(?:^|\s)(?:--?[\w\-]*|(?:env|arg|set|setenv|/v) [\w.:/\-]*)$").search(left)
+        or (tier == "strong" and rx(SPOKEN).match(text, match.end()))
     )
 
 

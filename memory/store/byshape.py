@@ -15,6 +15,7 @@ from memory.store.secretshapes import (
     COMPOSED,
     EASY,
     EASY_HOST,
+    FOLLOWED,
     GUTTER,
     HOST,
     KEY_ENCODED,
@@ -106,6 +107,9 @@ def by_shape(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
     for head, expression in SHAPES:
         judge, kind, reach, *needles = head.split()
         seen = [at for needle in needles for at in places.offsets(needle)]
+        if seen and needles[0] in FOLLOWED:
+            follows = rx(FOLLOWED[needles[0]]).match
+            seen = [at for at in seen if follows(text, at)]
         back = 240 if needles[0][0] in "~<" else 12
         for start, end in stretches(sorted(seen), int(reach), back) if seen else ():
             tick()
@@ -214,18 +218,19 @@ def _crumbs(text: str, start: int, end: int) -> Iterator[Span]:
             yield match.start("v"), match.end("v"), "cookie"
 
 
-def by_manifest(text: str, lower: str) -> Iterator[Span]:
+def by_manifest(text: str, places: Places) -> Iterator[Span]:
     """Find the data of Kubernetes secrets.
 
     The block's kind marks its values as secret; their names need not.
     """
-    seen = 0
-    if "secret" not in lower or "kind" not in lower:
-        return
-    for hit in rx(r"kind[\"']?[ \t]*:[ \t]*[\"']?secret\b").finditer(lower):
-        low = max(lower.rfind("\n---", seen, hit.start()), hit.start() - 8000, seen)
-        high = lower.find("\n---", hit.end(), hit.end() + 8000)
-        high = high if high >= 0 else min(len(text), hit.end() + 8000)
+    seen, lower = 0, places.text
+    for at in places.offsets("secret"):
+        kind = rx(r"kind[\"']?[ \t]*:[ \t]*[\"']?\Z").search(lower, max(0, at - 40), at)
+        if not kind or rx(r"\w").match(lower, at + 6):
+            continue
+        low = max(lower.rfind("\n---", seen, at), kind.start() - 8000, seen)
+        high = lower.find("\n---", at, at + 8000)
+        high = high if high >= 0 else min(len(text), at + 8000)
         seen = max(low, high)
         block = (
             r"(?:^|[\n{,])[^\n{]{0,12}?[ \t]*[\"']?(?:string)?data[\"']?[ \t]*:[ \t]*(?=[\r\n{])"

@@ -134,8 +134,8 @@ def _rare_disguises(text: str) -> List[int]:
     ends = ("a\n", "a\r\n") if "\r" in mask else ("a\n",)
     for at in (at for end in ends for at in spots(mask, end)):
         at = mask.index("\n", at)
-        head = text[at + 1 : at + 92].lstrip(" \t")[:1]
-        if head not in "\"'+.&bfru" or not rx(_OPENED).match(text, at + 1):
+        head = text[at + 1 : at + 94].lstrip(" \t+.&bfru")[:1]
+        if head not in ("'", '"') or not rx(_OPENED).match(text, at + 1):
             continue
         if rx(_CLOSED).search(text, max(0, at - 45), at):
             places.append(at)

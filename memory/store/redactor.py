@@ -102,6 +102,7 @@ class Redacted(NamedTuple):
     found: Tuple[Found, ...]
 
 
+BEFORE_PRIVATE = tuple("<＜;cC/\\")  # ends of what opens a tag
 NEAR = 2400  # characters around a change that are looked at again
 LINES = 12  # over which a value may go on
 AROUND = 40  # lines beside a new one in which its label is looked for
@@ -237,7 +238,12 @@ def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]
     """Return the private stretches of a text."""
     spans: List[Tuple[int, int]] = []
     depth = start = 0
-    reach = stretches(list(spots(lower, "private")), 400, 48)
+    begins = [
+        at
+        for at in spots(lower, "private")
+        if text[max(0, at - 48) : at].rstrip()[-1:] in BEFORE_PRIVATE
+    ]
+    reach = stretches(begins, 400, 48)
     for tag in (tag for a, b in reach for tag in rx(PRIVATE_TAG, re.I | re.S).finditer(text, a, b)):
         if mentions and text[tag.start() - 1 : tag.start()] == mentions:
             continue
@@ -256,10 +262,10 @@ def _plain(text: str) -> Tuple[str, Tuple[List[int], List[int]]]:
     at: List[int] = [-1]
     gone: List[int] = [0]
     signs = [sign for sign in set(beyond_ascii(text)) if rx(INVISIBLE).match(sign)]
+    if not signs and not any(escape in text for escape in ESCAPES):
+        return text, (at, gone)
     begins = [match.start() for match in rx(WRITTEN).finditer(text)]
     begins += (place for sign in ("\x1b", *signs) for place in spots(text, sign))
-    if not signs and not any(text.startswith(ESCAPES, place) for place in begins):
-        return text, (at, gone)
     parts, last, escape = [], 0, rx(ESCAPE)
     for place in sorted(begins):
         cut = escape.match(text, place) if place >= last else None
@@ -345,7 +351,7 @@ def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> L
     spans += by_block(text)
     spans += by_token(text, runs, tick)
     spans += by_shape(text, places, tick)
-    spans += by_manifest(text, flat)
+    spans += by_manifest(text, places)
     spans += by_userinfo(text, tick)
     spans += by_name(text, places, tick)
     spans += by_sentence(text, places) if beyond else ()

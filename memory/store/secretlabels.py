@@ -19,6 +19,7 @@ STEMS_BEYOND_ASCII = tuple(
         "api キー|アクセスキー|密码|密碼|口令|密钥|密鑰|秘钥|令牌|凭证|凭据|憑證|私钥|clé"
     ).split("|")
 )
+ALL_STEMS = STEMS + STEMS_BEYOND_ASCII
 # The words themselves: of a password (any value that is no word), of a token (random), of some key
 # (random and long).
 LABEL = (
@@ -59,6 +60,7 @@ OF = (
     r"[ ]{1,2}(?:for|to|of|from|für|von|pour|de|от)\b[^\n]{0,30}?(?:api|service|account|server"
     r"|vault|admin|dashboard)\b"
 )
+GOES_ON = r"(?![1-3](?![a-z0-9]))[a-z0-9]"  # a longer word; a number may end a label
 # What turns a label into the name of something else.
 NOT_LABEL = (
     r"(?![ \t]{1,3}[\w:.\-]{1,40}=[\"'])(?:[ _\-]{0,2}(?:hash\w*|lengths?|polic\w+|columns?"
@@ -82,6 +84,7 @@ LINK = (
     r"|теперь|это|возьми|используй|поставь|стоит|heißt)(?=[ ])|(?<![:=!<>])[:=](?![:=])|[：＝]|'s\b"
     r"|\?|>{2,3}|<-|[-=]>|\.{3,40}|→|│|║|—|–|是|は|为|為)[ \t]{0,3}[\"'`“”「『(\[*_]{0,4}"
 )
+LINKED = LINK + r"(?=(?P<v>[\x21-\x7e]{2,256}))"
 # Of an account: its name first, then the password.
 PAIR = r"(?:[ ](?:and|und|y|et|и|og|en)|[ ]?[/,:])[ ][\"'`]?"
 # What tells that the value follows, in the line of a label that goes on after it.
@@ -122,6 +125,7 @@ RANDOM = (
 # A value behind marks of structure: an element with attributes, a pair of elements, a value of its
 # own, a tag, a here document.
 STRUCTURED = (
+    r"(?=\\{0,3}[\"']?[ \t]{0,3}(?:[:=,<>]|[\w:.\-]{1,40}=))"
     r"(?:[\"']?[ \t]{0,3}(?:[\w:.\-]{1,40}=(?:\"[^\"\n<>]{0,80}\""
     r"|'[^'\n<>]{0,80}')[ \t\r\n]{0,20}){0,4}>\s{0,80}(?:<!\[CDATA\[|<(?:value|string"
     r"|data)>\s{0,80})?|</[\w:.\-]{1,20}>(?:\s{0,80}<(?!/)[\w:.\-]{1,20}[^<>\n]{0,80}>){1,2}\s{0,80}"
@@ -132,4 +136,30 @@ STRUCTURED = (
     r"|[\"']?[ \t]{0,3}[:=][ \t]{0,3}(?:(?:!{1,2}[\w:/.,\-]{1,40}"
     r"|&[\w\-]{1,40})[ \t]{1,3}){1,2}[\"']?|[\"']?[ \t]{0,3}[:=]?[ \t]{0,3}"
     r"<<[\-~]?[ \t]?[\"']?\w{1,20}[\"']?\r?\n[ \t]{0,40})(?P<v>[^\s<\"']{4,256})"
+)
+# A word with a sign in it, on its own, in brackets or in quotes.
+SPOKEN_NEAR = r"(?<![^\s(\"'`“「])[\w!#$%^&?~]{8,64}(?=[)\"'`”」]?[.,;:]?(?:\s|\Z))"
+CODE = "[={}()<>$:]"  # in no head of a table
+CODED = r"[;(){}=\\]"  # in no line of a person
+PROMPT = r"[ \t]{0,8}(?=([\w.@~:/\-]{0,40}))\1[$%❯#] "  # of a shell, before a command
+SPEAKER = r"[ \t>]{0,8}(?:\[?\d\d?:\d\d(?::\d\d)?\]?[ ])?(?:\w{1,20}:[ \t]{1,4})?"
+PASSPHRASE = r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){3,9}"
+HYPHENED = r"-(?<=[A-Za-z]{3}-)[A-Za-z]{3,12}-[A-Za-z]{3,12}-[A-Za-z]{3}"  # of one, by its hyphens
+PHRASE = r"[A-Za-z][a-z]{2,11}(?:[-. ][A-Za-z][a-z]{2,11}){3,23}"  # alone in a cell or line
+GROUPS = r"(?:[a-z0-9]{4,5} ){3}[a-z0-9]{4,5}"  # of letters, as application passwords have them
+GROUPED = r"\n[ \t>#*`]{0,20}" + GROUPS + r"[ \t]*(?:\n|\Z)"
+WORDS = r"(?:[a-z]{4,10} ){3,23}[a-z]{3,10}"  # a passphrase, a phrase that recovers a wallet
+_BELOW = (
+    r"(?:[^\n]{0,60}[:：]|(?=[ \t]*\n))%s[ \t]*(?:\n[ \t>#*`]*){0,2}(?P<v>%s)"
+    r"[.\"'`]?[ \t]*(?:\n|\Z)"
+)
+# A word that may be a secret: with a digit, or long and of mixed case or hyphens.
+HOLDING = r"(?<!\S)(?=\S{5})(?:[^\s\d]*\d|(?=\S{16})\S*(?:[A-Z]|-\S*-\S*-))"
+# How words are judged, whether they stand before the label, expression with a `v`.
+PHRASED = (
+    ("phrase", False, r"[^\n\"“「]{0,60}[\"“「](?P<v>%s)[\"”」]" % WORDS),
+    ("phrase", False, r"[^\n:]{0,40}\b(?:is|reads)[ :]{1,2}(?P<v>%s)[.,;\n]" % WORDS),
+    ("phrase", True, r"(?:\A|[\n\"“「(`])(?P<v>%s)[\"”」)`]?[^\n\"“「]{1,60}\Z" % WORDS),
+    ("recovery", False, _BELOW % ("?", WORDS)),
+    ("groups", False, _BELOW % ("", GROUPS)),
 )

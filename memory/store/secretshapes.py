@@ -232,6 +232,10 @@ SHAPES: Tuple[Tuple[str, str], ...] = (
     ("bare login-password 200 <<<", r"<<<[ ]?" + VALUE),
     ("given wifi-password 300 wifi:", r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})"),
 )
+# What follows a needle that is frequent in code, where it is one of a secret.
+FOLLOWED = {
+    "~/~": r" / [ \t]{0,2}[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d|\S{0,99}[!@#$%^&*])",
+}
 # Three or four letters of each word that is looked for in the lower-case text ("~" is a space), in
 # eight groups of much the same letters at each place.
 GRAMS = (
@@ -407,7 +411,7 @@ SPOKEN = (
     r"[\w!@#$%^&*?=()<>{}\[\]|+/\\:\"'`~\-])"
 )
 SEPARATOR = (
-    r"(?=(?P<tail>(?:[A-Za-z0-9_.]|-(?!>)){0,40}))(?P=tail)(?P<shut>(?:\[[^\]\s]{0,24}\]"
+    r"(?=(?P<tail>[\w.\-]{0,40}(?!(?<=-)>)))(?P=tail)(?P<shut>(?:\[[^\]\s]{0,24}\]"
     r"|\\{0,7}[\"'`)\]*]|%22|&quot;|&#3[49];){0,4})(?:[ \t]{0,40}(?:[:][ \t]*(?:str|string|String"
     r"|&str|&'static str|text|Text|SecretStr|Optional\[str\]|char\*|any)\??[ \t]*(?==))?(?P<sign>:="
     r"|=>|={1,3}|\?=|\+=|::?|->|：|＝|%3[aAdD])(?:%22|&quot;"
@@ -480,6 +484,11 @@ def beyond_ascii(text: str) -> str:
     )
 
 
+@lru_cache(maxsize=512)
+def _part(word: str) -> str:
+    return beyond_ascii(word)
+
+
 def spots(text: str, needle: str) -> Iterator[int]:
     """Yield every offset of a needle."""
     at = text.find(needle)
@@ -545,7 +554,7 @@ class Places:
         return known
 
     def _beyond_ascii(self, word: str) -> List[int]:
-        part = beyond_ascii(word) if self.beyond else ""
+        part = _part(word) if self.beyond else ""
         if not part or part not in self.beyond:
             return []
         if len(self.beyond) > len(self.text) / 20:

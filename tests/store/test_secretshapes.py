@@ -155,6 +155,14 @@ def rules():
         "RULE",
         "RANDOM",
         "STRUCTURED",
+        "SPOKEN_NEAR",
+        "PROMPT",
+        "PASSPHRASE",
+        "HYPHENED",
+        "GROUPED",
+        "HOLDING",
+        "PHRASE",
+        "WORDS",
     ):
         whole = spelt(sre.parse(getattr(secretlabels, name)), 20)
         rows.append(
