@@ -73,6 +73,29 @@ def test_what_can_mean_little_else_is_a_wish(language):
         assert wishes.wishes("\n".join(("```", said, "```", said))) == [said], said
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Do not commit unless asked",
+        "Never push without asking",
+        "always directly push to the remote",
+        "You must never edit the lock file",
+        "Don't write a new summary every time",
+        "stop asking me for permission",
+        "every time I ask for a change, please run the linter",
+        "I strongly prefer short answers",
+        "앞으로 모든 문구는 이 파일에 넣어야 해",
+        "앞으로 로그는 꺼두자",
+        "今後はこのAPIを使うな。",
+        "今後は短い返事をお願いします。",
+        "以后每次改完都写一条记录",
+    ],
+)
+def test_an_order_that_outlives_the_task_is_a_wish(said):
+    """It says always or never of what an agent does, or until when it holds."""
+    assert wishes.wishes(said) == [said]
+
+
 ONCE = {
     "de": (
         "Immer noch kaputt.",
@@ -160,6 +183,27 @@ def test_a_report_and_an_order_of_the_moment_are_none(language):
         "x" * 300,
         "always",
         "",
+        "always part of the plan",
+        "never seen that before",
+        "never overwrite old rows",
+        "you always break the build",
+        "you never run the tests",
+        "we always run into a timeout",
+        "we always get a timeout",
+        "stop running the script",
+        "stop monitoring the replies of this campaign",
+        "stop changing files, somebody else works there",
+        "I prefer the second one",
+        "I prefer option 2",
+        "I prefer your first idea",
+        "my opinion is that we should wait",
+        "every time I click save it crashes, please fix it",
+        "don't do that every time you see it",
+        "今後の運用に合う設定にして。",
+        "今後はどうするかな。",
+        "앞으로 가는 게 어려워",
+        "以后考虑缓存",
+        "以后这些文件放在哪里，我不清楚",
     ],
 )
 def test_what_may_be_of_the_moment_is_none(said):
