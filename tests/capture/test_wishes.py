@@ -384,6 +384,23 @@ def test_what_is_said_again_on_another_day_comes_first(env, project, now, handle
     assert block.index(SIX["en"][0]) < block.index(SIX["en"][2])
 
 
+def test_what_was_said_on_ten_days_comes_before_what_was_said_on_nine(place, handled):
+    for times in ("9", "10"):
+        vault.put(
+            place,
+            "p/rules/r%s.md" % times,
+            "Always run check %s" % times,
+            "",
+            id="r-%s" % times,
+            rationale="You said so.",
+            said="2026-11-20",
+            times=times,
+            source="auto",
+        )
+    block = handled("start", session_id="later")[1]["hookSpecificOutput"]["additionalContext"]
+    assert 0 < block.index("check 10") < block.index("check 9")
+
+
 def test_a_wish_that_past_sessions_said_is_counted_whichever_is_read_first(
     env, project, now, handled
 ):
