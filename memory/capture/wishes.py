@@ -25,14 +25,14 @@ SAID = "said"  # key of a rule's head: the day on which the user said it last
 TIMES = "times"  # key of a rule's head: on how many days they said it
 LEAST, MOST = 8, 240  # bytes of a wish; characters
 _LEAD = (
-    r"(?:(?:and|also|no|please|oh|btw|ok|okay|so|yes|well|again|hey|just|then|bitte|und|also|nein|"
-    r"пожалуйста|и|да|нет)\b[,:]?\s{1,3}){0,3}"
+    r"(?:.{2,160}[,，] ?(?:and |并且)?(?=from now on|以后|今后))??(?:(?:and|also|no|please|oh|btw|ok|"
+    r"okay|so|yes|well|again|hey|just|then|bitte|und|nein|пожалуйста|и|да|нет)\b[,:]?\s{1,3}){0,3}"
 )
 # what an agent does, not a product
 _DO = (
-    r"(?:add|answer|ask|assum|call|check|choos|commit|creat|deploy|do|edit|end|explain|follow|"
-    r"guess|mak|mention|mock|open|plan|propos|pull|push|put|read|reply|review|run|say|start|tell|"
-    r"test|touch|try|us|verify|work|writ)"
+    r"(?:add|answer|ask|assum|call|check|choos|commit|creat|deploy|do|edit|end|explain|follow|mak|"
+    r"mention|mock|open|plan|propos|pull|push|put|read|reply|review|run|say|start|test|touch|try|"
+    r"us|verify|work|writ)"
 )
 _EN = (
     r"from (?:now|here) on\b|going forward\b|(?:we |you (?:must|should|have to|need to) )?"
@@ -90,7 +90,7 @@ _JA = (
     r"(?![こそあ](?:れ|の|こ))[^?？]{1,30}(?:では|には)[^?？]{1,40}(?:使って|使用して|書いて)(?:ください)?[。！]?\Z"
 )
 _ZH = (
-    r"从(?:现在(?:开始|起)|今以后)|(?:以后|今后)(?!再|的|可能|考虑|[^，,]*哪)|(?:请|要|必须)[^?？]{0,20}(?:总是|始终)"
+    r"从(?:现在(?:开始|起)|今以后)|(?:以后|今后)(?!再|的|会|可能|考虑|[^，,]*哪)"
     r"|我们[^?？]{0,20}(?:从不|绝不|(?:总是|始终)使用|总是先)|[^?？]{0,20}(?:永远|千万|绝对)不要"
     r"|记住(?:[,，]|要|不要|别|每次|以后|总是|先|我们)|我(?:更)?(?:喜欢|偏好|倾向)(?!于?[这那])"
     r"|别再(?!次|[^，,。]*了)|(?![^?？]{0,4}[这那此该])[^?？]{1,20}(?:中|里)请?(?:使用|用)(?![到户了来于的不])[^?？了]{1,40}\Z"

@@ -150,6 +150,13 @@ ONCE = {
 }
 
 
+def test_a_wish_may_follow_what_is_asked_now():
+    """Only what comes after the comma is kept."""
+    assert wishes.wishes("that works, and from now on use pnpm") == ["from now on use pnpm"]
+    assert wishes.wishes("先改这个文件,并且以后都放在这里") == ["以后都放在这里"]
+    assert wishes.wishes("先这样,以后会加缓存") == []
+
+
 @pytest.mark.parametrize("language", ONCE)
 def test_a_report_and_an_order_of_the_moment_are_none(language):
     """However much `always` and `never` stand in it."""
