@@ -1,7 +1,7 @@
 """Standing wishes: what the user said that is to hold in later sessions too, word for word.
 
-Only forms that can mean little else are taken, each at the beginning of a sentence: most sentences
-with such words in the middle are about the work at hand (evals/README.md has the figures).  A wish
+Only forms that can mean little else are taken, at the head of a sentence or clause: most sentences
+with such words elsewhere are about the work at hand (evals/README.md has figures).  A wish
 becomes a rule that waits for approval; the brief says it as the user's words.
 """
 
@@ -25,8 +25,9 @@ SAID = "said"  # key of a rule's head: the day on which the user said it last
 TIMES = "times"  # key of a rule's head: on how many days they said it
 LEAST, MOST = 8, 240  # bytes of a wish; characters
 _LEAD = (
-    r"(?:.{2,160}[,，] ?(?:and |并且)?(?=from now on|以后|今后))??(?:(?:and|also|no|please|oh|btw|ok|"
-    r"okay|so|yes|well|again|hey|just|then|bitte|und|nein|пожалуйста|и|да|нет)\b[,:]?\s{1,3}){0,3}"
+    r"(?:.{2,160}[,，] ?(?:and |并且)?(?=from now on|以后|今后))??(?:(?:and|also|no|please|oh|btw|"
+    r"ok|okay|so|yes|well|again|hey|just|then|bitte|und|nein|пожалуйста|и|да|нет)\b"
+    r"[,:]?\s{1,3}){0,3}"
 )
 # what an agent does, not a product
 _DO = (
