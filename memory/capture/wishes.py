@@ -1,7 +1,7 @@
 """Standing wishes: what the user said that is to hold in later sessions too, word for word.
 
-Only forms that can mean little else are taken, each at the beginning of a sentence: most sentences
-with such words in the middle are about the work at hand (evals/README.md has the figures).  A wish
+Only forms that can mean little else are taken, at the head of a sentence or clause: most sentences
+with such words elsewhere are about the work at hand (evals/README.md has figures).  A wish
 becomes a rule that waits for approval; the brief says it as the user's words.
 """
 
@@ -25,33 +25,36 @@ SAID = "said"  # key of a rule's head: the day on which the user said it last
 TIMES = "times"  # key of a rule's head: on how many days they said it
 LEAST, MOST = 8, 240  # bytes of a wish; characters
 _LEAD = (
-    r"(?:(?:and|also|no|please|oh|btw|ok|okay|so|yes|well|again|hey|just|then|bitte|und|also|nein|"
-    r"пожалуйста|и|да|нет)\b[,:]?\s{1,3}){0,3}"
+    r"(?:.{2,160}[,，] ?(?:and |并且)?(?=from now on|以后|今后))??(?:(?:and|also|no|please|oh|btw|"
+    r"ok|okay|so|yes|well|again|hey|just|then|bitte|und|nein|пожалуйста|и|да|нет)\b"
+    r"[,:]?\s{1,3}){0,3}"
+)
+# what an agent does, not a product
+_DO = (
+    r"(?:add|answer|ask|assum|call|check|choos|commit|creat|deploy|do|edit|end|explain|follow|mak|"
+    r"mention|mock|open|plan|propos|pull|push|put|read|reply|review|run|say|start|test|touch|try|"
+    r"us|verify|work|writ)"
 )
 _EN = (
-    r"from (?:now|here) on\b|going forward\b|"
-    r"(?:(?:you|we) (?:must |should |have to |need to )?)?(?:always|never) "
-    r"(?!mind\b|got\b|had\b|did\b|was\b|were\b|made\b|saw\b|went\b|been\b|\w+ed\b)\w|"
-    r"(?:do not|don'?t) [^?]{3,120}\bever(?: again)?[.!]?\Z|"
-    r"(?:do not|don'?t|never) forget (?:to|that)\b|"
+    r"from (?:now|here) on\b|going forward\b|(?:we |you (?:must|should|have to|need to) )?"
+    r"(?:always|never) (?:\w+ly )?" + _DO + r"e?\b(?! into| up)|stop " + _DO + r"\w?ing "
+    r"(?!(?:the|this|that|it)\b)|(?:every ?time|whenever) (?:i ask|you) [^?]{3,80},? please\b|"
+    r"(?:do not|don'?t) [^?]{3,120}\b(?:(?:ever(?: again)?|every ?time)[.!]?|"
+    r"unless (?:i|asked|told)\b.*)\Z|(?:do not|don'?t|never) forget (?:to|that)\b|"
     r"(?:remember|keep in mind)(?: also| always)?(?: that\b| to\b|:| you\b)|"
-    r"(?:i (?:always |really |strongly |generally |usually )?)?prefer \w|"
-    r"stop \w{2,20}ing\b|"
-    r"use (?!this\b|that\b|it\b)[^?.,]{2,60} (?:in|for|instead of|over|rather than|whenever) "
-    r"(?:the |our |all |any |every |user)[^?.,]{2,50}[.!]?\Z|"
-    r"my (?:\w{2,20} ){1,3}is [\w@]"
+    r"(?:i (?:always |\w+ly )?)?prefer (?!(?:an?|it|option|th\w+|your)\b|\w+ \d)(?-i:[a-z])|"
+    r"use (?!th|it\b)[^?.,]{2,60} (?:in|for) (?:the |our |all )[^?.,]{2,50}[.!]?\Z"
 )
 _DE = (
-    r"(?:ab (?:jetzt|sofort)|von (?:jetzt|nun) an)\b|(?:künftig|in zukunft)\b(?! (?:k[aöo]nn"
-    r"|w[iüä]r|werden))|(?:immer|nie|niemals) (?!noch\b|wieder\b|mehr\b|wenn\b|d(?:er|ie|as)"
-    r"|ge\w+(?:t|en)\b|\w+iert\b)\w"
-    r"|wir (?!bekommen|landen|haben|hatten|sehen|kriegen|sind|waren|wissen"
-    r"|k[oö]nn)\w{2,20} (?:immer|nie"
-    r"|niemals|grundsätzlich)\b|(?:fass|rühr|änder|lösch|schreib|mach|nutz|benutz|verwend|commit"
-    r"|push|füg|entfern|start|führ|setz|leg|nimm|lass)\w{0,3} [^?]{2,120}\b(?:nie|niemals"
-    r"|nie wieder)\b|(?:merk dir|denk daran|vergiss nicht)\b|ich (?:bevorzuge|mag lieber"
-    r"|hätte lieber)\b(?! dies)|hör auf\b|(?:verwende|benutze|nutze|schreib\w{0,3}) (?!dies|das\b"
-    r"|den\b|die\b|es\b|hier\b)[^?]{2,60} (?:in|für|statt) (?!dies|den\b|dem\b|das\b)[^?]{2,60}\Z"
+    r"(?:ab (?:jetzt|sofort)|von (?:jetzt|nun) an)\b|(?:künftig|in zukunft)\b"
+    r"(?! (?:k[aöo]nn|w[iüä]r|werden))|(?:immer|nie(?:mals)?) (?!noch\b|wieder\b|mehr\b|wenn\b|"
+    r"d(?:er|ie|as)|ge\w+(?:t|en)\b|\w+iert\b)\w|wir (?!bekommen|landen|haben|hatten|sehen|kriegen|"
+    r"sind|waren|wissen|k[oö]nn)\w{2,20} (?:immer|nie(?:mals)?|grundsätzlich)\b|(?:fass|rühr|änder|"
+    r"lösch|schreib|mach|nutz|benutz|verwend|commit|push|füg|entfern|start|führ|setz|leg|nimm|lass)"
+    r"\w{0,3} [^?]{2,120}\bnie(?:mals)?\b|(?:merk dir|denk daran|vergiss nicht)\b|ich (?:bevorzuge|"
+    r"mag lieber|hätte lieber)\b(?! dies)|hör auf\b|(?:verwende|(?:be)?nutze|schreib\w{0,3}) "
+    r"(?!dies|das\b|den\b|die\b|es\b|hier\b)[^?]{2,60} (?:in|für|statt) "
+    r"(?!dies|den\b|dem\b|das\b)[^?]{2,60}\Z"
 )
 _ORDER_RU = r"\w{2,20}(?:й|йте|ите|(?<!л)и)\b"
 _RU = (
@@ -62,13 +65,11 @@ _RU = (
     r"хватит \w+ть\b|не " + _ORDER_RU + r"[^?]{3,120}\bникогда\b|"
     r"используй (?!эт|е[ёг]|здесь|тут)[^?]{2,60} (?:в|для|вместо) (?!эт)[^?]{2,60}\Z"
 )
-_ORDER_KO = (
-    r"(?:줘|줘요|주세요|세요|십시오|마|마라|말아|말아요|말자|하자|합시다|할 것|말 것)[.!]?\Z"
-)
+_ORDER_KO = r"(?:줘요?|세요|십시오|마|[마해줘]라|말아요?|[말하두]자|합시다|[할말] 것)[.!]?\Z"
 _KO = (
-    r"(?:앞으로|이제부터|지금부터)[^?]{2,120}"
+    r"(?:앞으로|이제부터|지금부터)[^?]{2,120}(?:(?:야 ?(?:해|한다|함)|면 ?됨)[.!]?\Z|"
     + _ORDER_KO
-    + r"|우리는? [^?]{0,20}(?:항상|언제나|절대로?) [^?]{2,60}"
+    + r")|우리는? [^?]{0,20}(?:항상|언제나|절대로?) [^?]{2,60}"
     r"(?:않아|않는다|않습니다|안 써|해|한다|합니다)[.!]?\Z"
     r"|[^?]{0,20}(?:항상|언제나|절대로?) [^?]{2,120}"
     + _ORDER_KO
@@ -76,24 +77,24 @@ _KO = (
     r"|[^?]{2,60}(?:그만|더 이상) [^?]{0,30}"
     + _ORDER_KO
     + r"|(?![이그저] |여기)[^?]{1,30}(?:에는|에서는|에선) [^?]{1,40}"
-    r"(?:써 ?줘|써|쓰세요|사용해 ?줘|사용하세요)[.!]?\Z"
+    r"(?:써(?: ?줘)?|쓰세요|사용(?:해 ?줘|하세요))[.!]?\Z"
 )
-_ORDER_JA = r"(?:て|てください|て下さい|ること|ないで|ないでください|ましょう|ように)[。！.!]?\Z"
+_ORDER_JA = r"(?:て|ないで|[てで](?:くだ|下)さい|ること|ましょう|ように)[。！.!]?\Z"
 _JA = (
-    r"(?:今後は?|これからは|以後)[^?？]{2,120}"
+    r"(?:今後は?(?!の|も)|これからは|以後)[^?？]{2,120}(?:(?:[うくすつぶむる]な|お願いします)[。！]?\Z|"
     + _ORDER_JA
-    + r"|[^?？]{0,30}(?:必ず|常に|いつも|毎回|絶対に)[^?？]{2,120}"
+    + r")|[^?？]{0,30}(?:必ず|常に|いつも|毎回|絶対に)[^?？]{2,120}"
     + _ORDER_JA
     + r"|[^?？]{0,30}決して[^?？]{2,60}ない|覚えて(?:おいて|ください|くれ)|"
-    r"(?![こそあ](?:れ|の|っち|ちら)|以前|前の)[^?？]{2,60}(?:好みます|好みです|好きです|方がいいです|ほうがいいです)|"
-    r"[^?？]{2,60}(?:のをやめて|のはやめて)|"
+    r"(?![こそあ](?:れ|の|っち|ちら)|以前|前の)[^?？]{2,60}(?:好み(?:ます|です)|好きです|(?:方|ほう)がいいです)|"
+    r"[^?？]{2,60}の[をは]やめて|"
     r"(?![こそあ](?:れ|の|こ))[^?？]{1,30}(?:では|には)[^?？]{1,40}(?:使って|使用して|書いて)(?:ください)?[。！]?\Z"
 )
 _ZH = (
-    r"(?:从现在开始|从现在起|从今以后)|(?:以后|今后)(?!再|的|可能)|(?:请|要|必须)[^?？]{0,20}(?:总是|始终)"
-    r"|我们[^?？]{0,20}(?:从不|绝不|总是使用|始终使用|总是先)|[^?？]{0,20}(?:永远不要|千万不要|绝对不要)"
+    r"从(?:现在(?:开始|起)|今以后)|(?:以后|今后)(?!再|的|会|可能|考虑|[^，,]*哪)"
+    r"|我们[^?？]{0,20}(?:从不|绝不|(?:总是|始终)使用|总是先)|[^?？]{0,20}(?:永远|千万|绝对)不要"
     r"|记住(?:[,，]|要|不要|别|每次|以后|总是|先|我们)|我(?:更)?(?:喜欢|偏好|倾向)(?!于?[这那])"
-    r"|(?:不要再|别再)(?!次|[^，,。]*了)|(?![^?？]{0,4}[这那此该])[^?？]{1,20}(?:中|里)请?(?:使用|用)(?![到户了来于的不])[^?？了]{1,40}\Z"
+    r"|别再(?!次|[^，,。]*了)|(?![^?？]{0,4}[这那此该])[^?？]{1,20}(?:中|里)请?(?:使用|用)(?![到户了来于的不])[^?？了]{1,40}\Z"
 )
 _FORM = Late("(?i)" + _LEAD + "(?P<wish>" + "|".join((_EN, _DE, _RU, _KO, _JA, _ZH)) + ")")
 _STOP = Late(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\s[–—]\s|;\s")

@@ -259,7 +259,7 @@ def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
         r for r in records if (approvals.workspace_of(r.name, key), r.id, r.checksum) not in decided
     ]
     open_.sort(
-        key=lambda record: (fence.field(record, "times") or "1", fence.field(record, "said")),
+        key=lambda rule: ((fence.field(rule, "times") or "1").zfill(4), fence.field(rule, "said")),
         reverse=True,
     )
     for record in open_[:MOST_WISHES]:

@@ -73,6 +73,29 @@ def test_what_can_mean_little_else_is_a_wish(language):
         assert wishes.wishes("\n".join(("```", said, "```", said))) == [said], said
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Do not commit unless asked",
+        "Never push without asking",
+        "always directly push to the remote",
+        "You must never edit the lock file",
+        "Don't write a new summary every time",
+        "stop asking me for permission",
+        "every time I ask for a change, please run the linter",
+        "I strongly prefer short answers",
+        "앞으로 모든 문구는 이 파일에 넣어야 해",
+        "앞으로 로그는 꺼두자",
+        "今後はこのAPIを使うな。",
+        "今後は短い返事をお願いします。",
+        "以后每次改完都写一条记录",
+    ],
+)
+def test_an_order_that_outlives_the_task_is_a_wish(said):
+    """It says always or never of what an agent does, or until when it holds."""
+    assert wishes.wishes(said) == [said]
+
+
 ONCE = {
     "de": (
         "Immer noch kaputt.",
@@ -127,6 +150,13 @@ ONCE = {
 }
 
 
+def test_a_wish_may_follow_what_is_asked_now():
+    """Only what comes after the comma is kept."""
+    assert wishes.wishes("that works, and from now on use pnpm") == ["from now on use pnpm"]
+    assert wishes.wishes("先改这个文件,并且以后都放在这里") == ["以后都放在这里"]
+    assert wishes.wishes("先这样,以后会加缓存") == []
+
+
 @pytest.mark.parametrize("language", ONCE)
 def test_a_report_and_an_order_of_the_moment_are_none(language):
     """However much `always` and `never` stand in it."""
@@ -160,6 +190,27 @@ def test_a_report_and_an_order_of_the_moment_are_none(language):
         "x" * 300,
         "always",
         "",
+        "always part of the plan",
+        "never seen that before",
+        "never overwrite old rows",
+        "you always break the build",
+        "you never run the tests",
+        "we always run into a timeout",
+        "we always get a timeout",
+        "stop running the script",
+        "stop monitoring the replies of this campaign",
+        "stop changing files, somebody else works there",
+        "I prefer the second one",
+        "I prefer option 2",
+        "I prefer your first idea",
+        "my opinion is that we should wait",
+        "every time I click save it crashes, please fix it",
+        "don't do that every time you see it",
+        "今後の運用に合う設定にして。",
+        "今後はどうするかな。",
+        "앞으로 가는 게 어려워",
+        "以后考虑缓存",
+        "以后这些文件放在哪里，我不清楚",
     ],
 )
 def test_what_may_be_of_the_moment_is_none(said):
@@ -338,6 +389,23 @@ def test_what_is_said_again_on_another_day_comes_first(env, project, now, handle
     ) == (SIX["en"][0], "3")
     block = handled("start", session_id="later")[1]["hookSpecificOutput"]["additionalContext"]
     assert block.index(SIX["en"][0]) < block.index(SIX["en"][2])
+
+
+def test_what_was_said_on_ten_days_comes_before_what_was_said_on_nine(place, handled):
+    for times in ("9", "10"):
+        vault.put(
+            place,
+            "p/rules/r%s.md" % times,
+            "Always run check %s" % times,
+            "",
+            id="r-%s" % times,
+            rationale="You said so.",
+            said="2026-11-20",
+            times=times,
+            source="auto",
+        )
+    block = handled("start", session_id="later")[1]["hookSpecificOutput"]["additionalContext"]
+    assert 0 < block.index("check 10") < block.index("check 9")
 
 
 def test_a_wish_that_past_sessions_said_is_counted_whichever_is_read_first(
