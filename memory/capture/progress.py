@@ -247,19 +247,9 @@ def save(state: State) -> None:
     )
 
 
-<<<<<<< HEAD
-=======
 _dump = json.JSONEncoder(separators=(",", ":")).encode
 
 
-def settle(state: State, path: str) -> None:
-    """Save a state under its own path and remove its temporary file."""
-    aside, state.path = state.path, path
-    save(state)
-    files.remove(aside)
-
-
->>>>>>> 83873c6e05c413e6760d5b3ab51a4387169edc49
 def head(path: str, before: bool = False) -> dict[str, Any]:
     """Read a state's first line alone, {} for none.
 
