@@ -560,7 +560,6 @@ def test_a_session_asks_no_model_that_nobody_configured(shell, words):
     [
         ["distill", QUESTION, "--provider", "gemini"],
         ["distill", QUESTION, "--provider=auto"],
-        ["harvest", "--provider", "claude"],
     ],
 )
 def test_a_session_names_no_provider(shell, words):
