@@ -29,13 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.knowledge.proposals import Proposal
 
-QUESTION = (
-    "Which lessons, decisions with their reasons, and fixes of recurring failures in these records "
-    "should be kept for later sessions?"
-)
-# newest checkpoints that a model gets, and characters of their bodies together
-SENT, SENT_CHARS = 40, 100_000
-OPTIONS = ("since", "provider", "dry_run")
+OPTIONS = ("since", "dry_run")
 DONE = {"accept": "accepted", "reject": "rejected"}
 REVIEW = "decide on them with `dayleaf review` in your own terminal"
 
@@ -66,29 +60,23 @@ def _propose(call: Call) -> int:
     from memory.knowledge import proposals
 
     store = call.store()
-    notes: list[str] = []
-    with call.spinner("reading the checkpoints") as spinner:
+    with call.spinner("reading the checkpoints"):
         checkpoints = _asked_for(call, store, "checkpoint")
         standing = list(store.each(("learning",)))
         known = [*standing, *store.archived("learning")]
-        found = None
-        if call.options.provider and checkpoints:
-            found, notes = _ask_model(call, checkpoints, known, spinner)
-        if found is None:
-            spinner.step = "reading what they state"
-            found = proposals.harvest(
-                checkpoints, known, proposals.LIMIT, _asked_for(call, store, "conversation")
-            )
+        found = proposals.harvest(
+            checkpoints, known, proposals.LIMIT, _asked_for(call, store, "conversation")
+        )
     kept = [None if call.options.dry_run else _written(store, proposal) for proposal in found]
     call.indexed()
     waiting = sum(not r.accepted for r in standing) + sum(r is not None for r in kept)
     value = {
         "checkpoints": len(checkpoints),
         "waiting": waiting,
-        "notes": notes,
+        "notes": [],
         "proposals": [_json(p, r) for p, r in zip(found, kept)],
     }
-    return call.answer(value, _result_lines(found, kept, len(checkpoints), waiting, notes))
+    return call.answer(value, _result_lines(found, kept, len(checkpoints), waiting))
 
 
 def _asked_for(call: Call, store: Store, kind: str) -> list[Record]:
@@ -105,38 +93,6 @@ def _asked_for(call: Call, store: Store, kind: str) -> list[Record]:
         if not is_repetition(r)
         and max(r.created, clock.parse(str(r.meta.get("until") or "")) or 0.0) >= low
     ]
-
-
-def _ask_model(
-    call: Call,
-    checkpoints: Sequence[Record],
-    known: Sequence[Record],
-    spinner: screen.Spinner,
-) -> tuple[list[Proposal] | None, list[str]]:
-    from memory.cli.tell import ask
-    from memory.distill.digests import of_record
-    from memory.knowledge import proposals
-
-    sent: list[Record] = []
-    room = SENT_CHARS
-    for record in sorted(checkpoints, key=lambda r: (-r.created, r.id))[:SENT]:
-        room -= len(record.body)
-        if sent and room < 0:
-            break
-        sent.append(record)
-    sources = [of_record(record, record.body) for record in sent]
-    digest = ask(call, QUESTION, sources, spinner)
-    notes = [one_line(note) for note in digest.notes]
-    if digest.provider == "extract":
-        return None, [*notes, "no model answered, so the harvest was made without one"]
-    if len(sent) < len(checkpoints):
-        notes.append(
-            "%s read the newest %d of %s"
-            % (digest.provider, len(sent), count(len(checkpoints), "checkpoint"))
-        )
-    return proposals.of_bullets(
-        digest.bullets, digest.provider, sent, known, proposals.LIMIT
-    ), notes
 
 
 def _written(store: Store, proposal: Proposal) -> Record:
@@ -170,7 +126,6 @@ def _result_lines(
     kept: Sequence[Record | None],
     read: int,
     waiting: int,
-    notes: Sequence[str],
 ) -> list[str]:
     lines = []
     for proposal, record in zip(found, kept):
@@ -183,7 +138,6 @@ def _result_lines(
         lines.append(
             "nothing new in %s" % count(read, "checkpoint") if read else "no checkpoint to harvest"
         )
-    lines += ["note: " + note for note in notes]
     return lines + (["%s; %s" % (wait(waiting), REVIEW)] if waiting else [])
 
 

@@ -22,6 +22,7 @@ from memory.store.redactor import strip_private
 from memory.store.store import Store
 from memory.terminal import screen
 from memory.terminal.call import (
+    REVIEW,
     Call,
     ask_confirmation,
     author,
@@ -474,4 +475,14 @@ def edit(call: Call) -> int:
     if changed is None:
         return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
     call.indexed()
-    return report_written(call, changed, "changed")
+    report_written(call, changed, "changed")
+    if changed.kind == "rule" and not call.options.json:
+        from memory.knowledge import approvalstate
+
+        state = approvalstate.standings([changed], call.place)[0].state
+        print(
+            "  it waits for approval again: " + REVIEW
+            if state == "pending"
+            else "  this content is already " + state
+        )
+    return 0

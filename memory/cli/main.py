@@ -401,7 +401,6 @@ VERBS: dict[str, Verb] = {
         "propose learnings from the checkpoints",
         (
             opt("--since", metavar="WHEN", help="only newer checkpoints: 7d, a date, `yesterday`"),
-            ASKED,
             flag("--dry-run", help="show them and write nothing"),
         ),
     ),
@@ -726,7 +725,7 @@ VERBS: dict[str, Verb] = {
     ),
     "rule": Verb(
         "rule",
-        "keep|suggest|list|approve|reject|edit",
+        "keep|suggest|list|approve|reject",
         "suggest rules, list them, decide on them",
         (
             opt("--rationale", metavar="WHY", help="why it is needed (required)"),
@@ -748,7 +747,6 @@ VERBS: dict[str, Verb] = {
             "list": Part("", "list rules and their state", "--pending"),
             "approve": Part("ID…", "let a rule bind exactly as it is; only a person can"),
             "reject": Part("ID…", "refuse a rule as it is; only a person can"),
-            "edit": Part("ID", "change a rule in $EDITOR; it waits for approval again"),
         },
     ),
     "review": Verb("review", "", "decide on waiting rules, scripts and candidates"),

@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections import Counter
-from typing import Callable
 
 from memory.core import DayleafError, UsageError, clock, files, layout
 from memory.core.config import DEFAULTS
-from memory.core.plaintext import count, one_line
+from memory.core.plaintext import one_line
 from memory.store import authority
 from memory.terminal import results, screen
 from memory.terminal.arguments import KINDS, SHELLS, completions
@@ -446,38 +444,10 @@ def _known(call: Call, wanted: str, typed: str) -> list[tuple[str, str]]:
 
     See arguments.completions. Raises DayleafError, OSError.
     """
-    from memory.health import accounts
-    from memory.recall import lookup
-
     what, _, kind = wanted.partition(" ")
-    if what == "ID":
-        return _records(call, kind, typed)
-    rows: list[tuple[str, str]] = []
-    if what in LABELS:
-        kinds, labels = LABELS[what]
-        found = Counter(name for record in call.store().each(kinds) for name in labels(record))
-        rows = [
-            (name, count(found[name], "record"))
-            for name in sorted(found, key=lambda name: (-found[name], name))
-        ]
-    elif what == "KEY":
-        rows = [(key, to_json(call.settings[key])) for key in DEFAULTS]
-    elif what == "SESSION":
-        rows = [(session, "") for session in accounts.sessions_of(call.place)]
-    elif what == "NAME":
-        rows = [
-            *((place.key, "") for place in lookup.workspaces(call.place, "all")),
-            ("all", "every workspace"),
-        ]
-    return [row for row in rows if row[0] and row[0].startswith(typed)][: OFFERED * 5]
-
-
-# of which kinds, and how to get them
-LABELS: dict[str, tuple[tuple[str, ...], Callable[[Record], Iterable[str]]]] = {
-    "TAG": (KINDS, lambda record: record.tags),
-    "TOPIC": (KINDS, lambda record: record.topics),
-    "BRANCH": (("checkpoint",), lambda record: [str(record.meta.get("branch") or "")]),
-}
+    if what == "KEY":
+        return [(key, to_json(call.settings[key])) for key in DEFAULTS if key.startswith(typed)]
+    return _records(call, kind, typed) if what == "ID" else []
 
 
 def _records(call: Call, kind: str, typed: str) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ from memory.core import clock, files, plaintext, tokeniser
 from memory.core.plaintext import one_line
 from memory.core.records import MADE_OF, Record
 from memory.distill import units
-from memory.distill.digests import Bullet, clean
+from memory.distill.digests import clean
 from memory.knowledge.contradictions import is_negative
 
 LIMIT, TITLE = 10, 80  # proposals; characters of a title
@@ -207,42 +207,6 @@ def _proposal(group: Sequence[Statement]) -> Proposal:
     return Proposal(title, body, _tags(sources), ids, reason, _key_of_text(newest.text), sessions)
 
 
-def of_bullets(
-    bullets: Sequence[Bullet],
-    provider: str,
-    checkpoints: Sequence[Record],
-    known: Sequence[Record],
-    limit: int = LIMIT,
-) -> list[Proposal]:
-    """Return a model's bullets as proposals, in its order.
-
-    Each is linked to its cited checkpoints. bullets: checked ones, from distill. provider: their
-    author.
-    """
-    by_id = {record.id: record for record in checkpoints}
-    drafts = []
-    for bullet in bullets:
-        sources = sorted(
-            (by_id[id] for id in bullet.ids if id in by_id),
-            key=lambda record: (record.created, record.id),
-        )
-        said = bullet.statement
-        if sources and said:
-            body = "%s\n\n%s\n" % (said, _cited(sources))
-            number = plaintext.count(len(sources), "checkpoint")
-            told = "distilled by %s from %s" % (provider, number)
-            ids, sessions = tuple(record.id for record in sources), len(set(map(_session, sources)))
-            drafts.append(
-                (
-                    said,
-                    Proposal(
-                        _title(said), body, _tags(sources), ids, told, _key_of_text(said), sessions
-                    ),
-                )
-            )
-    return _unknown_proposals(drafts, known, limit)
-
-
 def of_lesson(
     text: str, quote: str, turn: int, note: Record, known: Sequence[Record]
 ) -> list[Proposal]:
@@ -348,17 +312,6 @@ def _session(record: Record) -> str:
 
 def _distinct(found: Iterable[Record]) -> list[Record]:
     return list({record.id: record for record in found}.values())
-
-
-def _cited(sources: Sequence[Record]) -> str:
-    """Return a proposal's sources as text, the newest last."""
-    days = sorted({clock.day(record.created) for record in sources})
-    more = "%d more, " % (len(sources) - MOST_CITED) if len(sources) > MOST_CITED else ""
-    return "From %s%s (%s)." % (
-        more,
-        ", ".join(record.id for record in sources[-MOST_CITED:]),
-        days[0] if len(days) == 1 else days[0] + " to " + days[-1],
-    )
 
 
 def _tags(sources: Sequence[Record]) -> tuple[str, ...]:

@@ -85,7 +85,6 @@ VERBS: dict[str, Permission] = {
     "harvest": Permission(
         SESSION,
         "--since --dry-run",
-        typed="--provider",
         words={"accept": PERSON, "reject": PERSON},
     ),
     "learn": Permission(
@@ -143,7 +142,7 @@ VERBS: dict[str, Permission] = {
         SESSION,
         "--rationale --body --title --tag --link --shared --pending",
         typed="--global",
-        words={"approve": PERSON, "reject": PERSON, "edit": PERSON},
+        words={"approve": PERSON, "reject": PERSON},
     ),
     "review": Permission(PERSON),
     "keep": Permission(TYPED, "--tag"),

@@ -106,7 +106,6 @@ def test_what_a_person_rejects_never_comes_back(ok, env, project, place, notes):
         (["list", "more"], "takes no more words"),
         (["list", "--since", "7d"], "takes no --since"),
         (["--since", "someday"], "is no time"),
-        (["--provider", "extract"], "unknown value 'extract'"),
     ],
 )
 def test_wrong_words_end_with_one_line(run, words, said):

@@ -282,65 +282,6 @@ def test_the_slash_command_shows_the_candidates_without_a_model_request(place, n
     assert "2 candidates wait" in expand("harvest", "list")["reason"] and len(kept(place)) == 2
 
 
-# ---- with a model
-
-
-@pytest.fixture
-def model(tmp_path, ok):
-    """Make a command the provider: model(*lines) sets what it answers; model.asked() is what it was
-    given.
-    """
-    script, asked, said = tmp_path / "model", tmp_path / "asked", tmp_path / "said"
-    script.write_text("#!/bin/sh\ncat > '%s'\ncat '%s'\n" % (asked, said))
-    script.chmod(0o755)
-
-    def answers(*lines):
-        said.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        ok("config", "set", "distill.command", json.dumps([str(script)]))
-
-    answers.asked = lambda: asked.read_text(encoding="utf-8") if asked.exists() else ""
-    return answers
-
-
-def test_a_model_is_asked_only_where_it_is_named(ok, place, notes, model):
-    """Each sound bullet becomes a candidate linked to the records it cites; without --provider none
-    is asked.
-    """
-    model(
-        "- click costs 40 ms at each start, so `argparse` reads the options [c-1]",
-        "- The cache stays in `sqlite3`: no server is needed [c-1, c-2]",
-        "- Everything moved to `postgres` [c-2]",
-    )
-    assert ok("harvest", "--dry-run") and model.asked() == ""
-    value = json.loads(ok("harvest", "--provider", "command", "--json"))
-    assert "Which lessons" in model.asked()
-    assert [(one["title"], one["from"], one["reason"]) for one in value["proposals"]] == [
-        (
-            "click costs 40 ms at each start, so `argparse` reads the options",
-            ["c-1"],
-            "distilled by command from 1 checkpoint",
-        ),
-        (
-            "The cache stays in `sqlite3`: no server is needed",
-            ["c-1", "c-2"],
-            "distilled by command from 2 checkpoints",
-        ),
-    ]
-    assert "no record holds 'postgres'" in value["notes"][0]
-    assert len(kept(place)) == 2 and all("source: auto" in path.read_text() for path in kept(place))
-
-
-def test_where_no_model_answers_the_harvest_does_without(ok, notes, model):
-    """The notes say why, and the candidates are those of no model."""
-    model("I would rather not.")
-    value = json.loads(ok("harvest", "--provider", "command", "--json"))
-    assert (
-        "command failed" in value["notes"][0]
-        and value["notes"][-1] == "no model answered, so the harvest was made without one"
-    )
-    assert len(value["proposals"]) == 3
-
-
 @pytest.mark.parametrize(
     "piece", ["Note: ", "**", "- ", "> ", "`", "(", "Decision ", "결정 ", "Cause:", "a: "]
 )
