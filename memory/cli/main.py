@@ -204,12 +204,14 @@ def _refuse_words(verb: Verb, call: Call) -> None:
     takes = verb.parts[first[0]].words if first else verb.words
     more = call.words[len(first) :]
     if more and not takes:
+        timed = any("--since" in option.flags for option in verb.options)
         raise UsageError(
-            "%s takes no %swords; leave '%s' out"
+            "%s takes no %swords; leave '%s' out%s"
             % (
                 " ".join((spellings.spelled(call.verb) or "today", *first)),
                 "more " * len(first),
                 shown(" ".join(more)),
+                ", or name a time with `--since`" * timed,
             )
         )
 

@@ -62,7 +62,6 @@ def examine(
         ("records", lambda: checkup.check_records(store, every())),
         ("records", lambda: checkup.check_conversations(store, every())),
         ("clock", lambda: checkup.check_clock(place, every(), now)),
-        ("handoff", lambda: checkup.check_handoff(place, now)),
         ("index", lambda: checkup.check_index(place, walked())),
         ("log", lambda: check_log(place, now)),
         ("captures", lambda: check_captures(place, env, now)),

@@ -324,7 +324,6 @@ def figures(
         "topics": dict(sorted(topics.items(), key=lambda t: (-t[1], t[0]))[:MOST_TOPICS]),
         "perWeek": _weeks(found, now),
         **_pushes(sessions, uses),
-        "ranks": _ranks(sessions, uses),
         "hooks": _times(sessions, places, since),
         **named,
         "titles": {record.id: record.title for record in found if record.id in shown},
@@ -370,38 +369,32 @@ def _sessions(place: layout.Place, since: float) -> Iterator[Session]:
             yield Session(name, kept[0][0], [row for _, row in kept])
 
 
-def _tokens(row: dict[str, Any]) -> int:
+def tokens_of(row: dict[str, Any]) -> int:
+    """Return the tokens that a receipt says were given."""
     return _integer(row["tokens"]) if "tokens" in row else -(-_integer(row.get("chars")) // 4)
 
 
-def _count_prompt_uses(
-    sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]
-) -> dict[str, Any]:
-    """Count the records given to prompts and their uses.
+class Given(NamedTuple):
+    """A record given to a prompt: its rank, and whether the same turn used it."""
 
-    Learnings, rules and passages, used in the same turn; and the subagents whose prompts got
-    something. uses: see `_ranks`.
-    """
+    rank: int
+    passage: bool
+    used: bool
+
+
+def _given(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> list[Given]:
     known = set(uses)
-    items = [
-        (
+    return [
+        Given(
+            rank,
             str(item[-1]).startswith("passage"),
-            (ledger.short(session.name), ledger.short(str(row.get("prompt") or "")), str(item[0])),
+            accounts.use_key(session.name, row, str(item[0])) in known,
         )
         for session in sessions
         for row in session.rows
         if row.get("event") == "prompt"
-        for item in receipts.chosen(row)
+        for rank, item in enumerate(receipts.chosen(row), 1)
     ]
-    agents = [row for session in sessions for row in session.rows if row.get("event") == "agent"]
-    return {
-        "given": len(items),
-        "givenUsed": sum(use in known for _, use in items),
-        "passages": sum(is_passage for is_passage, _ in items),
-        "passagesUsed": sum(is_passage and use in known for is_passage, use in items),
-        "subagents": len(agents),
-        "subagentsGiven": sum(bool(receipts.chosen(row)) for row in agents),
-    }
 
 
 def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
@@ -412,18 +405,30 @@ def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -
         {
             "session": session.name,
             "began": clock.iso(session.began),
-            "tokens": sum(map(_tokens, session.rows)),
+            "tokens": sum(map(tokens_of, session.rows)),
             "characters": sum(_integer(row.get("chars")) for row in session.rows),
         }
         for session in sessions
     ]
-    given = sum(bool(receipts.chosen(row)) for row in prompts)
+    agents = [row for row in rows if row.get("event") == "agent"]
+    given = _given(sessions, uses)
+    pushed = Counter(min(one.rank, RANKS) for one in given)
+    used = Counter(min(one.rank, RANKS) for one in given if one.used)
     return {
         "sessions": len(sessions),
         "prompts": len(prompts),
-        "promptsGiven": given,
+        "promptsGiven": sum(bool(receipts.chosen(row)) for row in prompts),
         "walls": sum(row.get("event") == "wall" for row in rows),
-        **_count_prompt_uses(sessions, uses),
+        "given": len(given),
+        "givenUsed": sum(one.used for one in given),
+        "passages": sum(one.passage for one in given),
+        "passagesUsed": sum(one.passage and one.used for one in given),
+        "subagents": len(agents),
+        "subagentsGiven": sum(bool(receipts.chosen(row)) for row in agents),
+        "ranks": [
+            {"rank": rank, "pushed": pushed[rank], "used": used[rank]}
+            for rank in range(1, max(pushed, default=0) + 1)
+        ],
         "moments": accounts.by_moment(((one.name, one.rows) for one in sessions), set(uses)),
         "characters": chars,
         "charactersPerSession": round(chars / len(sessions)) if sessions else 0,
@@ -431,27 +436,6 @@ def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -
         "perSession": tokens[-SESSIONS:],
         "tokensSaved": sum(_integer(row.get("saved")) for row in rows),
     }
-
-
-def _ranks(
-    sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]
-) -> list[dict[str, Any]]:
-    pushed: Counter[int] = Counter()
-    used: Counter[int] = Counter()
-    known = set(uses)
-    for session in sessions:
-        short = ledger.short(session.name)
-        for row in session.rows:
-            asked = ledger.short(str(row.get("prompt") or ""))
-            for rank, item in enumerate(
-                receipts.chosen(row) if row.get("event") == "prompt" else (), 1
-            ):
-                pushed[min(rank, RANKS)] += 1
-                used[min(rank, RANKS)] += (short, asked, str(item[0])) in known
-    return [
-        {"rank": rank, "pushed": pushed[rank], "used": used[rank]}
-        for rank in range(1, max(pushed, default=0) + 1)
-    ]
 
 
 def _times(
