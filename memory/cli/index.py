@@ -294,6 +294,18 @@ def checked(key: str, said: str) -> Any:
     return value
 
 
+def settings_file(call: Call, scope: str) -> tuple[str, int]:
+    """Return (path, mode) of the settings of `project`, `mine`, or "" for all projects.
+
+    Raises UsageError where there is no project.
+    """
+    place = call.place
+    if scope == "project" and not place.shared:
+        raise UsageError("there is no project here; cd into one")
+    folder = {"project": place.shared, "mine": place.private}.get(scope, place.home)
+    return folder + "/config.json", 0o644 if scope == "project" else files.FILE_MODE
+
+
 def change_config(path: str, key: str, value: Any, mode: int) -> None:
     """Set or remove (None) a key of a settings file.
 
@@ -354,10 +366,8 @@ def _switch(call: Call, on: bool) -> int:
     if call.words == ["mine"]:
         return _switch_mine(call, on)
     if call.words == ["project"]:
-        if not call.place.shared:
-            raise UsageError("there is no project here; cd into one")
-        path = call.place.shared + "/config.json"
-        change_config(path, "load.enabled", None if on else False, 0o644)
+        path, mode = settings_file(call, "project")
+        change_config(path, "load.enabled", None if on else False, mode)
         return call.answer(
             {"project": call.place.root, "config": path, "enabled": on},
             [
@@ -383,12 +393,12 @@ def _switch(call: Call, on: bool) -> int:
 
 def _switch_mine(call: Call, on: bool) -> int:
     """Switch capture and pushes in this project for its user alone."""
-    path, listed = (
-        call.place.private + "/config.json",
+    (path, mode), listed = (
+        settings_file(call, "mine"),
         call.settings["capture.projects"] == "listed",
     )
-    change_config(path, "capture.enabled", on if listed or not on else None, 0o600)
-    change_config(path, "load.enabled", None if on else False, 0o600)
+    change_config(path, "capture.enabled", on if listed or not on else None, mode)
+    change_config(path, "load.enabled", None if on else False, mode)
     return call.answer(
         {"workspace": call.place.key, "config": path, "enabled": on},
         [

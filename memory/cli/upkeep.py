@@ -25,7 +25,6 @@ MORE = "confirm the clock with `dayleaf store upkeep --clock-is-right`"
 
 def upkeep(call: Call) -> int:
     """Show or apply (--apply) the upkeep."""
-    from memory.health import figures
     from memory.knowledge import housekeeping
 
     options = call.options
@@ -35,8 +34,6 @@ def upkeep(call: Call) -> int:
         found = housekeeping.plan(
             call.store(), _successes(call), clock_is_right=options.clock_is_right
         )
-        if not options.clock_is_right:
-            figures.keep_outlook(call.store(), found)
     lines = [
         *_rows([*found.changes]),
         *_doubt(found),

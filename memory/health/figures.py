@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from memory.core import (
@@ -15,7 +14,6 @@ from memory.core import (
     attempts,
     clock,
     config,
-    fastjson,
     files,
     layout,
     tokeniser,
@@ -88,7 +86,6 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
         tier = layout.TIER_NAMES[row.tier]
         counts[row.kind][tier] = counts[row.kind].get(tier, 0) + 1
         tokens += row.tokens
-    upkeep = outlook(store, lambda: list(store.each()), walked)
     runtime = place.home + "/runtime/bin/python"
     return {
         "workspace": place.key,
@@ -109,8 +106,7 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
         "runtime": {"python": runtime, "present": files.exists(runtime)},
         "off": accounts.switched_off(place, settings),
         "unkept": accounts.not_kept(settings),
-        "upkeep": upkeep.due
-        + (" (as counted on %s)" % upkeep.counted if upkeep.due and upkeep.counted else ""),
+        "upkeep": outlook(store, walked).due,
         "contextTags": context.to_json(project_tags(place)),
         "settings": {
             key: {"value": settings[key], "source": settings.sources[key]}
@@ -197,70 +193,22 @@ def _opened(found: indexview.Index, path: str, walked: walk.Listing) -> dict[str
 class Outlook(NamedTuple):
     """A short forecast of upkeep.
 
-    due: "" where it is not worth a run. changes: how many, -1 where not counted. counted: the day
-        of the count, "" for today.
+    due: "" where it is not worth a run. changes: how many, -1 where not counted.
     """
 
     due: str
     changes: int
-    counted: str = ""
 
 
-def outlook(
-    store: Store, read: Callable[[], Sequence[Record]], walked: walk.Listing | None = None
-) -> Outlook:
-    """Return a forecast of the next upkeep.
+def outlook(store: Store, walked: walk.Listing) -> Outlook:
+    """Return a forecast of the next upkeep, counted where the files are few.
 
-    As counted for these very files, else counted anew where they are few. read: returns the store's
-    records. walked: the place's files, where they were just listed. Format of `<scope>.due`,
-    sealed, derived: {"v": 1, "files": SHA-256 of names, sizes and times, "day", "due", "changes"}.
+    walked: the place's files.
     """
-    files_now, number = _stamp(walked or walk.Listing(store.place))
-    try:
-        kept = fastjson.read_sealed(_due_path(store))
-        kept = kept if kept.get("v") == 1 else {}
-    except (OSError, ValueError, AttributeError):
-        kept = {}
-    if kept and (kept["files"], kept["day"]) == (files_now, clock.day(store.now)):
-        return Outlook(str(kept["due"]), int(kept["changes"]))
-    if number <= FEW_FILES:
-        found = housekeeping.plan(store, {}, read=read())
-        return Outlook(housekeeping.summary_of_plan(found), len(found.changes))
-    return (
-        Outlook(str(kept["due"]), int(kept["changes"]), str(kept["day"]))
-        if kept
-        else Outlook("", -1)
-    )
-
-
-def keep_outlook(store: Store, found: housekeeping.UpkeepPlan) -> None:
-    """Cache a plan's summary for `outlook`, for larger stores.
-
-    A failure costs only the next count.
-    """
-    stamp, number = _stamp(walk.Listing(store.place))
-    if number > FEW_FILES:
-        with suppress(OSError):
-            fastjson.write_sealed(
-                _due_path(store),
-                {
-                    "v": 1,
-                    "files": stamp,
-                    "day": clock.day(store.now),
-                    "due": housekeeping.summary_of_plan(found),
-                    "changes": len(found.changes),
-                },
-            )
-
-
-def _due_path(store: Store) -> str:
-    return "%s/%s.due" % (store.place.cache, store.place.scope)
-
-
-def _stamp(walked: walk.Listing) -> tuple[str, int]:
-    """Return (a hash of a place's files, their number)."""
-    found = sorted((name, size, mtime) for name, _, mtime, size in walked.found)
-    return files.sha256(repr(found).encode()), len(found)
+    if len(walked.found) > FEW_FILES:
+        return Outlook("", -1)
+    found = housekeeping.plan(store, {}, read=list(store.each()))
+    return Outlook(housekeeping.summary_of_plan(found), len(found.changes))
 
 
 # ---- figures of some
