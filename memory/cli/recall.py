@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from memory.core.records import Record
     from memory.knowledge.history import Read, Wanted
+    from memory.knowledge.practice import Shape
+    from memory.knowledge.remedies import Answer
     from memory.recall.hit import Found
     from memory.recall.question import Query
     from memory.recall.semantic import Semantic
@@ -198,22 +200,15 @@ def fix(call: Call) -> int:
 
     Without any like it, the nearest records.
     """
-    from memory.knowledge import history, remedies
+    from memory.knowledge import remedies
     from memory.recall import hit
     from memory.terminal import pastlines
 
     error = call.text(kept=False).strip()
     if not error:
         raise UsageError("fix needs the text of an error, as words or on stdin")
-    words = remedies.telling_words(error)
     workspace = call.options.workspace or ""
-    past = _past(
-        call,
-        history.Wanted(
-            lambda body: any(word in body for word in words), error, workspace=workspace
-        ),
-    )
-    answer = remedies.fix(past.sessions, error)
+    past, answer = remedies_of(call, error, workspace)
     lines = pastlines.remedy_lines(answer, call.style(), clock.local_offset(call.now))
     value = remedies.to_json(answer, call.place)
     if not answer.met and not answer.nearest:
@@ -228,18 +223,27 @@ def fix(call: Call) -> int:
     return call.answer({**value, "notes": past.notes}, [*lines, *past.notes])
 
 
+def remedies_of(call: Call, error: str, workspace: str = "") -> tuple[Read, Answer]:
+    """Return the sessions that met an error, and what was done about it."""
+    from memory.knowledge import history, remedies
+
+    words = remedies.telling_words(error)
+    wanted = history.Wanted(
+        lambda body: any(word in body for word in words), error, workspace=workspace
+    )
+    past = _past(call, wanted)
+    return past, remedies.fix(past.sessions, error)
+
+
 def how(call: Call) -> int:
     """Show the working invocations of a tool."""
-    from memory.knowledge import history, practice
+    from memory.knowledge import practice
     from memory.terminal import pastlines
 
     tool = " ".join(call.words).strip()
     if not tool:
         raise UsageError('show tool needs a tool, such as `gh` or "go test"')
-    past = _past(
-        call, history.Wanted(history.holds_words(practice.tool_key(tool)), tool, every=True)
-    )
-    found = practice.working_invocations(past.sessions, tool, call.now)
+    past, found = invocations_of(call, tool)
     value = {
         "tool": tool,
         "forms": [practice.shape_json(shape) for shape in found],
@@ -248,6 +252,15 @@ def how(call: Call) -> int:
     return call.answer(
         value, [*pastlines.invocations(found, tool, call.style(), call.now), *past.notes]
     )
+
+
+def invocations_of(call: Call, tool: str) -> tuple[Read, list[Shape]]:
+    """Return the sessions that ran a tool, and the calls of it that worked."""
+    from memory.knowledge import history, practice
+
+    words = history.holds_words(practice.tool_key(tool))
+    past = _past(call, history.Wanted(words, tool, every=True))
+    return past, practice.working_invocations(past.sessions, tool, call.now)
 
 
 def blame(call: Call) -> int:
