@@ -96,14 +96,10 @@ def _tree(call: Call) -> int:
     found, covered = [*tree.found, *tree.skipped], _below(call, tree.root, tier)
     result = _import_batches(call, [Batch(trees.FROM, tier, found, (), pieces, covered)])
     left = trees.count_outside(tree)
-    notes = (
-        [
-            "left out %s%s that are not in docs/, scripts/, shared/ or unversioned/"
-            % ("more than " * (left == trees.COUNTED), count(left, "file"))
-        ]
-        if left
-        else []
-    )
+    notes = []
+    if left:
+        much = "more than " * (left == trees.COUNTED) + count(left, "file")
+        notes.append("left out %s that are not in docs/, scripts/, shared/ or unversioned/" % much)
     return _answer(
         call,
         "file",
@@ -295,14 +291,9 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
     )
     lines += _first(result.skipped, lambda skip: "skipped %s: %s; %s" % skip)
     troubled = len({path for path, _ in result.troubled})
-    lines += (
-        [
-            "%s in the frontmatter:"
-            % (count(troubled, "file") + (" has trouble" if troubled == 1 else " have trouble"))
-        ]
-        if troubled
-        else []
-    )
+    if troubled:
+        have = "has" if troubled == 1 else "have"
+        lines.append("%s %s trouble in the frontmatter:" % (count(troubled, "file"), have))
     lines += _first(result.troubled, lambda one: "%s: %s" % one)
     lines += _first(
         result.gone,

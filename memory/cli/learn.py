@@ -218,15 +218,12 @@ def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]
     talks = sum(record.kind == conversations.KIND for record in stays)
     counts = ((talks, conversations.KIND), (len(stays) - talks, "checkpoint"))
     said = [count(number, kind) for number, kind in counts if number]
-    note = (
-        [
-            "  %s of its session stay%s; `dayleaf record forget --session %s` removes all"
-            % (" and ".join(said), "s" * (len(stays) == 1), session)
-        ]
-        if stays
-        else []
+    note = "  %s of its session stay%s; `dayleaf record forget --session %s` removes all" % (
+        " and ".join(said),
+        "s" * (len(stays) == 1),
+        session,
     )
-    return [record.id for record in stays], note
+    return [record.id for record in stays], [note] * bool(stays)
 
 
 def _forget_hard(call: Call, id: str) -> int:
