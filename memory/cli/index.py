@@ -196,44 +196,46 @@ WORDS: dict[str, Callable[[Call], int]] = {
 
 def config(call: Call) -> int:
     """List, get or set settings."""
-    words = call.words or ["list"]
-    sizes = {"list": 1, "get": 2, "set": 3, "unset": 2}
-    if words[0] not in sizes:
-        raise unknown_word("config", words[0], sizes, "use list, get, set or unset")
-    if len(words) != sizes[words[0]]:
+    word, *rest = call.words or ["list"]
+    sizes = {"list": 0, "get": 1, "set": 2, "unset": 1}
+    if word not in sizes:
+        raise unknown_word("config", word, sizes, "use list, get, set or unset")
+    if len(rest) != sizes[word]:
         raise UsageError(
             "use `dayleaf config list`, `config get KEY`, `config set KEY VALUE` "
             "or `config unset KEY`"
         )
-    if words[0] == "list":
-        rows = [[key, to_json(call.settings[key]), call.settings.sources[key]] for key in DEFAULTS]
-        return call.answer(
-            {key: {"value": call.settings[key], "source": source} for key, _, source in rows},
-            [
-                *screen.table(rows, style=call.style(), give=1),
-                *("! " + problem for problem in call.settings.problems),
-            ],
-        )
-    key = words[1]
+    if word == "list":
+        return _list_settings(call)
+    key = rest[0]
     if key in DROPPED:
         raise UsageError("'%s' is no longer a setting; it does nothing now" % key)
     if key not in DEFAULTS:
         known = nearest(key, DEFAULTS, "`dayleaf config list` names them")
         raise UsageError("unknown key '%s'; %s" % (shown(key), known))
-    if words[0] == "get":
+    if word == "get":
+        value = call.settings[key]
         return call.answer(
-            {"key": key, "value": call.settings[key], "source": call.settings.sources[key]},
-            [
-                call.settings[key]
-                if isinstance(call.settings[key], str)
-                else to_json(call.settings[key])
-            ],
+            {"key": key, "value": value, "source": call.settings.sources[key]},
+            [value if isinstance(value, str) else to_json(value)],
         )
-    path, value = (
-        call.place.home + "/config.json",
-        checked(key, words[2]) if words[0] == "set" else None,
+    return _set(call, key, checked(key, rest[1]) if word == "set" else None)
+
+
+def _list_settings(call: Call) -> int:
+    rows = [[key, to_json(call.settings[key]), call.settings.sources[key]] for key in DEFAULTS]
+    return call.answer(
+        {key: {"value": call.settings[key], "source": source} for key, _, source in rows},
+        [
+            *screen.table(rows, style=call.style(), give=1),
+            *("! " + problem for problem in call.settings.problems),
+        ],
     )
-    told = []
+
+
+def _set(call: Call, key: str, value: Any) -> int:
+    """Set a key, or remove it (None), and say what holds now."""
+    path, told = settings_file(call, "")[0], []
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
         from memory.doors import registry
 
