@@ -382,11 +382,8 @@ def span(seconds: float) -> str:
 
 
 def _transcripts(call: Call) -> int:
-    since = (
-        timewords.instant(call.options.since, call.now, clock.local_offset(call.now))
-        if call.options.since
-        else 0.0
-    )
+    said, offset = call.options.since, clock.local_offset(call.now)
+    since = timewords.instant(said, call.now, offset) if said else 0.0
     agent = call.options.agent
     found = list(
         registry.offer("agents", "sessions")(agent, call.env, _known(call))

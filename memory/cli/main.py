@@ -412,13 +412,7 @@ VERBS: dict[str, Verb] = {
         "keep a learning",
         (
             TAG,
-            opt(
-                "--version",
-                action="append",
-                type=versions,
-                metavar="V",
-                help="a version it applies to (repeatable)",
-            ),
+            VERSION,
             opt("--title", metavar="T", help="its title (default: its first sentence)"),
             opt("--confidence", type=choice(CONFIDENCES), help=", ".join(CONFIDENCES)),
             *TIERS,
