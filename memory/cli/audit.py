@@ -53,11 +53,8 @@ def stats(call: Call) -> int:
     if call.options.spend:
         spent = figures.spending(call.place.home, call.settings, call.now)
         return call.answer(spent, statspage.spend_lines(spent))
-    since = (
-        timewords.instant(call.options.since, call.now, clock.local_offset(call.now))
-        if call.options.since
-        else 0.0
-    )
+    said, offset = call.options.since, clock.local_offset(call.now)
+    since = timewords.instant(said, call.now, offset) if said else 0.0
     with call.spinner("counting"):
         value = figures.figures([call.place], call.settings, call.now, since)
     return call.answer(value, statspage.stats_lines(value, call.style()))

@@ -42,6 +42,8 @@ def harvest(call: Call) -> int:
     words = " ".join(call.words).split()  # a slash command gives them as one
     if not words:
         return _propose(call)
+    if words[0] == "review":
+        raise UsageError("`dayleaf review` goes through candidates, rules and scripts")
     if words[0] not in WORDS:
         raise unknown_word("harvest", words[0], WORDS, "use none, or one of " + ", ".join(WORDS))
     given = [name for name in OPTIONS if getattr(call.options, name)]
@@ -60,11 +62,10 @@ def _propose(call: Call) -> int:
     from memory.knowledge import proposals
 
     store = call.store()
-    with call.spinner("reading the checkpoints") as spinner:
+    with call.spinner("reading the checkpoints"):
         checkpoints = _asked_for(call, store, "checkpoint")
         standing = list(store.each(("learning",)))
         known = [*standing, *store.archived("learning")]
-        spinner.step = "reading what they state"
         found = proposals.harvest(
             checkpoints, known, proposals.LIMIT, _asked_for(call, store, "conversation")
         )

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, Callable, NamedTuple
 
@@ -15,7 +15,7 @@ from memory.core.plaintext import count, one_line
 from memory.doors import registry
 from memory.project import adoption, backfill, clientmemory, otherfiles, othernotes, trees
 from memory.project.intake import Piece, Result, bring
-from memory.project.otherfiles import Skip
+from memory.project.otherfiles import Skip, Source
 from memory.recall import timewords
 from memory.session import transcript
 from memory.store import activeplan
@@ -46,14 +46,15 @@ FEW = 16
 class Batch(NamedTuple):
     """One pass of an import.
 
-    from_: of the origin. tier: of new records. size: least number of pieces. covered: tells whether
-        a path's sources are all among the pieces.
+    from_: of the origin. tier: of new records. found, skipped: sources. pieces: of those found.
+        covered: tells whether a path's sources are all among the pieces.
     """
 
     from_: str
     tier: str
-    size: int
-    pieces: Iterator[Piece | Skip]
+    found: Sequence[Any]
+    skipped: Sequence[Skip]
+    pieces: Iterable[Piece | Skip]
     covered: Callable[[str], bool]
 
 
@@ -91,27 +92,14 @@ def import_(call: Call) -> int:
 def _tree(call: Call) -> int:
     tier = tier_of(call)
     tree = trees.look(otherfiles.folder(call.words[1], call.place))
-    result = _import_batches(
-        call,
-        [
-            Batch(
-                trees.FROM,
-                tier,
-                len(tree.found) + len(tree.skipped),
-                trees.pieces(tree, call.place, tier, call.now, author(call)),
-                _below(call, tree.root, tier),
-            )
-        ],
-    )
+    pieces = trees.pieces(tree, call.place, tier, call.now, author(call))
+    found, covered = [*tree.found, *tree.skipped], _below(call, tree.root, tier)
+    result = _import_batches(call, [Batch(trees.FROM, tier, found, (), pieces, covered)])
     left = trees.count_outside(tree)
-    notes = (
-        [
-            "left out %s%s that are not in docs/, scripts/, shared/ or unversioned/"
-            % ("more than " * (left == trees.COUNTED), count(left, "file"))
-        ]
-        if left
-        else []
-    )
+    notes = []
+    if left:
+        much = "more than " * (left == trees.COUNTED) + count(left, "file")
+        notes.append("left out %s that are not in docs/, scripts/, shared/ or unversioned/" % much)
     return _answer(
         call,
         "file",
@@ -149,31 +137,14 @@ def _dir(call: Call) -> int:
     }
     roots, linked = othernotes.roots(path)
     left, read = Counter[str](), Counter[str]()
-    batches.append(Batch(othernotes.FROM, tier, len(linked), iter(linked), lambda path: False))
+    batches.append(Batch(othernotes.FROM, tier, (), linked, (), lambda path: False))
     for root in roots:
         found, skipped = otherfiles.split(otherfiles.below(root.path, othernotes.wanted))
         found = othernotes.readable(found)
-        batches.append(
-            Batch(
-                othernotes.FROM,
-                tier,
-                len(found) + len(skipped),
-                chain(
-                    skipped,
-                    othernotes.pieces(
-                        root,
-                        found,
-                        call.place,
-                        tier,
-                        call.options.kind or "",
-                        author(call),
-                        known,
-                        call.now,
-                    ),
-                ),
-                _below(call, root.path, tier),
-            )
-        )
+        kind, who = call.options.kind or "", author(call)
+        pieces = othernotes.pieces(root, found, call.place, tier, kind, who, known, call.now)
+        covered = _below(call, root.path, tier)
+        batches.append(Batch(othernotes.FROM, tier, found, skipped, pieces, covered))
         left.update(otherfiles.left_out(root.path, othernotes.wanted))
         read.update(otherfiles.ending(one.name) for one in found)
         if root.store:
@@ -201,34 +172,16 @@ def _claude_memory(call: Call) -> int:
                 count(len(rules), "CLAUDE.md file"),
             )
         )
+        tier = layout.PRIVATE
+        pieces = clientmemory.memory_pieces(found, place, tier)
         batches = [
-            Batch(
-                clientmemory.MEMORY,
-                layout.PRIVATE,
-                len(found) + len(skipped),
-                chain(skipped, clientmemory.memory_pieces(found, place, layout.PRIVATE)),
-                lambda path: True,
-            ),
-            Batch(
-                clientmemory.RULES,
-                layout.PRIVATE,
-                len(rules) + len(more),
-                chain(more, clientmemory.rule_pieces(rules, place, layout.PRIVATE)),
-                lambda path: path[:1] != "/",
-            ),
+            Batch(clientmemory.MEMORY, tier, found, skipped, pieces, lambda path: True),
+            _rules(place, tier, rules, more),
         ]
         if place.key == call.place.key:
             own = clientmemory.user_files(call.env)
             notes.append("the user's own: " + count(len(own), "CLAUDE.md file"))
-            batches.append(
-                Batch(
-                    clientmemory.RULES,
-                    layout.GLOBAL,
-                    len(own),
-                    clientmemory.rule_pieces(own, place, layout.GLOBAL),
-                    lambda path: path[:1] == "/",
-                )
-            )
+            batches.append(_rules(place, layout.GLOBAL, own, []))
         _add(results, _import_batches(call, batches, place))
     if results.new and not call.options.dry_run:
         notes.append(
@@ -236,6 +189,15 @@ def _claude_memory(call: Call) -> int:
             "them, prompts get them once you accept them (`dayleaf review`)"
         )
     return _answer(call, "section", results, {}, notes)
+
+
+def _rules(place: layout.Place, tier: str, found: list[Source], skipped: list[Skip]) -> Batch:
+    """Return the pass over a tier's CLAUDE.md files: the user's own lie at absolute paths."""
+    pieces = clientmemory.rule_pieces(found, place, tier)
+    own = tier == layout.GLOBAL
+    return Batch(
+        clientmemory.RULES, tier, found, skipped, pieces, lambda path: (path[:1] == "/") == own
+    )
 
 
 def _places(call: Call) -> list[layout.Place]:
@@ -262,7 +224,7 @@ def _add(total: Result, more: Result) -> None:
 def _import_batches(call: Call, batches: list[Batch], place: layout.Place | None = None) -> Result:
     """Import the batches under a lock with a progress bar, and index."""
     place, total, done = place or call.place, Result(), 0
-    of = sum(batch.size for batch in batches)
+    of = sum(len(batch.found) + len(batch.skipped) for batch in batches)
     with files.Lock(place.cache + "/import.lock") as held, call.spinner("importing") as spinner:
         if not held:
             raise StoreError(
@@ -283,7 +245,7 @@ def _import_batches(call: Call, batches: list[Batch], place: layout.Place | None
 
                 result = bring(
                     store,
-                    batch.pieces,
+                    chain(batch.skipped, batch.pieces),
                     batch.from_,
                     batch.tier,
                     call.options.dry_run,
@@ -329,14 +291,9 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
     )
     lines += _first(result.skipped, lambda skip: "skipped %s: %s; %s" % skip)
     troubled = len({path for path, _ in result.troubled})
-    lines += (
-        [
-            "%s in the frontmatter:"
-            % (count(troubled, "file") + (" has trouble" if troubled == 1 else " have trouble"))
-        ]
-        if troubled
-        else []
-    )
+    if troubled:
+        have = "has" if troubled == 1 else "have"
+        lines.append("%s %s trouble in the frontmatter:" % (count(troubled, "file"), have))
     lines += _first(result.troubled, lambda one: "%s: %s" % one)
     lines += _first(
         result.gone,
@@ -425,11 +382,8 @@ def span(seconds: float) -> str:
 
 
 def _transcripts(call: Call) -> int:
-    since = (
-        timewords.instant(call.options.since, call.now, clock.local_offset(call.now))
-        if call.options.since
-        else 0.0
-    )
+    said, offset = call.options.since, clock.local_offset(call.now)
+    since = timewords.instant(said, call.now, offset) if said else 0.0
     agent = call.options.agent
     found = list(
         registry.offer("agents", "sessions")(agent, call.env, _known(call))
@@ -562,8 +516,6 @@ def _answer_told(
         "without": len(live) - len(new) - len(old),
     }
     lines = [_summed(counts, len(told) + len(unread), plan, len(skipped), dry)]
-    if dry:
-        lines += _cost(live, took, sum(plan))
     lines += _gone([one.session.directory for one in told if one.gone])
     lines += _first(
         [one.skip for one in told if one.skip and not one.gone] + unread,
@@ -626,23 +578,6 @@ def _summed(
                 "nothing was written (--dry-run)" if dry else "",
             ],
         )
-    )
-
-
-def _cost(live: list[backfill.ImportedSession], took: float, records: int) -> list[str]:
-    size = sum(one.session.size for one in live) / 1e6
-    seconds = took + records * backfill.RECORD
-    return (
-        [
-            "the import would take about %s for %d MB%s"
-            % (
-                span(seconds),
-                size,
-                " (%s for 100 MB)" % span(seconds * 100 / size) if size >= 1 else "",
-            )
-        ]
-        if live
-        else []
     )
 
 

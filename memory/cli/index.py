@@ -194,44 +194,46 @@ WORDS: dict[str, Callable[[Call], int]] = {
 
 def config(call: Call) -> int:
     """List, get or set settings."""
-    words = call.words or ["list"]
-    sizes = {"list": 1, "get": 2, "set": 3, "unset": 2}
-    if words[0] not in sizes:
-        raise unknown_word("config", words[0], sizes, "use list, get, set or unset")
-    if len(words) != sizes[words[0]]:
+    word, *rest = call.words or ["list"]
+    sizes = {"list": 0, "get": 1, "set": 2, "unset": 1}
+    if word not in sizes:
+        raise unknown_word("config", word, sizes, "use list, get, set or unset")
+    if len(rest) != sizes[word]:
         raise UsageError(
             "use `dayleaf config list`, `config get KEY`, `config set KEY VALUE` "
             "or `config unset KEY`"
         )
-    if words[0] == "list":
-        rows = [[key, to_json(call.settings[key]), call.settings.sources[key]] for key in DEFAULTS]
-        return call.answer(
-            {key: {"value": call.settings[key], "source": source} for key, _, source in rows},
-            [
-                *screen.table(rows, style=call.style(), give=1),
-                *("! " + problem for problem in call.settings.problems),
-            ],
-        )
-    key = words[1]
+    if word == "list":
+        return _list_settings(call)
+    key = rest[0]
     if key in DROPPED:
         raise UsageError("'%s' is no longer a setting; it does nothing now" % key)
     if key not in DEFAULTS:
         known = nearest(key, DEFAULTS, "`dayleaf config list` names them")
         raise UsageError("unknown key '%s'; %s" % (shown(key), known))
-    if words[0] == "get":
+    if word == "get":
+        value = call.settings[key]
         return call.answer(
-            {"key": key, "value": call.settings[key], "source": call.settings.sources[key]},
-            [
-                call.settings[key]
-                if isinstance(call.settings[key], str)
-                else to_json(call.settings[key])
-            ],
+            {"key": key, "value": value, "source": call.settings.sources[key]},
+            [value if isinstance(value, str) else to_json(value)],
         )
-    path, value = (
-        call.place.home + "/config.json",
-        checked(key, words[2]) if words[0] == "set" else None,
+    return _set(call, key, checked(key, rest[1]) if word == "set" else None)
+
+
+def _list_settings(call: Call) -> int:
+    rows = [[key, to_json(call.settings[key]), call.settings.sources[key]] for key in DEFAULTS]
+    return call.answer(
+        {key: {"value": call.settings[key], "source": source} for key, _, source in rows},
+        [
+            *screen.table(rows, style=call.style(), give=1),
+            *("! " + problem for problem in call.settings.problems),
+        ],
     )
-    told = []
+
+
+def _set(call: Call, key: str, value: Any) -> int:
+    """Set a key, or remove it (None), and say what holds now."""
+    path, told = settings_file(call, "")[0], []
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
         from memory.doors import registry
 
@@ -290,6 +292,18 @@ def checked(key: str, said: str) -> Any:
         if backend.has_password(value):
             raise UsageError("index.dsn " + backend.SECRET)
     return value
+
+
+def settings_file(call: Call, scope: str) -> tuple[str, int]:
+    """Return (path, mode) of the settings of `project`, `mine`, or "" for all projects.
+
+    Raises UsageError where there is no project.
+    """
+    place = call.place
+    if scope == "project" and not place.shared:
+        raise UsageError("there is no project here; cd into one")
+    folder = {"project": place.shared, "mine": place.private}.get(scope, place.home)
+    return folder + "/config.json", 0o644 if scope == "project" else files.FILE_MODE
 
 
 def change_config(path: str, key: str, value: Any, mode: int) -> None:
@@ -352,10 +366,8 @@ def _switch(call: Call, on: bool) -> int:
     if call.words == ["mine"]:
         return _switch_mine(call, on)
     if call.words == ["project"]:
-        if not call.place.shared:
-            raise UsageError("there is no project here; cd into one")
-        path = call.place.shared + "/config.json"
-        change_config(path, "load.enabled", None if on else False, 0o644)
+        path, mode = settings_file(call, "project")
+        change_config(path, "load.enabled", None if on else False, mode)
         return call.answer(
             {"project": call.place.root, "config": path, "enabled": on},
             [
@@ -381,12 +393,12 @@ def _switch(call: Call, on: bool) -> int:
 
 def _switch_mine(call: Call, on: bool) -> int:
     """Switch capture and pushes in this project for its user alone."""
-    path, listed = (
-        call.place.private + "/config.json",
+    (path, mode), listed = (
+        settings_file(call, "mine"),
         call.settings["capture.projects"] == "listed",
     )
-    change_config(path, "capture.enabled", on if listed or not on else None, 0o600)
-    change_config(path, "load.enabled", None if on else False, 0o600)
+    change_config(path, "capture.enabled", on if listed or not on else None, mode)
+    change_config(path, "load.enabled", None if on else False, mode)
     return call.answer(
         {"workspace": call.place.key, "config": path, "enabled": on},
         [

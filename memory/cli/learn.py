@@ -11,7 +11,6 @@ from memory.core import (
     clock,
     files,
     layout,
-    records,
 )
 from memory.core.plaintext import count, one_line
 from memory.core.records import Record, labels
@@ -22,13 +21,13 @@ from memory.store.redactor import strip_private
 from memory.store.store import Store
 from memory.terminal import screen
 from memory.terminal.call import (
+    REVIEW,
     Call,
     ask_confirmation,
     author,
     first_clause,
     report_written,
     session_of,
-    shown,
     tier_of,
     warn,
 )
@@ -48,7 +47,6 @@ def learn(call: Call) -> int:
     there = store.same("learning", title, said, tier)
     kept = _joined(call, store, there) if there else _learnt(call, store, title, said, tier)
     call.indexed()
-    _warn_of_links(store, kept)
     return report_written(call, kept, "already there" if there else "kept")
 
 
@@ -95,7 +93,6 @@ def checkpoint(call: Call) -> int:
         kept = byhand.note(
             store, call.place, said, call.options.tag or (), session_of(call), call.now
         )
-        _warn_of_links(store, kept)
     else:
         kept = _of_session(call)
     call.indexed()
@@ -116,37 +113,6 @@ def _note_of_session(call: Call, said: str) -> Record:
     for one in made.dropped:
         warn("left out, %s: %s" % (one.why, one_line(one.text)[:120]))
     return made.record
-
-
-def _warn_of_links(store: Store, kept: Record) -> None:
-    """Warn of `[[targets]]` in a text without a record."""
-    from memory.recall import relations
-
-    said = records.wiki_links(kept.body)
-    if not said:
-        return
-    names, away = (
-        relations.Names(map(relations.node, store.each()), store.successors()),
-        relations.archived_ids_by_name(store.left()),
-    )
-    lost = []
-    for target in (target for target in said if not names.find(target)):
-        gone, near = (
-            relations.archived_id(target, away),
-            names.nearest(target, relations.node(kept)),
-        )
-        lost.append(
-            "[[%s]] is %s"
-            % (
-                shown(target),
-                "archived: `dayleaf store restore %s`" % gone
-                if gone
-                else "no record"
-                + (" (did you mean %s '%s'?)" % (near.id, shown(near.title)) if near else ""),
-            )
-        )
-    if lost:
-        warn("kept, but %s" % ", ".join(lost))
 
 
 def _of_session(call: Call) -> Record:
@@ -252,15 +218,12 @@ def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]
     talks = sum(record.kind == conversations.KIND for record in stays)
     counts = ((talks, conversations.KIND), (len(stays) - talks, "checkpoint"))
     said = [count(number, kind) for number, kind in counts if number]
-    note = (
-        [
-            "  %s of its session stay%s; `dayleaf record forget --session %s` removes all"
-            % (" and ".join(said), "s" * (len(stays) == 1), session)
-        ]
-        if stays
-        else []
+    note = "  %s of its session stay%s; `dayleaf record forget --session %s` removes all" % (
+        " and ".join(said),
+        "s" * (len(stays) == 1),
+        session,
     )
-    return [record.id for record in stays], note
+    return [record.id for record in stays], [note] * bool(stays)
 
 
 def _forget_hard(call: Call, id: str) -> int:
@@ -474,4 +437,14 @@ def edit(call: Call) -> int:
     if changed is None:
         return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
     call.indexed()
-    return report_written(call, changed, "changed")
+    report_written(call, changed, "changed")
+    if changed.kind == "rule" and not call.options.json:
+        from memory.knowledge import approvalstate
+
+        state = approvalstate.standings([changed], call.place)[0].state
+        print(
+            "  it waits for approval again: " + REVIEW
+            if state == "pending"
+            else "  this content is already " + state
+        )
+    return 0

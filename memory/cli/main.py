@@ -204,12 +204,14 @@ def _refuse_words(verb: Verb, call: Call) -> None:
     takes = verb.parts[first[0]].words if first else verb.words
     more = call.words[len(first) :]
     if more and not takes:
+        timed = any("--since" in option.flags for option in verb.options)
         raise UsageError(
-            "%s takes no %swords; leave '%s' out"
+            "%s takes no %swords; leave '%s' out%s"
             % (
                 " ".join((spellings.spelled(call.verb) or "today", *first)),
                 "more " * len(first),
                 shown(" ".join(more)),
+                ", or name a time with `--since`" * timed,
             )
         )
 
@@ -410,13 +412,7 @@ VERBS: dict[str, Verb] = {
         "keep a learning",
         (
             TAG,
-            opt(
-                "--version",
-                action="append",
-                type=versions,
-                metavar="V",
-                help="a version it applies to (repeatable)",
-            ),
+            VERSION,
             opt("--title", metavar="T", help="its title (default: its first sentence)"),
             opt("--confidence", type=choice(CONFIDENCES), help=", ".join(CONFIDENCES)),
             *TIERS,
@@ -725,7 +721,7 @@ VERBS: dict[str, Verb] = {
     ),
     "rule": Verb(
         "rule",
-        "keep|suggest|list|approve|reject|edit",
+        "keep|suggest|list|approve|reject",
         "suggest rules, list them, decide on them",
         (
             opt("--rationale", metavar="WHY", help="why it is needed (required)"),
@@ -747,7 +743,6 @@ VERBS: dict[str, Verb] = {
             "list": Part("", "list rules and their state", "--pending"),
             "approve": Part("ID…", "let a rule bind exactly as it is; only a person can"),
             "reject": Part("ID…", "refuse a rule as it is; only a person can"),
-            "edit": Part("ID", "change a rule in $EDITOR; it waits for approval again"),
         },
     ),
     "review": Verb("review", "", "decide on waiting rules, scripts and candidates"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, Callable, NamedTuple
 
-from memory.cli.index import change_config
+from memory.cli.index import change_config, settings_file
 from memory.core import UsageError, clock, config, files, plaintext
 from memory.core.plaintext import count
 from memory.core.records import Record
@@ -72,18 +72,12 @@ def _on(call: Call) -> int:
 
 
 def _off(call: Call) -> int:
-    path, mode, where = call.place.home + "/config.json", files.FILE_MODE, ""
-    scope = call.words[1:]
-    if scope == ["project"]:
-        if not call.place.shared:
-            raise UsageError("there is no project here; cd into one")
-        path, mode, where = (
-            call.place.shared + "/config.json",
-            0o644,
-            " in this project, for all who work on it",
-        )
-    elif scope == ["mine"]:
-        path, where = call.place.private + "/config.json", " in this project, for you"
+    scope = "".join(call.words[1:])
+    path, mode = settings_file(call, scope)
+    where = {
+        "project": " in this project, for all who work on it",
+        "mine": " in this project, for you",
+    }.get(scope, "")
     change_config(path, "notes.provider", config.OFF, mode)
     notekeeping.answer(call.place.home)
     return call.answer(

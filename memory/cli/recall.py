@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections import Counter
-from typing import Callable
 
 from memory.core import DayleafError, UsageError, clock, files, layout
 from memory.core.config import DEFAULTS
-from memory.core.plaintext import count, one_line
+from memory.core.plaintext import one_line
 from memory.store import authority
 from memory.terminal import results, screen
 from memory.terminal.arguments import KINDS, SHELLS, completions
@@ -31,6 +29,8 @@ if TYPE_CHECKING:
 
     from memory.core.records import Record
     from memory.knowledge.history import Read, Wanted
+    from memory.knowledge.practice import Shape
+    from memory.knowledge.remedies import Answer
     from memory.recall.hit import Found
     from memory.recall.question import Query
     from memory.recall.semantic import Semantic
@@ -200,22 +200,15 @@ def fix(call: Call) -> int:
 
     Without any like it, the nearest records.
     """
-    from memory.knowledge import history, remedies
+    from memory.knowledge import remedies
     from memory.recall import hit
     from memory.terminal import pastlines
 
     error = call.text(kept=False).strip()
     if not error:
         raise UsageError("fix needs the text of an error, as words or on stdin")
-    words = remedies.telling_words(error)
     workspace = call.options.workspace or ""
-    past = _past(
-        call,
-        history.Wanted(
-            lambda body: any(word in body for word in words), error, workspace=workspace
-        ),
-    )
-    answer = remedies.fix(past.sessions, error)
+    past, answer = remedies_of(call, error, workspace)
     lines = pastlines.remedy_lines(answer, call.style(), clock.local_offset(call.now))
     value = remedies.to_json(answer, call.place)
     if not answer.met and not answer.nearest:
@@ -230,18 +223,27 @@ def fix(call: Call) -> int:
     return call.answer({**value, "notes": past.notes}, [*lines, *past.notes])
 
 
+def remedies_of(call: Call, error: str, workspace: str = "") -> tuple[Read, Answer]:
+    """Return the sessions that met an error, and what was done about it."""
+    from memory.knowledge import history, remedies
+
+    words = remedies.telling_words(error)
+    wanted = history.Wanted(
+        lambda body: any(word in body for word in words), error, workspace=workspace
+    )
+    past = _past(call, wanted)
+    return past, remedies.fix(past.sessions, error)
+
+
 def how(call: Call) -> int:
     """Show the working invocations of a tool."""
-    from memory.knowledge import history, practice
+    from memory.knowledge import practice
     from memory.terminal import pastlines
 
     tool = " ".join(call.words).strip()
     if not tool:
         raise UsageError('show tool needs a tool, such as `gh` or "go test"')
-    past = _past(
-        call, history.Wanted(history.holds_words(practice.tool_key(tool)), tool, every=True)
-    )
-    found = practice.working_invocations(past.sessions, tool, call.now)
+    past, found = invocations_of(call, tool)
     value = {
         "tool": tool,
         "forms": [practice.shape_json(shape) for shape in found],
@@ -250,6 +252,15 @@ def how(call: Call) -> int:
     return call.answer(
         value, [*pastlines.invocations(found, tool, call.style(), call.now), *past.notes]
     )
+
+
+def invocations_of(call: Call, tool: str) -> tuple[Read, list[Shape]]:
+    """Return the sessions that ran a tool, and the calls of it that worked."""
+    from memory.knowledge import history, practice
+
+    words = history.holds_words(practice.tool_key(tool))
+    past = _past(call, history.Wanted(words, tool, every=True))
+    return past, practice.working_invocations(past.sessions, tool, call.now)
 
 
 def blame(call: Call) -> int:
@@ -446,38 +457,10 @@ def _known(call: Call, wanted: str, typed: str) -> list[tuple[str, str]]:
 
     See arguments.completions. Raises DayleafError, OSError.
     """
-    from memory.health import accounts
-    from memory.recall import lookup
-
     what, _, kind = wanted.partition(" ")
-    if what == "ID":
-        return _records(call, kind, typed)
-    rows: list[tuple[str, str]] = []
-    if what in LABELS:
-        kinds, labels = LABELS[what]
-        found = Counter(name for record in call.store().each(kinds) for name in labels(record))
-        rows = [
-            (name, count(found[name], "record"))
-            for name in sorted(found, key=lambda name: (-found[name], name))
-        ]
-    elif what == "KEY":
-        rows = [(key, to_json(call.settings[key])) for key in DEFAULTS]
-    elif what == "SESSION":
-        rows = [(session, "") for session in accounts.sessions_of(call.place)]
-    elif what == "NAME":
-        rows = [
-            *((place.key, "") for place in lookup.workspaces(call.place, "all")),
-            ("all", "every workspace"),
-        ]
-    return [row for row in rows if row[0] and row[0].startswith(typed)][: OFFERED * 5]
-
-
-# of which kinds, and how to get them
-LABELS: dict[str, tuple[tuple[str, ...], Callable[[Record], Iterable[str]]]] = {
-    "TAG": (KINDS, lambda record: record.tags),
-    "TOPIC": (KINDS, lambda record: record.topics),
-    "BRANCH": (("checkpoint",), lambda record: [str(record.meta.get("branch") or "")]),
-}
+    if what == "KEY":
+        return [(key, to_json(call.settings[key])) for key in DEFAULTS if key.startswith(typed)]
+    return _records(call, kind, typed) if what == "ID" else []
 
 
 def _records(call: Call, kind: str, typed: str) -> list[tuple[str, str]]:

@@ -487,34 +487,24 @@ def _tier_add(call: Call, said: str) -> int:
     one = otherfiles.Added(call.place.home, folder)
     with call.spinner("reading %s" % folder) as spinner:
         builder.build(one, call.now, spinner.counting(spinner.step))
-    state = one.state()
+    state, lines = one.state(), []
+    if set(state["read"]) - {".md"}:
+        lines.append("  read " + otherfiles.endings_line(state["read"]))
+    if state["endings"]:
+        left = otherfiles.left_out_line(state["endings"])
+        lines.append(
+            "  %s; `dayleaf store import dir` takes %s" % (left, ", ".join(othernotes.ENDS))
+        )
+    for row in state["skipped"][:MOST_LEFT]:
+        lines.append("  left out %s: %s" % (one_line(row["path"]), row["reason"]))
+    where = ", in every project" if call.options.everywhere else ""
     return call.answer(
         {**state, "everywhere": call.options.everywhere, "config": path},
         [
-            "added %s%s"
-            % (reports.added(state), ", in every project" if call.options.everywhere else ""),
-            (
-                "  recall now finds its notes as docs of %s; dayleaf never writes into it, and "
-                "hooks do not read it"
-            )
-            % one.key,
-            *(
-                ["  read " + otherfiles.endings_line(state["read"])]
-                if set(state["read"]) - {".md"}
-                else []
-            ),
-            *(
-                [
-                    "  %s; `dayleaf store import dir` takes %s"
-                    % (otherfiles.left_out_line(state["endings"]), ", ".join(othernotes.ENDS))
-                ]
-                if state["endings"]
-                else []
-            ),
-            *(
-                "  left out %s: %s" % (one_line(row["path"]), row["reason"])
-                for row in state["skipped"][:MOST_LEFT]
-            ),
+            "added %s%s" % (reports.added(state), where),
+            "  recall now finds its notes as docs of %s; dayleaf never writes into it, and "
+            "hooks do not read it" % one.key,
+            *lines,
         ],
     )
 

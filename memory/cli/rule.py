@@ -28,7 +28,6 @@ from memory.terminal.call import (
     unknown_word,
     warn,
 )
-from memory.terminal.editor import edit_record
 
 
 def rule(call: Call) -> int:
@@ -124,25 +123,6 @@ def _list(call: Call, words: list[str]) -> int:
     )
 
 
-def _edit(call: Call, words: list[str]) -> int:
-    """Open a rule in $VISUAL or $EDITOR; a changed one waits again."""
-    found = named(call.store(), RULE, "edit", words, one=True)[0]
-    changed = edit_record(call, found)
-    if changed is None:
-        return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
-    call.indexed()
-    state = approvalstate.standings([changed], call.place)[0].state
-    return call.answer(
-        {"id": changed.id, "changed": True, "state": state},
-        [
-            "changed %s  %s" % (changed.id, one_line(changed.title)),
-            "  it waits for approval again: " + REVIEW
-            if state == "pending"
-            else "  this content is already " + state,
-        ],
-    )
-
-
 # ---- deciding
 
 
@@ -151,7 +131,6 @@ WORDS: dict[str, Callable[[Call, list[str]], int]] = {
     "list": _list,
     "approve": lambda call, words: each(call, RULE, "approve", words),
     "reject": lambda call, words: each(call, RULE, "reject", words),
-    "edit": _edit,
 }
 
 

@@ -25,7 +25,6 @@ MORE = "confirm the clock with `dayleaf store upkeep --clock-is-right`"
 
 def upkeep(call: Call) -> int:
     """Show or apply (--apply) the upkeep."""
-    from memory.health import figures
     from memory.knowledge import housekeeping
 
     options = call.options
@@ -35,8 +34,6 @@ def upkeep(call: Call) -> int:
         found = housekeeping.plan(
             call.store(), _successes(call), clock_is_right=options.clock_is_right
         )
-        if not options.clock_is_right:
-            figures.keep_outlook(call.store(), found)
     lines = [
         *_rows([*found.changes]),
         *_doubt(found),
@@ -103,11 +100,8 @@ def _rows(changes: list[Change]) -> list[str]:
 
 
 def _doubt(found: UpkeepPlan) -> list[str]:
-    return (
-        ["nothing expires: %s; correct it, or %s" % (one_line(found.doubt), MORE)]
-        if found.doubt
-        else []
-    )
+    said = "nothing expires: %s; correct it, or %s" % (one_line(found.doubt), MORE)
+    return [said] if found.doubt else []
 
 
 def undo(call: Call) -> int:
@@ -410,37 +404,27 @@ def _plan_lines(plan: list[Step], note: str | None) -> list[str]:
         number[restoration.DIFFERENT],
         number[restoration.BEHIND],
     )
-    return [
-        *lines,
-        *(["… and %d more; --json lists all" % more] if more > 0 else []),
-        sums,
-        *([note] if note else []),
-    ]
+    rest = "… and %d more; --json lists all" % more if more > 0 else ""
+    return list(filter(None, (*lines, rest, sums, note)))
 
 
 def _restored_lines(plan: list[Step], target: Target, done: Restored, found: Backup) -> list[str]:
     from memory.health import restoration
 
     number = restoration.counts(plan)
-    kept = number[restoration.DIFFERENT] - done.replaced
+    same, kept = number[restoration.SAME], number[restoration.DIFFERENT] - done.replaced
     made = found.made[:16].replace("T", " ")
-    said = "restored %s into %s (made %s)" % (
-        count(done.written, "file"),
-        target.home,
-        made,
+    parts = (
+        same and "%d were there already" % same,
+        done.joined and "missing lines added to %d ledgers" % done.joined,
+        done.replaced and "%d replaced; the old ones are in the archive" % done.replaced,
+        kept and "%d differ and were left; --merge --replace replaces them" % kept,
+        restoration.foreign(found, target),
     )
-    parts = [
-        *(["%d were there already" % number[restoration.SAME]] if number[restoration.SAME] else []),
-        *(["missing lines added to %d ledgers" % done.joined] if done.joined else []),
-        *(
-            ["%d replaced; the old ones are in the archive" % done.replaced]
-            if done.replaced
-            else []
-        ),
-        *(["%d differ and were left; --merge --replace replaces them" % kept] if kept else []),
+    return [
+        "restored %s into %s (made %s)" % (count(done.written, "file"), target.home, made),
+        *("  %s" % part for part in parts if part),
     ]
-    note = restoration.foreign(found, target)
-    return [said, *("  " + line for line in (*parts, *([note] if note else [])))]
 
 
 def _held(settings: Iterable[tuple[str, str, Any]]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
-from memory.core import clock, config, fastjson, files, layout, walk
+from memory.core import config, fastjson, files, layout, walk
 from memory.core.plaintext import count
 from memory.health import (
     FAIL,
@@ -26,7 +26,6 @@ from memory.health import (
     ok,
     warn,
 )
-from memory.hook import handoffs
 from memory.index.kept import Head
 from memory.knowledge import housekeeping
 from memory.session import transcript
@@ -37,7 +36,6 @@ REDACT = "`dayleaf config set redact.enabled true` removes them again"
 SETUP = "run " + shlex.quote(layout.plugin() + "/install.sh")
 MOST_FILES = 20  # files named one by one
 LITTLE, NONE_LEFT = 500 << 20, 50 << 20  # bytes free on the disk of the home
-STALE_HANDOFF = 14  # days without a change
 GUESSED = (
     "only simple lines `key: value` are read at the top of a record; a rule or script with other "
     "lines there has no effect"
@@ -160,25 +158,15 @@ def check_conversations(store: Store, found: Sequence[Head]) -> Iterator[Finding
     Nothing where there are none and capture is on. found: the heads of the store's records.
     """
     kept = [record for record in found if record.kind == conversations.KIND]
+    told = count(len(kept), "conversation") + " kept"
+    changed = sum(record.rewritten for record in kept)
+    if changed:
+        told += ", %d edited by hand, which dayleaf no longer changes" % changed
     if not store.config["capture.conversations"]:
-        yield ok(
-            "capture.conversations is off (%s), so no new ones; %s"
-            % (
-                store.config.sources["capture.conversations"],
-                count(len(kept), "conversation") + " kept",
-            )
-        )
+        source = store.config.sources["capture.conversations"]
+        yield ok("capture.conversations is off (%s), so no new ones; %s" % (source, told))
     elif kept:
-        yield ok(count(len(kept), "conversation") + " kept")
-    changed = [one for one in kept if one.rewritten]
-    for record in changed[:MOST_FILES]:
-        yield ok(
-            "%s was edited by hand, so dayleaf no longer changes it" % record.id,
-            "",
-            _path(store.place, record.name),
-        )
-    if len(changed) > MOST_FILES:
-        yield ok("and %d more" % (len(changed) - MOST_FILES))
+        yield ok(told)
 
 
 def _path(place: layout.Place, name: str) -> str:
@@ -243,23 +231,6 @@ def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Itera
     )
 
 
-def check_handoff(place: layout.Place, now: float) -> Iterator[Finding]:
-    """Report the age of the handoff, if there is one."""
-    note = handoffs.current(place)
-    if note is None:
-        return
-    days = int((now - max(note.created, note.updated)) // clock.DAY)
-    stale = days >= STALE_HANDOFF
-    yield finding(
-        WARN if stale else OK,
-        "written %s ago, shown at %s"
-        % (count(max(days, 0), "day"), count(handoffs.starts(place, note.id), "start")),
-        "`dayleaf handoff` replaces it, `dayleaf handoff --clear` stops showing it"
-        if stale
-        else "",
-    )
-
-
 def check_workspace(place: layout.Place) -> Iterator[Finding]:
     """Report a directory that claims a workspace without proof."""
     if place.claimed:
@@ -305,8 +276,8 @@ def check_python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
 def _versions(python: str, env: dict[str, str]) -> dict[str, str]:
     """Return the versions of an interpreter (under "") and its packages."""
     code = """
-import json, os, sys
-entries = [entry for folder in sys.path if os.path.isdir(folder) for entry in os.listdir(folder)]
+import json, sys
+from importlib import metadata
 found = {'': sys.version.split()[0]}
 for pair in sys.argv[1:]:
     module, name = pair.split('=')
@@ -314,16 +285,10 @@ for pair in sys.argv[1:]:
         __import__(module)  # one that is there and does not load is as good as missing
     except Exception:
         continue
-    head, tail = name.lower().replace('-', '_') + '-', '.dist-info'
-    told = [entry[len(head):-len(tail)] for entry in entries if entry.lower().startswith(head) and \
-entry.endswith(tail)]
-    if len(told) != 1:
-        from importlib import metadata
-        try:
-            told = [metadata.version(name)]
-        except metadata.PackageNotFoundError:
-            told = ['of no known version']
-    found[module] = told[0]
+    try:
+        found[module] = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        found[module] = 'of no known version'
 print(json.dumps(found))"""
     try:
         wanted = ["%s=%s" % (module, name) for module, name, _ in PACKAGES]

@@ -59,24 +59,9 @@ RECORD, OTHER, ARCHIVE, BEFORE, MOVES, LOG, STATE, COPY, DERIVED, TEMP, SETTINGS
     "not ours",
 )
 LEFT = (SETTINGS, FOREIGN)
-DERIVED_ENDS = (
-    ".seg",
-    ".log",
-    ".scan",
-    ".stale",
-    ".checked",
-    ".vec",
-    ".vec-journal",
-    ".damaged",
-    ".tags",
-    ".review",
-    ".seen",
-    ".walls",
-    ".met",
-    ".turned",
-    ".facts",
-    ".claims",
-    ".heads",
+DERIVED_ENDS = tuple(
+    ".seg .log .scan .stale .checked .vec .vec-journal .damaged .tags .review .seen .walls .met "
+    ".turned .facts .claims .heads".split()
 )
 _KINDS = frozenset(FOLDERS.values())
 _FORMAT = (

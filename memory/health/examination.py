@@ -62,7 +62,6 @@ def examine(
         ("records", lambda: checkup.check_records(store, every())),
         ("records", lambda: checkup.check_conversations(store, every())),
         ("clock", lambda: checkup.check_clock(place, every(), now)),
-        ("handoff", lambda: checkup.check_handoff(place, now)),
         ("index", lambda: checkup.check_index(place, walked())),
         ("log", lambda: check_log(place, now)),
         ("captures", lambda: check_captures(place, env, now)),
@@ -387,17 +386,13 @@ def _is_left(path: str, now: float, derived: bool = False) -> bool:
 
 
 def _upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
-    seen = figures.outlook(store, lambda: list(store.each()), walked)
-    said = (
-        "not counted yet"
-        if seen.changes < 0
-        else seen.due or "not due (%s)" % count(seen.changes, "change")
-    )
-    yield finding(
-        WARN if seen.due else OK,
-        said + (" on %s" % seen.counted if seen.counted else ""),
-        housekeeping.LOOK if seen.due or seen.changes < 0 else "",
-    )
+    seen = figures.outlook(store, walked)
+    if seen.due:
+        yield warn(seen.due, housekeeping.LOOK)
+    elif seen.changes < 0:
+        yield ok("not counted in so large a store", housekeeping.LOOK)
+    else:
+        yield ok("not due (%s)" % count(seen.changes, "change"))
 
 
 def check_temporary_files(place: layout.Place, now: float) -> Iterator[Finding]:

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from memory.core import (
@@ -15,7 +14,6 @@ from memory.core import (
     attempts,
     clock,
     config,
-    fastjson,
     files,
     layout,
     tokeniser,
@@ -88,7 +86,6 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
         tier = layout.TIER_NAMES[row.tier]
         counts[row.kind][tier] = counts[row.kind].get(tier, 0) + 1
         tokens += row.tokens
-    upkeep = outlook(store, lambda: list(store.each()), walked)
     runtime = place.home + "/runtime/bin/python"
     return {
         "workspace": place.key,
@@ -109,8 +106,7 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
         "runtime": {"python": runtime, "present": files.exists(runtime)},
         "off": accounts.switched_off(place, settings),
         "unkept": accounts.not_kept(settings),
-        "upkeep": upkeep.due
-        + (" (as counted on %s)" % upkeep.counted if upkeep.due and upkeep.counted else ""),
+        "upkeep": outlook(store, walked).due,
         "contextTags": context.to_json(project_tags(place)),
         "settings": {
             key: {"value": settings[key], "source": settings.sources[key]}
@@ -197,70 +193,22 @@ def _opened(found: indexview.Index, path: str, walked: walk.Listing) -> dict[str
 class Outlook(NamedTuple):
     """A short forecast of upkeep.
 
-    due: "" where it is not worth a run. changes: how many, -1 where not counted. counted: the day
-        of the count, "" for today.
+    due: "" where it is not worth a run. changes: how many, -1 where not counted.
     """
 
     due: str
     changes: int
-    counted: str = ""
 
 
-def outlook(
-    store: Store, read: Callable[[], Sequence[Record]], walked: walk.Listing | None = None
-) -> Outlook:
-    """Return a forecast of the next upkeep.
+def outlook(store: Store, walked: walk.Listing) -> Outlook:
+    """Return a forecast of the next upkeep, counted where the files are few.
 
-    As counted for these very files, else counted anew where they are few. read: returns the store's
-    records. walked: the place's files, where they were just listed. Format of `<scope>.due`,
-    sealed, derived: {"v": 1, "files": SHA-256 of names, sizes and times, "day", "due", "changes"}.
+    walked: the place's files.
     """
-    files_now, number = _stamp(walked or walk.Listing(store.place))
-    try:
-        kept = fastjson.read_sealed(_due_path(store))
-        kept = kept if kept.get("v") == 1 else {}
-    except (OSError, ValueError, AttributeError):
-        kept = {}
-    if kept and (kept["files"], kept["day"]) == (files_now, clock.day(store.now)):
-        return Outlook(str(kept["due"]), int(kept["changes"]))
-    if number <= FEW_FILES:
-        found = housekeeping.plan(store, {}, read=read())
-        return Outlook(housekeeping.summary_of_plan(found), len(found.changes))
-    return (
-        Outlook(str(kept["due"]), int(kept["changes"]), str(kept["day"]))
-        if kept
-        else Outlook("", -1)
-    )
-
-
-def keep_outlook(store: Store, found: housekeeping.UpkeepPlan) -> None:
-    """Cache a plan's summary for `outlook`, for larger stores.
-
-    A failure costs only the next count.
-    """
-    stamp, number = _stamp(walk.Listing(store.place))
-    if number > FEW_FILES:
-        with suppress(OSError):
-            fastjson.write_sealed(
-                _due_path(store),
-                {
-                    "v": 1,
-                    "files": stamp,
-                    "day": clock.day(store.now),
-                    "due": housekeeping.summary_of_plan(found),
-                    "changes": len(found.changes),
-                },
-            )
-
-
-def _due_path(store: Store) -> str:
-    return "%s/%s.due" % (store.place.cache, store.place.scope)
-
-
-def _stamp(walked: walk.Listing) -> tuple[str, int]:
-    """Return (a hash of a place's files, their number)."""
-    found = sorted((name, size, mtime) for name, _, mtime, size in walked.found)
-    return files.sha256(repr(found).encode()), len(found)
+    if len(walked.found) > FEW_FILES:
+        return Outlook("", -1)
+    found = housekeeping.plan(store, {}, read=list(store.each()))
+    return Outlook(housekeeping.summary_of_plan(found), len(found.changes))
 
 
 # ---- figures of some
@@ -324,7 +272,6 @@ def figures(
         "topics": dict(sorted(topics.items(), key=lambda t: (-t[1], t[0]))[:MOST_TOPICS]),
         "perWeek": _weeks(found, now),
         **_pushes(sessions, uses),
-        "ranks": _ranks(sessions, uses),
         "hooks": _times(sessions, places, since),
         **named,
         "titles": {record.id: record.title for record in found if record.id in shown},
@@ -370,38 +317,32 @@ def _sessions(place: layout.Place, since: float) -> Iterator[Session]:
             yield Session(name, kept[0][0], [row for _, row in kept])
 
 
-def _tokens(row: dict[str, Any]) -> int:
+def tokens_of(row: dict[str, Any]) -> int:
+    """Return the tokens that a receipt says were given."""
     return _integer(row["tokens"]) if "tokens" in row else -(-_integer(row.get("chars")) // 4)
 
 
-def _count_prompt_uses(
-    sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]
-) -> dict[str, Any]:
-    """Count the records given to prompts and their uses.
+class Given(NamedTuple):
+    """A record given to a prompt: its rank, and whether the same turn used it."""
 
-    Learnings, rules and passages, used in the same turn; and the subagents whose prompts got
-    something. uses: see `_ranks`.
-    """
+    rank: int
+    passage: bool
+    used: bool
+
+
+def _given(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> list[Given]:
     known = set(uses)
-    items = [
-        (
+    return [
+        Given(
+            rank,
             str(item[-1]).startswith("passage"),
-            (ledger.short(session.name), ledger.short(str(row.get("prompt") or "")), str(item[0])),
+            accounts.use_key(session.name, row, str(item[0])) in known,
         )
         for session in sessions
         for row in session.rows
         if row.get("event") == "prompt"
-        for item in receipts.chosen(row)
+        for rank, item in enumerate(receipts.chosen(row), 1)
     ]
-    agents = [row for session in sessions for row in session.rows if row.get("event") == "agent"]
-    return {
-        "given": len(items),
-        "givenUsed": sum(use in known for _, use in items),
-        "passages": sum(is_passage for is_passage, _ in items),
-        "passagesUsed": sum(is_passage and use in known for is_passage, use in items),
-        "subagents": len(agents),
-        "subagentsGiven": sum(bool(receipts.chosen(row)) for row in agents),
-    }
 
 
 def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
@@ -412,18 +353,30 @@ def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -
         {
             "session": session.name,
             "began": clock.iso(session.began),
-            "tokens": sum(map(_tokens, session.rows)),
+            "tokens": sum(map(tokens_of, session.rows)),
             "characters": sum(_integer(row.get("chars")) for row in session.rows),
         }
         for session in sessions
     ]
-    given = sum(bool(receipts.chosen(row)) for row in prompts)
+    agents = [row for row in rows if row.get("event") == "agent"]
+    given = _given(sessions, uses)
+    pushed = Counter(min(one.rank, RANKS) for one in given)
+    used = Counter(min(one.rank, RANKS) for one in given if one.used)
     return {
         "sessions": len(sessions),
         "prompts": len(prompts),
-        "promptsGiven": given,
+        "promptsGiven": sum(bool(receipts.chosen(row)) for row in prompts),
         "walls": sum(row.get("event") == "wall" for row in rows),
-        **_count_prompt_uses(sessions, uses),
+        "given": len(given),
+        "givenUsed": sum(one.used for one in given),
+        "passages": sum(one.passage for one in given),
+        "passagesUsed": sum(one.passage and one.used for one in given),
+        "subagents": len(agents),
+        "subagentsGiven": sum(bool(receipts.chosen(row)) for row in agents),
+        "ranks": [
+            {"rank": rank, "pushed": pushed[rank], "used": used[rank]}
+            for rank in range(1, max(pushed, default=0) + 1)
+        ],
         "moments": accounts.by_moment(((one.name, one.rows) for one in sessions), set(uses)),
         "characters": chars,
         "charactersPerSession": round(chars / len(sessions)) if sessions else 0,
@@ -431,27 +384,6 @@ def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -
         "perSession": tokens[-SESSIONS:],
         "tokensSaved": sum(_integer(row.get("saved")) for row in rows),
     }
-
-
-def _ranks(
-    sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]
-) -> list[dict[str, Any]]:
-    pushed: Counter[int] = Counter()
-    used: Counter[int] = Counter()
-    known = set(uses)
-    for session in sessions:
-        short = ledger.short(session.name)
-        for row in session.rows:
-            asked = ledger.short(str(row.get("prompt") or ""))
-            for rank, item in enumerate(
-                receipts.chosen(row) if row.get("event") == "prompt" else (), 1
-            ):
-                pushed[min(rank, RANKS)] += 1
-                used[min(rank, RANKS)] += (short, asked, str(item[0])) in known
-    return [
-        {"rank": rank, "pushed": pushed[rank], "used": used[rank]}
-        for rank in range(1, max(pushed, default=0) + 1)
-    ]
 
 
 def _times(

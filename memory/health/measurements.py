@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from memory.core import StoreError, config, layout
@@ -84,7 +85,28 @@ def measure(
             "%s: none of the expected records exists; `dayleaf debug eval --template FILE` drafts "
             "queries from those that do" % golden.path
         )
-    answers, notes = _answers_by_ranker(place, settings, env, asked, records, now, offset, told)
+    told(GREP)
+    answers, notes = {GREP: _counted(asked, records)}, []
+    ask = partial(_answers, place, settings, asked, now, offset)
+    told(LEXICAL)
+    answers[LEXICAL] = ask(None, fuzzy=False)
+    if fuzzy.scorer() is None:
+        notes.append(
+            "fuzzy: RapidFuzz is missing, so recall does not find misspelt words; run install.sh"
+        )
+    else:
+        told(FUZZY)
+        answers[FUZZY] = ask(None)
+    told(SEMANTIC)
+    vectors = semantic(settings, "", env)
+    why = vectors.obstacle(place) if vectors else "this dayleaf has no vectors"
+    if vectors and not why:
+        vectors.prepare(place, [one.query.text for one in asked], now)
+        answers[SEMANTIC] = ask(vectors)
+        if not vectors.label:
+            del answers[SEMANTIC]
+            why = "the provider gave no vectors; `dayleaf doctor` says why"
+    notes += ["semantic: " + why] if why else []
     used = (SEMANTIC,) * bool(settings["recall.semantic"]) + (FUZZY, LEXICAL)
     main = next(ranker for ranker in used if ranker in answers)
     answers[main] = {
@@ -109,38 +131,14 @@ def measure(
     return Measured(asked, gone, measures, ranks, main, tuple(notes))
 
 
-def _answers_by_ranker(
-    place: layout.Place,
-    settings: config.Config,
-    env: Mapping[str, str],
-    asked: Sequence[Golden],
-    records: Sequence[Record],
-    now: float,
-    offset: float,
-    told: Progress,
-) -> tuple[dict[str, dict[str, list[str]]], list[str]]:
-    """Return answers by ranker and query, and notes on missing rankers."""
-    told(GREP)
+def _counted(asked: Sequence[Golden], records: Sequence[Record]) -> dict[str, list[str]]:
+    """Return the answers of a count of words, by query."""
     texts = [
         (r.id, "\n".join((r.title, " ".join(r.tags), r.body)))
         for r in sorted(records, key=lambda r: r.name)
     ]
     counted = rankingmetrics.rank_by_word_count(texts, [(one.id, one.query.text) for one in asked])
-    answers = {GREP: {one.id: _by_session(counted[one.id], one.expect, records) for one in asked}}
-    told(LEXICAL)
-    answers[LEXICAL] = _answers(place, settings, asked, now, offset, None, fuzzy=False)
-    notes = []
-    if fuzzy.scorer() is None:
-        notes.append(
-            "fuzzy: RapidFuzz is missing, so recall does not find misspelt words; run install.sh"
-        )
-    else:
-        told(FUZZY)
-        answers[FUZZY] = _answers(place, settings, asked, now, offset, None)
-    told(SEMANTIC)
-    near, note = _semantic(place, settings, env, asked, now, offset)
-    answers.update({SEMANTIC: near} if near else {})
-    return answers, notes + [note] * bool(note)
+    return {one.id: _by_session(counted[one.id], one.expect, records) for one in asked}
 
 
 def _answers(
@@ -181,24 +179,3 @@ def _by_session(
         if r.kind == "checkpoint" and r.id in expected and r.meta.get("conversation")
     }
     return list(dict.fromkeys(id if id in expected else session.get(id, id) for id in found))
-
-
-def _semantic(
-    place: layout.Place,
-    settings: config.Config,
-    env: Mapping[str, str],
-    golden: Sequence[Golden],
-    now: float,
-    offset: float,
-) -> tuple[dict[str, list[str]], str]:
-    vectors = semantic(settings, "", env)
-    why = vectors.obstacle(place) if vectors else "this dayleaf has no vectors"
-    if vectors is None or why:
-        return {}, "semantic: " + why
-    vectors.prepare(place, [one.query.text for one in golden], now)
-    found = _answers(place, settings, golden, now, offset, vectors)
-    return (
-        (found, "")
-        if vectors.label
-        else ({}, "semantic: the provider gave no vectors; `dayleaf doctor` says why")
-    )

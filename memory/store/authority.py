@@ -142,7 +142,7 @@ VERBS: dict[str, Permission] = {
         SESSION,
         "--rationale --body --title --tag --link --shared --pending",
         typed="--global",
-        words={"approve": PERSON, "reject": PERSON, "edit": PERSON},
+        words={"approve": PERSON, "reject": PERSON},
     ),
     "review": Permission(PERSON),
     "keep": Permission(TYPED, "--tag"),

@@ -517,7 +517,7 @@ def completions(
 
     Empty where a shell completes files. words: those after the program's name, the last one begun
     or empty. known: the store's values of a metavariable: records by `ID` (and a kind: `ID rule`),
-    and TAG, TOPIC, BRANCH, NAME of a workspace, KEY of a setting, ID of a session by `SESSION`.
+    and settings by KEY.
     """
     typed, before = words[-1] if words else "", list(words[:-1])
     if before in ([], ["help"]):

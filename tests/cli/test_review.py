@@ -67,3 +67,10 @@ def test_a_review_that_is_quit_leaves_the_rest(ok, env, project, place, notes):
     proposed(ok)
     status, _ = on_terminal(["review"], env, project, ["r", "q"])
     assert status == 0 and len(kept(place)) == 2
+
+
+def test_the_reviews_of_one_kind_are_this_one(env, project, place, run, notes):
+    """What was a word of `rule` goes through all; that of `notes harvest` says where it is."""
+    status, shown = on_terminal(["rule", "review"], env, project)
+    assert (status, shown) == (0, "nothing waits for review\n")
+    assert "`dayleaf review` goes" in run("notes", "harvest", "review").stderr

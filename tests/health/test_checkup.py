@@ -260,43 +260,26 @@ def test_a_repositorys_settings_run_nothing(examine, place, env, project, tmp_pa
     assert not ran.exists()
 
 
-def test_a_full_disk_a_wrong_clock_and_an_old_handoff(
-    examine, record, place, env, now, monkeypatch, ok
-):
-    """What makes the next capture fail, nothing expire, and every session begin with an old
-    note.
-    """
-    assert [worst(examine(what)) for what in ("disk", "clock")] == [OK, OK] and examine(
-        "handoff"
-    ) == []
+def test_a_full_disk_and_a_wrong_clock(examine, record, place, env, now, monkeypatch):
+    """What makes the next capture fail, and nothing expire."""
+    assert [worst(examine(what)) for what in ("disk", "clock")] == [OK, OK]
     real = os.statvfs(place.home)
     monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_bavail=20, f_frsize=1 << 20))
     assert examine("disk")[0][0] == FAIL and "20 MB free" in examine("disk")[0][1]
     monkeypatch.setattr(os, "statvfs", lambda path: real)
     found = list(Store(place, config.load(place.home, place.root, env), now).each())
     assert next(checkup.check_clock(place, found, now + 900 * clock.DAY)).severity == WARN
-    ok("handoff", "go on with the parser")
-    (late,) = checkup.check_handoff(place, clock.now() + 30 * clock.DAY)
-    assert (
-        late.severity == WARN
-        and "--clear" in late.remedy
-        and next(checkup.check_handoff(place, clock.now())).severity == OK
-    )
 
 
-def test_conversations_are_counted_and_those_by_hand_are_named(examine, record, place):
+def test_conversations_are_counted_and_those_by_hand(examine, record, place):
     """None kept and none refused says nothing; a hand edit is no fault."""
     assert len(examine("records")) == 1
     talks.put(place)
     assert [check[:2] for check in examine("records")[1:]] == [(OK, "1 conversation kept")]
     talks.put(place, id="c-7a1c0002", written=False)
     checks = examine("records")
-    assert worst(checks) == OK and checks[1][1] == "2 conversations kept" and len(checks) == 3
-    assert (
-        "7a1c0002" in checks[2][1]
-        and "0002.md: " in checks[2][1]
-        and "edited by hand" in checks[2][1]
-    )
+    assert worst(checks) == OK and len(checks) == 2
+    assert checks[1][1].startswith("2 conversations kept, 1 edited by hand")
     Path(place.shared).mkdir()
     (Path(place.shared) / "config.json").write_text('{"capture": {"conversations": false}}')
     assert (

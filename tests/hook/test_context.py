@@ -138,8 +138,6 @@ def test_the_model_may_suggest_and_not_decide(ok, run, env, project):
         (["list", "x"], "takes no more words"),
         (["list", "--tag", "x"], "takes no --tag"),
         (["approve"], "takes an ID"),
-        (["edit"], "takes one ID"),
-        (["edit", "a", "b"], "takes one ID"),
         (["sugest", "T"], "did you mean 'suggest'?"),
     ],
 )
@@ -367,13 +365,13 @@ def test_an_edited_rule_waits_again(ok, run, decide, place, tmp_path):
     put(place)
     decide("rule", "approve", "r-1", answers=["yes"])
     assert (
-        run("rule", "edit", "r-1", EDITOR="true").stdout == "r-1 is unchanged\n"
+        run("edit", "r-1", EDITOR="true").stdout == "r-1 is unchanged\n"
         and states(ok)["r-1"][0] == "approved"
     )
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\necho Amended. >> "$1"\n')
     editor.chmod(0o755)
-    assert "waits for approval again" in run("rule", "edit", "r-1", EDITOR=str(editor)).stdout
+    assert "waits for approval again" in run("edit", "r-1", EDITOR=str(editor)).stdout
     assert states(ok)["r-1"] == ("pending", "edited since approval")
 
 

@@ -236,24 +236,6 @@ def test_an_archived_record_is_told_from_one_that_never_was(run, ok, shop):
     assert "no record 'integers'" in run("link", "l-jwt", "integers").stderr
 
 
-@pytest.mark.parametrize("verb", ["learn", "checkpoint"])
-def test_a_link_in_a_new_text_that_leads_nowhere_is_told_and_kept(run, ok, shop, verb):
-    """In one line on stderr, with what may be meant; what leads somewhere, and code, says
-    nothing.
-    """
-    gone = json.loads(ok("learn", "Prices are integers", "--json"))["id"]
-    ok("forget", gone)
-    done = run(
-        verb, "The [[JWT isuer]] and [[버튼]] and [[l-jwt]] and `[[code]]` and [[%s]]" % gone
-    )
-    assert done.returncode == 0 and "버튼" in done.stdout + ok("recall", "버튼")
-    assert done.stderr == (
-        "dayleaf: kept, but [[JWT isuer]] is no record (did you mean l-jwt 'JWT issuer'?), "
-        "[[버튼]] is no record, [[%s]] is archived: `dayleaf store restore %s`\n" % (gone, gone)
-    )
-    assert run(verb, "The [[l-jwt]] alone").stderr == ""
-
-
 def test_an_alias_is_one_more_title(ok, place):
     """For commands, for links and for words; `show` takes it, `graph` finds no dangling link."""
     vault.put(

@@ -60,7 +60,6 @@ OTHERS = {
     "health.erasure": "what is derived",
     "health.examination": "leftovers, caches, the ends of torn logs",
     "health.inspection": "the last audit, derived",
-    "health.figures": "what upkeep would do, derived",
     "sync.machines": "what machines tell one another, sealed, and the key",
     "sync.syncing": "what a machine remembers of its syncs",
     "health.notekeeping": "that the user was asked about notes",

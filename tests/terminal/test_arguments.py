@@ -85,15 +85,12 @@ COMPLETED = [
     (["resource", "re"], "refresh"),
     (["resource", "add", "--t"], "--type"),
     (["recall", "--kind", "learn"], "learning"),
-    (["recall", "--workspace", "a"], "all"),
     (["config", "get", "load.to"], "load.top"),
     (["index", "bu"], "build"),
     (["help", "dist"], "distill"),
     (["show", "l-"], "l-pin"),
     (["show", "issuer"], "l-pin"),
-    (["recall", "--tag", "au"], "auth"),
     (["rule", "approve", "r"], "r-ask"),
-    (["recall", "--json", "--tag", "au"], "auth"),
     (["forget", ""], "l-pin"),
 ]
 
@@ -102,7 +99,7 @@ COMPLETED = [
     ("words", "offered"), COMPLETED, ids=[" ".join(words) for words, _ in COMPLETED]
 )
 def test_what_may_stand_there_is_offered(ok, place, words, offered):
-    """Verbs, words, options, their values, settings, tags; records by id or by words of their
+    """Verbs, words, options, their values, settings; records by id or by words of their
     title, with the title.
     """
     vault.put(place, "p/learnings/pin.md", "Pin the issuer", "In tests.", id="l-pin", tags="[auth]")

@@ -102,7 +102,6 @@ CALLS = [
         ["rule", "suggest", "Pin versions", "--rationale", "a break", "--tag", "auth"],
     ),
     ("rule list", ["rule", "list"]),
-    ("rule edit", ["rule", "edit", "{rule suggest}"]),
     ("resource add", ["resource", "add", "guide.md"]),
     ("resource add:script", ["resource", "add", "deploy.sh"]),
     ("resource add", ["resource", "add", "guide.md"]),

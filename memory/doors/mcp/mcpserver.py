@@ -12,7 +12,7 @@ import argparse
 import os
 import signal
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple
@@ -91,45 +91,57 @@ def read_arguments(tool: Tool, name: str, given: Any) -> dict[str, Any]:
 
 
 def _read(name: str, arg: Arg, value: Any) -> Any:
-    said = "%s: '%s' takes %s" % (
-        name,
-        arg.name,
-        _WANTS.get(arg.type, "one of " + arg.type.replace("|", ", ")),
-    )
-    if arg.type == "weights" and isinstance(value, dict):
-        if not all(_is_weight(tag, weight) for tag, weight in value.items()):
-            raise UsageError(said)
-        value = ",".join(
-            tag if weight is None else "%s=%s" % (tag, weight) for tag, weight in value.items()
-        )
-    if arg.type == "texts":
-        value = [value] if isinstance(value, str) else value
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise UsageError(said)
-    elif arg.type == "whole":
-        value = (
-            int(value)
-            if isinstance(value, str) and value.isdecimal() and len(value) < 10
-            else value
-        )
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 1 << 31:
-            raise UsageError(said)
-        return value
-    elif not isinstance(value, str) or arg.type not in _WANTS and value not in arg.type.split("|"):
-        raise UsageError(said)
-    size = len(value) if isinstance(value, str) else sum(map(len, value)) + len(value)
+    reader: Callable[[Any], Any] = _READERS.get(arg.type) or _one_of(arg.type.split("|"))
+    found = reader(value)
+    if found is None:
+        wants = _WANTS.get(arg.type, "one of " + arg.type.replace("|", ", "))
+        raise UsageError("%s: '%s' takes %s" % (name, arg.name, wants))
+    texts = [found] if isinstance(found, str) else found if isinstance(found, list) else []
+    size = sum(map(len, texts)) + len(texts) - 1
     if size > MOST_CHARS:
         raise UsageError(
             "%s: '%s' has %s, at most %s; nothing was done: give less of it, or keep it as a file"
             % (name, arg.name, f"{size:,} characters", f"{MOST_CHARS:,}")
         )
-    if any("\0" in one for one in ([value] if isinstance(value, str) else value)):
+    if any("\0" in one for one in texts):
         raise UsageError("%s: '%s' holds a NUL character" % (name, arg.name))
-    return (
-        without_surrogates(value)
-        if isinstance(value, str)
-        else list(map(without_surrogates, value))
+    if isinstance(found, str):
+        return without_surrogates(found)
+    return list(map(without_surrogates, found)) if isinstance(found, list) else found
+
+
+# Of each type, what reads a value: None where it is of another.
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _texts(value: Any) -> list[str] | None:
+    value = [value] if isinstance(value, str) else value
+    sound = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return value if sound else None
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, str) and value.isdecimal() and len(value) < 10:
+        value = int(value)
+    sound = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 31
+    return value if sound else None
+
+
+def _weights(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return _text(value)
+    if not all(_is_weight(tag, weight) for tag, weight in value.items()):
+        return None
+    return ",".join(
+        tag if weight is None else "%s=%s" % (tag, weight) for tag, weight in value.items()
     )
+
+
+def _one_of(words: Sequence[str]) -> Callable[[Any], str | None]:
+    return lambda value: value if value in words else None
 
 
 def _is_weight(tag: Any, weight: Any) -> bool:
@@ -139,6 +151,12 @@ def _is_weight(tag: Any, weight: Any) -> bool:
     )
 
 
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "text": _text,
+    "whole": _whole,
+    "texts": _texts,
+    "weights": _weights,
+}
 _WANTS = {
     "text": "text",
     "whole": "a whole number above 0",

@@ -207,17 +207,11 @@ def distill(call: Call, given: Given) -> ToolAnswer:
 
 
 def fix(call: Call, given: Given) -> ToolAnswer:
-    from memory.knowledge import history, remedies
+    from memory.cli.recall import remedies_of
+    from memory.knowledge import remedies
 
     error = given["error"]
-    words = remedies.telling_words(error)
-    past = history.read(
-        call.place,
-        call.settings,
-        history.Wanted(lambda body: any(word in body for word in words), error),
-        call.now,
-    )
-    answer = remedies.fix(past.sessions, error)
+    past, answer = remedies_of(call, error)
     value = {**remedies.to_json(answer, call.place, PAST), "notes": past.notes}
     if not answer.met and not answer.nearest:
         value["records"] = hit.found_json(
@@ -229,12 +223,11 @@ def fix(call: Call, given: Given) -> ToolAnswer:
 
 
 def how(call: Call, given: Given) -> ToolAnswer:
-    from memory.knowledge import history, practice
+    from memory.cli.recall import invocations_of
+    from memory.knowledge import practice
 
     tool = given["tool"].strip()
-    wanted = history.Wanted(history.holds_words(practice.tool_key(tool)), tool, True)
-    past = history.read(call.place, call.settings, wanted, call.now)
-    found = practice.working_invocations(past.sessions, tool, call.now)
+    past, found = invocations_of(call, tool)
     notes = [*past.notes, *([] if found else ["no session here has run it successfully"])]
     return ToolAnswer(
         "how",

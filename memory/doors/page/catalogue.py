@@ -24,6 +24,7 @@ from memory.core.layout import DATED, SHARED, Place
 from memory.core.plaintext import one_line
 from memory.core.records import Record
 from memory.core.walk import Listing
+from memory.health import figures
 from memory.hook import at_prompt, handoffs, receipts
 from memory.index.kept import Kept
 from memory.project.sharing import Repository
@@ -349,22 +350,15 @@ def given_of(session: str, rows: Iterable[dict[str, Any]]) -> Given:
     began, times, tokens = 0.0, 0, 0
     items: list[list[str]] = []
     for row in rows:
-        if row.get("event") not in ("start", "prompt", "agent", "wall"):
+        if row.get("event") not in figures.EVENTS:
             continue
         began = began or clock.parse(str(row.get("t"))) or 0.0
         chosen = receipts.chosen(row)
         times += bool(chosen)
-        tokens += _tokens(row)
+        tokens += figures.tokens_of(row)
         prompt = ledger.short(str(row.get("prompt") or ""))
         items += [[prompt, str(item[0])] for item in chosen]
     return Given(session, began, times, tokens, items)
-
-
-def _tokens(row: dict[str, Any]) -> int:
-    said, chars = row.get("tokens"), row.get("chars")
-    if isinstance(said, (int, float)) and said - said == 0:
-        return int(said)
-    return -(-int(chars) // 4) if isinstance(chars, (int, float)) and chars - chars == 0 else 0
 
 
 def fits(card: Card, words: str, names: set[str]) -> bool:

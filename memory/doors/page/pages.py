@@ -70,11 +70,11 @@ COMMANDS = {
         "drop": "dayleaf notes harvest reject %s",
         "edit": "dayleaf record edit %s",
     },
-    "rule": {"drop": "dayleaf record forget %s", "edit": "dayleaf rule edit %s"},
+    "rule": {"drop": "dayleaf record forget %s", "edit": "dayleaf record edit %s"},
     "waiting rule": {
         "keep": "dayleaf rule approve %s",
         "drop": "dayleaf rule reject %s",
-        "edit": "dayleaf rule edit %s",
+        "edit": "dayleaf record edit %s",
     },
     "rejected rule": {"keep": "dayleaf rule approve %s", "drop": "dayleaf record forget %s"},
     "script": {"keep": "dayleaf resource approve %s", "drop": "dayleaf resource reject %s"},
