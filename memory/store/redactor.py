@@ -262,10 +262,10 @@ def _plain(text: str) -> Tuple[str, Tuple[List[int], List[int]]]:
     at: List[int] = [-1]
     gone: List[int] = [0]
     signs = [sign for sign in set(beyond_ascii(text)) if rx(INVISIBLE).match(sign)]
-    if not signs and not any(escape in text for escape in ESCAPES):
-        return text, (at, gone)
     begins = [match.start() for match in rx(WRITTEN).finditer(text)]
     begins += (place for sign in ("\x1b", *signs) for place in spots(text, sign))
+    if not signs and not any(text.startswith(ESCAPES, place) for place in begins):
+        return text, (at, gone)
     parts, last, escape = [], 0, rx(ESCAPE)
     for place in sorted(begins):
         cut = escape.match(text, place) if place >= last else None

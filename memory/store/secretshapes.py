@@ -533,10 +533,11 @@ class Places:
         groups, words = _grams()
         self._known: Dict[str, List[int]] = {word: [] for row in words.values() for word, *_ in row}
         data = text.encode("ascii", "replace") + b"   "
-        found = -1
-        for place, group in enumerate(groups):
-            found &= int.from_bytes(data.translate(group), "little") >> 8 * place
-        mask = found.to_bytes(len(data), "little").translate(_ANY)
+        one, two, three, four = (
+            int.from_bytes(data[place:].translate(group), "little")
+            for place, group in enumerate(groups)
+        )
+        mask = (one & two & three & four).to_bytes(len(data), "little").translate(_ANY)
         at = mask.find(b"a")
         while at >= 0:
             for name, word, before in words.get(text[at : at + 3], ()):
