@@ -63,11 +63,11 @@ def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Spa
         if at < done:
             continue
         low, high = max(0, at - LEFT), at + RIGHT
-        piece, lower = text[low:high], places.text[low:high]
+        piece = text[low:high]
         key = (word, piece, at - low)
         if key not in known:
             tick()
-            known[key] = _assigned(piece, lower, at - low, (word, kind, tier))
+            known[key] = _assigned(piece, places.text[low:high], at - low, (word, kind, tier))
         span = known[key]
         # what follows the piece belongs to the value as well
         if span and span[1] >= RIGHT and high < len(text):

@@ -103,7 +103,7 @@ class Redacted(NamedTuple):
 
 
 BEFORE_PRIVATE = tuple("<＜;cC/\\")  # ends of what opens a tag
-NEAR = 2400  # characters around a change that are looked at again
+NEAR = 1200  # characters around a change that are looked at again
 LINES = 12  # over which a value may go on
 AROUND = 40  # lines beside a new one in which its label is looked for
 
