@@ -239,14 +239,14 @@ FOLLOWED = {
 # Three or four letters of each word that is looked for in the lower-case text ("~" is a space), in
 # eight groups of much the same letters at each place.
 GRAMS = (
-    "eimn fied intf nid= oken ~add",
-    "arol auth chl? chtw curl d_us ddus pdo(",
-    "-lit gn~i og~i :add 331~ 334~ :*: :// :330 :543 <<< jwt kata key kty",
-    "cftp ftp~ http psk pwd qlpl",
-    '_pat clav cred cret gnat seed sid" sid= sig% sig= wget',
-    "bc:o echo ecur enha ennw g:se mysq ogin okie onic onne v:se",
-    "_ses achi arer assw basi pass priv wifi",
-    "p-se zuga ~-a ~-k ~-p ~-u ~-w ~-x ~/p: ~/~ ~use",
+    "eimn fied intf nid= oken seed ~add",
+    "331~ auth cftp chtw dd_u log~ pdo( rola zuga",
+    "-lit :*: :// jwt kata key kty",
+    "<<< ddus dvcm ftp~ hl?s http plus psk pwd",
+    ':330 :add _pat clav cred cret curl gnat gn~i sid" sid= sig% sig= wget',
+    "bc:o echo ecur enha ennw g:se mysq ogin okie onic onne p-se v:se",
+    ":543 _ses achi arer assw basi pass priv wifi",
+    "~-a ~-k ~-p ~-u ~-w ~-x ~/p: ~/~ ~use",
 )
 # `user:password@host` in a line of configuration: what ends at the "@", and what may follow it; and
 # the words before the ":" that tell of an account where the value alone could be a group, a branch
