@@ -107,24 +107,22 @@ def by_sentence(text: str, places: Places) -> Iterator[Span]:
     places: of words.
     """
     known: Dict[Tuple[str, str], Optional[Tuple[int, int]]] = {}
-    near = rx(r"[!-~]{4}").search
     for head, words in WORDS:
         kind, tier = head.split()
         for word in words.split("|"):
             for at in places.offsets(word):
-                if not near(text, at + len(word), at + len(word) + 60):
-                    continue
-                piece = text[at + len(word) : at + len(word) + RIGHT]
+                at += len(word)
+                piece = text[at : at + RIGHT]
                 if (tier, piece) not in known:
                     known[tier, piece] = _sentence_value(piece, tier)
                 span = known[tier, piece]
                 if span:
-                    yield at + len(word) + span[0], at + len(word) + span[1], kind
+                    yield at + span[0], at + span[1], kind
 
 
 def _sentence_value(piece: str, tier: str) -> Optional[Tuple[int, int]]:
     """Return the span of a value at `piece`'s start, or None."""
-    match = rx(PARTICLES).match(piece)
+    match = rx(r"[!-~]{4}").search(piece, 0, 60) and rx(PARTICLES).match(piece)
     if not match:
         return None
     value = match["v"][: _cut(match["v"])].strip("\"'`()").rstrip(".,;")
