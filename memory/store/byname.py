@@ -51,10 +51,7 @@ _AHEAD = (
 
 
 def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find the values of assignments to the names in `NAMES`.
-
-    places: of words.  tick: called for each name.
-    """
+    """Find the values of assignments to the names in `NAMES`."""
     done = 0
     known: Dict[Tuple[str, str, int], Optional[Span]] = {}
     named = [(word, kind, tier) for kind, tier, words in NAMES for word in words.split()]
@@ -104,7 +101,6 @@ def by_sentence(text: str, places: Places) -> Iterator[Span]:
     """Find values after a name in a script without spaces.
 
     The next ASCII word, whatever particles and brackets are between.
-    places: of words.
     """
     known: Dict[Tuple[str, str], Optional[Tuple[int, int]]] = {}
     for head, words in WORDS:
@@ -326,11 +322,7 @@ def _irregular(value: str, tier: str) -> bool:
 
 
 def is_jagged(value: str) -> bool:
-    """Tell random letters from words.
-
-    Random letters change their class often: stretches of one class are short on average (a capital
-    begins a new stretch).
-    """
+    """Tell random letters, which change their class often, from words."""
     pieces = rx(r"[A-Z]?[a-z]+|[A-Z]+|\d+").findall(value[:200])
     return len(pieces) > 3 and sum(map(len, pieces)) < 2.9 * len(pieces)
 

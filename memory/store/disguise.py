@@ -1,8 +1,7 @@
 """What tools wrap around a text, undone: escapes, percent signs, entities, cut lines and Base64.
 
-A finder of secrets reads a text as it stands, and then once more what is left of it without its
-disguises: `decode_disguises` gives the stretches around them decoded, `encoded` what Base64 holds.
-Each place of a decoded text leads back to the place it came from.
+`decode_disguises` gives the stretches around disguises decoded, `encoded` what Base64 holds.  Each
+place of a decoded text leads back to the place it came from.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _JOIN = (
 ) % (_TOKEN, _TOKEN)
 # What counts amid the rest only: the usual escapes of a text within a text.
 _USUAL = r"\\\\{0,7}(?P<e>[nrt\"'/])"
-# each begins with a sign of its own, so that these are found fast
+# Each begins with a literal, found fast.
 _SIGNS = "|".join((_CODE, _PERCENT, _ENTITY, _CUT, _USUAL))
 _NAMED = {"quot": '"', "apos": "'", "lt": "<", "gt": ">", "amp": "&", "colon": ":", "equals": "="}
 # What a text holds where it has such a disguise at all: far faster to look for.

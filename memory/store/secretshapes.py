@@ -136,7 +136,7 @@ SHAPES: Tuple[Tuple[str, str], ...] = (
     ),
     (
         "strong login-password 160 ~/~",
-        r"(?:[\w.+\-]{1,64}@[\w\-]{1,63}\.[\w.]{2,40}|\b(?:admin(?:istrator)?|root|sa|postgres))"
+        r"(?:[\w.+\-]@[\w\-]{1,63}\.[\w.]{2,40}|\b(?:admin(?:istrator)?|root|sa|postgres))"
         r"[\"'`]?[ \t]{1,3}/[ \t]{1,3}[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d\S{0,99}?\d)"
         r"(?P<v>[^\s\"'`/]{6,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))",
     ),
@@ -232,9 +232,9 @@ SHAPES: Tuple[Tuple[str, str], ...] = (
     ("bare login-password 200 <<<", r"<<<[ ]?" + VALUE),
     ("given wifi-password 300 wifi:", r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})"),
 )
-# What follows a needle that is frequent in code, where it is one of a secret.
+# What follows a needle that code is full of.
 FOLLOWED = {
-    "~/~": r" / [ \t]{0,2}[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d|\S{0,99}[!@#$%^&*])",
+    "~/~": r" / [ \t]{0,2}\S{0,99}[\d!@#$%^&*]",
 }
 # Three or four letters of each word that is looked for in the lower-case text ("~" is a space), in
 # eight groups of much the same letters at each place.
@@ -523,8 +523,8 @@ class Places:
     """The offsets of words in a text in lower case, those of ASCII all searched at once.
 
     text: with a "?" for each character beyond ASCII.  beyond: these characters.
-    The groups of all characters are one number; it and itself shifted by one, two and three
-    characters, joined by "and", are not 0 where a gram may stand.
+    The groups of all characters from the first, second, third and fourth on are numbers; joined by
+    "and", they are not 0 where a gram may stand.
     """
 
     def __init__(self, text: str, lower: str, beyond: str) -> None:
