@@ -1,9 +1,7 @@
-"""Secrets whose label stands apart from them: in a sentence, on a line above, at the head of a
-column.
+"""Secrets whose label stands apart from them: in a sentence, on a line above, over a column.
 
-A label is a word for a secret that stands by itself.  What it may be about is in reach: the rest of
-its line, the words before it, the next line with nothing else on it, the cells beneath it.  The
-farther a value is, the more it has to look like a secret by itself.
+What a label may be about is the rest of its line, the words before it, the next line with nothing
+else on it, the cells beneath it.  The farther a value is, the more it has to look like a secret.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from memory.store.secretlabels import (
     HYPHENED,
     KEYED,
     LABEL,
-    LINKED,
+    LINK,
     LINKS_BACK,
     NO_VALUE,
     NOT_LABEL,
@@ -96,11 +94,7 @@ _NOTHING = _Told(0, "", "", False, ())
 
 
 def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find values by labels apart from them.
-
-    places: of words.
-    tick: called for each label.
-    """
+    """Find values by labels apart from them."""
     known: Dict[Tuple[str, int], _Told] = {}
     tables = done = head = ahead = 0
     label, lower, digit = rx(LABEL), places.lower, rx(r"\d")
@@ -175,8 +169,9 @@ def _printed(text: str, at: int, kind: str) -> Iterator[Span]:
 
 def _named(text: str, label: Label) -> Iterator[Span]:
     """Find a label's values in its own and the next lines."""
-    left = label.kind != "pass" and _may_hold(text[label.low : label.start])
-    right = _may_hold(text[label.end : label.high])
+    holding = rx(HOLDING).search
+    left = label.kind != "pass" and holding(text[label.low : label.start])
+    right = holding(text[label.end : label.high])
     if right:
         yield from _after(text, label)
     if left:
@@ -187,11 +182,6 @@ def _named(text: str, label: Label) -> Iterator[Span]:
     yield from _answered(text, label)
     if label.tier == "strong":
         yield from _phrase(text, label)
-
-
-def _may_hold(line: str) -> bool:
-    """Tell whether a line may hold a secret: a digit, a long word of mixed case."""
-    return rx(HOLDING).search(line) is not None
 
 
 def _stands_alone(text: str, start: int, end: int, kind: str) -> bool:
@@ -248,7 +238,7 @@ def _after(text: str, label: Label) -> Iterator[Span]:
     stop = min(label.high, label.end + REACH)
     if label.kind == "pass" and not rx(r"[ ](?:(?:for|of|on)[ ]|→|[-=]>)").match(text, label.end):
         stop = label.end
-    for link in rx(LINKED).finditer(text, label.end, stop):
+    for link in rx(LINK).finditer(text, label.end, stop):
         middle = rx(r"\([^()]{0,60}\)").sub("", text[label.end : link.start()])
         if rx(r"[.!?;][ ]|[(){}=<>$]").search(middle) or rx(OTHER, re.I).search(middle):
             return
@@ -266,7 +256,7 @@ def _after(text: str, label: Label) -> Iterator[Span]:
                 if is_labelled_secret(value, label.tier, True):
                     yield start, start + len(value), label.kind
             return
-        pair = rx(PAIR + r"(?P<v>[\x21-\x7e]{4,256})").match(text, link.start("v") + len(link["v"]))
+        pair = rx(PAIR).match(text, link.start("v") + len(link["v"]))
         if pair and label.kind == "token" and text[label.start : label.start + 1] in "cCzZ":
             start, value = _trimmed(text, pair.start("v"), pair["v"])
             if is_labelled_secret(value, "strong", True):
@@ -370,7 +360,7 @@ def _below(text: str, label: Label) -> Iterator[Span]:
         return
     row = line.strip(" \t\r`*>#+-\"'│|")
     words = label.tier == "strong" and " " in row and _is_phrase(row)
-    if not words and not _may_hold(line) or rx(FILLING).match(line):
+    if not words and not rx(HOLDING).search(line) or rx(FILLING).match(line):
         return
     said = rx(r"[(\[（][^()\n\[\]（）]{0,40}[)\]）]").sub("", rest[0])
     promised = rx(BELOW, re.I).search(said)

@@ -51,10 +51,7 @@ _AHEAD = (
 
 
 def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find the values of assignments to the names in `NAMES`.
-
-    places: of words.  tick: called for each name.
-    """
+    """Find the values of assignments to the names in `NAMES`."""
     done = 0
     known: Dict[Tuple[str, str, int], Optional[Span]] = {}
     named = [(word, kind, tier) for kind, tier, words in NAMES for word in words.split()]
@@ -63,11 +60,11 @@ def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Spa
         if at < done:
             continue
         low, high = max(0, at - LEFT), at + RIGHT
-        piece, lower = text[low:high], places.text[low:high]
+        piece = text[low:high]
         key = (word, piece, at - low)
         if key not in known:
             tick()
-            known[key] = _assigned(piece, lower, at - low, (word, kind, tier))
+            known[key] = _assigned(piece, places.text[low:high], at - low, (word, kind, tier))
         span = known[key]
         # what follows the piece belongs to the value as well
         if span and span[1] >= RIGHT and high < len(text):
@@ -104,27 +101,24 @@ def by_sentence(text: str, places: Places) -> Iterator[Span]:
     """Find values after a name in a script without spaces.
 
     The next ASCII word, whatever particles and brackets are between.
-    places: of words.
     """
     known: Dict[Tuple[str, str], Optional[Tuple[int, int]]] = {}
-    near = rx(r"[!-~]{4}").search
     for head, words in WORDS:
         kind, tier = head.split()
         for word in words.split("|"):
             for at in places.offsets(word):
-                if not near(text, at + len(word), at + len(word) + 60):
-                    continue
-                piece = text[at + len(word) : at + len(word) + RIGHT]
+                at += len(word)
+                piece = text[at : at + RIGHT]
                 if (tier, piece) not in known:
                     known[tier, piece] = _sentence_value(piece, tier)
                 span = known[tier, piece]
                 if span:
-                    yield at + len(word) + span[0], at + len(word) + span[1], kind
+                    yield at + span[0], at + span[1], kind
 
 
 def _sentence_value(piece: str, tier: str) -> Optional[Tuple[int, int]]:
     """Return the span of a value at `piece`'s start, or None."""
-    match = rx(PARTICLES).match(piece)
+    match = rx(r"[!-~]{4}").search(piece, 0, 60) and rx(PARTICLES).match(piece)
     if not match:
         return None
     value = match["v"][: _cut(match["v"])].strip("\"'`()").rstrip(".,;")
@@ -328,11 +322,7 @@ def _irregular(value: str, tier: str) -> bool:
 
 
 def is_jagged(value: str) -> bool:
-    """Tell random letters from words.
-
-    Random letters change their class often: stretches of one class are short on average (a capital
-    begins a new stretch).
-    """
+    """Tell random letters, which change their class often, from words."""
     pieces = rx(r"[A-Z]?[a-z]+|[A-Z]+|\d+").findall(value[:200])
     return len(pieces) > 3 and sum(map(len, pieces)) < 2.9 * len(pieces)
 

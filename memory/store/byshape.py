@@ -36,10 +36,7 @@ from memory.store.secretshapes import (
 
 
 def by_block(text: str) -> Iterator[Span]:
-    """Find private keys.
-
-    A certificate or a public key stays, and so does a mere mention of the header line.
-    """
+    """Find private keys; a mere mention of the header line stays."""
     done = 0
     marks = sorted(at for mark in ("PRIVATE KEY", "Private-Lines") for at in spots(text, mark))
     if marks:
@@ -219,10 +216,7 @@ def _crumbs(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def by_manifest(text: str, places: Places) -> Iterator[Span]:
-    """Find the data of Kubernetes secrets.
-
-    The block's kind marks its values as secret; their names need not.
-    """
+    """Find the data of Kubernetes secrets."""
     seen, lower = 0, places.text
     for at in places.offsets("secret"):
         kind = rx(r"kind[\"']?[ \t]*:[ \t]*[\"']?\Z").search(lower, max(0, at - 40), at)

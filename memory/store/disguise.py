@@ -1,20 +1,20 @@
 """What tools wrap around a text, undone: escapes, percent signs, entities, cut lines and Base64.
 
-A finder of secrets reads a text as it stands, and then once more what is left of it without its
-disguises: `decode_disguises` gives the stretches around them decoded, `encoded` what Base64 holds.
-Each place of a decoded text leads back to the place it came from.
+`decode_disguises` gives the stretches around disguises decoded, `encoded` what Base64 holds.  Each
+place of a decoded text leads back to the place it came from.
 """
 
 from __future__ import annotations
 
 import binascii
+import re
 from bisect import bisect_right
 from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from memory.store.secretshapes import SEAM, WORDY, rx, spots
 
 BEFORE, AFTER = 240, 480  # characters around a disguise that are read with it
-_CODE = r"\\{1,8}(?:u00(?P<u>[0-9a-fA-F]{2})|x(?P<x>[0-7][0-9a-fA-F]))"
+_CODE = r"\\\\{0,7}(?:u00(?P<u>[0-9a-fA-F]{2})|x(?P<x>[0-7][0-9a-fA-F]))"
 _PERCENT = r"%(?:25){0,3}(?P<p>[2-7][0-9A-Fa-f])"
 _ENTITY = (
     r"&(?:amp;){0,3}(?:#(?P<d>\d{2,3});|#[xX](?P<h>[0-9a-fA-F]{2});|(?P<n>quot|apos|lt|gt"
@@ -24,12 +24,13 @@ _TOKEN = r"[A-Za-z0-9_\-+/=.!@#$%^&*]"
 # A line that goes on with a backslash, or as the next text of a literal.
 _CUT = r"\\\r?\n[ \t]{0,40}"
 _JOIN = (
-    r"(?<=%s)(?P<q>[\"'])[ \t]{0,20}[+.&\\]?[ \t]{0,20}\r?\n[ \t]{0,80}[+.&]?[ \t]{0,9}"
+    r"(?P<q>[\"'])(?<=%s[\"'])[ \t]{0,20}[+.&\\]?[ \t]{0,20}\r?\n[ \t]{0,80}[+.&]?[ \t]{0,9}"
     r"[bfru]{0,2}(?P=q)(?=%s)"
 ) % (_TOKEN, _TOKEN)
-_RARE = "|".join((_CODE, _PERCENT, _ENTITY, _CUT, _JOIN))
 # What counts amid the rest only: the usual escapes of a text within a text.
-_USUAL = r"\\{1,8}(?P<e>[nrt\"'/])"
+_USUAL = r"\\\\{0,7}(?P<e>[nrt\"'/])"
+# Each begins with a literal, found fast.
+_SIGNS = "|".join((_CODE, _PERCENT, _ENTITY, _CUT, _USUAL))
 _NAMED = {"quot": '"', "apos": "'", "lt": "<", "gt": ">", "amp": "&", "colon": ":", "equals": "="}
 # What a text holds where it has such a disguise at all: far faster to look for.
 _GATES = (
@@ -192,8 +193,10 @@ def _decode(text: str, start: int, end: int, wraps: Dict[int, int], made: Writer
     edits = (
         [(at, goes_on, "") for at, goes_on in wraps.items() if start <= at < end] if wraps else []
     )
-    for match in rx(_RARE + "|" + _USUAL).finditer(text, start, end):
-        edits.append((match.start(), match.end(), _unescape(match.groupdict())))
+    for match in rx(_SIGNS).finditer(text, start, end):
+        edits.append((match.start(), match.end(), _unescape(match)))
+    for match in rx(_JOIN).finditer(text, start, end):
+        edits.append((match.start(), match.end(), ""))
     for at, after, char in sorted(edits):
         if at < start:
             continue
@@ -204,17 +207,17 @@ def _decode(text: str, start: int, end: int, wraps: Dict[int, int], made: Writer
     made.copy(start, end)
 
 
-def _unescape(groups: Dict[str, Optional[str]]) -> str:
-    """Return the character of an escape."""
-    code = groups["u"] or groups["x"] or groups["p"] or groups["h"]
-    if code:
-        return chr(int(code, 16))
-    if groups["d"]:
-        return chr(int(groups["d"]))
-    if groups["n"]:
-        return _NAMED[groups["n"]]
-    escaped = groups["e"] or ""
-    return {"n": "\n", "r": "\n", "t": " "}.get(escaped, escaped)
+def _unescape(match: re.Match[str]) -> str:
+    """Return the character of an escape, "" for a cut line."""
+    kind = match.lastgroup
+    if kind is None:
+        return ""
+    value = match[kind]
+    if kind == "n":
+        return _NAMED[value]
+    if kind == "e":
+        return {"n": "\n", "r": "\n", "t": " "}.get(value, value)
+    return chr(int(value, 10 if kind == "d" else 16))
 
 
 def encoded(runs: List[Tuple[int, str]]) -> Tuple[str, List[int], List[Tuple[int, int]]]:

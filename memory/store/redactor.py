@@ -16,18 +16,16 @@ dispatches.  Six kinds of evidence:
                 beneath it (`bylabel`)
     runs        a random-looking run right after the name of a vendor or of a credential (`byname`)
 
-A text is read as it stands, and what stands around escapes, percent signs, entities, Base64 and cut
-lines once more without these (`disguise`).  A token, a key or a random-looking value is then
-removed wherever else it stands in the text, and what changed is looked at again until nothing more
-is found, so that redacting twice changes nothing.
+A text is read as it stands, and what stands around a disguise once more without it (`disguise`).
+A token, a key or a random-looking value is removed wherever else it stands, and what changed is
+looked at again until nothing more is found: redacting twice changes nothing.
 
 A value leaves `[redacted:github-token#a1f3]`: its kind and 16 bits of a salted SHA-256, enough to
-tell two secrets apart in one store and nothing of the value itself.
+tell two secrets apart and nothing of the value.
 
-Cost: prefixes are looked for in the joined runs of 16 and more token characters, words all at once
-(`Places`); an expression is compiled on its first hit and reads a bounded stretch per hit, equal
-surroundings are judged once.  A text that takes too long all the same is
-withheld as a whole: `[redacted:unread#a1f3]`.
+Cost: words are looked for all at once (`Places`), prefixes in the runs of 16 and more token
+characters; an expression reads a bounded stretch per hit, equal surroundings are judged once.  A
+text that takes too long is withheld as a whole: `[redacted:unread#a1f3]`.
 Known misses: passwords of letters only, UUIDs without a name, a value more than a line or a hundred
 characters away from its label, a password that reads as a word where it stands without its label.
 """
@@ -103,7 +101,7 @@ class Redacted(NamedTuple):
 
 
 BEFORE_PRIVATE = tuple("<＜;cC/\\")  # ends of what opens a tag
-NEAR = 2400  # characters around a change that are looked at again
+NEAR = 1200  # characters around a change that are looked at again
 LINES = 12  # over which a value may go on
 AROUND = 40  # lines beside a new one in which its label is looked for
 
@@ -129,20 +127,14 @@ def redact(
 
 
 def secrets(text: str, allow: Sequence[str] = (), salt: str = "") -> Dict[str, str]:
-    """Return every secret in a text with its marker.
-
-    So that it can be searched for elsewhere.
-    """
+    """Return every secret in a text with its marker."""
     values: Dict[str, str] = {}
     _redacted(text, allow, salt, values)
     return values
 
 
 def marker(kind: str, value: str, salt: str = "") -> str:
-    """Return the marker for a secret value.
-
-    Its kind and 16 bits of its salted SHA-256.
-    """
+    """Return the marker for a secret value."""
     return "[redacted:%s#%s]" % (
         kind,
         files.sha256((salt + "\0" + value).encode("utf-8", "surrogatepass"))[:4],
@@ -207,9 +199,8 @@ def _passes(
 def strip_private(text: str) -> str:
     """Remove <private>…</private> parts, tags included.
 
-    The one function that reads these tags.  It fails closed: any case, attributes, spaces, nesting,
-    entity- or JSON-escaped tags, invisible characters amid the name; unclosed means to the text's
-    end.
+    It fails closed: any case, attributes, spaces, nesting, escaped tags, invisible characters amid
+    the name; unclosed means to the text's end.
     """
     for _ in range(3):
         spans = _private_parts(text)
@@ -262,10 +253,10 @@ def _plain(text: str) -> Tuple[str, Tuple[List[int], List[int]]]:
     at: List[int] = [-1]
     gone: List[int] = [0]
     signs = [sign for sign in set(beyond_ascii(text)) if rx(INVISIBLE).match(sign)]
-    if not signs and not any(escape in text for escape in ESCAPES):
-        return text, (at, gone)
     begins = [match.start() for match in rx(WRITTEN).finditer(text)]
     begins += (place for sign in ("\x1b", *signs) for place in spots(text, sign))
+    if not signs and not any(text.startswith(ESCAPES, place) for place in begins):
+        return text, (at, gone)
     parts, last, escape = [], 0, rx(ESCAPE)
     for place in sorted(begins):
         cut = escape.match(text, place) if place >= last else None

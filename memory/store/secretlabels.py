@@ -83,10 +83,10 @@ LINK = (
     r"|only|set to|jetzt|aktuell|called|literally|also|maintenant|ahora)\b){0,2}[ ]?:?|(?<=[ ])(?:é"
     r"|теперь|это|возьми|используй|поставь|стоит|heißt)(?=[ ])|(?<![:=!<>])[:=](?![:=])|[：＝]|'s\b"
     r"|\?|>{2,3}|<-|[-=]>|\.{3,40}|→|│|║|—|–|是|は|为|為)[ \t]{0,3}[\"'`“”「『(\[*_]{0,4}"
+    r"(?=(?P<v>[\x21-\x7e]{2,256}))"
 )
-LINKED = LINK + r"(?=(?P<v>[\x21-\x7e]{2,256}))"
 # Of an account: its name first, then the password.
-PAIR = r"(?:[ ](?:and|und|y|et|и|og|en)|[ ]?[/,:])[ ][\"'`]?"
+PAIR = r"(?:[ ](?:and|und|y|et|и|og|en)|[ ]?[/,:])[ ][\"'`]?(?P<v>[\x21-\x7e]{4,256})"
 # What tells that the value follows, in the line of a label that goes on after it.
 BELOW = (
     r"below|next line|follow|here\b|unten|folgend|ci-dessous|abajo|아래|다음|以下|下面|如下|ниже"

@@ -136,7 +136,7 @@ SHAPES: Tuple[Tuple[str, str], ...] = (
     ),
     (
         "strong login-password 160 ~/~",
-        r"(?:[\w.+\-]{1,64}@[\w\-]{1,63}\.[\w.]{2,40}|\b(?:admin(?:istrator)?|root|sa|postgres))"
+        r"(?:[\w.+\-]@[\w\-]{1,63}\.[\w.]{2,40}|\b(?:admin(?:istrator)?|root|sa|postgres))"
         r"[\"'`]?[ \t]{1,3}/[ \t]{1,3}[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d\S{0,99}?\d)"
         r"(?P<v>[^\s\"'`/]{6,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))",
     ),
@@ -232,21 +232,21 @@ SHAPES: Tuple[Tuple[str, str], ...] = (
     ("bare login-password 200 <<<", r"<<<[ ]?" + VALUE),
     ("given wifi-password 300 wifi:", r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})"),
 )
-# What follows a needle that is frequent in code, where it is one of a secret.
+# What follows a needle that code is full of.
 FOLLOWED = {
-    "~/~": r" / [ \t]{0,2}[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d|\S{0,99}[!@#$%^&*])",
+    "~/~": r" / [ \t]{0,2}\S{0,99}[\d!@#$%^&*]",
 }
 # Three or four letters of each word that is looked for in the lower-case text ("~" is a space), in
 # eight groups of much the same letters at each place.
 GRAMS = (
-    "eimn fied intf nid= oken ~add",
-    "arol auth chl? chtw curl d_us ddus pdo(",
-    "-lit gn~i og~i :add 331~ 334~ :*: :// :330 :543 <<< jwt kata key kty",
-    "cftp ftp~ http psk pwd qlpl",
-    '_pat clav cred cret gnat seed sid" sid= sig% sig= wget',
-    "bc:o echo ecur enha ennw g:se mysq ogin okie onic onne v:se",
-    "_ses achi arer assw basi pass priv wifi",
-    "p-se zuga ~-a ~-k ~-p ~-u ~-w ~-x ~/p: ~/~ ~use",
+    "eimn fied intf nid= oken seed ~add",
+    "331~ auth cftp chtw dd_u log~ pdo( rola zuga",
+    "-lit :*: :// jwt kata key kty",
+    "<<< ddus dvcm ftp~ hl?s http plus psk pwd",
+    ':330 :add _pat clav cred cret curl gnat gn~i sid" sid= sig% sig= wget',
+    "bc:o echo ecur enha ennw g:se mysq ogin okie onic onne p-se v:se",
+    ":543 _ses achi arer assw basi pass priv wifi",
+    "~-a ~-k ~-p ~-u ~-w ~-x ~/p: ~/~ ~use",
 )
 # `user:password@host` in a line of configuration: what ends at the "@", and what may follow it; and
 # the words before the ":" that tell of an account where the value alone could be a group, a branch
@@ -523,8 +523,8 @@ class Places:
     """The offsets of words in a text in lower case, those of ASCII all searched at once.
 
     text: with a "?" for each character beyond ASCII.  beyond: these characters.
-    The groups of all characters are one number; it and itself shifted by one, two and three
-    characters, joined by "and", are not 0 where a gram may stand.
+    The groups of all characters from the first, second, third and fourth on are numbers; joined by
+    "and", they are not 0 where a gram may stand.
     """
 
     def __init__(self, text: str, lower: str, beyond: str) -> None:
@@ -533,10 +533,11 @@ class Places:
         groups, words = _grams()
         self._known: Dict[str, List[int]] = {word: [] for row in words.values() for word, *_ in row}
         data = text.encode("ascii", "replace") + b"   "
-        found = -1
-        for place, group in enumerate(groups):
-            found &= int.from_bytes(data.translate(group), "little") >> 8 * place
-        mask = found.to_bytes(len(data), "little").translate(_ANY)
+        one, two, three, four = (
+            int.from_bytes(data[place:].translate(group), "little")
+            for place, group in enumerate(groups)
+        )
+        mask = (one & two & three & four).to_bytes(len(data), "little").translate(_ANY)
         at = mask.find(b"a")
         while at >= 0:
             for name, word, before in words.get(text[at : at + 3], ()):
