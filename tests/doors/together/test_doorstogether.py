@@ -13,7 +13,6 @@ from harness.asking import write
 from harness.hook import fire, harmless, payload
 
 from memory.core import StoreError, layout
-from memory.doors.mcp import mcpserver
 from memory.doors.page import pages, sheets
 from memory.doors.postgres import rows
 
@@ -92,7 +91,6 @@ def test_a_copy_that_waits_for_a_person_reaches_no_session(
         return [
             *("".join(Path(hit["path"]).read_text() for hit in hits) for hits in found),
             desk.text("recall", query="retries jitter"),
-            mcpserver.brief(mcpcalls.call_of(mine, now)),
             harmless(fire("session_start", start, {**mine, "CLAUDE_PROJECT_DIR": project})).context,
         ]
 
