@@ -12,7 +12,7 @@ learning.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice, takewhile
@@ -177,25 +177,20 @@ def _is_asked(words: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
 def _views(part: str, length: int) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
     """Return a call seen from its first word and from its script."""
     typed = [word.strip("'\"").lower() for word in _WORDS.findall(part.lstrip("({ "))]
-    first = next((at for at, word in enumerate(typed) if not re.match(r"\w+=", word)), len(typed))
+    first = _index(typed, lambda word: not re.match(r"\w+=", word))
     program, _, script = commandline.key_of(part).partition(" ")
-    launched = next(
-        (
-            at
-            for at, word in enumerate(typed)
-            if at > first
-            and script
-            and (word == script or word.endswith("/" + script))
-            and re.search(r"[./]", word)
-        ),
-        len(typed),
+    later = [word if at > first and script else "" for at, word in enumerate(typed)]
+    launched = _index(
+        later, lambda word: ("/" + word).endswith("/" + script) and re.search(r"[./]", word)
     )
-    inner = next(
-        (at for at, word in enumerate(typed) if at >= first and word.endswith("/" + program)),
-        len(typed),
-    )
+    inner = _index(typed, lambda word: word.endswith("/" + program))
     views = ((first, DEEP), (launched, length - 1), (inner, length - 1))
     return tuple(_view(typed[at:], most) for at, most in views if at < len(typed))
+
+
+def _index(words: Sequence[str], holds: Callable[[str], object]) -> int:
+    """Return the place of the first word that holds, else their number."""
+    return next((at for at, word in enumerate(words) if word and holds(word)), len(words))
 
 
 def _view(typed: list[str], most: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -220,15 +215,10 @@ def _shape(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return a call's program with its verbs, and its flags' names."""
     program, _, verb = commandline.key_of(part).partition(" ")
     typed = _WORDS.findall(part)
-    at = next(
-        (
-            i
-            for i, word in enumerate(typed)
-            if word.strip("'\"").rpartition("/")[2].lower().startswith(program)
-        ),
-        0,
+    at = _index(
+        typed, lambda word: word.strip("'\"").rpartition("/")[2].lower().startswith(program)
     )
-    rest, words = typed[at + 1 :], [program]
+    rest, words = typed[at % max(1, len(typed)) + 1 :], [program]
     most = 0 if not verb else 2 if program in _DEEP or verb.split()[0] in ("run", "exec") else 1
     for word in [word for word in rest if not word.startswith("-")][:most]:
         if not _BARE.match(word):
@@ -473,27 +463,28 @@ def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
     known: paths of the project's files, searched for the nearest to a missing path.
     """
     if wall.given:
-        near = next(
-            (one for one in instead_of(wall.given, _tree(known)) if one in known),
-            wall.best.passed if wall.best else "",
-        )
-        absent = bool(known) and bool(_ABSENT.search(wall.telling))
-        line = _instruction_line(place, wall.given) if absent else ""
-        told = "`%s` does not exist here%s." % (wall.given, "; it is `%s`" % near if near else "")
-        return Proposal(
-            line and line + ("; %s exists" % near if near else ", which is not there"),
-            told if absent else "",
-        )
-    if wall.best is None:
+        return _path_proposal(place, wall, known)
+    best = wall.best
+    if best is None:
         return Proposal("", "")
-    best, misused = wall.best, bool(MISUSED.search(wall.best.telling))
-    line = (
-        _instruction_line(place, best.ran)
-        if best.passed not in ("", best.ran) and (misused or not best.covered)
-        else ""
+    wrong = bool(MISUSED.search(best.telling)) or not best.covered
+    named = best.passed not in ("", best.ran) and wrong
+    line = _instruction_line(place, best.ran) if named else ""
+    return Proposal(line and "%s; what worked: `%s`" % (line, best.passed), learning(best))
+
+
+def _path_proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
+    """Return a way to keep the next session from a missing path."""
+    if not known or not _ABSENT.search(wall.telling):
+        return Proposal("", "")
+    near = next(
+        (one for one in instead_of(wall.given, _tree(known)) if one in known),
+        wall.best.passed if wall.best else "",
     )
+    line = _instruction_line(place, wall.given)
+    told = "`%s` does not exist here%s." % (wall.given, "; it is `%s`" % near if near else "")
     return Proposal(
-        line and "%s; what worked: `%s`" % (line, wall.best.passed), learning(wall.best)
+        line and line + ("; %s exists" % near if near else ", which is not there"), told
     )
 
 
