@@ -404,6 +404,10 @@ class Tree:
             for above in at_failure.above(path):
                 self.folders[above] = self.folders.get(above) or self.files[path]
 
+    def holds(self, path: str) -> bool:
+        """Tell whether a path is a known file or folder."""
+        return path in self.files or path in self.folders
+
     def source(self, path: str) -> dict[str, Any] | None:
         """Return the record that names a path, or None."""
         return self.files.get(path) or self.folders.get(path)
