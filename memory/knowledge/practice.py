@@ -46,16 +46,20 @@ INSTRUCTIONS = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"
 MOST_BYTES = 1 << 19  # of a file of instructions
 LEARNT = 400  # characters of a text for a learning
 MOST_KIN = 3  # files that are named in place of one that is not there
-_ABSENT = Late(r"(?i)does not exist|no such file|not found|cannot find")
-_SILENCED = Late(r"\b(?:nolint|noqa|type: ignore|eslint-disable|pylint: disable)\b|@ts-ignore")
+_ABSENT = ("does not exist", "no such file", "not found", "cannot find")
+_SILENCED = ("nolint", "noqa", "type: ignore", "eslint-disable", "pylint: disable", "@ts-ignore")
 _WORDS = Late(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
 _VERSIONED = Late(r"\Apython[\d.]+(?= |\Z)")
 DEEP = 2  # words after a program that stands before another one, such as `uv run pytest`
 _BARE = Late(r"[a-z][a-z0-9:_-]*\Z")
 # What says that a call was wrong, and not what it was to look at.
 MISUSED = Late(
-    r"(?i)\b(?:unknown|unrecogni[sz]ed|unexpected|invalid|ambiguous|not found|no such|not defined"
-    r"|does not exist|requires?|missing|usage:|denied|40\d|422)\b"
+    r"(?i)\b(?:%s)\b"
+    % "|".join(
+        "unknown, unrecognised, unrecognized, unexpected, invalid, ambiguous, not found, no such, "
+        "not defined, does not exist, require, requires, missing, usage:, denied, 422, "
+        r"40\d".split(", ")
+    )
 )
 # the address is what matters
 _ADDRESSED = frozenset((("gh", "api"), ("glab", "api"), ("curl",), ("wget",), ("http",), ("xh",)))
@@ -336,7 +340,7 @@ def _key(piece: Piece, folders: set[str]) -> str:
     given = piece.text.strip()
     if (
         folders
-        and _ABSENT.search(piece.telling)
+        and _is_absent(piece.telling)
         and "/" in given.strip("/")
         and not given.startswith("/")
     ):
@@ -361,8 +365,13 @@ def is_no_wall(piece: Piece) -> bool:
     )
 
 
+def _is_absent(telling: str) -> bool:
+    low = telling.lower()
+    return any(mark in low for mark in _ABSENT)
+
+
 def _is_silent(met: MetFailure) -> bool:
-    return bool(_SILENCED.search("%s %s" % (met.passed, met.outcome)))
+    return any(mark in text for text in (met.passed, met.outcome) for mark in _SILENCED)
 
 
 def is_placed(telling: str) -> bool:
@@ -479,7 +488,7 @@ def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
 
 def _path_proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
     """Return a way to keep the next session from a missing path."""
-    if not known or not _ABSENT.search(wall.telling):
+    if not known or not _is_absent(wall.telling):
         return Proposal("", "")
     near = next(
         (one for one in instead_of(wall.given, _tree(known)) if one in known),

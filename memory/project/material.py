@@ -296,12 +296,9 @@ def described(text: str) -> str:
 def _language(source: Source) -> str:
     extension = source.path.rpartition("/")[2].rpartition(".")[2].lower()
     first = source.data[:200].split(b"\n")[0].decode("ascii", "replace")
-    program = (
-        re.search(r"(python|bash|zsh|fish|node|ruby|perl|php|lua|sh)[\d.]*\s*$", first)
-        if first.startswith("#!")
-        else None
-    )
-    return LANGUAGES.get(extension) or (program[1].replace("node", "javascript") if program else "")
+    program = re.search(r"([a-z]+)[\d.]*\s*$", first) if first.startswith("#!") else None
+    said = program[1].replace("node", "javascript") if program else ""
+    return LANGUAGES.get(extension) or (said if said in LANGUAGES.values() else "")
 
 
 def print_of(body: str) -> str:
