@@ -163,10 +163,7 @@ def _of_place(
             told.add(session)
         elif record.kind != "checkpoint" or handoffs.is_repetition(record):
             continue
-        until = clock.parse(meta_text(record, "until")) or record.created
-        if wanted.since is not None and until < wanted.since:
-            continue
-        if not wanted.holds(record.body.lower()):
+        if not _answers(record, wanted):
             continue
         record = without_private(record)
         if record.kind == "checkpoint":
@@ -175,6 +172,13 @@ def _of_place(
         if record.kind == "conversation" or session not in told:
             found.append(past_of(record, key))
     return [past._replace(decisions=tuple(decisions.get(past.session, ()))) for past in found]
+
+
+def _answers(record: Record, wanted: Wanted) -> bool:
+    """Tell whether a record is of the asked time and may answer."""
+    until = clock.parse(meta_text(record, "until")) or record.created
+    recent = wanted.since is None or until >= wanted.since
+    return recent and wanted.holds(record.body.lower())
 
 
 def past_of(record: Record, workspace: str = "") -> Past:
