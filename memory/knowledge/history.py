@@ -163,10 +163,7 @@ def _of_place(
             told.add(session)
         elif record.kind != "checkpoint" or handoffs.is_repetition(record):
             continue
-        until = clock.parse(meta_text(record, "until")) or record.created
-        if wanted.since is not None and until < wanted.since:
-            continue
-        if not wanted.holds(record.body.lower()):
+        if not _answers(record, wanted):
             continue
         record = without_private(record)
         if record.kind == "checkpoint":
@@ -175,6 +172,13 @@ def _of_place(
         if record.kind == "conversation" or session not in told:
             found.append(past_of(record, key))
     return [past._replace(decisions=tuple(decisions.get(past.session, ()))) for past in found]
+
+
+def _answers(record: Record, wanted: Wanted) -> bool:
+    """Tell whether a record is of the asked time and may answer."""
+    until = clock.parse(meta_text(record, "until")) or record.created
+    recent = wanted.since is None or until >= wanted.since
+    return recent and wanted.holds(record.body.lower())
 
 
 def past_of(record: Record, workspace: str = "") -> Past:
@@ -377,51 +381,56 @@ def _request(past: Past, number: int) -> str:
 
 
 def _touch(past: Past, wanted: str, named: re.Pattern[str]) -> Touch | None:
+    touched, spoken = _turns_about(past, wanted, named)
+    listed = any(is_same(one, wanted) for one in past.files)
+    if not (touched or spoken or listed):
+        return None
+    turns = sorted(touched or spoken, reverse=True) or [len(past.turns)]
+    how = "edited" if touched or listed else "discussed"
+    commits = [commit for number in sorted(touched) for commit in next_commits(past, number)]
+    decisions = [(id, at_word(line, QUOTE)) for id, line in past.decisions if named.search(line)]
+    asked = {_request(past, number): past.ref(number) for number in reversed(turns) if past.turns}
+    return Touch(
+        past,
+        past.at(turns[0]) if past.turns else past.created,
+        CREATED if CREATED in touched.values() else how,
+        tuple((ref, request) for request, ref in reversed(asked.items())),
+        tuple(dict.fromkeys(decisions)),
+        _last_words(past, turns[:3], named) if past.turns else "",
+        tuple(dict.fromkeys(commits)),
+    )
+
+
+def _turns_about(
+    past: Past, wanted: str, named: re.Pattern[str]
+) -> tuple[dict[int, str], list[int]]:
+    """Return the turns that touched a file, with how, and those that speak of it."""
     touched: dict[int, str] = {}
     spoken: list[int] = []
-    for number, turn in enumerate(past.turns, 1):
+    for number, turn in past.numbered():
         if turn.asked == SUMMARY:
             continue
         for piece in turn.pieces:
             if piece.kind == FILE and is_same(piece.text, wanted):
-                touched[number] = (
-                    CREATED if CREATED in (piece.name, touched.get(number)) else piece.name
-                )
+                created = CREATED in (piece.name, touched.get(number))
+                touched[number] = CREATED if created else piece.name
         texts = [turn.request, *(piece.text for piece in turn.pieces if piece.kind in (SAID, USER))]
         if any(map(named.search, texts)):
             spoken.append(number)
-    decisions = [(id, at_word(line, QUOTE)) for id, line in past.decisions if named.search(line)]
-    if not touched and not spoken and not any(is_same(one, wanted) for one in past.files):
-        return None
-    turns = sorted(touched or spoken, reverse=True) or [len(past.turns)]
-    how = (
-        CREATED
-        if CREATED in touched.values()
-        else "edited"
-        if touched or any(is_same(one, wanted) for one in past.files)
-        else "discussed"
-    )
-    commits = [commit for number in sorted(touched) for commit in next_commits(past, number)]
-    final = [
+    return touched, spoken
+
+
+def _last_words(past: Past, turns: Sequence[int], named: re.Pattern[str]) -> str:
+    """Return what the last final statement of some turns said of a file, or ""."""
+    said = [
         sentence
-        for number in turns[:3]
-        if past.turns
+        for number in turns
         for text in past.turns[number - 1].statements()[-1:]
         for sentence in _sentences(text)
         if named.search(sentence)
     ]
-    final.sort(key=lambda sentence: sentence.endswith(":"))
-    asked = {_request(past, number): past.ref(number) for number in reversed(turns) if past.turns}
-    said = at_word(one_line(final[0]), QUOTE) if final else ""
-    return Touch(
-        past,
-        past.at(turns[0]) if past.turns else past.created,
-        how,
-        tuple((ref, request) for request, ref in reversed(asked.items())),
-        tuple(dict.fromkeys(decisions)),
-        said,
-        tuple(dict.fromkeys(commits)),
-    )
+    said.sort(key=lambda sentence: sentence.endswith(":"))
+    return at_word(one_line(said[0]), QUOTE) if said else ""
 
 
 def _sentences(text: str) -> Iterator[str]:

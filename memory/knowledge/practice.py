@@ -12,7 +12,7 @@ learning.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice, takewhile
@@ -46,16 +46,20 @@ INSTRUCTIONS = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"
 MOST_BYTES = 1 << 19  # of a file of instructions
 LEARNT = 400  # characters of a text for a learning
 MOST_KIN = 3  # files that are named in place of one that is not there
-_ABSENT = Late(r"(?i)does not exist|no such file|not found|cannot find")
-_SILENCED = Late(r"\b(?:nolint|noqa|type: ignore|eslint-disable|pylint: disable)\b|@ts-ignore")
+_ABSENT = ("does not exist", "no such file", "not found", "cannot find")
+_SILENCED = ("nolint", "noqa", "type: ignore", "eslint-disable", "pylint: disable", "@ts-ignore")
 _WORDS = Late(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
 _VERSIONED = Late(r"\Apython[\d.]+(?= |\Z)")
 DEEP = 2  # words after a program that stands before another one, such as `uv run pytest`
 _BARE = Late(r"[a-z][a-z0-9:_-]*\Z")
 # What says that a call was wrong, and not what it was to look at.
 MISUSED = Late(
-    r"(?i)\b(?:unknown|unrecogni[sz]ed|unexpected|invalid|ambiguous|not found|no such|not defined"
-    r"|does not exist|requires?|missing|usage:|denied|40\d|422)\b"
+    r"(?i)\b(?:%s)\b"
+    % "|".join(
+        "unknown, unrecognised, unrecognized, unexpected, invalid, ambiguous, not found, no such, "
+        "not defined, does not exist, require, requires, missing, usage:, denied, 422, "
+        r"40\d".split(", ")
+    )
 )
 # the address is what matters
 _ADDRESSED = frozenset((("gh", "api"), ("glab", "api"), ("curl",), ("wget",), ("http",), ("xh",)))
@@ -177,25 +181,20 @@ def _is_asked(words: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
 def _views(part: str, length: int) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
     """Return a call seen from its first word and from its script."""
     typed = [word.strip("'\"").lower() for word in _WORDS.findall(part.lstrip("({ "))]
-    first = next((at for at, word in enumerate(typed) if not re.match(r"\w+=", word)), len(typed))
+    first = _index(typed, lambda word: not re.match(r"\w+=", word))
     program, _, script = commandline.key_of(part).partition(" ")
-    launched = next(
-        (
-            at
-            for at, word in enumerate(typed)
-            if at > first
-            and script
-            and (word == script or word.endswith("/" + script))
-            and re.search(r"[./]", word)
-        ),
-        len(typed),
+    later = [word if at > first and script else "" for at, word in enumerate(typed)]
+    launched = _index(
+        later, lambda word: ("/" + word).endswith("/" + script) and re.search(r"[./]", word)
     )
-    inner = next(
-        (at for at, word in enumerate(typed) if at >= first and word.endswith("/" + program)),
-        len(typed),
-    )
+    inner = _index(typed, lambda word: word.endswith("/" + program))
     views = ((first, DEEP), (launched, length - 1), (inner, length - 1))
     return tuple(_view(typed[at:], most) for at, most in views if at < len(typed))
+
+
+def _index(words: Sequence[str], holds: Callable[[str], object]) -> int:
+    """Return the place of the first word that holds, else their number."""
+    return next((at for at, word in enumerate(words) if word and holds(word)), len(words))
 
 
 def _view(typed: list[str], most: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -220,15 +219,10 @@ def _shape(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return a call's program with its verbs, and its flags' names."""
     program, _, verb = commandline.key_of(part).partition(" ")
     typed = _WORDS.findall(part)
-    at = next(
-        (
-            i
-            for i, word in enumerate(typed)
-            if word.strip("'\"").rpartition("/")[2].lower().startswith(program)
-        ),
-        0,
+    at = _index(
+        typed, lambda word: word.strip("'\"").rpartition("/")[2].lower().startswith(program)
     )
-    rest, words = typed[at + 1 :], [program]
+    rest, words = typed[at % max(1, len(typed)) + 1 :], [program]
     most = 0 if not verb else 2 if program in _DEEP or verb.split()[0] in ("run", "exec") else 1
     for word in [word for word in rest if not word.startswith("-")][:most]:
         if not _BARE.match(word):
@@ -346,7 +340,7 @@ def _key(piece: Piece, folders: set[str]) -> str:
     given = piece.text.strip()
     if (
         folders
-        and _ABSENT.search(piece.telling)
+        and _is_absent(piece.telling)
         and "/" in given.strip("/")
         and not given.startswith("/")
     ):
@@ -371,8 +365,13 @@ def is_no_wall(piece: Piece) -> bool:
     )
 
 
+def _is_absent(telling: str) -> bool:
+    low = telling.lower()
+    return any(mark in low for mark in _ABSENT)
+
+
 def _is_silent(met: MetFailure) -> bool:
-    return bool(_SILENCED.search("%s %s" % (met.passed, met.outcome)))
+    return any(mark in text for text in (met.passed, met.outcome) for mark in _SILENCED)
 
 
 def is_placed(telling: str) -> bool:
@@ -413,6 +412,10 @@ class Tree:
             self.named.setdefault(name, []).append(path)
             for above in at_failure.above(path):
                 self.folders[above] = self.folders.get(above) or self.files[path]
+
+    def holds(self, path: str) -> bool:
+        """Tell whether a path is a known file or folder."""
+        return path in self.files or path in self.folders
 
     def source(self, path: str) -> dict[str, Any] | None:
         """Return the record that names a path, or None."""
@@ -473,27 +476,28 @@ def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
     known: paths of the project's files, searched for the nearest to a missing path.
     """
     if wall.given:
-        near = next(
-            (one for one in instead_of(wall.given, _tree(known)) if one in known),
-            wall.best.passed if wall.best else "",
-        )
-        absent = bool(known) and bool(_ABSENT.search(wall.telling))
-        line = _instruction_line(place, wall.given) if absent else ""
-        told = "`%s` does not exist here%s." % (wall.given, "; it is `%s`" % near if near else "")
-        return Proposal(
-            line and line + ("; %s exists" % near if near else ", which is not there"),
-            told if absent else "",
-        )
-    if wall.best is None:
+        return _path_proposal(place, wall, known)
+    best = wall.best
+    if best is None:
         return Proposal("", "")
-    best, misused = wall.best, bool(MISUSED.search(wall.best.telling))
-    line = (
-        _instruction_line(place, best.ran)
-        if best.passed not in ("", best.ran) and (misused or not best.covered)
-        else ""
+    wrong = bool(MISUSED.search(best.telling)) or not best.covered
+    named = best.passed not in ("", best.ran) and wrong
+    line = _instruction_line(place, best.ran) if named else ""
+    return Proposal(line and "%s; what worked: `%s`" % (line, best.passed), learning(best))
+
+
+def _path_proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
+    """Return a way to keep the next session from a missing path."""
+    if not known or not _is_absent(wall.telling):
+        return Proposal("", "")
+    near = next(
+        (one for one in instead_of(wall.given, _tree(known)) if one in known),
+        wall.best.passed if wall.best else "",
     )
+    line = _instruction_line(place, wall.given)
+    told = "`%s` does not exist here%s." % (wall.given, "; it is `%s`" % near if near else "")
     return Proposal(
-        line and "%s; what worked: `%s`" % (line, wall.best.passed), learning(wall.best)
+        line and line + ("; %s exists" % near if near else ", which is not there"), told
     )
 
 

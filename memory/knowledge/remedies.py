@@ -50,7 +50,8 @@ ALIKE = 0.5  # likeness of two commands, one of which was tried in place of the 
 OPENING = 240  # characters of a statement's opening
 # what a command sends its output to
 REDIRECTED = Late(r"(?<!\s)\s{1,80}(?:(?:\d?>&?|<)\s{0,20}[^\s<>]{1,400}\s{0,20}){1,8}\Z")
-_FRAME = Late(r"\s*(?:at |File \"|goroutine |\^|\||~+|>|\$ |\d+ \|)")
+_FRAMES = ("at ", 'File "', "goroutine ", "^", "|", "~", ">", "$ ")
+_LISTED = Late(r"\d+ \|")  # a line of source, with its number
 PLACE = Late(r"^(?:[\w./-]+:\d+(?::\d+)?:\s+|- )")
 _PATH = Late(r"(?<![\w./-])[\w./-]{0,80}/[\w.-]{1,80}|[\w-]{1,80}\.\w{1,5}\b")
 
@@ -147,7 +148,7 @@ def lines_of(error: str) -> list[str]:
     found: dict[str, str] = {}
     for line in [
         *tellingline.pick_telling_lines(text, most=8).lines,
-        *(line for line in every if not _FRAME.match(line)),
+        *(line for line in every if not line.startswith(_FRAMES) and not _LISTED.match(line)),
     ]:
         if len({word for word in words_of(key_of(line)) if len(word) > 1}) >= 2 or RULE.search(
             line

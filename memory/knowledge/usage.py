@@ -222,26 +222,23 @@ def _met(
     if not said or not (before or started):
         return
     words = {form for value in said for word in words_of(value) for form in forms(word)}
+    fresh = {word for word in words if not _is_in_prompt(word, turn)}
+    hashed = {ledger.short(word) for word in fresh}
     commands = [" %s " % " ".join(value.lower().split()) for value in said]
     for use in (*before, *started):
         names = known[use[1]]
         if names is None or (use[0] == "" and names.placed and use not in before):
             continue
         if use in passages:
-            if any(
-                ledger.short(word) in passages[use] and not _is_in_prompt(word, turn)
-                for word in words
-            ):
-                yield use
-            continue
-        fresh = [word for word in names.words & words if not _is_in_prompt(word, turn)]
-        ran = [
-            c
-            for c in names.commands
-            if any(" %s " % c in whole for whole in commands)
-            and not all(_is_in_prompt(word, turn) for word in c.split())
-        ]
-        if fresh or ran:
+            met = not hashed.isdisjoint(passages[use])
+        else:
+            met = not names.words.isdisjoint(fresh) or any(
+                " %s " % command in whole
+                and not all(_is_in_prompt(word, turn) for word in command.split())
+                for command in names.commands
+                for whole in commands
+            )
+        if met:
             yield use
 
 

@@ -460,7 +460,9 @@ def merged(place: Place, rows: Sequence[Row]) -> list[Row]:
     """Return the walls of all records, each with its keys."""
     tree = practice.Tree(practice.project_files(place), rows)
     groups = grouped(rows)
-    found = [*_exact(groups), *_ruled(groups, rows), *_absent(place, groups, tree, rows)]
+    removed = _removed(rows, tree)
+    absent = [*_gone(removed, tree), *_absent(place, groups, tree, removed)]
+    found = [*_exact(groups), *_ruled(groups, rows), *absent]
     return sorted(found, key=lambda wall: wall["keys"][0])
 
 
@@ -552,55 +554,50 @@ def _removed(rows: Sequence[Row], tree: practice.Tree) -> dict[str, tuple[Row, R
     return {path: (row, gone) for path, row, gone in every if path not in tree.tracked}
 
 
+def _gone(removed: dict[str, tuple[Row, Row]], tree: practice.Tree) -> Iterable[Row]:
+    """Yield the walls of paths that a session removed."""
+    for path, (row, gone) in removed.items():
+        instead = [
+            one
+            for one in practice.instead_of(path, tree)
+            if one in tree.files and one not in removed
+        ]
+        yield {
+            "keys": ["a|" + path],
+            "sessions": 1,
+            "path": path,
+            "gone": True,
+            "instead": [[one, tree.source(one)] for one in instead],
+            "met": [_occurrence(row, gone, gone["said"])],
+        }
+
+
 def _absent(
-    place: Place, groups: Groups, tree: practice.Tree, rows: Sequence[Row]
+    place: Place, groups: Groups, tree: practice.Tree, removed: Iterable[str]
 ) -> Iterable[Row]:
     """Yield the walls of missing paths.
 
     Each file, and the first folder above it that is missing too.
     """
     walls: Groups = {}
-    removed = _removed(rows, tree)
-    for path, (row, gone) in removed.items():
-        yield {
-            "keys": ["a|" + path],
-            "sessions": 1,
-            "path": path,
-            "gone": True,
-            "instead": [
-                [one, tree.source(one)]
-                for one in practice.instead_of(path, tree)
-                if one in tree.files and one not in removed
-            ],
-            "met": [_occurrence(row, gone, gone["said"])],
-        }
     for key, pairs in groups.items():
-        path = key[2:]
-        if (
-            key[:2] != "a|"
-            or not path
-            or path in tree.files
-            or path in tree.folders
-            or path.startswith(("/", "~", ".."))
-        ):
+        path = key[2:] if key[:2] == "a|" else ""
+        if not path or tree.holds(path) or path.startswith(("/", "~", "..")):
             continue
         missing = next(
             (folder for folder in reversed(at_failure.above(path)) if folder not in tree.folders),
             path,
         )
-        for one in {path, missing}:
+        for one in {path, missing}.difference(removed):
             walls.setdefault(one, []).extend(pairs)
     for path, pairs in walls.items():
-        if path in removed:
-            continue
         instead = practice.instead_of(path, tree)
         if instead:
-            doc = practice.line_of(place, path)
             yield {
                 "keys": ["a|" + path],
                 "sessions": _sessions(pairs),
                 "path": path,
-                "doc": list(doc or ()),
+                "doc": list(practice.line_of(place, path) or ()),
                 "instead": [[one, tree.source(one)] for one in instead],
                 "met": [_occurrence(row, failure, ()) for row, failure in _best(pairs)[:MOST_MET]],
             }

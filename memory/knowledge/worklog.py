@@ -34,9 +34,9 @@ _OPENED = "pull request "
 _SECTIONS = {"outcome", "turns", "done"}  # one of these stands in every captured checkpoint
 _NUMBER = re.compile(r" \([0-9a-f]{7,}\)\Z")
 _COMMIT = re.compile(r"commit ?([0-9a-f]{7,})?: +(.*)")  # its hash, its subject
-_FOLDED = re.compile(  # subjects that git words
-    r"Merge (?:branch|branches|commit|pull request|remote-tracking branch|tag) |"
-    r"(?:fixup|squash|amend)! "
+_FOLDED = (  # how subjects begin that git words
+    *("Merge %s " % what for what in ("branch", "branches", "commit", "pull request", "tag")),
+    *("Merge remote-tracking branch ", "fixup! ", "squash! ", "amend! "),
 )
 
 
@@ -301,7 +301,7 @@ def _join_checkpoints(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[
 def _commit(line: str) -> str:
     """Return a commit's subject and hash, "" for other lines."""
     match = _COMMIT.match(line)
-    if not match or _FOLDED.match(match[2]):
+    if not match or match[2].startswith(_FOLDED):
         return ""
     return one_line(match[2], LINE) + (" (%s)" % match[1] if match[1] else "")
 

@@ -21,11 +21,11 @@ from typing import Dict, Iterator, List, NamedTuple, Set, Tuple, Union
 
 from memory.core import files, frontmatter, layout, records
 from memory.core.layout import Place
-from memory.core.tokeniser import coded, heading
 from memory.project import otherfiles
 from memory.project.intake import Draft, Piece
 from memory.project.otherfiles import Skip, Source
 from memory.session import transcript
+from memory.store.sections import outline
 
 MEMORY, RULES = "claude-memory", "claude-md"
 INDEX = "MEMORY.md"
@@ -38,10 +38,10 @@ _POINTS = re.compile(r"\]\([^)]{1,160}\.md\)|\[\[[^\]]{1,160}\]\]")
 class Section(NamedTuple):
     """A part of a file that stands on its own.
 
-    path: the headings above it.  text: with the last heading.
+    path: the headings above it, such as `Setup > Docker`.  text: with the last heading.
     """
 
-    path: Tuple[str, ...]
+    path: str
     text: str
 
 
@@ -87,7 +87,7 @@ def memory_pieces(found: List[Source], place: Place, tier: str) -> Iterator[Unio
         if source.name == INDEX:  # its lines that point at a file say what the file says
             kept = "\n".join(line for line in page.body.split("\n") if not _POINTS.search(line))
         whole = source.name != INDEX and len(kept) <= LONG
-        parts = [Section((), kept)] if whole else sections(kept)
+        parts = [Section("", kept)] if whole else sections(kept)
         yield from _pieces(
             source,
             parts,
@@ -124,10 +124,9 @@ def _pieces(
     for part in parts:
         if not any(c.isalnum() for c in part.text):
             continue
-        name = " > ".join(part.path)
-        number = 2
+        name, number = part.path, 2
         while name in taken:
-            name, number = "%s (%d)" % (" > ".join(part.path), number), number + 1
+            name, number = "%s (%d)" % (part.path, number), number + 1
         taken.add(name)
         named = title or _section_title(part, source)
         shown = source.name + (" § " + name if name else "")
@@ -140,13 +139,10 @@ def _pieces(
 
 
 def _section_title(part: Section, source: Source) -> str:
-    if len(part.path) > 2:
-        return ": ".join(part.path[-2:])
-    return (
-        part.path[-1]
-        if part.path
-        else records.from_bytes("p/x/" + source.name, part.text.encode(), 0.0).title
-    )
+    headings = part.path.split(" > ")
+    if not part.path:
+        return records.from_bytes("p/x/" + source.name, part.text.encode(), 0.0).title
+    return ": ".join(headings[-2:]) if len(headings) > 2 else headings[-1]
 
 
 def sections(body: str) -> List[Section]:
@@ -155,25 +151,16 @@ def sections(body: str) -> List[Section]:
     A section too short to stand alone stays with the section above.
     """
     made: List[Section] = []
-    path: List[str] = []
-    lines: List[str] = []
-
-    def close() -> None:
-        text = "\n".join(lines).strip("\n")
-        own = "\n".join(line for line in lines if not line.startswith("#")).strip()
-        if made and own and len(own) < SMALL and made[-1].path == tuple(path)[: len(made[-1].path)]:
-            made[-1] = Section(made[-1].path, made[-1].text + "\n" + text + "\n")
+    lines = body.split("\n")
+    found = [one for one in outline(body) if one.level <= 3]
+    for one, end in zip(found, [*(below.start for below in found[1:]), len(lines)]):
+        text = "\n".join(lines[one.start : end]).strip("\n") + "\n"
+        own = "\n".join(line for line in lines[one.start : end] if line[:1] != "#").strip()
+        below = made and (one.path + " > ").startswith(made[-1].path and made[-1].path + " > ")
+        if below and own and len(own) < SMALL:
+            made[-1] = Section(made[-1].path, made[-1].text + "\n" + text)
         elif own:
-            made.append(Section(tuple(part for part in path if part), text + "\n"))
-
-    for line, code in coded(body.split("\n")):
-        level, title = (0, "") if code else heading(line)
-        if 0 < level <= 3:
-            close()
-            path[level - 1 :] = [""] * (level - 1 - len(path)) + [title]
-            lines = []
-        lines.append(line)
-    close()
+            made.append(Section(one.path, text))
     return made
 
 

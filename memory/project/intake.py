@@ -183,15 +183,7 @@ def bring(
                 result.skipped.append(piece)
             elif piece.key not in result.seen:
                 result.seen.add(piece.key)
-                _one(
-                    store,
-                    shelf,
-                    _watched(piece, result),
-                    from_,
-                    tier,
-                    None if dry else bulk,
-                    result,
-                )
+                _one(store, shelf, piece, from_, tier, None if dry else bulk, result)
             if told:
                 told(result.done)
     finally:
@@ -204,16 +196,12 @@ def bring(
     return result
 
 
-def _watched(piece: Piece, result: Result) -> Piece:
-    """Return a piece that records its source's problems when drafted."""
-
-    def draft() -> Union[Draft, Skip]:
-        made = piece.draft()
-        if isinstance(made, Draft):
-            result.troubled.extend((piece.shown, problem) for problem in made.problems)
-        return made
-
-    return piece._replace(draft=draft)
+def _drafted(piece: Piece, result: Result) -> Union[Draft, Skip]:
+    """Make a piece's draft, and note its source's problems."""
+    made = piece.draft()
+    if isinstance(made, Draft):
+        result.troubled.extend((piece.shown, problem) for problem in made.problems)
+    return made
 
 
 def _one(
@@ -239,7 +227,7 @@ def _one(
             Skip(piece.shown, "forgotten before", "`dayleaf store restore %s` brings it back" % id)
         )
         return None
-    made = _made(store, piece, from_)
+    made = _made(store, piece, from_, result)
     if isinstance(made, Skip):
         result.skipped.append(made)
         return None
@@ -259,9 +247,11 @@ def _one(
     return None
 
 
-def _made(store: Store, piece: Piece, from_: str) -> Union[Skip, Tuple[Draft, writer.New]]:
+def _made(
+    store: Store, piece: Piece, from_: str, result: Result
+) -> Union[Skip, Tuple[Draft, writer.New]]:
     """Return (draft, new record) of a piece, or a Skip."""
-    draft = piece.draft()
+    draft = _drafted(piece, result)
     if isinstance(draft, Skip):
         return draft
     bare = {
@@ -325,7 +315,7 @@ def _update_existing(
         result.same.append(found.id)
         return
     try:
-        skip = _renewed(store, found, piece, from_, dry, more)
+        skip = _renewed(store, found, piece, from_, result, dry, more)
     except StoreError as error:
         reason, _, remedy = str(error).partition("; ")
         skip = Skip(piece.shown, reason, remedy)
@@ -336,7 +326,13 @@ def _update_existing(
 
 
 def _renewed(
-    store: Store, found: Standing, piece: Piece, from_: str, dry: bool, more: Dict[str, Any]
+    store: Store,
+    found: Standing,
+    piece: Piece,
+    from_: str,
+    result: Result,
+    dry: bool,
+    more: Dict[str, Any],
 ) -> Optional[Skip]:
     """Update a record from its source, or return a Skip."""
     if found.checksum == piece.checksum:
@@ -356,7 +352,7 @@ def _renewed(
             "`dayleaf record forget --hard %s`, then import again to take the source's text"
             % found.id,
         )
-    draft = piece.draft()
+    draft = _drafted(piece, result)
     if isinstance(draft, Skip):
         return draft
     if not dry:

@@ -23,7 +23,8 @@ from __future__ import annotations
 import os
 import re
 import stat as modes
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from itertools import takewhile
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from memory.core import StoreError, clock, files, frontmatter, records
 from memory.core.layout import GLOBAL, SHARED, Place
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 LIMIT = 63 << 20  # bytes of a source: its record stays below 64 MiB
 SCRIPT = "## Script"
 FRESH, STALE, GONE = "fresh", "stale", "gone"
-USAGE_LINES, DESCRIPTION_LINES, HEAD_LINES = 6, 40, 200
+DESCRIPTION_LINES, HEAD_LINES = 40, 200
 _SPECIAL = (
     (modes.S_ISDIR, "a directory"),
     (modes.S_ISFIFO, "a fifo"),
@@ -51,7 +52,6 @@ _BLOCK = re.compile(
     r"/\*+(?!\*)(.*?)\*/|<#(.*?)#>|=begin\n(.*?)\n=end|: <<'?(\w+)'?\n(.*?)\n\4\b", re.S
 )
 _COMMENT = re.compile(r"\s*(?:#|//|--|;|%|@?rem\b|'|::)+ ?(.*)", re.I)
-_USAGE = re.compile(r"\busage\s*[:=][^\"'\n]*", re.I)
 LANGUAGES = {  # of a script, by the end of its name
     **{end: end for end in "sh bash zsh bat lua php fish sql awk r".split()},
     **{"js": "javascript", "mjs": "javascript", "ts": "typescript", "py": "python"},
@@ -255,7 +255,8 @@ def _script_title(name: str, said: str) -> str:
     """Return a script's name with its description's first sentence."""
     first = re.split(r"(?<=[.!?])\s|\n", said, maxsplit=1)[0].rstrip(". ")
     first = re.sub(r"^%s\s*[:-]+\s*" % re.escape(name), "", first)
-    return "%s: %s" % (name, first[:100]) if first and not _USAGE.search(first) else name
+    tells = first and not re.search(r"\busage\s*[:=]", first, re.I)
+    return "%s: %s" % (name, first[:100]) if tells else name
 
 
 def _script_body(source: Source, said: str, text: str) -> str:
@@ -273,10 +274,7 @@ def _script_body(source: Source, said: str, text: str) -> str:
 
 
 def described(text: str) -> str:
-    """Return a script's own description, or "".
-
-    Its leading comment or docstring, then its usage lines.
-    """
+    """Return a script's own description, its leading comment or docstring, or ""."""
     lines = text.split("\n", HEAD_LINES)[:HEAD_LINES]
     if lines[0].startswith("#!"):
         del lines[0]
@@ -287,37 +285,20 @@ def described(text: str) -> str:
     head = "\n".join(lines)
     block = _DOCSTRING.match(head) or _BLOCK.match(head)
     if block:
-        groups = block.groups()
-        said = [
-            line.strip().lstrip("*").strip()
-            for line in (groups[-1] or next(g for g in groups if g)).split("\n")
-        ]
+        inner = next(filter(None, reversed(block.groups())), "")
+        said = [line.strip().lstrip("*").strip() for line in inner.split("\n")]
     else:
-        said = []
-        for line in lines:
-            comment = _COMMENT.fullmatch(line)
-            if comment is None:
-                break
-            said.append(comment[1].rstrip())
-    said = "\n".join(said[:DESCRIPTION_LINES]).strip().split("\n")
-    used = [] if any(_USAGE.search(line) for line in said) else _usage(lines)
-    return "\n".join([*said, *([""] if said[0] and used else []), *used]).strip()
-
-
-def _usage(lines: List[str]) -> List[str]:
-    found = [match[0].strip() for match in map(_USAGE.search, lines) if match]
-    return found[:USAGE_LINES]
+        comments = takewhile(bool, map(_COMMENT.fullmatch, lines))
+        said = [comment[1].rstrip() for comment in comments if comment]
+    return "\n".join(said[:DESCRIPTION_LINES]).strip()
 
 
 def _language(source: Source) -> str:
     extension = source.path.rpartition("/")[2].rpartition(".")[2].lower()
     first = source.data[:200].split(b"\n")[0].decode("ascii", "replace")
-    program = (
-        re.search(r"(python|bash|zsh|fish|node|ruby|perl|php|lua|sh)[\d.]*\s*$", first)
-        if first.startswith("#!")
-        else None
-    )
-    return LANGUAGES.get(extension) or (program[1].replace("node", "javascript") if program else "")
+    program = re.search(r"([a-z]+)[\d.]*\s*$", first) if first.startswith("#!") else None
+    said = program[1].replace("node", "javascript") if program else ""
+    return LANGUAGES.get(extension) or (said if said in LANGUAGES.values() else "")
 
 
 def print_of(body: str) -> str:

@@ -27,6 +27,7 @@ DEPTH_LIMIT = 24
 # entries of a directory that are looked at for what is left out; endings that are named
 COUNTED, ENDINGS = 200_000, 8
 IGNORED = frozenset(("node_modules", "__pycache__"))
+OUTSIDE = ("a link out of the directory", "replace the link with the file itself")
 LINKED = ("a link to a directory is not followed", "import that directory by itself")
 
 
@@ -188,26 +189,21 @@ def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Sk
         last = name.rpartition("/")[2]
         if name and _is_passed(last):
             continue
-        linked = isinstance(stat, os.stat_result) and modes.S_ISLNK(stat.st_mode)
         if isinstance(stat, OSError):
             if not name or not isinstance(stat, FileNotFoundError):
-                yield Skip(
-                    name or root, (stat.strerror or "unreadable").lower(), "mend its permissions"
-                )
+                why = (stat.strerror or "unreadable").lower()
+                yield Skip(name or root, why, "mend its permissions")
         elif walk.is_folder(stat):
             if name.count("/") >= DEPTH_LIMIT and last not in IGNORED:
-                yield Skip(
-                    name, "nested more than %d folders deep" % DEPTH_LIMIT, "import it by itself"
-                )
-        elif linked and os.path.isdir(path):
-            yield Skip(name, *LINKED)
-        elif wanted(last):
-            if linked and not files.inside(path, root):
-                yield Skip(
-                    name, "a link out of the directory", "replace the link with the file itself"
-                )
-            else:
-                yield Source(path, name)
+                why = "nested more than %d folders deep" % DEPTH_LIMIT
+                yield Skip(name, why, "import it by itself")
+        else:
+            linked = modes.S_ISLNK(stat.st_mode)
+            if linked and os.path.isdir(path):
+                yield Skip(name, *LINKED)
+            elif wanted(last):
+                out = linked and not files.inside(path, root)
+                yield Skip(name, *OUTSIDE) if out else Source(path, name)
 
 
 def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:

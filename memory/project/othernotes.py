@@ -129,48 +129,47 @@ def _draft(
 ) -> Union[Draft, Skip]:
     page = frontmatter.parse(data)
     meta = page.meta
-    said = str(meta.get("kind") or meta.get("type") or "").strip().lower()
-    if said == "note" and not meta.get("kind"):  # basic-memory's word for every text
-        said = ""
-    if said == "conversation":
-        return Skip(
-            source.name,
-            "a conversation, which only its own session writes",
-            "copy what is worth keeping into a note",
-        )
-    kind = said if said in records.KINDS else kind or _kind(root, source)
-    if records.is_note_template(meta, page.body):
-        return Skip(source.name, "a template that a program fills in", "import what is made of it")
-    if not page.body.strip():
-        return Skip(source.name, "no text below its frontmatter", "write something into it")
-    if kind == "rule" and not meta.get("rationale"):
-        return Skip(source.name, "a rule without a rationale", "add a line `rationale: ...`")
-    if kind == "plan" and str(meta.get("status") or "active").lower() == "active":
-        other = next((called for of, called in active.items() if of != path), "")
-        if other:
-            return Skip(
-                source.name,
-                "another plan is active, %s" % other,
-                "`dayleaf plan done` or `drop` first",
-            )
-        active[path] = source.name
+    kind = _kind(meta, kind, root, source)
+    skip = _skip(source, path, kind, page, active)
+    if skip:
+        return skip
     extra = _extra(source, path, meta, kind, data, now)
     read = records.from_bytes("p/x/" + source.name.rpartition("/")[2], data, 0.0)
     # a source is theirs, and a confidence may be read in another measure
     quiet = ("line 1: source ", "line 1: confidence ")[: 1 + bool(extra.get("confidence"))]
     problems = tuple(one for one in read.problems if not one.startswith(quiet))
-    agent = (
-        author == "agent"
-        or kind == "checkpoint"
-        or str(meta.get("source")).lower() in records.SOURCES[1:]
-    )
-    title, named = (
-        _title(meta, page.body, source, root.store),
-        "" if root.store else records.note_name(source.name),
-    )
+    said = str(meta.get("source")).lower()
+    agent = author == "agent" or kind == "checkpoint" or said in records.SOURCES[1:]
+    title = _title(meta, page.body, source, root.store)
+    named = "" if root.store else records.note_name(source.name)
     if named and named != title:  # it is found, and linked to, by its file's name too
         extra["aliases"] = list(dict.fromkeys([*records.labels(meta.get("aliases")), named]))
     return Draft(kind, title, page.body, read.tags, "agent" if agent else "human", extra, problems)
+
+
+def _skip(
+    source: Source, path: str, kind: str, page: frontmatter.Page, active: Dict[str, str]
+) -> Union[Skip, None]:
+    """Return the reason to pass a file over, or None; note an active plan."""
+    meta = page.meta
+    if kind == "conversation":
+        remedy = "copy what is worth keeping into a note"
+        why = ("a conversation, which only its own session writes", remedy)
+    elif records.is_note_template(meta, page.body):
+        why = ("a template that a program fills in", "import what is made of it")
+    elif not page.body.strip():
+        why = ("no text below its frontmatter", "write something into it")
+    elif kind == "rule" and not meta.get("rationale"):
+        why = ("a rule without a rationale", "add a line `rationale: ...`")
+    elif kind == "plan" and str(meta.get("status") or "active").lower() == "active":
+        other = next((called for of, called in active.items() if of != path), "")
+        if not other:
+            active[path] = source.name
+            return None
+        why = ("another plan is active, %s" % other, "`dayleaf plan done` or `drop` first")
+    else:
+        return None
+    return Skip(source.name, *why)
 
 
 def _extra(
@@ -232,13 +231,21 @@ def _title(meta: Dict[str, Any], body: str, source: Source, store: str) -> str:
     return records.from_bytes(named, body.encode(), 0.0).title
 
 
-def _kind(root: Root, source: Source) -> str:
-    """Return the kind of a file by its place, else learning."""
-    if root.store == ".memories":
-        if source.name.startswith(("plans/", "briefs/")):
-            return "plan"
-        return "checkpoint" if _DAY.search(source.name) else "learning"
-    return "learning"
+def _kind(meta: Dict[str, Any], given: str, root: Root, source: Source) -> str:
+    """Return the kind of a file: its own, else the given, else by its place.
+
+    A conversation is told as one, though no file of others is one.
+    """
+    said = str(meta.get("kind") or meta.get("type") or "").strip().lower()
+    if said == "note" and not meta.get("kind"):  # basic-memory's word for every text
+        said = ""
+    if said in (*records.KINDS, "conversation"):
+        return said
+    if given or root.store != ".memories":
+        return given or "learning"
+    if source.name.startswith(("plans/", "briefs/")):
+        return "plan"
+    return "checkpoint" if _DAY.search(source.name) else "learning"
 
 
 def _created(source: Source, meta: Dict[str, Any], now: float) -> float:

@@ -34,8 +34,10 @@ from memory.store import archive, redactor, safegit, writer
 from memory.store.store import Store
 
 # not what a manual says in a name's place
-_WHO = r"(?!(?:user|username|you|me|name|runner|shared|public)\b)[\w.-]+"
-_HOST = r"(?!(?:server|host|hostname|computer)\b|[\w.-]*\bexample\b)[A-Za-z0-9][\w.-]+"
+_WHO = r"(?!(?:%s)\b)[\w.-]+" % "|".join("user username you me name runner shared public".split())
+_HOST = r"(?!(?:%s)\b|[\w.-]*\bexample\b)[A-Za-z0-9][\w.-]+" % "|".join(
+    "server host hostname computer".split()
+)
 _REST, _FREE = r"[^\s\"'`)]*", r"(?<![\w./~\\-])"
 # What leads to a home or a disk.  A lower case tells a route, `GET /users/42`, from a folder.
 _PRIVATE = "|".join(

@@ -81,19 +81,16 @@ def count_outside(tree: Tree) -> int:
     COUNTED at most.
     """
     tops = tuple(prefix + top + "/" for prefix in _inner(tree.root) for top in _TYPES)
-    found = (
-        one for one in otherfiles.below(tree.root, lambda name: True) if isinstance(one, Source)
-    )
-    return sum(1 for _ in islice((one for one in found if not one.name.startswith(tops)), COUNTED))
+    every = otherfiles.below(tree.root, lambda name: True)
+    outside = (one for one in every if isinstance(one, Source) and not one.name.startswith(tops))
+    return sum(1 for _ in islice(outside, COUNTED))
 
 
 def _inner(root: str) -> List[str]:
     """Return the trees in a directory, each with a slash."""
-    return (
-        [""]
-        if _is_tree(root)
-        else [entry + "/" for entry in _folders(root) if _is_tree(root + "/" + entry)]
-    )
+    if _is_tree(root):
+        return [""]
+    return [entry + "/" for entry in _folders(root) if _is_tree(root + "/" + entry)]
 
 
 def _is_tree(path: str) -> bool:
@@ -101,15 +98,11 @@ def _is_tree(path: str) -> bool:
 
 
 def _folders(path: str) -> List[str]:
-    try:
-        with os.scandir(path) as found:
-            return sorted(
-                e.name for e in found if e.name[0] != "." and e.is_dir(follow_symlinks=False)
-            )
-    except OSError as error:
-        raise UsageError(
-            "%s: %s; mend its permissions" % (path, (error.strerror or "unreadable").lower())
-        ) from None
+    return [
+        name
+        for name in files.visible_names(path)
+        if files.is_folder(path + "/" + name) and not files.is_link(path + "/" + name)
+    ]
 
 
 def _versions(tree: str) -> Tuple[str, ...]:
@@ -123,6 +116,11 @@ def _versions(tree: str) -> Tuple[str, ...]:
     return tuple(sorted(name for name in named if name not in _TYPES and _is_version(name)))
 
 
+def _label(name: str) -> str:
+    """Return a name with hyphens for what no tag or version may hold."""
+    return "-".join(name.replace(",", " ").replace("#", " ").split())
+
+
 def _is_version(name: str) -> bool:
     return not any(c.isspace() or c in ",#" for c in name)
 
@@ -130,7 +128,7 @@ def _is_version(name: str) -> bool:
 def _take(tree: Tree, prefix: str, name: str, versions: Tuple[str, ...]) -> None:
     """Add the files of one of a tree's four directories."""
     refused, top, kind = set(), prefix + name, _TYPES[name]
-    project = "-".join(prefix.rstrip("/").replace(",", " ").replace("#", " ").split())
+    project = _label(prefix.rstrip("/"))
     for one in otherfiles.below(tree.root + "/" + top, lambda name: True):
         inner, _, rest = (one.name if isinstance(one, Source) else one.path).partition("/")
         if isinstance(one, Skip):
@@ -141,17 +139,9 @@ def _take(tree: Tree, prefix: str, name: str, versions: Tuple[str, ...]) -> None
         if not _is_version(folder):
             if folder not in refused:
                 refused.add(folder)
-                tree.skipped.append(
-                    Skip(
-                        top + "/" + folder,
-                        "a version has no spaces, commas or '#'",
-                        "rename it to "
-                        + (
-                            "-".join(folder.replace(",", " ").replace("#", " ").split())
-                            or "a version"
-                        ),
-                    )
-                )
+                why = "a version has no spaces, commas or '#'"
+                remedy = "rename it to " + (_label(folder) or "a version")
+                tree.skipped.append(Skip(top + "/" + folder, why, remedy))
             continue
         of = {SHARED: versions or (UNVERSIONED,), "": ()}.get(folder, (folder,))
         tree.found.append(TreeFile(source, kind or _type(source), of, project))

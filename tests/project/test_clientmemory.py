@@ -160,13 +160,13 @@ def test_an_accepted_candidate_is_pushed(claude, project, ok, took, place):
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ("no heading at all\n", [((), "no heading at all\n")]),
-        ("# A\n\n## B\n\n" + "b" * 80 + "\n", [(("A", "B"), "## B\n\n" + "b" * 80 + "\n")]),
+        ("no heading at all\n", [("", "no heading at all\n")]),
+        ("# A\n\n## B\n\n" + "b" * 80 + "\n", [("A > B", "## B\n\n" + "b" * 80 + "\n")]),
         (
             "# A\n\n" + "a" * 80 + "\n\n## B\n\nshort\n",
-            [(("A",), "# A\n\n" + "a" * 80 + "\n\n## B\n\nshort\n")],
+            [("A", "# A\n\n" + "a" * 80 + "\n\n## B\n\nshort\n")],
         ),
-        ("```\n# no heading\n```\n", [((), "```\n# no heading\n```\n")]),
+        ("```\n# no heading\n```\n", [("", "```\n# no heading\n```\n")]),
         ("# A\n", []),
     ],
 )
