@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from memory.capture.facts import Edit, Facts, reversed_paths
 from memory.session import commandline, shell, tellingline
@@ -24,16 +23,6 @@ _VAGUE = frozenset(
     "base error errors common server client data model models views run".split()
 )
 _ENDING = Late(r"^test_|[._-](?:test|tests|spec|d)$|_test$")
-_NUMBER = Late(r"(?<![\d.])[\d.]+\Z")
-_FILTERS = frozenset(
-    (
-        "-k -m -t -p --package --filter --workspace -w --project --testNamePattern "
-        "--tests -run --test --bin"
-    ).split()
-)
-_RUNNERS = frozenset(
-    "npx bunx uv poetry pdm bundle run exec sudo env time pnpm yarn npm . ./".split()
-)
 _CALLED = (
     r"^(?:go (?:run|doc|list|env|mod why)|docker (?:run|ps|logs|exec|inspect)|npm (?:view|ls"
     r"|outdated)|cargo run)\b|--help\b"
@@ -196,68 +185,26 @@ def _settles(later: Run, failure: Run) -> bool:
     if proof and failure.key.startswith("git "):
         return later.key == failure.key or bool(re.search(_CONCLUDES, later.command))
     tasks = commandline.passed(later) if proof or later.bad else ()
-    if proof and later.key == failure.key and not commandline.kind(failure):
-        return covers(later, failure)
     return any(commandline.closes(task, failure) for task in tasks)
 
 
 def overlaps(run: Run, failure: Run) -> bool:
-    """Tell whether two runs try the same, or one a part.
-
-    Both of the same program and verb.
-    """
-    return run.key == failure.key and (covers(run, failure) or covers(failure, run))
+    """Tell whether two runs try the same, or one a part."""
+    return covers(run, failure) or covers(failure, run)
 
 
 def covers(run: Run, failure: Run) -> bool:
-    """Tell whether a run tries all that a failure tried.
+    """Tell whether a run tries all that a failure tried, or what its error names.
 
     Both of the same program and verb.
     """
-    (folder, wide), (other, narrow) = (
-        _target(run.command, run.key),
-        _target(failure.command, failure.key),
-    )
-    if folder and other and folder != other:
+    task, other = commandline.main_task(run), commandline.main_task(failure)
+    if run.key != failure.key or task is None or other is None:
         return False
-    if all(any(_within(one, whole) for whole in wide) for one in narrow) and (narrow or not wide):
-        return True
-    return not wide or (not narrow and all(_names_target(failure.detail, one) for one in wide))
-
-
-@lru_cache(512)
-def _target(command: str, key: str) -> tuple[str, tuple[str, ...]]:
-    """Return (folder of `cd`, words) of a command."""
-    folder, chosen = "", ""
-    for part in commandline.parts(command):
-        if part.lstrip("({ ").startswith("cd ") and not chosen:
-            folder = part.lstrip("({ ")[3:].strip().strip("'\")").rstrip("/")
-        elif not chosen and commandline.key_of(part) == key:
-            chosen = re.sub(r"(?<!\s)\s+\d?>.*", "", part).rstrip(")} ")
-    words = [word.strip("'\"") for word in chosen.split()]
-    known = set(key.split())
-    wanted = [
-        w.rpartition("=")[2]
-        for i, w in enumerate(words)
-        if (not w.startswith("-") or w.partition("=")[0] in _FILTERS and "=" in w)
-        and not re.match(r"\w+=", w)
-        and not _NUMBER.match(w)
-        and not (
-            w in known or w.rpartition("/")[2].lower() in known or re.match(r"python[\d.]*\Z", w)
-        )
-    ]
-    return folder, tuple(w for w in wanted if w not in _RUNNERS)
-
-
-def _within(one: str, other: str) -> bool:
-    """Tell whether a target is the same as another or inside."""
-    whole = other.rstrip("/").removesuffix("/...")
-    return one == other or one.startswith((whole + "/", whole + "::"))
-
-
-def _names_target(detail: str, target: str) -> bool:
-    """Tell whether an error's text holds a target's path."""
-    return target.partition("::")[0].rstrip("/") in detail
+    named = (target.partition("::")[0] in failure.detail for target in task.targets)
+    return commandline.covers(task, other) or (
+        bool(task.targets) and not other.targets and all(named)
+    )
 
 
 def names(path: str, failure: Run) -> bool:

@@ -12,7 +12,6 @@ told twice.
 from __future__ import annotations
 
 from copy import copy, deepcopy
-from dataclasses import replace
 from functools import cached_property
 
 from memory.capture import checkpointpage, conversationfile, progress, wishes
@@ -418,7 +417,7 @@ class Capture:
         state.units = 0
         for span in state.spans.values():
             span[2] = span[0]
-        state.bases[1] = _bare(progress.carry(state.facts))
+        state.bases[1] = progress.carry(state.facts)
         return name
 
     def _untouched(self) -> bool:
@@ -613,7 +612,7 @@ class Capture:
         for span in state.spans.values():
             span[1] = span[2] = span[0]
         state.facts = progress.carry(state.facts)
-        base = _bare(state.facts)
+        base = deepcopy(state.facts)
         state.bases = [base, base]
         state.name = state.checksum = ""
         state.units, state.secret = 0, False
@@ -636,15 +635,6 @@ class Capture:
                 state.day,
             )
             state.closed = [*state.closed, row][-_ROWS:]
-
-
-def _bare(facts: Facts) -> Facts:
-    """Return a copy of facts without the output of passing runs.
-
-    It is learnt anew where the facts are read again.  Kept in each base it made up half of the
-    state, which is written at the end of every stretch.
-    """
-    return deepcopy(replace(facts, printed={}))
 
 
 def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
