@@ -5,13 +5,12 @@ ran and changed in them.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memory.capture import openings, turns
 from memory.capture.turns import Piece, Turn, relative
-from memory.core import files, layout
+from memory.core import layout
 from memory.core.plaintext import one_line
 from memory.session import git, shell, tellingline, transcript
 from memory.session.shell import Run
@@ -41,7 +40,6 @@ _TOLD = {  # what of the input is told
     "WebSearch": "query",
     "LS": "path",
 }
-_CHANGED = ("old_string", "new_string")
 _EDITS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 _MOST = {"runs": 120, "edits": 400, "commits": 60, "pending": 64, "reports": 24, "todos": 40}
 _PLANNED = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
@@ -51,15 +49,15 @@ _PLANNED = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
 class Edit:
     """A file made or changed.
 
-    at: the last time.  made: whether it was made.  undone: whether git threw it away.
-    ways: marks of the text before and after each change (`old:new`), "" where unknown.
+    at: the last time.  made: whether it was made.  undone: whether it was removed.
+    times: the number of changes.
     """
 
     at: str
     path: str
     made: bool
     undone: bool = False
-    ways: list[str] = field(default_factory=lambda: [""])
+    times: int = 1
 
 
 @dataclass
@@ -374,42 +372,9 @@ def _add_call(facts: Facts, entry: Entry) -> None:
     facts.pending[entry.id] = [
         entry.name,
         clip_characters(transcript.clean(given), _LONG) if isinstance(given, str) else "",
-        *_ways(entry),
     ]
     while len(facts.pending) > _MOST["pending"]:
         del facts.pending[next(iter(facts.pending))]
-
-
-def _ways(entry: Entry) -> list[str]:
-    """Return the marks of the changes that an edit asks for."""
-    if entry.name not in ("Edit", "MultiEdit"):
-        return []
-    edits = entry.data.get("edits") if entry.name == "MultiEdit" else [entry.data]
-    marks = [
-        [files.sha256(edit[key].encode("utf-8", "replace"))[:8] for key in _CHANGED]
-        for edit in (edits if isinstance(edits, list) else ())
-        if isinstance(edit, dict) and all(isinstance(edit.get(key), str) for key in _CHANGED)
-    ]
-    return [":".join(pair) for pair in marks]
-
-
-def reversed_paths(facts: Facts) -> set[str]:
-    """Return the files whose changes reverse each other, so that none is left.
-
-    Changes with a commit in between do not.
-    """
-    commits = sorted(at for *_, at in facts.commits)
-    # by file and commit: the text that a change left -> the texts that it replaced, newest last
-    left: dict[tuple[str, int], dict[str, list[str]]] = {}
-    for edit in facts.edits:
-        done = left.setdefault((edit.path, bisect_left(commits, edit.at)), {})
-        for way in edit.ways:
-            old, _, new = way.partition(":")
-            first = done[old].pop() if way and done.get(old) else old
-            if first != new or not way:
-                done.setdefault(new, []).append(first)
-    standing = {path for (path, _), done in left.items() if any(done.values())}
-    return {edit.path for edit in facts.edits} - standing
 
 
 def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) -> int:
@@ -451,8 +416,7 @@ def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) 
             if isinstance(entry.data, dict) and "type" in entry.data
             else entry.text.startswith("File created")
         )
-        edit = Edit(entry.at, given, made, ways=row[2:] or [""])
-        done = _edited(facts, edit, roots, agent)
+        done = _edited(facts, Edit(entry.at, given, made), roots, agent)
         if facts.findings and not agent and isinstance(entry.data, dict):
             _add_finding_answers(facts, entry, relative(given, (*roots, facts.cwd)))
         return done
@@ -524,8 +488,6 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
         return 0
     committed = False
     if judged.outcome in (shell.OK, shell.BY_HAND, shell.UNKNOWN) and "git" in judged.command:
-        _taken_back(facts, judged.command)
-        _reset(facts, judged.command, where)
         committed = _committed(facts, judged, output, where)
     if judged.bad and judged.kind in (tellingline.LINT, tellingline.BUILD) and not where.agent:
         from memory.capture import findings
@@ -603,21 +565,6 @@ def _drop(facts: Facts, commit: list[str]) -> None:
             return
 
 
-def _reset(facts: Facts, command: str, where: Where) -> None:
-    """Remove the commits that a `git reset` took off the branch."""
-    number, name = git.reset(command, where.cwd, (*where.roots, facts.cwd))
-    held = [at for at, commit in enumerate(facts.commits) if name and commit[0].startswith(name)]
-    gone = facts.commits[held[-1] + 1 :] if held else facts.commits[len(facts.commits) - number :]
-    since = min((at for *_, at in gone), default="~")
-    if number > len(facts.commits) or any(
-        run.last >= since and run.key in ("git checkout", "git switch", "git branch")
-        for run in facts.runs
-    ):
-        return
-    for commit in gone:
-        _drop(facts, commit)
-
-
 def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
     """Add the branches merged by a command, each once a stretch."""
     found = git.merged(
@@ -626,19 +573,6 @@ def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
     for piece in (Piece(turns.MERGED, clip_characters(branch), number) for branch, number in found):
         if not where.agent and not any(piece in turn.pieces for turn in facts.turns[-_MERGES:]):
             _add(facts, where.at, piece)
-
-
-def _taken_back(facts: Facts, command: str) -> None:
-    """Mark the edits thrown away by a git command."""
-    for path in git.discarded_paths(command):
-        for edit in facts.edits:
-            if (
-                path == "*"
-                or edit.path == path
-                or edit.path.endswith("/" + path)
-                or path.endswith("/" + edit.path)
-            ):
-                edit.undone = True
 
 
 def _mark_removed(facts: Facts, paths: Iterable[str], roots: Iterable[str]) -> None:
@@ -705,7 +639,7 @@ def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int
         and last.at >= max([turn.at, *(run.last for run in facts.runs[-_NEAR:])])
     ):
         last.at, last.made = edit.at, last.made or edit.made
-        last.ways += edit.ways
+        last.times += 1
     else:
         facts.edits.append(edit)
     del facts.edits[: -_MOST["edits"]]

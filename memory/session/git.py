@@ -1,6 +1,4 @@
-"""What git says without a git process: branch and commit from the files of `.git`, commits made and
-undone from commands.
-"""
+"""What git says without a git process: branch and commit from the files of `.git`, and commits."""
 
 from __future__ import annotations
 
@@ -42,7 +40,6 @@ _HOST_FLAGS = "--squash -s --merge -m --rebase -r --delete-branch -d --admin".sp
 _REFUSED = re.compile(r"(?im)^(?:x|!|graphql|failed|error|could not)\b|not mergeable")
 _MERGES = re.compile(r"^(?:Fast-forward|Merge made by)", re.M)
 _MOST_MERGED = 10  # of one log, the newest: what stands further down was merged long ago
-_BACK = r"(?:HEAD|@)(?:~(\d{1,3})|(\^{1,9})|~)|([0-9a-f]{7,40})"
 _FAILED = (
     r"(?m)^(?:nothing (?:added )?to commit|no changes added to commit|error: "
     r"|fatal: |Aborting commit)"
@@ -51,7 +48,6 @@ _SCRATCH = r"(?:/private)?/(?:tmp|var/folders|dev/shm)(?:/|\Z)|\$\{?TMPDIR"
 _MADE_HERE = r"\b(\w+)=[\"']?\$\(\s*mktemp\b"
 _ASSIGNED = r"(?:^|\s)(\w+)=([\"']?)([^\s\"'$()]+)\2(?=\s|\Z)"
 _WORDS = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|\$\([^)]{0,400}\)|[^\s"'])+"""
-_FILE = r"(?!origin/)[\w@+~./-]*\.[A-Za-z]\w{0,7}\Z"
 
 
 class GitHead:
@@ -152,25 +148,6 @@ def amends(command: str) -> bool:
         key == "git commit" and "--amend" in re.findall(_WORDS, part)
         for key, part, _ in _gits(command, "")
     )
-
-
-def reset(command: str, cwd: str = "", roots: Iterable[str] = ()) -> tuple[int, str]:
-    """Return (commits taken off, commit named) of a reset.
-
-    (0, "") for none, and where the command makes or changes branches too.
-    cwd, roots: see `is_in_other_repository`.
-    """
-    every = list(_gits(command, cwd)) if "reset" in command else []
-    keys = {key for key, *_ in every}
-    if keys & {"git checkout", "git switch", "git branch", "git cherry-pick"}:
-        return 0, ""
-    for key, part, _ in every:
-        words = part.partition(" reset ")[2].split() if key == "git reset" else []
-        named = [word for word in words if word[0] != "-"]
-        found = re.fullmatch(_BACK, named[0]) if len(named) == 1 and "--" not in words else None
-        if found and not is_in_other_repository(command, cwd, roots):
-            return int(found[1] or 0) or len(found[2] or "") or int(not found[3]), found[3] or ""
-    return 0, ""
 
 
 def logged(output: str) -> list[tuple[str, str]]:
@@ -317,63 +294,3 @@ def _into(folder: str, target: str, made: set[str], values: dict[str, str]) -> s
     if folder == "?" or len(folder) + len(target) > _LONGEST:
         return "?"
     return posixpath.normpath(posixpath.join(folder, target))
-
-
-def discarded_paths(command: str) -> tuple[str, ...]:
-    """Return the paths whose uncommitted work a command discards.
-
-    As typed; ("*",) for all.  `git checkout -- FILE`, `git restore FILE`, `git reset --hard`, `git
-    stash`; work that the same command brings back is left out.
-    """
-    found: list[str] = []
-    for key, part, folder in _gits(command, ""):
-        words = [
-            word.strip("'\"") for word in re.findall(_WORDS, re.sub(r"\s\d?>+\s*\S+", "", part))
-        ]
-        verb = key.partition(" ")[2]
-        rest = words[words.index(verb) + 1 :] if verb in words else []
-        base = "" if folder == "?" else folder
-        found += [
-            "*" if path in (".", ":/", "*") else posixpath.normpath(posixpath.join(base, path))
-            for path in _paths(verb, rest)
-        ]
-    if "stash" in command and brought_back(command):
-        return ()
-    return ("*",) if "*" in found else tuple(dict.fromkeys(found))
-
-
-def _paths(verb: str, words: list[str]) -> list[str]:
-    """Return the paths restored by a git verb, `*` for all."""
-    plain = [word for word in words if not word.startswith("-")]
-    named = words[words.index("--") + 1 :] if "--" in words else []
-    if verb == "reset":
-        return ["*"] if "--hard" in words or "--merge" in words else []
-    if verb == "checkout":
-        forced = ["*"] if "-f" in words or "--force" in words else []
-        made = "-b" in words or "-B" in words
-        return named or (
-            []
-            if made
-            else [word for word in plain if word == "." or re.match(_FILE, word)] or forced
-        )
-    if verb == "switch":
-        return ["*"] if "--discard-changes" in words or "-f" in words else []
-    if verb == "restore":
-        source = {words[at + 1] for at, word in enumerate(words[:-1]) if word in ("-s", "--source")}
-        staged = (
-            ("--staged" in words or "-S" in words)
-            and "--worktree" not in words
-            and "-W" not in words
-        )
-        return [] if staged else named or [word for word in plain if word not in source]
-    if verb == "stash":
-        return named or ["*"] if not plain or plain[0] in ("push", "save") else []
-    return []
-
-
-def brought_back(command: str) -> bool:
-    """Tell whether a command restores stashed work."""
-    return any(
-        key == "git stash" and re.search(r"\bstash\s+(?:pop|apply)\b", part)
-        for key, part, _ in _gits(command, "")
-    )
