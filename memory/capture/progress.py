@@ -207,8 +207,8 @@ def facts_of(value: dict[str, Any]) -> Facts:
     facts.failing = [Run(*run) for run in value["failing"]]
     facts.edits = [
         # an earlier release kept a mark of each change
-        Edit(*row, len(times) if isinstance(times, list) else times)
-        for *row, times in value["edits"]
+        Edit(at, path, made, undone, len(times) if isinstance(times, list) else times)
+        for at, path, made, undone, times in value["edits"]
     ]
     facts.turns, facts.withdrawn = (
         [
