@@ -692,26 +692,3 @@ def capture(
             made.run("switch")
         made.stop = None
         return made.run(trigger, said)
-
-
-def gather(path: str, env: dict[str, str], roots: tuple[str, ...] = ()) -> Facts:
-    """Return the facts of a whole transcript and its subagents.
-
-    In memory and with their secrets (`Store` redacts).
-    """
-    facts, aside = Facts(), Facts()
-    taken = [
-        Span(entry.text, entry.at)
-        for entry in transcript.read(path)
-        if entry.kind == transcript.REWIND
-    ]
-    for key, source in [
-        ("", path),
-        *((p.rpartition("/")[2], p) for p in transcript.agents(path, env)),
-    ]:
-        for entry in transcript.read(source):
-            absorb(
-                aside if any(span.holds(entry.at) for span in taken) else facts, entry, roots, key
-            )
-    facts.withdraw(aside)
-    return facts

@@ -7,9 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from harness.session import Session, section
+from harness.session import Session, gather, section
 
-from memory.capture import stretches
 from memory.session import shell
 
 
@@ -217,7 +216,7 @@ def test_any_tool_input_is_survived(session):
 def test_gather_reads_a_transcript_without_writing(session):
     """The facts of any transcript can be had in memory."""
     session.copy("tools-headless")
-    facts = stretches.gather(str(session.path), session.env, (session.project,))
+    facts = gather(str(session.path), session.env, (session.project,))
     assert [commit[:2] for commit in facts.commits] == [["ecf522d", "Fix add"]]
     assert [r.key for r in facts.runs] == [
         "python -c",
