@@ -12,9 +12,9 @@ from memory.capture import openings, turns
 from memory.capture.turns import Piece, Turn, relative
 from memory.core import layout
 from memory.core.plaintext import one_line
-from memory.session import git, shell, tellingline, transcript
+from memory.session import entries, git, shell, tellingline
+from memory.session.entries import Entry, clip_characters
 from memory.session.shell import Run
-from memory.session.transcript import Entry, clip_characters
 from memory.store import writer
 
 TYPE_CHECKING = False
@@ -146,7 +146,7 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
     """
     facts.until = max(facts.until, entry.at)
     facts.cwd = facts.cwd or entry.cwd
-    kind, asks = entry.kind, entry.kind in (transcript.PROMPT, transcript.SLASH)
+    kind, asks = entry.kind, entry.kind in (entries.PROMPT, entries.SLASH)
     if (
         not agent
         and entry.branch != "HEAD"
@@ -158,29 +158,29 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
         return _add_request(facts, entry)
     if facts.muted == "all":
         return 0
-    if kind in (transcript.ENDED, transcript.INTERRUPTED):
+    if kind in (entries.ENDED, entries.INTERRUPTED):
         if not agent and facts.turns:
             facts.turns[-1].end = kind
             _mark_last_statement(facts)
         return 0
-    if kind == transcript.NOTIFIED:
+    if kind == entries.NOTIFIED:
         _mark_last_statement(facts)
         return 0
-    if kind == transcript.TEXT:
+    if kind == entries.TEXT:
         if agent:
             facts.reports.pop(agent, None)
             facts.reports[agent] = clip_characters(entry.text)
         else:
             _add_statement(facts, entry)
-    elif kind == transcript.USE:
+    elif kind == entries.USE:
         if not agent:
             _mark_last_statement(facts, turns.CALLED)
         _add_call(facts, entry)
-    elif kind == transcript.RESULT:
+    elif kind == entries.RESULT:
         return _add_result(facts, entry, roots, agent)
-    elif kind == transcript.BANG:
+    elif kind == entries.BANG:
         facts.bang = entry.text
-    elif kind == transcript.BANGED and facts.bang:
+    elif kind == entries.BANGED and facts.bang:
         command, facts.bang = facts.bang, ""
         judged = shell.run(command, entry.at, entry.text)
         if judged is not None and judged.outcome in (shell.OK, shell.UNKNOWN):
@@ -220,14 +220,14 @@ def _add_request(facts: Facts, entry: Entry) -> int:
     if MARK in entry.text:
         facts.muted = "all"
         return 0
-    own = entry.kind == transcript.SLASH and entry.text.startswith("/dayleaf")
+    own = entry.kind == entries.SLASH and entry.text.startswith("/dayleaf")
     facts.muted = "text" if own else ""
     if own:
         return 0
     request = _clip_request(entry.text)
     if _PLANNED.match(request):  # the plan itself comes as an entry of its own
         request = "Implement the following plan: " + openings.heading_of(_PLANNED.sub("", request))
-    asked = turns.SLASH if entry.kind == transcript.SLASH else ""
+    asked = turns.SLASH if entry.kind == entries.SLASH else ""
     last = facts.turns[-1] if facts.turns else None
     if last is not None and (last.request, last.asked) == (request, asked) and not last.pieces:
         return 0
@@ -279,7 +279,7 @@ def _mark_last_statement(facts: Facts, result: str = turns.ENDED) -> None:
 def _add_note(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
     """Add the user's words outside prompts, and the client's notes."""
     kind, text = entry.kind, clip_characters(entry.text, _LONG)
-    if kind == transcript.STEER:
+    if kind == entries.STEER:
         if entry.name == turns.REFUSED:
             last = facts.turns[-1].pieces if facts.turns else []
             if last and last[-1].outcome == shell.DECLINED:
@@ -289,20 +289,20 @@ def _add_note(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
             facts.typed = facts.typed or entry.name == turns.ANSWER  # a menu takes a person
             name = turns.APPROVED if entry.name == "plan" else entry.name
             _add(facts, entry.at, Piece(turns.USER, text, name))
-    elif kind == transcript.PLAN and text:
+    elif kind == entries.PLAN and text:
         _add(facts, entry.at, Piece(turns.USER, text, turns.APPROVED))
-    elif kind == transcript.SUMMARY and text:
+    elif kind == entries.SUMMARY and text:
         facts.turns.append(
             Turn(
                 entry.at, "", turns.SUMMARY, [Piece(turns.SAID, clip_characters(entry.text, _SAID))]
             )
         )
-    elif kind in (transcript.REPORT, transcript.LINK) and text:
+    elif kind in (entries.REPORT, entries.LINK) and text:
         if not any(p.text == text for turn in facts.turns for p in turn.pieces):
             _add(facts, entry.at, Piece(kind, text, clip_characters(entry.name, 120)))
-    elif kind == transcript.TODOS:
+    elif kind == entries.TODOS:
         _update_todos(facts, entry)
-    elif kind == transcript.TEAM and text:
+    elif kind == entries.TEAM and text:
         facts.typed = facts.typed or bool(entry.data)
         facts.turns.append(
             Turn(entry.at, "(teammate %s) %s" % (clip_characters(entry.name, 80), text), turns.TEAM)
@@ -371,7 +371,7 @@ def _add_call(facts: Facts, entry: Entry) -> None:
         return
     facts.pending[entry.id] = [
         entry.name,
-        clip_characters(transcript.clean(given), _LONG) if isinstance(given, str) else "",
+        clip_characters(entries.clean(given), _LONG) if isinstance(given, str) else "",
     ]
     while len(facts.pending) > _MOST["pending"]:
         del facts.pending[next(iter(facts.pending))]
@@ -448,18 +448,18 @@ def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:
     if status == "deleted":
         facts.todos.remove(known)
         return
-    known[:2] = [clip_characters(transcript.clean(subject), 300) or known[0], status or known[1]]
+    known[:2] = [clip_characters(entries.clean(subject), 300) or known[0], status or known[1]]
 
 
 def _add_failed_call(
     facts: Facts, entry: Entry, name: str, given: str, roots: tuple[str, ...], agent: str
 ) -> None:
     """Add a failed call of another tool than Bash."""
-    error = re.sub(r"</?tool_use_error>", "", transcript.clean(entry.text)).strip()
+    error = re.sub(r"</?tool_use_error>", "", entries.clean(entry.text)).strip()
     first = clip_characters(
         one_line(next((line for line in error.split("\n") if line.strip()), "")), 200
     )
-    if agent or not first or entry.refused or transcript.PROTOCOL.search(error[:400]):
+    if agent or not first or entry.refused or entries.PROTOCOL.search(error[:400]):
         return
     _add(
         facts,
@@ -492,7 +492,7 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
     if judged.bad and judged.kind in (tellingline.LINT, tellingline.BUILD) and not where.agent:
         from memory.capture import findings
 
-        facts.findings = findings.found(transcript.clean(output), judged.command) or facts.findings
+        facts.findings = findings.found(entries.clean(output), judged.command) or facts.findings
     judged.command, judged.detail, judged.summary = (
         clip_characters(judged.command),
         clip_characters(judged.detail),
@@ -522,7 +522,7 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
 
 def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
     """Add a command's commits and tell whether there were any."""
-    output = transcript.clean(output)
+    output = entries.clean(output)
     known = {tuple(commit[:2]) for commit in facts.commits}
     made = [
         [h, clip_characters(s), judged.at]

@@ -28,7 +28,7 @@ from typing import NamedTuple
 from memory.capture.facts import Edit, Facts, absorb
 from memory.capture.turns import Piece, Turn
 from memory.core import fastjson, files, layout
-from memory.session import shell, transcript
+from memory.session import entries, shell, transcript
 from memory.session.rewinds import Span
 from memory.session.shell import Run
 from memory.session.transcript import Stop
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, BinaryIO
 
-    from memory.session.transcript import Entry
+    from memory.session.entries import Entry
 
 VERSION = 4
 _BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([^"\\]+)"')
@@ -362,8 +362,8 @@ def _branches(file: BinaryIO, offset: int) -> set[str]:
 
 def _prompted(line: bytes) -> list[str]:
     """Return [instant] of a prompt's line, [] for any other."""
-    told = transcript.entries(transcript.parse_line(line))
-    return [entry.at for entry in told if entry.kind in (transcript.PROMPT, transcript.SLASH)][:1]
+    told = entries.entries(transcript.parse_line(line))
+    return [entry.at for entry in told if entry.kind in (entries.PROMPT, entries.SLASH)][:1]
 
 
 def was_work_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> bool | None:
@@ -380,7 +380,7 @@ def was_work_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) 
         return bool(facts.commits)
     then = Facts()
     for entry in ahead:
-        if (then.edits or then.commits) and entry.kind in (transcript.PROMPT, transcript.SLASH):
+        if (then.edits or then.commits) and entry.kind in (entries.PROMPT, entries.SLASH):
             break
         absorb(then, entry, roots)
     if then.commits and then.commits[0][2] <= min((edit.at for edit in then.edits), default="~"):

@@ -19,9 +19,10 @@ from memory.capture.checkpointpage import is_answered, is_worth_checkpoint
 from memory.capture.facts import Facts, absorb, add_early_statement, set_session_title
 from memory.capture.progress import Head, Heads, State
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
-from memory.session import git, transcript
+from memory.session import entries, git, transcript
+from memory.session.entries import Entry
 from memory.session.rewinds import Span
-from memory.session.transcript import Entry, Source, Stop
+from memory.session.transcript import Source, Stop
 from memory.store import redactor, store, writer
 
 TYPE_CHECKING = False
@@ -36,7 +37,7 @@ STOP_AFTER = 8
 _PAST = ("recovery", "switch")  # what ends a stretch that is told afterwards
 _SPANS, _ROWS = 200, 12  # stretches that were taken back, and that can be told again
 PORTION = 8 << 20  # bytes of a transcript that are read before it is asked whether to go on
-_SEAM = "\n\x1e\n"  # `transcript.clean` leaves no such character in a text
+_SEAM = "\n\x1e\n"  # `entries.clean` leaves no such character in a text
 
 
 class Capture:
@@ -97,7 +98,7 @@ class Capture:
 
         Returns the checkpoint's name, "" where nothing was written.
         """
-        state, self.said = self.state, transcript.clean(said)
+        state, self.said = self.state, entries.clean(said)
         secret, until, name = state.secret, state.facts.until, ""
         state.units += self.read()
         if self.rewound:
@@ -268,10 +269,10 @@ class Capture:
         titles, aside = list[Entry](), Facts(branch=state.facts.branch, cwd=state.facts.cwd)
         for entry in reading:
             at = entry.at or at
-            if entry.kind == transcript.REWIND:
+            if entry.kind == entries.REWIND:
                 self._take_back(entry.text, entry.at)
                 continue
-            if entry.kind == transcript.TITLE:
+            if entry.kind == entries.TITLE:
                 if entry.name == "custom" or not self._is_withdrawn(at):
                     titles.append(entry)
                 continue

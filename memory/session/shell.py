@@ -15,7 +15,7 @@ from memory.session.commandline import (
     kind_of,
     steps,
 )
-from memory.session.transcript import clean, clip_characters
+from memory.session.entries import clean, clip_characters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from memory.capture import stretches
 from memory.capture.facts import Facts, absorb
 from memory.core import boundary, clock, config, frontmatter, layout
 from memory.health import worker
-from memory.session import transcript
+from memory.session import entries, transcript
 from memory.session.rewinds import Span
 from memory.store import store
 
@@ -346,7 +346,7 @@ def gather(path, env, roots=()):
     taken = [
         Span(entry.text, entry.at)
         for entry in transcript.read(path)
-        if entry.kind == transcript.REWIND
+        if entry.kind == entries.REWIND
     ]
     for key, source in [
         ("", path),
