@@ -147,12 +147,11 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
     facts.until = max(facts.until, entry.at)
     facts.cwd = facts.cwd or entry.cwd
     kind, asks = entry.kind, entry.kind in (entries.PROMPT, entries.SLASH)
-    if (
-        not agent
-        and entry.branch != "HEAD"
-        and (asks or facts.branch in layout.TRUNKS or _is_free(facts, entry.branch))
+    branch = "" if agent else entry.branch
+    if branch not in ("", "HEAD", facts.branch) and (
+        asks or facts.branch in layout.TRUNKS or _is_free(facts, branch)
     ):
-        facts.branch = entry.branch or facts.branch
+        facts.branch = branch
     if asks:
         facts.typed = facts.typed or not entry.headless
         return _add_request(facts, entry)

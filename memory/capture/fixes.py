@@ -23,16 +23,18 @@ _VAGUE = frozenset(
     "base error errors common server client data model models views run".split()
 )
 _ENDING = Late(r"^test_|[._-](?:test|tests|spec|d)$|_test$")
-_CALLED = (
-    r"^(?:go (?:run|doc|list|env|mod why)|docker (?:run|ps|logs|exec|inspect)|npm (?:view|ls"
-    r"|outdated)|cargo run)\b|--help\b"
+# looked at or started, not to be mended
+_CALLED = frozenset(
+    "go run, go doc, go list, go env, docker run, docker ps, docker logs, docker exec, "
+    "docker inspect, npm view, npm ls, npm outdated, cargo run".split(", ")
 )
-_LASTING = (
-    r"^(?:git (?:push|rebase|merge|pull|cherry-pick|commit|stash|am)|(?:npm|pnpm|yarn|bun|pip3?|uv"
-    r"|poetry|bundle|go|cargo|apt-get|brew) (?:install|ci|add|sync|get|i)|(?:mise|npm|pnpm|yarn"
-    r"|bun) run |make\b|just\b|task\b|docker (?:build|compose|push)|terraform (?:apply|plan)"
-    r"|alembic|kubectl apply|helm )|\b(?:deploy|publish|release|migrate|migrations?)\b"
+# what changes something for good, by program, with its verb, and by a word anywhere
+_LASTING = frozenset(
+    "make, just, task, alembic, helm, git push, git rebase, git merge, git pull, git cherry-pick, "
+    "git commit, git stash, git am, mise run, npm run, pnpm run, yarn run, bun run, docker build, "
+    "docker compose, docker push, terraform apply, terraform plan, kubectl apply".split(", ")
 )
+_LASTING_WORDS = frozenset("deploy publish release migrate migration migrations".split())
 _CONCLUDES = (
     r"\bgit\b.{0,300}\s(?:--continue|--abort|--skip|--quit|commit|reset --hard|merge|rebase|push)\b"
 )
@@ -157,10 +159,16 @@ def open_failures(runs: Iterable[Run]) -> list[Run]:
 
 def _stays_open(run: Run) -> bool:
     """Tell whether work waits for a failed run."""
-    if run.kind == tellingline.USE or commandline.is_noise(run.key) or re.search(_CALLED, run.key):
+    program, _, verb = run.key.partition(" ")
+    called = "%s %s" % (program, verb.partition(" ")[0])
+    if run.kind == tellingline.USE or commandline.is_noise(run.key) or called in _CALLED:
         return False
-    kind = commandline.kind(run)
-    return bool(kind) or (run.outcome != shell.TIMED_OUT and bool(re.search(_LASTING, run.key)))
+    lasts = (
+        not _LASTING.isdisjoint((program, called))
+        or commandline.installs(run.key)
+        or not _LASTING_WORDS.isdisjoint(re.findall(r"\w+", run.key))
+    )
+    return bool(commandline.kind(run)) or (lasts and run.outcome != shell.TIMED_OUT)
 
 
 def _settles(later: Run, failure: Run) -> bool:

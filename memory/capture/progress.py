@@ -36,7 +36,7 @@ from memory.session.transcript import Stop
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, BinaryIO
+    from typing import Any
 
     from memory.session.entries import Entry
 
@@ -326,8 +326,6 @@ def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
     """
     found, asked = list[Stop](), None
     with os.fdopen(files.open_read(path, follow=False), "rb", transcript.BLOCK) as file:
-        if len({branch, *_branches(file, offset)} - {"", "HEAD"}) < 2:
-            return []
         file.seek(offset)
         for line in iter(partial(file.readline, transcript.LONGEST + 1), b""):
             head = line[: transcript.SHORT]
@@ -348,16 +346,6 @@ def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
                 asked = None
             offset += len(line)
     return found
-
-
-def _branches(file: BinaryIO, offset: int) -> set[str]:
-    """Return the branches named in a transcript from an offset on."""
-    file.seek(offset)
-    found, tail = set[bytes](), b""
-    while block := file.read(transcript.BLOCK):
-        found.update(_BRANCH.findall(tail + block))
-        tail = block[-transcript.SHORT :]
-    return {name.decode("utf-8", "replace") for name in found}
 
 
 def _prompted(line: bytes) -> list[str]:
@@ -435,14 +423,6 @@ def map_texts(value: Any, visit: Callable[[str], Any]) -> Any:
     if isinstance(value, dict):
         return {key: map_texts(item, visit) for key, item in value.items()}
     return [map_texts(item, visit) for item in value] if isinstance(value, list) else value
-
-
-def is_fully_captured(place: layout.Place, session: str, size: int) -> bool:
-    """Tell whether a transcript of `size` bytes is fully captured.
-
-    See `captured_size`.
-    """
-    return captured_size(place, session) == size
 
 
 def captured_size(place: layout.Place, session: str) -> int:

@@ -323,7 +323,7 @@ def _passed_over(
     place = space.place
     # of other agents this version is the first
     old = earlier_capture(space, session) if session.source is transcript else None
-    if old is None and progress.is_fully_captured(place, session.id, session.size):
+    if old is None and progress.captured_size(place, session.id) == session.size:
         return ImportedSession(session, place, before=True)
     if not space.settings["capture.enabled"]:
         return _skipped(

@@ -132,6 +132,7 @@ _INSTALLS = frozenset(
 )
 
 
+@lru_cache(256)
 def steps(command: str) -> list[tuple[str, str]]:
     """Return (joining operator, simple command) pairs of a shell line.
 

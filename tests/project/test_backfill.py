@@ -912,9 +912,10 @@ def test_the_start_of_a_session_takes_what_an_earlier_version_told_for_told(past
     """Only an import reads all of it again."""
     path = past.session("a", 3)
     took()
-    assert progress.is_fully_captured(place, "a", path.stat().st_size)
+    assert progress.captured_size(place, "a") == path.stat().st_size
     aged(place)
-    assert progress.is_fully_captured(
-        place, "a", path.stat().st_size
-    ) and not progress.is_fully_captured(place, "a", path.stat().st_size + 1)
+    assert (
+        progress.captured_size(place, "a") == path.stat().st_size
+        and progress.captured_size(place, "a") != path.stat().st_size + 1
+    )
     assert took()["updated"] == 0
