@@ -115,7 +115,7 @@ def _fix(failure: Run, success: Run, runs: Sequence[Run], made: Sequence[Edit]) 
 
 def passes(run: Run, failure: Run) -> bool:
     """Tell whether a run shows that a failure now passes."""
-    if run.outcome != shell.OK or sets_other_values(run.command, failure.command):
+    if run.outcome != shell.OK:
         return False
     if run.key == failure.key:
         return covers(run, failure)
@@ -123,18 +123,6 @@ def passes(run: Run, failure: Run) -> bool:
     return other is not None and any(
         commandline.covers(task, other) for task in commandline.passed(run, strict=True)
     )
-
-
-def sets_other_values(command: str, other: str) -> bool:
-    """Tell whether two commands give a variable different values.
-
-    Then they try different things.
-    """
-    one, two = (
-        dict(re.findall(r"(?:^|[\s;&(])([A-Z_][A-Z0-9_]*)=(\S+)", line))
-        for line in (command, other)
-    )
-    return any(one[name] != two[name] for name in one if name in two)
 
 
 def open_failures(runs: Iterable[Run]) -> list[Run]:
