@@ -341,7 +341,7 @@ def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
                 found += [asked] if asked and branch not in layout.TRUNKS else []
                 branch = named
             if asked and (
-                b'"assistant"' in head and _CHANGES.search(line) or _TURN_ENDED.search(head)
+                b'"assistant"' in head and _CHANGES.search(head) or _TURN_ENDED.search(head)
             ):
                 asked = None
             offset += len(line)
