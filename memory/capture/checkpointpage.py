@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from memory.capture import conversationpage, decisions, fixes, next_steps, openings, titles, turns
 from memory.capture.conversationpage import code
-from memory.capture.facts import Facts
+from memory.capture.facts import Facts, reversed_paths
 from memory.capture.fixes import Fix
 from memory.capture.openings import OUTCOME, REQUEST, TITLE
 from memory.capture.turns import Turn
@@ -70,7 +70,9 @@ def paths_of(facts: Facts) -> tuple[list[str], list[str]]:
     Each once.
     """
     made = {edit.path for edit in facts.edits if edit.made}
-    every = list(dict.fromkeys(edit.path for edit in facts.edits if not edit.undone))
+    back = reversed_paths(facts)
+    every = [edit.path for edit in facts.edits if not edit.undone and edit.path not in back]
+    every = list(dict.fromkeys(every))
     return [path for path in every if path in made], [path for path in every if path not in made]
 
 
@@ -98,7 +100,7 @@ def _subjects(facts: Facts) -> list[str]:
     times = [at for *_, at in facts.commits]
     changes = Counter[int]()
     for edit in facts.edits:
-        changes[bisect_left(times, edit.at)] += edit.times
+        changes[bisect_left(times, edit.at)] += len(edit.ways)
     weighed = [
         (-1 if git.is_merge(subject) else changes[number], number, subject)
         for number, (_, subject, _) in enumerate(facts.commits)

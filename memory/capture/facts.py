@@ -5,12 +5,13 @@ ran and changed in them.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memory.capture import openings, turns
 from memory.capture.turns import Piece, Turn, relative
-from memory.core import layout
+from memory.core import files, layout
 from memory.core.plaintext import one_line
 from memory.session import entries, git, shell, tellingline
 from memory.session.entries import Entry, clip_characters
@@ -40,6 +41,7 @@ _TOLD = {  # what of the input is told
     "WebSearch": "query",
     "LS": "path",
 }
+_CHANGED = ("old_string", "new_string")
 _EDITS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 _MOST = {"runs": 120, "edits": 400, "commits": 60, "pending": 64, "reports": 24, "todos": 40}
 _PLANNED = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
@@ -49,15 +51,15 @@ _PLANNED = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
 class Edit:
     """A file made or changed.
 
-    at: the last time.  made: whether it was made.  undone: whether it was removed.
-    times: the number of changes.
+    at: the last time.  made: whether it was made.  undone: whether git threw it away.
+    ways: marks of the text before and after each change (`old:new`), "" where unknown.
     """
 
     at: str
     path: str
     made: bool
     undone: bool = False
-    times: int = 1
+    ways: list[str] = field(default_factory=lambda: [""])
 
 
 @dataclass
@@ -371,9 +373,42 @@ def _add_call(facts: Facts, entry: Entry) -> None:
     facts.pending[entry.id] = [
         entry.name,
         clip_characters(entries.clean(given), _LONG) if isinstance(given, str) else "",
+        *_ways(entry),
     ]
     while len(facts.pending) > _MOST["pending"]:
         del facts.pending[next(iter(facts.pending))]
+
+
+def _ways(entry: Entry) -> list[str]:
+    """Return the marks of the changes that an edit asks for."""
+    if entry.name not in ("Edit", "MultiEdit"):
+        return []
+    edits = entry.data.get("edits") if entry.name == "MultiEdit" else [entry.data]
+    marks = [
+        [files.sha256(edit[key].encode("utf-8", "replace"))[:8] for key in _CHANGED]
+        for edit in (edits if isinstance(edits, list) else ())
+        if isinstance(edit, dict) and all(isinstance(edit.get(key), str) for key in _CHANGED)
+    ]
+    return [":".join(pair) for pair in marks]
+
+
+def reversed_paths(facts: Facts) -> set[str]:
+    """Return the files whose changes reverse each other, so that none is left.
+
+    Changes with a commit in between do not.
+    """
+    commits = sorted(at for *_, at in facts.commits)
+    # by file and commit: the text that a change left -> the texts that it replaced, newest last
+    left: dict[tuple[str, int], dict[str, list[str]]] = {}
+    for edit in facts.edits:
+        done = left.setdefault((edit.path, bisect_left(commits, edit.at)), {})
+        for way in edit.ways:
+            old, _, new = way.partition(":")
+            first = done[old].pop() if way and done.get(old) else old
+            if first != new or not way:
+                done.setdefault(new, []).append(first)
+    standing = {path for (path, _), done in left.items() if any(done.values())}
+    return {edit.path for edit in facts.edits} - standing
 
 
 def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) -> int:
@@ -415,7 +450,8 @@ def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) 
             if isinstance(entry.data, dict) and "type" in entry.data
             else entry.text.startswith("File created")
         )
-        done = _edited(facts, Edit(entry.at, given, made), roots, agent)
+        edit = Edit(entry.at, given, made, ways=row[2:] or [""])
+        done = _edited(facts, edit, roots, agent)
         if facts.findings and not agent and isinstance(entry.data, dict):
             _add_finding_answers(facts, entry, relative(given, (*roots, facts.cwd)))
         return done
@@ -487,6 +523,7 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
         return 0
     committed = False
     if judged.outcome in (shell.OK, shell.BY_HAND, shell.UNKNOWN) and "git" in judged.command:
+        _taken_back(facts, judged.command)
         committed = _committed(facts, judged, output, where)
     if judged.bad and judged.kind in (tellingline.LINT, tellingline.BUILD) and not where.agent:
         from memory.capture import findings
@@ -574,6 +611,19 @@ def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
             _add(facts, where.at, piece)
 
 
+def _taken_back(facts: Facts, command: str) -> None:
+    """Mark the edits thrown away by a git command."""
+    for path in git.discarded_paths(command):
+        for edit in facts.edits:
+            if (
+                path == "*"
+                or edit.path == path
+                or edit.path.endswith("/" + path)
+                or path.endswith("/" + edit.path)
+            ):
+                edit.undone = True
+
+
 def _mark_removed(facts: Facts, paths: Iterable[str], roots: Iterable[str]) -> None:
     """Mark the edits of removed files as undone."""
     gone = {relative(path.strip("'\""), roots) for path in paths}
@@ -638,7 +688,7 @@ def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int
         and last.at >= max([turn.at, *(run.last for run in facts.runs[-_NEAR:])])
     ):
         last.at, last.made = edit.at, last.made or edit.made
-        last.times += 1
+        last.ways += edit.ways
     else:
         facts.edits.append(edit)
     del facts.edits[: -_MOST["edits"]]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memory.capture.facts import Edit, Facts
+from memory.capture.facts import Edit, Facts, reversed_paths
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
 from memory.session.shell import Run
@@ -70,6 +70,8 @@ def fixes(facts: Facts) -> list[Fix]:
     Each error of a target once.
     """
     runs = sorted((*facts.failing, *facts.runs), key=lambda run: run.at)
+    back = reversed_paths(facts)
+    standing = [edit for edit in facts.edits if edit.path not in back]
     found: dict[str, Fix] = {}
     for at, failure in enumerate(runs):
         success = (
@@ -80,17 +82,17 @@ def fixes(facts: Facts) -> list[Fix]:
             if failure.bad
             else None
         )
-        fix = _fix(failure, success, runs, facts.edits) if success else None
+        fix = _fix(failure, success, runs, standing) if success else None
         if fix:
             found.setdefault(failure.key + "\n" + failure.detail, fix)
     return list(found.values())
 
 
-def _fix(failure: Run, success: Run, runs: Sequence[Run], made: Sequence[Edit]) -> Fix | None:
+def _fix(failure: Run, success: Run, runs: Sequence[Run], standing: Sequence[Edit]) -> Fix | None:
     """Return the edits, else runs, between a failure and its pass."""
     if failure.kind == tellingline.USE:  # no edit mends a wrong call
         return None
-    edits = tuple(edit for edit in made if failure.last < edit.at < success.at)
+    edits = tuple(edit for edit in standing if failure.last < edit.at < success.at)
     # Where the same run fails otherwise, what runs from then on is for that failure.
     until = min(
         [

@@ -205,11 +205,7 @@ def facts_of(value: dict[str, Any]) -> Facts:
     facts = Facts(**{key: held for key, held in value.items() if key in _FACTS})
     facts.runs = [Run(*run) for run in value["runs"]]
     facts.failing = [Run(*run) for run in value["failing"]]
-    facts.edits = [
-        # an earlier release kept a mark of each change
-        Edit(at, path, made, undone, len(times) if isinstance(times, list) else times)
-        for at, path, made, undone, times in value["edits"]
-    ]
+    facts.edits = [Edit(*edit) for edit in value["edits"]]
     facts.turns, facts.withdrawn = (
         [
             Turn(at, request, asked, [Piece(*piece) for piece in pieces], end)

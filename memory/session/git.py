@@ -1,4 +1,6 @@
-"""What git says without a git process: branch and commit from the files of `.git`, and commits."""
+"""What git says without a git process: branch and commit from the files of `.git`, commits made and
+undone from commands.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +50,7 @@ _SCRATCH = r"(?:/private)?/(?:tmp|var/folders|dev/shm)(?:/|\Z)|\$\{?TMPDIR"
 _MADE_HERE = r"\b(\w+)=[\"']?\$\(\s*mktemp\b"
 _ASSIGNED = r"(?:^|\s)(\w+)=([\"']?)([^\s\"'$()]+)\2(?=\s|\Z)"
 _WORDS = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|\$\([^)]{0,400}\)|[^\s"'])+"""
+_FILE = r"(?!origin/)[\w@+~./-]*\.[A-Za-z]\w{0,7}\Z"
 
 
 class GitHead:
@@ -294,3 +297,63 @@ def _into(folder: str, target: str, made: set[str], values: dict[str, str]) -> s
     if folder == "?" or len(folder) + len(target) > _LONGEST:
         return "?"
     return posixpath.normpath(posixpath.join(folder, target))
+
+
+def discarded_paths(command: str) -> tuple[str, ...]:
+    """Return the paths whose uncommitted work a command discards.
+
+    As typed; ("*",) for all.  `git checkout -- FILE`, `git restore FILE`, `git reset --hard`, `git
+    stash`; work that the same command brings back is left out.
+    """
+    found: list[str] = []
+    for key, part, folder in _gits(command, ""):
+        words = [
+            word.strip("'\"") for word in re.findall(_WORDS, re.sub(r"\s\d?>+\s*\S+", "", part))
+        ]
+        verb = key.partition(" ")[2]
+        rest = words[words.index(verb) + 1 :] if verb in words else []
+        base = "" if folder == "?" else folder
+        found += [
+            "*" if path in (".", ":/", "*") else posixpath.normpath(posixpath.join(base, path))
+            for path in _paths(verb, rest)
+        ]
+    if "stash" in command and brought_back(command):
+        return ()
+    return ("*",) if "*" in found else tuple(dict.fromkeys(found))
+
+
+def _paths(verb: str, words: list[str]) -> list[str]:
+    """Return the paths restored by a git verb, `*` for all."""
+    plain = [word for word in words if not word.startswith("-")]
+    named = words[words.index("--") + 1 :] if "--" in words else []
+    if verb == "reset":
+        return ["*"] if "--hard" in words or "--merge" in words else []
+    if verb == "checkout":
+        forced = ["*"] if "-f" in words or "--force" in words else []
+        made = "-b" in words or "-B" in words
+        return named or (
+            []
+            if made
+            else [word for word in plain if word == "." or re.match(_FILE, word)] or forced
+        )
+    if verb == "switch":
+        return ["*"] if "--discard-changes" in words or "-f" in words else []
+    if verb == "restore":
+        source = {words[at + 1] for at, word in enumerate(words[:-1]) if word in ("-s", "--source")}
+        staged = (
+            ("--staged" in words or "-S" in words)
+            and "--worktree" not in words
+            and "-W" not in words
+        )
+        return [] if staged else named or [word for word in plain if word not in source]
+    if verb == "stash":
+        return named or ["*"] if not plain or plain[0] in ("push", "save") else []
+    return []
+
+
+def brought_back(command: str) -> bool:
+    """Tell whether a command restores stashed work."""
+    return any(
+        key == "git stash" and re.search(r"\bstash\s+(?:pop|apply)\b", part)
+        for key, part, _ in _gits(command, "")
+    )

@@ -252,6 +252,32 @@ def test_a_shells_warning_at_its_start_tells_no_failure(session):
 # --- what is left of it
 
 
+def test_changes_that_reverse_each_other_leave_nothing(session):
+    """Whether at once or by a third one; what stands in between is told."""
+    session.ask("look for the slow query").change("a.py", "run()", "trace(); run()")
+    session.change("b.py", "one", "two").change("b.py", "two", "three").change("c.py", "x", "y")
+    session.bash("pytest -q", "1 passed in 0.1s")
+    session.change("a.py", "trace(); run()", "run()").change("b.py", "three", "one")
+    (text,) = session.say("It was the index.").fire("SessionEnd")
+    assert section(text, "Done").strip() == "- edited `c.py`\n- taken back: `a.py`, `b.py`"
+
+
+def test_a_change_that_was_committed_stands_though_it_is_reversed(session):
+    session.ask("try it").change("a.py", "one", "two")
+    session.bash("git commit -am 'Try two'", "[main 1a2b3c4] Try two\n 1 file changed")
+    (text,) = session.change("a.py", "two", "one").say("Tried.").fire("SessionEnd")
+    assert "- edited `a.py`" in section(text, "Done") and "taken back" not in text
+
+
+def test_an_edit_that_was_reversed_fixed_nothing(session):
+    """What else was edited until the test passed did."""
+    session.ask("fix it").bash("pytest -q", "FAILED t.py::test_a - assert 1 == 2\n1 failed", 1)
+    session.change("a.py", "run()", "trace(); run()").change("b.py", "1", "2")
+    session.change("a.py", "trace(); run()", "run()").bash("pytest -q", "1 passed in 0.1s")
+    (text,) = session.say("It passes.").fire("SessionEnd")
+    assert "after editing `b.py`\n" in section(text, "Fixed")
+
+
 def committed(session, subject, name):
     return session.edit("a.py").bash(
         "git commit -am '%s'" % subject, "[main %s] %s\n 1 file changed" % (name, subject)

@@ -278,6 +278,40 @@ def test_a_message_from_standard_input_is_read():
 
 
 @pytest.mark.parametrize(
+    ("command", "paths"),
+    [
+        ("git checkout -- src/a.py b.py", ("src/a.py", "b.py")),
+        ("git checkout HEAD -- a.go && go build ./...", ("a.go",)),
+        ("cd web && git checkout a_test.go 2>/dev/null || echo none", ("web/a_test.go",)),
+        ("git checkout .", ("*",)),
+        ("git checkout main", ()),
+        ("git checkout -b fix/a.b", ()),
+        ("git checkout origin/main", ()),
+        ("git restore src/a.py", ("src/a.py",)),
+        ("git restore --source HEAD~1 a.py", ("a.py",)),
+        ("git restore --staged a.py", ()),
+        ("git restore --staged --worktree a.py", ("a.py",)),
+        ("git reset --hard", ("*",)),
+        ("git fetch && git reset --hard origin/main", ("*",)),
+        ("git reset HEAD a.py", ()),
+        ("git reset --soft HEAD~1", ()),
+        ("git stash", ("*",)),
+        ("git stash push -u -m wip", ("*",)),
+        ("git stash push -- a.py", ("a.py",)),
+        ("git stash list", ()),
+        ("git stash drop", ()),
+        ("git stash && make test; git stash pop", ()),
+        ("git switch --discard-changes main", ("*",)),
+        ("grep 'git reset --hard' notes.md", ()),
+        ("git revert HEAD", ()),
+    ],
+)
+def test_what_a_command_throws_away_is_told(command, paths):
+    """Files, or all uncommitted work; a branch is none, nor is the index."""
+    assert git.discarded_paths(command) == paths
+
+
+@pytest.mark.parametrize(
     ("command", "anew"),
     [
         ("git add a.py && git commit --amend --no-edit", True),
@@ -288,3 +322,12 @@ def test_a_message_from_standard_input_is_read():
 def test_a_commit_that_is_made_anew_is_known(command, anew):
     """By the option, not by what a message says."""
     assert git.amends(command) is anew
+
+
+def test_a_stash_comes_back():
+    """With pop or apply."""
+    assert (
+        git.brought_back("git stash pop && make")
+        and git.brought_back("git stash apply stash@{1}")
+        and not git.brought_back("git stash")
+    )
