@@ -67,6 +67,7 @@ _TRAILER = (
     r"|\d+ issues?[:.]|[✖✗] \d+ problems?.*|Found \d+ errors?.*|=+ .* =+|-+"
     r"|(?:ok|\?)\s+\S+\s+[\d.(\[].*|# \S+(?: \[\S+\])?|\S+\.go:\d+: : # .*|\.{3,}\d* .*"
 )
+_PROGRAM = r"^(?:npm (?:ERR!|error)|mise ERROR) (?=\S)"
 _PACKAGE = r"(?m)^FAIL\s+\S+\s+(?:[\d.(].*|\[(?!setup).*)"
 _ERRORS = (
     "error, exception, panic, fatal, traceback, not found, no such, denied, undefined, "
@@ -440,4 +441,7 @@ def _plain(text: str, most: int) -> list[str]:
     else:
         chosen = [line for line in lines if has_error(line)] or lines
     chosen = chosen or [line for line in every if re.match(_PACKAGE, line)] or every[-1:]
-    return [line.strip() for line in dict.fromkeys(chosen)][:most]
+    return [
+        line.strip() if is_trailer(line) else re.sub(_PROGRAM, "", line.strip())
+        for line in dict.fromkeys(chosen)
+    ][:most]
