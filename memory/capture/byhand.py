@@ -13,7 +13,7 @@ from memory.core import StoreError, UsageError, clock, files, layout
 from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record, steps
 from memory.hook import handoffs
-from memory.session import git, transcript
+from memory.session import entries, git
 from memory.store import store
 
 NOTE = 70  # characters of a note's title
@@ -39,7 +39,7 @@ def note(
     """
     from memory.store import activeplan
 
-    words = transcript.clean(words)
+    words = entries.clean(words)
     if not words:
         raise UsageError("the checkpoint is empty; give the note as an argument or on stdin")
     head = git.head(place.git)

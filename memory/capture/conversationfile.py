@@ -7,10 +7,9 @@ on, and one that a person deleted stays deleted.
 
 from __future__ import annotations
 
-from memory.capture import checkpointpage, conversationpage, titles
-from memory.capture.facts import Facts
+from memory.capture import checkpointpage, conversationpage
 from memory.capture.progress import State
-from memory.capture.turns import GOES_ON, WITHDRAWN, Turn
+from memory.capture.turns import GOES_ON, Turn
 from memory.core import StoreError, UsageError, clock, config, files, frontmatter, tokeniser
 from memory.core.layout import TRUNKS, Place
 from memory.core.records import Record
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 KIND, GONE, NEXT = "conversation", "-", "+"
-_HEADING = 400  # characters of a heading that are looked at
 MOST = 300_000  # characters of a file; what comes after goes into another
 
 
@@ -177,8 +175,6 @@ def first_turns(body: str, number: int) -> str:
 
     number: of turns, 0 for the text above the first.
     """
-    if "```" not in body and "~~~" not in body:
-        return _cut_before(body, number)
     lines = body.split("\n")
     heads = [
         at
@@ -186,18 +182,6 @@ def first_turns(body: str, number: int) -> str:
         if not inside and conversationpage.HEAD.match(line)
     ]
     return "\n".join(lines[: heads[number]] if number < len(heads) else lines).rstrip("\n")
-
-
-def _cut_before(body: str, number: int) -> str:
-    """Return a page without code up to a turn's heading."""
-    text = "\n" + body
-    at = text.find("\n## ")
-    while at >= 0:
-        number -= bool(conversationpage.HEAD.match(text[at + 1 : at + _HEADING].partition("\n")[0]))
-        if number < 0:
-            return text[1:at].rstrip("\n")
-        at = text.find("\n## ", at + 1)
-    return body.rstrip("\n")
 
 
 def _continue_file(keeper: Store, state: State, told: str) -> str:
@@ -220,7 +204,6 @@ def _continue_file(keeper: Store, state: State, told: str) -> str:
         state.grown = len(state.facts.all_turns)
         return id
     changes = {key: value for key, value in _meta(state, whole).items() if value}
-    changes.update(_named_anew([*state.retold, *state.facts.all_turns], page.meta.get("title")))
     data = frontmatter.edit(old, {"updated": clock.iso(keeper.now), **changes})
     data = data[: frontmatter.split(data)[1]] + b"\n" + whole.encode("utf-8") + b"\n"
     record = keeper.replace(state.talk, data, files.sha256(old))
@@ -239,15 +222,3 @@ def _before(state: State, body: str) -> str:
         return kept
     day = next((row.day for row in state.closed if row.until >= state.retold[0].at), "")
     return "\n\n".join(filter(None, (kept, conversationpage.render(state.retold, day).strip("\n"))))
-
-
-def _named_anew(held: Sequence[Turn], title: object) -> dict[str, Any]:
-    """Return {"title": new} where the title is from withdrawn turns."""
-    gone = [
-        Turn(turn.at, turn.request, "", turn.pieces) for turn in held if turn.asked == WITHDRAWN
-    ]
-    stay = Facts(turns=[turn for turn in held if turn.asked != WITHDRAWN])
-    if not gone or not stay.turns or title not in titles.titles(gone, "", ()):
-        return {}
-    made, asked = checkpointpage.title_and_request(stay)
-    return {"title": next(iter(asked), made)}

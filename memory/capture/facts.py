@@ -13,9 +13,9 @@ from memory.capture import openings, turns
 from memory.capture.turns import Piece, Turn, relative
 from memory.core import files, layout
 from memory.core.plaintext import one_line
-from memory.session import git, shell, tellingline, transcript
+from memory.session import entries, git, shell, tellingline
+from memory.session.entries import Entry, clip_characters
 from memory.session.shell import Run
-from memory.session.transcript import Entry, clip_characters
 from memory.store import writer
 
 TYPE_CHECKING = False
@@ -74,7 +74,6 @@ class Facts:
     reports: last words of each subagent by its file.
     tasks: the task of each subagent.
     findings: of the last report of a linter or compiler (see `findings`).
-    printed: see `tellingline.learn`.
     pending: tool calls without a result yet.
     todos: [text, status, perhaps its id].
     failing: earlier failures.
@@ -98,7 +97,6 @@ class Facts:
     reports: dict[str, str] = field(default_factory=dict)
     tasks: dict[str, str] = field(default_factory=dict)
     findings: list[list[Any]] = field(default_factory=list)
-    printed: dict[str, list[str]] = field(default_factory=dict)
     pending: dict[str, list[str]] = field(default_factory=dict)
     todos: list[list[str]] = field(default_factory=list)
     failing: list[Run] = field(default_factory=list)
@@ -150,41 +148,40 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
     """
     facts.until = max(facts.until, entry.at)
     facts.cwd = facts.cwd or entry.cwd
-    kind, asks = entry.kind, entry.kind in (transcript.PROMPT, transcript.SLASH)
-    if (
-        not agent
-        and entry.branch != "HEAD"
-        and (asks or facts.branch in layout.TRUNKS or _is_free(facts, entry.branch))
+    kind, asks = entry.kind, entry.kind in (entries.PROMPT, entries.SLASH)
+    branch = "" if agent else entry.branch
+    if branch not in ("", "HEAD", facts.branch) and (
+        asks or facts.branch in layout.TRUNKS or _is_free(facts, branch)
     ):
-        facts.branch = entry.branch or facts.branch
+        facts.branch = branch
     if asks:
         facts.typed = facts.typed or not entry.headless
         return _add_request(facts, entry)
     if facts.muted == "all":
         return 0
-    if kind in (transcript.ENDED, transcript.INTERRUPTED):
+    if kind in (entries.ENDED, entries.INTERRUPTED):
         if not agent and facts.turns:
             facts.turns[-1].end = kind
             _mark_last_statement(facts)
         return 0
-    if kind == transcript.NOTIFIED:
+    if kind == entries.NOTIFIED:
         _mark_last_statement(facts)
         return 0
-    if kind == transcript.TEXT:
+    if kind == entries.TEXT:
         if agent:
             facts.reports.pop(agent, None)
             facts.reports[agent] = clip_characters(entry.text)
         else:
             _add_statement(facts, entry)
-    elif kind == transcript.USE:
+    elif kind == entries.USE:
         if not agent:
             _mark_last_statement(facts, turns.CALLED)
         _add_call(facts, entry)
-    elif kind == transcript.RESULT:
+    elif kind == entries.RESULT:
         return _add_result(facts, entry, roots, agent)
-    elif kind == transcript.BANG:
+    elif kind == entries.BANG:
         facts.bang = entry.text
-    elif kind == transcript.BANGED and facts.bang:
+    elif kind == entries.BANGED and facts.bang:
         command, facts.bang = facts.bang, ""
         judged = shell.run(command, entry.at, entry.text)
         if judged is not None and judged.outcome in (shell.OK, shell.UNKNOWN):
@@ -224,14 +221,14 @@ def _add_request(facts: Facts, entry: Entry) -> int:
     if MARK in entry.text:
         facts.muted = "all"
         return 0
-    own = entry.kind == transcript.SLASH and entry.text.startswith("/dayleaf")
+    own = entry.kind == entries.SLASH and entry.text.startswith("/dayleaf")
     facts.muted = "text" if own else ""
     if own:
         return 0
     request = _clip_request(entry.text)
     if _PLANNED.match(request):  # the plan itself comes as an entry of its own
         request = "Implement the following plan: " + openings.heading_of(_PLANNED.sub("", request))
-    asked = turns.SLASH if entry.kind == transcript.SLASH else ""
+    asked = turns.SLASH if entry.kind == entries.SLASH else ""
     last = facts.turns[-1] if facts.turns else None
     if last is not None and (last.request, last.asked) == (request, asked) and not last.pieces:
         return 0
@@ -283,7 +280,7 @@ def _mark_last_statement(facts: Facts, result: str = turns.ENDED) -> None:
 def _add_note(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
     """Add the user's words outside prompts, and the client's notes."""
     kind, text = entry.kind, clip_characters(entry.text, _LONG)
-    if kind == transcript.STEER:
+    if kind == entries.STEER:
         if entry.name == turns.REFUSED:
             last = facts.turns[-1].pieces if facts.turns else []
             if last and last[-1].outcome == shell.DECLINED:
@@ -293,20 +290,20 @@ def _add_note(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
             facts.typed = facts.typed or entry.name == turns.ANSWER  # a menu takes a person
             name = turns.APPROVED if entry.name == "plan" else entry.name
             _add(facts, entry.at, Piece(turns.USER, text, name))
-    elif kind == transcript.PLAN and text:
+    elif kind == entries.PLAN and text:
         _add(facts, entry.at, Piece(turns.USER, text, turns.APPROVED))
-    elif kind == transcript.SUMMARY and text:
+    elif kind == entries.SUMMARY and text:
         facts.turns.append(
             Turn(
                 entry.at, "", turns.SUMMARY, [Piece(turns.SAID, clip_characters(entry.text, _SAID))]
             )
         )
-    elif kind in (transcript.REPORT, transcript.LINK) and text:
+    elif kind in (entries.REPORT, entries.LINK) and text:
         if not any(p.text == text for turn in facts.turns for p in turn.pieces):
             _add(facts, entry.at, Piece(kind, text, clip_characters(entry.name, 120)))
-    elif kind == transcript.TODOS:
+    elif kind == entries.TODOS:
         _update_todos(facts, entry)
-    elif kind == transcript.TEAM and text:
+    elif kind == entries.TEAM and text:
         facts.typed = facts.typed or bool(entry.data)
         facts.turns.append(
             Turn(entry.at, "(teammate %s) %s" % (clip_characters(entry.name, 80), text), turns.TEAM)
@@ -375,7 +372,7 @@ def _add_call(facts: Facts, entry: Entry) -> None:
         return
     facts.pending[entry.id] = [
         entry.name,
-        clip_characters(transcript.clean(given), _LONG) if isinstance(given, str) else "",
+        clip_characters(entries.clean(given), _LONG) if isinstance(given, str) else "",
         *_ways(entry),
     ]
     while len(facts.pending) > _MOST["pending"]:
@@ -425,7 +422,8 @@ def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) 
     # that one never ran
     if name == "Bash" and not (entry.failed and entry.text.lstrip().startswith("<tool_use_error>")):
         where = Where(entry.at, entry.cwd or facts.cwd, roots, agent)
-        done = _ran(facts, _judge_command(facts, given, entry), entry.text, where)
+        judged = shell.run(given, entry.at, entry.text, entry.data, entry.failed)
+        done = _ran(facts, judged, entry.text, where)
         if not entry.failed:
             _merged(facts, given, entry, where)
             _mark_removed(
@@ -476,45 +474,6 @@ def _add_finding_answers(facts: Facts, entry: Entry, path: str) -> None:
             _add(facts, entry.at, Piece(turns.MET, text, said))
 
 
-def _judge_command(facts: Facts, command: str, entry: Entry) -> Run | None:
-    """Judge a command by its output, without passing runs' chatter."""
-    run = shell.run(command, entry.at, entry.text, entry.data, entry.failed)
-    if run is not None and run.passed:
-        marks = tellingline.learn(facts.printed, run.key, entry.text)
-        for failed in facts.runs if marks else ():
-            if failed.detail:
-                _hush(facts, failed, marks)
-    elif (
-        run is not None
-        and run.bad
-        and tellingline.is_chatter(facts.printed, run.key, run.detail.partition("\n")[0])
-    ):
-        text = tellingline.without_chatter(facts.printed, run.key, entry.text)
-        return shell.run(command, entry.at, text, entry.data, entry.failed)
-    return run
-
-
-def _hush(facts: Facts, run: Run, marks: list[str]) -> None:
-    """Replace telling lines of failures that passing runs print too."""
-    first, _, rest = run.detail.partition("\n")
-    if (
-        first
-        and run.bad
-        and tellingline.mark(first) in marks
-        and tellingline.is_chatter(facts.printed, run.key, first)
-    ):
-        run.detail = rest
-        told = run.outcome + ": " + one_line(first)
-        now = run.outcome + (": " + one_line(rest.partition("\n")[0]) if rest else "")
-        for turn in facts.turns:
-            turn.pieces[:] = [
-                p._replace(result=now)
-                if p.kind == turns.RUN and p.text == run.command and p.result == told
-                else p
-                for p in turn.pieces
-            ]
-
-
 def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:
     """Update a task by the call's arguments, unless the call failed."""
     task, status, subject = (*row[2:], "", "", "")[:3]
@@ -524,18 +483,18 @@ def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:
     if status == "deleted":
         facts.todos.remove(known)
         return
-    known[:2] = [clip_characters(transcript.clean(subject), 300) or known[0], status or known[1]]
+    known[:2] = [clip_characters(entries.clean(subject), 300) or known[0], status or known[1]]
 
 
 def _add_failed_call(
     facts: Facts, entry: Entry, name: str, given: str, roots: tuple[str, ...], agent: str
 ) -> None:
     """Add a failed call of another tool than Bash."""
-    error = re.sub(r"</?tool_use_error>", "", transcript.clean(entry.text)).strip()
+    error = re.sub(r"</?tool_use_error>", "", entries.clean(entry.text)).strip()
     first = clip_characters(
         one_line(next((line for line in error.split("\n") if line.strip()), "")), 200
     )
-    if agent or not first or entry.refused or transcript.PROTOCOL.search(error[:400]):
+    if agent or not first or entry.refused or entries.PROTOCOL.search(error[:400]):
         return
     _add(
         facts,
@@ -565,12 +524,11 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
     committed = False
     if judged.outcome in (shell.OK, shell.BY_HAND, shell.UNKNOWN) and "git" in judged.command:
         _taken_back(facts, judged.command)
-        _reset(facts, judged.command, where)
         committed = _committed(facts, judged, output, where)
     if judged.bad and judged.kind in (tellingline.LINT, tellingline.BUILD) and not where.agent:
         from memory.capture import findings
 
-        facts.findings = findings.found(transcript.clean(output), judged.command) or facts.findings
+        facts.findings = findings.found(entries.clean(output), judged.command) or facts.findings
     judged.command, judged.detail, judged.summary = (
         clip_characters(judged.command),
         clip_characters(judged.detail),
@@ -600,7 +558,7 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
 
 def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
     """Add a command's commits and tell whether there were any."""
-    output = transcript.clean(output)
+    output = entries.clean(output)
     known = {tuple(commit[:2]) for commit in facts.commits}
     made = [
         [h, clip_characters(s), judged.at]
@@ -641,21 +599,6 @@ def _drop(facts: Facts, commit: list[str]) -> None:
         if len(kept) < len(turn.pieces):
             turn.pieces[:] = kept
             return
-
-
-def _reset(facts: Facts, command: str, where: Where) -> None:
-    """Remove the commits that a `git reset` took off the branch."""
-    number, name = git.reset(command, where.cwd, (*where.roots, facts.cwd))
-    held = [at for at, commit in enumerate(facts.commits) if name and commit[0].startswith(name)]
-    gone = facts.commits[held[-1] + 1 :] if held else facts.commits[len(facts.commits) - number :]
-    since = min((at for *_, at in gone), default="~")
-    if number > len(facts.commits) or any(
-        run.last >= since and run.key in ("git checkout", "git switch", "git branch")
-        for run in facts.runs
-    ):
-        return
-    for commit in gone:
-        _drop(facts, commit)
 
 
 def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:

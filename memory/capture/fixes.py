@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from memory.capture.facts import Edit, Facts, reversed_paths
 from memory.session import commandline, shell, tellingline
@@ -24,26 +23,18 @@ _VAGUE = frozenset(
     "base error errors common server client data model models views run".split()
 )
 _ENDING = Late(r"^test_|[._-](?:test|tests|spec|d)$|_test$")
-_NUMBER = Late(r"(?<![\d.])[\d.]+\Z")
-_FILTERS = frozenset(
-    (
-        "-k -m -t -p --package --filter --workspace -w --project --testNamePattern "
-        "--tests -run --test --bin"
-    ).split()
+# looked at or started, not to be mended
+_CALLED = frozenset(
+    "go run, go doc, go list, go env, docker run, docker ps, docker logs, docker exec, "
+    "docker inspect, npm view, npm ls, npm outdated, cargo run".split(", ")
 )
-_RUNNERS = frozenset(
-    "npx bunx uv poetry pdm bundle run exec sudo env time pnpm yarn npm . ./".split()
+# what changes something for good, by program, with its verb, and by a word anywhere
+_LASTING = frozenset(
+    "make, just, task, alembic, helm, git push, git rebase, git merge, git pull, git cherry-pick, "
+    "git commit, git stash, git am, mise run, npm run, pnpm run, yarn run, bun run, docker build, "
+    "docker compose, docker push, terraform apply, terraform plan, kubectl apply".split(", ")
 )
-_CALLED = (
-    r"^(?:go (?:run|doc|list|env|mod why)|docker (?:run|ps|logs|exec|inspect)|npm (?:view|ls"
-    r"|outdated)|cargo run)\b|--help\b"
-)
-_LASTING = (
-    r"^(?:git (?:push|rebase|merge|pull|cherry-pick|commit|stash|am)|(?:npm|pnpm|yarn|bun|pip3?|uv"
-    r"|poetry|bundle|go|cargo|apt-get|brew) (?:install|ci|add|sync|get|i)|(?:mise|npm|pnpm|yarn"
-    r"|bun) run |make\b|just\b|task\b|docker (?:build|compose|push)|terraform (?:apply|plan)"
-    r"|alembic|kubectl apply|helm )|\b(?:deploy|publish|release|migrate|migrations?)\b"
-)
+_LASTING_WORDS = frozenset("deploy publish release migrate migration migrations".split())
 _CONCLUDES = (
     r"\bgit\b.{0,300}\s(?:--continue|--abort|--skip|--quit|commit|reset --hard|merge|rebase|push)\b"
 )
@@ -126,7 +117,7 @@ def _fix(failure: Run, success: Run, runs: Sequence[Run], standing: Sequence[Edi
 
 def passes(run: Run, failure: Run) -> bool:
     """Tell whether a run shows that a failure now passes."""
-    if run.outcome != shell.OK or sets_other_values(run.command, failure.command):
+    if run.outcome != shell.OK:
         return False
     if run.key == failure.key:
         return covers(run, failure)
@@ -134,18 +125,6 @@ def passes(run: Run, failure: Run) -> bool:
     return other is not None and any(
         commandline.covers(task, other) for task in commandline.passed(run, strict=True)
     )
-
-
-def sets_other_values(command: str, other: str) -> bool:
-    """Tell whether two commands give a variable different values.
-
-    Then they try different things.
-    """
-    one, two = (
-        dict(re.findall(r"(?:^|[\s;&(])([A-Z_][A-Z0-9_]*)=(\S+)", line))
-        for line in (command, other)
-    )
-    return any(one[name] != two[name] for name in one if name in two)
 
 
 def open_failures(runs: Iterable[Run]) -> list[Run]:
@@ -170,10 +149,16 @@ def open_failures(runs: Iterable[Run]) -> list[Run]:
 
 def _stays_open(run: Run) -> bool:
     """Tell whether work waits for a failed run."""
-    if run.kind == tellingline.USE or commandline.is_noise(run.key) or re.search(_CALLED, run.key):
+    program, _, verb = run.key.partition(" ")
+    called = "%s %s" % (program, verb.partition(" ")[0])
+    if run.kind == tellingline.USE or commandline.is_noise(run.key) or called in _CALLED:
         return False
-    kind = commandline.kind(run)
-    return bool(kind) or (run.outcome != shell.TIMED_OUT and bool(re.search(_LASTING, run.key)))
+    lasts = (
+        not _LASTING.isdisjoint((program, called))
+        or commandline.installs(run.key)
+        or not _LASTING_WORDS.isdisjoint(re.findall(r"\w+", run.key))
+    )
+    return bool(commandline.kind(run)) or (lasts and run.outcome != shell.TIMED_OUT)
 
 
 def _settles(later: Run, failure: Run) -> bool:
@@ -196,68 +181,26 @@ def _settles(later: Run, failure: Run) -> bool:
     if proof and failure.key.startswith("git "):
         return later.key == failure.key or bool(re.search(_CONCLUDES, later.command))
     tasks = commandline.passed(later) if proof or later.bad else ()
-    if proof and later.key == failure.key and not commandline.kind(failure):
-        return covers(later, failure)
     return any(commandline.closes(task, failure) for task in tasks)
 
 
 def overlaps(run: Run, failure: Run) -> bool:
-    """Tell whether two runs try the same, or one a part.
-
-    Both of the same program and verb.
-    """
-    return run.key == failure.key and (covers(run, failure) or covers(failure, run))
+    """Tell whether two runs try the same, or one a part."""
+    return covers(run, failure) or covers(failure, run)
 
 
 def covers(run: Run, failure: Run) -> bool:
-    """Tell whether a run tries all that a failure tried.
+    """Tell whether a run tries all that a failure tried, or what its error names.
 
     Both of the same program and verb.
     """
-    (folder, wide), (other, narrow) = (
-        _target(run.command, run.key),
-        _target(failure.command, failure.key),
-    )
-    if folder and other and folder != other:
+    task, other = commandline.main_task(run), commandline.main_task(failure)
+    if run.key != failure.key or task is None or other is None:
         return False
-    if all(any(_within(one, whole) for whole in wide) for one in narrow) and (narrow or not wide):
-        return True
-    return not wide or (not narrow and all(_names_target(failure.detail, one) for one in wide))
-
-
-@lru_cache(512)
-def _target(command: str, key: str) -> tuple[str, tuple[str, ...]]:
-    """Return (folder of `cd`, words) of a command."""
-    folder, chosen = "", ""
-    for part in commandline.parts(command):
-        if part.lstrip("({ ").startswith("cd ") and not chosen:
-            folder = part.lstrip("({ ")[3:].strip().strip("'\")").rstrip("/")
-        elif not chosen and commandline.key_of(part) == key:
-            chosen = re.sub(r"(?<!\s)\s+\d?>.*", "", part).rstrip(")} ")
-    words = [word.strip("'\"") for word in chosen.split()]
-    known = set(key.split())
-    wanted = [
-        w.rpartition("=")[2]
-        for i, w in enumerate(words)
-        if (not w.startswith("-") or w.partition("=")[0] in _FILTERS and "=" in w)
-        and not re.match(r"\w+=", w)
-        and not _NUMBER.match(w)
-        and not (
-            w in known or w.rpartition("/")[2].lower() in known or re.match(r"python[\d.]*\Z", w)
-        )
-    ]
-    return folder, tuple(w for w in wanted if w not in _RUNNERS)
-
-
-def _within(one: str, other: str) -> bool:
-    """Tell whether a target is the same as another or inside."""
-    whole = other.rstrip("/").removesuffix("/...")
-    return one == other or one.startswith((whole + "/", whole + "::"))
-
-
-def _names_target(detail: str, target: str) -> bool:
-    """Tell whether an error's text holds a target's path."""
-    return target.partition("::")[0].rstrip("/") in detail
+    named = (target.partition("::")[0] in failure.detail for target in task.targets)
+    return commandline.covers(task, other) or (
+        bool(task.targets) and not other.targets and all(named)
+    )
 
 
 def names(path: str, failure: Run) -> bool:

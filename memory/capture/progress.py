@@ -21,14 +21,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import NamedTuple
 
 from memory.capture.facts import Edit, Facts, absorb
 from memory.capture.turns import Piece, Turn
 from memory.core import fastjson, files, layout
-from memory.session import shell, transcript
+from memory.session import entries, shell, transcript
 from memory.session.rewinds import Span
 from memory.session.shell import Run
 from memory.session.transcript import Stop
@@ -36,9 +36,9 @@ from memory.session.transcript import Stop
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, BinaryIO
+    from typing import Any
 
-    from memory.session.transcript import Entry
+    from memory.session.entries import Entry
 
 VERSION = 4
 _BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([^"\\]+)"')
@@ -196,9 +196,13 @@ def load(path: str) -> State | None:
         return None
 
 
+_FACTS = frozenset(one.name for one in fields(Facts))
+
+
 def facts_of(value: dict[str, Any]) -> Facts:
     """Return facts rebuilt from the output of `plain`."""
-    facts = Facts(**value)
+    # a state of an earlier release may hold more
+    facts = Facts(**{key: held for key, held in value.items() if key in _FACTS})
     facts.runs = [Run(*run) for run in value["runs"]]
     facts.failing = [Run(*run) for run in value["failing"]]
     facts.edits = [Edit(*edit) for edit in value["edits"]]
@@ -311,8 +315,6 @@ def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
     """
     found, asked = list[Stop](), None
     with os.fdopen(files.open_read(path, follow=False), "rb", transcript.BLOCK) as file:
-        if len({branch, *_branches(file, offset)} - {"", "HEAD"}) < 2:
-            return []
         file.seek(offset)
         for line in iter(partial(file.readline, transcript.LONGEST + 1), b""):
             head = line[: transcript.SHORT]
@@ -328,27 +330,17 @@ def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
                 found += [asked] if asked and branch not in layout.TRUNKS else []
                 branch = named
             if asked and (
-                b'"assistant"' in head and _CHANGES.search(line) or _TURN_ENDED.search(head)
+                b'"assistant"' in head and _CHANGES.search(head) or _TURN_ENDED.search(head)
             ):
                 asked = None
             offset += len(line)
     return found
 
 
-def _branches(file: BinaryIO, offset: int) -> set[str]:
-    """Return the branches named in a transcript from an offset on."""
-    file.seek(offset)
-    found, tail = set[bytes](), b""
-    while block := file.read(transcript.BLOCK):
-        found.update(_BRANCH.findall(tail + block))
-        tail = block[-transcript.SHORT :]
-    return {name.decode("utf-8", "replace") for name in found}
-
-
 def _prompted(line: bytes) -> list[str]:
     """Return [instant] of a prompt's line, [] for any other."""
-    told = transcript.entries(transcript.parse_line(line))
-    return [entry.at for entry in told if entry.kind in (transcript.PROMPT, transcript.SLASH)][:1]
+    told = entries.entries(transcript.parse_line(line))
+    return [entry.at for entry in told if entry.kind in (entries.PROMPT, entries.SLASH)][:1]
 
 
 def was_work_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> bool | None:
@@ -365,7 +357,7 @@ def was_work_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) 
         return bool(facts.commits)
     then = Facts()
     for entry in ahead:
-        if (then.edits or then.commits) and entry.kind in (transcript.PROMPT, transcript.SLASH):
+        if (then.edits or then.commits) and entry.kind in (entries.PROMPT, entries.SLASH):
             break
         absorb(then, entry, roots)
     if then.commits and then.commits[0][2] <= min((edit.at for edit in then.edits), default="~"):
@@ -403,7 +395,6 @@ def carry(facts: Facts) -> Facts:
         early=facts.early,
         failing=failing[-10:],
         findings=[list(one) for one in facts.findings],
-        printed={line: list(keys) for line, keys in facts.printed.items()},
         touched=list(dict.fromkeys([*facts.touched, *(e.path for e in facts.edits)]))[-100:],
     )
 
@@ -421,14 +412,6 @@ def map_texts(value: Any, visit: Callable[[str], Any]) -> Any:
     if isinstance(value, dict):
         return {key: map_texts(item, visit) for key, item in value.items()}
     return [map_texts(item, visit) for item in value] if isinstance(value, list) else value
-
-
-def is_fully_captured(place: layout.Place, session: str, size: int) -> bool:
-    """Tell whether a transcript of `size` bytes is fully captured.
-
-    See `captured_size`.
-    """
-    return captured_size(place, session) == size
 
 
 def captured_size(place: layout.Place, session: str) -> int:

@@ -12,7 +12,6 @@ told twice.
 from __future__ import annotations
 
 from copy import copy, deepcopy
-from dataclasses import replace
 from functools import cached_property
 
 from memory.capture import checkpointpage, conversationfile, progress, wishes
@@ -20,9 +19,10 @@ from memory.capture.checkpointpage import is_answered, is_worth_checkpoint
 from memory.capture.facts import Facts, absorb, add_early_statement, set_session_title
 from memory.capture.progress import Head, Heads, State
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
-from memory.session import git, transcript
+from memory.session import entries, git, transcript
+from memory.session.entries import Entry
 from memory.session.rewinds import Span
-from memory.session.transcript import Entry, Source, Stop
+from memory.session.transcript import Source, Stop
 from memory.store import redactor, store, writer
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ STOP_AFTER = 8
 _PAST = ("recovery", "switch")  # what ends a stretch that is told afterwards
 _SPANS, _ROWS = 200, 12  # stretches that were taken back, and that can be told again
 PORTION = 8 << 20  # bytes of a transcript that are read before it is asked whether to go on
-_SEAM = "\n\x1e\n"  # `transcript.clean` leaves no such character in a text
+_SEAM = "\n\x1e\n"  # `entries.clean` leaves no such character in a text
 
 
 class Capture:
@@ -98,7 +98,7 @@ class Capture:
 
         Returns the checkpoint's name, "" where nothing was written.
         """
-        state, self.said = self.state, transcript.clean(said)
+        state, self.said = self.state, entries.clean(said)
         secret, until, name = state.secret, state.facts.until, ""
         state.units += self.read()
         if self.rewound:
@@ -269,10 +269,10 @@ class Capture:
         titles, aside = list[Entry](), Facts(branch=state.facts.branch, cwd=state.facts.cwd)
         for entry in reading:
             at = entry.at or at
-            if entry.kind == transcript.REWIND:
+            if entry.kind == entries.REWIND:
                 self._take_back(entry.text, entry.at)
                 continue
-            if entry.kind == transcript.TITLE:
+            if entry.kind == entries.TITLE:
                 if entry.name == "custom" or not self._is_withdrawn(at):
                     titles.append(entry)
                 continue
@@ -418,7 +418,7 @@ class Capture:
         state.units = 0
         for span in state.spans.values():
             span[2] = span[0]
-        state.bases[1] = _bare(progress.carry(state.facts))
+        state.bases[1] = progress.carry(state.facts)
         return name
 
     def _untouched(self) -> bool:
@@ -597,7 +597,7 @@ class Capture:
         for span in state.spans.values():
             span[1] = span[2] = span[0]
         state.facts = progress.carry(state.facts)
-        base = _bare(state.facts)
+        base = deepcopy(state.facts)
         state.bases = [base, base]
         state.name = state.checksum = ""
         state.units, state.secret = 0, False
@@ -620,15 +620,6 @@ class Capture:
                 state.day,
             )
             state.closed = [*state.closed, row][-_ROWS:]
-
-
-def _bare(facts: Facts) -> Facts:
-    """Return a copy of facts without the output of passing runs.
-
-    It is learnt anew where the facts are read again.  Kept in each base it made up half of the
-    state, which is written at the end of every stretch.
-    """
-    return deepcopy(replace(facts, printed={}))
 
 
 def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
@@ -686,26 +677,3 @@ def capture(
             made.run("switch")
         made.stop = None
         return made.run(trigger, said)
-
-
-def gather(path: str, env: dict[str, str], roots: tuple[str, ...] = ()) -> Facts:
-    """Return the facts of a whole transcript and its subagents.
-
-    In memory and with their secrets (`Store` redacts).
-    """
-    facts, aside = Facts(), Facts()
-    taken = [
-        Span(entry.text, entry.at)
-        for entry in transcript.read(path)
-        if entry.kind == transcript.REWIND
-    ]
-    for key, source in [
-        ("", path),
-        *((p.rpartition("/")[2], p) for p in transcript.agents(path, env)),
-    ]:
-        for entry in transcript.read(source):
-            absorb(
-                aside if any(span.holds(entry.at) for span in taken) else facts, entry, roots, key
-            )
-    facts.withdraw(aside)
-    return facts

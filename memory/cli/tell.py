@@ -324,10 +324,10 @@ def handoff(call: Call) -> int:
 
 
 def _noted(call: Call, said: str) -> Record:
-    from memory.session import git, transcript
+    from memory.session import entries, git
     from memory.store.redactor import strip_private
 
-    note = transcript.clean(said)
+    note = entries.clean(said)
     if not strip_private(note).strip():
         raise UsageError("nothing is left to hand off: all of it is marked private")
     head = git.head(call.place.git)

@@ -40,8 +40,8 @@ from memory.distill.technical import technical
 from memory.hook import at_prompt, indexview, receipts
 from memory.hook.indexview import Index
 from memory.project.mentions import listed_files
-from memory.session import commandline, transcript
-from memory.session.transcript import Entry
+from memory.session import commandline, entries, transcript
+from memory.session.entries import Entry
 from memory.store import ledger
 
 SHARE, FEW = 10, 2  # a rare word stands in one of SHARE documents at the most, or in FEW of them
@@ -194,12 +194,12 @@ def _uses(
         instant = clock.parse(entry.at) or 0.0
         if instant < shown.began - SLACK:  # a fork's transcript begins with the other session's
             continue
-        if entry.kind in (transcript.PROMPT, transcript.SLASH):
+        if entry.kind in (entries.PROMPT, entries.SLASH):
             turn.begin(entry.prompt, _hashed(entry.text))
-        elif entry.kind == transcript.RESULT and entry.id in turn.pending:
+        elif entry.kind == entries.RESULT and entry.id in turn.pending:
             turn.pending.discard(entry.id)
             turn.recalled.update(dict.fromkeys(_ID.findall(entry.text)))
-        elif entry.kind == transcript.USE:
+        elif entry.kind == entries.USE:
             said, ours = _texts_of_call(entry, home)
             before = [
                 (turn.prompt, id) for id in (*shown.prompts.get(turn.prompt, ()), *turn.recalled)

@@ -227,7 +227,7 @@ def _passed_over(
         )
     space = places[session.directory]
     place = space.place
-    if progress.is_fully_captured(place, session.id, session.size):
+    if progress.captured_size(place, session.id) == session.size:
         return ImportedSession(session, place, before=True)
     if not space.settings["capture.enabled"]:
         return _skipped(

@@ -13,9 +13,22 @@ from memory.core.layout import DATED
 from memory.core.records import Record
 from memory.recall import lookup
 from memory.recall.hit import Turn
-from memory.session import transcript, whereabouts
-from memory.session.entries import PLAN, REPORT, STEER, TEAM
-from memory.session.transcript import BANG, BANGED, COMPACT, PROMPT, RESULT, SLASH, TEXT, USE, Entry
+from memory.session import entries, transcript, whereabouts
+from memory.session.entries import (
+    BANG,
+    BANGED,
+    COMPACT,
+    PLAN,
+    PROMPT,
+    REPORT,
+    RESULT,
+    SLASH,
+    STEER,
+    TEAM,
+    TEXT,
+    USE,
+    Entry,
+)
 from memory.store import conversations, redactor
 from memory.store.store import Store
 
@@ -185,7 +198,7 @@ def _text(entry: Entry) -> str:
         return "(the context was compacted here)"
     if entry.kind == USE:
         return "%s %s" % (entry.name, _tool_input(entry.data))
-    return ("! " if entry.kind == BANG else "") + transcript.clean(entry.text[:LIMIT])
+    return ("! " if entry.kind == BANG else "") + entries.clean(entry.text[:LIMIT])
 
 
 def _tool_input(given: Any) -> str:

@@ -111,11 +111,12 @@ _WIDE = frozenset("ci all full everything complete".split())
 _FILTERS = frozenset(
     "run k t m testNamePattern test-name-pattern grep g tests filter only test".split()
 )
-# options with a value of their own
+# options before a target, and others with a value
+_PARTS = frozenset("p package workspace w project bin".split())
 _VALUED = frozenset(
-    "p package timeout count o n C c j w bench parallel cpu coverprofile covermode race workspace "
+    "timeout count o n C c j bench parallel cpu coverprofile covermode race "
     "config reporter tags E D ldflags format out-format max-time tb rP W file directory "
-    "manifest-path bin features project target".split()
+    "manifest-path features target".split()
 )
 _BARE_WORD = r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"])+"""
 _CASES = r"[|()]| and (?:not \w+)?| or "
@@ -131,6 +132,7 @@ _INSTALLS = frozenset(
 )
 
 
+@lru_cache(256)
 def steps(command: str) -> list[tuple[str, str]]:
     """Return (joining operator, simple command) pairs of a shell line.
 
@@ -330,12 +332,15 @@ def _words(part: str, key: str) -> tuple[list[str], list[str], list[str]]:
         option, given, value = word.partition("=")
         option = option.lstrip("-") if word.startswith("-") else ""
         if skip:
-            (filters if skip == "filter" else []).append(word)
+            (filters if skip == "filter" else targets if skip == "part" else []).append(word)
             skip = ""
         elif option in _FILTERS and given:
             filters.append(value.strip("'\""))
         elif option in _FILTERS:
             skip = "filter"
+        elif option in _PARTS:
+            targets += [value] if given else []
+            skip = "" if given else "part"
         elif option == "tags" and given:
             scopes += re.findall(r"\w+", value)
         elif word.startswith("-"):
@@ -388,7 +393,9 @@ def kind(run: Run) -> str:
 
 def covers(task: Task, other: Task) -> bool:
     """Tell whether a task tries all that another tries."""
-    if task.kind != other.kind and task.kind != ALL or not other.kind or _apart(task, other):
+    if task.kind != other.kind and task.kind != ALL or _apart(task, other):
+        return False
+    if not other.kind and task.key != other.key:
         return False
     if task.family and task.family != other.family:
         return False

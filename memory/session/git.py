@@ -42,7 +42,6 @@ _HOST_FLAGS = "--squash -s --merge -m --rebase -r --delete-branch -d --admin".sp
 _REFUSED = re.compile(r"(?im)^(?:x|!|graphql|failed|error|could not)\b|not mergeable")
 _MERGES = re.compile(r"^(?:Fast-forward|Merge made by)", re.M)
 _MOST_MERGED = 10  # of one log, the newest: what stands further down was merged long ago
-_BACK = r"(?:HEAD|@)(?:~(\d{1,3})|(\^{1,9})|~)|([0-9a-f]{7,40})"
 _FAILED = (
     r"(?m)^(?:nothing (?:added )?to commit|no changes added to commit|error: "
     r"|fatal: |Aborting commit)"
@@ -152,25 +151,6 @@ def amends(command: str) -> bool:
         key == "git commit" and "--amend" in re.findall(_WORDS, part)
         for key, part, _ in _gits(command, "")
     )
-
-
-def reset(command: str, cwd: str = "", roots: Iterable[str] = ()) -> tuple[int, str]:
-    """Return (commits taken off, commit named) of a reset.
-
-    (0, "") for none, and where the command makes or changes branches too.
-    cwd, roots: see `is_in_other_repository`.
-    """
-    every = list(_gits(command, cwd)) if "reset" in command else []
-    keys = {key for key, *_ in every}
-    if keys & {"git checkout", "git switch", "git branch", "git cherry-pick"}:
-        return 0, ""
-    for key, part, _ in every:
-        words = part.partition(" reset ")[2].split() if key == "git reset" else []
-        named = [word for word in words if word[0] != "-"]
-        found = re.fullmatch(_BACK, named[0]) if len(named) == 1 and "--" not in words else None
-        if found and not is_in_other_repository(command, cwd, roots):
-            return int(found[1] or 0) or len(found[2] or "") or int(not found[3]), found[3] or ""
-    return 0, ""
 
 
 def logged(output: str) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from memory.session import tellingline
 from memory.session.commandline import (
@@ -14,11 +15,11 @@ from memory.session.commandline import (
     kind_of,
     steps,
 )
-from memory.session.transcript import clean, clip_characters
+from memory.session.entries import clean, clip_characters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 OK, FAILED, TIMED_OUT, DECLINED = "passed", "failed", "timed out", "refused"
 BACKGROUND, BY_HAND, INTERRUPTED, UNKNOWN = "in background", "by the user", "interrupted", "unknown"
@@ -92,6 +93,7 @@ _NORMAL = (  # in this order
 _EXIT = re.compile(r"\A(?:Error: )?Exit code (\d+)\n?")
 
 
+@dataclass(eq=False)
 class Run:
     """A command and its outcome.
 
@@ -109,41 +111,25 @@ class Run:
     names: the failed tests, or the files with findings.
     """
 
-    __slots__ = "at command count detail key kind last masked names outcome summary".split()
+    at: str
+    command: str
+    key: str
+    outcome: str
+    detail: str = ""
+    summary: str = ""
+    count: int = 1
+    last: str = ""
+    masked: bool = False
+    kind: str = ""
+    names: tuple[str, ...] = ()
 
-    def __init__(
-        self,
-        at: str,
-        command: str,
-        key: str,
-        outcome: str,
-        detail: str = "",
-        summary: str = "",
-        count: int = 1,
-        last: str = "",
-        masked: bool = False,
-        kind: str = "",
-        names: Iterable[str] = (),
-    ):
-        self.at, self.command, self.key, self.outcome = at, command, key, outcome
-        self.detail, self.summary, self.count = detail, summary, count
-        self.last, self.masked, self.kind, self.names = last or at, masked, kind, tuple(names)
+    def __post_init__(self) -> None:
+        """Take over what JSON made of the fields."""
+        self.last, self.names = self.last or self.at, tuple(self.names)
 
     def fields(self) -> list[object]:
         """Return the constructor's arguments, ready for JSON."""
-        return [
-            self.at,
-            self.command,
-            self.key,
-            self.outcome,
-            self.detail,
-            self.summary,
-            self.count,
-            self.last,
-            self.masked,
-            self.kind,
-            list(self.names),
-        ]
+        return [*list(vars(self).values())[:-1], list(self.names)]
 
     @property
     def bad(self) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from harness.session import section
+from harness.session import gather, section
 
-from memory.capture import fixes, stretches
+from memory.capture import fixes
 
 
 def test_a_failure_is_told_with_what_fixed_it(session):
@@ -40,7 +40,7 @@ def test_a_command_mends_what_had_failed_before_it_and_not_what_fails_after(sess
     session.bash("npm run build", "Error: no styles", 1).bash(
         "python tools/styles.py", "written"
     ).bash("npm run build", "built")
-    found = fixes.fixes(stretches.gather(str(session.path), session.env, (session.project,)))
+    found = fixes.fixes(gather(str(session.path), session.env, (session.project,)))
     assert {fix.failure.detail: [run.command for run in fix.ran] for fix in found}[
         "Error: no schema"
     ] == ["python tools/schema.py"]

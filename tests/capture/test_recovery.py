@@ -89,7 +89,7 @@ def test_a_dead_sessions_last_line_counts_without_its_end(session):
         str(session.path),
         "recovery",
     )
-    assert progress.is_fully_captured(session.place, session.name, session.path.stat().st_size)
+    assert progress.captured_size(session.place, session.name) == session.path.stat().st_size
 
 
 @pytest.mark.parametrize("torn", [b'{"type":"assistant","mess', b"\0" * 4096, b"{" * (1 << 19)])

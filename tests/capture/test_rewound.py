@@ -8,9 +8,8 @@ import json
 import re
 
 import pytest
-from harness.session import Ending
+from harness.session import Ending, gather
 
-from memory.capture import stretches
 from memory.core import frontmatter
 
 
@@ -257,7 +256,7 @@ def test_a_prompt_that_hangs_on_a_line_that_is_nowhere_takes_nothing_back(chain)
 def test_facts_of_a_whole_transcript_leave_it_out_too(chain):
     """What a checkpoint by hand is made of."""
     ibex(chain.back(quagga(chain)))
-    facts = stretches.gather(str(chain.path), chain.env)
+    facts = gather(str(chain.path), chain.env)
     assert [turn.request for turn in facts.turns] == [
         "Set up the parser",
         "Now switch the cache to ibex instead",

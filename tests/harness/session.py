@@ -16,8 +16,11 @@ from pathlib import Path
 from harness.hook import ROOT
 from harness.vault import settings
 from memory.capture import stretches
+from memory.capture.facts import Facts, absorb
 from memory.core import boundary, clock, config, frontmatter, layout
 from memory.health import worker
+from memory.session import entries, transcript
+from memory.session.rewinds import Span
 from memory.store import store
 
 DATA = Path(__file__).parents[1] / "data" / "transcripts"
@@ -332,3 +335,26 @@ def serve(session, event="SessionEnd"):
     started = time.perf_counter()
     assert starting(session, event).wait(60) == 0
     return time.perf_counter() - started
+
+
+def gather(path, env, roots=()):
+    """Return the facts of a whole transcript and its subagents.
+
+    In memory and with their secrets.
+    """
+    facts, aside = Facts(), Facts()
+    taken = [
+        Span(entry.text, entry.at)
+        for entry in transcript.read(path)
+        if entry.kind == entries.REWIND
+    ]
+    for key, source in [
+        ("", path),
+        *((p.rpartition("/")[2], p) for p in transcript.agents(path, env)),
+    ]:
+        for entry in transcript.read(source):
+            absorb(
+                aside if any(span.holds(entry.at) for span in taken) else facts, entry, roots, key
+            )
+    facts.withdraw(aside)
+    return facts

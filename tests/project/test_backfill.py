@@ -684,10 +684,11 @@ def test_the_start_of_a_session_takes_what_an_earlier_version_told_for_told(past
     """And so does an import."""
     path = past.session("a", 3)
     took()
-    assert progress.is_fully_captured(place, "a", path.stat().st_size)
+    assert progress.captured_size(place, "a") == path.stat().st_size
     aged(place)
-    assert progress.is_fully_captured(
-        place, "a", path.stat().st_size
-    ) and not progress.is_fully_captured(place, "a", path.stat().st_size + 1)
+    assert (
+        progress.captured_size(place, "a") == path.stat().st_size
+        and progress.captured_size(place, "a") != path.stat().st_size + 1
+    )
     found = took()
     assert (found["updated"], found["before"]) == (0, 1)

@@ -9,7 +9,7 @@ from harness import talks
 from harness.session import Session
 
 from memory.core import frontmatter
-from memory.session import transcript
+from memory.session import entries, transcript
 
 SECRET = "gh" + "p_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
@@ -104,9 +104,7 @@ def test_a_turn_leads_back_to_its_own_part(session, run, place):
         "pytest -q", "4 passed"
     )
     id = ended(session, "SessionEnd")
-    asked = [
-        entry for entry in transcript.read(str(session.path)) if entry.kind == transcript.PROMPT
-    ]
+    asked = [entry for entry in transcript.read(str(session.path)) if entry.kind == entries.PROMPT]
     turns = tuple("## %s %s\n\nSaid.\n\n" % (entry.at[11:16], entry.text) for entry in asked)
     talks.put(
         place,

@@ -148,7 +148,7 @@ def test_a_task_has_a_kind_targets_filters_and_scopes(command, kind, targets, fi
         ("npm test", "npx vitest run src/a.test.ts", True),
         ("npx vitest run", "go test ./...", False),
         ("cargo test", "cargo test -p store", True),
-        ("cargo test -p store", "cargo test", True),
+        ("cargo test -p store", "cargo test", False),
         ("cd web && npm test", "cd api && npm test", False),
         ("make lint", "ruff check src", True),
         ("make lint", "go test ./...", False),

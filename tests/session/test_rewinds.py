@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from memory.session import transcript
+from memory.session import entries, transcript
 
 
 def lines(*rows):
@@ -51,7 +51,7 @@ def test_the_instant_from_which_on_is_told_wherever_the_reading_starts(tmp_path,
     path = tmp_path / "t.jsonl"
     path.write_bytes(b"".join(REWOUND))
     reading = transcript.read(str(path), len(b"".join(REWOUND[:start])))
-    assert [(entry.text, entry.at) for entry in reading if entry.kind == transcript.REWIND] == [
+    assert [(entry.text, entry.at) for entry in reading if entry.kind == entries.REWIND] == [
         ("2026-11-21T10:03:00.000Z", "2026-11-21T10:05:00.000Z")
     ]
 

@@ -285,7 +285,7 @@ ERROR: failed to solve: process "/bin/sh -c npm ci" did not complete successfull
                 'npm error Missing script: "buidl"\nnpm error\nnpm error Did you mean this?\n'
                 "npm error A complete log of"
             ),
-            'npm error Missing script: "buidl"',
+            'Missing script: "buidl"',
         ),
         (
             "pnpm lint",
@@ -295,7 +295,7 @@ ERROR: failed to solve: process "/bin/sh -c npm ci" did not complete successfull
         (
             "mise run fmt2",
             "mise ERROR no task fmt2 found\nmise ERROR Run with --verbose or MISE_VERBOSE=1",
-            "mise ERROR no task fmt2 found",
+            "no task fmt2 found",
         ),
         (
             "docker build .",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.session import transcript
+from memory.session import entries, transcript
 
 DATA = Path(__file__).parents[1] / "data" / "transcripts"
 NAMES = (
@@ -67,7 +67,7 @@ def test_only_what_a_person_typed_is_a_prompt(name, prompts):
     prompts.
     """
     seen, reading = _seen(DATA / (name + ".jsonl"))
-    assert [text for kind, text in seen if kind == transcript.PROMPT] == prompts
+    assert [text for kind, text in seen if kind == entries.PROMPT] == prompts
     assert reading.broken == 0
 
 
@@ -99,21 +99,21 @@ def test_the_other_kinds_are_told_apart():
     """Slash commands, a `!` command with its output and a compaction are found, each once."""
     seen, _ = _seen(DATA / "compact-interactive.jsonl")
     kinds = [kind for kind, _ in seen]
-    assert [text for kind, text in seen if kind == transcript.SLASH] == [
+    assert [text for kind, text in seen if kind == entries.SLASH] == [
         "/probe:hello alpha",
         "/compact keep file names",
     ]
-    assert (transcript.BANG, "echo bang-mode") in seen and (transcript.BANGED, "bang-mode") in seen
-    assert [kinds.count(k) for k in (transcript.BANG, transcript.COMPACT)] == [1, 1]
+    assert (entries.BANG, "echo bang-mode") in seen and (entries.BANGED, "bang-mode") in seen
+    assert [kinds.count(k) for k in (entries.BANG, entries.COMPACT)] == [1, 1]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_tool_result_follows_its_call(name):
     """Calls and results share an id, so that they can be joined."""
-    entries = list(transcript.read(str(DATA / (name + ".jsonl"))))
-    calls = [e.id for e in entries if e.kind == transcript.USE]
+    read = list(transcript.read(str(DATA / (name + ".jsonl"))))
+    calls = [e.id for e in read if e.kind == entries.USE]
     assert calls == sorted(set(calls), key=calls.index)
-    assert {e.id for e in entries if e.kind == transcript.RESULT} <= set(calls)
+    assert {e.id for e in read if e.kind == entries.RESULT} <= set(calls)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -214,7 +214,7 @@ def test_lines_that_cannot_count_are_not_parsed(tmp_path, monkeypatch):
     of keys.
     """
     parsed = []
-    real = transcript.entries
+    real = entries.entries
     monkeypatch.setattr(
         transcript, "entries", lambda record: parsed.append(record["type"]) or real(record)
     )
@@ -277,7 +277,7 @@ def test_machine_talk_is_left_out(tmp_path, more):
 )
 def test_clean_takes_out_what_must_not_be_kept(raw, kept):
     """Private parts, dayleaf's own blocks, reminders, escapes and lone surrogates go."""
-    assert transcript.clean(raw) == kept
+    assert entries.clean(raw) == kept
 
 
 def test_any_json_is_survived():
@@ -314,7 +314,7 @@ def test_any_json_is_survived():
         record["type"] = rng.choice(["user", "assistant", "system", None, 4])
         if rng.random() < 0.8:
             record["message"] = {"content": rng.choice(values), "model": rng.choice(values)}
-        for entry in transcript.entries(record):
+        for entry in entries.entries(record):
             assert isinstance(entry.text, str) and isinstance(
                 entry.branch + entry.cwd + entry.uuid + entry.at, str
             )
@@ -628,12 +628,12 @@ def test_a_pull_request_that_a_command_opened_is_told(tmp_path):
         + _line(message={"role": "user", "content": [done]})
         + _line("pr-link", prUrl=url, prNumber=12, prRepository="acme/cli")
     )
-    assert [text for kind, text in _seen(path)[0] if kind == transcript.LINK] == [url, url]
+    assert [text for kind, text in _seen(path)[0] if kind == entries.LINK] == [url, url]
     path.write_bytes(
         _line("assistant", message={"content": [{**use, "input": {"command": "gh pr view 12"}}]})
         + _line(message={"role": "user", "content": [done]})
     )
-    assert not [kind for kind, _ in _seen(path)[0] if kind == transcript.LINK]
+    assert not [kind for kind, _ in _seen(path)[0] if kind == entries.LINK]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pytest
 from harness.leaks import ALNUM, DIGITS, HEX, KEY_FORMS, LOWER, UPPER, URLSAFE, made, pem, spent
 
 from memory.core.records import Record
-from memory.session import transcript
+from memory.session import entries
 from memory.store import redactor
 from memory.store.redactor import (
     clean,
@@ -945,7 +945,7 @@ def test_a_character_that_nobody_sees_hides_no_private_part(gap):
         assert (
             "x9" not in without_private(Record("p/x.md", "l-1", "learning", text, text, 0, 0)).body
         )
-        assert "x9" not in transcript.clean(text)
+        assert "x9" not in entries.clean(text)
 
 
 def test_a_text_that_takes_too_long_is_withheld_whole():

@@ -13,7 +13,7 @@ from harness.client import claude_bin  # noqa: F401  (fixture)
 from harness.fake_anthropic import block_text
 from harness.lab import PLUGIN, Lab, Tui, until
 
-from memory.session import transcript
+from memory.session import entries, transcript
 
 PLAN = "# Split the reader\n\n1. Cut it in two\n2. Test both\n"
 # off in this client otherwise
@@ -135,7 +135,7 @@ def test_every_way_in_which_a_user_speaks_is_read(tmp_path, claude_bin):  # noqa
             tui.type("/exit")
             until(lambda: not tui.alive())
         told = list(transcript.read(str(lab.transcripts()[-1]), ended=True))
-    said = [(e.name, e.text) for e in told if e.kind == transcript.STEER]
+    said = [(e.name, e.text) for e in told if e.kind == entries.STEER]
     assert said == [
         ("answer", "Which store? → Files"),
         ("while working", "but keep it empty"),
@@ -143,27 +143,27 @@ def test_every_way_in_which_a_user_speaks_is_read(tmp_path, claude_bin):  # noqa
         ("while working", "also check windows"),
         ("plan", "keep the names"),
     ]
-    assert [e.text for e in told if e.kind == transcript.PROMPT] == [
+    assert [e.text for e in told if e.kind == entries.PROMPT] == [
         "do the work",
         "plan the next thing",
         "two parts",
     ]
-    assert [e.text for e in told if e.kind == transcript.SLASH] == ["/compact keep file names"]
-    calls = {e.id: e.data.get("command") for e in told if e.kind == transcript.USE}
-    assert [calls[e.id] for e in told if e.kind == transcript.RESULT and e.refused] == [
+    assert [e.text for e in told if e.kind == entries.SLASH] == ["/compact keep file names"]
+    calls = {e.id: e.data.get("command") for e in told if e.kind == entries.USE}
+    assert [calls[e.id] for e in told if e.kind == entries.RESULT and e.refused] == [
         "touch refused.txt"
     ]
-    assert [e.text for e in told if e.kind == transcript.PLAN] == [PLAN.strip()]
-    assert [e.data for e in told if e.kind == transcript.TODOS] == [
+    assert [e.text for e in told if e.kind == entries.PLAN] == [PLAN.strip()]
+    assert [e.data for e in told if e.kind == entries.TODOS] == [
         [("1", "Cut it", "pending")],
         [("1", "", "in_progress")],
     ]
-    assert [(e.name, e.text) for e in told if e.kind == transcript.REPORT] == [
+    assert [(e.name, e.text) for e in told if e.kind == entries.REPORT] == [
         ("count files", "There are 42 files.")
     ]
-    assert [e.text for e in told if e.kind == transcript.SUMMARY] == [
+    assert [e.text for e in told if e.kind == entries.SUMMARY] == [
         "FAKE-COMPACT-SUMMARY: the user and the assistant worked on the scripted task."
     ]
     assert ("custom", "Cut the reader") in [
-        (e.name, e.text) for e in told if e.kind == transcript.TITLE
+        (e.name, e.text) for e in told if e.kind == entries.TITLE
     ]
