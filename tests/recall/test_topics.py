@@ -64,8 +64,8 @@ def test_forms_of_a_word_count_as_one_keyword():
         ("버튼을 고쳤다. 그리고 배포했다. 끝.", "버튼을 고쳤다. 그리고 배포했다."),
         ("修正した。配備した。終わり。", "修正した。 配備した。"),
         (
-            "A sentence of a paragraph that is wrapped and goes on and\nover two lines. Next one.",
-            "A sentence of a paragraph that is wrapped and goes on and over two lines. Next one.",
+            "A paragraph that is wrapped at a width of some sixty letters\ngoes on. The end of it.",
+            "A paragraph that is wrapped at a width of some sixty letters goes on. The end of it.",
         ),
         ("```\nnever closed", ""),
     ],
