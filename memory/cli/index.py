@@ -175,7 +175,7 @@ def _index_status(call: Call) -> int:
 
 def _export(call: Call) -> int:
     from memory.hook.strategies import categories
-    from memory.index import topics
+    from memory.recall import topics
 
     with call.spinner("reading the records"):
         value = to_json(topics.export(call.place, call.now, categories()))

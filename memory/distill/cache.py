@@ -37,9 +37,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Sequence
 
+    from memory.core.config import Config
     from memory.core.layout import Place
     from memory.distill.digests import Digest, Source
-    from memory.distill.spend import Caps
 
 # stands in the key of every kept digest and answer: raise it with any change of prompts, checks,
 # extract, output
@@ -92,7 +92,7 @@ def prune(folder: str, now: float | None) -> int:
 def digest_key(
     question: str,
     sources: Sequence[Source],
-    config: Caps,
+    config: Config,
     name: str,
     model: str,
     budget: int,

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Callable, Mapping, Sequence
 
 from memory.core import ProviderError, tokeniser
 from memory.distill import prompts, providers, spend, verdict
 from memory.distill.digests import Bullet, Checked, Digest, Source, compose, count_sources, nearest
+
+if TYPE_CHECKING:
+    from memory.core.config import Config
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Job:
 
     question: str
     sources: Sequence[Source]
-    config: spend.Caps
+    config: Config
     env: Mapping[str, str]
     home: str
     now: float

@@ -13,6 +13,8 @@ import re
 import unicodedata
 from typing import Iterator
 
+from memory.recall.timewords import MONTHS
+
 _THOUSANDS = re.compile(r"(?<=\d)[,_\u2009\u202f'](?=\d{3}(?!\d))")
 _CONFUSABLE = {
     ord(c): to
@@ -176,32 +178,11 @@ _NAMES = {
     for unit in _UNITS.values()
 }
 _SPELT = re.compile(r"(?<!\w)(%s)(?!\w)" % "|".join(_SMALL), re.IGNORECASE)
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan januar",
-            "february feb februar",
-            "march mar märz",
-            "april apr",
-            "may mai",
-            "june jun juni",
-            "july jul juli",
-            "august aug",
-            "september sep sept",
-            "october oct oktober okt",
-            "november nov",
-            "december dec dezember dez",
-        ),
-        1,
-    )
-    for name in names.split()
-}
 _DATED = re.compile(
     r"(?<!\w)(?:(\d{1,2})(?:st|nd|rd|th|\.)?\s+(%(m)s)|(%(m)s)\.?\s+(\d{1,2})(?:st|nd|rd"
     r"|th)?)(?![\w:])(?:,?\s+(\d{4})(?!\d))?|"
     "(?:(\\d{4})[年년]\\s?)?(\\d{1,2})[月월]\\s?(\\d{1,2})[日일]"
-    % {"m": "|".join(name.title() for name in sorted(_MONTHS, key=len, reverse=True))}
+    % {"m": "|".join(name.title() for name in sorted(MONTHS, key=len, reverse=True))}
 )
 _ISO = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
 
@@ -464,7 +445,7 @@ def _dates(value: str) -> Iterator[tuple[str, tuple[str, str, str]]]:
     for match in _DATED.finditer(value):
         first, month, named, second, year, wide_year, wide_month, wide_day = match.groups()
         day = first or second or wide_day
-        number = int(wide_month) if wide_month else _MONTHS[(month or named).casefold()]
+        number = int(wide_month) if wide_month else MONTHS[(month or named).casefold()]
         yield match[0], (year or wide_year or "", "%02d" % number, "%02d" % int(day))
 
 

@@ -19,6 +19,7 @@ from memory.distill.digests import NO_RECORD, Digest, Source, Step, clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from memory.core.config import Config
     from memory.distill import modelcall, providers
 
 CHAINS = {
@@ -38,7 +39,7 @@ KEPT = "kept from an earlier call"
 def distill(
     question: str,
     sources: Sequence[Source],
-    config: spend.Caps,
+    config: Config,
     env: Mapping[str, str],
     home: str,
     cache_dir: str,
@@ -104,7 +105,7 @@ def as_cached(digest: Digest) -> Digest:
     )
 
 
-def checked_call(question: str, chosen: str, config: spend.Caps, max_tokens: int | None) -> int:
+def checked_call(question: str, chosen: str, config: Config, max_tokens: int | None) -> int:
     """Check a call and return its budget in tokens.
 
     chosen: the provider's name. max_tokens: in place of the configured number. Raises UsageError.
@@ -135,14 +136,14 @@ def _answer(job: modelcall.Job, name: str, model: str) -> Digest:
     return modelcall.ask_provider(job, _provider(name, job.config), model)
 
 
-def _model(config: spend.Caps, name: str, chosen: str) -> str:
+def _model(config: Config, name: str, chosen: str) -> str:
     """Return the configured model, "" if unfit for the provider."""
     model = str(config["distill.model"])
     fits = chosen != "auto" or (name == "gemini") == model.startswith("gemini")
     return model if fits and name != "extract" else ""
 
 
-def _safe(sources: Sequence[Source], config: spend.Caps, salt: str) -> list[Source]:
+def _safe(sources: Sequence[Source], config: Config, salt: str) -> list[Source]:
     """Return the sources without secrets."""
     from memory.store import redactor
 
@@ -169,13 +170,13 @@ def _safe(sources: Sequence[Source], config: spend.Caps, salt: str) -> list[Sour
 # --- Asking a model -------------------------------------------------------------------------------
 
 
-def _provider(name: str, config: spend.Caps) -> providers.Provider:
+def _provider(name: str, config: Config) -> providers.Provider:
     from memory.distill import providers
 
     return providers.named(name, config["distill.command"])
 
 
-def _need(name: str, config: spend.Caps, env: Mapping[str, str]) -> None:
+def _need(name: str, config: Config, env: Mapping[str, str]) -> None:
     """Raise ProviderError where a step cannot be taken."""
     if name == "extract":
         return

@@ -26,22 +26,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Iterator, NamedTuple, Protocol, Sequence
+from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Sequence
 
 from memory.core import clock, fastjson, files
+
+if TYPE_CHECKING:
+    from memory.core.config import Config
 
 LIVE, RATE, MINUTE = 4, 12, 60.0
 MOST_TOKENS = 500_000  # of the calls of a day that distil
 DISTILL, NOTES = "distill", "notes"  # purposes of a call, which have caps of their own
 TAIL = 4 << 20  # bytes of the ledger's end that are read: some 25,000 calls
-
-
-class Caps(Protocol):
-    """The settings read here: `distill.dailyCalls`, `notes.dailyCalls`."""
-
-    def __getitem__(self, key: str) -> object:
-        """Return the value of a key."""
-        ...
 
 
 class Totals(NamedTuple):
@@ -158,7 +153,7 @@ def today(home: str, now: float, purpose: str = "") -> Totals:
     return between(home, start, start + clock.DAY, purpose)
 
 
-def allowed(home: str, config: Caps, now: float, tokens: int = 0, purpose: str = DISTILL) -> str:
+def allowed(home: str, config: Config, now: float, tokens: int = 0, purpose: str = DISTILL) -> str:
     """Return the reason against a further call today, or "".
 
     tokens: of that call. The day's caps decide.
@@ -191,7 +186,7 @@ def allowed(home: str, config: Caps, now: float, tokens: int = 0, purpose: str =
 
 @contextlib.contextmanager
 def slot(
-    home: str, config: Caps, now: float, tokens: int = 0, purpose: str = DISTILL
+    home: str, config: Config, now: float, tokens: int = 0, purpose: str = DISTILL
 ) -> Iterator[str]:
     """Hold a place for one model call.
 
@@ -218,7 +213,7 @@ class _Start(NamedTuple):
     purpose: str = DISTILL
 
 
-def _admit(stack: contextlib.ExitStack, home: str, config: Caps, start: _Start) -> str:
+def _admit(stack: contextlib.ExitStack, home: str, config: Config, start: _Start) -> str:
     now = start.instant
     folder = files.make_folder(home + "/spawn")
     with files.Lock(folder + "/lock", wait=True):

@@ -133,9 +133,7 @@ def categories(
 ) -> Dict[str, FrozenSet[str]]:
     """Return the routing table, category -> terms of its words.
 
-    From CATEGORIES, the project's own topics and the setting `load.routes`.
-    routes: `category: word word …` replaces a category's words, or drops the category where no word
-        follows.
+    From CATEGORIES and the project's own topics.
     topics: [name, number of learnings with the topic], most first.
     learnings: their number in the project.
     A topic of a share of WIDE of the learnings is what the project is about: its words route

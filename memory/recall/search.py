@@ -29,7 +29,6 @@ from memory.recall.shelf import Shelf
 from memory.store import ledger
 
 LIMIT = 10  # hits, where a query does not say
-# parts of a score that an evaluation leaves out; no file of settings can
 SECTIONS = 4  # of one record that get a second look
 CANDIDATES = 32  # records that get a second look
 TALK_CANDIDATES = 200  # of short notes of sessions, which are cheap to read

@@ -13,8 +13,8 @@ only weighs.
 from __future__ import annotations
 
 import re
-from operator import not_
-from typing import Callable, Dict, List, NamedTuple, Optional, Pattern, Tuple
+from functools import lru_cache
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Pattern, Tuple
 
 from memory.core import UsageError, clock, tokeniser
 from memory.core.clock import DAY
@@ -22,11 +22,9 @@ from memory.core.clock import DAY
 HOUR, WEEK = 3600.0, 7 * DAY
 Span = Tuple[Optional[float], Optional[float]]
 OPEN: Span = (None, None)
-WEIGHS, NARROWS = bool, not_  # of a match, which is always true
 Match = re.Match[str]  # the class is subscriptable from Python 3.9 on
 Handler = Callable[[Match, float, float], Optional[Span]]
-# the last: whether what is meant only weighs beside other words
-Rule = Tuple[Pattern[str], Handler, Callable[[Match], bool]]
+Rule = Tuple[Pattern[str], Handler, bool]  # the last: whether a guess only weighs
 
 
 class Times(NamedTuple):
@@ -54,140 +52,190 @@ class Reading(NamedTuple):
     about: Span
 
 
-_DAYS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "monday mon montag понедельник понедельника 월요일 月曜 周一 星期一",
-            "tuesday tue tues dienstag вторник вторника 화요일 火曜 周二 星期二",
-            "wednesday wed mittwoch среду 수요일 水曜 周三 星期三",
-            "thursday thu thurs donnerstag четверг четверга 목요일 木曜 周四 星期四",
-            "friday fri freitag пятницу пятницы 금요일 金曜 周五 星期五",
-            "saturday sat samstag sonnabend субботу субботы 토요일 土曜 周六 星期六",
-            "sunday sun sonntag воскресенье воскресенья 일요일 日曜 周日 周天 星期日 星期天",
-        )
-    )
-    for name in names.split()
-}
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan januar января январе",
-            "february feb februar февраля феврале",
-            "march mar märz maerz марта марте",
-            "april apr апреля апреле",
-            "may mai мая мае",
-            "june jun juni июня июне",
-            "july jul juli июля июле",
-            "august aug августа августе",
-            "september sep sept сентября сентябре",
-            "october oct oktober okt октября октябре",
-            "november nov ноября ноябре",
-            "december dec dezember dez декабря декабре",
-        ),
-        1,
-    )
-    for name in names.split()
-}
-_COUNTS = {
-    word: number
-    for number, words in enumerate(
-        (
-            "a an one ein einem einer eine один одну",
-            "two couple zwei два две пару",
-            "three few drei три несколько",
-            "four vier четыре",
-            "five fünf пять",
-            "six sechs шесть",
-            "seven sieben семь",
-            "eight acht восемь",
-            "nine neun девять",
-            "ten zehn десять",
-        ),
-        1,
-    )
-    for word in words.split()
-}
-_SPOKEN = {
-    word: number
-    for number, words in enumerate(
-        (
-            "한 하나 일 一",
-            "두 둘 二 两 兩",
-            "세 三 몇 几 幾 数",
-            "네 四",
-            "다섯 五",
-            "여섯 六",
-            "일곱 七",
-            "여덟 八",
-            "아홉 九",
-            "열 十",
-        ),
-        1,
-    )
-    for word in words.split()
-}
-_LENGTHS = (
-    ("하루", "day", 1),
-    ("이틀", "day", 2),
-    ("사흘", "day", 3),
-    ("나흘", "day", 4),
-    ("보름", "day", 15),
-    ("반년|半年", "month", 6),
-    ("半小时|半小時|半時間|반시간", "minute", 30),
+def _by_word(*rows: Tuple[Any, str]) -> Dict[str, Any]:
+    """Return the value of each word of some rows (value, words)."""
+    return {word: value for value, words in rows for word in words.split()}
+
+
+_DAYS: Dict[str, int] = _by_word(
+    (0, "monday mon montag понедельник понедельника 월요일 月曜 周一 星期一"),
+    (1, "tuesday tue tues dienstag вторник вторника 화요일 火曜 周二 星期二"),
+    (2, "wednesday wed mittwoch среду 수요일 水曜 周三 星期三"),
+    (3, "thursday thu thurs donnerstag четверг четверга 목요일 木曜 周四 星期四"),
+    (4, "friday fri freitag пятницу пятницы 금요일 金曜 周五 星期五"),
+    (5, "saturday sat samstag sonnabend субботу субботы 토요일 土曜 周六 星期六"),
+    (6, "sunday sun sonntag воскресенье воскресенья 일요일 日曜 周日 周天 星期日 星期天"),
 )
-_UNITS = {
-    name: unit
-    for unit, names in (
-        ("minute", "minute minutes min mins minuten минуту минуты минут 분 分 分钟 分鐘 分間"),
-        (
-            "hour",
-            "hour hours hr hrs stunde stunden час часа часов 시간 時間 小时 小時 个小时 個小時",
-        ),
-        ("day", "day days tag tage tagen день дня дней сутки 일 日 天 日間"),
-        (
-            "week",
-            "week weeks woche wochen неделя неделю недели неделе недель 주 주일 주간 週 週間 周"
-            " 星期 个星期 個星期",
-        ),
-        (
-            "month",
-            "month months monat monate monaten месяц месяца месяце месяцев 달 개월 か月 ヶ月 ヵ月"
-            " 个月 個月 月",
-        ),
-        ("year", "year years jahr jahre jahren год года году лет 년 年"),
-    )
-    for name in names.split()
-}
+MONTHS: Dict[str, int] = _by_word(
+    (1, "january jan januar января январе"),
+    (2, "february feb februar февраля феврале"),
+    (3, "march mar märz maerz марта марте"),
+    (4, "april apr апреля апреле"),
+    (5, "may mai мая мае"),
+    (6, "june jun juni июня июне"),
+    (7, "july jul juli июля июле"),
+    (8, "august aug августа августе"),
+    (9, "september sep sept сентября сентябре"),
+    (10, "october oct oktober okt октября октябре"),
+    (11, "november nov ноября ноябре"),
+    (12, "december dec dezember dez декабря декабре"),
+)
+_COUNTS: Dict[str, int] = _by_word(
+    (1, "a an one ein einem einer eine один одну"),
+    (2, "two couple zwei два две пару"),
+    (3, "three few drei три несколько"),
+    (4, "four vier четыре"),
+    (5, "five fünf пять"),
+    (6, "six sechs шесть"),
+    (7, "seven sieben семь"),
+    (8, "eight acht восемь"),
+    (9, "nine neun девять"),
+    (10, "ten zehn десять"),
+)
+_VAGUE = frozenset("few couple drei zwei пару несколько".split())
+_SPOKEN: Dict[str, int] = _by_word(
+    (1, "한 하나 일 一"),
+    (2, "두 둘 二 两 兩"),
+    (3, "세 三 몇 几 幾 数"),
+    (4, "네 四"),
+    (5, "다섯 五"),
+    (6, "여섯 六"),
+    (7, "일곱 七"),
+    (8, "여덟 八"),
+    (9, "아홉 九"),
+    (10, "열 十"),
+)
+_LENGTHS: Dict[str, Tuple[str, int]] = _by_word(
+    (("day", 1), "하루"),
+    (("day", 2), "이틀"),
+    (("day", 3), "사흘"),
+    (("day", 4), "나흘"),
+    (("day", 15), "보름"),
+    (("month", 6), "반년 半年"),
+    (("minute", 30), "반시간 半小时 半小時 半時間"),
+)
+_UNITS: Dict[str, str] = _by_word(
+    ("minute", "minute minutes min mins minuten минуту минуты минут 분 分 分钟 分鐘 分間"),
+    ("hour", "hour hours hr hrs stunde stunden час часа часов"),
+    ("hour", "시간 時間 小时 小時 个小时 個小時"),
+    ("day", "day days tag tage tagen день дня дней сутки 일 日 天 日間"),
+    ("week", "week weeks woche wochen неделя неделю недели неделе недель"),
+    ("week", "주 주일 주간 週 週間 周 星期 个星期 個星期"),
+    ("month", "month months monat monate monaten месяц месяца месяце месяцев"),
+    ("month", "달 개월 か月 ヶ月 ヵ月 个月 個月 月"),
+    ("year", "year years jahr jahre jahren год года году лет 년 年"),
+)
 _SECONDS = {"minute": 60.0, "hour": HOUR, "day": DAY, "week": WEEK}
-
-
-def _any(names: Dict[str, int]) -> str:
-    return "|".join(sorted(names, key=lambda n: (-len(n), n)))
-
-
-def _units(script: Callable[[str], bool]) -> str:
-    return "|".join(sorted((n for n in _UNITS if script(n)), key=lambda n: (-len(n), n)))
-
-
-_N = r"(?P<n>\d{1,4}|%s)" % _any(_COUNTS)
-_U = r"(?P<u>%s)" % _units(lambda n: not tokeniser.is_cjk(n[0]))
-_WIDE = r"(?P<u>%s)" % _units(lambda n: tokeniser.is_cjk(n[0]))
-_D = r"(?P<d>%s)" % "|".join(sorted((d for d in _DAYS if len(d) > 5), key=lambda n: (-len(n), n)))
-_WIDE_D = r"(?P<d>%s)日?(?![个個次年定起些样直下志常期报程进])" % "|".join(
-    day for day in _DAYS if tokeniser.is_cjk(day[0])
+_SIDES: Dict[str, str] = _by_word(
+    ("since", "since seit с со"),
+    ("after", "after nach после"),
+    ("before", "before vor до"),
+    ("until", "until till bis"),
 )
-_SHORT = r"(?P<d>%s)" % _any(_DAYS)
-_ISO = r"(?P<iso>\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2})"
-_M = r"(?P<m>%s)" % _any(_MONTHS)
-_PLAIN = r"(?P<m>%s)" % _any(
-    {name: n for name, n in _MONTHS.items() if name not in ("may", "march", "mar", "mai", "sep")}
-)
-_FROM = (
-    r"(?:(?:from|in|during|within|over|on|of|at|aus|von|vom|im|am|während|за|на|в|во)"
-    r" (?:(?:the|der|den|dem) )?|(?:die|der|den|dem) )?"
-)
+# The words of rules, by a name for them: those with blanks between words, then those of scripts
+# without.  `_` is a blank, which in the latter may lack.
+_WORDS = {
+    "prep": "from in during within over on of at aus von vom im am während за на в во",
+    "article": "the der den dem die",
+    "on": "on from of am vom в во",
+    "in": "in from during im vom в",
+    "in_year": "in from during im_jahr",
+    "between": "from between von zwischen",
+    "to": "to and until bis und",
+    "past": "past последний последняя последнюю последнее последние последних",
+    "last": "last previous letzter letzte letzten letztem vorige vorigen vergangene vergangenen "
+    "прошлый прошлая прошлую прошлое прошлой прошлом прошлого 지난",
+    "vorletzte": "vorletzte vorletzter vorletzten vorletztem",
+    "this": "this current diese diesen dieser diesem dieses этой этом этот эту",
+    "lately": "지난 최근 过去 過去 最近の 最近 近 直近の 直近 ここ この",
+    "for": "간 間 동안",
+    "before": "전 前",
+    "of_last_week": "지난_주 先週の 先週 上个 上週の 上週 上",
+    "latest": "latest newest most_recent neuesten neueste neuester neuestes jüngste jüngsten "
+    "последние недавние "
+    "최근에 최근 최신 가장_최근 最近の 最近 最新の 最新 最近的 最新的 直近の 直近",
+    "recently": "recently recent kürzlich neulich zuletzt недавно",
+    "day_before": "the_day_before_yesterday vorgestern позавчера "
+    "그저께 그제 엊그제 一昨日 おととい 前天",
+    "night": "last_night gestern_abend вчера_вечером прошлой_ночью 어젯밤 昨夜 昨晚 昨天晚上",
+    "morning": "this_morning heute_morgen heute_früh сегодня_утром "
+    "오늘_아침 今朝 今早 今天早上 今天上午",
+    "afternoon": "this_afternoon heute_nachmittag сегодня_днём",
+    "evening": "tonight this_evening heute_abend сегодня_вечером 오늘_저녁 今夜 今晩 今晚 今天晚上",
+    "yesterday": "yesterday gestern вчера вчерашний вчерашняя вчерашнее вчерашние вчерашнюю "
+    "вчерашнего_дня вчерашнего вчерашней вчерашнем 어제 昨日 きのう 昨天",
+    "today": "today heute сегодня 오늘 今日 きょう 今天",
+    "last_week": "지난_주 저번_주 先週 上周 上週 上个星期 上星期 上個星期",
+    "this_week": "이번_주 今週 本周 这周 這週 这个星期 这星期",
+    "last_month": "지난_달 저번_달 先月 上个月 上月 上個月",
+    "this_month": "이번_달 今月 本月 这个月 这月 這個月",
+    "last_year": "작년 지난_해 昨年 去年",
+    "this_year": "올해 今年",
+}
+
+
+def _any(words: Iterable[str], wide: bool = False) -> str:
+    """Return a pattern of those words that are wide, or not, the longest first."""
+    found = (word for word in words if tokeniser.is_cjk(word[0]) == wide)
+    pattern = "|".join(sorted(found, key=lambda word: (-len(word), word)))
+    return pattern.replace("_", r"\s?" if wide else " ")
+
+
+_AMBIGUOUS = ("may", "march", "mar", "mai", "sep")  # months that are words of their own
+_DATE = r"\d{4}-\d{1,2}-\d{1,2}"
+# What stands in rules beside words: numbers, names, dates.
+_PARTS = {
+    "N": r"(?P<n>\d{1,4}|%s)" % _any(_COUNTS),
+    "UNIT": r"(?P<u>%s)" % _any(_UNITS),
+    "WEEKDAY": r"(?P<d>%s)" % _any(_DAYS),
+    "LONGDAY": r"(?P<d>%s)" % _any(n for n in _DAYS if len(n) > 5),
+    "MONTH": r"(?P<m>%s)" % _any(MONTHS) + ",?",
+    "PLAIN": r"(?P<m>%s)" % _any(n for n in MONTHS if n not in _AMBIGUOUS),
+    "DAY": r"(?P<dom>\d{1,2})(?:st|nd|rd|th|\.)?,?",
+    "YEAR": r"(?P<y>(?:19|20)\d\d)",
+    "THISAGE": r"(?P<y>20\d\d)",
+    "SINCEYEAR": r"(?P<y>(?:19|20)\d\d)(?:(?<=[a-z] \d{4})| года?)",
+    "NUMBERED": r"(?P<y>(?:19|20)\d\d)-(?P<mm>\d\d)",
+    "ISO": r"(?P<iso>%s|%s)" % (_DATE, _DATE.replace("-", "/")),
+    "END": r"(?P<to>%s)" % _DATE,
+    "SIDE": r"(?<!\bday )" + r"(?P<side>%s)" % _any(_SIDES),
+}
+_WIDE_PARTS = {
+    # `한 일` is a deed
+    "N": r"(?P<n>\d{1,4}|(?:%s)(?!\s?일(?!주))|일(?=\s?주))"
+    % _any((n for n in _SPOKEN if n != "일"), True),
+    "UNIT": r"(?P<u>%s)" % _any(_UNITS, True),
+    "WEEKDAY": r"(?P<d>%s)" % _any(_DAYS, True) + r"日?(?![个個次年定起些样直下志常期报程进])",
+    "LENGTH": r"(?P<length>%s)" % _any(_LENGTHS, True),
+    "DATE": r"(?:(?P<y>20\d\d)\s?[년年]\s?)?(?P<mm>\d{1,2})\s?[월月]"
+    r"(?:\s?(?P<dom>\d{1,2})\s?[일日号])?",
+}
+
+
+def _pattern(rule: str) -> str:
+    """Return the pattern of a rule, such as `prep? last UNIT`.
+
+    A word in capitals is one of _PARTS, another a name in _WORDS or itself; `|` between them means
+    either, `?` that it may lack.
+    """
+    tokens = rule.split()
+    last = max(at for at, token in enumerate(tokens) if token[-1] != "?")
+    out = ""
+    for at, token in enumerate(tokens):
+        names = token.rstrip("?").split("|")
+        words = [_PARTS.get(name) or _any(_WORDS.get(name, name).split()) for name in names]
+        found = (" " * (at > last) + "(?:%s)" + " " * (at < last)) % "|".join(words)
+        out += "(?:%s)?" % found if token[-1] == "?" else found
+    return out
+
+
+def _wide_pattern(rule: str) -> str:
+    """Return the pattern of a rule for scripts without blanks."""
+    names = [(token.rstrip("?"), "?" * (token[-1] == "?")) for token in rule.split()]
+    return r"\s?".join(
+        "(?:%s)%s" % (_WIDE_PARTS.get(name) or _any(_WORDS[name].split(), True), may)
+        for name, may in names
+    )
 
 
 def _start_of_span(unit: str, count: int, now: float, offset: float) -> float:
@@ -211,8 +259,8 @@ def _last_units(match: Match, now: float, offset: float) -> Optional[Span]:
     return _start_of_span(_unit(match), _count(match), now, offset), None
 
 
-def _lately(unit: str, count: int) -> Handler:
-    return lambda match, now, offset: (_start_of_span(unit, count, now, offset), None)
+def _lately(match: Match, now: float, offset: float) -> Optional[Span]:
+    return _start_of_span(*_LENGTHS[match.group("length")], now, offset), None
 
 
 def _ago(match: Match, now: float, offset: float) -> Optional[Span]:
@@ -223,8 +271,20 @@ def _ago(match: Match, now: float, offset: float) -> Optional[Span]:
     return clock.period(unit, count, now, offset)
 
 
+def _last_one(match: Match, now: float, offset: float) -> Optional[Span]:
+    """Return the calendar's last unit; the last hour and minute are those up to now."""
+    if _unit(match) in ("minute", "hour"):
+        return _last_units(match, now, offset)
+    return clock.period(_unit(match), 1, now, offset)
+
+
 def _calendar(back: int) -> Handler:
-    return lambda match, now, offset: clock.period(_unit(match), back, now, offset)
+    """Return the handler of a week, month or year; `this day` may be any."""
+    return lambda match, now, offset: (
+        None
+        if _unit(match) in ("minute", "hour", "day")
+        else clock.period(_unit(match), back, now, offset)
+    )
 
 
 def _unit_back(unit: str, back: int) -> Handler:
@@ -263,7 +323,7 @@ def _month_of(match: Match, month: int, now: float, offset: float) -> Tuple[floa
 
 def _named_month(match: Match, now: float, offset: float) -> Optional[Span]:
     """Return the period of a month, or of its named day."""
-    return _day_of(match, _month_of(match, _MONTHS[match.group("m").lower()], now, offset))
+    return _day_of(match, _month_of(match, MONTHS[match.group("m").lower()], now, offset))
 
 
 def _day_of(match: Match, month: Tuple[float, float]) -> Span:
@@ -298,15 +358,6 @@ def _hours(start: float, end: float, back: int = 0) -> Handler:
     return span
 
 
-_SIDES = {
-    "since": "since seit с со",
-    "after": "after nach после",
-    "before": "before vor до",
-    "until": "until till bis",
-}
-_SIDE_OF = {word: side for side, words in _SIDES.items() for word in words.split()}
-
-
 def _open_ended(handler: Handler) -> Handler:
     """Return a handler whose period is open on one side."""
 
@@ -319,7 +370,7 @@ def _open_ended(handler: Handler) -> Handler:
             "after": (found[1], None),
             "before": (None, found[0]),
             "until": (None, found[1]),
-        }[_SIDE_OF[match.group("side").lower()]]
+        }[_SIDES[match.group("side").lower()]]
 
     return span
 
@@ -334,190 +385,135 @@ def _onward(handler: Handler) -> Handler:
     return span
 
 
-def _is_far(match: Match) -> bool:
-    """Tell whether a time ago is only a guess."""
-    said = match.groupdict()
-    return _unit(match) not in ("minute", "hour", "day") or str(said.get("n")).lower() in (
-        "few",
-        "couple",
-        "drei",
-        "zwei",
-        "пару",
-        "несколько",
-    )
+def _is_guess(match: Match) -> bool:
+    """Tell whether a period is what people half remember: a date, or long ago."""
+    groups = match.groupdict()
+    if "u" not in groups:
+        return True
+    if "n" not in groups:
+        return _unit(match) == "year"
+    return _unit(match) not in ("minute", "hour", "day") or str(groups["n"]).lower() in _VAGUE
 
 
-def _is_year(match: Match) -> bool:
-    return _unit(match) == "year"
+# Periods that have names of their own, in both kinds of scripts.
+_NAMED: Tuple[Tuple[str, Handler], ...] = (
+    ("night", _hours(18, 30, 1)),
+    ("morning", _hours(0, 12)),
+    ("afternoon", _hours(12, 18)),
+    ("evening", _hours(18, 30)),
+    ("day_before", _unit_back("day", 2)),
+    ("yesterday", _unit_back("day", 1)),
+    ("today", _unit_back("day", 0)),
+    ("last_week", _unit_back("week", 1)),
+    ("this_week", _unit_back("week", 0)),
+    ("last_month", _unit_back("month", 1)),
+    ("this_month", _unit_back("month", 0)),
+    ("~ last_year", _unit_back("year", 1)),
+    ("~ this_year", _unit_back("year", 0)),
+)
+_POINTS: Tuple[Tuple[str, Handler], ...] = (  # what "since", "before" … may stand before
+    ("ISO", _iso),
+    ("last WEEKDAY", _weekday(7)),
+    ("LONGDAY", _weekday(0)),
+    ("MONTH DAY? YEAR", _named_month),
+    ("DAY MONTH YEAR", _named_month),
+    ("PLAIN", _named_month),
+    ("yesterday", _unit_back("day", 1)),
+    ("today", _unit_back("day", 0)),
+    ("last UNIT", _last_one),
+    ("SINCEYEAR", _whole_year),
+)
+# Rules in their order, after these points with a side; `~`: where it is a guess it only weighs.
+_RULES: Tuple[Tuple[str, Handler], ...] = (
+    ("since N UNIT ago", _last_units),
+    ("prep? article? last|past N of? UNIT", _last_units),
+    ("prep? the_last UNIT", _last_units),
+    ("prep? article? past UNIT", _last_units),
+    ("~ prep|about? N UNIT ago", _ago),
+    ("~ vor N UNIT", _ago),
+    ("~ N? UNIT тому? назад", _ago),
+    ("~ prep? article? last UNIT", _last_one),
+    ("~ prep? article? vorletzte UNIT", _calendar(2)),
+    ("~ prep? article? this UNIT", _calendar(0)),
+    *(("prep? article? " + name, handler) for name, handler in _NAMED[:7]),
+    ("on WEEKDAY", _weekday(0)),
+    ("prep? article? last WEEKDAY", _weekday(7)),
+    ("~ prep? ISO", _iso),
+    ("~ on the? DAY of? MONTH YEAR?", _named_month),
+    ("~ prep? MONTH DAY? YEAR", _named_month),
+    ("~ on MONTH DAY", _named_month),
+    ("~ in last? MONTH", _named_month),
+    ("~ last PLAIN", _named_month),
+    ("~ in NUMBERED", _numbered_month),
+    ("~ in_year THISAGE", _whole_year),
+    ("~ в THISAGE году", _whole_year),
+)
+_WIDE_RULES: Tuple[Tuple[str, Handler], ...] = (
+    ("lately N UNIT for?", _last_units),
+    ("lately LENGTH", _lately),
+    ("~ N UNIT before", _ago),
+    ("of_last_week WEEKDAY", _day_of_last_week),
+    ("last WEEKDAY", _weekday(7)),
+    ("WEEKDAY", _weekday(0)),
+    *(row for row in _NAMED if row[0] != "afternoon"),
+    ("~ DATE", _numbered_month),
+)
 
 
-def _rules(query: str) -> List[Rule]:
-    """Return the rules for a query, in their order."""
-    found: List[Rule] = []
-
-    def word(pattern: str, handler: Handler, weighs: Callable[[Match], bool] = NARROWS) -> None:
-        """Add a rule for words.
-
-        Words in a name, path or possessive (`today's`, `today.py`) do not count.
-        """
-        found.append(
-            (re.compile(r"(?<![\w./'’-])(?:%s)(?![\w/'’-]|\.\w)" % pattern, re.I), handler, weighs)
-        )
-
-    def wide(pattern: str, handler: Handler, weighs: Callable[[Match], bool] = NARROWS) -> None:
-        tail = (
-            r"(?:(?P<onward>부터|から|以来|以來|开始|起)[의の的]?|(?:에는|에도|은|는|도|엔)(?!\w)"
-            r"|에서|까지|동안|에|의|の|的|に|以內|以内|里|内)?"
-        )
-        # where no blank stands between words, a person or a particle may stand before
-        head = r"(?:(?<!\w)|(?<=[我你他她们們在从從自到于是はがでにをのも]))"
-        found.append((re.compile(head + "(?:%s)" % pattern + tail), _onward(handler), weighs))
-
-    points = [  # what "since", "before" and the rest may stand before
-        (_ISO, _iso),
-        (r"(?:last |letzten |vergangenen |прошлого |прошлой )" + _SHORT, _weekday(7)),
-        (_D, _weekday(0)),
-        (_M + r"(?: (?P<dom>\d{1,2})(?:st|nd|rd|th)?,?)? (?P<y>(?:19|20)\d\d)", _named_month),
-        (r"(?P<dom>\d{1,2})\.? " + _M + r",? (?P<y>(?:19|20)\d\d)", _named_month),
-        (_PLAIN, _named_month),
-        (r"(?:yesterday|gestern|вчера(?:шнего дня)?)", _unit_back("day", 1)),
-        (r"(?:today|heute|сегодня)", _unit_back("day", 0)),
-        (r"(?:last|letzter|letzte|letzten|letztem|прошло[йгм]о?) " + _U, _calendar(1)),
-        (r"(?P<y>(?:19|20)\d\d)(?:(?<=[a-z] \d{4})| года?)", _whole_year),
+@lru_cache(maxsize=1)
+def _rules() -> List[Rule]:
+    """Return the rules for words with blanks between them, in their order."""
+    # Words in a name, path or possessive (`today's`, `today.py`) do not count.
+    whole = r"(?<![\w./'’-])(?:%s)(?![\w/'’-]|\.\w)"
+    points = [("SIDE article? " + rule, _open_ended(handler)) for rule, handler in _POINTS]
+    return [
+        (re.compile(whole % _pattern(rule.strip("~ ")), re.I), handler, rule[0] == "~")
+        for rule, handler in (("between ISO to END", _between), *points, *_RULES)
     ]
-    word(
-        r"(?:from|between|von|zwischen) %s (?:to|and|until|bis|und) (?P<to>\d{4}-\d{1,2}-\d{1,2})"
-        % _ISO,
-        _between,
+
+
+@lru_cache(maxsize=1)
+def _wide_rules() -> List[Rule]:
+    """Return the rules for scripts without blanks, in their order."""
+    # where no blank stands between words, a person or a particle may stand before
+    whole = (
+        r"(?:(?<!\w)|(?<=[我你他她们們在从從自到于是はがでにをのも]))(?:%s)"
+        r"(?!날)"  # `오늘날` is nowadays
+        r"(?:(?P<onward>부터|から|以来|以來|开始|起)[의の的]?|(?:에는|에도|은|는|도|엔)(?!\w)"
+        r"|에서|까지|동안|에|의|の|的|に|以內|以内|里|内)?"
     )
-    for pattern, handler in points:
-        word(
-            r"(?<!\bday )(?P<side>%s) (?:dem |der )?%s" % ("|".join(_SIDE_OF), pattern),
-            _open_ended(handler),
-        )
-    word(r"since %s %s ago" % (_N, _U), _last_units)
-    word(
-        _FROM
-        + r"(?:the )?(?:last|past|previous|letzten|letzte|vergangenen|последни[ех]) %s(?: of)? %s"
-        % (_N, _U),
-        _last_units,
-    )
-    word(r"(?:(?:from|in|during|within|over) )?the (?:last|past) " + _U, _last_units)
-    word(_FROM + r"последн(?:ий|юю|ие|ее|яя) " + _U, _last_units)
-    word(_FROM + r"(?:past |(?:last|letzte|letzten) (?=hour|minute|stunde|day))" + _U, _last_units)
-    word(r"(?:from |about |in )?%s %s ago" % (_N, _U), _ago, _is_far)
-    word(r"vor %s %s" % (_N, _U), _ago, _is_far)
-    word(r"(?:%s )?%s (?:тому )?назад" % (_N, _U), _ago, _is_far)
-    word(
-        _FROM
-        + r"(?:last|previous|letzter|letzte|letzten|letztem|vorige|vorigen|vergangene|vergangenen"
-        r"|прошл(?:ый|ая|ую|ой|ом|ого)) " + _U,
-        _calendar(1),
-        _is_year,
-    )
-    word(_FROM + r"vorletzte[rmn]? (?!minute|stunde)" + _U, _calendar(2), _is_year)
-    word(
-        _FROM + r"(?:this|current|diese|diesen|dieser|diesem|dieses|эт(?:ой|ом|от|у))"
-        r" (?!minute|hour|минут|час|д|сут)" + _U,
-        _calendar(0),
-        _is_year,
-    )
-    word(_FROM + r"(?:the day before yesterday|vorgestern|позавчера)", _unit_back("day", 2))
-    word(_FROM + r"(?:last night|gestern abend|вчера вечером|прошлой ночью)", _hours(18, 30, 1))
-    word(_FROM + r"(?:this morning|heute morgen|heute früh|сегодня утром)", _hours(0, 12))
-    word(_FROM + r"(?:this afternoon|heute nachmittag|сегодня днём)", _hours(12, 18))
-    word(_FROM + r"(?:tonight|this evening|heute abend|сегодня вечером)", _hours(18, 30))
-    word(_FROM + r"(?:yesterday|gestern|вчера(?:шн\w{2,3})?)", _unit_back("day", 1))
-    word(_FROM + r"(?:today|heute|сегодня)", _unit_back("day", 0))
-    word(r"(?:on|from|of|am|vom|в|во) " + _SHORT, _weekday(0))
-    word(
-        r"(?:from |on |в |во )?(?:last|letzten|vergangenen|прошл(?:ый|ую|ое)) " + _SHORT,
-        _weekday(7),
-    )
-    word(r"(?:on|from|of|at|am|vom) " + _ISO, _iso, WEIGHS)
-    word(r"(?<![\d.])" + _ISO, _iso, WEIGHS)
-    word(
-        r"(?:(?:on|from|am|vom) )?%s (?P<dom>\d{1,2})(?:st|nd|rd|th)?,? (?P<y>(?:19|20)\d\d)" % _M,
-        _named_month,
-        WEIGHS,
-    )
-    word(
-        r"(?:(?:on|from|am|vom) )(?:the )?(?P<dom>\d{1,2})(?:st|nd|rd|th"
-        r"|\.)? (?:of )?%s(?:,? (?P<y>(?:19|20)\d\d))?" % _M,
-        _named_month,
-        WEIGHS,
-    )
-    word(r"(?:on|from|am|vom) %s (?P<dom>\d{1,2})(?:st|nd|rd|th)?" % _M, _named_month, WEIGHS)
-    word(r"(?:(?:in|from|during|im|vom|в) )?%s (?P<y>(?:19|20)\d\d)" % _M, _named_month, WEIGHS)
-    word(r"(?:in|from|during|im|vom|в) (?:last |letzten |прошлом )?" + _M, _named_month, WEIGHS)
-    word(r"last " + _PLAIN, _named_month, WEIGHS)
-    word(r"(?:in|from|during) (?P<y>(?:19|20)\d\d)-(?P<mm>\d\d)", _numbered_month, WEIGHS)
-    word(r"(?:in|from|during|im jahr) (?P<y>20\d\d)", _whole_year, WEIGHS)
-    word(r"в (?P<y>20\d\d) году", _whole_year, WEIGHS)
-    if not tokeniser.has_cjk(query):
-        return found
-    spoken = _any({word: n for word, n in _SPOKEN.items() if word != "일"})
-    number = r"(?P<n>\d{1,4}|(?:%s)(?!\s?일(?!주))|일(?=\s?주))" % spoken  # `한 일` is a deed
-    lately = r"(?:지난|최근|过去|過去|最近の?|近|直近の?|ここ|この)\s?"
-    wide(lately + r"%s\s?%s\s?(?:간|間|동안)?" % (number, _WIDE), _last_units)
-    for words, unit, count in _LENGTHS:
-        wide(lately + "(?:%s)" % words, _lately(unit, count))
-    wide(r"%s\s?%s\s?(?:전|前)" % (number, _WIDE), _ago, _is_far)
-    wide(r"어젯밤|昨夜|昨晚|昨天晚上", _hours(18, 30, 1))
-    wide(r"오늘\s?아침|今朝|今早|今天早上|今天上午", _hours(0, 12))
-    wide(r"오늘\s?저녁|今夜|今晩|今晚|今天晚上", _hours(18, 30))
-    wide(r"(?:지난\s?주\s?|先週の?|上个?|上週の?)" + _WIDE_D, _day_of_last_week)
-    wide(r"지난\s?" + _WIDE_D, _weekday(7))
-    wide(_WIDE_D, _weekday(0))
-    wide(r"그저께|그제|엊그제|一昨日|おととい|前天", _unit_back("day", 2))
-    wide(r"어제|昨日|きのう|昨天", _unit_back("day", 1))
-    wide(r"오늘(?!날)|今日|きょう|今天", _unit_back("day", 0))
-    for unit, last, this in (
-        (
-            "week",
-            "지난\\s?주|저번\\s?주|先週|上周|上週|上个?星期|上個星期",
-            "이번\\s?주|今週|本周|这周|這週|这个?星期",
-        ),
-        (
-            "month",
-            "지난\\s?달|저번\\s?달|先月|上个?月|上個月",
-            "이번\\s?달|今月|本月|这个?月|這個月",
-        ),
-        ("year", "작년|지난\\s?해|昨年|去年", "올해|今年"),
-    ):
-        wide(last, _unit_back(unit, 1), WEIGHS if unit == "year" else NARROWS)
-        wide(this, _unit_back(unit, 0), WEIGHS if unit == "year" else NARROWS)
-    wide(
-        r"(?:(?P<y>20\d\d)\s?[년年]\s?)?(?P<mm>\d{1,2})\s?[월月](?:\s?(?P<dom>\d{1,2})\s?[일日号])?",
-        _numbered_month,
-        WEIGHS,
-    )
-    return found
+    return [
+        (re.compile(whole % _wide_pattern(rule.strip("~ "))), _onward(handler), rule[0] == "~")
+        for rule, handler in _WIDE_RULES
+    ]
 
 
 # No rule matches without one of these: most queries name no time, and compiling the rules takes 40
 # ms.
-_TRIGGER = re.compile(
-    r"\b(?:last|past|previous|this|current|ago|yesterday|today|tonight|since|after|before|until"
-    r"|till|between|from|in|on|of|am|im|vom|vor|seit|bis|nach|zwischen|heute|gestern|vorgestern"
-    r"|(?:vor)?letzte\w*|diese\w*|vergangene\w*|vorige\w*)\b|\d{4}|[年月日주달년월일]"
-    r"|[昨今前先上本这這週周近过過直曜星]|ここ|この|어제|어젯밤|그제|그저께|오늘|작년|올해|지난|최근|분"
-    r"|시간|きのう|きょう|おととい"
-    r"|\b(?:вчера|сегодня|прошл|последн|эт(?:ой|ом|от|у)\b)|\b(?:назад|позавчера|[сво]|со|до|во|на"
-    r"|за|после)\b",
-    re.I,
+_TRIGGERS = frozenset(
+    word for words in _WORDS.values() for word in words.replace("_", " ").split()
+).union(_SIDES, ("ago", "назад"))
+_WIDE_TRIGGERS = frozenset(
+    word[0] for word in (*_TRIGGERS, *_UNITS, *_DAYS) if tokeniser.is_cjk(word[0])
 )
+
+
+def _rules_for(query: str) -> List[Rule]:
+    """Return the rules that may match in a query."""
+    words = re.findall(r"\w+", query.lower())
+    named = any(word in _TRIGGERS or word[:4].isdigit() and len(word) > 3 for word in words)
+    wide = not _WIDE_TRIGGERS.isdisjoint(query)
+    return (_rules() if named else []) + (_wide_rules() if wide else [])
+
+
 # Not in a path, a tag, a file's name or code: `image:latest`, `/releases/latest`, `latest.log`,
 # `latest=true`.
 _LATEST = re.compile(
-    r"(?<![\w./'’:@=#$`\"-])(?:(?:the |my |our |die |der |das )?(?:latest|newest|most recent"
-    r"|neuesten|neueste|neuester|neuestes|jüngste|jüngsten|последние|недавние)|recently"
-    r"|recent|kürzlich|neulich|zuletzt|недавно)(?![\w/'’=(`\"-]|[.:@]\w)",
+    r"(?<![\w./'’:@=#$`\"-])(?:(?:(?:my|our|das|%s) )?(?:%s)|%s)(?![\w/'’=(`\"-]|[.:@]\w)"
+    % tuple(_any(_WORDS[name].split()) for name in ("article", "latest", "recently")),
     re.I,
 )
-_LATEST_WIDE = re.compile(
-    r"(?<!\w)(?:최근에?|최신|가장 최근|最近の?|最新の?|最近的|最新的|直近の?)"
-)
+_LATEST_WIDE = re.compile(r"(?<!\w)(?:%s)" % _any(_WORDS["latest"].split(), True))
 # words of a long query within which a person asks for the latest: in the first or the last of them
 BEGIN, END = 6, 3
 
@@ -535,7 +531,7 @@ def read(query: str, now: float, offset: float) -> Reading:
     """Return a query as `parse` does, split by narrowing and weighing."""
     rest = kept = query
     whole, only, about = OPEN, OPEN, OPEN
-    for pattern, handler, weighs in _rules(query) if _TRIGGER.search(query) else ():
+    for pattern, handler, may_weigh in _rules_for(query):
         at = 0
         while True:
             match = pattern.search(rest, at)
@@ -546,7 +542,7 @@ def read(query: str, now: float, offset: float) -> Reading:
                 at = match.end()
                 continue
             whole = _narrowed(whole, span)
-            if weighs(match):
+            if may_weigh and _is_guess(match):
                 about = _narrowed(about, span)
             else:
                 only, kept = _narrowed(only, span), kept.replace(match.group(), " ", 1)

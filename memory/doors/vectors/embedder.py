@@ -29,7 +29,6 @@ from typing import (
     List,
     Mapping,
     NamedTuple,
-    Protocol,
     Sequence,
     Tuple,
 )
@@ -41,6 +40,7 @@ from memory.store import process
 if TYPE_CHECKING:
     import sqlite3
 
+    from memory.core.config import Config
     from memory.core.layout import Place
 
     Vector = array[float]
@@ -67,14 +67,6 @@ PASSED = frozenset(
 )
 
 
-class Settings(Protocol):
-    """The settings read here: `embeddings.*`."""
-
-    def __getitem__(self, key: str) -> Any:
-        """Return the value of a key."""
-        ...
-
-
 class Provider(NamedTuple):
     """A command that turns texts into vectors.
 
@@ -97,7 +89,7 @@ class Provider(NamedTuple):
         )[:16]
 
 
-def from_settings(settings: Settings, override: str, env: Mapping[str, str]) -> Provider | None:
+def from_settings(settings: Config, override: str, env: Mapping[str, str]) -> Provider | None:
     """Return the provider in force, or None where none is named.
 
     settings: `embeddings.*`. override: words of a command as a shell would read them, `minilm`, or

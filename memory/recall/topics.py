@@ -8,7 +8,6 @@ is a record's name such as `p/learnings/x.md`; tokens are UTF-8 bytes over four.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from math import log
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
@@ -17,22 +16,13 @@ from memory.core import clock, files, records, tokeniser, walk
 from memory.core.layout import Place
 from memory.core.records import Record
 from memory.hook import documents
+from memory.recall.sentences import statements
 
 VERSION = 1
 MOST_KEYWORDS = 15
 # characters of a CJK run that may be one word; a longer one counts as its pairs of characters
 CJK_WORD = 6
 TEXT_LIMIT = 1 << 17  # characters of a body that are looked at
-_FENCE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.M | re.S)
-_MARKER = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)]|>)\s+(?:\[[ xX]\]\s+)?")
-_NO_PROSE = re.compile(
-    r"(?<!\s)\s{0,80}(?:#{1,6}\s|\||<!--|-{3,80}\s{0,80}$|\*{3,80}\s{0,80}$"
-    r"|={3,80}\s{0,80}$| {4,80}\S)"
-)
-_END = re.compile(
-    r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[`*_]*[^\Wa-z_])|(?<=[。！？])(?![」』）”’])"
-)
-_SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Dr|No|approx|z\.B|d\.h|bzw|ca|Nr)|\b[A-Z])\.$")
 
 
 def _words(content: str) -> Iterator[Tuple[str, str]]:
@@ -85,38 +75,12 @@ def keywords(content: str, df: Callable[[str], int], documents: int) -> Tuple[st
     return tuple(forms[term] for _, term in best)
 
 
-def summary(body: str, most: int = 2) -> str:
-    """Return the first sentences of a text, word for word.
+def summary(body: str) -> str:
+    """Return the first two sentences of a text, word for word.
 
-    Headings, code, tables and quotation marks are left out. most: sentences.
+    Without headings, code, tables and marks of lists.
     """
-    found: List[str] = []
-    prose: List[str] = []
-    for line in [*_FENCE.sub("\n", body[:TEXT_LIMIT]).split("\n"), ""]:
-        item = _MARKER.match(line)
-        if not line.strip() or _NO_PROSE.match(line) or item:
-            found += sentences(" ".join(prose))
-            prose = [line[item.end() :].strip()] if item else []
-        else:
-            prose.append(line.strip())
-        if len(found) >= most:
-            break
-    return " ".join(found[:most])
-
-
-def sentences(prose: str) -> List[str]:
-    """Return the sentences of a paragraph.
-
-    Abbreviations, versions and file names do not end one.
-    """
-    found: List[str] = []
-    start = 0
-    for match in _END.finditer(prose):
-        if not _SHORT.search(prose[start : match.start()]):
-            found.append(prose[start : match.end()].strip())
-            start = match.end()
-    found.append(prose[start:].strip())
-    return [sentence for sentence in found if sentence]
+    return " ".join(statements(body[:TEXT_LIMIT])[:2])
 
 
 def topics_of(

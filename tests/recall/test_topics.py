@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory.core import clock
-from memory.index import topics
+from memory.recall import topics
 
 CATEGORIES = {"auth": frozenset(["auth", "jwt", "token"]), "build": frozenset(["docker"])}
 
@@ -53,14 +53,20 @@ def test_forms_of_a_word_count_as_one_keyword():
             "# Head\n\nIt broke in `src/a.py`. We fixed it, e.g. by v2.1.0. Then more.",
             "It broke in `src/a.py`. We fixed it, e.g. by v2.1.0.",
         ),
-        ("```py\nx = 1. Y\n```\nOne. Two. Three.", "One. Two."),
+        (
+            "```py\nx = 1. Y\n```\nThe first one. The second one. And more.",
+            "The first one. The second one.",
+        ),
         ("Only one line", "Only one line"),
         ("", ""),
         ("- first item\n- second item\n- third", "first item second item"),
         ("| a | b |\n|---|---|\nProse.", "Prose."),
         ("버튼을 고쳤다. 그리고 배포했다. 끝.", "버튼을 고쳤다. 그리고 배포했다."),
         ("修正した。配備した。終わり。", "修正した。 配備した。"),
-        ("A sentence\nover two lines. Next one.", "A sentence over two lines. Next one."),
+        (
+            "A paragraph that is wrapped at a width of some sixty letters\ngoes on. The end of it.",
+            "A paragraph that is wrapped at a width of some sixty letters goes on. The end of it.",
+        ),
         ("```\nnever closed", ""),
     ],
 )
