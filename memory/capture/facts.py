@@ -74,6 +74,7 @@ class Facts:
     reports: last words of each subagent by its file.
     tasks: the task of each subagent.
     findings: of the last report of a linter or compiler (see `findings`).
+    printed: see `tellingline.learn`.
     pending: tool calls without a result yet.
     todos: [text, status, perhaps its id].
     failing: earlier failures.
@@ -97,6 +98,7 @@ class Facts:
     reports: dict[str, str] = field(default_factory=dict)
     tasks: dict[str, str] = field(default_factory=dict)
     findings: list[list[Any]] = field(default_factory=list)
+    printed: dict[str, list[str]] = field(default_factory=dict)
     pending: dict[str, list[str]] = field(default_factory=dict)
     todos: list[list[str]] = field(default_factory=list)
     failing: list[Run] = field(default_factory=list)
@@ -422,8 +424,7 @@ def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) 
     # that one never ran
     if name == "Bash" and not (entry.failed and entry.text.lstrip().startswith("<tool_use_error>")):
         where = Where(entry.at, entry.cwd or facts.cwd, roots, agent)
-        judged = shell.run(given, entry.at, entry.text, entry.data, entry.failed)
-        done = _ran(facts, judged, entry.text, where)
+        done = _ran(facts, _judge_command(facts, given, entry), entry.text, where)
         if not entry.failed:
             _merged(facts, given, entry, where)
             _mark_removed(
@@ -472,6 +473,45 @@ def _add_finding_answers(facts: Facts, entry: Entry, path: str) -> None:
         if findings.kind(said) not in told:
             told.add(findings.kind(said))
             _add(facts, entry.at, Piece(turns.MET, text, said))
+
+
+def _judge_command(facts: Facts, command: str, entry: Entry) -> Run | None:
+    """Judge a command by its output, without passing runs' chatter."""
+    run = shell.run(command, entry.at, entry.text, entry.data, entry.failed)
+    if run is not None and run.passed:
+        marks = tellingline.learn(facts.printed, run.key, entry.text)
+        for failed in facts.runs if marks else ():
+            if failed.detail:
+                _hush(facts, failed, marks)
+    elif (
+        run is not None
+        and run.bad
+        and tellingline.is_chatter(facts.printed, run.key, run.detail.partition("\n")[0])
+    ):
+        text = tellingline.without_chatter(facts.printed, run.key, entry.text)
+        return shell.run(command, entry.at, text, entry.data, entry.failed)
+    return run
+
+
+def _hush(facts: Facts, run: Run, marks: list[str]) -> None:
+    """Replace telling lines of failures that passing runs print too."""
+    first, _, rest = run.detail.partition("\n")
+    if (
+        first
+        and run.bad
+        and tellingline.mark(first) in marks
+        and tellingline.is_chatter(facts.printed, run.key, first)
+    ):
+        run.detail = rest
+        told = run.outcome + ": " + one_line(first)
+        now = run.outcome + (": " + one_line(rest.partition("\n")[0]) if rest else "")
+        for turn in facts.turns:
+            turn.pieces[:] = [
+                p._replace(result=now)
+                if p.kind == turns.RUN and p.text == run.command and p.result == told
+                else p
+                for p in turn.pieces
+            ]
 
 
 def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:

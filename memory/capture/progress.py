@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -196,13 +196,9 @@ def load(path: str) -> State | None:
         return None
 
 
-_FACTS = frozenset(one.name for one in fields(Facts))
-
-
 def facts_of(value: dict[str, Any]) -> Facts:
     """Return facts rebuilt from the output of `plain`."""
-    # a state of an earlier release may hold more
-    facts = Facts(**{key: held for key, held in value.items() if key in _FACTS})
+    facts = Facts(**value)
     facts.runs = [Run(*run) for run in value["runs"]]
     facts.failing = [Run(*run) for run in value["failing"]]
     facts.edits = [Edit(*edit) for edit in value["edits"]]
@@ -395,6 +391,7 @@ def carry(facts: Facts) -> Facts:
         early=facts.early,
         failing=failing[-10:],
         findings=[list(one) for one in facts.findings],
+        printed={line: list(keys) for line, keys in facts.printed.items()},
         touched=list(dict.fromkeys([*facts.touched, *(e.path for e in facts.edits)]))[-100:],
     )
 

@@ -12,6 +12,7 @@ told twice.
 from __future__ import annotations
 
 from copy import copy, deepcopy
+from dataclasses import replace
 from functools import cached_property
 
 from memory.capture import checkpointpage, conversationfile, progress, wishes
@@ -418,7 +419,7 @@ class Capture:
         state.units = 0
         for span in state.spans.values():
             span[2] = span[0]
-        state.bases[1] = progress.carry(state.facts)
+        state.bases[1] = _bare(progress.carry(state.facts))
         return name
 
     def _untouched(self) -> bool:
@@ -597,7 +598,7 @@ class Capture:
         for span in state.spans.values():
             span[1] = span[2] = span[0]
         state.facts = progress.carry(state.facts)
-        base = deepcopy(state.facts)
+        base = _bare(state.facts)
         state.bases = [base, base]
         state.name = state.checksum = ""
         state.units, state.secret = 0, False
@@ -620,6 +621,15 @@ class Capture:
                 state.day,
             )
             state.closed = [*state.closed, row][-_ROWS:]
+
+
+def _bare(facts: Facts) -> Facts:
+    """Return a copy of facts without the output of passing runs.
+
+    It is learnt anew where the facts are read again.  Kept in each base it made up half of the
+    state, which is written at the end of every stretch.
+    """
+    return deepcopy(replace(facts, printed={}))
 
 
 def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from memory.core import files
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 TEST, LINT, BUILD, FORMAT, USE, OTHER = "test", "lint", "build", "format", "use", ""
 _LONG = 60000  # characters of an output that are read
 MOST_NAMES = 12  # failing tests or files that are named
+_END, _ENDS, _WIDE = 600, 3, 160  # of an output: characters and lines of its ends, of a line
+_MOST_PRINTED, _OTHERS = 100, 2  # lines that are known; programs that printed one
 
 
 class TellingLines(NamedTuple):
@@ -52,8 +56,8 @@ class Runner(NamedTuple):
 
 # how a closing line begins, and the forms of others
 _CLOSING = tuple(
-    "ELIFECYCLE; info Visit; warning:; bash: warning:; hint:; Traceback (most; Command failed; "
-    "=== ; error: could not compile; error: aborting due to; error: test failed, ; "
+    "ELIFECYCLE; info Visit; warning:; hint:; Traceback (most; Command failed; === ; "
+    "error: could not compile; error: aborting due to; error: test failed, ; "
     "error Command failed; For more information about; Process completed with exit; "
     "testing: warning; --- PASS; --- SKIP; mise ERROR Run with; mise ERROR task failed".split("; ")
 ) + tuple(
@@ -391,6 +395,54 @@ def pick_telling_lines(text: str, command: str = "", most: int = 3) -> TellingLi
                 tuple(dict.fromkeys(filter(None, names)))[:MOST_NAMES],
             )
     return TellingLines(tuple(_plain(text, most)), OTHER, ())
+
+
+# --- what runs print whether they pass or fail, such as a shell's warning at its start
+
+
+def learn(printed: dict[str, list[str]], key: str, output: str) -> list[str]:
+    """Record a passing run's lines and return the new marks.
+
+    printed: by a line's mark the programs with their verbs that printed the line, passing.
+    key: this run's.
+    """
+    found = []
+    for line in _ends(output):
+        keys = printed.pop(line, [])
+        printed[line] = keys  # behind those that were not met for longer
+        if key not in keys and len(keys) < _OTHERS:
+            keys.append(key)
+            found.append(line)
+    for line in list(printed)[:-_MOST_PRINTED]:
+        del printed[line]
+    return found
+
+
+def _ends(output: str) -> list[str]:
+    """Return the marks of an output's first and last lines."""
+    ends = (output,) if len(output) <= 2 * _END else (output[:_END], output[-_END:])
+    lines = [line for end in ends for line in end.split("\n") if len(line) > 1]
+    return list(dict.fromkeys(map(mark, lines[:_ENDS] + lines[-_ENDS:])))
+
+
+def mark(line: str) -> str:
+    """Return a hash for a line: the text may be private."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", line) if "\x1b" in line else line
+    return files.sha256(plain.strip()[:_WIDE].encode("utf-8", "replace"))[:12]
+
+
+def is_chatter(printed: dict[str, list[str]], key: str, line: str) -> bool:
+    """Tell whether passing runs print a line too.
+
+    Of the same program, or of two others.
+    """
+    keys = printed.get(mark(line), ())
+    return key in keys or len(keys) >= _OTHERS
+
+
+def without_chatter(printed: dict[str, list[str]], key: str, output: str) -> str:
+    """Return an output without lines that passing runs print too."""
+    return "\n".join(line for line in output.split("\n") if not is_chatter(printed, key, line))
 
 
 def is_trailer(line: str) -> bool:

@@ -242,10 +242,24 @@ def test_what_a_log_shows_to_be_merged_is_kept(session):
 WARNING = "bash: warning: setlocale: LC_ALL: cannot change locale: No such file or directory\n"
 
 
-def test_a_shells_warning_at_its_start_tells_no_failure(session):
-    """It stands above what the command itself says."""
-    session.ask("go on").bash("acme do", WARNING + "error: the broker is away", 1)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_line_that_passing_runs_print_too_tells_no_failure(session, first):
+    """Whether the failure comes before or after them."""
+    session.ask("go on")
+    if first:
+        session.bash("acme do", WARNING + "error: the broker is away", 1)
+    session.bash("acme sync", WARNING + "ok").bash("npm install", WARNING + "added 3 packages")
+    if not first:
+        session.bash("acme do", WARNING + "error: the broker is away", 1)
     session.fire("SessionEnd")
+    told = "" if first else ": error: the broker is away"
+    assert "- ✗ `acme do` → exit 1" + told + "\n" in session.talk()
+
+
+def test_an_error_that_one_passing_run_quotes_is_still_told(session):
+    """It may have printed a log."""
+    session.ask("go on").bash("acme logs", "error: the broker is away")
+    session.bash("acme do", "error: the broker is away", 1).fire("SessionEnd")
     assert "- ✗ `acme do` → exit 1: error: the broker is away\n" in session.talk()
 
 
