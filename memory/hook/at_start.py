@@ -50,6 +50,8 @@ LEAST_BYTES = 1400  # for the work of before, however long handoff, plan and rul
 # of a compacted session's own work, unless AHEAD takes more; of another branch beyond FIRST
 OWN_BYTES, BESIDE_BYTES = 1600, 1200
 OTHER_UNITS = 160  # UTF-16 units of a line about another session
+# after a compaction: files at hand, records about each, decisions that are told
+NEAR_FILES, NEAR_DOCS, NEAR_LINES = 8, 16, 4
 SHORT_BYTES, CUT_BYTES = 60, 160  # of a line where room is short, of a turn worth cutting
 RULES_UNITS = 2500  # at most kept for approved rules that may be in context
 # kept for the line that counts, whatever it counts: what else fits must not change with it
@@ -357,6 +359,8 @@ def _work(
         chosen += [
             [r.id, 1.0, receipts.TITLE] for r, line in zip(work.others, others) if budget.take(line)
         ]
+    if work.own and work.record is not None:
+        _decided_elsewhere(found, work.record, budget, chosen)
     overview()
     if aged:
         more = _fitting_lines(parts, min(room, budget.bytes, budget.left) - 1)
@@ -419,6 +423,38 @@ def _first(
     if work.own:
         return aged, rest, min(left, OWN_BYTES - fence.size(aged + text))
     return aged, rest, left if _is_own_branch(work) else min(left, BESIDE_BYTES)
+
+
+def _decided_elsewhere(found: Index, record: Any, budget: fence.Budget, chosen: Chosen) -> None:
+    """Add other sessions' decisions about the current files, newest first."""
+    own = handoffs.sections(fence.clean(record.body)).get("Done", ())
+    names = [name for line in own for name in line.split("`")[1::2] if "." in name][:NEAR_FILES]
+    lines: List[str] = []
+    for name in dict.fromkeys(name.rpartition("/")[2] for name in names):
+        numbers = sorted(found.holding(name.lower()))[-NEAR_DOCS:]
+        docs = [
+            doc
+            for doc in map(found.doc, numbers)
+            if doc.kind in ("checkpoint", "note") and doc.ordinal == 0
+        ]
+        for one in indexview.reread(found, sorted(docs, key=lambda doc: -doc.created)):
+            if one.meta.get("session") == record.meta.get("session"):
+                continue
+            said = [
+                line
+                for line in handoffs.sections(fence.clean(one.body)).get("Decisions", ())
+                if name in line
+            ]
+            lines += [
+                "- [%s] %s" % (fence.line(one.id, 64), handoffs.clause(line[2:], OTHER_UNITS))
+                for line in said[:1]
+            ]
+            if said:
+                chosen.append([one.id, 1.0, "decided about a file at hand"])
+    kept = list(dict.fromkeys(lines))[:NEAR_LINES]
+    if kept and budget.take("Other sessions decided about these files:"):
+        for line in kept:
+            budget.take(line)
 
 
 def _later_outcome(record: Any) -> List[str]:

@@ -1003,3 +1003,34 @@ def test_a_title_that_only_asks_is_followed_by_what_came_out(place, now, world):
         "The token is renewed a minute before it ends, with a test." in answer.message
         and "can you fix" not in answer.message
     )
+
+
+def test_after_a_compaction_others_decisions_on_the_files_at_hand_are_told(place, now, start):
+    """Those alone that name a file that this session changed."""
+    worked.checkpoint(
+        place,
+        "other",
+        "2026-11-17T10:15",
+        "feature/a",
+        Outcome="Done.",
+        Decisions=(
+            "the user: `src/queue.py` keeps its letters on disk\n- the user: tabs in `src/other.py`"
+        ),
+    )
+    worked.checkpoint(
+        place,
+        "run-1",
+        "2026-11-18T10:15",
+        "main",
+        session="run-1",
+        Outcome="Half done.",
+        Next="go on",
+        Done="edited `src/queue.py`",
+    )
+    builder.build(place, now)
+    block = start("compact", "run-1")
+    assert (
+        "Other sessions decided about these files:" in block
+        and "`src/queue.py` keeps its letters on disk" in block
+    )
+    assert "tabs in" not in block
