@@ -296,8 +296,8 @@ def described(text: str) -> str:
 def _language(source: Source) -> str:
     extension = source.path.rpartition("/")[2].rpartition(".")[2].lower()
     first = source.data[:200].split(b"\n")[0].decode("ascii", "replace")
-    program = re.search(r"([a-z]+)[\d.]*\s*$", first) if first.startswith("#!") else None
-    said = program[1].replace("node", "javascript") if program else ""
+    words = first.rpartition("/")[2].split() if first.startswith("#!") else []
+    said = words[-1].rstrip("0123456789.").replace("node", "javascript") if words else ""
     return LANGUAGES.get(extension) or (said if said in LANGUAGES.values() else "")
 
 

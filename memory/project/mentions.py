@@ -68,7 +68,9 @@ _MODIFIERS = frozenset(
     "extern const unsigned abstract readonly *".split()
 )
 # a receiver, an owner, marks of pointers and quotes between a keyword and its name
-_BETWEEN = Late(r"(?:\([^)\n]*\)\s*)?(?:[\w$]+(?:\.|::))*[*&`\"]*\Z")
+_BETWEEN = Late(
+    r"(?:\([^)\n]{0,400}\)\s{0,20})?(?:(?<![\w$])[\w$]{1,80}(?:\.|::)){0,20}[*&`\"]{0,20}\Z"
+)
 _LEFT = Late(r"\s*(?:[\w$<>\[\]*&:?]+\s+){0,4}(?:[\w$]+(?:\.prototype)?\.)?[*&]*\Z")
 _TYPES = Late(r"\s*(?:[\w$<>\[\],*&:.?]+\s+){1,6}(?:[\w$]+::)*[*&]*\Z")
 _ASSIGNED = Late(r"\s*(?::[^=\n]*)?=(?![=>])[^\n]*[^\s,]\s*\Z|\s*:=")
