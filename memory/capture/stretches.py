@@ -15,7 +15,7 @@ from copy import copy, deepcopy
 from dataclasses import replace
 from functools import cached_property
 
-from memory.capture import checkpointpage, conversationfile, progress, wishes
+from memory.capture import checkpointpage, conversationfile, leftout, progress, wishes
 from memory.capture.checkpointpage import is_answered, is_worth_checkpoint
 from memory.capture.facts import Facts, absorb, add_early_statement, set_session_title
 from memory.capture.progress import Head, Heads, State
@@ -82,7 +82,8 @@ class Capture:
             "",
             (place.root, place.project),
         )
-        self.foreign: set[str] = set()
+        self.left = leftout.load(place, session)
+        self.foreign: set[str] = set(self.left.ids)
         self.rewound = ""  # the instant from which on what was read here was taken back
         self.heads = heads or Heads(place)
         loaded = progress.load(self.folder + "/" + session + ".json")
@@ -250,14 +251,17 @@ class Capture:
                 self.stop.offset - span[0] if self.stop and not key else transcript.MOST
             )
             while span[0] < end and not (self.pause and self.pause()):
-                start = span[0]
+                start = span[0] = self.left.after(key, span[0])
+                until = min(end, self.left.before(key, start))
+                if start >= until:
+                    break
                 units += self._take(
-                    path, key, span, min(end - start, PORTION) if self.pause else end - start
+                    path, key, span, min(until - start, PORTION) if self.pause else until - start
                 )
                 # a line is longer than a portion, or none is left
                 if span[0] == start and self.pause:
-                    units += self._take(path, key, span, end - start)
-                if span[0] == start or not self.pause:
+                    units += self._take(path, key, span, until - start)
+                if span[0] == start or not self.pause and until == end:
                     break
         return units
 
@@ -266,12 +270,15 @@ class Capture:
         state, units = self.state, 0
         reading = self.source.read(path, span[0], limit, self.ended)
         current, fresh, at = "", True, ""
+        after_pause = self.left.began(key, span[0])
         titles, aside = list[Entry](), Facts(branch=state.facts.branch, cwd=state.facts.cwd)
         for entry in reading:
             at = entry.at or at
             if entry.kind == transcript.REWIND:
                 self._take_back(entry.text, entry.at)
                 continue
+            if after_pause and entry.kind in (transcript.SUMMARY, transcript.TITLE):
+                continue  # the host's words of the whole session
             if entry.kind == transcript.TITLE:
                 if entry.name == "custom" or not self._is_withdrawn(at):
                     titles.append(entry)
@@ -309,11 +316,17 @@ class Capture:
         # Their transcript begins with the same entry, or has the same UUID; forks take
         # history along into their own file.
         mine = progress.identity(self.session)
-        for file in files.visible_names(self.folder):
-            name = file.removesuffix(".json")
-            if name in (file, self.session):
+        states = [name for name in files.visible_names(self.folder) if name.endswith(".json")]
+        paused = leftout.names(self.place)
+        for name in sorted({*(state[: -len(".json")] for state in states), *paused}):
+            if name == self.session:
                 continue
-            if progress.identity(name) == mine or self._first_of(name) == self.state.first:
+            if (
+                progress.identity(name) == mine
+                or self._first_of(name) == self.state.first
+                or name in paused
+                and leftout.load(self.place, name).first == self.state.first
+            ):
                 self.state.kin.append(name)
                 self._add_kin(name)
 
@@ -327,6 +340,7 @@ class Capture:
 
     def _add_kin(self, name: str) -> None:
         self.foreign |= progress.seen_entry_ids(self.folder + "/" + name + ".json")
+        self.foreign |= leftout.load(self.place, name).ids
 
     def rewind(self, index: int) -> None:
         """Drop the facts since an earlier point, to read them again.
