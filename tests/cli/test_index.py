@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import time
 from pathlib import Path
@@ -150,7 +151,9 @@ def end_a_session(env, project, session: str) -> None:
     """End a session of the real client's in a project."""
     path = Path(env["HOME"], ".claude", "projects", "p", session + ".jsonl")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes((DATA / "tools-interactive.jsonl").read_bytes())
+    own = b'"uuid":"' + session[-4:].encode()  # with the lines of another it would be its fork
+    data = (DATA / "tools-interactive.jsonl").read_bytes()
+    path.write_bytes(re.sub(rb'"uuid":"[0-9a-f]{4}', own, data))
     event = hook.payload(
         "SessionEnd", "other", session_id=session, transcript_path=str(path), cwd=project
     )
@@ -194,6 +197,18 @@ def test_projects_are_captured_by_list_where_the_user_wants_that(ok, env, projec
     ok("on", "--mine")
     end_a_session(env, project, "65c898d6-0002")
     assert list(Path(place.private).glob("checkpoints/*/*.md"))
+
+
+def test_a_broken_settings_file_captures_nothing_and_the_start_says_so(env, project, place, ok):
+    """A comma too many is no leave to write: `listed` may stand before it."""
+    path = Path(env["HOME"], ".dayleaf", "config.json")
+    path.parent.mkdir()
+    path.write_text('{"capture.projects": "listed",}')
+    end_a_session(env, project, "65c898d6-0001")
+    assert not list(Path(place.private).glob("checkpoints/*/*.md"))
+    start = push(env, project, "SessionStart", "s-2", source="startup")
+    assert "capture and notes are off until it is one JSON object" in start["systemMessage"]
+    assert "capture: off while your settings cannot be read; `dayleaf doctor`" in ok("status")
 
 
 def test_pushes_are_switched_per_session_and_per_project(ok, place, project):
