@@ -151,9 +151,9 @@ def end_a_session(env, project, session: str) -> None:
     """End a session of the real client's in a project."""
     path = Path(env["HOME"], ".claude", "projects", "p", session + ".jsonl")
     path.parent.mkdir(parents=True, exist_ok=True)
-    own = b'"uuid":"' + session[-4:].encode()  # with the lines of another it would be its fork
+    own = b'"uuid": "' + session[-4:].encode()  # with the lines of another it would be its fork
     data = (DATA / "tools-interactive.jsonl").read_bytes()
-    path.write_bytes(re.sub(rb'"uuid":"[0-9a-f]{4}', own, data))
+    path.write_bytes(re.sub(rb'"uuid": "[0-9a-f]{4}', own, data))
     event = hook.payload(
         "SessionEnd", "other", session_id=session, transcript_path=str(path), cwd=project
     )
