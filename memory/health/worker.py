@@ -225,9 +225,18 @@ def _capture(todo: Job) -> None:
             boundary.note(todo.env, trigger + " capture", Unread())
         try:
             if attempt:
-                attempts.end(todo.place, attempt, trigger, wrote, began, clock.now())
+                id = _id_of(todo.place, wrote)
+                attempts.end(todo.place, attempt, trigger, id, began, clock.now())
         except OSError as error:
             boundary.note(todo.env, "attempts", error)
+
+
+def _id_of(place: Place, name: str) -> str:
+    """Return the id of a record, "" for none."""
+    from memory.core import frontmatter
+
+    data = files.read(place.path(name), 1 << 16) if name else b""
+    return str(frontmatter.parse(data).meta.get("id") or "")
 
 
 def _note_wishes(todo: Job) -> None:
