@@ -23,7 +23,7 @@ from memory.core import StoreError, boundary, clock, config, files, frontmatter,
 from memory.session import git, transcript
 from memory.session.rewinds import Span
 from memory.session.transcript import Entry, Source, Stop
-from memory.store import redactor, store, writer
+from memory.store import privatewords, redactor, store, writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # new edits, commands and prompts after which a Stop writes the checkpoint
 STOP_AFTER = 8
+# kinds of entries with the user's words
+_TYPED = (transcript.PROMPT, transcript.SLASH, transcript.STEER, transcript.BANG)
 _PAST = ("recovery", "switch")  # what ends a stretch that is told afterwards
 _SPANS, _ROWS = 200, 12  # stretches that were taken back, and that can be told again
 PORTION = 8 << 20  # bytes of a transcript that are read before it is asked whether to go on
@@ -90,6 +92,10 @@ class Capture:
         self.state = loaded or State(self.folder + "/" + session + ".json")
         if loaded is None:
             self.state.since = self._since()
+        self.private: set[str] = set()  # what was said in <private> parts
+        if self.state.private:
+            before = self.source.read(path, 0, self.state.spans.get("", [0])[0])
+            self.private = {word for entry in before for word in _private(entry)}
         self.known = set(self.state.seen)
         for name in self.state.kin:
             self._add_kin(name)
@@ -274,6 +280,7 @@ class Capture:
         titles, aside = list[Entry](), Facts(branch=state.facts.branch, cwd=state.facts.cwd)
         for entry in reading:
             at = entry.at or at
+            self.private.update(_private(entry))
             if entry.kind == transcript.REWIND:
                 self._take_back(entry.text, entry.at)
                 continue
@@ -358,6 +365,11 @@ class Capture:
 
         A value found in one text is removed from every other.
         """
+        if self.private:
+            self.state.private = True
+            self.state.facts = progress.facts_of(
+                progress.map_texts(progress.plain(self.state.facts), self._public)
+            )
         if not self.settings["redact.enabled"]:
             return
         held: list[str] = []
@@ -373,6 +385,10 @@ class Capture:
             texts = [redactor.redact(one, allow, salt).text for one in held]
         rest = iter(texts)
         self.state.facts = progress.facts_of(progress.map_texts(value, lambda _: next(rest)))
+
+    def _public(self, text: str) -> str:
+        """Return a text without what was said in <private> parts."""
+        return privatewords.take_out(text, self.private, self.place.key)
 
     def checkpoints_since(self, day: str) -> list[Head]:
         """Return this session's checkpoints since a day."""
@@ -450,7 +466,7 @@ class Capture:
         left = head.branch in layout.TRUNKS and facts.branch not in layout.TRUNKS
         return {
             "trigger": trigger,
-            "branch": (facts.branch if dead or left else head.branch) or None,
+            "branch": self._public(facts.branch if dead or left else head.branch) or None,
             "commit": (
                 next((h for h, *_ in reversed(facts.commits) if h), "") if dead else head.commit
             )
@@ -634,6 +650,11 @@ class Capture:
                 state.day,
             )
             state.closed = [*state.closed, row][-_ROWS:]
+
+
+def _private(entry: Entry) -> set[str]:
+    """Return what a line of the user's says in <private> parts."""
+    return privatewords.values(entry.raw_texts) if entry.kind in _TYPED else set()
 
 
 def _bare(facts: Facts) -> Facts:

@@ -8,10 +8,11 @@ of writing:
     {"v":1,"t":…,"do":"done","run":…,"trigger":…,"ms":41,"id":"c-1a2b3c4d" or ""}
     {"v":1,"t":…,"do":"said","run":…}
 
-trigger: stop, pre_compact or session_end.  `run` is the worker's process and the instant in
-milliseconds.  An `asked` without `done` was cut short: a power cut, a kill.  `said`: the user has
-heard of it.  A line of an older version has the checkpoint's `name`, which holds its title.  A failure that the worker could still tell of is `done` and stands in the log of
-failures.  The log is derived: deleted, nothing is lost but what it would say.
+trigger: stop, pre_compact or session_end. `run` is the worker's process and the instant in
+milliseconds. An `asked` without `done` was cut short: a power cut, a kill. `said`: the user has
+heard of it. A line of an older version has the checkpoint's `name`, which holds its title. A
+failure that the worker could still tell of is `done` and stands in the log of failures. The log is
+derived: deleted, nothing is lost but what it would say.
 """
 
 from __future__ import annotations

@@ -225,6 +225,11 @@ def strip_private(text: str) -> str:
     return text[: spans[0][0]] if spans else text
 
 
+def private_parts(text: str) -> List[str]:
+    """Return the private parts of a text, with their tags."""
+    return [text[start:end] for start, end in _private_parts(text)]
+
+
 def _private_parts(text: str) -> List[Tuple[int, int]]:
     """Return the private stretches of a text as given."""
     plain, cuts = _plain(text)

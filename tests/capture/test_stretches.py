@@ -530,6 +530,18 @@ def test_lines_without_an_id_count(session):
     ]
 
 
+def test_what_the_model_repeats_of_a_private_part_is_kept_nowhere(session):
+    """Neither in this turn nor in one that a later worker reads; nor does the state hold it."""
+    session.ask("add <private>Projekt Eisvogel</private> to the list").edit("src/eisvogel.py")
+    session.bash('git commit -m "add eisvogel"', "[main abc1234] add eisvogel")
+    work(session.say("I added Projekt Eisvogel.")).fire("Stop")
+    work(session.ask("go on").say("EISVOGEL is tested.")).fire("SessionEnd")
+    work(session.ask("and now?").say("Eisvogel is shipped.")).fire("SessionEnd")
+    kept = [path for path in Path(session.place.home).rglob("*") if path.is_file()]
+    assert not [p for p in kept if "eisvogel" in (p.name + p.read_text("utf-8")).lower()]
+    assert "is shipped" in session.talk() and "[redacted:private#" in session.talk()
+
+
 def test_capture_can_be_switched_off(session):
     """capture.enabled false: no file, no state."""
     session.env["DAYLEAF_CAPTURE_ENABLED"] = "false"
