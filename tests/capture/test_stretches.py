@@ -222,6 +222,18 @@ def test_stop_waits_for_enough_new_work(session):
     assert "late.py" in second and second != first
 
 
+def test_a_stop_that_is_served_late_writes_no_old_answer_below_a_new_request(session):
+    """Its worker reads a transcript that has the next turn already."""
+    session.ask("first").edit("a.py").say("Answer one.")
+    session.ask("second").edit("b.py").say("Answer two.")
+    session.fire("Stop", last_assistant_message="Answer one.")
+    session.fire("Stop", last_assistant_message="Answer two.")
+    session.fire("SessionEnd")
+    told = session.talk()
+    assert told.count("Answer one.") == 1 and told.count("Answer two.") == 1
+    assert told.index("Answer one.") < told.index("second")
+
+
 def test_pre_compact_and_session_end_close(session):
     """They write at once, and later work opens a new file that tells only the later work."""
     (first,) = session.ask("one").edit("a.py").fire("PreCompact")
