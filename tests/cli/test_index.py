@@ -225,6 +225,28 @@ def test_pushes_are_switched_per_session_and_per_project(ok, place, project):
     assert json.loads(path.read_text()) == {}
 
 
+def test_a_session_stays_off_after_a_clear(ok, env, project, place):
+    """The session after the clear is told so, and `on` lets it have notes again; a later one has
+    them.
+    """
+    ok("learn", TEXT)
+    push(env, project, "SessionStart", "s-1", source="startup")
+    assert "it is still written down" in ok("off", "--session", "s-1")
+    push(env, project, "SessionEnd", "s-1", reason="clear")
+    start = push(env, project, "SessionStart", "s-2", source="clear")
+    assert "hookSpecificOutput" not in start and "/dayleaf:on" in start["systemMessage"]
+    assert receipts.session(place.receipts("s-2")).off
+    ok("on", "--session", "s-2")
+    push(env, project, "SessionEnd", "s-2", reason="clear")
+    assert "JWT" in json.dumps(push(env, project, "SessionStart", "s-3", source="clear"))
+
+
+def test_a_switch_of_a_project_takes_no_session(ok, run):
+    """It would say nothing of that session."""
+    assert "takes `mine` or --session" in one_line_error(run("off", "mine", "--session", "s-1"), 2)
+    ok("off", "mine", "--session", "s-1", CLAUDE_CODE_SESSION_ID="s-1", CLAUDECODE="")
+
+
 def test_off_in_a_terminal_means_the_newest_session(ok, place):
     """Beside a running session nobody knows its id: the one that wrote the latest receipt is
     switched.
