@@ -249,13 +249,14 @@ def _add_statement(facts: Facts, entry: Entry) -> None:
 def add_early_statement(facts: Facts, statement: str) -> None:
     """Add the model's last statement from a hook.
 
-    The hook gets it before the transcript holds it.
+    The hook gets it before the transcript holds it, or is served late: then an earlier turn has it.
     """
     mark = writer.body_mark(statement)
-    last = facts.turns[-1].statements()[-1:] if facts.turns else []
-    if not facts.muted and mark != facts.early and statement not in last:
+    told = clip_characters(statement, _SAID)
+    known = any(told in turn.statements() for turn in facts.turns)
+    if not facts.muted and mark != facts.early and not known:
         facts.early = mark
-        _add(facts, facts.until, Piece(turns.SAID, clip_characters(statement, _SAID)))
+        _add(facts, facts.until, Piece(turns.SAID, told))
 
 
 def _add(facts: Facts, at: str, piece: Piece) -> None:

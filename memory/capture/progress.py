@@ -13,7 +13,7 @@ State, version 4: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
      "facts": facts of the stretch, redacted, "bases": [facts carried into the stretch, facts
      carried over the last write], "seen": 12 hex digits of each entry's uuid, run together,
      "taken": [[instant, instant] between which all was taken back], "closed": [the stretches
-     before, Closed by name]}
+     before, Closed by name], "private": whether something was said in <private> parts}
 """
 
 from __future__ import annotations
@@ -102,6 +102,7 @@ class State:
     spans_taken: list[Span] = field(default_factory=list)
     closed: list[Closed] = field(default_factory=list)
     retold: list[Turn] = field(default_factory=list)
+    private: bool = False
 
 
 class Head(NamedTuple):
@@ -191,6 +192,7 @@ def load(path: str) -> State | None:
             seen={seen[i : i + 12] for i in range(0, len(seen), 12)},
             spans_taken=[Span(*span) for span in more.get("taken", ())],
             closed=[Closed(**row) for row in more.get("closed", ())],
+            private=more.get("private") is True,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -239,6 +241,7 @@ def save(state: State) -> None:
         "seen": "".join(sorted(state.seen)),
         "taken": [list(span) for span in state.spans_taken],
         "closed": [vars(row) for row in state.closed],
+        "private": state.private,
     }
     files.replace(
         state.path,

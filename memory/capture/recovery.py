@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from memory.capture import progress
+from memory.capture import leftout, progress
 from memory.core import clock, config, fastjson, files, layout
 from memory.session import transcript, whereabouts
 
@@ -228,7 +228,12 @@ def _last(path: str, memory: Memory) -> float:
 
 
 def _is_told(place: layout.Place, session: str, path: str) -> bool:
-    """Tell whether a transcript is captured up to its last readable line."""
+    """Tell whether a transcript is captured up to its last readable line.
+
+    Or to be left out from there on.
+    """
+    if leftout.load(place, session).open:
+        return True
     try:
         size, read = os.stat(path).st_size, progress.captured_size(place, session)
         return read == size or 0 <= read < size and whereabouts.is_torn(path, read)

@@ -15,7 +15,7 @@ from copy import copy, deepcopy
 from dataclasses import replace
 from functools import cached_property
 
-from memory.capture import checkpointpage, conversationfile, progress, wishes
+from memory.capture import checkpointpage, conversationfile, leftout, progress, wishes
 from memory.capture.checkpointpage import is_answered, is_worth_checkpoint
 from memory.capture.facts import Facts, absorb, add_early_statement, set_session_title
 from memory.capture.progress import Head, Heads, State
@@ -24,7 +24,7 @@ from memory.session import entries, git, transcript
 from memory.session.entries import Entry
 from memory.session.rewinds import Span
 from memory.session.transcript import Source, Stop
-from memory.store import redactor, store, writer
+from memory.store import privatewords, redactor, store, writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 # new edits, commands and prompts after which a Stop writes the checkpoint
 STOP_AFTER = 8
+# kinds of entries with the user's words
+_TYPED = (entries.PROMPT, entries.SLASH, entries.STEER, entries.BANG)
 _PAST = ("recovery", "switch")  # what ends a stretch that is told afterwards
 _SPANS, _ROWS = 200, 12  # stretches that were taken back, and that can be told again
 PORTION = 8 << 20  # bytes of a transcript that are read before it is asked whether to go on
@@ -83,13 +85,18 @@ class Capture:
             "",
             (place.root, place.project),
         )
-        self.foreign: set[str] = set()
+        self.left = leftout.load(place, session)
+        self.foreign: set[str] = set(self.left.ids)
         self.rewound = ""  # the instant from which on what was read here was taken back
         self.heads = heads or Heads(place)
         loaded = progress.load(self.folder + "/" + session + ".json")
         self.state = loaded or State(self.folder + "/" + session + ".json")
         if loaded is None:
             self.state.since = self._since()
+        self.private: set[str] = set()  # what was said in <private> parts
+        if self.state.private:
+            before = self.source.read(path, 0, self.state.spans.get("", [0])[0])
+            self.private = {word for entry in before for word in _private(entry)}
         self.known = set(self.state.seen)
         for name in self.state.kin:
             self._add_kin(name)
@@ -251,14 +258,17 @@ class Capture:
                 self.stop.offset - span[0] if self.stop and not key else transcript.MOST
             )
             while span[0] < end and not (self.pause and self.pause()):
-                start = span[0]
+                start = span[0] = self.left.after(key, span[0])
+                until = min(end, self.left.before(key, start))
+                if start >= until:
+                    break
                 units += self._take(
-                    path, key, span, min(end - start, PORTION) if self.pause else end - start
+                    path, key, span, min(until - start, PORTION) if self.pause else until - start
                 )
                 # a line is longer than a portion, or none is left
                 if span[0] == start and self.pause:
-                    units += self._take(path, key, span, end - start)
-                if span[0] == start or not self.pause:
+                    units += self._take(path, key, span, until - start)
+                if span[0] == start or not self.pause and until == end:
                     break
         return units
 
@@ -267,12 +277,16 @@ class Capture:
         state, units = self.state, 0
         reading = self.source.read(path, span[0], limit, self.ended)
         current, fresh, at = "", True, ""
+        after_pause = self.left.began(key, span[0])
         titles, aside = list[Entry](), Facts(branch=state.facts.branch, cwd=state.facts.cwd)
         for entry in reading:
             at = entry.at or at
+            self.private.update(_private(entry))
             if entry.kind == entries.REWIND:
                 self._take_back(entry.text, entry.at)
                 continue
+            if after_pause and entry.kind in (entries.SUMMARY, entries.TITLE):
+                continue  # the host's words of the whole session
             if entry.kind == entries.TITLE:
                 if entry.name == "custom" or not self._is_withdrawn(at):
                     titles.append(entry)
@@ -310,11 +324,17 @@ class Capture:
         # Their transcript begins with the same entry, or has the same UUID; forks take
         # history along into their own file.
         mine = progress.identity(self.session)
-        for file in files.visible_names(self.folder):
-            name = file.removesuffix(".json")
-            if name in (file, self.session):
+        states = [name for name in files.visible_names(self.folder) if name.endswith(".json")]
+        paused = leftout.names(self.place)
+        for name in sorted({*(state[: -len(".json")] for state in states), *paused}):
+            if name == self.session:
                 continue
-            if progress.identity(name) == mine or self._first_of(name) == self.state.first:
+            if (
+                progress.identity(name) == mine
+                or self._first_of(name) == self.state.first
+                or name in paused
+                and leftout.load(self.place, name).first == self.state.first
+            ):
                 self.state.kin.append(name)
                 self._add_kin(name)
 
@@ -328,6 +348,7 @@ class Capture:
 
     def _add_kin(self, name: str) -> None:
         self.foreign |= progress.seen_entry_ids(self.folder + "/" + name + ".json")
+        self.foreign |= leftout.load(self.place, name).ids
 
     def rewind(self, index: int) -> None:
         """Drop the facts since an earlier point, to read them again.
@@ -345,6 +366,11 @@ class Capture:
 
         A value found in one text is removed from every other.
         """
+        if self.private:
+            self.state.private = True
+            self.state.facts = progress.facts_of(
+                progress.map_texts(progress.plain(self.state.facts), self._public)
+            )
         if not self.settings["redact.enabled"]:
             return
         held: list[str] = []
@@ -360,6 +386,10 @@ class Capture:
             texts = [redactor.redact(one, allow, salt).text for one in held]
         rest = iter(texts)
         self.state.facts = progress.facts_of(progress.map_texts(value, lambda _: next(rest)))
+
+    def _public(self, text: str) -> str:
+        """Return a text without what was said in <private> parts."""
+        return privatewords.take_out(text, self.private, self.place.key)
 
     def checkpoints_since(self, day: str) -> list[Head]:
         """Return this session's checkpoints since a day."""
@@ -437,7 +467,7 @@ class Capture:
         left = head.branch in layout.TRUNKS and facts.branch not in layout.TRUNKS
         return {
             "trigger": trigger,
-            "branch": (facts.branch if dead or left else head.branch) or None,
+            "branch": self._public(facts.branch if dead or left else head.branch) or None,
             "commit": (
                 next((h for h, *_ in reversed(facts.commits) if h), "") if dead else head.commit
             )
@@ -621,6 +651,11 @@ class Capture:
                 state.day,
             )
             state.closed = [*state.closed, row][-_ROWS:]
+
+
+def _private(entry: Entry) -> set[str]:
+    """Return what a line of the user's says in <private> parts."""
+    return privatewords.values(entry.raw_texts) if entry.kind in _TYPED else set()
 
 
 def _bare(facts: Facts) -> Facts:

@@ -139,8 +139,8 @@ def _wish(said: str) -> str:
 def keep(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
     """Save the wishes of typed requests as waiting rules; return their ids.
 
-    A wish that a person dropped is not written again; a waiting wish counts once more on another
-    day.
+    A wish that a person dropped is not written again, one with a secret in it not at all; a waiting
+    wish counts once more on another day.
     """
     typed = [(turn.at, wishes(turn.request)) for turn in turns if turn.asked == "" and turn.request]
     said_then = [(at, said) for at, many in typed for said in many]
@@ -151,6 +151,8 @@ def keep(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
     found: list[str] = []
     for at, said in said_then:
         title = one_line(said, MOST)
+        if "[redacted:" in keeper.cleaned(title):
+            continue  # it is about a secret, and says nothing without it
         day = clock.day(clock.parse(at) or keeper.now)
         there = keeper.same("rule", title, "")
         if there:

@@ -363,6 +363,11 @@ def _switch(call: Call, on: bool) -> int:
         raise UsageError(
             "%s takes `mine`, `project` or no word (this session)" % spellings.spelled(call.verb)
         )
+    named = call.options.session
+    if call.words and named and named != call.env.get("CLAUDE_CODE_SESSION_ID"):
+        raise UsageError(
+            "%s takes `%s` or --session, not both" % (spellings.spelled(call.verb), call.words[0])
+        )
     if call.words == ["mine"]:
         return _switch_mine(call, on)
     if call.words == ["project"]:
@@ -384,6 +389,11 @@ def _switch(call: Call, on: bool) -> int:
             "pushes notes again" if on else "pushes no more notes",
             session,
         )
+        if not on and call.settings["capture.enabled"]:
+            said += (
+                "; it is still written down, and a note made of it where notes are on; `dayleaf "
+                "push off mine` stops that too, in this project"
+            )
     else:
         said = "no session of this project is switched off"
     if on and not call.settings["load.enabled"]:

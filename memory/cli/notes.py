@@ -36,7 +36,8 @@ def notes(call: Call) -> int:
     word = call.words[0] if call.words else "status"
     if word not in WAYS:
         raise unknown_word("notes", word, WAYS)
-    if len(call.words) > 1 and not (word == "off" and call.words[1:] in (["mine"], ["project"])):
+    scoped = word in ("on", "off") and call.words[1:] in (["mine"], ["project"])
+    if len(call.words) > 1 and not scoped:
         raise UsageError("notes %s takes no more words" % word)
     return WAYS[word](call)
 
@@ -45,6 +46,8 @@ def notes(call: Call) -> int:
 
 
 def _on(call: Call) -> int:
+    if call.words[1:]:
+        return _on_again(call)
     chosen = call.options.provider or "claude"
     path = call.place.home + "/config.json"
     change_config(path, "notes.provider", chosen, files.FILE_MODE)
@@ -71,13 +74,37 @@ def _on(call: Call) -> int:
     return call.answer({"provider": call.settings["notes.provider"], "config": path}, lines)
 
 
-def _off(call: Call) -> int:
+def _on_again(call: Call) -> int:
+    """Take back what `notes off mine` or `notes off project` said."""
+    if call.options.provider:
+        raise UsageError("notes on %s takes no --provider" % call.words[1])
+    path, mode, where = _scope(call)
+    change_config(path, "notes.provider", None, mode)
+    call._settings = None
+    pause.start(call.place.home, call.now)  # what was said meanwhile is given to nobody
+    provider = call.settings["notes.provider"]
+    said = (
+        "`dayleaf notes on` lets a model write them"
+        if call.settings.sources["notes.provider"] == "default"
+        else "notes.provider is `%s`" % provider
+    )
+    lines = ["notes are no longer off%s; %s" % (where, said)]
+    return call.answer({"provider": provider, "config": path}, lines)
+
+
+def _scope(call: Call) -> tuple[str, int, str]:
+    """Return (settings file, its permissions, where it counts) of the words."""
     scope = "".join(call.words[1:])
     path, mode = settings_file(call, scope)
     where = {
         "project": " in this project, for all who work on it",
         "mine": " in this project, for you",
-    }.get(scope, "")
+    }
+    return path, mode, where.get(scope, "")
+
+
+def _off(call: Call) -> int:
+    path, mode, where = _scope(call)
     change_config(path, "notes.provider", config.OFF, mode)
     notekeeping.answer(call.place.home)
     return call.answer(

@@ -5,13 +5,14 @@ of writing:
 
     {"v":1,"t":"2026-11-21T14:30:52Z","do":"asked","run":"4711.1795271452000","session":…,
      "trigger":"stop"}
-    {"v":1,"t":…,"do":"done","run":…,"trigger":…,"ms":41,"name":"p/checkpoints/…" or ""}
+    {"v":1,"t":…,"do":"done","run":…,"trigger":…,"ms":41,"id":"c-1a2b3c4d" or ""}
     {"v":1,"t":…,"do":"said","run":…}
 
-trigger: stop, pre_compact or session_end.  `run` is the worker's process and the instant in
-milliseconds.  An `asked` without `done` was cut short: a power cut, a kill.  `said`: the user has
-heard of it.  A failure that the worker could still tell of is `done` and stands in the log of
-failures.  The log is derived: deleted, nothing is lost but what it would say.
+trigger: stop, pre_compact or session_end. `run` is the worker's process and the instant in
+milliseconds. An `asked` without `done` was cut short: a power cut, a kill. `said`: the user has
+heard of it. A line of an older version has the checkpoint's `name`, which holds its title. A
+failure that the worker could still tell of is `done` and stands in the log of failures. The log is
+derived: deleted, nothing is lost but what it would say.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ def begin(place: Place, session: str, trigger: str, now: float) -> str:
     return run
 
 
-def end(place: Place, run: str, trigger: str, name: str, began: float, now: float) -> None:
+def end(place: Place, run: str, trigger: str, id: str, began: float, now: float) -> None:
     """Log the end of a run.
 
-    name: of the checkpoint it wrote, or "".
+    id: of the checkpoint it wrote, or "".
     began, now: seconds since the epoch.
     Raises OSError.
     """
@@ -70,7 +71,7 @@ def end(place: Place, run: str, trigger: str, name: str, began: float, now: floa
             "run": run,
             "trigger": trigger,
             "ms": max(0, int((now - began) * 1000)),
-            "name": name,
+            "id": id,
         },
     )
 
@@ -101,17 +102,21 @@ def _is_running(row: Dict[str, Any], run: str, now: float) -> bool:
 def mark_reported(place: Place, runs: Iterable[str], now: float) -> None:
     """Log that the user was told of some runs.
 
-    The log is cut where it has grown over MOST bytes.  Raises OSError.
+    The log is cut where it has grown over MOST bytes, and loses the names of older versions.
+    Raises OSError.
     """
     for run in runs:
         _add(place, {"v": 1, "t": clock.iso(now), "do": "said", "run": run})
     try:
-        if files.posix.stat(path_of(place)).st_size <= MOST:
-            return
+        data = files.read(path_of(place), LIMIT)
     except OSError:
+        return
+    if len(data) <= MOST and b'"name":"p' not in data:
         return
     with files.Lock(path_of(place) + ".lock", wait=True):
         rows = _rows(place)
+        for row in rows:
+            row.pop("name", None)
         ended = {row.get("run") for row in rows if row.get("do") == "done"}
         kept = {row.get("run") for row in rows[-KEPT:]} | {row.get("run") for row in rows} - ended
         lines = [fastjson.dump(row) + "\n" for row in rows if row.get("run") in kept]

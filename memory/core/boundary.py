@@ -62,7 +62,11 @@ HOOKS = {
     "PostToolUse": ("masked", "memory.hook.at_failure:on_masked", ""),
     "PreCompact": ("pre_compact", "", "memory.health.worker:work"),
     "Stop": ("stop", "memory.hook.at_stop:on_stop", "memory.health.worker:work"),
-    "SessionEnd": ("session_end", "", "memory.health.worker:work"),
+    "SessionEnd": (
+        "session_end",
+        "memory.hook.at_stop:on_session_end",
+        "memory.health.worker:work",
+    ),
 }
 
 

@@ -111,6 +111,7 @@ HELD = (
     "tiers",
 )
 SECRETS_STAY = "redact.enabled is false: secrets are kept as they are"
+UNREAD = "unread"  # source of what a file that cannot be read switches off
 WORKSPACE = "workspace"  # source of what the user said of one project
 OFF = "off"
 # Words that a setting takes; of PROJECT_KEYS each is more than the one before.
@@ -174,16 +175,16 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
     home: dayleaf's directory; repository: root of the project's checkout, or "" for none; env: the
     environment; private: the workspace's own directory, whose `config.json` is what its user said
     of this project alone (`dayleaf push off mine`). A broken file or an unknown key is a line in
-    `problems`, never an error.
+    `problems`, never an error; while what it may say of capture is unknown, nothing is captured.
     """
     config = Config(dict(DEFAULTS), dict.fromkeys(DEFAULTS, "default"), [])
-    _merge(config, home + "/config.json", "user")
+    clear = _merge(config, home + "/config.json", "user")
     if private:
-        _merge(config, private + "/config.json", WORKSPACE)
+        clear &= _merge(config, private + "/config.json", WORKSPACE)
     is_listed = config.sources["capture.enabled"] == WORKSPACE
     projects = config.values["capture.projects"]
     if repository and repository + "/.dayleaf" != home:
-        _merge(config, repository + "/.dayleaf/config.json", "project")
+        clear &= _merge(config, repository + "/.dayleaf/config.json", "project")
     agent = is_agent(env)  # a repository's settings may fill a session's environment
     for key in DEFAULTS:
         name = key.upper().replace(".", "_")
@@ -207,6 +208,9 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
     if not is_listed and "listed" in (projects, config.values["capture.projects"]):
         config.values["capture.enabled"] = False
         config.sources["capture.enabled"] = "capture.projects"
+    if not clear:
+        config.values.update({"capture.enabled": False, "notes.provider": OFF})
+        config.sources.update({"capture.enabled": UNREAD, "notes.provider": UNREAD})
     if agent and not is_typed(env) and config.sources["distill.provider"] == "default":
         # A session's model asks, so nothing leaves the machine that its user did not name.
         config.values["distill.provider"] = "extract"
@@ -228,28 +232,39 @@ def flatten(value: Values, prefix: str = "") -> Values:
     return flat
 
 
-def _merge(config: Config, path: str, source: str) -> None:
+def _merge(config: Config, path: str, source: str) -> bool:
+    """Add a file's settings; tell whether it is clear what it says of capture."""
     try:
         data = files.read(path, 1 << 18)
     except OSError as error:
-        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
-            config.problems.append("%s: %s; mend its permissions" % (path, error.strerror))
-        return
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            return True
+        config.problems.append(
+            "%s: %s; capture and notes are off until you mend its permissions"
+            % (path, error.strerror)
+        )
+        return False
     try:
         value = fastjson.parse(data)
         if not isinstance(value, dict):
             raise ValueError("not an object")
     except ValueError as error:
-        config.problems.append("%s: %s; it is ignored until it is one JSON object" % (path, error))
-        return
+        config.problems.append(
+            "%s: %s; capture and notes are off until it is one JSON object" % (path, error)
+        )
+        return False
+    clear = True
     for key, item in flatten(value).items():
         if key in RENAMED and isinstance(item, bool):
             key, item = RENAMED[key][0], RENAMED[key][1][item]
         if key in DROPPED:
             config.problems.append("%s: '%s' does nothing now; take it out" % (path, key))
         elif key not in DEFAULTS:
+            meant = key.startswith("capture")
+            clear = clear and not meant
             config.problems.append(
-                "%s: unknown key '%s'; `dayleaf config list` names the valid ones" % (path, key)
+                "%s: unknown key '%s'; %s`dayleaf config list` names the valid ones"
+                % (path, key, "capture and notes are off until it is mended; " if meant else "")
             )
         elif (
             source in ("project", WORKSPACE)
@@ -262,6 +277,7 @@ def _merge(config: Config, path: str, source: str) -> None:
             )
         else:
             _set(config, key, item, source, path)
+    return clear
 
 
 def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:

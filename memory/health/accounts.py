@@ -171,6 +171,10 @@ def not_kept(settings: config.Config) -> list[dict[str, str]]:
             "`dayleaf push on mine` adds this one",
         ),
         "project": ("in this project", "by its .dayleaf/config.json"),
+        config.UNREAD: (
+            "while your settings cannot be read",
+            "`dayleaf doctor` names the file to mend",
+        ),
     }.get(source, ("by the " + source, "its capture.enabled switches it on"))
     return [{"where": where, "remedy": remedy}]
 

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from memory.core import boundary, clock, config, files, layout
+from memory.hook import receipts
 
 if TYPE_CHECKING:
     from memory.core.config import Config
@@ -169,6 +170,27 @@ def _limited() -> Iterator[None]:
 # ---- after a turn, a compaction, a session
 
 
+def _note_pause(todo: Job) -> None:
+    """Note where a paused session is left out, and where it goes on."""
+    is_on, session = todo.settings["capture.enabled"], todo.session
+    if not session or todo.event.get("agent_id") or "tool_input" in todo.event:
+        return
+    if is_on and not files.exists(receipts.left_out(todo.place.receipts(session))):
+        return
+    from memory.capture import leftout, stretches
+
+    path = stretches.subject(todo.event, todo.env)[1]
+    if is_on:
+        prompt = todo.event.get("prompt_id")
+        prompt = prompt if isinstance(prompt, str) else ""
+        if leftout.end(todo.place, todo.env, session, path, prompt):
+            todo.event.pop("last_assistant_message", None)  # it answers what was asked in the pause
+    else:
+        # a compaction's start comes amid a session
+        starts = todo.event.get("source", "compact") != "compact"
+        leftout.begin(todo.place, todo.env, session, path, starts)
+
+
 def _capture(todo: Job) -> None:
     from memory.capture import stretches
 
@@ -203,9 +225,18 @@ def _capture(todo: Job) -> None:
             boundary.note(todo.env, trigger + " capture", Unread())
         try:
             if attempt:
-                attempts.end(todo.place, attempt, trigger, wrote, began, clock.now())
+                id = _id_of(todo.place, wrote)
+                attempts.end(todo.place, attempt, trigger, id, began, clock.now())
         except OSError as error:
             boundary.note(todo.env, "attempts", error)
+
+
+def _id_of(place: Place, name: str) -> str:
+    """Return the id of a record, "" for none."""
+    from memory.core import frontmatter
+
+    data = files.read(place.path(name), 1 << 16) if name else b""
+    return str(frontmatter.parse(data).meta.get("id") or "")
 
 
 def _note_wishes(todo: Job) -> None:
@@ -282,8 +313,6 @@ def unarrived(place: Place, session: str, path: str, now: float) -> list[dict[st
     `lost` takes the block's records back, so that a later prompt may have them. path: from
     `transcript.trusted`. now: seconds since the epoch. Raises OSError.
     """
-    from memory.hook import receipts
-
     rows = receipts.read(place.receipts(session))
     said = {row.get("tag") for row in rows if row.get("event") == "lost"}
     pushed = [row for row in rows if receipts.tag_of(row) and receipts.tag_of(row) not in said]
@@ -645,6 +674,7 @@ def _find_release(todo: Job) -> None:
 
 
 AFTER_WORK: tuple[Step, ...] = (
+    ("pause", _note_pause),
     ("capture", _capture),
     ("heard", _forget_noted),
     ("contrary", _drop_contrary),
@@ -658,6 +688,7 @@ AFTER_WORK: tuple[Step, ...] = (
 )
 AFTER_START: tuple[Step, ...] = (
     ("said", _mark_said),
+    ("pause", _note_pause),
     ("identity", _identify),
     ("count", _count),
     ("derive", _derive),
@@ -674,6 +705,7 @@ AFTER_START: tuple[Step, ...] = (
     ("set up", _set_up),
 )
 AFTER_PROMPT: tuple[Step, ...] = (
+    ("pause", _note_pause),
     ("wishes", _note_wishes),
     ("contrary", _drop_contrary),
     ("refresh", _refresh_stale),

@@ -48,12 +48,17 @@ def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[E
     if not isinstance(prompt, str) or event.get("agent_id") or is_machine(prompt):
         return None, False
     place, settings, path, state = opened_session(event, env)
+    # a paused session is noted, and that it goes on
+    paused = bool(path) and (
+        not settings["capture.enabled"] or files.exists(receipts.left_out(path))
+    )
     if not settings["load.enabled"] or not settings["load.prompt"] or state.off:
-        return None, False
+        event[boundary.STALE] = False
+        return None, paused
     found, block = _answered(event, env, now, "prompt", prompt, (place, settings, path, state))
     event[boundary.STALE] = found.stale or scan_due(place, now)
     wish = settings["capture.enabled"] and settings["capture.wishes"] and len(prompt) <= WISH_CHARS
-    return output("UserPromptSubmit", block, ""), event[boundary.STALE] or wish
+    return output("UserPromptSubmit", block, ""), event[boundary.STALE] or wish or paused
 
 
 def on_agent(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:

@@ -14,6 +14,7 @@ from memory.core import boundary, clock, files, layout, tokeniser
 from memory.hook import (
     announcements,
     at_prompt,
+    at_stop,
     fence,
     handoffs,
     indexview,
@@ -39,6 +40,7 @@ BRIEF_UNITS = 9500  # UTF-16 units that the brief may hold; the client cuts abov
 # tokens of the brief; handoff, plan and rules always fit, and learnings in full do not count
 BRIEF_TOKENS = 1000
 PLAN_UNITS, HANDOFF_UNITS = 1200, 2200
+CLEARED = 60.0  # seconds after a clear until which the session that follows starts
 GREETED = ("startup", "clear", "resume")  # sources of a start that the user is greeted at
 FIRST = ("Outcome", "Next", "Open", "Decisions")  # sections that stand whole before anything else
 REST = ("Turns", "Fixed", "Commands", "Done")
@@ -69,13 +71,29 @@ def on_session_start(event: Event, env: Dict[str, str], now: float) -> Tuple[Opt
     since the last start.
     """
     place, settings, path, state = at_prompt.opened_session(event, env)
+    goes_on = bool(path) and event.get("source") == "clear" and _was_off(place)
+    if goes_on:
+        state.off = True
+        receipts.write_or_log(env, path, {"v": 1, "t": clock.iso(now), "event": "off"})
     try:
         block, greeting = _answer(event, env, now, place, settings, path, state)
     except Exception as error:
         block = greeting = ""
         boundary.note(env, "session_start", error)
+    if goes_on:
+        greeting = "no notes in this session, as before; `/dayleaf:on` lets them come again"
     said = [line for line in (greeting, signs.notices(place, settings, event, now)) if line]
     return at_prompt.output("SessionStart", block, "\n".join(said)), True
+
+
+def _was_off(place: Place) -> bool:
+    """Tell whether the session that was just cleared had its pushes off."""
+    mark = at_stop.off_mark(place)
+    if not files.exists(mark):
+        return False
+    age = clock.now() - files.posix.stat(mark).st_mtime
+    files.remove(mark)
+    return age < CLEARED
 
 
 def _answer(

@@ -140,6 +140,14 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
         state.shown.update(ids)
 
 
+def left_out(path: str) -> str:
+    """Return the path of a session's pauses, from its receipts' path.
+
+    capture/leftout.py describes the file.
+    """
+    return path[: -len("jsonl")] + "left"
+
+
 def tag_of(row: Dict[str, Any]) -> str:
     """Return the tag of a receipt's block, or "".
 

@@ -230,9 +230,9 @@ def _passed_over(
     if progress.captured_size(place, session.id) == session.size:
         return ImportedSession(session, place, before=True)
     if not space.settings["capture.enabled"]:
-        return _skipped(
-            session, place, "capture is off there", "`dayleaf config set capture.enabled true`"
-        )
+        own = space.settings.sources["capture.enabled"] in (config.WORKSPACE, "capture.projects")
+        remedy = "`dayleaf push on mine` in it" if own else "`dayleaf status` there says by what"
+        return _skipped(session, place, "capture is off there", remedy)
     try:
         fresh = now - min(session.ended, os.stat(session.path).st_mtime) < recovery.QUIET
     except OSError as error:

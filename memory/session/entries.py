@@ -211,6 +211,18 @@ class Entry:
         return _str(self._record.get("promptId"))
 
     @property
+    def raw_texts(self) -> list[str]:
+        """The texts of the line, with their <private> parts; without pictures."""
+        held: list[Any] = [self._record]
+        found = []
+        for value in held:
+            if isinstance(value, str):
+                found += [value] if len(value) <= RUN << 8 else []
+            elif isinstance(value, (dict, list)):
+                held.extend(value.values() if isinstance(value, dict) else value)
+        return found
+
+    @property
     def headless(self) -> bool:
         """Whether a program sent the prompt through the host's SDK.
 

@@ -216,6 +216,11 @@ def strip_private(text: str) -> str:
     return text[: spans[0][0]] if spans else text
 
 
+def private_parts(text: str) -> List[str]:
+    """Return the private parts of a text, with their tags."""
+    return [text[start:end] for start, end in _private_parts(text)]
+
+
 def _private_parts(text: str) -> List[Tuple[int, int]]:
     """Return the private stretches of a text as given."""
     plain, cuts = _plain(text)
@@ -479,20 +484,46 @@ def clean(value: Any, config: Any, salt: str) -> Any:
     value: of texts, lists and mappings.
     config: settings by key.
     salt: of the tags that stand for secrets.
-    All texts are searched together: a value found in one text is taken out of every other.
+    All texts are searched together: a value found in one text is taken out of every other.  A word
+    for a secret reaches over a list's texts, which follow each other, but into no mapping's value.
     """
 
-    texts: List[str] = []
-    _each_text(value, texts.append)
-    texts = [strip_private(text) for text in texts]
+    given: List[Tuple[str, bool]] = []
+    _each_text(value, lambda text, alone: given.append((strip_private(text), alone)))
+    texts = [text for text, _ in given]
     if config["redact.enabled"] and texts:
         allow = config["redact.allow"]
         joined = redact(SEAM.join(texts), allow, salt).text.split(SEAM)
         # An open PEM block runs to the end and takes the separators along: then one by one.
         if len(joined) != len(texts):
             joined = [redact(text, allow, salt).text for text in texts]
+        elif any(alone and made != text for (text, alone), made in zip(given, joined)):
+            joined = _without_reach(given, joined, allow, salt)
         texts = joined
     return _with_texts(value, iter(texts))
+
+
+def _without_reach(
+    given: List[Tuple[str, bool]], joined: List[str], allow: Sequence[str], salt: str
+) -> List[str]:
+    """Return redacted texts, with what only the text before had made a secret.
+
+    given: (text, whether it stands alone).
+    """
+    values = secrets(SEAM.join(text for text, _ in given), allow, salt)
+    pairs = [(*one, made) for one, made in zip(given, joined)]
+    meant = "\n".join(
+        redact(text, allow, salt).text if alone else made
+        for text, alone, made in pairs
+        if made != text
+    )
+    reached = [(mark, value) for value, mark in values.items() if mark not in meant]
+    made_again = []
+    for text, alone, made in pairs:
+        for mark, value in reached if alone and made != text else ():
+            made = made.replace(mark, value)
+        made_again.append(made)
+    return made_again
 
 
 def without_private(record: Record) -> Record:
@@ -536,15 +567,16 @@ def _added_lines(before: bytes, after: bytes) -> bytes:
     return SEAM.encode("ascii").join(parts)
 
 
-def _each_text(value: Any, use: Callable[[str], None]) -> None:
+def _each_text(value: Any, use: Callable[[str, bool], None], alone: bool = False) -> None:
+    """Call `use` with each text and whether it stands in a mapping."""
     if isinstance(value, str):
-        use(value.replace("\0", "").replace("\x1e", " "))
+        use(value.replace("\0", "").replace("\x1e", " "), alone)
     elif isinstance(value, Mapping):
         for item in value.values():
-            _each_text(item, use)
+            _each_text(item, use, True)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            _each_text(item, use)
+            _each_text(item, use, alone)
 
 
 def _with_texts(value: Any, texts: Iterator[str]) -> Any:

@@ -222,6 +222,18 @@ def test_stop_waits_for_enough_new_work(session):
     assert "late.py" in second and second != first
 
 
+def test_a_stop_that_is_served_late_writes_no_old_answer_below_a_new_request(session):
+    """Its worker reads a transcript that has the next turn already."""
+    session.ask("first").edit("a.py").say("Answer one.")
+    session.ask("second").edit("b.py").say("Answer two.")
+    session.fire("Stop", last_assistant_message="Answer one.")
+    session.fire("Stop", last_assistant_message="Answer two.")
+    session.fire("SessionEnd")
+    told = session.talk()
+    assert told.count("Answer one.") == 1 and told.count("Answer two.") == 1
+    assert told.index("Answer one.") < told.index("second")
+
+
 def test_pre_compact_and_session_end_close(session):
     """They write at once, and later work opens a new file that tells only the later work."""
     (first,) = session.ask("one").edit("a.py").fire("PreCompact")
@@ -528,6 +540,18 @@ def test_lines_without_an_id_count(session):
         "second",
         "third",
     ]
+
+
+def test_what_the_model_repeats_of_a_private_part_is_kept_nowhere(session):
+    """Neither in this turn nor in one that a later worker reads; nor does the state hold it."""
+    session.ask("add <private>Projekt Eisvogel</private> to the list").edit("src/eisvogel.py")
+    session.bash('git commit -m "add eisvogel"', "[main abc1234] add eisvogel")
+    work(session.say("I added Projekt Eisvogel.")).fire("Stop")
+    work(session.ask("go on").say("EISVOGEL is tested.")).fire("SessionEnd")
+    work(session.ask("and now?").say("Eisvogel is shipped.")).fire("SessionEnd")
+    kept = [path for path in Path(session.place.home).rglob("*") if path.is_file()]
+    assert not [p for p in kept if "eisvogel" in (p.name + p.read_text("utf-8")).lower()]
+    assert "is shipped" in session.talk() and "[redacted:private#" in session.talk()
 
 
 def test_capture_can_be_switched_off(session):

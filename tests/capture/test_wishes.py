@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from harness import vault
 from harness.hook import fire, harmless, payload
-from harness.session import Ending
+from harness.session import Ending, secret_of
 
 from memory.capture import wishes
 from memory.core import clock, layout
@@ -364,6 +364,15 @@ def test_a_prompt_without_a_wish_is_answered_by_silence(world, place, said):
         harmless(fire("stop", payload("Stop", session_id="s1"), world)).out == b""
         and rules_of(place) == []
     )
+
+
+def test_a_wish_with_a_secret_in_it_is_none(world, place, session):
+    """Neither at the prompt nor at the session's end; the conversation has it, redacted."""
+    said = "from now on use the token %s for staging" % secret_of(1)
+    prompt = payload("UserPromptSubmit", session_id="s1", prompt=said)
+    assert harmless(fire("prompt", prompt, world)).settled
+    session.ask(said).say("Understood.").end()
+    assert rules_of(place) == [] and "use the token [redacted:" in session.talk()
 
 
 def test_a_machines_prompt_notes_nothing(world, place):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import time
 from pathlib import Path
@@ -150,7 +151,9 @@ def end_a_session(env, project, session: str) -> None:
     """End a session of the real client's in a project."""
     path = Path(env["HOME"], ".claude", "projects", "p", session + ".jsonl")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes((DATA / "tools-interactive.jsonl").read_bytes())
+    own = b'"uuid": "' + session[-4:].encode()  # with the lines of another it would be its fork
+    data = (DATA / "tools-interactive.jsonl").read_bytes()
+    path.write_bytes(re.sub(rb'"uuid": "[0-9a-f]{4}', own, data))
     event = hook.payload(
         "SessionEnd", "other", session_id=session, transcript_path=str(path), cwd=project
     )
@@ -196,6 +199,18 @@ def test_projects_are_captured_by_list_where_the_user_wants_that(ok, env, projec
     assert list(Path(place.private).glob("checkpoints/*/*.md"))
 
 
+def test_a_broken_settings_file_captures_nothing_and_the_start_says_so(env, project, place, ok):
+    """A comma too many is no leave to write: `listed` may stand before it."""
+    path = Path(env["HOME"], ".dayleaf", "config.json")
+    path.parent.mkdir()
+    path.write_text('{"capture.projects": "listed",}')
+    end_a_session(env, project, "65c898d6-0001")
+    assert not list(Path(place.private).glob("checkpoints/*/*.md"))
+    start = push(env, project, "SessionStart", "s-2", source="startup")
+    assert "capture and notes are off until it is one JSON object" in start["systemMessage"]
+    assert "capture: off while your settings cannot be read; `dayleaf doctor`" in ok("status")
+
+
 def test_pushes_are_switched_per_session_and_per_project(ok, place, project):
     """A session's switch is a receipt, a project's a line of its settings that goes again."""
     ok("off", "--session", "s-1", CLAUDE_CODE_SESSION_ID="s-1")
@@ -208,6 +223,28 @@ def test_pushes_are_switched_per_session_and_per_project(ok, place, project):
     assert json.loads(ok("config", "get", "load.enabled", "--json"))["source"] == "project"
     ok("on", "--project")
     assert json.loads(path.read_text()) == {}
+
+
+def test_a_session_stays_off_after_a_clear(ok, env, project, place):
+    """The session after the clear is told so, and `on` lets it have notes again; a later one has
+    them.
+    """
+    ok("learn", TEXT)
+    push(env, project, "SessionStart", "s-1", source="startup")
+    assert "it is still written down" in ok("off", "--session", "s-1")
+    push(env, project, "SessionEnd", "s-1", reason="clear")
+    start = push(env, project, "SessionStart", "s-2", source="clear")
+    assert "hookSpecificOutput" not in start and "/dayleaf:on" in start["systemMessage"]
+    assert receipts.session(place.receipts("s-2")).off
+    ok("on", "--session", "s-2")
+    push(env, project, "SessionEnd", "s-2", reason="clear")
+    assert "JWT" in json.dumps(push(env, project, "SessionStart", "s-3", source="clear"))
+
+
+def test_a_switch_of_a_project_takes_no_session(ok, run):
+    """It would say nothing of that session."""
+    assert "takes `mine` or --session" in one_line_error(run("off", "mine", "--session", "s-1"), 2)
+    ok("off", "mine", "--session", "s-1", CLAUDE_CODE_SESSION_ID="s-1", CLAUDECODE="")
 
 
 def test_off_in_a_terminal_means_the_newest_session(ok, place):

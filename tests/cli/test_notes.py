@@ -12,6 +12,8 @@ from harness import noted
 from harness.command import dayleaf
 from harness.session import Ending
 
+from memory.notes import pause
+
 
 @pytest.fixture
 def session(env, project, now):
@@ -94,6 +96,18 @@ def test_off_in_one_project_leaves_the_others(session, run):
     noted.allow(session, ["cat"])
     run("notes", "off", "--mine")
     assert "off" in run("notes", "status").stdout and config(session)["notes.provider"] == "command"
+
+
+def test_off_in_one_project_is_taken_back(session, run):
+    """By the same word; what was said meanwhile is left out, and no provider is named there."""
+    noted.allow(session, ["cat"])
+    run("notes", "off", "--mine")
+    before = pause.read(session.place.home).since
+    said = run("notes", "on", "mine").stdout
+    assert "no longer off in this project, for you; notes.provider is `command`" in said
+    assert pause.read(session.place.home).since > before
+    assert "no more words" not in run("notes", "on", "mine").stderr
+    assert run("notes", "on", "mine", "--provider", "claude").returncode == 2
 
 
 def test_write_needs_leave(run):

@@ -41,6 +41,18 @@ def test_the_log_of_captures_stays_small(place, now, monkeypatch):
     assert data.count(b'"asked"') == data.count(b'"done"') + 1
 
 
+def test_names_of_records_leave_a_log_of_an_older_version(place, now):
+    """A name holds the title; the next start takes it out."""
+    run = attempts.begin(place, "s", "stop", now)
+    files.append_line(
+        attempts.path_of(place),
+        '{"v":1,"t":"x","do":"done","run":"%s","ms":1,"name":"p/checkpoints/d/kestrel.md"}' % run,
+    )
+    attempts.mark_reported(place, [], now)
+    assert "kestrel" not in Path(attempts.path_of(place)).read_text()
+    assert [row["do"] for row in log(place)] == ["asked", "done"]
+
+
 def test_what_is_no_line_of_the_log_harms_no_start(place, now):
     """Torn lines and other shapes."""
     path = Path(attempts.path_of(place))

@@ -71,6 +71,38 @@ def test_a_broken_config_is_a_problem_and_not_an_error(home, data):
     assert found["load.top"] == config.DEFAULTS["load.top"] and len(found.problems) == 1
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"capture.projects": "listed",}',
+        b'{"capture.enabled": false} // mine',
+        b"",
+        b"[]",
+        b'{"capture.project": "listed"}',
+        b'{"capture": {"enable": false}}',
+    ],
+)
+@pytest.mark.parametrize("file", ["user", "project", "workspace"])
+def test_what_cannot_be_read_of_capture_switches_it_off(home, project, file, data):
+    """In each of the three files; the line that says so says what it means."""
+    base, private = home + "/.dayleaf", home + "/.dayleaf/workspaces/x-1"
+    folder = {"user": base, "project": project + "/.dayleaf", "workspace": private}[file]
+    if file != "user":
+        files.replace(base + "/config.json", b'{"notes.provider": "claude"}')
+    files.replace(folder + "/config.json", data)
+    found = config.load(base, project, {"DAYLEAF_CAPTURE_ENABLED": "true"}, private)
+    assert (found["capture.enabled"], found["notes.provider"]) == (False, "off")
+    (line,) = found.problems
+    assert "capture and notes are off until" in line
+
+
+def test_an_unknown_key_of_another_kind_leaves_capture_on(home):
+    """So does a setting that an older version had."""
+    files.replace(home + "/.dayleaf/config.json", b'{"load.tops": 3, "capture.stopAfter": 4}')
+    found = config.load(home + "/.dayleaf", "", {})
+    assert found["capture.enabled"] and len(found.problems) == 2
+
+
 def test_what_a_user_said_of_one_project_is_a_switch_and_no_more(home, project):
     """Between their own settings and the repository's, which still only narrows."""
     base, private = home + "/.dayleaf", home + "/.dayleaf/workspaces/x-1"

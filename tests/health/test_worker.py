@@ -139,7 +139,7 @@ def spin(todo):
 def after(todo):
     files.replace(todo.place.home + "/after", b"")
 
-worker.AFTER_WORK = (worker.AFTER_WORK[0], ("slow", spin), ("after", after))
+worker.AFTER_WORK = (*worker.AFTER_WORK[:2], ("slow", spin), ("after", after))
 boundary.run("session_end", "", "memory.health.worker:work")
 """
 

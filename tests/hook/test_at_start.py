@@ -704,7 +704,11 @@ def test_a_capture_that_ended_or_failed_is_none_of_them(
     }
     worker.work(event, env, now)
     assert [row["do"] for row in log(place)] == ["asked", "done"] and log(place)[1]["ms"] >= 0
-    assert log(place)[1]["name"].startswith("p/checkpoints/")
+    (path,) = Path(place.private).glob("checkpoints/*/*.md")
+    assert "id: %s\n" % log(place)[1]["id"] in path.read_text()
+    title = path.name.split("-", 1)[1].rpartition("-")[0]
+    logs = [path for path in Path(place.home, "log").rglob("*") if path.is_file()]
+    assert not [path for path in logs if title in path.read_text()]  # no log holds text
 
     def fail(*_, **__):
         raise OSError(28, "No space left on device")

@@ -286,6 +286,14 @@ def test_a_dry_run_writes_nothing_and_says_what_would_come(past, ok, took, place
     assert took("--dry-run")["records"]["checkpoints"] == 1
 
 
+def test_a_paused_project_names_the_way_out_of_the_pause(past, took, ok):
+    """The command that ends it, not a setting that would not."""
+    past.session("mine", 2)
+    ok("push", "off", "mine")
+    (skip,) = took()["skipped"]
+    assert skip["reason"] == "capture is off there" and "`dayleaf push on mine`" in skip["remedy"]
+
+
 def test_a_running_session_and_a_models_own_are_left_alone(past, run, took, place, monkeypatch):
     """The session that asks, a transcript that still grows, and dayleaf's own child; a file that
     was just copied runs not.

@@ -314,6 +314,29 @@ def test_a_value_found_in_one_field_goes_from_all(store):
     assert value not in record.title and value not in record.body
 
 
+@pytest.mark.parametrize(
+    ("title", "body"),
+    [
+        ("Rotated the API token", "Then restarted."),
+        ("ab jetzt nie das Passwort loggen", ""),
+        ("Importer", "PASSWORD=" + "ZkEnv" + "99x ./run"),
+    ],
+)
+def test_a_word_for_a_secret_reaches_into_no_other_field(store, title, body):
+    """A session, a branch or a reason after it is none, as long as it looks like none itself."""
+    session = "7678627e-d2b8-4a6b-8499-15b491f93081"
+    kept = {"branch": "feature/PAY-123-reset", "rationale": "audit-2026-11a"}
+    record = store.add("learning", title, body, tags=["b-77x1"], session=session, extra=kept)
+    assert record.meta["session"] == session and record.meta["tags"] == ["b-77x1"]
+    assert {key: record.meta[key] for key in kept} == kept
+
+
+def test_a_heading_names_what_stands_below_it(store):
+    """A title and its text follow each other."""
+    record = store.add("learning", "Staging password", "Zk9" + "mountain42")
+    assert "mountain42" not in record.body
+
+
 def test_an_open_key_block_takes_no_other_field_along(store):
     """A private key without its end loses its lines; title and other fields stay apart."""
     source = random.Random(1)

@@ -40,6 +40,7 @@ WRITING = {
 OWNERS = ("files", "files.posix", "os", "posix", "shutil")
 # Modules outside of store/ that write files, and what these are: none of them is a record.
 OTHERS = {
+    "capture.leftout": "offsets of what is left out",
     "capture.progress": "a session's state, derived",
     "capture.recovery": "what was seen of transcripts, derived, and old states",
     "cli.audit": "a template of golden queries, where its user says",

@@ -1,0 +1,166 @@
+"""Where a transcript holds what was said while capture was off, so that it is never read.
+
+Schema, version 1, of `log/receipts/<workspace>/<session>.left`, one JSON object without any text,
+written by the hooks of a session whose project is paused:
+
+    {"v":1, "open": capture was off at the session's latest hook, "first": uuid of the transcript's
+     first entry, "spans": {file: [[offset, offset]]} as in the session's state, "ids": 12 hex
+     digits of each entry's uuid in them, run together: a fork has the entries too}
+
+The last span of each file goes on to the file's end while `open`.  It is not derived: without it a
+transcript would be read as one of a session that died.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+
+from memory.capture import progress
+from memory.core import fastjson, files, layout
+from memory.hook import receipts
+from memory.session import transcript
+
+_END = 1 << 62  # after every offset
+
+
+@dataclass
+class Pauses:
+    """The parts of a session's transcripts that are left out."""
+
+    open: bool = False
+    first: str = ""
+    spans: dict[str, list[list[int]]] = field(default_factory=dict)
+    ids: set[str] = field(default_factory=set)
+
+    def after(self, key: str, at: int) -> int:
+        """Return the next offset that may be read."""
+        for start, end in self._spans(key):
+            if start <= at < end:
+                at = end
+        return at
+
+    def before(self, key: str, at: int) -> int:
+        """Return the offset up to which may be read from another."""
+        return min((start for start, _ in self._spans(key) if start >= at), default=_END)
+
+    def began(self, key: str, at: int) -> bool:
+        """Tell whether an offset stands after something that is left out."""
+        return any(start <= at for start, _ in self.spans.get(key, ()))
+
+    def _spans(self, key: str) -> list[list[int]]:
+        spans = self.spans.get(key, [])
+        last = [[start, _END] for start, _ in spans[-1:]] if self.open else spans[-1:]
+        return [span for span in [*spans[:-1], *last] if span[0] < span[1]]
+
+
+def load(place: layout.Place, session: str) -> Pauses:
+    """Return the pauses of a session.
+
+    All of it is left out where the file cannot be read.
+    """
+    try:
+        value = fastjson.parse(files.read(receipts.left_out(place.receipts(session)), 16 << 20))
+        ids = value["ids"]
+        return Pauses(
+            bool(value["open"]),
+            str(value["first"]),
+            {key: [[int(a), int(b)] for a, b in spans] for key, spans in value["spans"].items()},
+            {ids[at : at + 12] for at in range(0, len(ids), 12)},
+        )
+    except FileNotFoundError:
+        return Pauses()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return Pauses(True, "", {"": [[0, 0]]})
+
+
+def names(place: layout.Place) -> list[str]:
+    """Return the sessions that were paused here."""
+    found = files.visible_names(place.receipts_folder)
+    return [name[: -len(".left")] for name in found if name.endswith(".left")]
+
+
+def begin(
+    place: layout.Place, env: dict[str, str], session: str, path: str, starts: bool = False
+) -> None:
+    """Leave out a session from here on; what was captured of it stays.
+
+    path: of its transcript, "" while there is none.
+    starts: all that stands there was said before this start.
+    Raises OSError.
+    """
+    held = load(place, session)
+    if not held.open:
+        state = None if starts else progress.load("%s/sessions/%s.json" % (place.cache, session))
+        read = state.spans if state else {}
+        for key, file in _sources(path, env):
+            at = _size(file) if starts else read.get(key, [0])[0]
+            held.spans.setdefault(key, []).append([at, at])
+        held.open = True
+    _extend(held, path, env, "")
+    _save(place, session, held)
+
+
+def end(
+    place: layout.Place, env: dict[str, str], session: str, path: str, prompt: str = ""
+) -> bool:
+    """Let a session be read from here on again; tell whether it was paused.
+
+    prompt: the host's id of the prompt with which that begins.  Raises OSError.
+    """
+    held = load(place, session)
+    if held.open:
+        _extend(held, path, env, prompt)
+        _save(place, session, replace(held, open=False))
+    return held.open
+
+
+def _sources(path: str, env: dict[str, str]) -> list[tuple[str, str]]:
+    """Return (key in the spans, path) of a session's transcripts."""
+    agents = transcript.agents(path, env) if path else ()
+    return [("", path), *((agent.rpartition("/")[2], agent) for agent in agents)]
+
+
+def _extend(held: Pauses, path: str, env: dict[str, str], prompt: str) -> None:
+    """Move the ends of the last spans to the files' ends."""
+    for key, file in _sources(path, env):
+        span = held.spans.setdefault(key, [[0, 0]])[-1]
+        stop = _size(file)
+        if prompt and not key:
+            stop = _line_of(file, span[1], prompt, stop)
+        if stop > span[1]:
+            reading = transcript.read(file, span[1], stop - span[1])
+            held.ids |= {progress.short_id(entry.uuid) for entry in reading if entry.uuid}
+            span[1] = stop
+    if not held.first and _size(path):
+        reading = transcript.read(path)
+        held.first = next((entry.uuid for entry in reading if entry.uuid), "")
+        reading.close()
+
+
+def _line_of(path: str, start: int, prompt: str, end: int) -> int:
+    """Return the offset of the first line that names a prompt, else the end."""
+    if not end:
+        return end
+    fd = files.open_read(path, follow=False)
+    try:
+        data = files.read_at(fd, min(end - start, transcript.MOST), start)
+    finally:
+        os.close(fd)
+    at = data.find(b'"%s"' % prompt.encode("utf-8", "replace"))
+    return end if at < 0 else start + data.rfind(b"\n", 0, at) + 1
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size if path else 0
+    except OSError:
+        return 0
+
+
+def _save(place: layout.Place, session: str, held: Pauses) -> None:
+    value = {"v": 1, **vars(held), "ids": "".join(sorted(held.ids))}
+    files.replace(
+        receipts.left_out(place.receipts(session)),
+        (fastjson.dump(value) + "\n").encode("ascii", "replace"),
+    )
