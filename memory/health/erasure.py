@@ -7,7 +7,7 @@ base64 alone.
 
 A record, and what is kept of it for a way back, gets a mark in the text's place, with the
 permissions and time that it had; the journal of upkeep follows to the new hashes, so that an undo
-still works.  A log that others append to is covered in place, byte for byte.  What is derived of
+still works.  File names, and what names files, get the mark's words alone.  A log that others append to is covered in place, byte for byte.  What is derived of
 the text goes as a whole: index, vectors, digests, past queries, of every workspace that the record
 counts in; and the copy of an approved content.  Settings are the user's own, other programs' files
 are theirs: both are named.
@@ -20,14 +20,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import (
-    Callable,
-    NamedTuple,
-)
+from typing import Any, Callable, NamedTuple
 from unicodedata import normalize
 from urllib.parse import quote
 
-from memory.core import StoreError, approvals, fastjson, files, layout, walk
+from memory.core import StoreError, approvals, fastjson, files, frontmatter, layout, walk
+from memory.core.headreader import LABELS
 from memory.core.layout import FOLDERS, Place
 from memory.core.tokeniser import expand
 from memory.session import transcript
@@ -64,6 +62,7 @@ DERIVED_ENDS = tuple(
     ".turned .facts .claims .heads".split()
 )
 _KINDS = frozenset(FOLDERS.values())
+_NAMES = re.compile(rb'"[^"]*\.md"')  # of records, in JSON
 _FORMAT = (
     "id kind title created updated tags topics versions links relation target source confidence "
     "pinned accepted human agent auto session trigger branch commit files until written "
@@ -97,6 +96,14 @@ class Finder(NamedTuple):
     def cleaned(self, data: bytes) -> bytes:
         """Return bytes with each text replaced by its mark."""
         return self.expression.sub(self.mark, data)
+
+    def named(self, data: bytes) -> bytes:
+        """Return bytes with each text replaced by its mark's words.
+
+        Neither YAML nor a file system reads anything into `redacted-text-a1b2`.
+        """
+        words = {form: _word(mark) for form, mark in self.marks.items()}
+        return Finder(self.expression, words).cleaned(data)
 
     def covered(self, data: bytes) -> bytes:
         """Return bytes with each text masked at its own length.
@@ -381,11 +388,53 @@ def _clean_file(
     else:
         old, new = tiers.rewrite(
             path,
-            lambda data: conversations.renew_mark(data, found.cleaned(data)),
+            lambda data: conversations.renew_mark(data, _cleaned(path, data, found)),
             one.role == BEFORE,
         )
         hashes[old.encode("ascii")] = new.encode("ascii")
     return path if one.role == BEFORE else _rename(tiers, path, found)
+
+
+def _cleaned(path: str, data: bytes, found: Finder) -> bytes:
+    """Return a file's bytes without the texts, as valid as before.
+
+    Of a record the values of its head are changed, and labels that hold a text go.
+    """
+    if not path.endswith(".md"):
+        return found.cleaned(_NAMES.sub(lambda name: found.named(name[0]), data))
+    at = frontmatter.split(data)[1]
+    named = found.named(data[:at]) + found.cleaned(data[at:])
+    if named[:at] == data[:at]:
+        return named
+    marks = {_word(mark): mark for mark in found.marks.values()}
+    changes: dict[str, Any] = {}
+    for key, value in frontmatter.parse(named).meta.items():
+        marked = _marked(value, marks)
+        if marked != value and key in LABELS:
+            pairs = zip(value, marked) if isinstance(value, list) else ()
+            marked = [one for one, kept in pairs if one == kept] or None
+        if marked != value:
+            changes[key] = marked
+    try:
+        return frontmatter.edit(named, changes)
+    except StoreError:  # a head that cannot be edited line by line keeps the words
+        return named
+
+
+def _word(mark: str) -> str:
+    """Return a mark as a file's name has it: `redacted-text-a1b2`."""
+    return layout.slug(mark, len(mark))
+
+
+def _marked(value: Any, marks: Mapping[str, str]) -> Any:
+    """Return a value of a head with marks in the place of their words."""
+    if isinstance(value, list):
+        return [_marked(item, marks) for item in value]
+    if isinstance(value, dict):
+        return {key: _marked(item, marks) for key, item in value.items()}
+    for word, mark in marks.items():
+        value = value.replace(word, mark)
+    return value
 
 
 def _refuse_active_temp(path: str, now: float) -> None:
@@ -397,9 +446,7 @@ def _refuse_active_temp(path: str, now: float) -> None:
 
 def _rename(tiers: Tiers, path: str, found: Finder) -> str:
     folder, _, name = path.rpartition("/")
-    clean = found.cleaned(name.encode("utf-8", "surrogateescape")).decode(
-        "utf-8", "surrogateescape"
-    )
+    clean = found.named(name.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
     try:
         return tiers.rename(path, clean) if clean != name else path
     except FileExistsError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -15,13 +16,15 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
+import yaml
 from harness import talks
 from harness.command import on_terminal
 from harness.hook import ROOT
+from harness.session import Session, work
 from harness.stubs import provider
 from harness.vault import put
 
-from memory.core import approvals
+from memory.core import approvals, frontmatter
 from memory.health import erasure
 from memory.hook import receipts
 from memory.store import conversations, ledger
@@ -354,3 +357,87 @@ def test_an_archived_conversation_is_redacted_like_any_record(ok, place):
     ok("restore", "c-7a1c0001")
     found = next(Path(place.private).glob("conversations/*/*.md"))
     assert WORD not in found.read_text() and not conversations.is_by_hand(found.read_bytes())
+
+
+def head_of(path: Path) -> dict:
+    """The head of a file as YAML itself reads it."""
+    return yaml.safe_load(path.read_text("utf-8").split("---\n")[1])
+
+
+def test_a_record_whose_head_names_the_text_stays_valid(ok, run, place):
+    """In title, rationale, branch, files, links and tags, plain, quoted, listed and in a block; a
+    tag that names it goes.
+    """
+    path = Path(place.private, "learnings/contoso-export.md")
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "---\nid: l-1a2b3c4d\nkind: learning\ntitle: Contoso export is slow\n"
+        "created: 2026-11-20T10:00:00Z\ntags: [contoso, export]\ntopics:\n  - contoso-api\n"
+        "rationale: Contoso pays\nbranch: contoso\naliases: ['Contoso: the export', other]\n"
+        "files: [src/contoso.py, src/b.py]\n# of Contoso\nnote: >-\n  long for\n  Contoso alone\n"
+        'links: [{relation: related_to, target: "contoso notes"}]\nsource: human\n---\n\n'
+        "Contoso waits.\n"
+    )
+    put(place, "p/learnings/only.md", "Contoso", "nothing else", tags="contoso")
+    ok("index", "build")
+    done = run("redact", "l-1a2b3c4d", "--text", "-", "--apply", "--everywhere", stdin="Contoso")
+    assert (done.returncode, done.stderr) == (0, "") and holders(place, "Contoso") == []
+    (there,) = Path(place.private, "learnings").glob("redacted-text-*-export.md")
+    mark = re.fullmatch(r"redacted-text-([0-9a-f]{4})-export.md", there.name)[1]
+    head = head_of(there)
+    assert head["title"] == "[redacted:text#%s] export is slow" % mark
+    assert (head["branch"], head["rationale"]) == (
+        "[redacted:text#%s]" % mark,
+        "[redacted:text#%s] pays" % mark,
+    )
+    assert head["tags"] == ["export"] and "topics" not in head
+    assert head["files"] == ["src/[redacted:text#%s].py" % mark, "src/b.py"]
+    assert head["links"][0]["target"] == "[redacted:text#%s] notes" % mark
+    assert "0 errors" in ok("check") and "not valid YAML" not in ok("check")
+    assert "tags" not in head_of(Path(place.private, "learnings/only.md"))
+
+
+def test_a_file_name_stays_one_for_every_system(ok, run, place):
+    """Also in the archive's log, by which a record is brought back."""
+    ok("learn", "The importer runs on Kestrel in Lyon")
+    ok("learn", "Kestrel is slow")
+    ok("forget", "Kestrel is slow")
+    run(
+        "redact",
+        "The importer runs on Kestrel in Lyon",
+        "--text",
+        "-",
+        "--apply",
+        "--everywhere",
+        stdin="Kestrel",
+    )
+    assert holders(place, "Kestrel") == []
+    names = [path.name for path in Path(place.home).rglob("*.md")]
+    assert len(names) == 2 and not any(set(name) & set('<>:"|?*[]#') for name in names)
+    log = json.loads(Path(place.private, "archive/log.jsonl").read_text())
+    ok("restore", log["id"])
+    assert Path(place.private, log["from"]).exists()
+
+
+def test_the_mark_of_a_named_text_does_not_tell_it(ok, run, place):
+    """Whoever knows the workspace cannot try names against it."""
+    marks = set()
+    for word in ("first", "second"):
+        put(place, "p/learnings/%s.md" % word, word, "It is Hanbit Electronics.")
+        run("redact", word, "--text", "-", "--apply", stdin="Hanbit Electronics")
+        marks.update(re.findall("redacted:text#....", ok("show", word)))
+    assert len(marks) == 2
+
+
+def test_a_session_that_was_redacted_goes_on(run, env, project, now):
+    """Its checkpoint and conversation are still dayleaf's own, and get what comes."""
+    session = Session(env, project, now)
+    work(session.ask("Contoso export is slow in src/export.py")).say("Streaming for Contoso.")
+    session.fire("PreCompact")
+    id = frontmatter.parse(session.where()[0].read_bytes()).meta["id"]
+    done = run("redact", id, "--text", "-", "--apply", "--everywhere", stdin="Contoso")
+    assert done.returncode == 0 and holders(session.place, "Contoso") == []
+    work(session.ask("go on with the export tests"), name="n").say("They pass now.")
+    session.fire("SessionEnd")
+    assert "go on with the export tests" in session.talk() and "They pass now" in session.talk()
+    assert holders(session.place, "Contoso") == [] and "0 errors" in run("check").stdout
