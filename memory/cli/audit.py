@@ -156,7 +156,7 @@ def redact(call: Call) -> int:
     own = frozenset({call.place.path(record.name)})
     texts = _texts(call, record)
     found = erasure.finder(texts)
-    why = erasure.refusal(found, call.place)
+    why = erasure.refusal(found)
     if why:
         raise UsageError("this text cannot be removed: %s; give more of it" % why)
     with call.spinner("searching") as spinner:
@@ -220,11 +220,11 @@ def _texts(call: Call, record: Record) -> dict[str, str]:
     else:
         # a hash would tell which of a few names it was
         found = {named: "[redacted:text#%s]" % os.urandom(2).hex()}
-    short = [text for text in found if len(text.strip()) < erasure.SHORTEST]
+    short = [text for text in found if not erasure.is_findable(text.strip())]
     if short and (named or len(short) == len(found)):
         raise UsageError(
-            "a text shorter than %d characters would match everywhere; give more of it"
-            % erasure.SHORTEST
+            "a text shorter than %d characters would match everywhere; give more of it, "
+            "or a name in capitals" % erasure.SHORTEST
         )
     if not found:
         raise StoreError(

@@ -7,10 +7,11 @@ base64 alone.
 
 A record, and what is kept of it for a way back, gets a mark in the text's place, with the
 permissions and time that it had; the journal of upkeep follows to the new hashes, so that an undo
-still works.  File names, and what names files, get the mark's words alone.  A log that others append to is covered in place, byte for byte.  What is derived of
-the text goes as a whole: index, vectors, digests, past queries, of every workspace that the record
-counts in; and the copy of an approved content.  Settings are the user's own, other programs' files
-are theirs: both are named.
+still works.  File names, and what names files, get the mark's words alone.  A log that others
+append to is covered in place, byte for byte.  What is derived of the text goes as a whole: index,
+vectors, digests, past queries, of every workspace that the record counts in; and the copy of an
+approved content.  Settings are the user's own, other programs' files are theirs: both are named,
+and so is the path of a project, which stays in all but texts.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ from urllib.parse import quote
 
 from memory.core import StoreError, approvals, fastjson, files, frontmatter, layout, walk
 from memory.core.headreader import LABELS
-from memory.core.layout import FOLDERS, Place
+from memory.core.layout import FOLDERS, PLACES, Place
 from memory.core.tokeniser import expand
-from memory.session import transcript
+from memory.session import transcript, whereabouts
 from memory.store import archive, conversations
 from memory.store.writer import WHOLE, Tiers
 
 Progress = Callable[[int], None]
-SHORTEST = 4  # characters of a text that is looked for
+SHORTEST, SHORTEST_BYTES = 4, 6  # characters of a text that is looked for, or bytes: `김철수`
+APART = "apart"  # names the group of paths that are passed over
 LONG_LINE = 40  # characters from which a line of a text is looked for by itself
 TERM = 8  # characters of an index term that stands for the text
 ENCODED = 6  # bytes from which base64 is looked for
@@ -57,9 +59,15 @@ RECORD, OTHER, ARCHIVE, BEFORE, MOVES, LOG, STATE, COPY, DERIVED, TEMP, SETTINGS
     "not ours",
 )
 LEFT = (SETTINGS, FOREIGN)
+TEXTS = (RECORD, OTHER, ARCHIVE, BEFORE, COPY, TEMP)  # elsewhere a project's path is needed
 DERIVED_ENDS = tuple(
     ".seg .log .scan .stale .checked .vec .vec-journal .damaged .tags .review .seen .walls .met "
     ".turned .facts .claims .heads".split()
+)
+# around a short name in capitals: no letter or digit, unless it ends an escape; no key of JSON
+_ALONE = (
+    rb"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=\\u[0-9a-f]{4})|(?<=%%[0-9a-f]{2}))%s"
+    rb'(?![A-Za-z0-9])(?!":)'
 )
 _KINDS = frozenset(FOLDERS.values())
 _NAMES = re.compile(rb'"[^"]*\.md"')  # of records, in JSON
@@ -69,7 +77,7 @@ _FORMAT = (
     "conversation conversations rationale type path source_ref checksum refreshed status active "
     "done dropped workspace decision approve reject sha256 event archive learnings checkpoints "
     "resources plans rules global markdown strategy candidates chosen transcript prompt startup "
-    "resume medium before after redacted provider record"
+    "resume medium before after redacted provider record project first last person path sessions"
 ).split()
 
 
@@ -84,11 +92,26 @@ class Finder(NamedTuple):
 
     def count(self, data: bytes) -> int:
         """Count the texts in some bytes."""
-        return sum(1 for _ in self.expression.finditer(data))
+        return sum(1 for _ in self._hits(data))
+
+    def _hits(self, data: bytes) -> Iterator[re.Match[bytes]]:
+        return (hit for hit in self.expression.finditer(data) if hit.lastgroup != APART)
+
+    def apart_from(self, paths: Iterable[str]) -> Finder:
+        """Return a finder that passes over some paths as a whole."""
+        held = {form.encode("utf-8", "surrogateescape") for form in paths}
+        held |= {fastjson.quote(form)[1:-1].encode("ascii") for form in paths}
+        longest = sorted(filter(self.count, held), key=len, reverse=True)
+        if not longest:
+            return self
+        named = b"(?P<%s>%s)|" % (APART.encode(), b"|".join(map(re.escape, longest)))
+        return Finder(re.compile(named + self.expression.pattern, re.I), self.marks)
 
     def mark(self, found: re.Match[bytes]) -> bytes:
         """Return the replacement of a hit, in the hit's own encoding."""
         raw = found[0]
+        if found.lastgroup == APART:
+            return raw
         mark = self.marks.get(raw) or self.marks.get(raw.lower()) or next(iter(self.marks.values()))
         wide = "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be" if raw[:1] == b"\0" else "ascii"
         return mark.encode(wide)
@@ -122,7 +145,7 @@ class Finder(NamedTuple):
 
     def covers(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, mask) for each text in some bytes."""
-        return ((hit.start(), self.covered(hit[0])) for hit in self.expression.finditer(data))
+        return ((hit.start(), self.covered(hit[0])) for hit in self._hits(data))
 
 
 def finder(texts: Mapping[str, str]) -> Finder:
@@ -132,17 +155,34 @@ def finder(texts: Mapping[str, str]) -> Finder:
     """
     exact: dict[bytes, str] = {}
     anyhow: dict[bytes, str] = {}
+    alone: set[bytes] = set()
     for text, mark in texts.items():
         for form in forms(text):
             anyhow.setdefault(form.lower(), mark)
+            if not _is_long(text):
+                alone.add(form.lower())
         for form in _in_base64(text):
             exact.setdefault(form, mark)
     ordered = sorted(anyhow, key=lambda form: (-len(form), form))
-    parts = [re.escape(form) for form in ordered]
+    parts = [_ALONE % re.escape(form) if form in alone else re.escape(form) for form in ordered]
     parts += [
         b"(?-i:%s)" % re.escape(form) for form in sorted(exact, key=lambda form: (-len(form), form))
     ]
     return Finder(re.compile(b"|".join(parts), re.I), {**anyhow, **exact})
+
+
+def is_findable(text: str) -> bool:
+    """Tell whether a text is long enough to be looked for.
+
+    Shorter names in capitals are, where they stand alone: `SAP`.
+    """
+    return _is_long(text) or (len(text) > 1 and text.isalpha() and text.isupper())
+
+
+def _is_long(text: str) -> bool:
+    return len(text) >= SHORTEST or (
+        len(text) > 1 and len(text.encode("utf-8", "replace")) >= SHORTEST_BYTES
+    )
 
 
 def forms(text: str) -> Iterator[bytes]:
@@ -184,7 +224,7 @@ def _spellings(text: str) -> list[str]:
     for slug in (layout.slug(text, len(text)), layout.file_slug(text, len(text))):
         if len(slug) >= TERM and len(slug) * 2 > len(text):
             same += [slug, slug[:40].strip("-")]
-    return [one for one in dict.fromkeys(same) if len(one) >= SHORTEST]
+    return [one for one in dict.fromkeys(same) if len(one) >= min(SHORTEST, len(text))]
 
 
 def _escaped(text: str) -> str:
@@ -225,9 +265,12 @@ def _files(root: str, passed: set[str]) -> Iterator[str]:
 
 
 def _traces(
-    found: Finder, every: Iterable[str], told: Progress = lambda done: None
+    finder_of: Callable[[str], Finder], every: Iterable[str], told: Progress = lambda done: None
 ) -> tuple[int, list[tuple[str, int]]]:
-    """Search files and return (their number, (path, hits) of holders)."""
+    """Search files and return (their number, (path, hits) of holders).
+
+    finder_of: returns the finder for a path.
+    """
     number, held = 0, []
     for path in every:
         try:
@@ -238,6 +281,7 @@ def _traces(
             data = b""
         number += 1
         told(number)
+        found = finder_of(path)
         hits = found.count(data)
         if hits or found.count(path.rpartition("/")[2].encode("utf-8", "surrogateescape")):
             held.append((path, hits))
@@ -273,7 +317,7 @@ class Erased(NamedTuple):
     held: list[Holder]
 
 
-def refusal(found: Finder, place: Place) -> str:
+def refusal(found: Finder) -> str:
     """Return the reason why a text cannot be removed, or "".
 
     dayleaf's own formats may contain it.
@@ -283,8 +327,6 @@ def refusal(found: Finder, place: Place) -> str:
     for name in (*_FORMAT, "2026-11-21T14:30:52Z"):
         if found.count(name.encode("ascii")):
             return "it is part of a word that dayleaf's own files need"
-    if found.count(place.private.encode("utf-8", "surrogateescape")):
-        return "it is part of the workspace's own path"
     return ""
 
 
@@ -300,10 +342,25 @@ def search(
         place.home,
         *([place.shared] if place.shared and files.inside(place.shared, place.root) else []),
     ]
-    number, held = _traces(found, _listed(roots, [place.home + "/runtime"]), told)
+    sparing = found.apart_from(_paths(place))
+
+    def finder_of(path: str) -> Finder:
+        return found if _role(path, place) in TEXTS else sparing
+
+    number, held = _traces(finder_of, _listed(roots, [place.home + "/runtime"]), told)
     return number, [
         Holder(path, hits, RECORD if path in own else _role(path, place)) for path, hits in held
     ]
+
+
+def _paths(place: Place) -> list[str]:
+    """Return the paths and names of workspaces, which files of every kind need."""
+    keys, seen = files.list_folder(place.home + "/workspaces"), set[str]()
+    with suppress(OSError):
+        rows = fastjson.rows(files.read(place.home + PLACES, WHOLE))
+        seen = {str(row.get("path")) for row in rows}
+    roots = sorted({place.home, place.root, place.project, place.anchor, place.key, *seen, *keys})
+    return [*roots, *map(whereabouts.folder, roots)]
 
 
 def _role(path: str, place: Place) -> str:
@@ -354,7 +411,13 @@ def apply(
 
     The files are those of `cleanable_holders`. Raises OSError where a lock cannot be had.
     """
-    todo, problems, changed = cleanable_holders(held, everywhere), list[str](), 0
+    todo, changed = cleanable_holders(held, everywhere), 0
+    problems = [
+        "%s contains it and stays: it is the path of a project" % path
+        for path in _paths(place)
+        if found.count(path.encode("utf-8", "surrogateescape"))
+    ]
+    sparing = found.apart_from(_paths(place))
     hashes: dict[bytes, bytes] = {}
     renamed = set(own)
     # In the order in which an upkeep takes them: it holds its own while it changes records.
@@ -362,7 +425,8 @@ def apply(
         # these follow the hashes of all others
         for one in sorted(todo, key=lambda one: one.role == MOVES):
             try:
-                renamed.add(_clean_file(tiers, one, found, hashes, now))
+                finder = found if one.role in TEXTS else sparing
+                renamed.add(_clean_file(tiers, one, finder, hashes, now))
                 changed += 1
             except (OSError, StoreError) as error:
                 problems.append("%s: %s" % (one.path, getattr(error, "strerror", None) or error))
@@ -513,4 +577,4 @@ def transcripts(found: Finder, env: dict[str, str], folders: Iterable[str]) -> l
     They are the host's, and only read. folders: those of its `projects` to search.
     """
     roots = [root + "/" + folder for root in transcript.roots(env) for folder in folders]
-    return [path for path, _ in _traces(found, _listed(roots))[1]]
+    return [path for path, _ in _traces(lambda path: found, _listed(roots))[1]]

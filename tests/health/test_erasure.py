@@ -24,7 +24,7 @@ from harness.session import Session, work
 from harness.stubs import provider
 from harness.vault import put
 
-from memory.core import approvals, frontmatter
+from memory.core import approvals, frontmatter, layout
 from memory.health import erasure
 from memory.hook import receipts
 from memory.store import conversations, ledger
@@ -207,7 +207,7 @@ def test_what_the_formats_are_made_of_stays(run, ok, place):
     the way is said.
     """
     put(place, "p/learnings/a.md", "A", "the session event of 2026")
-    for text in ("session", "event", "2026", "abc", "", place.key[:6]):
+    for text in ("session", "event", "2026", "abc", "", "A", "project"):
         done = run("redact", "a", "--text", "-", "--apply", stdin=text)
         assert done.returncode == 2 and done.stderr.count("\n") == 1, text
     done = run("redact", "a")
@@ -441,3 +441,61 @@ def test_a_session_that_was_redacted_goes_on(run, env, project, now):
     session.fire("SessionEnd")
     assert "go on with the export tests" in session.talk() and "They pass now" in session.talk()
     assert holders(session.place, "Contoso") == [] and "0 errors" in run("check").stdout
+
+
+@pytest.mark.parametrize("name", ["한빛", "김철수", "SAP", "LG"], ids="1234")
+def test_a_short_name_goes(ok, run, place, name):
+    """Two letters of Korean are a name; short capitals are one where they stand alone."""
+    ok("learn", "%s wants the retry, %s에서" % (name, name.lower()))
+    put(place, "p/learnings/other.md", "The algorithm of sapling", "first\n%s: second" % name)
+    state = Path(place.cache, "sessions", "s1.json")
+    state.parent.mkdir(exist_ok=True, parents=True)
+    state.write_text(json.dumps({"sap": "call\n%s now" % name, "lg": 1}))
+    done = run("redact", "other", "--text", "-", "--apply", "--everywhere", stdin=name)
+    assert (done.returncode, done.stderr) == (0, "")
+    kept = [path.read_text() for path in [*Path(place.private).rglob("*.md"), state]]
+    assert len(kept) == 3 and name not in json.dumps(kept, ensure_ascii=False)
+    assert (
+        "wants the retry" in kept[0] + kept[1] and "The algorithm of sapling" in kept[0] + kept[1]
+    )
+    assert not any(re.search(r"\b%s\b" % name.lower(), page) for page in kept[:2])
+    assert list(json.loads(kept[2])) == ["sap", "lg"]
+    assert not list(Path(place.home).rglob("*%s*" % name.lower()))
+
+
+def test_a_name_that_is_the_folder_s_goes_from_all_but_the_path(run, env, tmp_path, now):
+    """The path is named; hooks, approvals and the session find their way by it as before."""
+    project = tmp_path / "northwind-api"
+    (project / ".git").mkdir(parents=True)
+    (project / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    session = Session(env, str(project), now)
+    place = session.place
+    receipts.write(
+        place.receipts(session.name),
+        {"v": 1, "event": "start", "transcript": str(session.path.parent / "northwind.jsonl")},
+    )
+    work(session.ask("Northwind pays late in src/pay.py")).say("Northwind is told.")
+    session.fire("PreCompact")
+    approvals.decide(place.home, place.key, "r-9", "a" * 64, "approve", "tester", now)
+    id = frontmatter.parse(session.where()[0].read_bytes()).meta["id"]
+    done = subprocess.run(
+        [
+            *(sys.executable, "-I", str(ROOT / "memory"), "store", "redact", id),
+            *("--text", "-", "--everywhere", "--apply"),
+        ],
+        env=env,
+        cwd=project,
+        input="Northwind",
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "it is the path of a project" in done.stderr and "northwind" not in done.stderr.lower()
+    pages = [path for path in Path(place.private).rglob("*") if path.is_file()]
+    assert pages and not [path for path in pages if b"northwind" in path.read_bytes().lower()]
+    assert (place.key, "r-9", "a" * 64) in approvals.approved(place.home)
+    work(session.ask("go on in src/b.py"), name="n").say("Done.")
+    session.fire("SessionEnd")
+    assert (
+        "go on in src/b.py" in session.talk() and layout.locate(env, str(project)).key == place.key
+    )
