@@ -149,6 +149,7 @@ def audit(call: Call) -> int:
 
 def redact(call: Call) -> int:
     """Redact the secrets of a record, or a text in all files."""
+    from memory.capture import recovery
     from memory.health import erasure
     from memory.index import builder
 
@@ -193,6 +194,9 @@ def redact(call: Call) -> int:
         def proving(done: int) -> None:
             spinner.step = "checking: %s" % count(done, "file")
 
+        # else a session that goes on writes what it said already after the proof
+        recovery.capture_open(call.place, call.settings, call.env, call.now)
+        held = erasure.search(call.place, found, own)[1]
         done = erasure.apply(call.place, found, held, own, everywhere, call.now, proving)
         builder.build(call.place, call.now)
     return _erased(call, found, held, done, elsewhere)
@@ -314,7 +318,10 @@ def _erased(
         for path in elsewhere
     ]
     if elsewhere:
-        notes.append("`dayleaf store import transcripts` would bring it back from there")
+        notes.append(
+            "`dayleaf store import transcripts` would bring it back from there, and a session that "
+            "says it again: end those that are open"
+        )
     remedies = {
         erasure.DERIVED: "derived files change with the next index",
         erasure.OTHER: "--everywhere removes it from other records too",

@@ -499,3 +499,21 @@ def test_a_name_that_is_the_folder_s_goes_from_all_but_the_path(run, env, tmp_pa
     assert (
         "go on in src/b.py" in session.talk() and layout.locate(env, str(project)).key == place.key
     )
+
+
+def test_what_an_open_session_has_said_does_not_come_back(run, env, project, now):
+    """It is captured first, though its transcript was written just now; what it says afterwards
+    is written without reading that again.
+    """
+    session = Session(env, project, now)
+    receipts.write(session.place.receipts(session.name), {"v": 1, "event": "start"})
+    work(session.ask("Kestrel login in src/a.py")).say("Kestrel has a login.")
+    session.fire("PreCompact")
+    work(session.ask("Kestrel export too"), name="n").bash("echo %s" % SECRET).say("Kestrel: ok.")
+    id = frontmatter.parse(session.where()[0].read_bytes()).meta["id"]
+    done = run("redact", id, "--text", "-", "--apply", "--everywhere", stdin="Kestrel")
+    assert done.returncode == 0 and holders(session.place, "Kestrel") == []
+    assert "end those that are open" in done.stdout and "export too" in session.talk()
+    work(session.ask("rename all"), name="o").say("It is %s." % SECRET)
+    session.fire("SessionEnd")
+    assert holders(session.place, "Kestrel") == [] and "rename all" in session.talk()
