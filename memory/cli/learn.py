@@ -204,7 +204,8 @@ def forget(call: Call) -> int:
 
 def _mark_forgotten(call: Call, found: Record) -> None:
     if found.kind == conversations.KIND and found.meta.get("session"):
-        conversations.forget(call.place, str(found.meta["session"]), found.id, call.now)
+        session, hard = str(found.meta["session"]), bool(call.options.hard)
+        conversations.forget(call.place, session, found.id, call.now, hard)
 
 
 def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]]:
@@ -238,7 +239,6 @@ def _forget_hard(call: Call, id: str) -> int:
             found = store.find_archived(id)
         except StoreError:
             raise no_such_record from None
-        note.append("  the archive's log still contains its file name: %s" % found.name)
     title = one_line(found.title)
     if not call.options.yes and not ask_confirmation(
         "remove %s '%s' for good? type yes: " % (found.id, title)
@@ -274,8 +274,12 @@ def _forget_hard(call: Call, id: str) -> int:
 
 
 def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
-    """Remove records for good; return the number of deleted digests."""
+    """Remove records for good; return the number of deleted digests.
+
+    With those that were merged into them, and what else is kept of all.
+    """
     from memory.distill import cache
+    from memory.health import erasure
     from memory.index import builder
     from memory.knowledge import walls
 
@@ -284,12 +288,26 @@ def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
     digests = cache.prune(cache.folder_of(call.place.cache), None)
     builder.discard(call.place)
     walls.discard(call.place)
+    gone = [*gone, *_merged_into(store, {record.id for record in gone})]
     for record in gone:
         store.remove(record.name)
     with call.spinner("building the index"):
+        left = erasure.forget(call.place, gone, call.now)
         builder.build(call.place, call.now)
+    for one in left:
+        warn("its title still stands in %s: %s" % (one.role, one_line(one.path)))
     ledger.recount_after_moves(call.place)
     return digests
+
+
+def _merged_into(store: Store, ids: set[str]) -> list[Record]:
+    """Return the archived records that were merged into others."""
+    into, away = store.successors(), store.away()
+    return [
+        store.read(letter + "/" + move.away)
+        for id, (letter, move) in away.items()
+        if into.get(id) in ids and id not in ids
+    ]
 
 
 def _forget_session(call: Call, start: str) -> int:
@@ -311,7 +329,7 @@ def _forget_session(call: Call, start: str) -> int:
     )
     lines = _ask_to_forget(call, found.records, of, "--session")
     talk = next((record.id for record in found.records if record.kind == conversations.KIND), "")
-    conversations.forget(call.place, found.session, talk, call.now)
+    conversations.forget(call.place, found.session, talk, call.now, bool(call.options.hard))
     done = _forget_records(call, store, found.records, "session forgotten")
     ids, left = [record.id for record in found.records], [record.id for record in found.others]
     note = (

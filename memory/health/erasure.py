@@ -19,15 +19,17 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Callable, NamedTuple
 from unicodedata import normalize
 from urllib.parse import quote
 
+from memory.capture import progress
 from memory.core import StoreError, approvals, fastjson, files, frontmatter, layout, walk
 from memory.core.headreader import LABELS
 from memory.core.layout import FOLDERS, PLACES, Place
+from memory.core.records import Record
 from memory.core.tokeniser import expand
 from memory.session import transcript, whereabouts
 from memory.store import archive, conversations
@@ -442,10 +444,8 @@ def _clean_file(
     tiers: Tiers, one: Holder, found: Finder, hashes: dict[bytes, bytes], now: float
 ) -> str:
     path = one.path
-    if one.role == TEMP:
-        _refuse_active_temp(path, now)
     if one.role in (DERIVED, COPY, TEMP):
-        tiers.remove(path)
+        _remove(tiers, path, one.role, now)
         return path
     if one.role == LOG:
         tiers.overwrite(path, found.covers)
@@ -569,6 +569,72 @@ def _pending(place: Place, todo: Iterable[Holder], hashes: dict[bytes, bytes]) -
     gone = {old.decode("ascii") for old, new in hashes.items() if old != new}
     gone.update(one.path.rpartition("/")[2] for one in todo if one.role == COPY)
     return sorted({id for _, id, sha256 in approvals.approved(place.home) if sha256 in gone})
+
+
+# ---- what else is kept of records that were deleted
+
+
+def forget(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
+    """Remove what else is kept of deleted records; return what still has a title.
+
+    Copies for a way back go as a whole, file names from logs and states.  Raises OSError.
+    """
+    names = {record.name[2:].removeprefix(archive.FOLDER + "/") for record in gone}
+    ids = {record.id for record in gone if "%s-" % record.id[:1] == record.id[:2]}
+    sessions = {str(one.meta.get("session")) for one in gone if one.kind == conversations.KIND}
+    for session in sessions:
+        _blank_state("%s/sessions/%s" % (place.cache, session))
+    for workspace, id, sha256 in approvals.decisions(place.home):
+        for record in gone:
+            own = approvals.workspace_of(record.name, place.key)
+            if (workspace.removeprefix(approvals.SCRIPT), id) == (own, record.id):
+                files.remove("%s/%s/%s" % (place.home, approvals.KEPT, sha256))
+    named = _literal(names, "[redacted:name#%s]" % os.urandom(2).hex())
+    held = {"id: " + id for id in ids}
+    copied = _literal(held or {"\0"}, "")
+    left = _literal({*names, *held, *sessions}, "")
+
+    def finder_of(path: str) -> Finder:
+        role = _role(path, place)
+        return left if role == TEMP else copied if path.endswith(".md") else named
+
+    roots = [place.home, *([place.shared] if place.shared else [])]
+    found = _traces(finder_of, _listed(roots, [place.home + "/runtime"]))[1]
+    with files.Lock(place.home + "/cache/upkeep.lock", wait=True), Tiers(place) as tiers:
+        for path, hits in found:
+            role = _role(path, place)
+            with suppress(StoreError, OSError):
+                if role in (TEMP, BEFORE) or (role == STATE and path.endswith(".md")):
+                    _remove(tiers, path, role, now)
+                elif role in (LOG, MOVES, STATE, DERIVED):
+                    _clean_file(tiers, Holder(path, hits, role), named, {}, now)
+    titles = {record.title: "-" for record in gone if len(record.title) >= TERM}
+    return search(place, finder(titles), frozenset())[1] if titles else []
+
+
+def _literal(texts: Iterable[str], mark: str) -> Finder:
+    """Return a finder of texts as they stand in text and in JSON."""
+    forms = {form for text in texts for form in (text, fastjson.quote(text)[1:-1])}
+    known = [form.encode("utf-8", "surrogateescape") for form in sorted(forms, key=len)]
+    marks = {form.lower(): mark for form in known}
+    return Finder(re.compile(b"|".join(map(re.escape, reversed(known))), re.I), marks)
+
+
+def _remove(tiers: Tiers, path: str, role: str, now: float) -> None:
+    if role == TEMP:
+        _refuse_active_temp(path, now)
+    tiers.remove(path)
+
+
+def _blank_state(path: str) -> None:
+    """Take what was said out of a session's state."""
+    with files.Lock(path + ".lock", wait=True):
+        state = progress.load(path + ".json")
+        if state is None:
+            files.remove(path + ".json")
+            return
+        progress.forget_texts(state)
+        progress.save(state)
 
 
 def transcripts(found: Finder, env: dict[str, str], folders: Iterable[str]) -> list[str]:

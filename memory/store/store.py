@@ -299,13 +299,19 @@ class Store(Reader):
     def remove(self, name: str) -> None:
         """Delete a record's file for good.
 
-        Not through the archive, whose log would keep the name.  Raises StoreError.
+        The archive's log gets its id, not its name.  Raises StoreError.
         """
+        from memory.store import archive
+
         self.check(name)
         with self._changing(name):
             self._beneath(name)
             root, parts = self._parts(name)
+            id = ""
+            with contextlib.suppress(StoreError):
+                id = self.read(name).id
             files.remove(root + "/" + "/".join(parts))  # a link goes, what it leads to stays
+            self._log(name[0], archive.Move(id, "", ""), archive.REMOVED)
 
     def restore(self, id: str) -> Record:
         """Move a record back from the archive and return it.

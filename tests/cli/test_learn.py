@@ -11,7 +11,9 @@ import pytest
 from harness import talks, vault
 from harness.command import dayleaf, on_terminal, one_line_error
 from harness.conversations import week
+from harness.session import Session, work
 
+from memory.hook import receipts
 from memory.knowledge import walls
 from memory.store import conversations
 
@@ -149,8 +151,77 @@ def test_a_record_in_the_archive_can_be_removed_for_good(ok, home):
     """Forgetting first and removing later works too."""
     id = json.loads(ok("learn", "quokkasecretword lives here", "--json"))["id"]
     ok("forget", id)
-    assert "the archive's log still contains its file name" in ok("forget", id, "--hard", "--yes")
-    assert not list(Path(home).rglob("*quokka*"))
+    ok("forget", id, "--hard", "--yes")
+    assert holding(home, "quokka") == [] and not list(Path(home).rglob("*quokka*"))
+
+
+def holding(home, text):
+    """The names of files below the home whose bytes hold a text."""
+    return [
+        path.name
+        for path in Path(home, ".dayleaf").rglob("*")
+        if path.is_file() and text.encode() in path.read_bytes().lower()
+    ]
+
+
+def test_what_was_approved_of_a_rule_goes_with_it(ok, env, project, home):
+    """The copy that an edit would be compared with is its whole text."""
+    assert on_terminal(["keep", "never name quokka in commits"], env, project)[0] == 0
+    id = json.loads(ok("rule", "list", "--json"))[0]["id"]
+    assert holding(home, "quokka")
+    ok("forget", id, "--hard", "--yes")
+    assert holding(home, "quokka") == []
+
+
+def test_a_record_goes_with_what_is_kept_for_a_way_back(ok, run, home, place):
+    """Its twin that an upkeep merged into it, its text before that, the copy of a killed editor,
+    a killed writer's temporary file, its file name in logs.
+    """
+    for number in "12":
+        vault.put(
+            place,
+            "p/learnings/quokka-host-%s.md" % number,
+            "Quokka host",
+            "The importer runs on host seventeen of the quokka cellar.",
+            id="l-0000000" + number,
+            tags="t" + number,
+        )
+    ok("index", "build")
+    ok("upkeep", "--apply")
+    (kept,) = Path(place.private, "learnings").glob("*.md")
+    assert list(Path(place.private, "archive/learnings").glob("*.md"))
+    id = kept.read_text().partition("id: ")[2][:10]
+    assert Path(place.private, "archive/learnings").is_dir() and holding(home, "quokka")
+    Path(place.cache, "edit-%s.md" % id).write_bytes(kept.read_bytes())
+    Path(kept.parent, ".dayleaf-999999-0-x").write_bytes(kept.read_bytes())
+    receipts.write(place.receipts("s1"), {"v": 1, "wrote": "p/learnings/" + kept.name})
+    done = run("forget", id, "--hard", "--yes")
+    assert (done.returncode, done.stderr) == (0, "") and holding(home, "quokka") == []
+    run("undo")
+    assert holding(home, "quokka") == []
+
+
+def test_what_else_names_a_removed_record_is_said(ok, run, place):
+    """Another note that quotes its title is the user's own, and is named."""
+    ok("learn", "The quokka server is down")
+    vault.put(place, "p/learnings/other.md", "Other", "See 'The quokka server is down'.")
+    done = run("forget", "The quokka server is down", "--hard", "--yes")
+    assert "its title still stands in other record: " in done.stderr and "other.md" in done.stderr
+
+
+def test_a_session_that_goes_on_after_it_was_removed_leaves_no_trace(ok, env, project, now, home):
+    """Nothing that is said in it is kept, in no state either."""
+    session = Session(env, project, now)
+    work(session.ask("Add the quokka login in src/a.py")).say("The quokka has a login.")
+    session.fire("PreCompact")
+    work(session.ask("one more thing for the quokka"), name="n").say("Quokka done.")
+    session.fire("Stop")
+    ok("forget", "--session", session.name, "--hard", "--yes")
+    assert holding(home, "quokka") == []
+    work(session.ask("and the quokka export"), name="o").say("Quokka exported.")
+    session.fire("Stop")
+    session.fire("SessionEnd")
+    assert holding(home, "quokka") == []
 
 
 @pytest.mark.parametrize(
