@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from unicodedata import normalize
 
 from memory.core import (
     StoreError,
@@ -177,6 +178,10 @@ def forget(call: Call) -> int:
     if many and call.words:
         raise UsageError("record forget takes one ID or --%s, not both" % many[0])
     if call.options.session:
+        if len(many) > 1:
+            raise UsageError(
+                "--session takes all records of a session; leave --%s out, or --session" % many[1]
+            )
         return _forget_session(call, call.options.session)
     if many:
         return _forget_matching(call)
@@ -243,9 +248,7 @@ def _forget_hard(call: Call, id: str) -> int:
     if not call.options.yes and not ask_confirmation(
         "remove %s '%s' for good? type yes: " % (found.id, title)
     ):
-        raise UsageError(
-            "%s was not removed; --hard needs a yes in a terminal, or --yes" % found.id
-        )
+        raise UsageError("%s was not removed%s" % (found.id, _without_yes("--hard")))
     _mark_forgotten(call, found)
     digests = _removed(call, store, [found])
     if found.tier == layout.SHARED:
@@ -354,18 +357,24 @@ def _forget_session(call: Call, start: str) -> int:
 def _forget_matching(call: Call) -> int:
     store, hard = call.store(), bool(call.options.hard)
     with call.spinner("reading the records"):
+        there = list(store.each())
+        if hard:
+            there += [record for kind in layout.FOLDERS for record in store.archived(kind)]
         found = sorted(
-            filter(_forget_filter(call), store.each()),
+            {one.name: one for one in filter(_forget_filter(call), there)}.values(),
             key=lambda record: (-record.created, record.name),
         )
+    searched = "  other projects%s were not searched" % ("" if hard else " and the archive")
     if not found:
-        return call.answer({"forgotten": []}, ["no record matches; nothing was forgotten"])
-    of = count(len(found), "record")
+        return call.answer(
+            {"forgotten": []}, ["no record matches; nothing was forgotten", searched]
+        )
+    shared = sum(record.tier == layout.SHARED for record in found)
+    of = count(len(found), "record") + ", %d of them shared" % shared * bool(shared)
     lines = _ask_to_forget(call, found, of, "forgetting " + of)
     for record in found:
         _mark_forgotten(call, record)
     done = _forget_records(call, store, found, "forgotten")
-    shared = sum(record.tier == layout.SHARED for record in found)
     note = (
         ["  git still has %s if committed" % count(shared, "shared record")]
         if hard and shared
@@ -378,6 +387,7 @@ def _forget_matching(call: Call) -> int:
             "%s %s" % (done, of),
             *note,
             *([] if hard else ["  `dayleaf store restore ID` brings one back"]),
+            searched,
         ],
     )
 
@@ -390,9 +400,18 @@ def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> l
     """
     hard = bool(call.options.hard)
     lines = screen.table(
-        [[one.kind, one.id, clock.local(one.created)[:10], one_line(one.title)] for one in found],
+        [
+            [
+                one.kind,
+                one.id,
+                clock.local(one.created)[:10],
+                "" if one.tier == layout.PRIVATE else layout.TIER_NAMES[one.tier],
+                one_line(one.title),
+            ]
+            for one in found
+        ],
         style=call.style(),
-        give=3,
+        give=4,
     )
     if call.options.yes:
         return lines
@@ -401,8 +420,14 @@ def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> l
     if not ask_confirmation(
         "%s %s%s? type yes: " % ("remove" if hard else "archive", of, " for good" if hard else "")
     ):
-        raise UsageError("nothing was forgotten; %s needs a yes in a terminal, or --yes" % what)
+        raise UsageError("nothing was forgotten" + _without_yes(what))
     return []
+
+
+def _without_yes(what: str) -> str:
+    """Return what a refused action needs; "" where a person was asked."""
+    asked = sys.stdin.isatty() and sys.stderr.isatty()
+    return "" if asked else "; %s needs a yes in a terminal, or --yes" % what
 
 
 def _forget_records(call: Call, store: Store, found: Sequence[Record], reason: str) -> str:
@@ -421,10 +446,7 @@ def _forget_filter(call: Call) -> Callable[[Record], bool]:
     from memory.project.mentions import mentions
     from memory.recall import timewords
 
-    offset, text = (
-        clock.local_offset(call.now),
-        " ".join((call.options.mentions or "").lower().split()),
-    )
+    offset, text = clock.local_offset(call.now), _folded(call.options.mentions or "")
     day = call.options.day or "today"
     start, end = (timewords.instant(day, call.now, offset, ends) for ends in (False, True))
 
@@ -432,10 +454,15 @@ def _forget_filter(call: Call) -> Callable[[Record], bool]:
         return (
             (not call.options.day or start <= record.created <= end)
             and (not call.options.file or mentions(record, call.options.file))
-            and (not text or text in " ".join((record.title + "\n" + record.body).lower().split()))
+            and (not text or text in _folded(record.title + "\n" + record.body))
         )
 
     return is_meant
+
+
+def _folded(text: str) -> str:
+    """Return a text composed, in one case and on one line."""
+    return " ".join(normalize("NFC", text).casefold().split())
 
 
 def restore(call: Call) -> int:

@@ -5,6 +5,8 @@ and off.
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -467,6 +469,40 @@ def test_a_day_a_file_or_a_text_is_forgotten_once_it_was_shown(run, ok, session,
     assert "only a person" in one_line_error(
         run("forget", "--day", "2026-01-24", "--yes", CLAUDECODE="1"), 2
     )
+
+
+def test_a_text_is_found_however_it_is_composed(ok):
+    """As a file system or another keyboard spells it."""
+    typed = unicodedata.normalize("NFD", "Müller & Söhne zahlen spät")
+    id = json.loads(ok("learn", typed, "--json"))["id"]
+    said = ok("forget", "--mentions", "MÜLLER", "--yes")
+    assert "archived 1 record" in said and id in said
+    assert "other projects and the archive were not searched" in said
+    assert id in ok("forget", "--mentions", "müller", "--hard", "--yes")
+
+
+def test_a_session_is_not_narrowed_by_a_text(run, session):
+    """Else all of it would go though the text is not in it."""
+    done = run("forget", "--mentions", "quokkanote", "--session", session, "--yes")
+    assert "leave --mentions out" in one_line_error(done, 2)
+
+
+def test_what_the_team_has_is_told_apart_before_it_goes(run, place):
+    """A yes would take it from everybody."""
+    vault.put(place, "p/learnings/a.md", "Mine", "of the quokka")
+    vault.put(place, "s/learnings/b.md", "Ours", "of the quokka")
+    shown = run("forget", "--mentions", "quokka").stdout
+    assert re.search(r"shared +Ours", shown) and "shared  Mine" not in shown
+    assert "2 records, 1 of them shared" in run("forget", "--mentions", "quokka").stderr
+
+
+def test_a_no_is_not_answered_with_what_a_yes_needs(env, project, place):
+    """It was given in a terminal."""
+    vault.put(place, "p/learnings/a.md", "Mine", "of the quokka")
+    for words in (["forget", "--mentions", "quokka"], ["forget", "a", "--hard"]):
+        status, shown = on_terminal(words, env, project, ["n"])
+        assert status == 2 and "nothing was forgotten" in shown or "was not removed" in shown
+        assert "in a terminal" not in shown
 
 
 def test_a_conversation_that_goes_with_its_day_is_not_written_again(ok, session, place):
