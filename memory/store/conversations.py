@@ -137,8 +137,13 @@ def forget(place: Place, session: str, id: str, now: float, hard: bool = False) 
 
 def forgotten(place: Place) -> List[str]:
     """Return the forgotten sessions whose conversations were not restored."""
+    return forgotten_in(files.real_path(place.private))
+
+
+def forgotten_in(root: str) -> List[str]:
+    """Return the same of a private tier's directory."""
     found: List[Tuple[str, str]] = []
-    for move, reason, session in archive.moves(files.real_path(place.private)):
+    for move, reason, session in archive.moves(root):
         if session:
             found.append((session, move.id))
         elif reason == archive.RESTORED:
