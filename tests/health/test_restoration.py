@@ -261,6 +261,18 @@ def test_a_record_that_was_redacted_since_gets_no_twin(ok, run, place, older):
     assert "Quokka" in there.read_text()
 
 
+def test_what_a_backup_replaced_is_brought_back_by_its_id(ok, run, place, older):
+    """The two change places, as often as one likes."""
+    path = Path(put(place, "p/learnings/a.md", "Host", "The old one.", id="l-00000001"))
+    file = older()
+    path.write_text(path.read_text().replace("old", "new"))
+    ok("restore", file, "--merge", "--replace")
+    for word in ("new", "old", "new"):
+        ok("restore", "l-00000001")
+        assert "The %s one." % word in path.read_text()
+        assert len(list(Path(place.private, "archive").rglob("*.md"))) == 1
+
+
 def test_the_archive_s_copy_of_what_is_in_use_is_no_second_record(ok, place, older):
     """Archived when the backup was made, and restored since."""
     id = json.loads(ok("learn", "The quokka worker has moved", "--json"))["id"]
