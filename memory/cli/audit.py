@@ -184,7 +184,7 @@ def redact(call: Call) -> int:
             "remove it from %s? type yes: "
             % count(len(erasure.cleanable_holders(held, everywhere)), "file")
         ):
-            return _planned_erasure(call, found, held, others)
+            return _planned_erasure(call, found, held, [] if everywhere else others)
         everywhere = everywhere or bool(
             others
             and ask_confirmation("and from %s? type yes: " % count(len(others), "other record"))
@@ -326,6 +326,7 @@ def _erased(
         erasure.DERIVED: "derived files change with the next index",
         erasure.OTHER: "--everywhere removes it from other records too",
         erasure.SETTINGS: "settings are yours: edit the file yourself",
+        erasure.SYNC: "sync keeps the old file name, by which other machines remove the file",
         erasure.FOREIGN: "not dayleaf's file: edit or delete it yourself",
     }
     lines = [

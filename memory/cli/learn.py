@@ -250,7 +250,7 @@ def _forget_hard(call: Call, id: str) -> int:
     ):
         raise UsageError("%s was not removed%s" % (found.id, _without_yes("--hard")))
     _mark_forgotten(call, found)
-    digests = _removed(call, store, [found])
+    digests, left = _removed(call, store, [found])
     if found.tier == layout.SHARED:
         note.append("  git still has it if it was committed")
     stays, more = _staying(store, [found])
@@ -271,15 +271,16 @@ def _forget_hard(call: Call, id: str) -> int:
                 count(digests, "cached digest") + " removed",
             ),
             *note,
+            *left,
             *more,
         ],
     )
 
 
-def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
-    """Remove records for good; return the number of deleted digests.
+def _removed(call: Call, store: Store, gone: Sequence[Record]) -> tuple[int, list[str]]:
+    """Remove records for good, and what else is kept of them.
 
-    With those that were merged into them, and what else is kept of all.
+    Returns (deleted digests, a line for each file that still names one).
     """
     from memory.distill import cache
     from memory.health import erasure
@@ -291,25 +292,14 @@ def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
     digests = cache.prune(cache.folder_of(call.place.cache), None)
     builder.discard(call.place)
     walls.discard(call.place)
-    gone = [*gone, *_merged_into(store, {record.id for record in gone})]
     for record in gone:
         store.remove(record.name)
     with call.spinner("building the index"):
         left = erasure.forget(call.place, gone, call.now)
         builder.build(call.place, call.now)
-    for one in left:
-        warn("its title still stands in %s: %s" % (one.role, one_line(one.path)))
     ledger.recount_after_moves(call.place)
-    return digests
-
-
-def _merged_into(store: Store, ids: set[str]) -> list[Record]:
-    """Return the archived records that were merged into others."""
-    into, away = store.successors(), store.away()
-    return [
-        store.read(letter + "/" + move.away)
-        for id, (letter, move) in away.items()
-        if into.get(id) in ids and id not in ids
+    return digests, [
+        "  its name still stands in %s: %s" % (one.role, one_line(one.path)) for one in left
     ]
 
 
@@ -333,7 +323,7 @@ def _forget_session(call: Call, start: str) -> int:
     lines = _ask_to_forget(call, found.records, of, "--session")
     talk = next((record.id for record in found.records if record.kind == conversations.KIND), "")
     conversations.forget(call.place, found.session, talk, call.now, bool(call.options.hard))
-    done = _forget_records(call, store, found.records, "session forgotten")
+    done, kept = _forget_records(call, store, found.records, "session forgotten")
     ids, left = [record.id for record in found.records], [record.id for record in found.others]
     note = (
         [
@@ -348,9 +338,13 @@ def _forget_session(call: Call, start: str) -> int:
         if left
         else []
     )
+    if call.options.hard:
+        files.remove(call.place.receipts(found.session))
+    else:
+        note.append("  `dayleaf store restore ID` brings each back: " + ", ".join(ids))
     return call.answer(
         {"session": found.session, done: ids, "stays": left},
-        [*lines, "%s %s" % (done, of), *note, "  Claude Code's own transcript of it stays"],
+        [*lines, "%s %s" % (done, of), *note, *kept, "  Claude Code's own transcript of it stays"],
     )
 
 
@@ -374,7 +368,7 @@ def _forget_matching(call: Call) -> int:
     lines = _ask_to_forget(call, found, of, "forgetting " + of)
     for record in found:
         _mark_forgotten(call, record)
-    done = _forget_records(call, store, found, "forgotten")
+    done, left = _forget_records(call, store, found, "forgotten")
     note = (
         ["  git still has %s if committed" % count(shared, "shared record")]
         if hard and shared
@@ -386,6 +380,7 @@ def _forget_matching(call: Call) -> int:
             *lines,
             "%s %s" % (done, of),
             *note,
+            *left,
             *([] if hard else ["  `dayleaf store restore ID` brings one back"]),
             searched,
         ],
@@ -430,16 +425,20 @@ def _without_yes(what: str) -> str:
     return "" if asked else "; %s needs a yes in a terminal, or --yes" % what
 
 
-def _forget_records(call: Call, store: Store, found: Sequence[Record], reason: str) -> str:
-    """Archive records, or remove them with --hard; return the verb."""
+def _forget_records(
+    call: Call, store: Store, found: Sequence[Record], reason: str
+) -> tuple[str, list[str]]:
+    """Archive records, or remove them with --hard.
+
+    Returns the verb, and a line for each file that still names a removed one.
+    """
     if call.options.hard:
-        _removed(call, store, found)
-        return "removed"
+        return "removed", _removed(call, store, found)[1]
     for record in found:
         store.archive(record.name, reason)
     call.indexed()
     ledger.recount_after_moves(call.place)
-    return "archived"
+    return "archived", []
 
 
 def _forget_filter(call: Call) -> Callable[[Record], bool]:

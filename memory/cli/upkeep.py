@@ -422,7 +422,9 @@ def _restored_lines(
     parts = (
         same and "%d were there already" % same,
         done.joined and "missing lines added to %d ledgers" % done.joined,
-        done.replaced and "%d replaced; the old ones are in the archive" % done.replaced,
+        done.replaced
+        and "%d replaced; the old ones are in the archive: `dayleaf store restore ID`"
+        % done.replaced,
         kept and "%d differ and were left; --merge --replace replaces them" % kept,
         gone and "%d forgotten here were left; --merge --replace brings them" % gone,
         restoration.foreign(found, target),

@@ -46,7 +46,21 @@ SEARCHED = (
     "and base64, as an index term"
 )
 
-RECORD, OTHER, ARCHIVE, BEFORE, MOVES, LOG, STATE, COPY, DERIVED, TEMP, SETTINGS, FOREIGN = (
+(
+    RECORD,
+    OTHER,
+    ARCHIVE,
+    BEFORE,
+    MOVES,
+    LOG,
+    STATE,
+    COPY,
+    DERIVED,
+    TEMP,
+    SETTINGS,
+    SYNC,
+    FOREIGN,
+) = (
     "record",
     "other record",
     "archive",
@@ -58,9 +72,10 @@ RECORD, OTHER, ARCHIVE, BEFORE, MOVES, LOG, STATE, COPY, DERIVED, TEMP, SETTINGS
     "derived",
     "temporary",
     "settings",
+    "sync's file names",
     "not ours",
 )
-LEFT = (SETTINGS, FOREIGN)
+LEFT = (SETTINGS, SYNC, FOREIGN)
 TEXTS = (RECORD, OTHER, ARCHIVE, BEFORE, COPY, TEMP)  # elsewhere a project's path is needed
 DERIVED_ENDS = tuple(
     ".seg .log .scan .stale .checked .vec .vec-journal .damaged .tags .review .seen .walls .met "
@@ -380,6 +395,8 @@ def _role(path: str, place: Place) -> str:
     if parts[0] == "cache":
         state = "sessions" in parts or file.startswith(("edit-", "new-")) or file == "handoff.json"
         return STATE if state else DERIVED
+    if parts[0] == "sync":
+        return SYNC
     if parts[0] == approvals.KEPT:
         return COPY
     inner = parts[2:] if parts[0] == "workspaces" else parts[1:]
@@ -575,12 +592,11 @@ def _pending(place: Place, todo: Iterable[Holder], hashes: dict[bytes, bytes]) -
 
 
 def forget(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
-    """Remove what else is kept of deleted records; return what still has a title.
+    """Remove what else is kept of deleted records; return what still names one.
 
     Copies for a way back go as a whole, file names from logs and states.  Raises OSError.
     """
     names = {record.name[2:].removeprefix(archive.FOLDER + "/") for record in gone}
-    ids = {record.id for record in gone if "%s-" % record.id[:1] == record.id[:2]}
     sessions = {str(one.meta.get("session")) for one in gone if one.kind == conversations.KIND}
     for session in sessions:
         _blank_state("%s/sessions/%s" % (place.cache, session))
@@ -590,16 +606,20 @@ def forget(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
             if (workspace.removeprefix(approvals.SCRIPT), id) == (own, record.id):
                 files.remove("%s/%s/%s" % (place.home, approvals.KEPT, sha256))
     named = _literal(names, "[redacted:name#%s]" % os.urandom(2).hex())
-    held = {"id: " + id for id in ids}
-    copied = _literal(held or {"\0"}, "")
-    left = _literal({*names, *held, *sessions}, "")
+    ids = b"|".join(re.escape(record.id.encode()) for record in gone)
+    copied = Finder(re.compile(rb"^id: (?:%s)\r?$" % ids, re.M), {})
+    either = copied.expression.pattern + b"|" + named.expression.pattern
+    temps = Finder(re.compile(either, re.I | re.M), {})
 
     def finder_of(path: str) -> Finder:
         role = _role(path, place)
-        return left if role == TEMP else copied if path.endswith(".md") else named
+        return temps if role == TEMP else copied if path.endswith(".md") else named
 
     roots = [place.home, *([place.shared] if place.shared else [])]
-    found = _traces(finder_of, _listed(roots, [place.home + "/runtime"]))[1]
+    workspaces = place.home + "/workspaces"
+    others = {"%s/%s" % (workspaces, key) for key in files.list_folder(workspaces)}
+    passed = [place.home + "/runtime", *(others - {place.private})]
+    found = _traces(finder_of, _listed(roots, passed))[1]
     with files.Lock(place.home + "/cache/upkeep.lock", wait=True), Tiers(place) as tiers:
         for path, hits in found:
             role = _role(path, place)
@@ -609,7 +629,9 @@ def forget(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
                 elif role in (LOG, MOVES, STATE, DERIVED):
                     _clean_file(tiers, Holder(path, hits, role), named, {}, now)
     titles = {record.title: "-" for record in gone if len(record.title) >= TERM}
-    return search(place, finder(titles), frozenset())[1] if titles else []
+    left = search(place, finder(titles), frozenset())[1] if titles else []
+    listed = [Holder(path, hits, SYNC) for path, hits in found if _role(path, place) == SYNC]
+    return [*left, *listed]
 
 
 def _literal(texts: Iterable[str], mark: str) -> Finder:

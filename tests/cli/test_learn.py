@@ -15,6 +15,7 @@ from harness.command import dayleaf, on_terminal, one_line_error
 from harness.conversations import week
 from harness.session import Session, work
 
+from memory.core import files
 from memory.hook import receipts
 from memory.knowledge import walls
 from memory.store import conversations
@@ -176,8 +177,8 @@ def test_what_was_approved_of_a_rule_goes_with_it(ok, env, project, home):
 
 
 def test_a_record_goes_with_what_is_kept_for_a_way_back(ok, run, home, place):
-    """Its twin that an upkeep merged into it, its text before that, the copy of a killed editor,
-    a killed writer's temporary file, its file name in logs.
+    """Its text before an upkeep, the copy of a killed editor, a killed writer's temporary file, its
+    file name in logs.  The twin that was merged into it is a record of its own, and is named.
     """
     for number in "12":
         vault.put(
@@ -197,10 +198,26 @@ def test_a_record_goes_with_what_is_kept_for_a_way_back(ok, run, home, place):
     Path(place.cache, "edit-%s.md" % id).write_bytes(kept.read_bytes())
     Path(kept.parent, ".dayleaf-999999-0-x").write_bytes(kept.read_bytes())
     receipts.write(place.receipts("s1"), {"v": 1, "wrote": "p/learnings/" + kept.name})
-    done = run("forget", id, "--hard", "--yes")
-    assert (done.returncode, done.stderr) == (0, "") and holding(home, "quokka") == []
+    said = ok("forget", id, "--hard", "--yes")
+    (twin,) = Path(place.private, "archive/learnings").glob("*.md")
+    assert "its name still stands in archive: " in said and twin.name in said
+    assert {twin.name} == {*holding(home, "quokka")} - {"log.jsonl", "journal.jsonl"}
+    other = twin.read_text().partition("id: ")[2][:10]
+    assert "still stands" not in ok("forget", other, "--hard", "--yes")
+    assert holding(home, "quokka") == []
     run("undo")
     assert holding(home, "quokka") == []
+
+
+def test_another_project_s_note_of_the_same_name_loses_nothing(ok, place):
+    """Its archive's log still says where it lies."""
+    log = Path(place.home, "workspaces/other-1a2b3c4d/archive/log.jsonl")
+    log.parent.mkdir(parents=True)
+    log.write_text('{"v":1,"id":"a","from":"learnings/a.md","to":"archive/learnings/a.md"}\n')
+    before = log.read_bytes()
+    vault.put(place, "p/learnings/a.md", "Mine", "of the quokka")
+    ok("forget", "a", "--hard", "--yes")
+    assert log.read_bytes() == before
 
 
 def test_what_else_names_a_removed_record_is_said(ok, run, place):
@@ -208,7 +225,7 @@ def test_what_else_names_a_removed_record_is_said(ok, run, place):
     ok("learn", "The quokka server is down")
     vault.put(place, "p/learnings/other.md", "Other", "See 'The quokka server is down'.")
     done = run("forget", "The quokka server is down", "--hard", "--yes")
-    assert "its title still stands in other record: " in done.stderr and "other.md" in done.stderr
+    assert "its name still stands in other record: " in done.stdout and "other.md" in done.stdout
 
 
 def test_a_session_that_goes_on_after_it_was_removed_leaves_no_trace(ok, env, project, now, home):
@@ -218,8 +235,9 @@ def test_a_session_that_goes_on_after_it_was_removed_leaves_no_trace(ok, env, pr
     session.fire("PreCompact")
     work(session.ask("one more thing for the quokka"), name="n").say("Quokka done.")
     session.fire("Stop")
+    receipts.write(session.place.receipts(session.name), {"v": 1, "event": "start"})
     ok("forget", "--session", session.name, "--hard", "--yes")
-    assert holding(home, "quokka") == []
+    assert holding(home, "quokka") == [] and not files.exists(session.place.receipts(session.name))
     work(session.ask("and the quokka export"), name="o").say("Quokka exported.")
     session.fire("Stop")
     session.fire("SessionEnd")

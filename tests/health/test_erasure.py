@@ -517,3 +517,25 @@ def test_what_an_open_session_has_said_does_not_come_back(run, env, project, now
     work(session.ask("rename all"), name="o").say("It is %s." % SECRET)
     session.fire("SessionEnd")
     assert holders(session.place, "Kestrel") == [] and "rename all" in session.talk()
+
+
+def test_a_plan_asks_for_no_option_that_was_given(run, place):
+    """Other records are part of it then."""
+    put(place, "p/learnings/a.md", "A", "the " + WORD)
+    put(place, "p/learnings/b.md", "B", "the " + WORD)
+    words = ("redact", "a", "--text", "-")
+    assert "add --everywhere for the 1 other record" in run(*words, stdin=WORD).stdout
+    assert "add --everywhere" not in run(*words, "--everywhere", stdin=WORD).stdout
+
+
+def test_the_list_of_files_that_sync_needs_is_named_as_such(run, ok, place):
+    """Edited by hand, it would bring the file back from another machine."""
+    ok("learn", "The %s port is open" % WORD)
+    (record,) = Path(place.private, "learnings").glob("*.md")
+    state = Path(place.home, "sync", "state.json")
+    state.parent.mkdir()
+    state.write_text(json.dumps({"rows": {record.relative_to(place.home).as_posix(): []}}))
+    put(place, "p/learnings/a.md", "A", "the " + WORD)
+    done = run("redact", "a", "--text", "-", "--apply", "--everywhere", stdin=WORD)
+    assert done.returncode == 1 and "sync keeps the old file name" in done.stdout
+    assert "not dayleaf's file" not in done.stdout
