@@ -338,9 +338,7 @@ def _forget_session(call: Call, start: str) -> int:
         if left
         else []
     )
-    if call.options.hard:
-        files.remove(call.place.receipts(found.session))
-    else:
+    if not call.options.hard:
         note.append("  `dayleaf store restore ID` brings each back: " + ", ".join(ids))
     return call.answer(
         {"session": found.session, done: ids, "stays": left},

@@ -600,6 +600,7 @@ def forget(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
     sessions = {str(one.meta.get("session")) for one in gone if one.kind == conversations.KIND}
     for session in sessions:
         _blank_state("%s/sessions/%s" % (place.cache, session))
+        files.remove(place.receipts(session))
     for workspace, id, sha256 in approvals.decisions(place.home):
         for record in gone:
             own = approvals.workspace_of(record.name, place.key)
