@@ -359,7 +359,7 @@ def search(
         place.home,
         *([place.shared] if place.shared and files.inside(place.shared, place.root) else []),
     ]
-    sparing = found.apart_from(_paths(place))
+    sparing = _sparing(found, place)
 
     def finder_of(path: str) -> Finder:
         return found if _role(path, place) in TEXTS else sparing
@@ -376,8 +376,13 @@ def _paths(place: Place) -> list[str]:
     with suppress(OSError):
         rows = fastjson.rows(files.read(place.home + PLACES, WHOLE))
         seen = {str(row.get("path")) for row in rows}
-    roots = sorted({place.home, place.root, place.project, place.anchor, place.key, *seen, *keys})
-    return [*roots, *map(whereabouts.folder, roots)]
+    return sorted({place.home, place.root, place.project, place.anchor, place.key, *seen, *keys})
+
+
+def _sparing(found: Finder, place: Place) -> Finder:
+    """Return a finder that leaves the paths of projects, also as the host names them."""
+    paths = _paths(place)
+    return found.apart_from([*paths, *map(whereabouts.folder, paths)])
 
 
 def _role(path: str, place: Place) -> str:
@@ -436,7 +441,7 @@ def apply(
         for path in _paths(place)
         if found.count(path.encode("utf-8", "surrogateescape"))
     ]
-    sparing = found.apart_from(_paths(place))
+    sparing = _sparing(found, place)
     hashes: dict[bytes, bytes] = {}
     renamed = set(own)
     # In the order in which an upkeep takes them: it holds its own while it changes records.
