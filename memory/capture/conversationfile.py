@@ -60,6 +60,18 @@ def is_forgotten(place: Place, state: State, session: str) -> bool:
     return conversations.was_forgotten(place, session)
 
 
+def is_removed(place: Place, state: State, session: str) -> bool:
+    """Tell whether a person forgot a session for good.
+
+    Then nothing of it is kept for a later writing either.
+    """
+    if not is_forgotten(place, state, session):
+        return False
+    from memory.store import conversations
+
+    return conversations.was_removed(place, session)
+
+
 def close(state: State) -> None:
     """End the stretch: the file's present text stays."""
     state.base += state.grown

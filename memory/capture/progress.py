@@ -250,6 +250,11 @@ def save(state: State) -> None:
     )
 
 
+def forget_texts(state: State) -> None:
+    """Take all that was said out of a state; what was read stays read."""
+    state.facts, state.bases, state.closed = Facts(), [Facts(), Facts()], []
+
+
 _dump = json.JSONEncoder(separators=(",", ":")).encode
 
 

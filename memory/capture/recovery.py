@@ -164,6 +164,25 @@ def lost(
     return found
 
 
+def capture_open(
+    place: layout.Place, settings: config.Config, env: dict[str, str], now: float
+) -> int:
+    """Capture and close sessions that go on; return the number of checkpoints.
+
+    What they said so far is read then, and no later capture comes back to it.
+    """
+    if not settings["capture.enabled"]:
+        return 0
+    from memory.capture.stretches import capture
+
+    folders, made = whereabouts.Folders(env), 0
+    for session in _started(place):
+        path = folders.find(session)
+        if path and not _is_told(place, session, path):
+            made += bool(capture(place, settings, env, now, session, path, "manual"))
+    return made
+
+
 def _started(place: layout.Place) -> list[str]:
     """Return the sessions whose start a hook saw."""
     found = [

@@ -120,6 +120,10 @@ class Capture:
             name = self.write(trigger)
         if closing:
             self.close()
+        if conversationfile.is_removed(
+            self.place, state, self.session
+        ) and not self.checkpoints_since(""):
+            progress.forget_texts(state)
         progress.save(state)
         return name
 

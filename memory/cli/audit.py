@@ -149,6 +149,7 @@ def audit(call: Call) -> int:
 
 def redact(call: Call) -> int:
     """Redact the secrets of a record, or a text in all files."""
+    from memory.capture import recovery
     from memory.health import erasure
     from memory.index import builder
 
@@ -156,7 +157,7 @@ def redact(call: Call) -> int:
     own = frozenset({call.place.path(record.name)})
     texts = _texts(call, record)
     found = erasure.finder(texts)
-    why = erasure.refusal(found, call.place)
+    why = erasure.refusal(found)
     if why:
         raise UsageError("this text cannot be removed: %s; give more of it" % why)
     with call.spinner("searching") as spinner:
@@ -183,7 +184,7 @@ def redact(call: Call) -> int:
             "remove it from %s? type yes: "
             % count(len(erasure.cleanable_holders(held, everywhere)), "file")
         ):
-            return _planned_erasure(call, found, held, others)
+            return _planned_erasure(call, found, held, [] if everywhere else others)
         everywhere = everywhere or bool(
             others
             and ask_confirmation("and from %s? type yes: " % count(len(others), "other record"))
@@ -193,6 +194,9 @@ def redact(call: Call) -> int:
         def proving(done: int) -> None:
             spinner.step = "checking: %s" % count(done, "file")
 
+        # else a session that goes on writes what it said already after the proof
+        recovery.capture_open(call.place, call.settings, call.env, call.now)
+        held = erasure.search(call.place, found, own)[1]
         done = erasure.apply(call.place, found, held, own, everywhere, call.now, proving)
         builder.build(call.place, call.now)
     return _erased(call, found, held, done, elsewhere)
@@ -218,12 +222,13 @@ def _texts(call: Call, record: Record) -> dict[str, str]:
     if not named:
         found = redactor.secrets(raw, call.settings["redact.allow"], key)
     else:
-        found = {named: redactor.marker("text", named, key)}
-    short = [text for text in found if len(text.strip()) < erasure.SHORTEST]
+        # a hash would tell which of a few names it was
+        found = {named: "[redacted:text#%s]" % os.urandom(2).hex()}
+    short = [text for text in found if not erasure.is_findable(text.strip())]
     if short and (named or len(short) == len(found)):
         raise UsageError(
-            "a text shorter than %d characters would match everywhere; give more of it"
-            % erasure.SHORTEST
+            "a text shorter than %d characters would match everywhere; give more of it, "
+            "or a name in capitals" % erasure.SHORTEST
         )
     if not found:
         raise StoreError(
@@ -313,11 +318,15 @@ def _erased(
         for path in elsewhere
     ]
     if elsewhere:
-        notes.append("`dayleaf store import transcripts` would bring it back from there")
+        notes.append(
+            "`dayleaf store import transcripts` would bring it back from there, and a session that "
+            "says it again: end those that are open"
+        )
     remedies = {
         erasure.DERIVED: "derived files change with the next index",
         erasure.OTHER: "--everywhere removes it from other records too",
         erasure.SETTINGS: "settings are yours: edit the file yourself",
+        erasure.SYNC: "sync keeps the old file name, by which other machines remove the file",
         erasure.FOREIGN: "not dayleaf's file: edit or delete it yourself",
     }
     lines = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from unicodedata import normalize
 
 from memory.core import (
     StoreError,
@@ -177,6 +178,10 @@ def forget(call: Call) -> int:
     if many and call.words:
         raise UsageError("record forget takes one ID or --%s, not both" % many[0])
     if call.options.session:
+        if len(many) > 1:
+            raise UsageError(
+                "--session takes all records of a session; leave --%s out, or --session" % many[1]
+            )
         return _forget_session(call, call.options.session)
     if many:
         return _forget_matching(call)
@@ -204,7 +209,8 @@ def forget(call: Call) -> int:
 
 def _mark_forgotten(call: Call, found: Record) -> None:
     if found.kind == conversations.KIND and found.meta.get("session"):
-        conversations.forget(call.place, str(found.meta["session"]), found.id, call.now)
+        session, hard = str(found.meta["session"]), bool(call.options.hard)
+        conversations.forget(call.place, session, found.id, call.now, hard)
 
 
 def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]]:
@@ -238,16 +244,13 @@ def _forget_hard(call: Call, id: str) -> int:
             found = store.find_archived(id)
         except StoreError:
             raise no_such_record from None
-        note.append("  the archive's log still contains its file name: %s" % found.name)
     title = one_line(found.title)
     if not call.options.yes and not ask_confirmation(
         "remove %s '%s' for good? type yes: " % (found.id, title)
     ):
-        raise UsageError(
-            "%s was not removed; --hard needs a yes in a terminal, or --yes" % found.id
-        )
+        raise UsageError("%s was not removed%s" % (found.id, _without_yes("--hard")))
     _mark_forgotten(call, found)
-    digests = _removed(call, store, [found])
+    digests, left = _removed(call, store, [found])
     if found.tier == layout.SHARED:
         note.append("  git still has it if it was committed")
     stays, more = _staying(store, [found])
@@ -268,14 +271,19 @@ def _forget_hard(call: Call, id: str) -> int:
                 count(digests, "cached digest") + " removed",
             ),
             *note,
+            *left,
             *more,
         ],
     )
 
 
-def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
-    """Remove records for good; return the number of deleted digests."""
+def _removed(call: Call, store: Store, gone: Sequence[Record]) -> tuple[int, list[str]]:
+    """Remove records for good, and what else is kept of them.
+
+    Returns (deleted digests, a line for each file that still names one).
+    """
     from memory.distill import cache
+    from memory.health import erasure
     from memory.index import builder
     from memory.knowledge import walls
 
@@ -287,9 +295,12 @@ def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
     for record in gone:
         store.remove(record.name)
     with call.spinner("building the index"):
+        left = erasure.forget(call.place, gone, call.now)
         builder.build(call.place, call.now)
     ledger.recount_after_moves(call.place)
-    return digests
+    return digests, [
+        "  its name still stands in %s: %s" % (one.role, one_line(one.path)) for one in left
+    ]
 
 
 def _forget_session(call: Call, start: str) -> int:
@@ -311,8 +322,8 @@ def _forget_session(call: Call, start: str) -> int:
     )
     lines = _ask_to_forget(call, found.records, of, "--session")
     talk = next((record.id for record in found.records if record.kind == conversations.KIND), "")
-    conversations.forget(call.place, found.session, talk, call.now)
-    done = _forget_records(call, store, found.records, "session forgotten")
+    conversations.forget(call.place, found.session, talk, call.now, bool(call.options.hard))
+    done, kept = _forget_records(call, store, found.records, "session forgotten")
     ids, left = [record.id for record in found.records], [record.id for record in found.others]
     note = (
         [
@@ -327,27 +338,35 @@ def _forget_session(call: Call, start: str) -> int:
         if left
         else []
     )
+    if not call.options.hard:
+        note.append("  `dayleaf store restore ID` brings each back: " + ", ".join(ids))
     return call.answer(
         {"session": found.session, done: ids, "stays": left},
-        [*lines, "%s %s" % (done, of), *note, "  Claude Code's own transcript of it stays"],
+        [*lines, "%s %s" % (done, of), *note, *kept, "  Claude Code's own transcript of it stays"],
     )
 
 
 def _forget_matching(call: Call) -> int:
     store, hard = call.store(), bool(call.options.hard)
     with call.spinner("reading the records"):
+        there = list(store.each())
+        if hard:
+            there += [record for kind in layout.FOLDERS for record in store.archived(kind)]
         found = sorted(
-            filter(_forget_filter(call), store.each()),
+            {one.name: one for one in filter(_forget_filter(call), there)}.values(),
             key=lambda record: (-record.created, record.name),
         )
+    searched = "  other projects%s were not searched" % ("" if hard else " and the archive")
     if not found:
-        return call.answer({"forgotten": []}, ["no record matches; nothing was forgotten"])
-    of = count(len(found), "record")
+        return call.answer(
+            {"forgotten": []}, ["no record matches; nothing was forgotten", searched]
+        )
+    shared = sum(record.tier == layout.SHARED for record in found)
+    of = count(len(found), "record") + ", %d of them shared" % shared * bool(shared)
     lines = _ask_to_forget(call, found, of, "forgetting " + of)
     for record in found:
         _mark_forgotten(call, record)
-    done = _forget_records(call, store, found, "forgotten")
-    shared = sum(record.tier == layout.SHARED for record in found)
+    done, left = _forget_records(call, store, found, "forgotten")
     note = (
         ["  git still has %s if committed" % count(shared, "shared record")]
         if hard and shared
@@ -359,7 +378,9 @@ def _forget_matching(call: Call) -> int:
             *lines,
             "%s %s" % (done, of),
             *note,
+            *left,
             *([] if hard else ["  `dayleaf store restore ID` brings one back"]),
+            searched,
         ],
     )
 
@@ -372,9 +393,18 @@ def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> l
     """
     hard = bool(call.options.hard)
     lines = screen.table(
-        [[one.kind, one.id, clock.local(one.created)[:10], one_line(one.title)] for one in found],
+        [
+            [
+                one.kind,
+                one.id,
+                clock.local(one.created)[:10],
+                "" if one.tier == layout.PRIVATE else layout.TIER_NAMES[one.tier],
+                one_line(one.title),
+            ]
+            for one in found
+        ],
         style=call.style(),
-        give=3,
+        give=4,
     )
     if call.options.yes:
         return lines
@@ -383,30 +413,37 @@ def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> l
     if not ask_confirmation(
         "%s %s%s? type yes: " % ("remove" if hard else "archive", of, " for good" if hard else "")
     ):
-        raise UsageError("nothing was forgotten; %s needs a yes in a terminal, or --yes" % what)
+        raise UsageError("nothing was forgotten" + _without_yes(what))
     return []
 
 
-def _forget_records(call: Call, store: Store, found: Sequence[Record], reason: str) -> str:
-    """Archive records, or remove them with --hard; return the verb."""
+def _without_yes(what: str) -> str:
+    """Return what a refused action needs; "" where a person was asked."""
+    asked = sys.stdin.isatty() and sys.stderr.isatty()
+    return "" if asked else "; %s needs a yes in a terminal, or --yes" % what
+
+
+def _forget_records(
+    call: Call, store: Store, found: Sequence[Record], reason: str
+) -> tuple[str, list[str]]:
+    """Archive records, or remove them with --hard.
+
+    Returns the verb, and a line for each file that still names a removed one.
+    """
     if call.options.hard:
-        _removed(call, store, found)
-        return "removed"
+        return "removed", _removed(call, store, found)[1]
     for record in found:
         store.archive(record.name, reason)
     call.indexed()
     ledger.recount_after_moves(call.place)
-    return "archived"
+    return "archived", []
 
 
 def _forget_filter(call: Call) -> Callable[[Record], bool]:
     from memory.project.mentions import mentions
     from memory.recall import timewords
 
-    offset, text = (
-        clock.local_offset(call.now),
-        " ".join((call.options.mentions or "").lower().split()),
-    )
+    offset, text = clock.local_offset(call.now), _folded(call.options.mentions or "")
     day = call.options.day or "today"
     start, end = (timewords.instant(day, call.now, offset, ends) for ends in (False, True))
 
@@ -414,10 +451,15 @@ def _forget_filter(call: Call) -> Callable[[Record], bool]:
         return (
             (not call.options.day or start <= record.created <= end)
             and (not call.options.file or mentions(record, call.options.file))
-            and (not text or text in " ".join((record.title + "\n" + record.body).lower().split()))
+            and (not text or text in _folded(record.title + "\n" + record.body))
         )
 
     return is_meant
+
+
+def _folded(text: str) -> str:
+    """Return a text composed, in one case and on one line."""
+    return " ".join(normalize("NFC", text).casefold().split())
 
 
 def restore(call: Call) -> int:

@@ -614,7 +614,8 @@ VERBS: dict[str, Verb] = {
             flag(
                 "--replace",
                 help=(
-                    "FILE, with --merge: replace files that differ; the old ones go to the archive"
+                    "FILE, with --merge: bring what was forgotten, replace what differs; "
+                    "the old goes to the archive"
                 ),
             ),
             flag(

@@ -278,7 +278,7 @@ def _bring_back(call: Call, named: str, path: str) -> int:
     with call.spinner("reading the backup"):
         target, empty = _target(call, named)
         found = bundle.inspect(path)
-        plan = restoration.plan(found, target)
+        plan = restoration.plan(found, target, path)
         held = restoration.held_back(path, plan, target, bool(call.options.replace))
     note = restoration.foreign(found, target)
     if call.options.dry_run:
@@ -306,7 +306,7 @@ def _bring_back(call: Call, named: str, path: str) -> int:
         )
     if _ask_to_take_over(call, target, held):
         target = target._replace(trust=True, held=True)
-        plan, held = restoration.plan(found, target), restoration.Held([], 0)
+        plan, held = restoration.plan(found, target, path), restoration.Held([], 0)
     return _restore(call, path, found, plan, target, held)
 
 
@@ -369,7 +369,7 @@ def _restore(
             "approvalsHeld": held.decisions,
         },
         [
-            *_restored_lines(plan, target, done, found),
+            *_restored_lines(plan, target, done, found, replace),
             *_held_lines(call, target, held._replace(settings=done.held)),
         ],
     )
@@ -404,21 +404,29 @@ def _plan_lines(plan: list[Step], note: str | None) -> list[str]:
         number[restoration.DIFFERENT],
         number[restoration.BEHIND],
     )
+    gone = number[restoration.FORGOTTEN]
+    sums += ", %d forgotten here" % gone * bool(gone)
     rest = "… and %d more; --json lists all" % more if more > 0 else ""
     return list(filter(None, (*lines, rest, sums, note)))
 
 
-def _restored_lines(plan: list[Step], target: Target, done: Restored, found: Backup) -> list[str]:
+def _restored_lines(
+    plan: list[Step], target: Target, done: Restored, found: Backup, replace: bool
+) -> list[str]:
     from memory.health import restoration
 
     number = restoration.counts(plan)
     same, kept = number[restoration.SAME], number[restoration.DIFFERENT] - done.replaced
+    gone = number[restoration.FORGOTTEN] * (not replace)
     made = found.made[:16].replace("T", " ")
     parts = (
         same and "%d were there already" % same,
         done.joined and "missing lines added to %d ledgers" % done.joined,
-        done.replaced and "%d replaced; the old ones are in the archive" % done.replaced,
+        done.replaced
+        and "%d replaced; the old ones are in the archive: `dayleaf store restore ID`"
+        % done.replaced,
         kept and "%d differ and were left; --merge --replace replaces them" % kept,
+        gone and "%d forgotten here were left; --merge --replace brings them" % gone,
         restoration.foreign(found, target),
     )
     return [

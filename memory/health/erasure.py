@@ -7,10 +7,11 @@ base64 alone.
 
 A record, and what is kept of it for a way back, gets a mark in the text's place, with the
 permissions and time that it had; the journal of upkeep follows to the new hashes, so that an undo
-still works.  A log that others append to is covered in place, byte for byte.  What is derived of
-the text goes as a whole: index, vectors, digests, past queries, of every workspace that the record
-counts in; and the copy of an approved content.  Settings are the user's own, other programs' files
-are theirs: both are named.
+still works.  File names, and what names files, get the mark's words alone.  A log that others
+append to is covered in place, byte for byte.  What is derived of the text goes as a whole: index,
+vectors, digests, past queries, of every workspace that the record counts in; and the copy of an
+approved content.  Settings are the user's own, other programs' files are theirs: both are named,
+and so is the path of a project, which stays in all but texts.
 """
 
 from __future__ import annotations
@@ -18,24 +19,25 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import (
-    Callable,
-    NamedTuple,
-)
+from typing import Any, Callable, NamedTuple
 from unicodedata import normalize
 from urllib.parse import quote
 
-from memory.core import StoreError, approvals, fastjson, files, layout, walk
-from memory.core.layout import FOLDERS, Place
+from memory.capture import progress
+from memory.core import StoreError, approvals, fastjson, files, frontmatter, layout, walk
+from memory.core.headreader import LABELS
+from memory.core.layout import FOLDERS, PLACES, Place
+from memory.core.records import Record
 from memory.core.tokeniser import expand
-from memory.session import transcript
+from memory.session import transcript, whereabouts
 from memory.store import archive, conversations
 from memory.store.writer import WHOLE, Tiers
 
 Progress = Callable[[int], None]
-SHORTEST = 4  # characters of a text that is looked for
+SHORTEST, SHORTEST_BYTES = 4, 6  # characters of a text that is looked for, or bytes: `김철수`
+APART = "apart"  # names the group of paths that are passed over
 LONG_LINE = 40  # characters from which a line of a text is looked for by itself
 TERM = 8  # characters of an index term that stands for the text
 ENCODED = 6  # bytes from which base64 is looked for
@@ -44,7 +46,21 @@ SEARCHED = (
     "and base64, as an index term"
 )
 
-RECORD, OTHER, ARCHIVE, BEFORE, MOVES, LOG, STATE, COPY, DERIVED, TEMP, SETTINGS, FOREIGN = (
+(
+    RECORD,
+    OTHER,
+    ARCHIVE,
+    BEFORE,
+    MOVES,
+    LOG,
+    STATE,
+    COPY,
+    DERIVED,
+    TEMP,
+    SETTINGS,
+    SYNC,
+    FOREIGN,
+) = (
     "record",
     "other record",
     "archive",
@@ -56,21 +72,29 @@ RECORD, OTHER, ARCHIVE, BEFORE, MOVES, LOG, STATE, COPY, DERIVED, TEMP, SETTINGS
     "derived",
     "temporary",
     "settings",
+    "sync's file names",
     "not ours",
 )
-LEFT = (SETTINGS, FOREIGN)
+LEFT = (SETTINGS, SYNC, FOREIGN)
+TEXTS = (RECORD, OTHER, ARCHIVE, BEFORE, COPY, TEMP)  # elsewhere a project's path is needed
 DERIVED_ENDS = tuple(
     ".seg .log .scan .stale .checked .vec .vec-journal .damaged .tags .review .seen .walls .met "
     ".turned .facts .claims .heads".split()
 )
+# around a short name in capitals: no letter or digit, unless it ends an escape; no key of JSON
+_ALONE = (
+    rb"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=\\u[0-9a-f]{4})|(?<=%%[0-9a-f]{2}))%s"
+    rb'(?![A-Za-z0-9])(?!":)'
+)
 _KINDS = frozenset(FOLDERS.values())
+_NAMES = re.compile(rb'"[^"]*\.md"')  # of records, in JSON
 _FORMAT = (
     "id kind title created updated tags topics versions links relation target source confidence "
     "pinned accepted human agent auto session trigger branch commit files until written "
     "conversation conversations rationale type path source_ref checksum refreshed status active "
     "done dropped workspace decision approve reject sha256 event archive learnings checkpoints "
     "resources plans rules global markdown strategy candidates chosen transcript prompt startup "
-    "resume medium before after redacted provider record"
+    "resume medium before after redacted provider record project first last person path sessions"
 ).split()
 
 
@@ -85,11 +109,26 @@ class Finder(NamedTuple):
 
     def count(self, data: bytes) -> int:
         """Count the texts in some bytes."""
-        return sum(1 for _ in self.expression.finditer(data))
+        return sum(1 for _ in self._hits(data))
+
+    def _hits(self, data: bytes) -> Iterator[re.Match[bytes]]:
+        return (hit for hit in self.expression.finditer(data) if hit.lastgroup != APART)
+
+    def apart_from(self, paths: Iterable[str]) -> Finder:
+        """Return a finder that passes over some paths as a whole."""
+        held = {form.encode("utf-8", "surrogateescape") for form in paths}
+        held |= {fastjson.quote(form)[1:-1].encode("ascii") for form in paths}
+        longest = sorted(filter(self.count, held), key=len, reverse=True)
+        if not longest:
+            return self
+        named = b"(?P<%s>%s)|" % (APART.encode(), b"|".join(map(re.escape, longest)))
+        return Finder(re.compile(named + self.expression.pattern, re.I), self.marks)
 
     def mark(self, found: re.Match[bytes]) -> bytes:
         """Return the replacement of a hit, in the hit's own encoding."""
         raw = found[0]
+        if found.lastgroup == APART:
+            return raw
         mark = self.marks.get(raw) or self.marks.get(raw.lower()) or next(iter(self.marks.values()))
         wide = "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be" if raw[:1] == b"\0" else "ascii"
         return mark.encode(wide)
@@ -97,6 +136,14 @@ class Finder(NamedTuple):
     def cleaned(self, data: bytes) -> bytes:
         """Return bytes with each text replaced by its mark."""
         return self.expression.sub(self.mark, data)
+
+    def named(self, data: bytes) -> bytes:
+        """Return bytes with each text replaced by its mark's words.
+
+        Neither YAML nor a file system reads anything into `redacted-text-a1b2`.
+        """
+        words = {form: _word(mark) for form, mark in self.marks.items()}
+        return Finder(self.expression, words).cleaned(data)
 
     def covered(self, data: bytes) -> bytes:
         """Return bytes with each text masked at its own length.
@@ -115,7 +162,7 @@ class Finder(NamedTuple):
 
     def covers(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, mask) for each text in some bytes."""
-        return ((hit.start(), self.covered(hit[0])) for hit in self.expression.finditer(data))
+        return ((hit.start(), self.covered(hit[0])) for hit in self._hits(data))
 
 
 def finder(texts: Mapping[str, str]) -> Finder:
@@ -125,17 +172,34 @@ def finder(texts: Mapping[str, str]) -> Finder:
     """
     exact: dict[bytes, str] = {}
     anyhow: dict[bytes, str] = {}
+    alone: set[bytes] = set()
     for text, mark in texts.items():
         for form in forms(text):
             anyhow.setdefault(form.lower(), mark)
+            if not _is_long(text):
+                alone.add(form.lower())
         for form in _in_base64(text):
             exact.setdefault(form, mark)
     ordered = sorted(anyhow, key=lambda form: (-len(form), form))
-    parts = [re.escape(form) for form in ordered]
+    parts = [_ALONE % re.escape(form) if form in alone else re.escape(form) for form in ordered]
     parts += [
         b"(?-i:%s)" % re.escape(form) for form in sorted(exact, key=lambda form: (-len(form), form))
     ]
     return Finder(re.compile(b"|".join(parts), re.I), {**anyhow, **exact})
+
+
+def is_findable(text: str) -> bool:
+    """Tell whether a text is long enough to be looked for.
+
+    Shorter names in capitals are, where they stand alone: `SAP`.
+    """
+    return _is_long(text) or (len(text) > 1 and text.isalpha() and text.isupper())
+
+
+def _is_long(text: str) -> bool:
+    return len(text) >= SHORTEST or (
+        len(text) > 1 and len(text.encode("utf-8", "replace")) >= SHORTEST_BYTES
+    )
 
 
 def forms(text: str) -> Iterator[bytes]:
@@ -177,7 +241,7 @@ def _spellings(text: str) -> list[str]:
     for slug in (layout.slug(text, len(text)), layout.file_slug(text, len(text))):
         if len(slug) >= TERM and len(slug) * 2 > len(text):
             same += [slug, slug[:40].strip("-")]
-    return [one for one in dict.fromkeys(same) if len(one) >= SHORTEST]
+    return [one for one in dict.fromkeys(same) if len(one) >= min(SHORTEST, len(text))]
 
 
 def _escaped(text: str) -> str:
@@ -218,9 +282,12 @@ def _files(root: str, passed: set[str]) -> Iterator[str]:
 
 
 def _traces(
-    found: Finder, every: Iterable[str], told: Progress = lambda done: None
+    finder_of: Callable[[str], Finder], every: Iterable[str], told: Progress = lambda done: None
 ) -> tuple[int, list[tuple[str, int]]]:
-    """Search files and return (their number, (path, hits) of holders)."""
+    """Search files and return (their number, (path, hits) of holders).
+
+    finder_of: returns the finder for a path.
+    """
     number, held = 0, []
     for path in every:
         try:
@@ -231,6 +298,7 @@ def _traces(
             data = b""
         number += 1
         told(number)
+        found = finder_of(path)
         hits = found.count(data)
         if hits or found.count(path.rpartition("/")[2].encode("utf-8", "surrogateescape")):
             held.append((path, hits))
@@ -266,7 +334,7 @@ class Erased(NamedTuple):
     held: list[Holder]
 
 
-def refusal(found: Finder, place: Place) -> str:
+def refusal(found: Finder) -> str:
     """Return the reason why a text cannot be removed, or "".
 
     dayleaf's own formats may contain it.
@@ -276,8 +344,6 @@ def refusal(found: Finder, place: Place) -> str:
     for name in (*_FORMAT, "2026-11-21T14:30:52Z"):
         if found.count(name.encode("ascii")):
             return "it is part of a word that dayleaf's own files need"
-    if found.count(place.private.encode("utf-8", "surrogateescape")):
-        return "it is part of the workspace's own path"
     return ""
 
 
@@ -293,10 +359,30 @@ def search(
         place.home,
         *([place.shared] if place.shared and files.inside(place.shared, place.root) else []),
     ]
-    number, held = _traces(found, _listed(roots, [place.home + "/runtime"]), told)
+    sparing = _sparing(found, place)
+
+    def finder_of(path: str) -> Finder:
+        return found if _role(path, place) in TEXTS else sparing
+
+    number, held = _traces(finder_of, _listed(roots, [place.home + "/runtime"]), told)
     return number, [
         Holder(path, hits, RECORD if path in own else _role(path, place)) for path, hits in held
     ]
+
+
+def _paths(place: Place) -> list[str]:
+    """Return the paths and names of workspaces, which files of every kind need."""
+    keys, seen = files.list_folder(place.home + "/workspaces"), set[str]()
+    with suppress(OSError):
+        rows = fastjson.rows(files.read(place.home + PLACES, WHOLE))
+        seen = {str(row.get("path")) for row in rows}
+    return sorted({place.home, place.root, place.project, place.anchor, place.key, *seen, *keys})
+
+
+def _sparing(found: Finder, place: Place) -> Finder:
+    """Return a finder that leaves the paths of projects, also as the host names them."""
+    paths = _paths(place)
+    return found.apart_from([*paths, *map(whereabouts.folder, paths)])
 
 
 def _role(path: str, place: Place) -> str:
@@ -314,6 +400,8 @@ def _role(path: str, place: Place) -> str:
     if parts[0] == "cache":
         state = "sessions" in parts or file.startswith(("edit-", "new-")) or file == "handoff.json"
         return STATE if state else DERIVED
+    if parts[0] == "sync":
+        return SYNC
     if parts[0] == approvals.KEPT:
         return COPY
     inner = parts[2:] if parts[0] == "workspaces" else parts[1:]
@@ -347,7 +435,13 @@ def apply(
 
     The files are those of `cleanable_holders`. Raises OSError where a lock cannot be had.
     """
-    todo, problems, changed = cleanable_holders(held, everywhere), list[str](), 0
+    todo, changed = cleanable_holders(held, everywhere), 0
+    problems = [
+        "%s contains it and stays: it is the path of a project" % path
+        for path in _paths(place)
+        if found.count(path.encode("utf-8", "surrogateescape"))
+    ]
+    sparing = _sparing(found, place)
     hashes: dict[bytes, bytes] = {}
     renamed = set(own)
     # In the order in which an upkeep takes them: it holds its own while it changes records.
@@ -355,7 +449,8 @@ def apply(
         # these follow the hashes of all others
         for one in sorted(todo, key=lambda one: one.role == MOVES):
             try:
-                renamed.add(_clean_file(tiers, one, found, hashes, now))
+                finder = found if one.role in TEXTS else sparing
+                renamed.add(_clean_file(tiers, one, finder, hashes, now))
                 changed += 1
             except (OSError, StoreError) as error:
                 problems.append("%s: %s" % (one.path, getattr(error, "strerror", None) or error))
@@ -371,21 +466,61 @@ def _clean_file(
     tiers: Tiers, one: Holder, found: Finder, hashes: dict[bytes, bytes], now: float
 ) -> str:
     path = one.path
-    if one.role == TEMP:
-        _refuse_active_temp(path, now)
     if one.role in (DERIVED, COPY, TEMP):
-        tiers.remove(path)
+        _remove(tiers, path, one.role, now)
         return path
     if one.role == LOG:
         tiers.overwrite(path, found.covers)
     else:
         old, new = tiers.rewrite(
             path,
-            lambda data: conversations.renew_mark(data, found.cleaned(data)),
+            lambda data: conversations.renew_mark(data, _cleaned(path, data, found)),
             one.role == BEFORE,
         )
         hashes[old.encode("ascii")] = new.encode("ascii")
     return path if one.role == BEFORE else _rename(tiers, path, found)
+
+
+def _cleaned(path: str, data: bytes, found: Finder) -> bytes:
+    """Return a file's bytes without the texts, as valid as before.
+
+    Of a record the values of its head are changed, and labels that hold a text go.
+    """
+    if not path.endswith(".md"):
+        return found.cleaned(_NAMES.sub(lambda name: found.named(name[0]), data))
+    at = frontmatter.split(data)[1]
+    named = found.named(data[:at]) + found.cleaned(data[at:])
+    if named[:at] == data[:at]:
+        return named
+    marks = {_word(mark): mark for mark in found.marks.values()}
+    changes: dict[str, Any] = {}
+    for key, value in frontmatter.parse(named).meta.items():
+        marked = _marked(value, marks)
+        if marked != value and key in LABELS:
+            pairs = zip(value, marked) if isinstance(value, list) else ()
+            marked = [one for one, kept in pairs if one == kept] or None
+        if marked != value:
+            changes[key] = marked
+    try:
+        return frontmatter.edit(named, changes)
+    except StoreError:  # a head that cannot be edited line by line keeps the words
+        return named
+
+
+def _word(mark: str) -> str:
+    """Return a mark as a file's name has it: `redacted-text-a1b2`."""
+    return layout.slug(mark, len(mark))
+
+
+def _marked(value: Any, marks: Mapping[str, str]) -> Any:
+    """Return a value of a head with marks in the place of their words."""
+    if isinstance(value, list):
+        return [_marked(item, marks) for item in value]
+    if isinstance(value, dict):
+        return {key: _marked(item, marks) for key, item in value.items()}
+    for word, mark in marks.items():
+        value = value.replace(word, mark)
+    return value
 
 
 def _refuse_active_temp(path: str, now: float) -> None:
@@ -397,9 +532,7 @@ def _refuse_active_temp(path: str, now: float) -> None:
 
 def _rename(tiers: Tiers, path: str, found: Finder) -> str:
     folder, _, name = path.rpartition("/")
-    clean = found.cleaned(name.encode("utf-8", "surrogateescape")).decode(
-        "utf-8", "surrogateescape"
-    )
+    clean = found.named(name.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
     try:
         return tiers.rename(path, clean) if clean != name else path
     except FileExistsError:
@@ -460,10 +593,82 @@ def _pending(place: Place, todo: Iterable[Holder], hashes: dict[bytes, bytes]) -
     return sorted({id for _, id, sha256 in approvals.approved(place.home) if sha256 in gone})
 
 
+# ---- what else is kept of records that were deleted
+
+
+def forget(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
+    """Remove what else is kept of deleted records; return what still names one.
+
+    Copies for a way back go as a whole, file names from logs and states.  Raises OSError.
+    """
+    names = {record.name[2:].removeprefix(archive.FOLDER + "/") for record in gone}
+    sessions = {str(one.meta.get("session")) for one in gone if one.kind == conversations.KIND}
+    for session in sessions:
+        _blank_state("%s/sessions/%s" % (place.cache, session))
+        files.remove(place.receipts(session))
+    for workspace, id, sha256 in approvals.decisions(place.home):
+        for record in gone:
+            own = approvals.workspace_of(record.name, place.key)
+            if (workspace.removeprefix(approvals.SCRIPT), id) == (own, record.id):
+                files.remove("%s/%s/%s" % (place.home, approvals.KEPT, sha256))
+    named = _literal(names, "[redacted:name#%s]" % os.urandom(2).hex())
+    ids = b"|".join(re.escape(record.id.encode()) for record in gone)
+    copied = Finder(re.compile(rb"^id: (?:%s)\r?$" % ids, re.M), {})
+    either = copied.expression.pattern + b"|" + named.expression.pattern
+    temps = Finder(re.compile(either, re.I | re.M), {})
+
+    def finder_of(path: str) -> Finder:
+        role = _role(path, place)
+        return temps if role == TEMP else copied if path.endswith(".md") else named
+
+    roots = [place.home, *([place.shared] if place.shared else [])]
+    workspaces = place.home + "/workspaces"
+    others = {"%s/%s" % (workspaces, key) for key in files.list_folder(workspaces)}
+    passed = [place.home + "/runtime", *(others - {place.private})]
+    found = _traces(finder_of, _listed(roots, passed))[1]
+    with files.Lock(place.home + "/cache/upkeep.lock", wait=True), Tiers(place) as tiers:
+        for path, hits in found:
+            role = _role(path, place)
+            with suppress(StoreError, OSError):
+                if role in (TEMP, BEFORE) or (role == STATE and path.endswith(".md")):
+                    _remove(tiers, path, role, now)
+                elif role in (LOG, MOVES, STATE, DERIVED):
+                    _clean_file(tiers, Holder(path, hits, role), named, {}, now)
+    titles = {record.title: "-" for record in gone if len(record.title) >= TERM}
+    left = search(place, finder(titles), frozenset())[1] if titles else []
+    listed = [Holder(path, hits, SYNC) for path, hits in found if _role(path, place) == SYNC]
+    return [*left, *listed]
+
+
+def _literal(texts: Iterable[str], mark: str) -> Finder:
+    """Return a finder of texts as they stand in text and in JSON."""
+    forms = {form for text in texts for form in (text, fastjson.quote(text)[1:-1])}
+    known = [form.encode("utf-8", "surrogateescape") for form in sorted(forms, key=len)]
+    marks = {form.lower(): mark for form in known}
+    return Finder(re.compile(b"|".join(map(re.escape, reversed(known))), re.I), marks)
+
+
+def _remove(tiers: Tiers, path: str, role: str, now: float) -> None:
+    if role == TEMP:
+        _refuse_active_temp(path, now)
+    tiers.remove(path)
+
+
+def _blank_state(path: str) -> None:
+    """Take what was said out of a session's state."""
+    with files.Lock(path + ".lock", wait=True):
+        state = progress.load(path + ".json")
+        if state is None:
+            files.remove(path + ".json")
+            return
+        progress.forget_texts(state)
+        progress.save(state)
+
+
 def transcripts(found: Finder, env: dict[str, str], folders: Iterable[str]) -> list[str]:
     """Return the paths of the host's transcripts with a text.
 
     They are the host's, and only read. folders: those of its `projects` to search.
     """
     roots = [root + "/" + folder for root in transcript.roots(env) for folder in folders]
-    return [path for path, _ in _traces(found, _listed(roots))[1]]
+    return [path for path, _ in _traces(lambda path: found, _listed(roots))[1]]

@@ -3,11 +3,13 @@
 A file that is not there is written under its name in one step, with the bytes and time that it had;
 its permissions are ours, and nothing may be run.  One that is there with the same bytes stays.  One
 that differs stays too, unless it is to be replaced: then the present one goes to the archive of its
-tier, or beside itself as `<name>.before`.  A ledger, to which others append meanwhile, is never
-replaced: it gets the lines that it lacks.  Approvals (`trust.jsonl`) are joined only where a person
-says so, and never against a decision that stands: whoever could hand over a backup could let
-scripts run.  So it is with settings that name programs or let secrets through (`config.HELD`): they
-are left out of a `config.json` unless a person says so, and told.
+tier, or beside itself as `<name>.before`.  A record that has another name by now is compared under
+that, and one that was forgotten here since stays away, unless replacing is asked for.  A ledger, to
+which others append meanwhile, is never replaced: it gets the lines that it lacks.  Approvals
+(`trust.jsonl`) are joined only where a person says so, and never against a decision that stands:
+whoever could hand over a backup could let scripts run.  So it is with settings that name programs
+or let secrets through (`config.HELD`): they are left out of a `config.json` unless a person says
+so, and told.
 """
 
 from __future__ import annotations
@@ -17,23 +19,25 @@ import os
 from contextlib import suppress
 from typing import Any, Callable, NamedTuple
 
-from memory.core import StoreError, approvals, config, fastjson, files, walk
-from memory.core.layout import SHARED
+from memory.core import StoreError, approvals, config, fastjson, files, records, walk
+from memory.core.layout import FOLDERS, SHARED
 from memory.health import bundle
 from memory.health.bundle import Backup, Kept
-from memory.store import archive, writer
+from memory.store import archive, conversations, writer
 from memory.store.writer import WHOLE, Tiers
 
 NEW, SAME, DIFFERENT, BEHIND, LEFT = "new", "same", "different", "behind", "left"
+FORGOTTEN = "forgotten"
 JOINED = ("ledger.jsonl", "spend.jsonl")  # each line of these counts by itself, wherever it stands
 SETTINGS = "config.json"
+_FOLDERS = frozenset((*FOLDERS.values(), "before"))
 
 
 class Step(NamedTuple):
     """A file of a backup and its state at its destination.
 
-    NEW, SAME, DIFFERENT, BEHIND (a ledger that lacks lines) or LEFT (approvals that no person asked
-    for).
+    NEW, SAME, DIFFERENT, BEHIND (a ledger that lacks lines), LEFT (approvals that no person asked
+    for) or FORGOTTEN (a record that was forgotten or removed here).
     """
 
     kept: Kept
@@ -97,16 +101,91 @@ def is_empty(home: str) -> bool:
     return True
 
 
-def plan(found: Backup, target: Target) -> list[Step]:
-    """Return a step for each file of a backup, in its order."""
+def plan(found: Backup, target: Target, path: str = "") -> list[Step]:
+    """Return a step for each file of a backup, in its order.
+
+    path: the backup, in which new records are looked at; "" for none.
+    """
     steps = []
     for kept in found.files:
         top, _, rest = kept.name.partition("/")
         root = target.home if top == bundle.HOME else target.shared
         if root and not (top == bundle.HOME and rest in bundle.NOT_KEPT):
-            path = root + "/" + rest
-            steps.append(Step(kept, path, _state(kept, path, target)))
-    return steps
+            there = root + "/" + rest
+            steps.append(Step(kept, there, _state(kept, there, target)))
+    return _by_id(path, steps) if path else steps
+
+
+class Known(NamedTuple):
+    """What a tier knows of its records.
+
+    files: (path below it, SHA-256) by id, of those in use before those in the archive. away: where
+    the archived ones went, by id, "" for good. sessions: forgotten ones.
+    """
+
+    files: dict[str, tuple[str, str]]
+    away: dict[str, str]
+    sessions: frozenset[str]
+
+
+def _by_id(path: str, steps: list[Step]) -> list[Step]:
+    """Compare new records with those that have other names, or are gone."""
+    wanted = {step.kept.name: step for step in steps if step.state == NEW and _tier_of(step)[0]}
+    tiers: dict[str, Known] = {}
+    again: dict[str, Step] = {}
+    for kept, data in (
+        bundle.content(path, {name: step.kept for name, step in wanted.items()}) if wanted else ()
+    ):
+        root, home = _tier_of(wanted[kept.name])
+        if root not in tiers:
+            tiers[root] = _known(root)
+        record = records.skim("p/" + home, data[: records.READ_LIMIT], 0.0)
+        name, sha256 = tiers[root].files.get(record.id, ("", ""))
+        away = tiers[root].away.get(record.id)
+        gone = (
+            away == ""
+            or not _is_archived(home)
+            and (away is not None or record.meta.get("session") in tiers[root].sessions)
+        )
+        if name and _is_archived(home):  # of a record that is here, in use or not
+            again[kept.name] = wanted[kept.name]._replace(state=SAME)
+        elif name and not _is_archived(name):
+            state = SAME if sha256 == kept.sha256 else DIFFERENT
+            again[kept.name] = Step(kept, root + "/" + name, state)
+        elif name or gone:
+            again[kept.name] = wanted[kept.name]._replace(state=FORGOTTEN)
+    return [again.get(step.kept.name, step) for step in steps]
+
+
+def _tier_of(step: Step) -> tuple[str, str]:
+    """Return (tier's directory, path below) of a record, ("", "") for another file."""
+    parts = step.kept.name.split("/")
+    size = 1 if parts[0] == bundle.SHARED else 2 if parts[1:2] == ["global"] else 3
+    inner = [part for part in parts[size:] if part != archive.FOLDER]
+    is_record = step.kept.name.endswith(".md") and inner[:1] and inner[0] in _FOLDERS
+    home = "/".join(parts[size:])
+    return (step.path[: -len(home) - 1], home) if is_record else ("", "")
+
+
+def _is_archived(name: str) -> bool:
+    return name.startswith(archive.FOLDER + "/")
+
+
+def _known(root: str) -> Known:
+    """Read what a tier knows of its records."""
+    found: dict[str, tuple[str, str]] = {}
+    for name, path, stat in walk.entries_below(root):
+        inner = [part for part in name.split("/") if part != archive.FOLDER]
+        if not (walk.is_regular(stat) and name.endswith(".md") and inner[0] in _FOLDERS):
+            continue
+        with suppress(OSError):
+            data = files.read(path, WHOLE, follow=False)
+            id = records.skim("p/" + name, data[: records.READ_LIMIT], 0.0).id
+            if id not in found or not _is_archived(name):
+                found[id] = (name, files.sha256(data))
+    last = {move.id: move.away for move, _, _ in archive.moves(root)}
+    away = {id: place for id, place in last.items() if not place or _is_archived(place)}
+    return Known(found, away, frozenset(conversations.forgotten_in(root)))
 
 
 def _state(kept: Kept, path: str, target: Target) -> str:
@@ -190,7 +269,7 @@ def apply(
     wanted = {
         step.kept.name: step
         for step in steps
-        if step.state in (NEW, BEHIND) or (replace and step.state == DIFFERENT)
+        if step.state in (NEW, BEHIND) or (replace and step.state in (DIFFERENT, FORGOTTEN))
     }
     written = joined = replaced = 0
     problems: list[str] = []
@@ -215,8 +294,14 @@ def apply(
                 if step.state == DIFFERENT:
                     tiers.set_aside(step.path, "replaced by a backup", now)
                     replaced += 1
-                tiers.create(step.path, data, writer.mode(_tier(kept.name)), kept.mtime_ns)
+                access = writer.mode(_tier(kept.name))
+                tiers.create(step.path, data, access, kept.mtime_ns)
                 written += 1
+                if step.state == FORGOTTEN:
+                    root, home = _tier_of(step)
+                    id = records.skim("p/" + home, data[: records.READ_LIMIT], 0.0).id
+                    before = home[len(archive.FOLDER) + 1 :] if _is_archived(home) else ""
+                    archive.log(root, archive.Move(id, before, home), archive.RESTORED, now, access)
             except FileExistsError:
                 problems.append(
                     "%s: another process has just written it, so it was not restored" % step.path
@@ -327,7 +412,7 @@ def counts(steps: list[Step]) -> dict[str, int]:
     """Return the number of a plan's files in each state."""
     return {
         state: sum(step.state == state for step in steps)
-        for state in (NEW, SAME, DIFFERENT, BEHIND, LEFT)
+        for state in (NEW, SAME, DIFFERENT, BEHIND, LEFT, FORGOTTEN)
     }
 
 

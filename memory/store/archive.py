@@ -7,7 +7,8 @@ Schema, version 1, of `<tier>/archive/log.jsonl`, one line a move, the latest li
 
 With `"into":"l-5e6f7a8b"` the line is a tombstone: the record was merged into that one, and links
 to it lead there.  With `"session":"…"` no file moved: a person forgot that session, whose
-conversation is `id` ("" for none), see conversations.py.
+conversation is `id` ("" for none), see conversations.py.  Without paths otherwise: the record was
+removed for good.
 
 In a repository all add their lines to the end of that log, which git calls a conflict:
 `.gitattributes` beside the shared records has git keep the lines of both sides.
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 FOLDER, LOG = "archive", "log.jsonl"
 ATTRIBUTES, RULE = ".gitattributes", "%s/%s merge=union\n" % (FOLDER, LOG)
 RESTORED = "restored"  # the reason of a move back that a person asked for
+REMOVED = "removed"  # the reason of a line without paths: no file of the record is left
 LIMIT = 64 << 20  # bytes of the log that are read, and of a file that is copied
 
 

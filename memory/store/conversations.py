@@ -122,28 +122,39 @@ def session_records(store: Reader, start: str, archived: bool = False) -> Sessio
 # ---- sessions that were forgotten
 
 
-def forget(place: Place, session: str, id: str, now: float) -> None:
+def forget(place: Place, session: str, id: str, now: float, hard: bool = False) -> None:
     """Log that a session was forgotten, without any text.
 
-    id: of its conversation, or "".  now: seconds since the epoch.  Raises StoreError, OSError.
+    id: of its conversation, or "".  now: seconds since the epoch.  hard: nothing of it is kept.
+    Raises StoreError, OSError.
     """
     root = files.real_path(place.private)
     with writer.lock(place.home):
         files.make_folder(root + "/" + archive.FOLDER)
-        archive.log(
-            root, archive.Move(id, "", ""), "session forgotten", now, writer.mode(PRIVATE), session
-        )
+        reason = archive.REMOVED if hard else "session forgotten"
+        archive.log(root, archive.Move(id, "", ""), reason, now, writer.mode(PRIVATE), session)
 
 
 def forgotten(place: Place) -> List[str]:
     """Return the forgotten sessions whose conversations were not restored."""
+    return forgotten_in(files.real_path(place.private))
+
+
+def forgotten_in(root: str) -> List[str]:
+    """Return the same of a private tier's directory."""
     found: List[Tuple[str, str]] = []
-    for move, reason, session in archive.moves(files.real_path(place.private)):
+    for move, reason, session in archive.moves(root):
         if session:
             found.append((session, move.id))
         elif reason == archive.RESTORED:
             found = [pair for pair in found if pair[1] != move.id]
     return list(dict.fromkeys(session for session, _ in found))
+
+
+def was_removed(place: Place, session: str) -> bool:
+    """Tell whether a session was forgotten for good."""
+    rows = archive.moves(files.real_path(place.private))
+    return any(named == session and reason == archive.REMOVED for _, reason, named in rows)
 
 
 def was_forgotten(place: Place, session: str) -> bool:

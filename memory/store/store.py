@@ -299,23 +299,49 @@ class Store(Reader):
     def remove(self, name: str) -> None:
         """Delete a record's file for good.
 
-        Not through the archive, whose log would keep the name.  Raises StoreError.
+        The archive's log gets its id, not its name.  Raises StoreError.
         """
+        from memory.store import archive
+
         self.check(name)
         with self._changing(name):
             self._beneath(name)
             root, parts = self._parts(name)
+            id = ""
+            with contextlib.suppress(StoreError):
+                id = self.read(name).id
             files.remove(root + "/" + "/".join(parts))  # a link goes, what it leads to stays
+            self._log(name[0], archive.Move(id, "", ""), archive.REMOVED)
 
     def restore(self, id: str) -> Record:
         """Move a record back from the archive and return it.
 
         id: its id, the start of it, or its title.
-        Raises StoreError where it is not there or its place is taken.
+        Another text of the same record goes to the archive in its stead.  Raises StoreError where
+        it is not there or its place is taken by another record.
         """
         from memory.store import archive
 
-        return self.bring_back(*self._find_move(id.strip()), archive.RESTORED)
+        letter, move = self._find_move(id.strip())
+        if self._is(letter + "/" + move.home, move.id):
+            return self._exchange(letter, move)
+        return self.bring_back(letter, move, archive.RESTORED)
+
+    def _exchange(self, letter: str, move: Move) -> Record:
+        """Exchange a record with its archived form and return it."""
+        from memory.store import archive
+
+        name = letter + "/" + move.home
+        with self._changing(name):
+            record, present = self.read(name), self._beneath(name)
+            source = self._beneath(letter + "/" + move.away)
+            away = archive.free_place(self.roots[letter], move.home, record.checksum)
+            self._log(letter, archive.Move(move.id, move.away, move.home), archive.RESTORED)
+            # last in the log: this one is found in the archive from now on
+            self._log(letter, archive.Move(move.id, move.home, away), "replaced")
+            self._move(letter, present, away)
+            self._move(letter, source, move.home)
+        return self.read(name)
 
     def bring_back(self, letter: str, move: Move, reason: str) -> Record:
         """Move a record back from a tier's archive and return it.

@@ -5,13 +5,18 @@ and off.
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from pathlib import Path
 
 import pytest
 from harness import talks, vault
 from harness.command import dayleaf, on_terminal, one_line_error
 from harness.conversations import week
+from harness.session import Session, work
 
+from memory.core import files
+from memory.hook import receipts
 from memory.knowledge import walls
 from memory.store import conversations
 
@@ -149,8 +154,94 @@ def test_a_record_in_the_archive_can_be_removed_for_good(ok, home):
     """Forgetting first and removing later works too."""
     id = json.loads(ok("learn", "quokkasecretword lives here", "--json"))["id"]
     ok("forget", id)
-    assert "the archive's log still contains its file name" in ok("forget", id, "--hard", "--yes")
-    assert not list(Path(home).rglob("*quokka*"))
+    ok("forget", id, "--hard", "--yes")
+    assert holding(home, "quokka") == [] and not list(Path(home).rglob("*quokka*"))
+
+
+def holding(home, text):
+    """The names of files below the home whose bytes hold a text."""
+    return [
+        path.name
+        for path in Path(home, ".dayleaf").rglob("*")
+        if path.is_file() and text.encode() in path.read_bytes().lower()
+    ]
+
+
+def test_what_was_approved_of_a_rule_goes_with_it(ok, env, project, home):
+    """The copy that an edit would be compared with is its whole text."""
+    assert on_terminal(["keep", "never name quokka in commits"], env, project)[0] == 0
+    id = json.loads(ok("rule", "list", "--json"))[0]["id"]
+    assert holding(home, "quokka")
+    ok("forget", id, "--hard", "--yes")
+    assert holding(home, "quokka") == []
+
+
+def test_a_record_goes_with_what_is_kept_for_a_way_back(ok, run, home, place):
+    """Its text before an upkeep, the copy of a killed editor, a killed writer's temporary file, its
+    file name in logs.  The twin that was merged into it is a record of its own, and is named.
+    """
+    for number in "12":
+        vault.put(
+            place,
+            "p/learnings/quokka-host-%s.md" % number,
+            "Quokka host",
+            "The importer runs on host seventeen of the quokka cellar.",
+            id="l-0000000" + number,
+            tags="t" + number,
+        )
+    ok("index", "build")
+    ok("upkeep", "--apply")
+    (kept,) = Path(place.private, "learnings").glob("*.md")
+    assert list(Path(place.private, "archive/learnings").glob("*.md"))
+    id = kept.read_text().partition("id: ")[2][:10]
+    assert Path(place.private, "archive/learnings").is_dir() and holding(home, "quokka")
+    Path(place.cache, "edit-%s.md" % id).write_bytes(kept.read_bytes())
+    Path(kept.parent, ".dayleaf-999999-0-x").write_bytes(kept.read_bytes())
+    receipts.write(place.receipts("s1"), {"v": 1, "wrote": "p/learnings/" + kept.name})
+    said = ok("forget", id, "--hard", "--yes")
+    (twin,) = Path(place.private, "archive/learnings").glob("*.md")
+    assert "its name still stands in archive: " in said and twin.name in said
+    assert {twin.name} == {*holding(home, "quokka")} - {"log.jsonl", "journal.jsonl"}
+    other = twin.read_text().partition("id: ")[2][:10]
+    assert "still stands" not in ok("forget", other, "--hard", "--yes")
+    assert holding(home, "quokka") == []
+    run("undo")
+    assert holding(home, "quokka") == []
+
+
+def test_another_project_s_note_of_the_same_name_loses_nothing(ok, place):
+    """Its archive's log still says where it lies."""
+    log = Path(place.home, "workspaces/other-1a2b3c4d/archive/log.jsonl")
+    log.parent.mkdir(parents=True)
+    log.write_text('{"v":1,"id":"a","from":"learnings/a.md","to":"archive/learnings/a.md"}\n')
+    before = log.read_bytes()
+    vault.put(place, "p/learnings/a.md", "Mine", "of the quokka")
+    ok("forget", "a", "--hard", "--yes")
+    assert log.read_bytes() == before
+
+
+def test_what_else_names_a_removed_record_is_said(ok, run, place):
+    """Another note that quotes its title is the user's own, and is named."""
+    ok("learn", "The quokka server is down")
+    vault.put(place, "p/learnings/other.md", "Other", "See 'The quokka server is down'.")
+    done = run("forget", "The quokka server is down", "--hard", "--yes")
+    assert "its name still stands in other record: " in done.stdout and "other.md" in done.stdout
+
+
+def test_a_session_that_goes_on_after_it_was_removed_leaves_no_trace(ok, env, project, now, home):
+    """Nothing that is said in it is kept, in no state either."""
+    session = Session(env, project, now)
+    work(session.ask("Add the quokka login in src/a.py")).say("The quokka has a login.")
+    session.fire("PreCompact")
+    work(session.ask("one more thing for the quokka"), name="n").say("Quokka done.")
+    session.fire("Stop")
+    receipts.write(session.place.receipts(session.name), {"v": 1, "event": "start"})
+    ok("forget", "--session", session.name, "--hard", "--yes")
+    assert holding(home, "quokka") == [] and not files.exists(session.place.receipts(session.name))
+    work(session.ask("and the quokka export"), name="o").say("Quokka exported.")
+    session.fire("Stop")
+    session.fire("SessionEnd")
+    assert holding(home, "quokka") == []
 
 
 @pytest.mark.parametrize(
@@ -396,6 +487,40 @@ def test_a_day_a_file_or_a_text_is_forgotten_once_it_was_shown(run, ok, session,
     assert "only a person" in one_line_error(
         run("forget", "--day", "2026-01-24", "--yes", CLAUDECODE="1"), 2
     )
+
+
+def test_a_text_is_found_however_it_is_composed(ok):
+    """As a file system or another keyboard spells it."""
+    typed = unicodedata.normalize("NFD", "Müller & Söhne zahlen spät")
+    id = json.loads(ok("learn", typed, "--json"))["id"]
+    said = ok("forget", "--mentions", "MÜLLER", "--yes")
+    assert "archived 1 record" in said and id in said
+    assert "other projects and the archive were not searched" in said
+    assert id in ok("forget", "--mentions", "müller", "--hard", "--yes")
+
+
+def test_a_session_is_not_narrowed_by_a_text(run, session):
+    """Else all of it would go though the text is not in it."""
+    done = run("forget", "--mentions", "quokkanote", "--session", session, "--yes")
+    assert "leave --mentions out" in one_line_error(done, 2)
+
+
+def test_what_the_team_has_is_told_apart_before_it_goes(run, place):
+    """A yes would take it from everybody."""
+    vault.put(place, "p/learnings/a.md", "Mine", "of the quokka")
+    vault.put(place, "s/learnings/b.md", "Ours", "of the quokka")
+    shown = run("forget", "--mentions", "quokka").stdout
+    assert re.search(r"shared +Ours", shown) and "shared  Mine" not in shown
+    assert "2 records, 1 of them shared" in run("forget", "--mentions", "quokka").stderr
+
+
+def test_a_no_is_not_answered_with_what_a_yes_needs(env, project, place):
+    """It was given in a terminal."""
+    vault.put(place, "p/learnings/a.md", "Mine", "of the quokka")
+    for words in (["forget", "--mentions", "quokka"], ["forget", "a", "--hard"]):
+        status, shown = on_terminal(words, env, project, ["n"])
+        assert status == 2 and "nothing was forgotten" in shown or "was not removed" in shown
+        assert "in a terminal" not in shown
 
 
 def test_a_conversation_that_goes_with_its_day_is_not_written_again(ok, session, place):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -15,13 +16,15 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
+import yaml
 from harness import talks
 from harness.command import on_terminal
 from harness.hook import ROOT
+from harness.session import Session, work
 from harness.stubs import provider
 from harness.vault import put
 
-from memory.core import approvals
+from memory.core import approvals, frontmatter, layout
 from memory.health import erasure
 from memory.hook import receipts
 from memory.store import conversations, ledger
@@ -204,7 +207,7 @@ def test_what_the_formats_are_made_of_stays(run, ok, place):
     the way is said.
     """
     put(place, "p/learnings/a.md", "A", "the session event of 2026")
-    for text in ("session", "event", "2026", "abc", "", place.key[:6]):
+    for text in ("session", "event", "2026", "abc", "", "A", "project"):
         done = run("redact", "a", "--text", "-", "--apply", stdin=text)
         assert done.returncode == 2 and done.stderr.count("\n") == 1, text
     done = run("redact", "a")
@@ -354,3 +357,185 @@ def test_an_archived_conversation_is_redacted_like_any_record(ok, place):
     ok("restore", "c-7a1c0001")
     found = next(Path(place.private).glob("conversations/*/*.md"))
     assert WORD not in found.read_text() and not conversations.is_by_hand(found.read_bytes())
+
+
+def head_of(path: Path) -> dict:
+    """The head of a file as YAML itself reads it."""
+    return yaml.safe_load(path.read_text("utf-8").split("---\n")[1])
+
+
+def test_a_record_whose_head_names_the_text_stays_valid(ok, run, place):
+    """In title, rationale, branch, files, links and tags, plain, quoted, listed and in a block; a
+    tag that names it goes.
+    """
+    path = Path(place.private, "learnings/contoso-export.md")
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "---\nid: l-1a2b3c4d\nkind: learning\ntitle: Contoso export is slow\n"
+        "created: 2026-11-20T10:00:00Z\ntags: [contoso, export]\ntopics:\n  - contoso-api\n"
+        "rationale: Contoso pays\nbranch: contoso\naliases: ['Contoso: the export', other]\n"
+        "files: [src/contoso.py, src/b.py]\n# of Contoso\nnote: >-\n  long for\n  Contoso alone\n"
+        'links: [{relation: related_to, target: "contoso notes"}]\nsource: human\n---\n\n'
+        "Contoso waits.\n"
+    )
+    put(place, "p/learnings/only.md", "Contoso", "nothing else", tags="contoso")
+    ok("index", "build")
+    done = run("redact", "l-1a2b3c4d", "--text", "-", "--apply", "--everywhere", stdin="Contoso")
+    assert (done.returncode, done.stderr) == (0, "") and holders(place, "Contoso") == []
+    (there,) = Path(place.private, "learnings").glob("redacted-text-*-export.md")
+    mark = re.fullmatch(r"redacted-text-([0-9a-f]{4})-export.md", there.name)[1]
+    head = head_of(there)
+    assert head["title"] == "[redacted:text#%s] export is slow" % mark
+    assert (head["branch"], head["rationale"]) == (
+        "[redacted:text#%s]" % mark,
+        "[redacted:text#%s] pays" % mark,
+    )
+    assert head["tags"] == ["export"] and "topics" not in head
+    assert head["files"] == ["src/[redacted:text#%s].py" % mark, "src/b.py"]
+    assert head["links"][0]["target"] == "[redacted:text#%s] notes" % mark
+    assert "0 errors" in ok("check") and "not valid YAML" not in ok("check")
+    assert "tags" not in head_of(Path(place.private, "learnings/only.md"))
+
+
+def test_a_file_name_stays_one_for_every_system(ok, run, place):
+    """Also in the archive's log, by which a record is brought back."""
+    ok("learn", "The importer runs on Kestrel in Lyon")
+    ok("learn", "Kestrel is slow")
+    ok("forget", "Kestrel is slow")
+    run(
+        "redact",
+        "The importer runs on Kestrel in Lyon",
+        "--text",
+        "-",
+        "--apply",
+        "--everywhere",
+        stdin="Kestrel",
+    )
+    assert holders(place, "Kestrel") == []
+    names = [path.name for path in Path(place.home).rglob("*.md")]
+    assert len(names) == 2 and not any(set(name) & set('<>:"|?*[]#') for name in names)
+    log = json.loads(Path(place.private, "archive/log.jsonl").read_text())
+    ok("restore", log["id"])
+    assert Path(place.private, log["from"]).exists()
+
+
+def test_the_mark_of_a_named_text_does_not_tell_it(ok, run, place):
+    """Whoever knows the workspace cannot try names against it."""
+    marks = set()
+    for word in ("first", "second"):
+        put(place, "p/learnings/%s.md" % word, word, "It is Hanbit Electronics.")
+        run("redact", word, "--text", "-", "--apply", stdin="Hanbit Electronics")
+        marks.update(re.findall("redacted:text#....", ok("show", word)))
+    assert len(marks) == 2
+
+
+def test_a_session_that_was_redacted_goes_on(run, env, project, now):
+    """Its checkpoint and conversation are still dayleaf's own, and get what comes."""
+    session = Session(env, project, now)
+    work(session.ask("Contoso export is slow in src/export.py")).say("Streaming for Contoso.")
+    session.fire("PreCompact")
+    id = frontmatter.parse(session.where()[0].read_bytes()).meta["id"]
+    done = run("redact", id, "--text", "-", "--apply", "--everywhere", stdin="Contoso")
+    assert done.returncode == 0 and holders(session.place, "Contoso") == []
+    work(session.ask("go on with the export tests"), name="n").say("They pass now.")
+    session.fire("SessionEnd")
+    assert "go on with the export tests" in session.talk() and "They pass now" in session.talk()
+    assert holders(session.place, "Contoso") == [] and "0 errors" in run("check").stdout
+
+
+@pytest.mark.parametrize("name", ["한빛", "김철수", "SAP", "LG"], ids="1234")
+def test_a_short_name_goes(ok, run, place, name):
+    """Two letters of Korean are a name; short capitals are one where they stand alone."""
+    ok("learn", "%s wants the retry, %s에서" % (name, name.lower()))
+    put(place, "p/learnings/other.md", "The algorithm of sapling", "first\n%s: second" % name)
+    state = Path(place.cache, "sessions", "s1.json")
+    state.parent.mkdir(exist_ok=True, parents=True)
+    state.write_text(json.dumps({"sap": "call\n%s now" % name, "lg": 1}))
+    done = run("redact", "other", "--text", "-", "--apply", "--everywhere", stdin=name)
+    assert (done.returncode, done.stderr) == (0, "")
+    kept = [path.read_text() for path in [*Path(place.private).rglob("*.md"), state]]
+    assert len(kept) == 3 and name not in json.dumps(kept, ensure_ascii=False)
+    assert (
+        "wants the retry" in kept[0] + kept[1] and "The algorithm of sapling" in kept[0] + kept[1]
+    )
+    assert not any(re.search(r"\b%s\b" % name.lower(), page) for page in kept[:2])
+    assert list(json.loads(kept[2])) == ["sap", "lg"]
+    assert not list(Path(place.home).rglob("*%s*" % name.lower()))
+
+
+def test_a_name_that_is_the_folder_s_goes_from_all_but_the_path(run, env, tmp_path, now):
+    """The path is named; hooks, approvals and the session find their way by it as before."""
+    project = tmp_path / "northwind-api"
+    (project / ".git").mkdir(parents=True)
+    (project / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    session = Session(env, str(project), now)
+    place = session.place
+    receipts.write(
+        place.receipts(session.name),
+        {"v": 1, "event": "start", "transcript": str(session.path.parent / "northwind.jsonl")},
+    )
+    work(session.ask("Northwind pays late in src/pay.py")).say("Northwind is told.")
+    session.fire("PreCompact")
+    approvals.decide(place.home, place.key, "r-9", "a" * 64, "approve", "tester", now)
+    id = frontmatter.parse(session.where()[0].read_bytes()).meta["id"]
+    done = subprocess.run(
+        [
+            *(sys.executable, "-I", str(ROOT / "memory"), "store", "redact", id),
+            *("--text", "-", "--everywhere", "--apply"),
+        ],
+        env=env,
+        cwd=project,
+        input="Northwind",
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "it is the path of a project" in done.stderr and "northwind" not in done.stderr.lower()
+    pages = [path for path in Path(place.private).rglob("*") if path.is_file()]
+    assert pages and not [path for path in pages if b"northwind" in path.read_bytes().lower()]
+    assert (place.key, "r-9", "a" * 64) in approvals.approved(place.home)
+    work(session.ask("go on in src/b.py"), name="n").say("Done.")
+    session.fire("SessionEnd")
+    assert (
+        "go on in src/b.py" in session.talk() and layout.locate(env, str(project)).key == place.key
+    )
+
+
+def test_what_an_open_session_has_said_does_not_come_back(run, env, project, now):
+    """It is captured first, though its transcript was written just now; what it says afterwards
+    is written without reading that again.
+    """
+    session = Session(env, project, now)
+    receipts.write(session.place.receipts(session.name), {"v": 1, "event": "start"})
+    work(session.ask("Kestrel login in src/a.py")).say("Kestrel has a login.")
+    session.fire("PreCompact")
+    work(session.ask("Kestrel export too"), name="n").bash("echo %s" % SECRET).say("Kestrel: ok.")
+    id = frontmatter.parse(session.where()[0].read_bytes()).meta["id"]
+    done = run("redact", id, "--text", "-", "--apply", "--everywhere", stdin="Kestrel")
+    assert done.returncode == 0 and holders(session.place, "Kestrel") == []
+    assert "end those that are open" in done.stdout and "export too" in session.talk()
+    work(session.ask("rename all"), name="o").say("It is %s." % SECRET)
+    session.fire("SessionEnd")
+    assert holders(session.place, "Kestrel") == [] and "rename all" in session.talk()
+
+
+def test_a_plan_asks_for_no_option_that_was_given(run, place):
+    """Other records are part of it then."""
+    put(place, "p/learnings/a.md", "A", "the " + WORD)
+    put(place, "p/learnings/b.md", "B", "the " + WORD)
+    words = ("redact", "a", "--text", "-")
+    assert "add --everywhere for the 1 other record" in run(*words, stdin=WORD).stdout
+    assert "add --everywhere" not in run(*words, "--everywhere", stdin=WORD).stdout
+
+
+def test_the_list_of_files_that_sync_needs_is_named_as_such(run, ok, place):
+    """Edited by hand, it would bring the file back from another machine."""
+    ok("learn", "The %s port is open" % WORD)
+    (record,) = Path(place.private, "learnings").glob("*.md")
+    state = Path(place.home, "sync", "state.json")
+    state.parent.mkdir()
+    state.write_text(json.dumps({"rows": {record.relative_to(place.home).as_posix(): []}}))
+    put(place, "p/learnings/a.md", "A", "the " + WORD)
+    done = run("redact", "a", "--text", "-", "--apply", "--everywhere", stdin=WORD)
+    assert done.returncode == 1 and "sync keeps the old file name" in done.stdout
+    assert "not dayleaf's file" not in done.stdout

@@ -12,8 +12,10 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from harness import talks
 from harness.command import on_terminal
 from harness.hook import ROOT
+from harness.vault import put
 
 from memory.core import config
 
@@ -208,3 +210,73 @@ def test_a_restore_of_large_files_costs_little(env, project, tmp_path):
         check=True,
     )
     assert int(done.stdout.split()[-1]) <= 150
+
+
+@pytest.fixture
+def older(ok, tmp_path):
+    """Make a backup, then let time pass: older(*commands) -> its path."""
+
+    def make(*then):
+        path = str(tmp_path / "older.tar.gz")
+        ok("backup", path)
+        for words in then:
+            ok(*words)
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize("hard", [(), ("--hard", "--yes")])
+def test_what_was_forgotten_since_stays_away(ok, place, older, hard):
+    """Said beforehand; whoever wants it back says so, and finds it in use."""
+    id = json.loads(ok("learn", "The quokka worker has moved", "--json"))["id"]
+    path = older(("forget", id, *hard))
+    assert "1 forgotten here" in ok("restore", path, "--merge", "--dry-run")
+    done = ok("restore", path, "--merge")
+    assert "1 forgotten here were left; --merge --replace brings them" in done
+    assert not list(Path(place.private, "learnings").glob("*.md"))
+    assert "restored 1 file" in ok("restore", path, "--merge", "--replace")
+    assert [hit["id"] for hit in json.loads(ok("recall", "quokka", "--json"))["hits"]] == [id]
+
+
+def test_a_session_that_was_removed_since_stays_away(ok, place, older):
+    """Its conversation, and its checkpoints, of which the log knows nothing else."""
+    talks.put(place)
+    put(place, "p/checkpoints/2026-01-23/150001-x.md", "Fixed", "body", session=talks.SESSION)
+    path = older(("forget", "--session", talks.SESSION, "--hard", "--yes"))
+    assert "2 forgotten here" in ok("restore", path, "--merge")
+    assert not list(Path(place.private).glob("c*/*/*.md"))
+
+
+def test_a_record_that_was_redacted_since_gets_no_twin(ok, run, place, older):
+    """Its file has another name by now; replacing changes the one that is there."""
+    id = json.loads(ok("learn", "Quokka runs in rack 3", "--json"))["id"]
+    path = older()
+    run("redact", id, "--text", "-", "--apply", "--everywhere", stdin="Quokka")
+    assert "1 differ and were left" in ok("restore", path, "--merge")
+    (there,) = Path(place.private, "learnings").glob("*.md")
+    assert "Quokka" not in there.read_text()
+    ok("restore", path, "--merge", "--replace")
+    assert list(Path(place.private, "learnings").glob("*.md")) == [there]
+    assert "Quokka" in there.read_text()
+
+
+def test_what_a_backup_replaced_is_brought_back_by_its_id(ok, run, place, older):
+    """The two change places, as often as one likes."""
+    path = Path(put(place, "p/learnings/a.md", "Host", "The old one.", id="l-00000001"))
+    file = older()
+    path.write_text(path.read_text().replace("old", "new"))
+    ok("restore", file, "--merge", "--replace")
+    for word in ("new", "old", "new"):
+        ok("restore", "l-00000001")
+        assert "The %s one." % word in path.read_text()
+        assert len(list(Path(place.private, "archive").rglob("*.md"))) == 1
+
+
+def test_the_archive_s_copy_of_what_is_in_use_is_no_second_record(ok, place, older):
+    """Archived when the backup was made, and restored since."""
+    id = json.loads(ok("learn", "The quokka worker has moved", "--json"))["id"]
+    ok("forget", id)
+    path = older(("restore", id))
+    ok("restore", path, "--merge", "--replace")
+    assert not list(Path(place.private, "archive").rglob("*.md"))
