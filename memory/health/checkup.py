@@ -28,6 +28,7 @@ from memory.health import (
 )
 from memory.index.kept import Head
 from memory.knowledge import housekeeping
+from memory.project import adoption
 from memory.session import transcript
 from memory.store import conversations, process
 from memory.store.store import Store
@@ -239,7 +240,21 @@ def check_workspace(place: layout.Place) -> Iterator[Finding]:
             "shown, and new records are kept apart" % place.claimed,
             "if it is yours, run `dayleaf store workspace claim` in a terminal",
         )
-    else:
+        return
+    lost = "" if place.git else layout.lost_checkout(place.root)
+    if lost:
+        yield warn(
+            "%s: the `.git` of this worktree leads to %s, which is gone" % (place.key, lost),
+            "run `git worktree repair %s` in the checkout that was moved" % place.root,
+        )
+    offered = adoption.offered(place)
+    if offered:
+        yield warn(
+            "%s, and this repository %s %s, whose memory is not shown here"
+            % (place.key, layout.reason_of(place, offered), offered),
+            "if it is the same project, run `dayleaf store workspace claim` in a terminal",
+        )
+    if not lost and not offered:
         yield ok(place.key)
 
 
