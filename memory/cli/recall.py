@@ -364,6 +364,8 @@ def workspace(call: Call) -> int:
         if claimed
         else []
     )
+    if place.named not in (place.key, wanted):
+        told.append(["apart", "`dayleaf store workspace claim %s`: its own memory" % place.named])
     rows = [
         ["workspace", place.key],
         *told,
@@ -412,8 +414,15 @@ def _claim(call: Call, name: str = "") -> int:
             else "is to be"
         )
         reply = ask_line(
-            "%s %s %s; show and write that project's private memory here? `no` ends the question; "
-            "type yes: " % (place.root, why, wanted)
+            "%s %s %s; show and write that project's private memory here? What %s holds %s; "
+            "`no` ends the question; type yes: "
+            % (
+                place.root,
+                why,
+                wanted,
+                place.key,
+                "goes along" if adoption.goes_along(place) else "stays there",
+            )
         )
         if reply in ("y", "yes"):
             place.claimed = wanted

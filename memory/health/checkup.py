@@ -233,7 +233,13 @@ def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Itera
 
 
 def check_workspace(place: layout.Place) -> Iterator[Finding]:
-    """Report a directory that claims a workspace without proof."""
+    """Report a directory that claims a workspace without proof, or may be of another."""
+    lost = "" if place.git else layout.lost_checkout(place.root)
+    if lost:
+        yield warn(
+            "the `.git` of this worktree leads to %s, which is gone" % lost,
+            "run `git worktree repair %s` in the checkout that was moved" % shlex.quote(place.root),
+        )
     if place.claimed:
         yield warn(
             "this directory claims to be %s, but nothing here proves it: its private memory is not "
@@ -241,12 +247,6 @@ def check_workspace(place: layout.Place) -> Iterator[Finding]:
             "if it is yours, run `dayleaf store workspace claim` in a terminal",
         )
         return
-    lost = "" if place.git else layout.lost_checkout(place.root)
-    if lost:
-        yield warn(
-            "%s: the `.git` of this worktree leads to %s, which is gone" % (place.key, lost),
-            "run `git worktree repair %s` in the checkout that was moved" % place.root,
-        )
     offered = adoption.offered(place)
     if offered:
         yield warn(
@@ -254,7 +254,7 @@ def check_workspace(place: layout.Place) -> Iterator[Finding]:
             % (place.key, layout.reason_of(place, offered), offered),
             "if it is the same project, run `dayleaf store workspace claim` in a terminal",
         )
-    if not lost and not offered:
+    else:
         yield ok(place.key)
 
 

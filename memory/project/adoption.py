@@ -198,11 +198,11 @@ def _stands(path: str) -> bool:
 def confirm_claim(place: Place, by: str, now: float) -> Place:
     """Give a directory its claimed workspace; return the new place.
 
-    What was written meanwhile under the directory's own name is moved there; another workspace
-    that it had stays as it is.  by: `commit` or `person`.  Raises OSError.
+    What was written meanwhile is moved there, if it `goes_along`.  by: `commit` or `person`.
+    Raises OSError.
     """
     new = _named(place, place.claimed)
-    if place.key in (place.named, layout.name_for(place.anchor)):
+    if goes_along(place):
         writer.join_workspace(place, new)
         _approve(place, new, now)
     files.make_folder(new.private)
@@ -211,6 +211,15 @@ def confirm_claim(place: Place, by: str, now: float) -> Place:
     if by == "person":  # who has read what the remote is
         files.replace(new.cache + layout.REMOTE + place.named, b"")
     return new
+
+
+def goes_along(place: Place) -> bool:
+    """Tell whether a directory's workspace is its own, and of no other directory."""
+    rows = layout.place_rows(place.home)
+    paths = {str(row.get("path")) for row in rows if row.get("key") == place.key}
+    return place.key in (place.named, layout.name_for(place.anchor)) and not any(
+        map(_stands, paths - {place.anchor, place.root})
+    )
 
 
 def _renamed(place: Place, now: float) -> Place:

@@ -701,3 +701,26 @@ def test_two_projects_in_one_memory_are_told_and_taken_apart(person, widget):
     assert person.place(widget).key == name and not person.knows(widget)
     assert not person.start(widget, "s8").message.count(key)
     assert key in answered(person, widget, "yes", key) and person.knows(widget)
+
+
+def test_a_claim_is_taken_back_by_the_directory_s_own_name(person, widget):
+    """Which `store workspace` gives; and what was there before the claim stays readable."""
+    copy = person.clone(widget, "template")
+    person.git(copy, "remote", "remove", "origin")
+    own, key = person.place(copy).key, person.place(widget).key
+    assert key in answered(person, copy, "yes") and person.knows(copy)
+    assert "store workspace claim %s" % own in person.run(copy, "workspace").stdout
+    assert own in answered(person, copy, "yes", own) and not person.knows(copy)
+    assert person.place(copy).key == own and person.knows(widget)
+
+
+def test_a_claim_takes_no_memory_from_another_clone(person, widget):
+    """Records go along only from a workspace that no other directory has."""
+    person.start(widget)
+    second = person.clone(widget, "second")
+    other = person.repository("other", "")
+    person.run(other, "learn", "the giraffe needs a ladder")
+    assert person.knows(second)
+    shown = answered(person, second, "yes", person.place(other).key)
+    assert "stays there" in shown and person.knows(widget) and not person.knows(second)
+    assert "giraffe" in person.run(second, "recall", "giraffe").stdout
