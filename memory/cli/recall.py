@@ -428,7 +428,7 @@ def _claim(call: Call, name: str = "") -> int:
             place.claimed = wanted
             done = [adoption.confirm_claim(place, "person", call.now).key]
         elif reply in ("n", "no") and moved:
-            adoption.decline(place, call.now)
+            adoption.decline(place, moved, call.now)
     return call.answer(
         {"claimed": done},
         ["this directory now belongs to %s" % key for key in done]

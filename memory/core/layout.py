@@ -15,9 +15,10 @@ commit.  What a person decided holds whatever `.git` says.
 
 Schema, version 1, of `places.jsonl`, one line a path:
 {"v":1,"t":"<UTC>","key":"<workspace>","path":"<anchor>","by":"first", "commit":"<HEAD>"}; by:
-`first` (the workspace was made there, or a worktree of it), `commit` (it holds a known one),
-`person`, or `no` (a person declined another one).  From a backup, without a path:
-{"v":1,"t":"<UTC>","named":"<name by its remote>","key":"<workspace>","by":"restore","commit":""}.
+`first` (the workspace was made there, or a worktree of it), `commit` (it holds a known one) or
+`person`.  From a backup, without a path:
+{"v":1,"t":"<UTC>","named":"<name by its remote>","key":"<workspace>","by":"restore","commit":""};
+what a person declined: {"v":1,"t":"<UTC>","declined":"<workspace>","at":"<anchor>"}.
 """
 
 from __future__ import annotations

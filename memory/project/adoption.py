@@ -116,22 +116,19 @@ def look_for_past(place: Place) -> str:
     if not place.git or not layout.is_own(place.root, place.git, place.anchor):
         return ""
     rows = layout.place_rows(place.home)
-    if _is_decided(place, rows):
-        return ""
-    keys, found = _workspaces(place), offered(place)
-    if found or not keys or _has_looked(place):
-        return found
-    found = _was_here(place, keys, rows) or _knows_commit(place, keys, rows)
-    files.replace(place.cache + layout.OFFERED, found.encode("utf-8", "replace"))
-    return found
-
-
-def _is_decided(place: Place, rows: list[dict[str, Any]]) -> bool:
-    """Tell whether a person or a commit has given this path its workspace."""
     here = [row for row in rows if row.get("path") == place.anchor]
     last = here[-1] if here else {}
-    proved = last.get("by") in ("person", "commit") and last.get("key") == place.key
-    return proved or any(row.get("by") == "no" for row in here)
+    if last.get("by") == "person" and last.get("key") == place.key:
+        return ""
+    keys, found = _workspaces(place, rows), offered(place)
+    if found or not keys or _has_looked(place):
+        return found
+    past = [str(row.get("key")) for row in reversed(here)]
+    if last.get("by") != "commit":
+        found = next((key for key in past if key in keys), "")
+    found = found or _knows_commit(place, [key for key in keys if key not in past], rows)
+    files.replace(place.cache + layout.OFFERED, found.encode("utf-8", "replace"))
+    return found
 
 
 def _has_looked(place: Place) -> bool:
@@ -143,25 +140,24 @@ def _has_looked(place: Place) -> bool:
         return False
 
 
-def decline(place: Place, now: float) -> None:
-    """Record that a person declined the offered workspace.
+def decline(place: Place, key: str, now: float) -> None:
+    """Record that a person declined an offered workspace.
 
     Raises OSError.
     """
-    _note(place, place.key, "no", now)
+    files.append_line(
+        place.home + layout.PLACES,
+        '{"v":1,"t":"%s","declined":%s,"at":%s}'
+        % (clock.iso(now), fastjson.quote(key), fastjson.quote(place.anchor)),
+    )
     files.remove(place.cache + layout.OFFERED)
 
 
-def _workspaces(place: Place) -> list[str]:
-    """Return the other workspaces of a home."""
+def _workspaces(place: Place, rows: list[dict[str, Any]]) -> list[str]:
+    """Return the other workspaces of a home that nobody declined here."""
+    declined = [row.get("declined") for row in rows if row.get("at") == place.anchor]
     found = files.list_folder(place.home + "/workspaces")
-    return [key for key in found if key != place.key][:MOST_WORKSPACES]
-
-
-def _was_here(place: Place, keys: list[str], rows: list[dict[str, Any]]) -> str:
-    """Return the last other workspace that this path was seen with, or ""."""
-    seen = [row.get("key") for row in rows if row.get("path") == place.anchor]
-    return next((key for key in reversed(seen) if isinstance(key, str) and key in keys), "")
+    return [key for key in found if key != place.key and key not in declined][:MOST_WORKSPACES]
 
 
 def _knows_commit(place: Place, keys: list[str], rows: list[dict[str, Any]]) -> str:

@@ -119,7 +119,8 @@ class Call:
             session = self.env.get("CLAUDE_PROJECT_DIR", "")
             inside = session.startswith("/") and files.inside(here, session)
             self._place = layout.locate(self.env, session if inside else here)
-            if self._place.git and not files.is_folder(self._place.private):
+            begun = not self._place.git or files.is_folder(self._place.private)
+            if not begun and not self._place.claimed:
                 self.look_for_past()
             if self._place.due or self._place.claimed:
                 from memory.project import adoption

@@ -597,6 +597,18 @@ def test_a_no_is_taken_back_by_name(person, moved):
     assert refused.returncode and "only a person decides" in refused.stderr
 
 
+def test_a_no_to_one_memory_is_none_to_another(person, moved):
+    """A backup of the right one may come later."""
+    answered(person, moved, "no")
+    other = Path(person.place(moved).home, "workspaces", "older-12345678", "checkpoints/2026-01-01")
+    other.mkdir(parents=True)
+    (other / "100000-x-1234.md").write_text(
+        "---\nid: c-1\nkind: checkpoint\ncommit: %s\n---\nx\n"
+        % person.git(moved, "rev-parse", "HEAD")[:10]
+    )
+    assert person.workspace(moved)["claimed"] == "older-12345678"
+
+
 def test_an_emptied_cache_takes_no_offer_away(person, moved):
     key = person.workspace(moved)["claimed"]
     shutil.rmtree(person.place(moved).home + "/cache")
