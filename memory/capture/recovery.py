@@ -198,6 +198,7 @@ def _unseen(
 ) -> Iterator[tuple[str, str]]:
     """Yield (session, path) of this workspace's uncaptured transcripts."""
     past = [path for path in layout.paths_of(place) if not files.exists(path)]
+    rows = layout.place_rows(place.home)
     keys: dict[str, str] = {}
     near = {
         whereabouts.folder(path)
@@ -219,6 +220,9 @@ def _unseen(
         seen = memory.ends(path)
         if seen is None or not seen.directory:
             continue
+        owner = layout.owner_at(rows, place.anchor, clock.iso(seen.began or seen.last))
+        if owner not in ("", place.key) and files.is_folder(place.home + "/workspaces/" + owner):
+            continue  # it was said in another project, whose directory this was then
         moved = (seen.directory + "/").startswith(tuple(one + "/" for one in past))
         if moved or _key_of(seen, env, keys) == place.key:
             yield session, path

@@ -586,7 +586,8 @@ def _gone(directories: list[str]) -> list[str]:
         return []
     few = sorted(set(directories), key=lambda one: (-directories.count(one), one))
     return [
-        "  skipped %s whose directory is gone (%s%s); create it again, even empty, and import again"
+        "  skipped %s whose directory is gone (%s%s); `git worktree add` it again, or create it "
+        "even empty, and import again"
         % (
             count(len(directories), "session"),
             ", ".join(map(one_line, few[:3])),

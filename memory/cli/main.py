@@ -883,7 +883,7 @@ VERBS: dict[str, Verb] = {
     ),
     "workspace": Verb(
         "recall",
-        "[claim]",
-        "show the project's memory and its folders; claim: use the one that .git names",
+        "[claim [NAME]]",
+        "show the project's memory and its folders; claim: use another one from now on",
     ),
 }

@@ -9,12 +9,13 @@ import sys
 from memory.core import DayleafError, UsageError, clock, files, layout
 from memory.core.config import DEFAULTS
 from memory.core.plaintext import one_line
+from memory.recall import lookup
 from memory.store import authority
 from memory.terminal import results, screen
 from memory.terminal.arguments import KINDS, SHELLS, completions
 from memory.terminal.call import (
     Call,
-    ask_confirmation,
+    ask_line,
     need_person,
     question_text,
     session_of,
@@ -85,10 +86,13 @@ def recall(call: Call) -> int:
 
 def _elsewhere(call: Call, found: Found) -> list[str]:
     """Return the hint at other projects, after an empty answer."""
-    from memory.recall import lookup
+    from memory.project import adoption
 
     if call.verb != "recall" or found.hits or call.options.workspace:
         return []
+    wanted = call.place.claimed or adoption.offered(call.place)
+    if wanted:
+        return [adoption.MAY_BE % wanted]
     if len(lookup.workspaces(call.place, "all")) < 2:
         return []
     return ["only this project was searched; `--workspace all` searches every project"]
@@ -343,23 +347,25 @@ def why(call: Call) -> int:
 def workspace(call: Call) -> int:
     """Show the workspace and its tiers, or claim it.
 
-    `claim` accepts the workspace that this directory's `.git` names.
+    `claim` accepts the workspace that this directory's `.git` names, or a given one.
     """
-    if call.words == ["claim"]:
-        return _claim(call)
+    if call.words[:1] == ["claim"] and len(call.words) < 3:
+        return _claim(call, *call.words[1:])
+    if call.words[:1] == ["claim"]:
+        raise UsageError("workspace claim takes one NAME, not %d words" % len(call.words[1:]))
     if call.words:
         raise unknown_word("workspace", call.words[0], ["claim"])
     place = call.place
     tiers = {layout.TIER_NAMES[letter]: folder for letter, folder in place.tiers()}
-    from memory.project import adoption
-
-    wanted = place.claimed or adoption.offered(place)
+    wanted = place.claimed or _offered(place)
     claimed = {"claimed": wanted} if wanted else {}
     told = (
         [["claimed", wanted + "; if it is yours: `dayleaf store workspace claim`"]]
         if claimed
         else []
     )
+    if place.named not in (place.key, wanted):
+        told.append(["apart", "`dayleaf store workspace claim %s`: its own memory" % place.named])
     rows = [
         ["workspace", place.key],
         *told,
@@ -379,27 +385,50 @@ def workspace(call: Call) -> int:
     )
 
 
-def _claim(call: Call) -> int:
-    """Ask once whether this directory belongs to its claimed workspace.
+def _offered(place: layout.Place) -> str:
+    from memory.project import adoption
 
-    Raises UsageError without a person at a terminal.
+    try:
+        return adoption.look_for_past(place)
+    except OSError:
+        return adoption.offered(place)
+
+
+def _claim(call: Call, name: str = "") -> int:
+    """Ask whether this directory belongs to its claimed or a named workspace.
+
+    Raises UsageError without a person at a terminal, or for an unknown name.
     """
     from memory.project import adoption
 
     place, done = call.place, []
-    moved = "" if place.claimed else adoption.offered(place)
-    wanted = place.claimed or moved
+    moved = "" if name or place.claimed else _offered(place)
+    wanted = _workspace_named(place, name) if name else place.claimed or moved
     if wanted:
         need_person(call, authority.DECIDED["workspace"], "store workspace claim")
-        why = layout.reason_of(place, wanted) if moved else "claims to be"
-        if ask_confirmation(
-            "%s %s %s; show and write that project's private memory here? type yes: "
-            % (place.root, why, wanted)
-        ):
+        why = (
+            layout.reason_of(place, wanted)
+            if moved
+            else "claims to be"
+            if wanted == place.claimed
+            else "is to be"
+        )
+        reply = ask_line(
+            "%s %s %s; show and write that project's private memory here? What %s holds %s; "
+            "`no` ends the question; type yes: "
+            % (
+                place.root,
+                why,
+                wanted,
+                place.key,
+                "goes along" if adoption.goes_along(place) else "stays there",
+            )
+        )
+        if reply in ("y", "yes"):
             place.claimed = wanted
             done = [adoption.confirm_claim(place, "person", call.now).key]
-        if moved:
-            adoption.decline(place)
+        elif reply in ("n", "no") and moved:
+            adoption.decline(place, moved, call.now)
     return call.answer(
         {"claimed": done},
         ["this directory now belongs to %s" % key for key in done]
@@ -407,6 +436,21 @@ def _claim(call: Call) -> int:
             "nothing was changed" if wanted else "this directory already belongs to %s" % place.key
         ],
     )
+
+
+def _workspace_named(place: layout.Place, name: str) -> str:
+    """Return the one other workspace of a name, "" for the present one.
+
+    Raises UsageError for none or several.
+    """
+    if name in (place.key, place.claimed, place.named):
+        return name if name != place.key else ""
+    found = [one.key for one in lookup.workspaces(place, name) if one.key != place.key]
+    if len(found) > 1:
+        raise UsageError(
+            "several workspaces are called '%s'; name one of %s" % (name, ", ".join(found))
+        )
+    return found[0] if found else ""
 
 
 # ---- completion

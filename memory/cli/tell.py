@@ -523,8 +523,10 @@ def today(call: Call) -> int:
     with call.spinner("reading the sessions"):
         seen = workdays.glance(call.place, call.settings, call.now, clock.local_offset(call.now))
     from memory.health import accounts
+    from memory.project import adoption
     from memory.terminal import pastlines
 
+    wanted = call.place.claimed or adoption.offered(call.place)
     off = accounts.switched_off(call.place, call.settings, 1)
     unkept = accounts.not_kept(call.settings)
     return call.answer(
@@ -533,6 +535,7 @@ def today(call: Call) -> int:
             *pastlines.switched_off_lines(off),
             *pastlines.switched_off_lines(unkept, "capture"),
             *workdays.glanced(seen, call.now, call.style()),
+            *([adoption.MAY_BE % wanted] if wanted else []),
         ],
     )
 

@@ -343,9 +343,12 @@ def _restore(
     call: Call, path: str, found: Backup, plan: list[Step], target: Target, held: Held
 ) -> int:
     from memory.health import restoration
+    from memory.project import adoption
     from memory.store.writer import Tiers
 
     files.make_folder(target.home)
+    spaces = target.home + "/workspaces/"
+    fresh = [row for row in found.known if not files.is_folder(spaces + row[0])]
     tiers = (
         Tiers(layout.Place(target.home, call.place.key, "", "", "", ""))
         if call.options.into
@@ -354,6 +357,8 @@ def _restore(
     with call.spinner("restoring") as spinner:
         progress, replace = spinner.counting("restoring"), bool(call.options.replace)
         done = restoration.apply(path, found, plan, target, tiers, call.now, replace, progress)
+    came = [row for row in fresh if files.is_folder(spaces + row[0])]
+    adoption.note_restored(target.home, came, call.now)
     call.indexed()
     for problem in done.problems:
         warn(problem)
@@ -373,6 +378,8 @@ def _restore(
             *_held_lines(call, target, held._replace(settings=done.held)),
         ],
     )
+    if not call.options.into:
+        call.look_for_past()
     return 1 if done.problems else 0
 
 

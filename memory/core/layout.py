@@ -11,11 +11,14 @@ its own until `adoption` finds a proof.
 
 The past comes first: a path that was seen with the workspace of a remote keeps it when that remote
 changes, goes, or is spelt otherwise, as long as the repository there is still the one with that
-commit.
+commit.  What a person decided holds whatever `.git` says.
 
 Schema, version 1, of `places.jsonl`, one line a path:
 {"v":1,"t":"<UTC>","key":"<workspace>","path":"<anchor>","by":"first", "commit":"<HEAD>"}; by:
-`first` (the workspace was made there), `commit` (it holds a known one) or `person`.
+`first` (the workspace was made there, or a worktree of it), `commit` (it holds a known one) or
+`person`.  From a backup, without a path:
+{"v":1,"t":"<UTC>","named":"<name by its remote>","key":"<workspace>","by":"restore","commit":""};
+what a person declined: {"v":1,"t":"<UTC>","declined":"<workspace>","at":"<anchor>"}.
 """
 
 from __future__ import annotations
@@ -66,6 +69,7 @@ OTHER_HOSTS = {
 }
 MOVING = "/.moving"  # in the private tier: a record is on its way to the other one
 OFFERED = "/offered"  # below a cache: the workspace that a commit here is of, "" for none
+REMOTE = "/remote-"  # below a cache: the user has heard that the remote gives this name
 # below a cache: a proof of what its directory claims to be was looked for, and there is none
 UNPROVED = "/unproved"
 
@@ -128,6 +132,7 @@ class Place:
         own one where it is yet to be made), or "".
     anchor: the path that a claim is believed of: the main root for its worktrees, else the root.
     claimed: the workspace that is claimed and not believed.
+    named: the workspace's name by its remote, else by its path.
     """
 
     __slots__ = (
@@ -139,6 +144,7 @@ class Place:
         "git",
         "home",
         "key",
+        "named",
         "private",
         "project",
         "root",
@@ -157,8 +163,10 @@ class Place:
         due: str = "",
         anchor: str = "",
         claimed: str = "",
+        named: str = "",
     ):
         self.due, self.anchor, self.claimed = due, anchor or root, claimed
+        self.named = named or key
         self.home, self.key, self.project, self.root, self.git, self.shared = (
             home,
             key,
@@ -288,23 +296,25 @@ def locate(env: Dict[str, str], directory: str) -> Place:
     common = common_git(git) if git else ""
     urls = remotes_of(common, env) if common else []
     remote = next(
-        (url for url in urls if files.is_folder(base + "/workspaces/" + _key(url))),
+        (url for url in urls if files.is_folder(base + "/workspaces/" + name_for(url))),
         (urls or [""])[0],
     )
     main = common[:-5] if common.endswith("/.git") else common
     anchor = _anchor(root, git, common)
-    key, due, claimed = _key(remote or main or project), "", ""
-    past, commit = _last_workspace(base, anchor)
-    own = _key(anchor)
-    kept = (
-        past not in ("", key, own)
-        and files.is_folder(base + "/workspaces/" + past)
-        and (
+    lost = "" if git else lost_checkout(root)
+    key, due, claimed = name_for(remote or main or project), "", ""
+    if lost:
+        main, key = lost, _last_workspace(base, lost)[0] or name_for(lost)
+    named = key
+    past, commit, by = _last_workspace(base, anchor)
+    own = name_for(anchor)
+    kept = past not in ("", key) and files.is_folder(base + "/workspaces/" + past)
+    if kept and by != "person":
+        kept = past != own and (
             _has_commit(git, common, commit)
             if git
             else not files.is_folder(base + "/workspaces/" + own)
         )
-    )
     if kept:
         key = past
     elif (
@@ -315,15 +325,23 @@ def locate(env: Dict[str, str], directory: str) -> Place:
     ):
         # The repository got its remote after its first notes: they count until `adoption` has moved
         # them.
-        before = _key(anchor)
+        before = name_for(anchor)
         key, due = before if files.is_folder(base + "/workspaces/" + before) else key, key
     elif (remote or main or anchor) != anchor and not is_believed(base, key, anchor):
-        key, claimed = _key(anchor), key
+        key, claimed = name_for(anchor), key
         claimed = claimed if files.is_folder(base + "/workspaces/" + claimed) else ""
     shared = root + "/.dayleaf"
     return Place(
-        base, key, project, root, git, "" if shared == base else shared, due, anchor, claimed
+        base, key, project, root, git, "" if shared == base else shared, due, anchor, claimed, named
     )
+
+
+def lost_checkout(root: str) -> str:
+    """Return the main checkout that a `.git` file leading nowhere names, or ""."""
+    line = first_line(root + "/.git")
+    target = line[7:].strip() if line.startswith("gitdir:") else ""
+    main, _, name = target.partition("/.git/worktrees/")
+    return files.real_path(main if main[:1] == "/" else root + "/" + main) if name else ""
 
 
 def _anchor(root: str, git: str, common: str) -> str:
@@ -370,38 +388,71 @@ def is_believed(base: str, key: str, path: str) -> bool:
         return False
 
 
-def paths_of(place: Place) -> List[str]:
-    """Return the paths seen with a workspace."""
+def place_rows(base: str) -> List[Dict[str, Any]]:
+    """Return the lines of `places.jsonl`."""
     try:
-        rows = fastjson.rows(files.read(place.home + PLACES, PLACES_LIMIT))
+        return fastjson.rows(files.read(base + PLACES, PLACES_LIMIT))
     except OSError:
         return []
-    named = [row.get("path") for row in rows if row.get("key") == place.key]
+
+
+def paths_of(place: Place) -> List[str]:
+    """Return the paths seen with a workspace."""
+    named = [row.get("path") for row in place_rows(place.home) if row.get("key") == place.key]
     return [path for path in named if isinstance(path, str)]
+
+
+def owner_at(rows: List[Dict[str, Any]], path: str, instant: str) -> str:
+    """Return the workspace that a path had at an instant, or "".
+
+    rows: of `places.jsonl`.  instant: as written there.
+    """
+    here = [row for row in rows if row.get("path") == path]
+    before = [row for row in here if str(row.get("t")) <= instant]
+    return str((before or here[:1] or [{}])[-1].get("key") or "")
+
+
+def remote_row(named: str, key: str) -> str:
+    """Return the names of a line of `places.jsonl` from a backup."""
+    return '"named":%s,"key":%s' % (fastjson.quote(named), fastjson.quote(key))
 
 
 def reason_of(place: Place, key: str) -> str:
     """Return why another workspace may be a place's own."""
     if is_believed(place.home, key, place.anchor):
         return "was seen as"
+    try:
+        restored = files.read(place.home + PLACES, PLACES_LIMIT)
+    except OSError:
+        restored = b""
+    if remote_row(place.named, key).encode("ascii") in restored:
+        return "has the remote of"
     return "holds a commit of"
 
 
-def _last_workspace(base: str, path: str) -> Tuple[str, str]:
-    """Return (last workspace, its commit) of a path; ("", "") for none."""
+def other_remote(place: Place) -> str:
+    """Return the name that a place's remote gives it where its path keeps another, or ""."""
+    if place.due or place.claimed or place.named in (place.key, name_for(place.anchor)):
+        return ""
+    return place.named if place.git else ""
+
+
+def _last_workspace(base: str, path: str) -> Tuple[str, str, str]:
+    """Return (last workspace, its commit, by) of a path; ("", "", "") for none."""
     try:
         data = files.read(base + PLACES, PLACES_LIMIT)
     except OSError:
-        return "", ""
+        return "", "", ""
     named = ('"path":%s,' % fastjson.quote(path)).encode("ascii")
     at = data.rfind(named)
     if at < 0:
-        return "", ""
+        return "", "", ""
     start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
     row = (fastjson.rows(data[start : end if end >= 0 else len(data)]) or [{}])[0]
-    key, commit = row.get("key"), row.get("commit")
-    asked = isinstance(commit, str) and row.get("by") != "person"
-    return (key if isinstance(key, str) else ""), (str(commit) if asked else "")
+    key, commit, by = (
+        value if isinstance(value, str) else "" for value in map(row.get, ("key", "commit", "by"))
+    )
+    return key, commit, by
 
 
 def _has_commit(git: str, common: str, commit: str) -> bool:
@@ -456,7 +507,7 @@ def find_in_pack(fd: int, low: int, high: int, prefix: str) -> List[Tuple[str, i
     return [pair for pair in pairs if pair[0].startswith(prefix)]
 
 
-def _key(source: str) -> str:
+def name_for(source: str) -> str:
     """Return a workspace's name for a remote or directory."""
     name = slug(source.rstrip("/").rpartition("/")[2]) or "root"
     return name + "-" + files.sha256(source.encode("utf-8", "surrogateescape"))[:8]
@@ -465,7 +516,7 @@ def _key(source: str) -> str:
 def find_git(directory: str) -> Tuple[str, str]:
     """Return (root of the checkout, its git directory) around a directory.
 
-    ("", "") outside git.
+    ("", "") outside git; no git directory where a `.git` file leads nowhere.
     """
     at = directory
     while True:
@@ -478,7 +529,8 @@ def find_git(directory: str) -> Tuple[str, str]:
             text = ""
         if text.startswith("gitdir:"):
             target = text[7:].strip()
-            return at, files.real_path(target if target.startswith("/") else at + "/" + target)
+            git = files.real_path(target if target.startswith("/") else at + "/" + target)
+            return at, git if files.is_folder(git) else ""
         if not at.strip("/"):
             return "", ""
         at = at.rpartition("/")[0]

@@ -5,7 +5,8 @@ below .dayleaf>`, in order of their names, then `manifest.json`, one line:
 
     {"v":1,"dayleaf":"0.1.0","made":"2026-11-21T14:30:52Z","workspace":"" or a key,
      "folders":[["home/global",mode,mtime ns]],"files":[["home/trust.jsonl",size,mode,mtime
-     ns,"<SHA-256>"]], "left":[["home/x","a link"]]}
+     ns,"<SHA-256>"]], "left":[["home/x","a link"]],
+     "known":[["<workspace>","<a commit of it>","<its name by its remote>"]]}
 
 Left out are what is derived or of this machine (`cache`, `runtime`, `spawn`, `sync`), locks,
 temporary files, and links, which stand in `left`.  A file is read whole, as its writers replace it
@@ -14,6 +15,7 @@ whole; of a ledger that others append to, all whole lines.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import os
@@ -25,8 +27,9 @@ from io import BytesIO
 from typing import Any, Callable, NamedTuple
 
 from memory import __version__
-from memory.core import StoreError, clock, fastjson, files, walk
+from memory.core import StoreError, clock, fastjson, files, layout, walk
 from memory.core.layout import PLACES, Place
+from memory.project import adoption
 
 VERSION, MANIFEST, HOME, SHARED = 1, "manifest.json", "home", "shared"
 # of the home; a backup says nothing of paths here
@@ -70,7 +73,8 @@ class Backup(NamedTuple):
     """The contents of a backup.
 
     made: ISO 8601. workspace: "" for all. folders: (name, mode, mtime in ns). left: (name, why).
-        vanished: files that went while it was made.
+        vanished: files that went while it was made. known: (workspace, commit, name by its
+        remote), by which their repositories are recognised elsewhere.
     """
 
     made: str
@@ -79,6 +83,7 @@ class Backup(NamedTuple):
     files: list[Kept]
     left: list[tuple[str, str]]
     vanished: int = 0
+    known: tuple[tuple[str, str, str], ...] = ()
 
 
 Progress = Callable[[int, int], None]
@@ -112,8 +117,12 @@ def write(
     temp = files.temp_name(folder, "backup")
     plain = files.temp_name(files.make_folder(place.home + "/cache"), "plain") if seal else temp
     try:
-        with files.Lock(place.home + "/cache/store.lock", wait=True):  # no record moves meanwhile
-            made = _written(plain, list(_roots(place, workspace, shared)), now, workspace, told)
+        with _still(place.home):
+            known = adoption.known_workspaces(place.home)
+            made = Backup(clock.iso(now), workspace, [], [], [])._replace(
+                known=tuple(row for row in known if workspace in ("", row[0]))
+            )
+            made = _written(plain, list(_roots(place, workspace, shared)), made, now, told)
         if inspect(plain) != made._replace(vanished=0):
             raise StoreError("%s cannot be read back as written; check the disk" % target)
         if seal:
@@ -135,6 +144,21 @@ def write(
     return made
 
 
+@contextmanager
+def _still(home: str) -> Iterator[None]:
+    """Let no record move meanwhile; in a home that cannot be written none does."""
+    lock = files.Lock(home + "/cache/store.lock", wait=True)
+    try:
+        lock.__enter__()
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES):
+            raise
+    try:
+        yield
+    finally:
+        lock.__exit__()
+
+
 def _roots(place: Place, workspace: str, shared: bool) -> Iterator[tuple[str, str]]:
     if workspace:
         for part in ("workspaces/", "log/receipts/"):
@@ -151,7 +175,7 @@ def _roots(place: Place, workspace: str, shared: bool) -> Iterator[tuple[str, st
 
 
 def _written(
-    temp: str, roots: list[tuple[str, str]], now: float, workspace: str, told: Progress
+    temp: str, roots: list[tuple[str, str]], made: Backup, now: float, told: Progress
 ) -> Backup:
     fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, files.FILE_MODE)
     with os.fdopen(fd, "wb") as raw:
@@ -159,16 +183,17 @@ def _written(
             gzip.GzipFile("", "wb", 6, raw, 0) as packed,
             tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
         ):
-            made = _filled(tar, roots, Backup(clock.iso(now), workspace, [], [], []), told)
+            made = _filled(tar, roots, made, told)
             line = fastjson.dump(
                 {
                     "v": VERSION,
                     "dayleaf": __version__,
                     "made": made.made,
-                    "workspace": workspace,
+                    "workspace": made.workspace,
                     "folders": list(map(list, made.folders)),
                     "files": list(map(list, made.files)),
                     "left": list(map(list, made.left)),
+                    "known": list(map(list, made.known)),
                 }
             ).encode("ascii")
             _add(tar, Kept(MANIFEST, len(line), files.FILE_MODE, int(now) * 10**9, ""), line)
@@ -473,12 +498,18 @@ def _manifest(value: Any) -> Backup:
             for row in value["files"]
         ],
         [(str(name), str(why)) for name, why in value["left"]],
+        known=tuple(
+            (str(key), str(commit), str(named)) for key, commit, named in value.get("known", ())
+        ),
     )
     for name, time in [row[::2] for row in found.folders] + [
         (kept.name, kept.mtime_ns) for kept in found.files
     ]:
         if not -LAST_TIME <= time <= LAST_TIME:
             raise ValueError("%s has an impossible time" % shown(name))
+    for key, commit, named in found.known:
+        if layout.slug(key, 60) != key or layout.slug(commit + named, 120) != commit + named:
+            raise ValueError("%s names no workspace" % shown(key))
     for name in [name for name, _, _ in found.folders if name not in (HOME, SHARED)]:
         if not is_safe(name):
             raise ValueError("the folder %s leads outside" % shown(name))

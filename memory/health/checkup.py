@@ -28,6 +28,7 @@ from memory.health import (
 )
 from memory.index.kept import Head
 from memory.knowledge import housekeeping
+from memory.project import adoption
 from memory.session import transcript
 from memory.store import conversations, process
 from memory.store.store import Store
@@ -232,12 +233,26 @@ def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Itera
 
 
 def check_workspace(place: layout.Place) -> Iterator[Finding]:
-    """Report a directory that claims a workspace without proof."""
+    """Report a directory that claims a workspace without proof, or may be of another."""
+    lost = "" if place.git else layout.lost_checkout(place.root)
+    if lost:
+        yield warn(
+            "the `.git` of this worktree leads to %s, which is gone" % lost,
+            "run `git worktree repair %s` in the checkout that was moved" % shlex.quote(place.root),
+        )
     if place.claimed:
         yield warn(
             "this directory claims to be %s, but nothing here proves it: its private memory is not "
             "shown, and new records are kept apart" % place.claimed,
             "if it is yours, run `dayleaf store workspace claim` in a terminal",
+        )
+        return
+    offered = adoption.offered(place)
+    if offered:
+        yield warn(
+            "%s, and this repository %s %s, whose memory is not shown here"
+            % (place.key, layout.reason_of(place, offered), offered),
+            "if it is the same project, run `dayleaf store workspace claim` in a terminal",
         )
     else:
         yield ok(place.key)

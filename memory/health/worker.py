@@ -500,6 +500,8 @@ def _mark_said(todo: Job) -> None:
     if todo.event.get(signs.RELEASE) is True:
         noted = files.read(todo.place.home + signs.NEWER, 256).strip()
         files.replace(todo.place.home + signs.NEWER, noted + b" heard\n")
+    if todo.event.get(signs.REMOTE) is True:
+        files.replace(todo.place.cache + layout.REMOTE + todo.place.named, b"")
     if todo.event.get(boundary.FOREIGN):
         files.replace(signs.foreign_mark(todo.place), b"")
     try:
@@ -521,7 +523,7 @@ def _identify(todo: Job) -> None:
             from memory.store.store import Store
 
             sharing.heal(Store(todo.place, todo.settings, todo.now))
-    elif not todo.place.claimed:
+    if not todo.place.claimed:
         adoption.look_for_past(todo.place)
 
 

@@ -24,6 +24,7 @@ SET_UP = "/log/setup.ready"  # holds the seconds that the set-up took until the 
 ASKED = "/log/notes.asked"
 OFFER = "/log/notes.offer"  # below the home: tokens of a note, measured on this user's sessions
 OFFERED = "dayleaf_offered"  # key of a hook's event: the user has just been asked
+REMOTE = "dayleaf_remote"  # key of a hook's event: the user has heard of another remote
 # key of a hook's event: the captures whose loss the user has heard of
 UNWRITTEN = "dayleaf_unwritten"
 
@@ -116,7 +117,7 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
             "not shown; if it is yours, run `dayleaf store workspace claim` in a terminal"
             % (place.claimed, place.claimed)
         )
-    lines += workspace_notice(place)
+    lines += workspace_notice(place, event)
     try:
         lines += announcements.announcement(place, event)
     except (OSError, ValueError):
@@ -141,8 +142,25 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
     return "dayleaf: " + "\ndayleaf: ".join(lines) if lines else ""
 
 
-def workspace_notice(place: Place) -> List[str]:
-    """Return the line about another workspace with this repository's commit."""
+def workspace_notice(place: Place, event: Event) -> List[str]:
+    """Return the line about the other workspace that this repository may be of.
+
+    One with its commit; or the one that its remote names by now, once.
+    """
+    named = layout.other_remote(place)
+    if named and not files.exists(place.cache + layout.REMOTE + named):
+        event[REMOTE] = True
+        return [
+            "the remote here is another one by now, and the memory is still that of %s; if it is "
+            "another project, `dayleaf store workspace claim %s` in a terminal gives it its own"
+            % (place.key, named)
+        ]
+    lost = "" if place.git else layout.lost_checkout(place.root)
+    if lost:
+        return [
+            "the `.git` of this worktree leads to %s, which is gone; `git worktree repair` in the "
+            "checkout that was moved mends it" % fence.line(lost, 120)
+        ]
     try:
         key = files.read(place.cache + layout.OFFERED, 256).decode("utf-8", "replace").strip()
     except OSError:
@@ -232,6 +250,11 @@ def runtime_notice(place: Place, settings: Config, event: Event) -> List[str]:
             "the runtime could not be set up: %s; '%s/install.sh' --runtime tries again"
             % (said[12:312], root)
         ]
+    path = place.home
+    while not files.exists(path) and path.strip("/"):
+        path = path.rpartition("/")[0]
+    if not files.is_folder(path):
+        return ["%s is no directory, so nothing is kept; set HOME or DAYLEAF_HOME" % path]
     return [
         "recall and distill are being set up in the background; sessions are recorded meanwhile"
     ]

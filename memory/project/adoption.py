@@ -9,6 +9,8 @@ neither a name nor a link to another repository proves it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import Any
 
 from memory.core import DayleafError, approvals, clock, fastjson, files, layout, walk
 from memory.core.layout import Place
@@ -19,6 +21,7 @@ from memory.store import writer
 READ = 400  # checkpoints, the newest first, that are asked for their commit
 # checkpoints of each other workspace, and workspaces, that are looked at
 FEW, MOST_WORKSPACES = 20, 500
+MAY_BE = "this may be %s: if it is yours, run `dayleaf store workspace claim` in a terminal"
 _COMMIT = re.compile(rb"^commit: ['\"]?([0-9a-f]{7,40})\b", re.M)
 
 
@@ -52,8 +55,39 @@ def note_path(place: Place, now: float) -> None:
     """
     if not place.git or not files.is_folder(place.private):
         return
-    if not layout.is_believed(place.home, place.key, place.anchor):
-        _note(place, place.key, "first", now)
+    for path in dict.fromkeys((place.anchor, place.root)):  # a worktree may lose its main checkout
+        if not layout.is_believed(place.home, place.key, path):
+            _note(place, place.key, "first", now, path)
+
+
+def note_restored(home: str, known: Iterable[tuple[str, str, str]], now: float) -> None:
+    """Note what a backup knows of the workspaces that it brought.
+
+    known: (workspace, commit, name by its remote).  Raises OSError.
+    """
+    for key, commit, named in known:
+        files.append_line(
+            home + layout.PLACES,
+            '{"v":1,"t":"%s",%s,"by":"restore","commit":%s}'
+            % (clock.iso(now), layout.remote_row(named, key), fastjson.quote(commit)),
+        )
+
+
+def known_workspaces(home: str) -> list[tuple[str, str, str]]:
+    """Return each (workspace, commit, name by its remote) that paths here tell.
+
+    For a backup, which names no path.
+    """
+    found: dict[tuple[str, str, str], None] = {}
+    for row in layout.place_rows(home):
+        key, commit, path = (row.get(part) for part in ("key", "commit", "path"))
+        if isinstance(key, str) and isinstance(commit, str):
+            named = row.get("named")
+            if isinstance(path, str):
+                place = layout.locate({"DAYLEAF_HOME": home}, path)
+                named = place.named if place.key == key else key
+            found[key, commit, str(named)] = None
+    return list(found)
 
 
 def offered(place: Place) -> str:
@@ -72,74 +106,116 @@ def offered(place: Place) -> str:
 def look_for_past(place: Place) -> str:
     """Find and record a workspace that knows this repository's commit.
 
-    For a repository without a workspace: so a folder that moved, or whose home did, or whose
-    history was begun anew, is recognised.  A workspace that still stands at another path is not
-    offered to a repository with a remote of its own, which may be a fork.
-    Done once for each workspace; a person decides with `dayleaf store workspace claim`.
+    So a folder that moved, or whose home did, or whose history was begun anew, is recognised,
+    whatever was written there meanwhile.  A workspace that still stands at another path is not
+    offered to a repository with a remote or notes of its own, which may be a fork; it is where
+    both have one remote.
+    Done again when a workspace has come; a person decides with `dayleaf store workspace claim`.
     Raises OSError.
     """
-    if files.exists(place.cache + layout.OFFERED) or files.is_folder(place.private):
-        return offered(place)
-    keys = _workspaces(place)
-    if not keys or not place.git or not layout.is_own(place.root, place.git, place.anchor):
+    if not place.git or not layout.is_own(place.root, place.git, place.anchor):
         return ""
-    found = _was_here(place, keys) or _knows_commit(place, keys)
+    rows = layout.place_rows(place.home)
+    here = [row for row in rows if row.get("path") == place.anchor]
+    last = here[-1] if here else {}
+    if last.get("by") == "person" and last.get("key") == place.key:
+        return ""
+    keys, found = _workspaces(place, rows), offered(place)
+    if found or not keys or _has_looked(place):
+        return found
+    past = [str(row.get("key")) for row in reversed(here)]
+    if last.get("by") != "commit":
+        found = next((key for key in past if key in keys), "")
+    found = found or _knows_commit(place, [key for key in keys if key not in past], rows)
     files.replace(place.cache + layout.OFFERED, found.encode("utf-8", "replace"))
     return found
 
 
-def decline(place: Place) -> None:
-    """Record that a person declined the offered workspace.
+def _has_looked(place: Place) -> bool:
+    """Tell whether no workspace has come since the last look."""
+    try:
+        looked = files.posix.stat(place.cache + layout.OFFERED).st_mtime_ns
+        return looked >= files.posix.stat(place.home + "/workspaces").st_mtime_ns
+    except OSError:
+        return False
+
+
+def decline(place: Place, key: str, now: float) -> None:
+    """Record that a person declined an offered workspace.
 
     Raises OSError.
     """
-    files.replace(place.cache + layout.OFFERED, b"")
+    files.append_line(
+        place.home + layout.PLACES,
+        '{"v":1,"t":"%s","declined":%s,"at":%s}'
+        % (clock.iso(now), fastjson.quote(key), fastjson.quote(place.anchor)),
+    )
+    files.remove(place.cache + layout.OFFERED)
 
 
-def _workspaces(place: Place) -> list[str]:
-    """Return the other workspaces of a home."""
+def _workspaces(place: Place, rows: list[dict[str, Any]]) -> list[str]:
+    """Return the other workspaces of a home that nobody declined here."""
+    declined = [row.get("declined") for row in rows if row.get("at") == place.anchor]
     found = files.list_folder(place.home + "/workspaces")
-    return [key for key in found if key != place.key][:MOST_WORKSPACES]
+    return [key for key in found if key != place.key and key not in declined][:MOST_WORKSPACES]
 
 
-def _was_here(place: Place, keys: list[str]) -> str:
-    """Return the last other workspace that this path was seen with, or ""."""
-    seen = [row.get("key") for row in _rows(place.home) if row.get("path") == place.anchor]
-    return next((key for key in reversed(seen) if isinstance(key, str) and key in keys), "")
-
-
-def _knows_commit(place: Place, keys: list[str]) -> str:
-    """Return the first workspace that knows this repository's commit, or ""."""
-    base, rows = place.home + "/workspaces", _rows(place.home)
+def _knows_commit(place: Place, keys: list[str], rows: list[dict[str, Any]]) -> str:
+    """Return the first workspace that knows this repository's commit or remote, or ""."""
+    begun = place.due or files.is_folder(place.private)
     with Objects(place.git) as mine:
         for key in keys:
-            if place.due and _stands_elsewhere(rows, key):
+            seen = [row for row in rows if row.get("key") == key]
+            if begun and _stands_apart(place, seen):
                 continue
-            known = {
-                str(row["commit"]) for row in rows if row.get("key") == key and row.get("commit")
-            }
-            known |= _checkpoint_commits(base + "/" + key, FEW)
-            if any(_holds(mine, commit) for commit in sorted(known)):
+            known = {str(row["commit"]) for row in seen if row.get("commit")}
+            known |= _checkpoint_commits(place.home + "/workspaces/" + key, FEW)
+            if any(row.get("named") == place.named for row in seen) or any(
+                _holds(mine, commit) for commit in sorted(known)
+            ):
                 return key
     return ""
 
 
-def _stands_elsewhere(rows: list[dict[str, object]], key: str) -> bool:
-    """Tell whether a path that was seen with a workspace is a repository yet."""
-    paths = [row.get("path") for row in rows if row.get("key") == key]
-    return any(isinstance(path, str) and files.exists(path + "/.git") for path in paths)
+def _stands_apart(place: Place, seen: list[dict[str, Any]]) -> bool:
+    """Tell whether a workspace's paths are repositories yet, none of this one's remote."""
+    paths = [path for row in seen for path in (row.get("path"),) if isinstance(path, str)]
+    stand = [path for path in dict.fromkeys(paths) if _stands(path)]
+    env = {"DAYLEAF_HOME": place.home}
+    return bool(stand) and all(layout.locate(env, path).named != place.named for path in stand)
+
+
+def _stands(path: str) -> bool:
+    """Tell whether a path is the root of a checkout."""
+    root, git = layout.find_git(path)
+    return bool(git) and root == path
 
 
 def confirm_claim(place: Place, by: str, now: float) -> Place:
     """Give a directory its claimed workspace; return the new place.
 
-    What was written meanwhile is moved there.  by: `commit` or `person`.  Raises OSError.
+    What was written meanwhile is moved there, if it `goes_along`.  by: `commit` or `person`.
+    Raises OSError.
     """
     new = _named(place, place.claimed)
-    writer.join_workspace(place, new)
-    _approve(place, new, now)
+    if goes_along(place):
+        writer.join_workspace(place, new)
+        _approve(place, new, now)
+    files.make_folder(new.private)
     _note(place, new.key, by, now)
+    files.remove(place.cache + layout.OFFERED)
+    if by == "person":  # who has read what the remote is
+        files.replace(new.cache + layout.REMOTE + place.named, b"")
     return new
+
+
+def goes_along(place: Place) -> bool:
+    """Tell whether a directory's workspace is its own, and of no other directory."""
+    rows = layout.place_rows(place.home)
+    paths = {str(row.get("path")) for row in rows if row.get("key") == place.key}
+    return place.key in (place.named, layout.name_for(place.anchor)) and not any(
+        map(_stands, paths - {place.anchor, place.root})
+    )
 
 
 def _renamed(place: Place, now: float) -> Place:
@@ -157,7 +233,16 @@ def _renamed(place: Place, now: float) -> Place:
 
 def _named(place: Place, key: str) -> Place:
     return Place(
-        place.home, key, place.project, place.root, place.git, place.shared, "", place.anchor
+        place.home,
+        key,
+        place.project,
+        place.root,
+        place.git,
+        place.shared,
+        "",
+        place.anchor,
+        "",
+        place.named,
     )
 
 
@@ -173,11 +258,16 @@ def _approve(place: Place, new: Place, now: float) -> None:
         pass
 
 
-def _note(place: Place, key: str, by: str, now: float) -> None:
+def _note(place: Place, key: str, by: str, now: float, path: str = "") -> None:
     files.append_line(
         place.home + layout.PLACES,
         '{"v":1,"t":"%s",%s,"by":"%s","commit":"%s"}'
-        % (clock.iso(now), layout.place_row(key, place.anchor), by, git.head(place.git).commit),
+        % (
+            clock.iso(now),
+            layout.place_row(key, path or place.anchor),
+            by,
+            git.head(place.git).commit,
+        ),
     )
 
 
@@ -196,7 +286,7 @@ def _is_proved(place: Place) -> bool:
     """
     if not layout.is_own(place.root, place.git, place.anchor):
         return False
-    seen = [row for row in _rows(place.home) if row.get("key") == place.claimed]
+    seen = [row for row in layout.place_rows(place.home) if row.get("key") == place.claimed]
     remote = layout.remote_of(layout.common_git(place.git))
     local = remote[:1] in ("", "/")
     known = {str(row["commit"]) for row in seen if row.get("commit")} | _checkpoint_commits(
@@ -217,16 +307,10 @@ def _is_proved(place: Place) -> bool:
         return any(_holds(mine, commit) for commit in sorted(known)) or not (seen or known or local)
 
 
-def _rows(home: str) -> list[dict[str, object]]:
-    try:
-        return fastjson.rows(files.read(home + layout.PLACES, layout.PLACES_LIMIT))
-    except OSError:
-        return []
-
-
 def known_paths(home: str) -> list[str]:
     """Return the paths seen with a workspace."""
-    return [path for row in _rows(home) for path in (row.get("path"),) if isinstance(path, str)]
+    paths = [row.get("path") for row in layout.place_rows(home)]
+    return [path for path in paths if isinstance(path, str)]
 
 
 def _checkpoint_commits(private: str, most: int = READ) -> set[str]:

@@ -10,6 +10,7 @@ so a run that was killed goes on where it was.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import Callable, NamedTuple
 
@@ -24,6 +25,7 @@ from memory.session.transcript import Stop
 
 RECORD = 0.006  # seconds that a record takes to be written and indexed; bench/README.md
 PACE = 6e6  # bytes of transcripts that are imported in a second; bench/README.md
+_BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([\x21-\x7e]+?)"')
 NO_DIRECTORY = "no directory is known of it"  # why a session is passed over
 
 
@@ -126,16 +128,62 @@ def chosen(
     place: only sessions of its workspace; None for all.
     since: only sessions that ended at that instant or later.
     """
+    found = [session for session in found if session.ended >= since]
     keys: dict[str, str] = {}
-    for session in found:
-        if session.directory not in keys:
-            keys[session.directory] = layout.locate(env, session.directory).key if place else ""
-    wanted = [
-        s for s in found if s.ended >= since and (place is None or keys[s.directory] == place.key)
-    ]
+    for session in found if place else []:
+        if not keys.get(session.directory):
+            home = place_of(session, env)
+            keys[session.directory] = home.key if home else ""
+    wanted = [s for s in found if place is None or keys[s.directory] == place.key]
     wanted.sort(key=lambda s: (s.began, s.ended, s.id != progress.identity(s.id), s.id))
     groups = sorted(families(wanted), key=lambda group: -max(s.ended for s in group))
     return [session for group in groups for session in group]
+
+
+def place_of(session: Session, env: dict[str, str]) -> layout.Place | None:
+    """Return the place that a session is of, None where its directory is gone and unknown.
+
+    A worktree that was removed is of the repository that it lay in, was seen with, or lay beside:
+    the only one there with the session's branch.
+    """
+    directory = session.directory
+    place = layout.locate(env, directory)
+    if not files.is_folder(directory):
+        inside = place.git and "worktrees/" in directory[len(place.root) :]
+        if not inside and (place.git or not files.is_folder(place.private)):
+            place = layout.locate(env, _checkout_beside(session) or directory)
+            if not place.git or directory.startswith(place.root + "/"):
+                return None
+        place.root = directory
+    return place
+
+
+def _checkout_beside(session: Session) -> str:
+    """Return the only checkout beside a session's directory with its branch, or ""."""
+    try:
+        found = _BRANCH.search(files.read(session.path, whereabouts.EDGE))
+    except OSError:
+        found = None
+    branch = layout.ref_of("ref: refs/heads/" + found[1].decode()) if found else ""
+    around = session.directory.rpartition("/")[0]
+    if branch[len("refs/heads/") :] in layout.TRUNKS:
+        return ""
+    beside = [
+        around + "/" + name
+        for name in files.visible_names(around)
+        if _has_branch(around + "/" + name + "/.git", branch)
+    ]
+    return beside[0] if len(beside) == 1 else ""
+
+
+def _has_branch(git: str, branch: str) -> bool:
+    if files.exists(git + "/" + branch):
+        return True
+    try:
+        packed = files.read(git + "/packed-refs", 1 << 24)
+    except OSError:
+        return False
+    return (" %s\n" % branch).encode() in packed
 
 
 def families(wanted: list[Session]) -> list[list[Session]]:
@@ -214,12 +262,12 @@ def _passed_over(
     session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
 ) -> ImportedSession | None:
     """Return the reason to skip a session, or None."""
-    if not files.is_folder(session.directory):
-        return _skipped(
-            session, None, "its directory is gone", "make it again, even empty"
-        )._replace(gone=True)
     if session.directory not in places:
-        place = layout.locate(env, session.directory)
+        place = place_of(session, env)
+        if place is None:
+            return _skipped(
+                session, None, "its directory is gone", "make it again, even empty"
+            )._replace(gone=True)
         place = place if dry else adoption.adopt(place, now)
         places[session.directory] = next(
             (w for w in places.values() if w.place.key == place.key and w.place.root == place.root),

@@ -119,19 +119,21 @@ class Call:
             session = self.env.get("CLAUDE_PROJECT_DIR", "")
             inside = session.startswith("/") and files.inside(here, session)
             self._place = layout.locate(self.env, session if inside else here)
+            begun = not self._place.git or files.is_folder(self._place.private)
+            if not begun and not self._place.claimed:
+                self.look_for_past()
             if self._place.due or self._place.claimed:
                 from memory.project import adoption
 
                 self._place = adoption.adopt(self._place, self.now)
-            elif self._place.git and not files.is_folder(self._place.private):
-                self._look_for_past(self._place)
         return self._place
 
-    def _look_for_past(self, place: layout.Place) -> None:
-        """Report once that a repository without memory is known elsewhere."""
+    def look_for_past(self) -> None:
+        """Report once that a repository's memory is another workspace's."""
         from memory.project import adoption
 
-        asked = files.exists(place.cache + layout.OFFERED)
+        place = self.place
+        asked = adoption.offered(place)
         try:
             key = adoption.look_for_past(place)
         except OSError:
@@ -501,6 +503,13 @@ def finish_decisions(call: Call, done: Sequence[Any], nothing: str) -> int:
     With --json prints all of them; nothing: the text where there are none.
     """
     return 0 if done and not call.options.json else call.answer(done, [nothing + " was decided on"])
+
+
+def ask_line(question: str) -> str:
+    """Return what a person answers on the terminal, in small letters."""
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower()
 
 
 def ask_confirmation(question: str, short: bool = False, otherwise: bool = False) -> bool:

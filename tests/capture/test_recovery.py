@@ -242,6 +242,25 @@ def test_a_session_of_before_its_folder_moved_is_found(project, env, now):
     assert [session for session, _ in recovery.lost(place, env, now, "").sessions] == ["silent"]
 
 
+def test_a_session_of_when_its_path_was_another_project_s_is_left(project, env, now):
+    """Its history was begun anew, or a person gave the path another workspace."""
+    place = layout.locate(env, project)
+    Path(place.home, "workspaces", "client-12345678").mkdir(parents=True)
+    one = Session(env, project, now, "silent").ask("fix the parser").edit("calc.py").say("Fixed.")
+    os.utime(own(one).path, (now - 600,) * 2)
+    for keys, found in (
+        (["client-12345678", place.key], []),
+        (["renamed-since-12345678", place.key], ["silent"]),
+    ):
+        rows = [
+            '{"t":"%s",%s}\n' % (clock.iso(now + at), layout.place_row(key, place.anchor))
+            for at, key in zip((-5000, 9000), keys)
+        ]
+        Path(place.home + layout.PLACES).write_text("".join(rows).replace('"}', '","by":"first"}'))
+        lost = recovery.lost(place, env, now, "").sessions
+        assert [session for session, _ in lost] == found, keys
+
+
 def test_a_session_of_a_folder_behind_a_link_is_found(project, env, now, tmp_path):
     """The host's folder may be named after the link."""
     link = tmp_path / "link"

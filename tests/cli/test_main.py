@@ -315,6 +315,22 @@ def test_a_read_only_home_is_one_line(run, ok, home):
                 folder.chmod(0o700)
 
 
+def test_a_cache_without_room_for_a_mark_starts_all_the_same(env, project, home):
+    """The mark that its Python runs here, where the home cannot be written."""
+    python = Path(home, ".dayleaf/runtime/bin/python")
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    machine = os.uname()
+    names = (machine.sysname, machine.nodename, machine.machine)
+    mark = Path(home, ".dayleaf/cache", "runtime-" + "-".join(names))
+    mark.mkdir(parents=True)
+    os.utime(mark, (0, 0))
+    done = subprocess.run(
+        [ROOT / "bin/dayleaf", "--version"], cwd=project, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0 and "dayleaf" in done.stdout, done
+
+
 def test_a_home_that_is_a_file_is_one_line(run, tmp_path):
     """What the file system refuses is no fault of ours."""
     (tmp_path / "file").write_text("x")

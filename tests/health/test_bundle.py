@@ -4,6 +4,7 @@ writers.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -20,7 +21,7 @@ from harness.command import on_terminal
 from harness.hook import ROOT
 from harness.vault import put
 
-from memory.core import StoreError, approvals
+from memory.core import StoreError, approvals, files
 from memory.health import bundle
 from memory.store import conversations
 
@@ -121,6 +122,16 @@ def test_an_existing_file_is_never_overwritten(run, ok, project, filled):
     ok("backup", "--here"), ok("backup", "--here")
     assert len(list(Path(project).glob("dayleaf-*.tar.gz"))) == 2
     assert not list(Path(project).glob(".dayleaf-*"))
+
+
+def test_a_home_that_cannot_be_written_is_backed_up_elsewhere(ok, filled, tmp_path, monkeypatch):
+    """Its lock cannot be made, and no record moves in it."""
+
+    def refused(lock: files.Lock) -> bool:
+        raise OSError(errno.EROFS, "Read-only file system", lock.path)
+
+    monkeypatch.setattr(files.Lock, "__enter__", refused)
+    assert "is complete" in ok("backup", str(tmp_path / "kept.tgz"))
 
 
 def test_a_backup_inside_what_it_keeps_is_refused(run, filled):

@@ -9,7 +9,7 @@ from harness import vault, worked
 from harness.hook import ROOT, fire, harmless, payload
 from harness.repository import received
 
-from memory.core import boundary, clock, config
+from memory.core import boundary, clock, config, layout
 from memory.health import worker
 from memory.hook import announcements, signs
 from memory.index import builder
@@ -71,6 +71,13 @@ def test_a_runtime_that_is_missing_is_said_with_what_became_of_its_set_up(
     Path(place.home, "log", "setup.log").write_text(log)
     (line,) = signs.notices(place, config.load(place.home, place.root, env), {}, now).splitlines()
     assert line.startswith(said)
+
+
+def test_a_home_that_is_no_directory_promises_nothing(place, env, now, tmp_path):
+    (tmp_path / "file").write_text("")
+    lost = layout.Place(str(tmp_path / "file/.dayleaf"), "x-1", place.root, place.root, "", "")
+    [line] = signs.notices(lost, config.load(lost.home, place.root, env), {}, now).splitlines()
+    assert line.startswith("dayleaf: %s is no directory, so nothing is kept" % (tmp_path / "file"))
 
 
 def test_a_runtime_that_was_set_up_is_said_once_with_the_line_for_the_terminal(place, env, now):

@@ -583,10 +583,34 @@ def test_sessions_whose_directory_is_gone_are_said_once(past, ok, took, tmp_path
     lines = ok("import", "transcripts", "--all-projects").splitlines()
     assert lines == [
         "40 sessions: 40 skipped",
-        "  skipped 40 sessions whose directory is gone (%s, %s, %s); create it again, "
-        "even empty, and import again" % (tmp_path / "one", tmp_path / "three", tmp_path / "two"),
+        "  skipped 40 sessions whose directory is gone (%s, %s, %s); `git worktree add` it "
+        "again, or create it even empty, and import again"
+        % (tmp_path / "one", tmp_path / "three", tmp_path / "two"),
     ]
     assert len(took("--all-projects")["skipped"]) == 40
+
+
+@pytest.mark.parametrize("way", ["beside", "within", "seen"])
+def test_a_session_of_a_removed_worktree_is_of_its_project(past, took, place, project, way):
+    """A branch alone does not tell where two checkouts have it."""
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.invalid", "-C", project]
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    subprocess.run([*git, "branch", "feat"], check=True)
+    around = Path(project).parent
+    gone = Path(project, ".claude/worktrees/one") if way == "within" else around / "removed"
+    if way == "seen":
+        row = '{%s,"by":"first","commit":""}\n' % layout.place_row(place.key, str(gone))
+        Path(place.private).mkdir(parents=True, exist_ok=True)
+        Path(place.home + layout.PLACES).write_text(row)
+    path = past.session("one", 2, cwd=str(gone), folder="-gone")
+    branch = "feat" if way == "beside" else "gone-too"
+    path.write_text(path.read_text().replace('"gitBranch": "main"', '"gitBranch": "%s"' % branch))
+    assert (took("--dry-run")["new"], took()["new"]) == (1, 1)
+    assert len(checkpoints(place)) == 1 and not gone.exists()
+    if way == "beside":
+        shutil.copytree(project, around / "copy")
+        path.rename(path.with_name("two.jsonl"))
+        assert "directory is gone" in took("--all-projects")["skipped"][0]["reason"]
 
 
 UUID = "f2345678-0000-4000-8000-0123456789ab"

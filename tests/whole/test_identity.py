@@ -549,3 +549,190 @@ def test_a_repository_of_other_commits_is_offered_nothing(person):
         person.run(other, "recall", "zebra").stderr == ""
         and "holds a commit" not in person.start(other).message
     )
+
+
+# ---- a way back
+
+
+def answered(person: Person, where: Path, reply: str, *words: str) -> str:
+    """Return what `store workspace claim` says to a reply."""
+    argv = ["workspace", "claim", *words]
+    status, shown = command.on_terminal(argv, person.world, str(where), [reply])
+    assert status == 0, shown
+    return shown
+
+
+@pytest.fixture
+def moved(person) -> Path:
+    """A folder without a remote, moved away from its memory, where a note was kept since."""
+    root = person.repository("before", "")
+    person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
+    person.start(root)
+    there = person.folder / "after"
+    root.rename(there)
+    person.run(there, "learn", "the giraffe needs a ladder")
+    return there
+
+
+def test_another_answer_than_no_is_asked_again(person, moved):
+    key = person.workspace(moved)["claimed"]
+    answered(person, moved, "later")
+    assert person.workspace(moved)["claimed"] == key
+    assert key in answered(person, moved, "y") and person.knows(moved)
+    assert "giraffe" in person.run(moved, "recall", "giraffe").stdout
+
+
+def test_a_no_is_taken_back_by_name(person, moved):
+    """Where it holds for bare `claim`, whatever becomes of the cache."""
+    key = person.workspace(moved)["claimed"]
+    answered(person, moved, "no")
+    shutil.rmtree(person.place(moved).home + "/cache")
+    assert "claimed" not in person.workspace(moved)
+    assert key not in person.start(moved, "s5").message + person.start(moved, "s6").message
+    assert "already" in person.run(moved, "workspace", "claim").stdout
+    assert key in answered(person, moved, "yes", "before") and person.knows(moved)
+    process = command.process(person.world, str(moved))
+    assert "no workspace 'ghost'" in process("workspace", "claim", "ghost").stderr
+    refused = process("workspace", "claim", "ghost", CLAUDECODE="1")
+    assert refused.returncode and "only a person decides" in refused.stderr
+
+
+def test_a_no_to_one_memory_is_none_to_another(person, moved):
+    """A backup of the right one may come later."""
+    answered(person, moved, "no")
+    other = Path(person.place(moved).home, "workspaces", "older-12345678", "checkpoints/2026-01-01")
+    other.mkdir(parents=True)
+    (other / "100000-x-1234.md").write_text(
+        "---\nid: c-1\nkind: checkpoint\ncommit: %s\n---\nx\n"
+        % person.git(moved, "rev-parse", "HEAD")[:10]
+    )
+    assert person.workspace(moved)["claimed"] == "older-12345678"
+
+
+def test_an_emptied_cache_takes_no_offer_away(person, moved):
+    key = person.workspace(moved)["claimed"]
+    shutil.rmtree(person.place(moved).home + "/cache")
+    person.start(moved, "s5")
+    assert key in person.start(moved, "s6").message
+    assert "already" not in answered(person, moved, "yes") and person.knows(moved)
+
+
+def test_an_empty_answer_names_the_memory_that_may_be_meant(person, moved):
+    """So do the overview and doctor."""
+    key = person.workspace(moved)["claimed"]
+    for words in (["recall", "partition"], ["today"], ["doctor"]):
+        shown = person.run(moved, *words).stdout
+        assert key in shown and "store workspace claim" in shown, words
+
+
+def restored(person: Person, tmp_path: Path, backup: Path) -> Person:
+    """Another machine of that person, with a home of its own."""
+    other = Person({**person.world, "HOME": str(tmp_path / "other")}, tmp_path / "two")
+    other.world.pop("DAYLEAF_HOME", None)
+    other.folder.mkdir()
+    Path(other.world["HOME"]).mkdir()
+    return other
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_restored_memory_is_offered_whatever_was_there_before(person, tmp_path, first):
+    """The remote was renamed since its first note, and no checkpoint names a commit."""
+    root = person.repository("widget")
+    person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
+    key = person.place(root).key
+    person.start(root)
+    person.git(root, "remote", "set-url", "origin", "git@example.org:new/widget.git")
+    backup = tmp_path / "own.tgz"
+    person.run(root, "backup", str(backup))
+    other = restored(person, tmp_path, backup)
+    there = other.clone(root, "work", "git@example.org:new/widget.git")
+    if first:
+        other.run(there, "learn", "the giraffe needs a ladder")
+    done = other.run(there, "restore", str(backup), "--merge")
+    assert key in done.stderr and "store workspace claim" in done.stderr
+    assert key in answered(other, there, "yes") and other.knows(there)
+    assert not first or "giraffe" in other.run(there, "recall", "giraffe").stdout
+
+
+def test_a_restore_reaches_the_directories_that_were_there_before(person, tmp_path):
+    """Its start offers what came, where nothing was to be found before."""
+    root = person.repository("work", "")
+    person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
+    person.start(root)
+    key, backup = person.place(root).key, tmp_path / "own.tgz"
+    person.run(root, "backup", str(backup))
+    other = restored(person, tmp_path, backup)
+    there = other.clone(root, "work", "")
+    other.git(there, "remote", "remove", "origin")
+    other.run(there, "learn", "the giraffe needs a ladder")
+    other.start(there)
+    other.run(other.folder, "restore", str(backup), "--merge")
+    other.start(there, "s5")
+    assert key in other.start(there, "s6").message
+    assert key in answered(other, there, "yes") and other.knows(there)
+
+
+def test_a_second_clone_of_a_renamed_remote_is_offered_the_memory(person, widget):
+    """The first one stands, with the same new remote: that is no fork."""
+    new = "git@example.org:other/widget.git"
+    person.start(widget)
+    person.git(widget, "remote", "set-url", "origin", new)
+    assert claimed(person, person.clone(widget, "second", new), person.place(widget).key)
+
+
+def test_a_worktree_keeps_its_memory_while_its_checkout_is_gone(person, widget):
+    tree = person.folder / "tree"
+    person.git(widget, "worktree", "add", "-q", str(tree))
+    assert person.knows(tree)
+    key = person.place(tree).key
+    widget.rename(person.folder / "moved")
+    assert person.place(tree).key == key and person.knows(tree)
+    assert "git worktree repair" in person.start(tree, "s5").message
+    assert "git worktree repair" in person.run(tree, "doctor").stdout
+
+
+def test_a_worktree_never_seen_claims_the_memory_of_its_lost_checkout(person, widget):
+    """Its `.git` is a claim, which anybody can write, so a person decides."""
+    tree, key = person.folder / "tree", person.place(widget).key
+    person.git(widget, "worktree", "add", "-q", str(tree))
+    widget.rename(person.folder / "moved")
+    assert not person.knows(tree) and person.workspace(tree)["claimed"] == key
+    assert key in answered(person, tree, "yes") and person.knows(tree)
+
+
+def test_two_projects_in_one_memory_are_told_and_taken_apart(person, widget):
+    """A clone that became another project: the start says so once."""
+    person.start(widget)
+    key = person.place(widget).key
+    person.git(widget, "remote", "set-url", "origin", "git@example.org:client/gadget.git")
+    said = person.start(widget, "s5").message
+    name = said.partition("store workspace claim ")[2].split("`")[0]
+    assert "remote" in said and name.startswith("gadget-") and key in said
+    assert name not in person.start(widget, "s6").message
+    assert name in answered(person, widget, "yes", name)
+    assert person.place(widget).key == name and not person.knows(widget)
+    assert not person.start(widget, "s8").message.count(key)
+    assert key in answered(person, widget, "yes", key) and person.knows(widget)
+
+
+def test_a_claim_is_taken_back_by_the_directory_s_own_name(person, widget):
+    """Which `store workspace` gives; and what was there before the claim stays readable."""
+    copy = person.clone(widget, "template")
+    person.git(copy, "remote", "remove", "origin")
+    own, key = person.place(copy).key, person.place(widget).key
+    assert key in answered(person, copy, "yes") and person.knows(copy)
+    assert "store workspace claim %s" % own in person.run(copy, "workspace").stdout
+    assert own in answered(person, copy, "yes", own) and not person.knows(copy)
+    assert person.place(copy).key == own and person.knows(widget)
+
+
+def test_a_claim_takes_no_memory_from_another_clone(person, widget):
+    """Records go along only from a workspace that no other directory has."""
+    person.start(widget)
+    second = person.clone(widget, "second")
+    other = person.repository("other", "")
+    person.run(other, "learn", "the giraffe needs a ladder")
+    assert person.knows(second)
+    shown = answered(person, second, "yes", person.place(other).key)
+    assert "stays there" in shown and person.knows(widget) and not person.knows(second)
+    assert "giraffe" in person.run(second, "recall", "giraffe").stdout

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from memory.core import StoreError, UsageError, config, fastjson, files, layout
+from memory.core import StoreError, UsageError, config, files, layout
 from memory.core.layout import Place
 from memory.doors.page.pages import Pages
 from memory.recall import lookup
@@ -76,10 +76,9 @@ class Projects:
         return place, config.for_place(place, self._env)
 
     def _paths(self) -> dict[str, str]:
-        with suppress(OSError):
-            data = files.read(self.first.place.home + layout.PLACES, layout.PLACES_LIMIT)
-            return {str(row.get("key")): str(row.get("path")) for row in fastjson.rows(data)}
-        return {}
+        rows = layout.place_rows(self.first.place.home)
+        seen = [(str(row.get("key")), str(row.get("path"))) for row in reversed(rows)]
+        return {key: path for key, path in seen if files.is_folder(path)}
 
 
 def _changed(folder: str) -> float:
