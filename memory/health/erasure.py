@@ -77,6 +77,8 @@ DERIVED_ENDS = (
     ".facts",
     ".claims",
     ".heads",
+    ".clean",
+    ".secrets",
 )
 _KINDS = frozenset(FOLDERS.values())
 _FORMAT = (

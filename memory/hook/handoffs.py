@@ -59,8 +59,9 @@ def _read_one(place: Place, name: str) -> Optional[Record]:
     except OSError:
         return None
     from memory.core import records
+    from memory.hook import documents
 
-    found = records.skim(name, data, stat.st_mtime)
+    found = documents.without_private(records.skim(name, data, stat.st_mtime))
     return found if found.body.strip() else None
 
 
