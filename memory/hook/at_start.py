@@ -438,7 +438,8 @@ def _decided_elsewhere(found: Index, record: Any, budget: fence.Budget, chosen: 
             if doc.kind in ("checkpoint", "note") and doc.ordinal == 0
         ]
         for one in indexview.reread(found, sorted(docs, key=lambda doc: -doc.created)):
-            if one.meta.get("session") == record.meta.get("session"):
+            same = one.meta.get("session") == record.meta.get("session")
+            if same or handoffs.is_of_others(found.place, one):
                 continue
             said = [
                 line

@@ -77,6 +77,17 @@ def is_unattended(record: Any) -> bool:
     return bool(record.meta.get("unattended") == "true")
 
 
+def is_of_others(place: Place, record: Any) -> bool:
+    """Tell whether a shared checkpoint is of a session that ran elsewhere.
+
+    A session leaves receipts where it runs.
+    """
+    if record.tier != layout.SHARED:
+        return False
+    session = layout.safe_id(record.meta.get("session"))
+    return not session or not files.exists(place.receipts(session))
+
+
 def is_repetition(record: Any) -> bool:
     """Tell whether a checkpoint only repeats others.
 
@@ -375,7 +386,12 @@ def _about_work(found: Index, docs: Iterable[Any]) -> Iterator[Any]:
     for record in indexview.reread(
         found, (doc for doc in docs if doc.kind == "checkpoint" and doc.name != NAME)
     ):
-        if record.kind == "checkpoint" and not is_handoff(record) and not _is_trivial(record.body):
+        if (
+            record.kind == "checkpoint"
+            and not is_handoff(record)
+            and not is_of_others(found.place, record)
+            and not _is_trivial(record.body)
+        ):
             yield record
 
 
