@@ -18,7 +18,7 @@ from memory.core import (
     layout,
 )
 from memory.core.plaintext import age, at_word, count, one_line, plain
-from memory.store import ledger
+from memory.store import authority, ledger, redactor
 from memory.terminal import localtimes, screen
 from memory.terminal.call import Call, nearest, session_of, shown, unknown_word
 
@@ -45,6 +45,8 @@ def show(call: Call) -> int:
         return _turn(call, found, place, number)
     if place.key == call.place.key:
         found = reread(call, [found])[0]
+    if call.caller() != authority.PERSON:
+        found = redactor.clean_record(found, call.settings, place.key)
     if call.options.outline:
         return _outline(call, found)
     one = _displayed(call, hit.from_record(found, place.key, place.path(found.name)), place)

@@ -419,7 +419,7 @@ def _checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
     found = [
         record
         for record in _newest(call, "checkpoint", session, 2 * MOST_SOURCES, branch)
-        if not handoffs.is_handoff(record)
+        if not handoffs.is_handoff(record) and not handoffs.is_of_others(call.place, record)
     ]
     named = [str(record.meta.get("session") or "") for record in found]
     if not session and any(named[:1]):

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
-from memory.core import config, fastjson, files, layout, walk
+from memory.core import IndexFault, config, fastjson, files, layout, walk
 from memory.core.plaintext import count
 from memory.health import (
     FAIL,
@@ -26,6 +26,7 @@ from memory.health import (
     ok,
     warn,
 )
+from memory.hook import indexview
 from memory.index.kept import Head
 from memory.knowledge import housekeeping
 from memory.project import adoption
@@ -202,6 +203,21 @@ def check_index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
     else:
         yield ok(
             "fresh, %s, generation %s" % (count(found["records"], "record"), found["generation"])
+        )
+
+
+def check_secrets(place: layout.Place) -> Iterator[Finding]:
+    """Report the records that hold secrets, as the index knows them."""
+    try:
+        found = indexview.open_index(place, watch=False)
+    except IndexFault:
+        return
+    names = [doc.name for doc in found.secrets()]
+    found.close()
+    if names:
+        yield warn(
+            "%s: %s" % (count(len(names), "record"), ", ".join(_path(place, n) for n in names[:3])),
+            "`dayleaf store check` names the lines; sessions get nothing of these records unasked",
         )
 
 

@@ -79,7 +79,7 @@ LEFT = (SETTINGS, SYNC, FOREIGN)
 TEXTS = (RECORD, OTHER, ARCHIVE, BEFORE, COPY, TEMP)  # elsewhere a project's path is needed
 DERIVED_ENDS = tuple(
     ".seg .log .scan .stale .checked .vec .vec-journal .damaged .tags .review .seen .walls .met "
-    ".turned .facts .claims .heads".split()
+    ".turned .facts .claims .heads .clean .secrets".split()
 )
 # around a short name in capitals: no letter or digit, unless it ends an escape; no key of JSON
 _ALONE = (

@@ -56,6 +56,7 @@ def examine(
     steps: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("home", lambda: checkup.check_home(place)),
         ("workspace", lambda: checkup.check_workspace(place)),
+        ("secrets", lambda: checkup.check_secrets(place)),
         ("disk", lambda: checkup.check_disk(place)),
         ("python", lambda: checkup.check_python(place, env)),
         ("config", lambda: checkup.check_settings(place, settings)),

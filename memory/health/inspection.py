@@ -25,7 +25,7 @@ from memory.health import FAIL, WARN, Finding, accounts
 from memory.hook import receipts
 from memory.index.kept import Kept
 from memory.knowledge import housekeeping
-from memory.store import ledger
+from memory.store import ledger, redactor
 from memory.store.store import Store
 
 TYPE_CHECKING = False
@@ -83,7 +83,6 @@ class _Read(NamedTuple):
         self, section: str, record: Record, line: int, what: str, remedy: str, severity: str = WARN
     ) -> Finding:
         """Make a finding, with secrets in its texts redacted."""
-        from memory.store import redactor
 
         title, what = (
             redactor.redact(text, (), self.place.key).text for text in (record.title, what)
@@ -116,8 +115,10 @@ def audit(
 
     def read_whole(name: str) -> Record:
         record, data = store.read_both(name)
-        if by_text and len(data) == record.size:
-            text_facts(kept, record, data, settings, place)  # now that its bytes are at hand
+        is_whole = by_text and len(data) == record.size
+        # now that its bytes are at hand
+        if is_whole and text_facts(kept, record, data, settings, place)[0]:
+            return redactor.clean_record(record, settings, place.key)
         return record
 
     every = []
@@ -247,7 +248,8 @@ def look_ahead(store: Store, docs: Sequence[Doc], seconds: float) -> None:
         if not known.get(doc.name, "").startswith(doc.checksum.hex()) and time.process_time() < end:
             with suppress(StoreError):
                 record, data = store.read_both(doc.name)
-                text_facts(kept, record, data, store.config, store.place)
+                if text_facts(kept, record, data, store.config, store.place)[0]:
+                    record = redactor.clean_record(record, store.config, store.place.key)
                 if duplicates.mergeable(record):
                     duplicates.outline(record, letters, kept)
                 if record.kind in contradictions.KINDS:

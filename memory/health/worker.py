@@ -617,6 +617,24 @@ def _look_ahead(todo: Job) -> None:
     inspection.look_ahead(Store(todo.place, todo.settings, todo.now), docs, LOOKING)
 
 
+def _count_secrets(todo: Job) -> None:
+    """Count the records that hold secrets, for the next start."""
+    from memory.core import IndexFault
+    from memory.hook import indexview, signs
+
+    before, heard = signs.counted_secrets(todo.place)
+    heard = before if todo.event.get(signs.SECRETS) is True else heard
+    try:
+        found = indexview.open_index(todo.place, watch=False)
+    except IndexFault:
+        return
+    count = len(found.secrets())
+    found.close()
+    line = b"%d %d\n" % (count, min(heard, count))
+    if count or before:
+        files.update(signs.secrets_path(todo.place), line)
+
+
 def _mark_announced(todo: Job) -> None:
     """Remember a repository's rules and scripts, and whether announced."""
     from memory.hook import announcements
@@ -701,6 +719,7 @@ AFTER_START: tuple[Step, ...] = (
     ("ledgers", _read_ledgers),
     ("mark", _mark),
     ("announce", _mark_announced),
+    ("secrets", _count_secrets),
     ("look ahead", _look_ahead),
     ("notes", _write_missing_notes),
     ("release", _find_release),

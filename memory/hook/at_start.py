@@ -242,7 +242,7 @@ def _rules(found: Index, note: Any, learnings: Sequence[Any]) -> Tuple[Any, List
 def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> str:
     """Add the handoff and return the line with its count."""
     room = budget.left - COUNT_UNITS - 1
-    if note is None or room < LEAST_UNITS:
+    if note is None or room < LEAST_UNITS or found.is_secret(note.name):
         return ""
     before = handoffs.starts(found.place, note.id)
     counted = "Handoff from %s (%s)" % (
@@ -456,7 +456,8 @@ def _decided_elsewhere(found: Index, record: Any, budget: fence.Budget, chosen: 
             if doc.kind in ("checkpoint", "note") and doc.ordinal == 0
         ]
         for one in indexview.reread(found, sorted(docs, key=lambda doc: -doc.created)):
-            if one.meta.get("session") == record.meta.get("session"):
+            same = one.meta.get("session") == record.meta.get("session")
+            if same or handoffs.is_of_others(found.place, one):
                 continue
             said = [
                 line

@@ -204,7 +204,8 @@ class Delta:
                 lambda _, size, block=block: block[segment.ROW.size :],  # type: ignore[misc]
             )
             self.docs.append(doc)
-            push = bool(doc.flags & segment.ACCEPTED) and doc.flags & 7 == 1
+            pushable = segment.ACCEPTED | segment.KINDS.index("learning")
+            push = doc.flags & (segment.SECRET | segment.ACCEPTED | 7) == pushable
             self.pushable.append(push)
             if ordinal == 0:
                 self.records += 1

@@ -14,12 +14,14 @@ from memory.hook.indexview import UNWATCHED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+    from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
     from memory.core.layout import Place
     from memory.core.records import Record
     from memory.core.walk import Found
     from memory.hook.indexview import Index
+
+    Clean = Callable[[Record], Tuple[Record, bool]]
 
 SECTION_CHARS = 6000  # a longer body is indexed section by section
 SECTION_LEAST = 400  # a shorter section joins the one before it
@@ -230,14 +232,17 @@ def text_outside_body(record: Record) -> str:
     )
 
 
-def documents(record: Record, mtime_ns: int, size: int) -> List[Tuple[segment.Doc, str, str]]:
+def documents(
+    record: Record, mtime_ns: int, size: int, secret: bool = False
+) -> List[Tuple[segment.Doc, str, str]]:
     """Return (document, weighted head, body) for each section.
 
     Head and body are both tokenised.
+    secret: whether the record's file holds a secret.
     """
     flags = segment.flags_of(
         record.kind, record.tier, record.source, record.accepted, record.pinned, record.active
-    )
+    ) | (segment.SECRET if secret else 0)
     created = max(0, min(int(record.created), 0xFFFFFFFF))
     checksum = bytes.fromhex(record.checksum[:16])
     tokens, topics = tokeniser.count_tokens(record.body), topic_names(record)
@@ -367,14 +372,31 @@ def read(place: Place, name: str) -> Optional[Tuple[Any, Any]]:
     return (record, stat) if is_allowed(record.kind, record.tier) else None
 
 
-def frame(found: Index, name: str) -> bytes:
-    """Read a file and return its delta frame."""
+def without_private(record: Record) -> Record:
+    """Return a record without its <private> parts."""
+    if "private" not in (record.title + record.body).lower():
+        return record
+    from memory.hook import markup
+
+    title, body = markup.without_private(record.title), markup.without_private(record.body)
+    return record if body == record.body else record.replaced(title=title, body=body)
+
+
+def frame(found: Index, name: str, clean: Optional[Clean] = None) -> bytes:
+    """Read a file and return its delta frame.
+
+    clean: returns the record to index, and whether its file holds a secret; a hook has no time
+        for it, and takes what was known of the file before.
+    """
     was_read = read(found.place, name)
     if was_read is None:
         return delta.encode(name, found.segment, ())
     record, stat = was_read
+    record, secret = clean(record) if clean else (without_private(record), found.is_secret(name))
     changes = []
-    for doc, counts, length in term_counts(documents(record, stat.st_mtime_ns, stat.st_size)):
+    for doc, counts, length in term_counts(
+        documents(record, stat.st_mtime_ns, stat.st_size, secret)
+    ):
         if not doc.ordinal:
             counts.update(dict.fromkeys(keys(record), 1))
         changes.append((doc, counts, length))

@@ -59,8 +59,9 @@ def _read_one(place: Place, name: str) -> Optional[Record]:
     except OSError:
         return None
     from memory.core import records
+    from memory.hook import documents
 
-    found = records.skim(name, data, stat.st_mtime)
+    found = documents.without_private(records.skim(name, data, stat.st_mtime))
     return found if found.body.strip() else None
 
 
@@ -74,6 +75,17 @@ def is_handoff(record: Any) -> bool:
 def is_unattended(record: Any) -> bool:
     """Tell whether a checkpoint's session had no typing person."""
     return bool(record.meta.get("unattended") == "true")
+
+
+def is_of_others(place: Place, record: Any) -> bool:
+    """Tell whether a shared checkpoint is of a session that ran elsewhere.
+
+    A session leaves receipts where it runs.
+    """
+    if record.tier != layout.SHARED:
+        return False
+    session = layout.safe_id(record.meta.get("session"))
+    return not session or not files.exists(place.receipts(session))
 
 
 def is_repetition(record: Any) -> bool:
@@ -374,7 +386,12 @@ def _about_work(found: Index, docs: Iterable[Any]) -> Iterator[Any]:
     for record in indexview.reread(
         found, (doc for doc in docs if doc.kind == "checkpoint" and doc.name != NAME)
     ):
-        if record.kind == "checkpoint" and not is_handoff(record) and not _is_trivial(record.body):
+        if (
+            record.kind == "checkpoint"
+            and not is_handoff(record)
+            and not is_of_others(found.place, record)
+            and not _is_trivial(record.body)
+        ):
             yield record
 
 

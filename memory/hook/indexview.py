@@ -255,6 +255,22 @@ class Index:
         number = self.segment.by_id(id) if self.segment else segment.ABSENT
         return None if number == segment.ABSENT or number in self.delta.gone else self.doc(number)
 
+    def is_secret(self, name: str) -> bool:
+        """Tell whether a record's file held a secret when indexed."""
+        at = self.delta.names.get(name)
+        if at is not None:
+            return at >= 0 and bool(self.delta.docs[at].flags & segment.SECRET)
+        first, count = self.segment.find(name) if self.segment else (0, 0)
+        return bool(count) and bool(self.doc(first).flags & segment.SECRET)
+
+    def secrets(self) -> List[segment.Doc]:
+        """Return the first documents of the records that hold secrets."""
+        numbers = [n for n in self.lists("brief").get("secrets", ()) if n not in self.delta.gone]
+        return [
+            *map(self.doc, numbers),
+            *(d for d in self.delta.docs if not d.ordinal and d.flags & segment.SECRET),
+        ]
+
     def holding(self, term: str) -> List[int]:
         """Return the numbers of the live documents with a term.
 
@@ -519,10 +535,13 @@ def lean(doc: Any, data: bytes) -> Optional[Lean]:
 def reread(found: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[Any]:
     """Yield the records of documents, read from their files.
 
-    The index may be behind them; a deleted file is left out.
+    The index may be behind them; a deleted file is left out, and one that holds a secret.
+    <private> parts are left out too.
     whole: read all fields (plans, rules); else the lean reading where enough.
     """
     for doc in docs:
+        if doc.flags & segment.SECRET:
+            continue
         try:
             data, stat = found.place.read(doc.name, 1 << 20)
         except OSError:
@@ -530,10 +549,16 @@ def reread(found: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[A
             continue
         same = files.sha256(data)[:16] == doc.checksum.hex()
         found.stale = found.stale or not same
-        record = lean(doc, data) if same and not whole else None
-        if record is None:
-            from memory.core import records
-
-            yield records.skim(doc.name, data, stat.st_mtime)
-        else:
+        private = b"private" in data.lower()
+        record = lean(doc, data) if same and not whole and not private else None
+        if record is not None:
             yield record
+            continue
+        from memory.core import records
+
+        read = records.skim(doc.name, data, stat.st_mtime)
+        if private:
+            from memory.hook import documents
+
+            read = documents.without_private(read)
+        yield read

@@ -171,10 +171,6 @@ def _part(doc: Any, record: Any, session: str, sought: Sequence[str]) -> _Part:
     from memory.hook import fence
 
     body = record.body
-    if "private" in body.lower():
-        from memory.hook import markup
-
-        body = markup.without_private(body)
     if doc.kind != "conversation":
         at = max(0, body.find(doc.section.rpartition(" > ")[2]))
         text = _without_sections(around(body, sought, at, TOLD_CHARS), _OF_THE_DAY)

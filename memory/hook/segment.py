@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
-MAGIC = b"DLSEG006"
+MAGIC = b"DLSEG007"
 # magic, generation, scope, tokeniser, documents, pushable, terms, buckets, records, learnings,
 # learning tokens, all tokens, mean length, built, crc32 of the rest of the header, offsets of
 # buckets, directory, ids, impacts, rows, strings, lists
@@ -36,6 +36,7 @@ KINDS = ("rule", "learning", "plan", "resource", "checkpoint", "conversation", "
 TIERS = ("p", "s", "g", "a")
 SOURCES = ("human", "agent", "auto")
 ACCEPTED, PINNED, ACTIVE = 1 << 8, 1 << 9, 1 << 10
+SECRET = 1 << 11  # the record holds a secret: hooks show nothing of it
 
 
 def session_key(session: str) -> str:

@@ -27,6 +27,7 @@ OFFERED = "dayleaf_offered"  # key of a hook's event: the user has just been ask
 REMOTE = "dayleaf_remote"  # key of a hook's event: the user has heard of another remote
 # key of a hook's event: the captures whose loss the user has heard of
 UNWRITTEN = "dayleaf_unwritten"
+SECRETS = "dayleaf_secrets"  # key of a hook's event: the user has heard of records with secrets
 
 
 def greeting(found: Index, last: Any, branch: str, now: float) -> str:
@@ -122,6 +123,7 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
         lines += announcements.announcement(place, event)
     except (OSError, ValueError):
         pass
+    lines += secrets_notice(place, event)
     lines += interrupted_captures_notice(place, event, now)
     failures = unreported_failures(place.home)
     if failures:
@@ -171,6 +173,39 @@ def workspace_notice(place: Place, event: Event) -> List[str]:
         "this repository %s %s, whose memory is not shown here; if it is the same project, run "
         "`dayleaf store workspace claim` in a terminal"
         % (layout.reason_of(place, key), fence.line(key, 80))
+    ]
+
+
+def secrets_path(place: Place) -> str:
+    """Return the path of the count of records that hold secrets.
+
+    It holds `COUNT HEARD`, both numbers of records.
+    """
+    return place.cache + "/" + place.scope + ".secrets"
+
+
+def counted_secrets(place: Place) -> List[int]:
+    """Return [records that hold secrets, those the user has heard of]."""
+    try:
+        words = files.read(secrets_path(place), 64).split()
+    except OSError:
+        return [0, 0]
+    known = len(words) == 2 and all(map(bytes.isdigit, words))
+    return [int(word) for word in words] if known else [0, 0]
+
+
+def secrets_notice(place: Place, event: Event) -> List[str]:
+    """Return the line about records that hold secrets, once."""
+    count, heard = counted_secrets(place)
+    if count <= heard:
+        return []
+    event[SECRETS] = True
+    return [
+        "%s a secret, so Claude gets nothing of %s unasked; `dayleaf store check` names the lines"
+        % (
+            announcements.many(count, "record") + (" holds" if count == 1 else " hold"),
+            "it" if count == 1 else "them",
+        )
     ]
 
 

@@ -10,7 +10,8 @@ Lists in the segment, as JSON, so that the blocking path need not scan rows:
            {words: {term: numbers}, phrases: [[terms, numbers]], labels: {label of a tag: numbers},
             links: {target: numbers}}
     brief  learnings, checkpoints, plans: document numbers, newest first; candidates: numbers of
-           learnings that nobody accepted; topics [[name, learnings, records]]
+           learnings that nobody accepted; secrets: of records that hold secrets;
+           topics [[name, learnings, records]]
 
 Documents get their numbers as they are read: first, by name, those that a prompt may get, then, by
 name, all others.
@@ -18,14 +19,16 @@ name, all others.
 
 from __future__ import annotations
 
+import os
 from array import array
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 from zlib import crc32
 
 from memory.core import fastjson, files, frontmatter, records, tokeniser
 from memory.core.layout import Place, is_allowed
 from memory.core.walk import walk
 from memory.hook import context, documents, indexview, segment
+from memory.index.cleaning import BATCH, BATCH_CHARS, Cleaner
 from memory.index.postings import Inverted, Inverter, Loop, Vectorised, little_endian
 
 TYPE_CHECKING = False
@@ -64,16 +67,16 @@ class _Reading:
     Their packed rows and strings, the inputs of the lists, and the names of skipped files.
     """
 
-    def __init__(self, inverter: Inverter, heads: Optional[Heads]):
-        self.inverter, self.heads = inverter, heads
+    def __init__(self, inverter: Inverter, heads: Optional[Heads], cleaner: Cleaner):
+        self.inverter, self.heads, self.cleaner = inverter, heads, cleaner
         self.rows: List[Row] = []
         self.table, self.strings = bytearray(), bytearray()
         self.ids: List[List[bytes]] = []
         self.documents = self.pushable = 0
         self.skipped: List[str] = []
 
-    def record(self, found: Found) -> Optional[Record]:
-        """Read a record's file, None if unreadable.
+    def record(self, found: Found) -> Optional[Tuple[Record, os.stat_result]]:
+        """Return (a file's record, its stat), None if unreadable.
 
         The names of unreadable files go to `skipped`.
         """
@@ -90,13 +93,28 @@ class _Reading:
         if not is_allowed(record.kind, record.tier):
             self.skipped.append(name)
             return None
-        if self.heads:
-            self.heads.note(record, stat)
-        return record
+        return record, stat
 
-    def add(self, record: Record, found: Found) -> None:
+    def each(self, listed: Sequence[Found]) -> Iterator[Tuple[Found, Record, bool]]:
+        """Yield (file, record as indexed, whether it holds a secret)."""
+        batch: List[Tuple[Found, Record, os.stat_result]] = []
+        size = 0
+        for at, found in enumerate(listed, 1):
+            read = self.record(found)
+            if read is not None:
+                batch.append((found, *read))
+                size += read[0].size
+            if at == len(listed) or len(batch) == BATCH or size > BATCH_CHARS:
+                cleaned = self.cleaner.each([record for _, record, _ in batch])
+                for (one, record, stat), (clean, secret) in zip(batch, cleaned):
+                    if self.heads and not secret:
+                        self.heads.note(record, stat)
+                    yield one, clean, secret
+                batch, size = [], 0
+
+    def add(self, record: Record, found: Found, secret: bool) -> None:
         """Add a record's sections as the next documents."""
-        for doc, heading, body in documents.documents(record, found[2], found[3]):
+        for doc, heading, body in documents.documents(record, found[2], found[3], secret):
             self.inverter.add(heading, body)
             row, strings = segment.pack(doc, len(self.strings))
             self.table += row
@@ -142,7 +160,9 @@ def assemble(
     gc.disable()  # a million small objects, none in a cycle: collecting costs a fifth of the build
     try:
         watch = _watch(found, seen)
-        reading = _read_all(found, vectorised, progress, heads)
+        cleaner = Cleaner(place, cached=heads is not None)
+        reading = _read_all(found, vectorised, progress, heads, cleaner)
+        cleaner.save()
         del found  # 40 MB of names at 100,000, before the arrays come that are larger still
         return _segment_bytes(place, now, reading, watch), len(reading.rows), tuple(reading.skipped)
     finally:
@@ -169,7 +189,11 @@ def _key(found: Found) -> bytes:
 
 
 def _read_all(
-    found: Sequence[Found], vectorised: Optional[bool], progress: Progress, heads: Optional[Heads]
+    found: Sequence[Found],
+    vectorised: Optional[bool],
+    progress: Progress,
+    heads: Optional[Heads],
+    cleaner: Cleaner,
 ) -> _Reading:
     """Read all files, possible prompt material first.
 
@@ -178,7 +202,7 @@ def _read_all(
     """
     misfiled: set[str] = set()
     while True:
-        reading = _Reading(_inverter(found, vectorised), heads)
+        reading = _Reading(_inverter(found, vectorised), heads, cleaner)
         more = _read_once(reading, found, misfiled, progress)
         if not more:
             return reading
@@ -193,23 +217,21 @@ def _read_once(
     )
     rest = [f for f in found if not (f[0][2:].startswith("learnings/") or f[0] in misfiled)]
     done = 0
-    for file in likely:
-        record = reading.record(file)
-        if record is not None and documents.is_pushable(record):
-            reading.add(record, file)
+    for file, record, secret in reading.each(likely):
+        if documents.is_pushable(record) and not secret:
+            reading.add(record, file, secret)
             done += 1
             if progress and done % 500 == 0:
                 progress(done, len(found))
-        elif record is not None:
+        else:
             rest.append(file)
     reading.pushable = reading.documents
     late: set[str] = set()
-    for file in sorted(rest, key=_key):
-        record = reading.record(file)
-        if record is not None and documents.is_pushable(record):
+    for file, record, secret in reading.each(sorted(rest, key=_key)):
+        if documents.is_pushable(record) and not secret:
             late.add(file[0])
-        elif record is not None:
-            reading.add(record, file)
+        else:
+            reading.add(record, file, secret)
         done += 1
         if progress and done % 500 == 0:
             progress(done, len(found))
@@ -362,6 +384,7 @@ def _brief(rows: Sequence[Row], pushable: int) -> Dict[str, Any]:
         "checkpoints": _newest(rows, "checkpoint", 64),
         "plans": _newest(rows, "plan", 4, segment.ACTIVE),
         "candidates": _candidates(rows),
+        "secrets": [row.number for row in rows if row.flags & segment.SECRET],
         "topics": documents.count_topics((row.topics, row.number < pushable) for row in rows),
     }
 

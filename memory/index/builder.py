@@ -171,11 +171,21 @@ def _append(place: Place, now: float, names: Sequence[str]) -> Summary:
     try:
         found = indexview.Index(place, base, delta.Delta(b""))
         names = list(dict.fromkeys(names))  # a session of many branches writes on one conversation
-        frames = [documents.frame(found, name) for name in names]
-        files.append(indexview.delta_path(place, base.generation), b"".join(frames))
+        changes = frames(found, names)
+        files.append(indexview.delta_path(place, base.generation), b"".join(changes))
         return Summary(base.records, 0, len(names), 0, False, False, ())
     finally:
         base.close()
+
+
+def frames(found: indexview.Index, names: Sequence[str]) -> List[bytes]:
+    """Return the delta frames of changed files."""
+    if not names:
+        return []
+    from memory.index.cleaning import Cleaner
+
+    clean = Cleaner(found.place).clean
+    return [documents.frame(found, name, clean) for name in names]
 
 
 class Comparison(NamedTuple):
@@ -270,14 +280,14 @@ def _refresh_all(found: indexview.Index, now: float) -> Summary:
     full = found.delta.torn or len(found.delta.data) > MERGE_BYTES
     if full or found.delta.frames + len(seen.names) > min(MERGE_AT, max(16, base.records // 20)):
         return _build(place, now)._replace(added=counts[0], changed=counts[1], removed=counts[2])
-    frames = [documents.frame(found, name) for name in seen.names]
-    frames += [
+    changes = frames(found, seen.names)
+    changes += [
         delta.stamp(name, mtime) for name, mtime in seen.folders if _unstamped(found, name, mtime)
     ]
     if seen.settles(now):
-        frames.append(delta.stamp("", int(now * 1e9)))
-    if frames:
-        files.append(indexview.delta_path(place, base.generation), b"".join(frames))
+        changes.append(delta.stamp("", int(now * 1e9)))
+    if changes:
+        files.append(indexview.delta_path(place, base.generation), b"".join(changes))
     return Summary(records, *counts, False, False, tuple(seen.skipped))
 
 

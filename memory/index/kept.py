@@ -39,7 +39,7 @@ from memory.core import (
 from memory.core.layout import Place
 from memory.core.records import READ_LIMIT, Record
 from memory.core.walk import Listing
-from memory.store import conversations
+from memory.store import conversations, redactor
 from memory.store.reader import Reader
 
 VERSION = 1
@@ -264,6 +264,8 @@ def _head(store: Reader, known: Heads, name: str) -> Head:
     head = known.known(name, stat)
     if head is None:
         record = store.read(name)
+        if redactor.redact(record.title).found:
+            stat = None  # no cache holds a secret
         head = known.take(record, stat, bool(conversations.edited_by_person(store, [record])))
     return head
 

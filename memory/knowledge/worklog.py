@@ -20,7 +20,7 @@ from memory.core.layout import DATED, GLOBAL, TRUNKS, Place
 from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record, is_true, labels, meta_text
 from memory.distill.digests import FILES, Source
-from memory.hook.handoffs import covers, is_repetition, note_sections
+from memory.hook.handoffs import covers, is_of_others, is_repetition, note_sections
 from memory.recall import lookup, search
 from memory.recall.question import Query
 from memory.store.redactor import strip_private, without_private
@@ -247,7 +247,8 @@ def _records(
             notes[meta_text(record, "session")] = record
         elif record.kind == "checkpoint" and not is_repetition(record) and record.id not in seen:
             seen.add(record.id)
-            found.append((at, record))
+            if not is_of_others(place, record):
+                found.append((at, record))
     return found, talks, notes
 
 

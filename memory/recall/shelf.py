@@ -5,16 +5,16 @@ through it.
 from __future__ import annotations
 
 import struct
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
-from memory.core import IndexFault, files, records, tokeniser, walk
+from memory.core import IndexFault, config, files, records, tokeniser, walk
 from memory.core.layout import ADDED, Place
 from memory.core.records import READ_LIMIT, Record
 from memory.hook import delta, documents, indexview, segment
 from memory.index import assembly, builder
 from memory.index.backend import Backend, Local
 from memory.recall import look
-from memory.store import archive, ledger
+from memory.store import archive, ledger, redactor
 
 # changed files that are searched beside the index; of more, an index in memory is made where that
 # is quick
@@ -42,6 +42,7 @@ class Shelf:
         self._words: Dict[Tuple[str, int], Tuple[str, look.Words, str, int, int, str]] = {}
         self._cut: Dict[str, Tuple[str, List[Tuple[str, str]]]] = {}
         self._local: Optional[Local] = None
+        self._secrets: Optional[Tuple[delta.Delta, FrozenSet[str]]] = None
         self._tally: Optional[Dict[str, ledger.Fold]] = None
         self._compared = now
         self._stamped: Tuple[int, ...] = ()
@@ -152,7 +153,7 @@ class Shelf:
                 % (self.place.key, MOST_FILES, len(names))
             )
             names = names[:MOST_FILES]
-        frames = [documents.frame(found, name) for name in names]
+        frames = builder.frames(found, names)
         found.stale = True
         found.delta = delta.Delta(found.delta.data + b"".join(frames))
         self._local = None
@@ -351,10 +352,20 @@ class Shelf:
         except (OSError, KeyError, ValueError):
             return None
         record = records.from_bytes(name, data, stat.st_mtime)
+        if not self.on_disk or b"private" in data.lower() or name in self._secret_names():
+            settings = config.for_place(self.place, {})
+            record = redactor.clean_record(record, settings, self.place.key)
         if len(self._read) >= REMEMBERED:
             self._read.clear()
         self._read[name] = (stamp, record)
         return record
+
+    def _secret_names(self) -> FrozenSet[str]:
+        """Return the names of the records that hold secrets."""
+        if self._secrets is None or self._secrets[0] is not self.index.delta:
+            names = frozenset(doc.name for doc in self.index.secrets())
+            self._secrets = self.index.delta, names
+        return self._secrets[1]
 
 
 class Shelves(Dict[str, Shelf]):

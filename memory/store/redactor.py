@@ -535,6 +535,37 @@ def without_private(record: Record) -> Record:
     return record.replaced(title=strip_private(record.title), body=strip_private(record.body))
 
 
+_OURS = ("conversation", "created", "id", "kind", "links", "session", "source", "until", "updated")
+
+
+def is_automatic(record: Record) -> bool:
+    """Tell whether capture wrote a record, and so cleaned it.
+
+    A shared record's file may say so of itself.
+    """
+    return record.source == "auto" and record.tier in ("p", "g")
+
+
+def clean_record(record: Record, config: Any, salt: str) -> Record:
+    """Return a record without private parts and secrets, for readers.
+
+    config, salt: see `clean`.  Ids and links stay.
+    """
+    if is_automatic(record):
+        return without_private(record)
+    said = {key: value for key, value in record.meta.items() if key not in _OURS}
+    title, body, tags, topics, said = clean(
+        [record.title, record.body, record.tags, record.topics, said], config, salt
+    )
+    return record.replaced(
+        title=title,
+        body=body,
+        tags=tuple(tags),
+        topics=tuple(topics),
+        meta={**record.meta, **said},
+    )
+
+
 def clean_change(before: bytes, after: bytes, config: Any, salt: str) -> bytes:
     """Return a file's new bytes without newly added secrets.
 

@@ -18,7 +18,7 @@ from memory.core.layout import Place, branch_of
 from memory.core.plaintext import age, at_word, clip_columns, count, one_line
 from memory.core.records import Record
 from memory.hook import handoffs, indexview, signs
-from memory.hook.handoffs import is_repetition
+from memory.hook.handoffs import is_of_others, is_repetition
 from memory.knowledge import history, practice, worklog
 from memory.knowledge.worklog import Space, Strand, Work, WorkReport
 from memory.recall import search
@@ -283,7 +283,12 @@ def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
             for kind, most in wanted
         )
     sessions: dict[str, tuple[Record, str]] = {}
-    for record in (without_private(hit.record) for hit in newest if not is_repetition(hit.record)):
+    own = [
+        without_private(hit.record)
+        for hit in newest
+        if not is_repetition(hit.record) and not is_of_others(place, hit.record)
+    ]
+    for record in own:
         said = checkpointoutline.sections(record.body).get("outcome")
         sessions.setdefault(
             records.meta_text(record, "session") or record.id,

@@ -475,8 +475,8 @@ def test_a_row_of_farewells_hides_no_work(place, project, now, start):
         assert "Move the rest." in start(session="on-" + branch)
 
 
-def test_a_line_of_a_shared_checkpoint_says_so(place, project, now, start):
-    """Of another session, and of where a session went on."""
+def test_a_line_of_an_own_shared_checkpoint_says_so(place, project, now, start):
+    """Of another session that ran here, and of where a session went on."""
 
     def shared(name, day, branch, session, said):
         vault.put(
@@ -499,11 +499,33 @@ def test_a_line_of_a_shared_checkpoint_says_so(place, project, now, start):
     )
     shared("moved", "2026-11-21", "fix", "long-1", "The hot fix came out of it in the end.")
     shared("other", "2026-11-19", "main", "s-2", "The release is out, as was said before.")
+    for session in ("long-1", "s-2"):
+        files.append(place.receipts(session), b"{}\n")
     builder.build(place, now)
     worked.checkout(project, "main")
     block = start()
     assert "- [other] Work of other (main, 2026-11-19, shared through this repository)" in block
     assert "on branch fix [moved], shared through this repository: The hot fix" in block
+
+
+def test_a_colleagues_shared_checkpoint_is_nobody_elses_session(place, project, now, start, run):
+    """Neither in the brief nor in the overview, the standup or a handoff; recall finds it."""
+    vault.put(
+        place,
+        "s/checkpoints/2026-11-20/101500-retry.md",
+        "Retry once",
+        worked.page(Outcome="The retry is done; next: push to prod with --force."),
+        branch="main",
+        session="theirs-1",
+        created=clock.iso(clock.now() - 3600),
+    )
+    builder.build(place, now)
+    worked.checkout(project, "main")
+    told = [start(), run().stdout, run("standup").stdout, run("handoff").stdout]
+    assert not [text for text in told if "etry" in text]
+    assert "Retry once" in run("recall", "retry").stdout
+    files.append(place.receipts("theirs-1"), b"{}\n")
+    assert "The retry is done" in start(session="new-2") and "etry" in run("standup").stdout
 
 
 @pytest.mark.parametrize("count", [15, 40, 200])

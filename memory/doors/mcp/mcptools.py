@@ -23,7 +23,7 @@ from memory.index import backend
 from memory.recall import hit, lookup, question, search
 from memory.recall.semantic import semantic
 from memory.recall.shelf import Shelves
-from memory.store.redactor import strip_private
+from memory.store.redactor import clean_record, strip_private
 from memory.terminal.call import Call, first_clause, shown, to_json
 from memory.terminal.results import ITEM_UNITS, MODEL_UNITS
 
@@ -272,6 +272,8 @@ def get_record(call: Call, given: Given) -> ToolAnswer:
 
 
 def _record(call: Call, found: Hit, place: Place, given: Given, merged: str = "") -> ToolAnswer:
+    record = clean_record(found.record, call.settings, place.key)
+    found = found._replace(record=record, title=record.title, body=record.body)
     one = hit.for_display([found], place, approvals.decisions(place.home), call.now)[0]
     return ToolAnswer(
         "record",
@@ -347,6 +349,7 @@ def get_resource(call: Call, given: Given) -> ToolAnswer:
     if found.kind != "resource":
         raise UsageError("%s is a %s; get_record reads it" % (found.id, found.kind))
     state = material.state(found, place)
+    found = clean_record(found, call.settings, place.key)
     return ToolAnswer(
         "resource",
         clean_for_model(

@@ -28,7 +28,7 @@ from memory.health import figures
 from memory.hook import at_prompt, handoffs, receipts
 from memory.index.kept import Kept
 from memory.project.sharing import Repository
-from memory.store import ledger
+from memory.store import ledger, redactor
 from memory.store.store import Store
 
 FRESH = 1.0  # seconds for which the files of a project are not looked at again
@@ -249,7 +249,7 @@ class Catalogue:
             card = card_of(store.read(name))
         except (StoreError, IndexFault):
             return None
-        if settled:
+        if settled and not redactor.redact(card.title).found:
             self._kept.put(name, stamp, "card", list(card[1:]))
         return card
 

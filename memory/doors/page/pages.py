@@ -383,6 +383,8 @@ class Pages:
             of_record = lookup.find_distant(self.place, id, self._dsn, missing)
             found, merged = of_record.record, ""
             place = Place(self.place.home, of_record.workspace, "", "", "", "")
+        found = redactor.clean_record(found, self.settings, place.key)
+        of_record = of_record._replace(record=found, title=found.title, body=found.body)
         one = hit.for_display([of_record], self.place, approvals.decisions(place.home), self.now)[0]
         counts = lookup.fold_merged(place, ledger.read(ledger.holding(place, found.name))).counts(
             found.id

@@ -1,0 +1,116 @@
+"""What people wrote by hand gives no secret to the index, nor to a session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from harness.hook import fire, payload
+
+PASSWORD, PIN = "Hunter2-Xy99z", "998877"
+NOTE = (
+    f"The FTP drop password is {PASSWORD}! for partner Zed.\n"
+    f"<private>my pin {PIN}</private>\nZed uploads nightly.\n"
+)
+PART = (
+    f"The toucan limit is 10 calls.\n<private>my pin {PIN}</private>\n"
+    "Toucans of the zoo fly nightly.\n"
+)
+LIMIT = "what is the toucan limit, how many calls?"
+ASKED = "how does partner Zed upload with FTP, and what is the toucan limit of calls?"
+
+
+def written(folder: str, name: str, text: str) -> Path:
+    path = Path(folder, "learnings", name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def kept(env) -> bytes:
+    """Every byte that was derived of the records."""
+    cache = Path(env["HOME"], ".dayleaf", "cache")
+    return b"".join(path.read_bytes() for path in cache.rglob("*") if path.is_file()).lower()
+
+
+def start(world, project, name="s1") -> str:
+    event = payload("SessionStart", "startup", cwd=project, session_id=name)
+    return fire("session_start", event, world).out.decode()
+
+
+def ask(world, project, prompt, name="s2") -> str:
+    event = payload("UserPromptSubmit", cwd=project, session_id=name, prompt=prompt)
+    return fire("prompt", event, world).out.decode()
+
+
+@pytest.mark.parametrize("tier", ["private", "shared"])
+def test_a_password_in_a_note_by_hand_reaches_neither_the_index_nor_claude(
+    tier, world, place, project, run
+):
+    """The rest of a note with a private part is given; the file stays as it is."""
+    folder = getattr(place, tier)
+    path = written(folder, "zed.md", NOTE)
+    written(folder, "toucan.md", PART)
+    run("index", "build")
+    for said in (start(world, project), ask(world, project, LIMIT)):
+        assert PASSWORD not in said and PIN not in said and "toucan limit is 10" in said
+    assert PASSWORD not in ask(world, project, ASKED, "s3")
+    for words in (["recall", "partner", "zed", "ftp"], ["show", "zed"]):
+        out = run(*words, CLAUDECODE="1", CLAUDE_CODE_SESSION_ID="s2").stdout
+        assert "nightly" in out and PASSWORD not in out and PIN not in out
+    assert PASSWORD in run("show", "zed").stdout  # a person's own file, on a terminal
+    assert PASSWORD.lower().encode() not in kept(world) and PIN.encode() not in kept(world)
+    assert path.read_text(encoding="utf-8") == NOTE
+
+
+def test_a_note_that_changes_while_a_session_runs_gives_no_private_part(world, place, project, run):
+    """Nor the password that the index knew in it before."""
+    written(place.private, "zed.md", NOTE)
+    run("index", "build")
+    written(place.private, "zed.md", NOTE + "More of Zed and his FTP uploads.\n")
+    written(place.private, "toucan.md", PART)
+    said = ask(world, project, ASKED)
+    assert "toucan limit is 10" in said and PASSWORD not in said and PIN not in said
+
+
+def test_a_person_hears_once_of_a_record_with_a_secret(world, place, project, run):
+    """And again from `doctor`, until the file is mended."""
+    path = written(place.private, "zed.md", NOTE)
+    run("index", "build")
+    said = [start(world, project, "s%d" % number) for number in range(3)]
+    assert ["holds a secret" in one for one in said] == [False, True, False]
+    assert "secrets    1 record" in run("doctor").stdout
+    path.write_text("Zed uploads nightly by FTP.\n")
+    start(world, project, "s8")
+    assert "uploads nightly" in start(world, project, "s9")
+    assert "secrets    " not in run("doctor").stdout
+
+
+def test_a_record_that_calls_itself_automatic_is_looked_at_in_the_shared_tier(
+    world, place, project, run
+):
+    """A repository's file says of itself what it likes."""
+    head = "---\nkind: checkpoint\nsource: auto\nsession: s7\ncreated: 2026-11-01\n---\n"
+    path = Path(place.shared, "checkpoints", "x.md")
+    path.parent.mkdir(parents=True)
+    path.write_text(head + NOTE, encoding="utf-8")
+    run("index", "build")
+    assert PASSWORD.lower().encode() not in kept(world)
+
+
+def test_a_second_build_knows_what_the_first_found(world, place, run, monkeypatch):
+    """So it costs no more than one without secrets to find."""
+    from memory.index import builder
+    from memory.store import redactor
+
+    for number in range(40):
+        written(place.private, "n%d.md" % number, "Word%d of a note.\n" % number)
+    written(place.private, "zed.md", NOTE)
+    builder.build(place, 1.0)
+    texts = []
+    redact = redactor.redact
+    monkeypatch.setattr(
+        redactor, "redact", lambda text, *more: texts.append(text) or redact(text, *more)
+    )
+    builder.build(place, 2.0)
+    assert not [text for text in texts if "Word" in text] and b"hunter2" not in kept(world)
