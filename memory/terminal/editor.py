@@ -56,9 +56,7 @@ def _free_copy(call: Call, id: str, data: bytes) -> str:
             files.create(path, data)
             return path
         except FileExistsError:
-            warn(
-                "an earlier edit's text is still in %s; take what you need, then delete it" % path
-            )
+            warn("an earlier edit's text is still in %s; take what you need, then delete it" % path)
     raise StoreError("too many texts of earlier edits; delete those in %s" % path)
 
 

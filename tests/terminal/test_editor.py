@@ -80,7 +80,7 @@ def test_a_text_is_kept_where_the_editor_reports_a_failure(ok, run, tmp_path):
     """What it had saved by then is not thrown away."""
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
     editor = tmp_path / "editor"
-    editor.write_text("#!/bin/sh\necho typed >> \"$1\"\nexit 1\n")
+    editor.write_text('#!/bin/sh\necho typed >> "$1"\nexit 1\n')
     editor.chmod(0o755)
     said = one_line_error(run("edit", id, EDITOR=str(editor)), 1)
     copy = Path(said.split("(your text is still in ")[1].rstrip(")\n"))
