@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from memory.core import (
     DayleafError,
@@ -234,11 +234,17 @@ class Store(Reader):
             self._put(name, before, data)
         return self.read(name)
 
-    def edit(self, name: str, changes: Mapping[str, Any], bookkeeping: bool = False) -> Record:
+    def edit(
+        self,
+        name: str,
+        changes: Union[Mapping[str, Any], Callable[[Record], Mapping[str, Any]]],
+        bookkeeping: bool = False,
+    ) -> Record:
         """Change keys of a record's frontmatter; return the record read back.
 
         Every other byte stays.
-        changes: None removes a key.
+        changes: None removes a key; a function gives them for the record as it stands now, where
+            they rest on what it says.
         bookkeeping: the changes concern nothing that a person said, so a session may make them.
         Raises StoreError.
         """
@@ -246,10 +252,23 @@ class Store(Reader):
             self.check(name)
         with self._changing(name):
             before = self.raw(name)
-            data = frontmatter.edit(before, self.cleaned(dict(changes)), name)
+            now = changes(self.read(name)) if callable(changes) else changes
+            data = frontmatter.edit(before, self.cleaned(dict(now)), name)
             if data != before:
                 self._put(name, before, data)
         return self.read(name)
+
+    def keep_id(self, record: Record) -> Record:
+        """Write a record's id into its file where it has none; return the record.
+
+        A file without one has an id of its name, and loses all that names it by a rename.  A rule
+        stays as it is: other bytes would wait for approval.
+        """
+        if record.meta.get("id") or record.guessed or record.kind == "rule":
+            return record
+        with contextlib.suppress(StoreError):
+            return self.edit(record.name, {"id": record.id}, True)
+        return record
 
     def archive(self, name: str, reason: str, into: str = "", checksum: str = "") -> str:
         """Move a record to the archive and return its name there.
