@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any, Callable
 
-from memory.core import StoreError, UsageError, clock, files, spellings
+from memory.core import StoreError, UsageError, clock, files, layout, spellings
 from memory.core.config import CHOICES, DEFAULTS, DROPPED, SECRETS_STAY, fault, from_text
 from memory.core.plaintext import count, one_line
 from memory.health import figures
@@ -309,8 +310,19 @@ def settings_file(call: Call, scope: str) -> tuple[str, int]:
 def change_config(path: str, key: str, value: Any, mode: int) -> None:
     """Set or remove (None) a key of a settings file.
 
-    Everything else stays. Raises StoreError.
+    Everything else stays, also what another command sets at the same time. Raises StoreError.
     """
+    try:
+        with files.Lock(layout.home(dict(os.environ)) + "/cache/config.lock", wait=True):
+            _change_config(path, key, value, mode)
+    except OSError as error:
+        raise StoreError(
+            "%s could not be written: %s; check its permissions"
+            % (path, (error.strerror or "").lower())
+        ) from None
+
+
+def _change_config(path: str, key: str, value: Any, mode: int) -> None:
     try:
         held = json.loads(files.read(path, 1 << 18).decode("utf-8-sig"))
     except FileNotFoundError:
@@ -330,19 +342,13 @@ def change_config(path: str, key: str, value: Any, mode: int) -> None:
             del held[group]
     elif value is not None:
         held[key] = value
-    try:
-        text = json.dumps(held, ensure_ascii=False, indent=2) + "\n"
-        # a folder's name may hold bytes that are no UTF-8: they stand escaped
-        if not text.isascii():
-            text = "".join(
-                "\\u%04x" % ord(sign) if "\ud800" <= sign <= "\udfff" else sign for sign in text
-            )
-        files.replace(path, text.encode("utf-8"), mode)
-    except OSError as error:
-        raise StoreError(
-            "%s could not be written: %s; check its permissions"
-            % (path, (error.strerror or "").lower())
-        ) from None
+    text = json.dumps(held, ensure_ascii=False, indent=2) + "\n"
+    # a folder's name may hold bytes that are no UTF-8: they stand escaped
+    if not text.isascii():
+        text = "".join(
+            "\\u%04x" % ord(sign) if "\ud800" <= sign <= "\udfff" else sign for sign in text
+        )
+    files.replace(path, text.encode("utf-8"), mode)
 
 
 # --- on and off

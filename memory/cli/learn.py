@@ -66,14 +66,16 @@ def _learnt(call: Call, store: Store, title: str, said: str, tier: str) -> Recor
 
 
 def _joined(call: Call, store: Store, there: Record) -> Record:
-    new = {
-        "tags": _union(there.tags, call.options.tag),
-        "versions": _union(there.versions, call.options.version),
-        "confidence": call.options.confidence or there.confidence,
-    }
-    old = {"tags": [*there.tags], "versions": [*there.versions], "confidence": there.confidence}
-    changes = {key: value for key, value in new.items() if value != old[key]}
-    return store.edit(there.name, changes) if changes else there
+    def changes(now: Record) -> dict[str, object]:
+        new = {
+            "tags": _union(now.tags, call.options.tag),
+            "versions": _union(now.versions, call.options.version),
+            "confidence": call.options.confidence or now.confidence,
+        }
+        old = {"tags": [*now.tags], "versions": [*now.versions], "confidence": now.confidence}
+        return {key: value for key, value in new.items() if value != old[key]}
+
+    return store.edit(there.name, changes) if changes(there) else there
 
 
 def _union(there: Iterable[str], more: Iterable[str] | None) -> list[str]:

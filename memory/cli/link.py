@@ -111,8 +111,10 @@ def _added(call: Call, store: Store, web: Web, source: Record, relation: str, to
         return _report_change(call, source, relation, to.id, "already linked", source)
     ambiguous = web.names.find(to.id)[0] != to
     target = to.name[2:] if ambiguous else to.id
+    store.keep_id(store.read(to.name))
     changed = store.edit(
-        source.name, {"links": relations.with_link(source.meta.get("links"), relation, target)}
+        source.name,
+        lambda now: {"links": relations.with_link(now.meta.get("links"), relation, target)},
     )
     call.indexed()
     return _report_change(call, changed, relation, to.id, "linked", source, _reach(source.name, to))
@@ -148,7 +150,10 @@ def _removed(call: Call, store: Store, web: Web, source: Record, relation: str, 
             "the link is in the text of %s, as [[%s]]; remove it with `dayleaf record edit %s`"
             % (here.id, shown(in_text[0].target), here.id)
         )
-    changed = store.edit(source.name, {"links": left or None})
+    changed = store.edit(
+        source.name,
+        lambda now: {"links": relations.without_links(now.meta.get("links"), gone) or None},
+    )
     call.indexed()
     more = ["[[%s]] in its text still links there" % shown(edge.target) for edge in in_text]
     return _report_change(

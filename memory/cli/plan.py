@@ -88,19 +88,20 @@ def make_plan(
     Raises StoreError where another one is active and --replace is not given.
     """
     store = call.store()
-    before = active_plans(call, store)
-    kept = store.add(
-        "plan",
-        title,
-        body,
-        tier=tier,
-        source=author(call),
-        session=session_of(call),
-        extra={**(extra or {}), "status": "active"},
-    )
-    for old in before:
-        if old.name != kept.name:
-            _end(call, store, old, "dropped", "replaced by " + kept.id)
+    with files.Lock(call.place.cache + "/plan.lock", wait=True):
+        before = active_plans(call, store)
+        kept = store.add(
+            "plan",
+            title,
+            body,
+            tier=tier,
+            source=author(call),
+            session=session_of(call),
+            extra={**(extra or {}), "status": "active"},
+        )
+        for old in before:
+            if old.name != kept.name:
+                _end(call, store, old, "dropped", "replaced by " + kept.id)
     call.indexed()
     return kept
 

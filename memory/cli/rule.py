@@ -7,7 +7,16 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, Callable, NamedTuple
 
-from memory.core import StoreError, UsageError, approvals, files, layout, records, spellings
+from memory.core import (
+    StoreError,
+    UsageError,
+    approvals,
+    files,
+    frontmatter,
+    layout,
+    records,
+    spellings,
+)
 from memory.core.plaintext import count, one_line, visible
 from memory.core.records import Record
 from memory.knowledge import approvalstate
@@ -248,8 +257,14 @@ def _decide(
     if decision == "approve":
         if now.hindrance:
             raise UsageError("%s cannot be approved: %s" % (record.name, now.hindrance))
+        data = one.data
+        if matter is RULE and not record.meta.get("id"):
+            # without its id in the file, the approval would be lost with the file's name
+            data = frontmatter.edit(data, {"id": record.id}, record.name)
+            store.replace(record.name, data, digest)
+            digest = files.sha256(data)
         try:
-            approvals.save_approved_bytes(home, one.data)
+            approvals.save_approved_bytes(home, data)
         except OSError as error:
             warn(
                 "approved, but no copy could be kept to compare later edits with (%s)"

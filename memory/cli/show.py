@@ -398,6 +398,7 @@ def feedback(call: Call) -> int:
         found = _explained(call, place, found, "%s %s: %s" % (clock.day(call.now), word, why))
     if found.tier != layout.ADDED:
         call.store_of(place).check(found.name)
+        found = call.store_of(place).keep_id(found)
     book = ledger.holding(place, found.name)
     before = lookup.fold_merged(place, ledger.read(book)).counts(found.id)
     ledger.note(book, found.id, word, call.now, session_of(call))
@@ -506,9 +507,11 @@ def _explained(call: Call, place: Place, found: Record, reason: str) -> Record:
     """
     from memory.store.redactor import strip_private
 
-    said = [*reasons(found), strip_private(reason).strip()][-REASONS:]
+    said = strip_private(reason).strip()
     try:
-        changed = call.store_of(place).edit(found.name, {"feedback": said})
+        changed = call.store_of(place).edit(
+            found.name, lambda now: {"feedback": [*reasons(now), said][-REASONS:]}
+        )
     except PersonsRecord:
         raise
     except StoreError as error:

@@ -22,7 +22,7 @@ from memory.health import FAIL, WARN, Finding
 from memory.hook import fence
 from memory.project import sharing
 from memory.recall import relations
-from memory.store import activeplan, redactor
+from memory.store import activeplan, localpaths, redactor
 from memory.store.reader import WHOLE_LIMIT
 from memory.store.secretshapes import spots
 from memory.store.store import Store
@@ -142,6 +142,11 @@ def one(
         *(_resource(record, lines, place) if record.kind == "resource" else ()),
         *(secret_rows(text, config["redact.allow"], place.key) if config["redact.enabled"] else ()),
         *_twins(record, name, lines, place, linked),
+        *(
+            (line, False, what, remedy)
+            for line, what, remedy in localpaths.find(text, place)
+            if name[:1] == layout.SHARED
+        ),
     ]
     return _sorted(
         Finding(FAIL if error else WARN, ABOUT, what, remedy, path, line)

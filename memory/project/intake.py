@@ -4,7 +4,8 @@ A record that was imported names its source.  Schema, version 1, of its frontmat
 map on one line:
 
     from       tree | dir | claude-memory | claude-md        path      of the source: below the
-                                                             repository, else absolute
+                                                             repository, else absolute; in the
+                                                             shared tier then `#` and its hash
     part       the headings of the section, where a source gives several records (optional)
     checksum   SHA-256 of the source, or of its section      written   16 hex digits of the body and
                                                              8 of the title that
@@ -25,7 +26,7 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Se
 
 from memory.core import StoreError, UsageError, clock, files, frontmatter, layout, records
 from memory.project import material
-from memory.project.otherfiles import ORIGIN, Skip
+from memory.project.otherfiles import ORIGIN, Skip, hidden_path
 from memory.store import archive, writer
 from memory.store.store import Bulk, Store
 
@@ -123,14 +124,22 @@ class Imported:
         self.forgotten: Dict[Key, str] = {}
         for name in store.names():
             with suppress(StoreError):
-                self._take(name, store.raw(name), from_)
+                self._take(name, store.raw(name), from_, store.place.path(name))
         self._archived(store, from_)
 
-    def _take(self, name: str, data: bytes, from_: str) -> None:
+    def find(self, key: Key) -> Optional[Standing]:
+        """Return the record of a key, whichever way it gives the path."""
+        return self.by_key.get(key) or self.by_key.get((hidden_path(key[0]), key[1]))
+
+    def was_forgotten(self, key: Key) -> str:
+        """Return the id of a key's archived record, or ""."""
+        return self.forgotten.get(key) or self.forgotten.get((hidden_path(key[0]), key[1]), "")
+
+    def _take(self, name: str, data: bytes, from_: str, shown: str) -> None:
         head, offset = frontmatter.split(data)
         text = data[offset:].strip()
         kind = name.split("/")[1]
-        self.by_text.setdefault((kind, files.sha256(text)), name)
+        self.by_text.setdefault((kind, files.sha256(text)), shown)
         if kind != layout.FOLDERS["resource"] and ORIGIN.encode() not in head:
             return
         record = records.from_bytes(name, data[:offset], 0.0)
@@ -191,7 +200,7 @@ def bring(
     result.gone = [
         (found.id, " § ".join(filter(None, key)))
         for key, found in sorted(shelf.by_key.items())
-        if key not in result.seen and covered(key[0])
+        if key not in result.seen and key[0][:1] != "#" and covered(key[0])
     ]
     return result
 
@@ -214,20 +223,18 @@ def _one(
     result: Result,
 ) -> None:
     """Import one piece: new, unchanged, changed or skipped."""
-    found = shelf.by_key.get(piece.key) or (
-        shelf.by_path.get(piece.key[0]) if from_ == "tree" else None
-    )
+    found = shelf.find(piece.key) or (shelf.by_path.get(piece.key[0]) if from_ == "tree" else None)
     if found is not None:
         if found.name[:1] == layout.PRIVATE != tier:
             result.private.append(found.id)
         return _update_existing(store, found, piece, from_, bulk is None, result)
-    if piece.key in shelf.forgotten:
-        id = shelf.forgotten[piece.key]
+    id = shelf.was_forgotten(piece.key)
+    if id:
         result.skipped.append(
             Skip(piece.shown, "forgotten before", "`dayleaf store restore %s` brings it back" % id)
         )
         return None
-    made = _made(store, piece, from_, result)
+    made = _made(store, piece, from_, tier, result)
     if isinstance(made, Skip):
         result.skipped.append(made)
         return None
@@ -240,7 +247,7 @@ def _one(
     if twin:
         result.skipped.append(Skip(piece.shown, "the same text is in %s" % twin, "nothing to do"))
         return None
-    shelf.by_text[text] = new.stem
+    shelf.by_text[text] = piece.shown
     if bulk is not None:
         bulk.add(tier, new)
     result.new.append(new.id)
@@ -248,7 +255,7 @@ def _one(
 
 
 def _made(
-    store: Store, piece: Piece, from_: str, result: Result
+    store: Store, piece: Piece, from_: str, tier: str, result: Result
 ) -> Union[Skip, Tuple[Draft, writer.New]]:
     """Return (draft, new record) of a piece, or a Skip."""
     draft = _drafted(piece, result)
@@ -267,11 +274,11 @@ def _made(
             if "checksum" in (draft.extra or {})
             else {}
         )
-        origin = _origin(piece, from_, title, body, draft, store.cleaned(piece.key[0]))
+        origin = _origin(piece, from_, title, body, draft, store.cleaned(_path(piece, tier)))
         return [title, body, {**given, **known, ORIGIN: origin}]
 
     try:
-        return draft, writer.composed(
+        made = writer.composed(
             draft.kind,
             draft.title,
             draft.body,
@@ -282,8 +289,17 @@ def _made(
             extra=bare,
             mark="\0".join((from_, *piece.key)),
         )
+        store.fits(tier, made.data)
     except UsageError as error:
         return Skip(piece.shown, str(error).partition("; ")[0], "nothing to do")
+    except StoreError as error:
+        reason, _, remedy = str(error).partition("; ")
+        return Skip(piece.shown, reason, remedy)
+    return draft, made
+
+
+def _path(piece: Piece, tier: str) -> str:
+    return hidden_path(piece.key[0]) if tier == layout.SHARED else piece.key[0]
 
 
 def _origin(
@@ -378,7 +394,9 @@ def _change(
     changes.update(
         more,
         updated=clock.iso(store.now),
-        origin=_origin(piece, from_, title, body, draft, store.cleaned(piece.key[0])),
+        origin=_origin(
+            piece, from_, title, body, draft, store.cleaned(_path(piece, found.name[:1]))
+        ),
     )
     if "checksum" in extra:
         changes["snapshot"] = material.print_of(body)

@@ -289,6 +289,14 @@ def known_as(path: str, place: Place, tier: str) -> str:
     return path[len(root) :] if tier != layout.GLOBAL and path.startswith(root) else path
 
 
+def hidden_path(path: str) -> str:
+    """Return the form of an absolute path that a shared record has: its hash.
+
+    So this machine knows its source again, and the others do not learn of it.
+    """
+    return "#" + files.sha256(os.fsencode(path))[:16] if os.path.isabs(path) else path
+
+
 def commit_of(path: str) -> str:
     """Return the commit checked out around a path, abbreviated.
 

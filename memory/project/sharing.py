@@ -30,41 +30,15 @@ from memory.core.layout import PRIVATE, SHARED, TIER_NAMES, Place
 from memory.core.records import Record
 from memory.hook import handoffs
 from memory.project import gitindex
-from memory.store import archive, redactor, safegit, writer
+from memory.project.otherfiles import ORIGIN, hidden_path
+from memory.store import archive, localpaths, redactor, safegit, writer
 from memory.store.store import Store
 
-# not what a manual says in a name's place
-_WHO = r"(?!(?:%s)\b)[\w.-]+" % "|".join("user username you me name runner shared public".split())
-_HOST = r"(?!(?:%s)\b|[\w.-]*\bexample\b)[A-Za-z0-9][\w.-]+" % "|".join(
-    "server host hostname computer".split()
+_PASSING = re.compile(
+    localpaths.FREE
+    + r"(?:(?:/private)?/(?:var/)?tmp/|\$TMPDIR/|%TE?MP%\\)[\w.-]+"
+    + localpaths.REST
 )
-_REST, _FREE = r"[^\s\"'`)]*", r"(?<![\w./~\\-])"
-# What leads to a home or a disk.  A lower case tells a route, `GET /users/42`, from a folder.
-_PRIVATE = "|".join(
-    (
-        _FREE
-        + r"(?:(?-i:/home|/Users)|[A-Z]:\\{1,2}Users|[A-Z]:/Users|(?-i:/mnt/[a-z]/Users))[\\/]{1,2}"
-        + _WHO
-        + _REST,
-        _FREE
-        + (
-            r"(?:/root/|~/|\$HOME/|\$\{HOME\}/|\$env:(?:HOME|USERPROFILE|APPDATA"
-            r"|LOCALAPPDATA)[\\/])[\w.-]+"
-        )
-        + _REST,
-        r"%(?:USERPROFILE|HOMEPATH|APPDATA|LOCALAPPDATA)%[\\/]{1,2}[\w.-]+" + _REST,
-        _FREE + r"~(?=[a-z_])" + _WHO + r"/(?!\S*~)[\w.-]+" + _REST,
-        _FREE + r"(?-i:/Volumes/|/run/media/|(?:/private)?/var/folders/)[\w.-]+" + _REST,
-        r"file:///\S+",
-    )
-)
-# `\\srv\share`, the same with its backslashes doubled as in a string, and `smb://srv/share`.
-_NETWORK = re.compile(
-    r"(?<![\w\\:])(?:\\\\%s\\[\w$.-]{2,}|\\{4}%s\\\\[\w$.-]{2,}|(?:smb|cifs|afp|nfs)://%s/)%s"
-    % (_HOST, _HOST, _HOST, _REST),
-    re.I,
-)
-_PASSING = re.compile(_FREE + r"(?:(?:/private)?/(?:var/)?tmp/|\$TMPDIR/|%TE?MP%\\)[\w.-]+" + _REST)
 _MARKER = re.compile(rb"^(?:<{7} .*|={7}|>{7} .*)\r?$", re.M)
 # how a line of HEAD's log begins that brought what others did
 _ARRIVED = ("pull", "merge", "rebase")
@@ -141,7 +115,7 @@ def hindrances(record: Record, data: bytes, place: Place, allow: Sequence[str]) 
 
     data: its file's bytes.  allow: strings that are no secrets.
     """
-    text = data.decode("utf-8", "replace")
+    text = _without_origin_path(data, record).decode("utf-8", "replace")
     out = [Hindrance(1, *row) for row in _unfit(record)]
     done = redactor.redact(text, allow, place.key)
     for found in done.found:
@@ -154,31 +128,7 @@ def hindrances(record: Record, data: bytes, place: Place, allow: Sequence[str]) 
                 "remove it with `dayleaf record edit %s`" % record.id,
             )
         )
-    own = [
-        re.escape(path)
-        for path in (place.home, place.root, os.path.expanduser("~"))
-        if len(path) > 1
-    ]
-    paths = re.compile("(?:%s)(?![\\w-])[^\\s\"'`)]*|%s" % ("|".join(own), _PRIVATE), re.I)
-    for hit in paths.finditer(text):
-        below = hit[0][len(place.root) + 1 :] if hit[0].startswith(place.root + "/") else ""
-        out.append(
-            Hindrance(
-                _line(text, hit),
-                "a path of this machine (%s)" % hit[0][:60],
-                "write it relative to the repository: %s" % below
-                if below
-                else "say it without the path",
-            )
-        )
-    out += [
-        Hindrance(
-            _line(text, hit),
-            "a file share of your network (%s)" % hit[0][:60],
-            "say it without the path",
-        )
-        for hit in _NETWORK.finditer(text)
-    ]
+    out += [Hindrance(*row) for row in localpaths.find(text, place)]
     return sorted(out)
 
 
@@ -191,15 +141,11 @@ def doubts(data: bytes) -> List[str]:
     """
     text, found = data.decode("utf-8", "replace"), dict[str, int]()
     for hit in _PASSING.finditer(text):
-        found.setdefault(hit[0][:60], _line(text, hit))
+        found.setdefault(hit[0][:60], localpaths.line_of(text, hit))
     return [
         "line %d names %s: do the others have it there too?" % (line, path)
         for path, line in found.items()
     ]
-
-
-def _line(text: str, hit: re.Match[str]) -> int:
-    return text.count("\n", 0, hit.start()) + 1
 
 
 def _unfit(record: Record) -> Iterator[Tuple[str, str]]:
@@ -236,7 +182,7 @@ def move(store: Store, record: Record, tier: str) -> str:
         )
     source, target = place.path(record.name), place.path(name)
     data, mtime = store.raw(record.name), os.stat(source).st_mtime_ns
-    given = _with_id(data, record)
+    given = _as_moved(data, record, tier)
     heal(store)
     with writer.Tiers(place, store.on_change) as tiers:
         tiers.create(
@@ -269,7 +215,7 @@ def heal(store: Store) -> str:
     target = (PRIVATE if source[:1] == SHARED else SHARED) + source[1:]
     with writer.Tiers(place, store.on_change) as tiers, suppress(StoreError):
         record = store.read(source)
-        if _with_id(store.raw(source), record) == store.raw(target):
+        if _as_moved(store.raw(source), record, target[:1]) == store.raw(target):
             tiers.remove(place.path(source))
         else:
             target = ""
@@ -278,8 +224,19 @@ def heal(store: Store) -> str:
     return target
 
 
-def _with_id(data: bytes, record: Record) -> bytes:
-    """Return a file's bytes with its id in the frontmatter."""
+def _without_origin_path(data: bytes, record: Record) -> bytes:
+    """Return a file's bytes; an origin outside the repository gives its path's hash alone."""
+    origin = record.meta.get(ORIGIN)
+    path = origin.get("path") if isinstance(origin, dict) else None
+    if not isinstance(path, str) or not os.path.isabs(path):
+        return data
+    return frontmatter.edit(data, {ORIGIN: {**origin, "path": hidden_path(path)}}, record.name)
+
+
+def _as_moved(data: bytes, record: Record, tier: str) -> bytes:
+    """Return a file's bytes as they stand in a tier: with the id in the frontmatter."""
+    if tier == SHARED:
+        data = _without_origin_path(data, record)
     if record.meta.get("id") or record.guessed:
         return data
     return frontmatter.edit(data, {"id": record.id}, record.name)

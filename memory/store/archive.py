@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 FOLDER, LOG = "archive", "log.jsonl"
 ATTRIBUTES, RULE = ".gitattributes", "%s/%s merge=union\n" % (FOLDER, LOG)
+SAME_BYTES = "* -text\n"  # other line ends would be other content than a person approved
 RESTORED = "restored"  # the reason of a move back that a person asked for
 REMOVED = "removed"  # the reason of a line without paths: no file of the record is left
 LIMIT = 64 << 20  # bytes of the log that are read, and of a file that is copied
@@ -172,18 +173,24 @@ def log(root: str, move: Move, reason: str, now: float, mode: int, session: str 
 
 
 def set_rule(root: str) -> None:
-    """Have git join the lines of a shared tier's log.
+    """Have git join the lines of a shared tier's log, and change no line ends.
 
-    Unless git's attributes mention the log already.
+    Unless git's attributes mention the log, or `text`, already.
     root: the tier's directory, which exists.
     Where the attributes cannot be written the record still can, and doctor names the log.
     """
     path = root + "/" + ATTRIBUTES
     with suppress(OSError):
         held = files.read(path) if files.exists(path) else b""
-        if RULE.split()[0].encode() in held or not files.inside(path, root):
+        rules = [
+            rule
+            for rule, word in ((SAME_BYTES, b"text"), (RULE, RULE.split()[0].encode()))
+            if word not in held
+        ]
+        if not rules or not files.inside(path, root):
             return
-        files.append(path, b"\n" * bool(held and not held.endswith(b"\n")) + RULE.encode())
+        end = "\n" if held and not held.endswith(b"\n") else ""
+        files.append(path, (end + "".join(rules)).encode())
         if not held:
             os.chmod(path, 0o644)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from memory.core import (
     DayleafError,
@@ -35,7 +35,7 @@ from memory.core.layout import (
 )
 from memory.core.records import READ_LIMIT, Record
 from memory.hook import announcements
-from memory.store import redactor, writer
+from memory.store import localpaths, redactor, writer
 from memory.store.reader import Reader, Skipped, Unreadable
 from memory.store.writer import New, mode, prove
 
@@ -179,6 +179,7 @@ class Store(Reader):
         """
         root = self._root_for(made.stem, tier)
         path = root + "/" + made.stem
+        self.fits(tier, made.data)
         with self._writing("%s/%s" % (tier, made.stem)):
             self._make_folder(tier, root, path.rpartition("/")[0])
             return files.stage(path, made.data, mode(tier), number)
@@ -191,6 +192,7 @@ class Store(Reader):
         Raises StoreError.
         """
         root, stem = self._root_for(made.stem, tier), made.stem
+        self.fits(tier, made.data)
         for at in range(0, 64, 4):
             name = "%s/%s-%s.md" % (tier, stem, made.digest[at : at + 4])
             path = root + "/" + name[2:]
@@ -232,11 +234,17 @@ class Store(Reader):
             self._put(name, before, data)
         return self.read(name)
 
-    def edit(self, name: str, changes: Mapping[str, Any], bookkeeping: bool = False) -> Record:
+    def edit(
+        self,
+        name: str,
+        changes: Union[Mapping[str, Any], Callable[[Record], Mapping[str, Any]]],
+        bookkeeping: bool = False,
+    ) -> Record:
         """Change keys of a record's frontmatter; return the record read back.
 
         Every other byte stays.
-        changes: None removes a key.
+        changes: None removes a key; a function gives them for the record as it stands now, where
+            they rest on what it says.
         bookkeeping: the changes concern nothing that a person said, so a session may make them.
         Raises StoreError.
         """
@@ -244,10 +252,23 @@ class Store(Reader):
             self.check(name)
         with self._changing(name):
             before = self.raw(name)
-            data = frontmatter.edit(before, self.cleaned(dict(changes)), name)
+            now = changes(self.read(name)) if callable(changes) else changes
+            data = frontmatter.edit(before, self.cleaned(dict(now)), name)
             if data != before:
                 self._put(name, before, data)
         return self.read(name)
+
+    def keep_id(self, record: Record) -> Record:
+        """Write a record's id into its file where it has none; return the record.
+
+        A file without one has an id of its name, and loses all that names it by a rename.  A rule
+        stays as it is: other bytes would wait for approval.
+        """
+        if record.meta.get("id") or record.guessed or record.kind == "rule":
+            return record
+        with contextlib.suppress(StoreError):
+            return self.edit(record.name, {"id": record.id}, True)
+        return record
 
     def archive(self, name: str, reason: str, into: str = "", checksum: str = "") -> str:
         """Move a record to the archive and return its name there.
@@ -410,6 +431,17 @@ class Store(Reader):
         if os.stat(folder).st_size <= LISTING_LIMIT or made.digest[0] == "0":
             files.collect_temps(folder, self.now)
 
+    def fits(self, tier: str, data: bytes, before: bytes = b"") -> None:
+        """Raise StoreError where a shared record would newly tell of this machine."""
+        if tier != SHARED:
+            return
+        known = {
+            what for _, what, _ in localpaths.find(before.decode("utf-8", "replace"), self.place)
+        }
+        for _, what, remedy in localpaths.find(data.decode("utf-8", "replace"), self.place):
+            if what not in known:
+                raise StoreError("%s is not for the repository; %s" % (what, remedy))
+
     def _copy_aside(self, name: str) -> str:
         """Copy a record to its first free ordinary name; return that name."""
         record, data = self.read(name), self.raw(name)
@@ -439,6 +471,7 @@ class Store(Reader):
     def _put(self, name: str, before: bytes, data: bytes) -> None:
         """Replace a record's bytes, without newly added secrets."""
         data = redactor.clean_change(before, data, self.config, self.place.key)
+        self.fits(name[:1], data, before)
         self._own(name[:1])
         path = self._beneath(name)
         files.replace(path, data, mode(name[0]))

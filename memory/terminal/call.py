@@ -471,9 +471,7 @@ def ask_choice(ways: Sequence[str]) -> str:
     meant = {"yes": ways[0], "y": ways[0], "no": "reject", "n": "reject"}
     letters = " ".join("[%s]%s" % (way[0], way[1:]) for way in ways)
     while True:
-        sys.stderr.write(letters + ": ")
-        sys.stderr.flush()
-        line = sys.stdin.readline()
+        line = _answer_to(letters + ": ")
         said = line.strip().lower() if line else ways[-1]
         said = meant.get(said, said)
         for way in ways:
@@ -483,6 +481,20 @@ def ask_choice(ways: Sequence[str]) -> str:
             "'%s' is not an answer; type one of %s"
             % (shown(said), ", ".join("%s (%s)" % (way[0], way) for way in ways))
         )
+
+
+def _answer_to(question: str) -> str:
+    """Ask on the terminal; return the line typed after the question, "" at the end of input.
+
+    What was typed before it was seen answers nothing.
+    """
+    if sys.stdin.isatty():
+        import termios
+
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline()
 
 
 def print_decision(call: Call, done: str, id: str, title: str) -> None:
@@ -519,9 +531,7 @@ def ask_confirmation(question: str, short: bool = False, otherwise: bool = False
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    sys.stderr.write(question)
-    sys.stderr.flush()
-    reply = sys.stdin.readline()
+    reply = _answer_to(question)
     if reply.strip() == "":
         return otherwise and reply != ""
     return reply.strip().lower() in (("y", "yes") if short else ("yes",))

@@ -4,37 +4,90 @@ from __future__ import annotations
 
 import sys
 
-from memory.core import StoreError, UsageError, files, layout
+from memory.core import StoreError, UsageError, files, layout, records
 from memory.core.records import Record
-from memory.terminal.call import Call
+from memory.store.store import Store
+from memory.terminal.call import Call, ask_choice, warn
+
+EDITS = "/edits"  # below home: copies that are being edited
 
 
 def edit_record(call: Call, found: Record) -> Record | None:
     """Let the person edit a record; return it, or None if unchanged.
 
     In $VISUAL or $EDITOR. Raises UsageError where the editor does not start, StoreError where the
-    file has changed meanwhile.
+    file has changed meanwhile or the person does not keep new faults.
     """
     store = call.store()
     before = store.raw(found.name)
-    copy = "%s/edit-%s.md" % (call.place.cache, layout.slug(found.id))
-    files.replace(copy, before)
-    after = in_editor(call, copy)
-    if after is None or after == before:
-        files.remove(copy)
-        return None
+    copy = _free_copy(call, found.id, before)
+    kept = None
     try:
-        found = store.replace(found.name, after, files.sha256(before))
+        while True:
+            done = in_editor(call, copy)
+            text = files.read(copy, 64 << 20)
+            if text == before:
+                return None
+            if not done:
+                raise StoreError("the editor reported a failure, so nothing was saved")
+            way = _answer_to_faults(call, store, found, before, text)
+            if way == "save":
+                kept = store.replace(found.name, text, files.sha256(before))
+                return kept
+            if way == "quit":
+                raise StoreError("%s was not changed" % found.id)
     except StoreError as error:
         raise StoreError("%s (your text is still in %s)" % (error, copy)) from None
-    files.remove(copy)
-    return found
+    finally:
+        if kept or files.read(copy, 64 << 20) == before:
+            files.remove(copy)
 
 
-def in_editor(call: Call, path: str) -> bytes | None:
-    """Open a file in $VISUAL or $EDITOR and return its new bytes.
+def _free_copy(call: Call, id: str, data: bytes) -> str:
+    """Write the copy to edit and return its path.
 
-    None where the editor reports a failure. Raises UsageError where it does not start.
+    Not in the cache: it may be all that is left of a text.  What an earlier edit left there
+    stays, and is named.
+    """
+    files.make_folder(call.place.home + EDITS)
+    for number in range(1, 1000):
+        path = "%s%s/%s-%d.md" % (call.place.home, EDITS, layout.slug(id), number)
+        try:
+            files.create(path, data)
+            return path
+        except FileExistsError:
+            warn("an earlier edit's text is still in %s; take what you need, then delete it" % path)
+    raise StoreError("too many texts of earlier edits; delete those in %s" % path)
+
+
+def _answer_to_faults(call: Call, store: Store, found: Record, before: bytes, text: bytes) -> str:
+    """Return `save`, `edit` or `quit`: asked where the text has new faults."""
+    from memory.health import recordfaults
+
+    known = recordfaults.known(store, list(store.each()))
+    old, new = (
+        recordfaults.one(
+            found.name, data, call.place.path(found.name), call.place, call.settings, known
+        )
+        for data in (before, text)
+    )
+    there = {fault.what for fault in old}
+    faults = [fault for fault in new if fault.is_error and fault.what not in there]
+    changed = records.from_bytes(found.name, text[: records.READ_LIMIT], 0.0).id
+    lines = ["line %d: %s; %s" % (one.line, one.what, one.remedy) for one in faults]
+    if changed != found.id:
+        lines.append("its id is now %s; approvals and links go by %s" % (changed, found.id))
+    for line in lines:
+        warn(line)
+    if not lines:
+        return "save"
+    return ask_choice(("edit", "save", "quit")) if sys.stdin.isatty() else "quit"
+
+
+def in_editor(call: Call, path: str) -> bool:
+    """Open a file in $VISUAL or $EDITOR; tell whether it succeeded.
+
+    Raises UsageError where the editor does not start.
     """
     import shlex
     import subprocess
@@ -47,10 +100,9 @@ def in_editor(call: Call, path: str) -> bytes | None:
         )
     argv = shlex.split(named or "vi")
     try:
-        done = subprocess.call([*argv, path])
+        return subprocess.call([*argv, path]) == 0
     except OSError as error:
         raise UsageError(
             "the editor '%s' did not start (%s); set EDITOR to another one"
             % (argv[0], error.strerror)
         ) from None
-    return None if done else files.read(path, 64 << 20)

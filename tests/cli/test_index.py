@@ -7,10 +7,11 @@ import os
 import re
 import stat
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from harness import hook
-from harness.command import one_line_error
+from harness.command import one_line_error, process
 from harness.hook import push
 from harness.session import DATA
 
@@ -308,3 +309,14 @@ def test_a_setting_may_hold_bytes_that_are_no_utf_8(run, ok, tmp_path):
     ok("config", "set", "distill.model", "half \udced of it")
     ok("tier", "remove", folder)
     assert "no folder" in ok("tier", "list")
+
+
+def test_settings_that_are_set_at_once_are_all_kept(env, project, ok):
+    """The file never goes back to what one command had read before another wrote."""
+    keys = ["capture.wishes", "capture.enabled", "load.enabled"]
+    with ThreadPoolExecutor(3) as pool:
+        done = list(
+            pool.map(lambda key: process(env, project)("config", "set", key, "false"), keys)
+        )
+    assert [one.returncode for one in done] == [0] * 3
+    assert [ok("config", "get", key).split()[-1] for key in keys] == ["false"] * 3

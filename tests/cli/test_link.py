@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from harness import vault
 from harness.asking import shop
-from harness.command import on_terminal
+from harness.command import on_terminal, process
+from harness.vault import put
 
 
 @pytest.fixture(name="shop")
@@ -186,3 +188,37 @@ def test_a_head_that_was_not_understood_gets_no_second_one(run, ok, shop):
         path.read_bytes().startswith(b"---\ntitle: Ended by dots\n")
         and b"related_to" not in path.read_bytes()
     )
+
+
+def test_links_made_at_once_are_all_kept(env, project, ok, place):
+    """Each is added to what the file says by then."""
+    for letter in "abcdef":
+        put(place, "p/learnings/%s.md" % letter, "Note %s" % letter, "x", id="l-" + letter)
+    with ThreadPoolExecutor(5) as pool:
+        done = list(
+            pool.map(
+                lambda letter: process(env, project)("link", "l-a", "l-" + letter), list("bcdef")
+            )
+        )
+    assert [one.returncode for one in done] == [0] * 5
+    assert len(json.loads(ok("link", "l-a", "--json"))["links"]) == 5
+
+
+def test_a_link_to_a_file_without_an_id_outlives_its_rename(ok, place):
+    """The id of its name is written into it, as it is what the link says."""
+    put(place, "p/learnings/a.md", "Note a", "x", id="l-a")
+    path = Path(place.path("p/learnings/shipping.md"))
+    path.write_text("Parcels need an invoice.\n")
+    ok("link", "l-a", "shipping")
+    path.rename(path.with_name("Shipping to CH.md"))
+    [found] = json.loads(ok("link", "l-a", "--json"))["links"]
+    assert found["to"] and path.with_name("Shipping to CH.md").read_text().endswith("invoice.\n")
+
+
+def test_feedback_on_a_file_without_an_id_outlives_its_rename(ok, place):
+    path = Path(place.path("p/learnings/vat.md"))
+    path.parent.mkdir(parents=True)
+    path.write_text("The VAT service is slow.\n")
+    id = json.loads(ok("feedback", "vat", "down", "--json"))["id"]
+    path.rename(path.with_name("VIES.md"))
+    assert json.loads(ok("feedback", "VIES", "down", "--json"))["id"] == id

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from harness.command import dayleaf
+from harness.command import dayleaf, process
 from harness.plans import made
 
 TEXT = (
@@ -181,3 +182,15 @@ def test_where_none_is_active_the_list_begins_with_that(ok):
         and "done" in ended
         and "Move the retries" in ended
     )
+
+
+def test_of_plans_made_at_once_one_is_active_and_the_others_are_refused(env, project, place):
+    with ThreadPoolExecutor(4) as pool:
+        done = list(
+            pool.map(
+                lambda number: process(env, project)("plan", "Move the queue number %d" % number),
+                range(4),
+            )
+        )
+    assert sorted(one.returncode for one in done) == [0, 1, 1, 1]
+    assert len([*Path(place.private, "plans").glob("*.md")]) == 1

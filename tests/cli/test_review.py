@@ -62,6 +62,14 @@ def test_what_changed_while_it_was_read_is_shown_again(ok, env, project, place, 
     assert "accepted: true" not in kept(place)[0].read_text(encoding="utf-8")
 
 
+def test_what_was_typed_before_a_question_answers_nothing(ok, env, project, place, notes):
+    """Two answers typed at once: the second was meant for a text that nobody had seen."""
+    proposed(ok)
+    status, shown = on_terminal(["review"], env, project, ["s\na", "q"])
+    assert status == 0 and "accepted" not in shown and "2 of 3" in shown
+    assert not any("accepted: true" in path.read_text(encoding="utf-8") for path in kept(place))
+
+
 def test_a_review_that_is_quit_leaves_the_rest(ok, env, project, place, notes):
     """q, or the end of the input, ends it; what was decided stays decided."""
     proposed(ok)

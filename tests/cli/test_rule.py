@@ -70,3 +70,14 @@ def test_a_rejected_rule_is_neither_approved_nor_pending(run, ok, env, project, 
     assert "`dayleaf rule list` names the rules" in one_line_error(
         run("rule", "approve", "r-77"), 1
     )
+
+
+def test_an_approved_rule_without_an_id_stays_approved_under_another_name(ok, env, project, place):
+    """Its id is written into the file as it is approved."""
+    path = Path(place.path("p/rules/broker.md"))
+    path.parent.mkdir(parents=True)
+    path.write_text("---\ntitle: Restart no broker\nrationale: It loses jobs.\n---\n\nAsk.\n")
+    status, _ = on_terminal(["rule", "approve", "broker"], env, project, ["yes"])
+    path.rename(path.with_name("Broker restarts.md"))
+    [found] = json.loads(ok("rule", "list", "--json"))
+    assert status == 0 and found["state"] == "approved"

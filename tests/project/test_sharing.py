@@ -13,6 +13,7 @@ from memory.core import StoreError, layout, records
 from memory.project import sharing
 from memory.store.writer import Tiers
 
+RULES = "* -text\narchive/log.jsonl merge=union\n"
 TOKEN = "ghp_" + "0123456789abcdefABCDEF0123456789abcd"
 BASE = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 
@@ -113,7 +114,7 @@ def test_a_record_moves_and_comes_back_with_its_bytes(two):
     data = Path(store.place.path(made.name)).read_bytes()
     name = sharing.move(store, made, layout.SHARED)
     assert alex.path(name).read_bytes() == data and not Path(store.place.path(made.name)).exists()
-    assert alex.path("s/.gitattributes").read_text() == "archive/log.jsonl merge=union\n"
+    assert alex.path("s/.gitattributes").read_text() == RULES
     Path(store.place.path(made.name)).write_bytes(data)  # as if killed in between
     assert (
         sharing.move(store, made, layout.SHARED) == name
@@ -344,7 +345,7 @@ def test_whatever_verb_wrote_into_the_repository_the_logs_lines_merge(two):
     rule = alex.path("s/.gitattributes")
     for title in ("Alpha", "Beta", "Gamma"):
         ok(runs[0], "learn", "--shared", title + " holds.")
-    assert rule.read_text() == "archive/log.jsonl merge=union\n"
+    assert rule.read_text() == RULES
     rule.write_text("*.md text")  # as an older dayleaf left it, with a line of somebody's own
     team.meet(two)
     for run, title in zip(runs, ("Alpha", "Beta"), strict=True):
@@ -363,6 +364,19 @@ def test_whatever_verb_wrote_into_the_repository_the_logs_lines_merge(two):
     assert told["verdict"] == "WARN" and "archive/log.jsonl" in told["found"]
     Path(kim.clone, ".gitattributes").write_text(".dayleaf/archive/*.jsonl merge=union\n")
     assert doctor(runs[1]) == []
+
+
+def test_a_clone_with_the_line_ends_of_windows_has_the_bytes_that_were_approved(two):
+    """git changes none below .dayleaf, also where an older dayleaf wrote the rule of the log."""
+    alex, kim = two
+    alex.path("s/.gitattributes").parent.mkdir(exist_ok=True)
+    alex.path("s/.gitattributes").write_text("archive/log.jsonl merge=union\n")
+    name = alex.shared("Retries need jitter")
+    team.meet([alex])
+    kim.git("config", "core.autocrlf", "true")
+    kim.pull()
+    assert kim.path(name).read_bytes() == alex.path(name).read_bytes()
+    assert b"\r" not in kim.path(name).read_bytes()
 
 
 def test_without_a_repository_nothing_is_shared(env, tmp_path):
