@@ -171,7 +171,7 @@ def _part(doc: Any, record: Any, session: str, sought: Sequence[str]) -> _Part:
     from memory.hook import fence
 
     body = record.body
-    if "private" in body.lower():
+    if "privat" in body.lower():
         from memory.hook import markup
 
         body = markup.without_private(body)
