@@ -258,16 +258,13 @@ def _refreshed(call: Call, record: Record) -> str:
     if state.source is None:
         raise StoreError(state.why)
     then, now = record.meta.get("source_ref") or "", otherfiles.commit_of(state.source.path)
+    if state.word == material.FRESH:
+        return "unchanged"
     if then and now and then != now:
         warn(
             "the copy of %s was made at commit %s; you get the text of the present commit, %s"
             % (record.id, then, now)
         )
-    if state.word == material.FRESH and then == now:
-        return "unchanged"
-    if state.word == material.FRESH:
-        call.store().edit(record.name, {"source_ref": now or None})
-        return "unchanged"
     call.store().check(record.name)
     _unless_edited(call, record)
     material.rewrite(call.store(), record, state.source)

@@ -56,6 +56,14 @@ HIDDEN = "[\0-\x08\x0b\x0c\x0e-\x1f\x7f%s](?<![%s])" % tuple(
     "".join("%c-%c" % pair for pair in ranges) for ranges in (INVISIBLE, _BESIDE)
 )
 
+# Other ways in which people write <private>.
+PRIVATE_PAIRS = (
+    ("<privat>", "</privat>"),
+    ("[private]", "[/private]"),
+    ("<!--private-->", "<!--/private-->"),
+    ("<!-- private -->", "<!-- /private -->"),
+)
+
 
 def plain(value: str) -> str:
     """Return text without escape sequences and hidden characters.
@@ -230,6 +238,28 @@ def _broken(prose: str) -> str:
     for end in (". ", "? ", "! ", "。", "！", "？"):
         prose = prose.replace(end, end.rstrip() + "\n")
     return prose
+
+
+def private_pairs(lower: str) -> list[tuple[int, int]]:
+    """Return the stretches of a lower-case text in other spellings of <private>.
+
+    Only where they are closed: such brackets may mean something else.
+    """
+    found: list[tuple[int, int]] = []
+    for opening, closing in PRIVATE_PAIRS if "/private" in lower or "/privat>" in lower else ():
+        start = lower.find(opening)
+        while start >= 0:
+            end = lower.find(closing, start)
+            if end < 0:
+                break
+            found.append((start, end + len(closing)))
+            start = lower.find(opening, end)
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(found):
+        if joined and start < joined[-1][1]:
+            start, end = joined[-1][0], max(end, joined.pop()[1])
+        joined.append((start, end))
+    return joined
 
 
 def around(text: str, sought: Sequence[str], start: int, most: int) -> str:

@@ -374,7 +374,7 @@ def read(place: Place, name: str) -> Optional[Tuple[Any, Any]]:
 
 def without_private(record: Record) -> Record:
     """Return a record without its <private> parts."""
-    if "private" not in (record.title + record.body).lower():
+    if "privat" not in (record.title + record.body).lower():
         return record
     from memory.hook import markup
 

@@ -549,7 +549,7 @@ def reread(found: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[A
             continue
         same = files.sha256(data)[:16] == doc.checksum.hex()
         found.stale = found.stale or not same
-        private = b"private" in data.lower()
+        private = b"privat" in data.lower()
         record = lean(doc, data) if same and not whole and not private else None
         if record is not None:
             yield record

@@ -6,7 +6,7 @@ what shapes text or code.
 
 from __future__ import annotations
 
-from memory.core.plaintext import INVISIBLE
+from memory.core.plaintext import INVISIBLE, private_pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -204,6 +204,8 @@ def without_private(text: str) -> str:
     As the store does; an unclosed part ends with the text.
     """
     low = text.replace("İ", "I").lower()  # the one letter whose small form is longer
+    for start, end in reversed(private_pairs(low)):
+        text, low = text[:start] + text[end:], low[:start] + low[end:]
     at, last, depth = low.find("private"), 0, 0
     kept = []
     while at >= 0:

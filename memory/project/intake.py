@@ -10,16 +10,19 @@ map on one line:
     checksum   SHA-256 of the source, or of its section      written   16 hex digits of the body and
                                                              8 of the title that
     id         that the source gave itself (optional)                  were written: another body or
-               title is a person's
+    below      the path below the imported directory (optional)        title is a person's
 
 Where a source's record stands, in any tier or in the archive, it is that record, and its id follows
-from the origin: a second run writes nothing, and one that was killed goes on.  Of a changed source
+from the origin: a second run writes nothing, and one that was killed goes on.  A record whose source
+is not there any more is that of a source with the same path below its directory, if that has gone
+too, else the same id or checksum: it has been moved.  Of a changed source
 the record is changed in place, other keys stay; what a person has edited, and what was forgotten,
 is left as it is.  Nothing is ever removed.
 """
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
@@ -58,6 +61,7 @@ class Piece(NamedTuple):
     draft: makes the record, where it has to be written, or says why not.
     versions: the versions that the record must have at least, whether or not its source has
         changed.
+    below: the path below the imported directory, where a source may be found by it again.
     """
 
     key: Key
@@ -65,6 +69,7 @@ class Piece(NamedTuple):
     checksum: str
     draft: Callable[[], Union[Draft, Skip]]
     versions: Tuple[str, ...] = ()
+    below: str = ""
 
 
 class Standing(NamedTuple):
@@ -122,6 +127,8 @@ class Imported:
         self.by_text: Dict[Tuple[str, str], str] = {}
         self.by_path: Dict[str, Standing] = {}
         self.forgotten: Dict[Key, str] = {}
+        self.moved: Dict[Tuple[str, str], List[Key]] = {}  # sign, value -> keys of lost sources
+        self.root = store.place.root
         for name in store.names():
             with suppress(StoreError):
                 self._take(name, store.raw(name), from_, store.place.path(name))
@@ -154,7 +161,9 @@ class Imported:
         untouched = origin.get("written", "")[:16] == files.sha256(text)[:16]
         found = Standing(name, record.id, checksum, origin, untouched, record.versions)
         if ours:
-            self.by_key.setdefault((origin.get("path", ""), origin.get("part", "")), found)
+            key = origin.get("path", ""), origin.get("part", "")
+            self.by_key.setdefault(key, found)
+            self._note_lost(key, {**origin, "checksum": checksum})
         if kind == layout.FOLDERS["resource"] and isinstance(path, str):
             self.by_path.setdefault(path, found)
 
@@ -164,9 +173,37 @@ class Imported:
                 with suppress(StoreError):
                     origin = _meta(store.raw(letter + "/" + move.away)[:HEAD]).get(ORIGIN)
                     if isinstance(origin, dict) and origin.get("from") == from_:
-                        self.forgotten[str(origin.get("path", "")), str(origin.get("part", ""))] = (
-                            move.id
-                        )
+                        key = str(origin.get("path", "")), str(origin.get("part", ""))
+                        self.forgotten[key] = move.id
+                        self._note_lost(key, origin)
+
+    def _note_lost(self, key: Key, origin: Dict[str, Any]) -> None:
+        """Note by what a record is known whose source is not there any more."""
+        path = os.path.join(self.root, key[0])
+        if key[1] or os.path.lexists(path):
+            return
+        below = str(origin.get("below") or "")
+        stays = not path.endswith("/" + below) or os.path.lexists(path[: -len(below) - 1])
+        signs = ("" if stays else below, origin.get("id"), origin.get("checksum"))
+        for sign, value in zip(("below", "id", "checksum"), signs):
+            if value:
+                self.moved.setdefault((sign, str(value)), []).append(key)
+
+    def key_of(self, piece: Piece, seen: Set[Key]) -> Key:
+        """Return the key under which a piece's source is known: its own, or that before a move."""
+        if not piece.below or not self.moved or piece.key in self.by_key:
+            return piece.key
+        if piece.key in self.forgotten:
+            return piece.key
+        for sign, value in (("below", piece.below), ("id", ""), ("checksum", piece.checksum)):
+            if sign == "id" and any(sign == one for one, _ in self.moved):
+                made = piece.draft()
+                extra = (made.extra or {}) if isinstance(made, Draft) else {}
+                value = str((extra.get(ORIGIN) or {}).get("id") or "")
+            lost = [key for key in self.moved.get((sign, value), ()) if key not in seen]
+            if lost:
+                return lost[0]
+        return piece.key
 
 
 def bring(
@@ -223,12 +260,14 @@ def _one(
     result: Result,
 ) -> None:
     """Import one piece: new, unchanged, changed or skipped."""
-    found = shelf.find(piece.key) or (shelf.by_path.get(piece.key[0]) if from_ == "tree" else None)
+    key = shelf.key_of(piece, result.seen)
+    result.seen.add(key)
+    found = shelf.find(key) or (shelf.by_path.get(piece.key[0]) if from_ == "tree" else None)
     if found is not None:
         if found.name[:1] == layout.PRIVATE != tier:
             result.private.append(found.id)
         return _update_existing(store, found, piece, from_, bulk is None, result)
-    id = shelf.was_forgotten(piece.key)
+    id = shelf.was_forgotten(key)
     if id:
         result.skipped.append(
             Skip(piece.shown, "forgotten before", "`dayleaf store restore %s` brings it back" % id)
@@ -305,12 +344,13 @@ def _path(piece: Piece, tier: str) -> str:
 def _origin(
     piece: Piece, from_: str, title: str, body: str, draft: Draft, path: str
 ) -> Dict[str, str]:
-    part = piece.key[1]
+    part, below = piece.key[1], piece.below if path.endswith("/" + piece.below) else ""
     more: Dict[str, str] = (draft.extra or {}).get(ORIGIN) or {}
     return {
         "from": from_,
         "path": path,
         **({"part": part} if part else {}),
+        **({"below": below} if below else {}),
         "checksum": piece.checksum,
         "written": material.print_of(body) + "-" + _short(writer.title_line(title)),
         **more,
@@ -326,7 +366,10 @@ def _update_existing(
         if found.origin
         else []
     )
-    more = {"versions": wanted} if len(wanted) > len(found.versions) else {}
+    more: Dict[str, Any] = {"versions": wanted} if len(wanted) > len(found.versions) else {}
+    path = store.cleaned(piece.key[0])
+    if piece.below and found.origin and path != found.origin.get("path"):
+        more["origin"] = {**found.origin, "path": path, "below": piece.below}
     if found.checksum == piece.checksum and not more:
         result.same.append(found.id)
         return

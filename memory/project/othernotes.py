@@ -114,7 +114,7 @@ def pieces(
             yield from claudemem.pieces(source, path, data, now)
             continue
         draft = partial(_draft, root, source, path, data, kind, author, active, now)
-        yield Piece((path, ""), source.name, files.sha256(data), draft)
+        yield Piece((path, ""), source.name, files.sha256(data), draft, below=source.name)
 
 
 def _draft(

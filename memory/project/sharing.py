@@ -227,7 +227,9 @@ def heal(store: Store) -> str:
 def _without_origin_path(data: bytes, record: Record) -> bytes:
     """Return a file's bytes; an origin outside the repository gives its path's hash alone."""
     origin = record.meta.get(ORIGIN)
-    path = origin.get("path") if isinstance(origin, dict) else None
+    if not isinstance(origin, dict):
+        return data
+    path = origin.get("path")
     if not isinstance(path, str) or not os.path.isabs(path):
         return data
     return frontmatter.edit(data, {ORIGIN: {**origin, "path": hidden_path(path)}}, record.name)

@@ -150,6 +150,8 @@ def _label_values(piece: str, lower: str, at: int, match: re.Match[str]) -> _Tol
     assigned = bool(rx(ASSIGNED).match(piece, label.end, label.high))
     if not assigned:
         spans += tuple(_named(piece, label))
+    elif tier == "strong" and "phrase" in match[0]:
+        spans += tuple(_phrase(piece, label))
     return _Told(end - at, kind, tier, not spans and not assigned and high >= 0, spans)
 
 
@@ -280,6 +282,7 @@ def _after(text: str, label: Label) -> Iterator[Span]:
             long = label.tier == "medium" and len(value) >= 24 and is_random(value, 24)
             sure = bool((beside["o"] and not beside["of"]) or long or rx(SPOKEN).fullmatch(value))
             sure = sure or bool(beside["of"] and is_near(value))
+            sure = sure or text[label.start : label.end].lower() == "pw"
         quoted = bool(beside["o"])
         if sure and is_labelled_secret(value, label.tier, quoted, quoted):
             yield start, start + len(value), label.kind
@@ -417,7 +420,10 @@ def _is_worded(value: str, judge: str, text: str, label: Label) -> bool:
     """Tell whether words or groups are a secret of this label."""
     if judge == "phrase":
         return _is_phrase(value)
-    if judge == "recovery":
+    prose = rx(LABEL).search(value) or not tokeniser.STOP.isdisjoint(value.split())
+    if judge == "quoted" and prose:
+        return False
+    if judge in ("quoted", "recovery"):
         return "phrase" in text[label.start : label.end].lower()
     # groups of random characters: words have vowels and no digits
     random = any(not rx(r"[aeiouy]").search(one) or not one.isalpha() for one in value.split())

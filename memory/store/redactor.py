@@ -51,6 +51,7 @@ from typing import (
 )
 
 from memory.core import files
+from memory.core.plaintext import private_pairs
 from memory.core.records import Record
 from memory.store import disguise
 from memory.store.bylabel import by_label
@@ -209,7 +210,7 @@ def strip_private(text: str) -> str:
         kept, at = [], 0
         for start, end in spans:
             kept.append(text[at:start])
-            at = end
+            at = max(at, end)
         text = "".join(kept) + text[at:]
     # tags that only arise by leaving out others are an attempt to hide one
     spans = _private_parts(text)
@@ -232,7 +233,11 @@ def _private_parts(text: str) -> List[Tuple[int, int]]:
 
 def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]:
     """Return the private stretches of a text."""
-    spans: List[Tuple[int, int]] = []
+    spans = [
+        pair
+        for pair in private_pairs(lower)
+        if not mentions or text[pair[0] - 1 : pair[0]] != mentions
+    ]
     depth = start = 0
     begins = [
         at
@@ -250,7 +255,7 @@ def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]
             depth -= 1
             if not depth:
                 spans.append((start, tag.end()))
-    return [*spans, (start, len(text))] if depth else spans
+    return sorted([*spans, (start, len(text))] if depth else spans)
 
 
 def _plain(text: str) -> Tuple[str, Tuple[List[int], List[int]]]:

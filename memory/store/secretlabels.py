@@ -158,6 +158,11 @@ HOLDING = r"(?<!\S)(?=\S{5})(?:[^\s\d]*\d|(?=\S{16})\S*(?:[A-Z]|-\S*-\S*-))"
 # How words are judged, whether they stand before the label, expression with a `v`.
 PHRASED = (
     ("phrase", False, r"[^\n\"“「]{0,60}[\"“「](?P<v>%s)[\"”」]" % WORDS),
+    (
+        "quoted",
+        False,
+        r"(?:[^\n\"]{0,40}\bis|[:=])?[ ]\"(?P<v>(?:[a-z]{2,10} ){3,23}[a-z]{2,10})\"",
+    ),
     ("phrase", False, r"[^\n:]{0,40}\b(?:is|reads)[ :]{1,2}(?P<v>%s)[.,;\n]" % WORDS),
     ("phrase", True, r"(?:\A|[\n\"“「(`])(?P<v>%s)[\"”」)`]?[^\n\"“「]{1,60}\Z" % WORDS),
     ("recovery", False, _BELOW % ("?", WORDS)),

@@ -129,7 +129,8 @@ SHAPES: Tuple[Tuple[str, str], ...] = (
     ),
     (
         "strong login-password 160 ~/~",
-        r"\b(?:log(?:ged)?[ -]?in|credentials?|creds|user(?:name)?|account)(?:[ \t]{1,3}(?:is|are"
+        r"(?:계정|접속 ?정보|\b(?:log(?:ged)?[ -]?in|credentials?|creds|user(?:name)?|account"
+        r"|(?:zugangs|anmelde|log-?in-?)daten))(?:[ \t]{1,3}(?:is|are"
         r"|with|as|using|for)\b)?[:=]?[ \t]{1,3}[\"'`(]?[\w.+@\-]{2,64}[\"'`]?[ \t]{1,3}/[ \t]{1,3}"
         r"[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d\S{0,99}?\d"
         r"|\S{0,99}[!@#$%^&*])(?P<v>[^\s\"'`]{5,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))",
@@ -139,6 +140,18 @@ SHAPES: Tuple[Tuple[str, str], ...] = (
         r"(?:[\w.+\-]@[\w\-]{1,63}\.[\w.]{2,40}|\b(?:admin(?:istrator)?|root|sa|postgres))"
         r"[\"'`]?[ \t]{1,3}/[ \t]{1,3}[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d\S{0,99}?\d)"
         r"(?P<v>[^\s\"'`/]{6,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))",
+    ),
+    (
+        "strong login-password 160 login~is logindaten login-daten zugangsdaten creds credentials",
+        r"\b(?:login is|(?:creds|credentials|(?:zugangs|log-?in-?)daten)(?: are| sind)?:?)[ ]"
+        r"[\"'`]?(?!localhost|host)[a-z][\w.+@\-]{1,63}[:/](?=\S{0,99}[A-Za-z])"
+        r"(?=\S{0,99}?\d\S{0,99}?\d|\S{0,99}[!@#$%^&*])"
+        r"(?P<v>[^\s\"'`/:]{6,128}?)(?=[).,;\"'`]{0,3}(?:\s|$))",
+    ),
+    (
+        "given otp-secret 160 otp~seed 2fa~seed otp~secret 2fa~secret mfa~secret",
+        r"(?:seed|secret)(?: key| is|:){0,2}[ ][\"'`]?(?=[A-Z ]{0,40}[2-7])"
+        r"(?P<v>[A-Z2-7]{16,64}|(?:[A-Z2-7]{4}[ ]){3,15}[A-Z2-7]{4})(?![\w\-])",
     ),
     ("given masked 300 ::add-mask::", r"::add-mask::(?P<v>[^\s\"'$]{4,200})"),
     (

@@ -582,13 +582,16 @@ def test_checkpoints_by_hand_have_no_session_in_common(told, asked, now):
     assert asked("tell me again about the function wrapZetaBlock").count("\n- [c-0000002") == 2
 
 
-def test_what_is_private_in_a_file_is_not_told(told, asked, now):
+@pytest.mark.parametrize(
+    "tag", ["<Private>%s</private>", "<privat>%s</privat>", "[private]%s[/private]"]
+)
+def test_what_is_private_in_a_file_is_not_told(told, asked, now, tag):
     """Tags that a person wrote into a record; capture leaves out what stands between them."""
     checkpoint(
         told,
         "own",
-        "## Decisions\n\n- The wrapZetaBlock order stays <Private>as Foo pays for "
-        "it</private> for a while.\n",
+        "## Decisions\n\n- The wrapZetaBlock order stays %s for a while.\n"
+        % (tag % "as Foo pays for it"),
         id="c-00000015",
     )
     builder.build(told, now)

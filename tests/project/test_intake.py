@@ -442,3 +442,50 @@ def test_what_the_store_holds_already_is_not_kept_twice(tree, ok, took, place):
     assert counts(found) == (1, 0, 0, 2) and all(
         "the same text is in" in skip["reason"] for skip in found["skipped"]
     )
+
+
+def test_a_renamed_directory_brings_nothing_twice_and_nothing_back(tree, ok, took, place):
+    """Whether a note was changed, edited, forgotten or has an id of its own."""
+    tree("one/changed.md", "Old words of the first note.\n")
+    tree("one/forgotten.md", "Words that nobody wants any more.\n")
+    edited = "Words that a person will edit.\n"
+    tree("one/edited.md", edited)
+    assert counts(took("dir", tree.root / "one")) == (3, 0, 0, 0)
+    ok("forget", kept(place, "learnings")["forgotten"].meta["id"])
+    path = next(Path(place.private, "learnings").glob("*edited*.md"))
+    path.write_text(path.read_text() + "\nMore of my own.\n")
+    (tree.root / "one").rename(tree.root / "two")
+    tree("two/changed.md", "New words of the first note.\n")
+    tree("two/forgotten.md", "Words that nobody wants, changed.\n")
+    assert counts(took("dir", tree.root / "two")) == (0, 0, 2, 1)
+    assert counts(took("dir", tree.root / "two")) == (0, 2, 0, 1)
+    found = kept(place, "learnings")
+    assert len(found) == 2 and "my own" in path.read_text()
+    assert found["changed"].body == "New words of the first note.\n"
+    assert found["edited"].meta["origin"]["path"].endswith("two/edited.md")
+
+
+@pytest.mark.parametrize(
+    ("head", "then"), [("---\nid: zk-3\n---\n", "Other words.\n"), ("", "These words.\n")]
+)
+def test_a_note_moved_within_its_directory_keeps_its_record(tree, took, place, head, then):
+    """By its own id, or by its text."""
+    old = tree("inbox/three.md", head + "These words.\n")
+    assert counts(took("dir", tree.root)) == (1, 0, 0, 0)
+    old.unlink()
+    tree("done/third.md", head + then)
+    found = took("dir", tree.root)
+    assert counts(found) == (0, 0, 1, 0) and not found["gone"]
+    assert len(kept(place, "learnings")) == 1
+
+
+def test_another_directory_with_a_file_of_that_name_is_another_source(tree, took, place):
+    """A folder of the first one was removed, and the second was not renamed from it."""
+    gone = tree("one/sub/notes.md", "Words of the first directory.\n")
+    tree("one/stays.md", "Words that stay.\n")
+    took("dir", tree.root / "one")
+    gone.unlink()
+    gone.parent.rmdir()
+    tree("other/notes.md", "Words of another directory.\n")
+    assert counts(took("dir", tree.root / "other")) == (1, 0, 0, 0)
+    assert len(kept(place, "learnings")) == 3

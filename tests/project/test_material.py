@@ -277,7 +277,11 @@ def test_a_document_is_read_again_when_asked(ok, run, guide, project, env):
         and record.meta["source_ref"] == second
         and ok("list", "--stale") == []
     )
-    assert run("resource", "refresh", id).stdout.startswith("unchanged")
+    path = Path(ok("show", id)["path"])
+    before = path.read_bytes()
+    commit(project, env)
+    assert run("resource", "refresh").stdout.startswith("unchanged")
+    assert path.read_bytes() == before  # so that two people who refresh have no conflict
 
 
 @pytest.mark.parametrize(

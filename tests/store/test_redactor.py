@@ -830,6 +830,12 @@ PRIVATE = [
     ("a <private>x9<\\/private> b", "a  b"),
     ("a &amp;lt;private&amp;gt;x9", "a "),
     ("a <private\n>x9\n</private\n> b", "a  b"),
+    ("a <privat>x9</Privat> b", "a  b"),
+    ("a [private]x9[/private] b", "a  b"),
+    ("a <!--private-->x9<!--/private--> b", "a  b"),
+    ("a <!-- private -->x9<!-- /private --> b", "a  b"),
+    ("a [private]1<privat>x9[/private]x9</privat> b", "a  b"),
+    ("a [private]1<private>x9[/private]x9</private> b", "a  b"),
 ]
 
 
@@ -872,6 +878,9 @@ def test_a_mention_of_the_tag_in_backticks_is_kept_by_redact_alone():
         "a private matter",
         "<p>x</p>",
         "List<privateer>",
+        "List<Privat> kunden",
+        "see [private](notes/private) and [private] of [scopes]",
+        "<!-- private --> begins a section",
     ],
 )
 def test_other_tags_are_no_private_text(text):
