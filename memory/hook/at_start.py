@@ -14,7 +14,6 @@ from memory.core import boundary, clock, files, layout, tokeniser
 from memory.hook import (
     announcements,
     at_prompt,
-    at_stop,
     fence,
     handoffs,
     indexview,
@@ -88,6 +87,8 @@ def on_session_start(event: Event, env: Dict[str, str], now: float) -> Tuple[Opt
 
 def _was_off(place: Place) -> bool:
     """Tell whether the session that was just cleared had its pushes off."""
+    from memory.hook import at_stop  # at a clear alone
+
     mark = at_stop.off_mark(place)
     if not files.exists(mark):
         return False

@@ -279,7 +279,11 @@ def _passed_over(
         return ImportedSession(session, place, before=True)
     if not space.settings["capture.enabled"]:
         own = space.settings.sources["capture.enabled"] in (config.WORKSPACE, "capture.projects")
-        remedy = "`dayleaf push on mine` in it" if own else "`dayleaf status` there says by what"
+        remedy = (
+            "`dayleaf push on mine` in it"
+            if own
+            else "`dayleaf config get capture.enabled` there says by what"
+        )
         return _skipped(session, place, "capture is off there", remedy)
     try:
         fresh = now - min(session.ended, os.stat(session.path).st_mtime) < recovery.QUIET
