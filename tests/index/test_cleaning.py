@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,38 @@ def test_a_record_that_calls_itself_automatic_is_looked_at_in_the_shared_tier(
     path.write_text(head + NOTE, encoding="utf-8")
     run("index", "build")
     assert PASSWORD.lower().encode() not in kept(world)
+
+
+def test_a_learning_written_while_a_session_runs_comes_with_the_prompt_that_names_it(
+    world, place, project, run
+):
+    """In a fresh project too; not a second time, and not with a prompt about something else."""
+    start(world, project, "s4")
+    written(place.shared, "prices.md", "Prices are integers in cents; never floats.\n")
+    assert "integers in cents" not in ask(world, project, "rename the login page", "s4")
+    assert "integers in cents" in ask(world, project, "change the prices column to floats", "s4")
+    assert "integers in cents" not in ask(world, project, "are prices floats or integers?", "s4")
+
+
+def test_a_record_that_git_could_not_merge_is_neither_given_nor_written_into(
+    world, place, project, run
+):
+    """`doctor` names it, until the markers are gone."""
+    text = (
+        "Retries need a jitter.\n<<<<<<< HEAD\n30 percent\n=======\n25 percent\n>>>>>>> dcd8f51\n"
+    )
+    path = written(place.shared, "jitter.md", text)
+    subprocess.run(["git", "add", "-A"], cwd=project, check=True)
+    run("index", "build")
+    assert "percent" not in start(world, project)
+    assert "percent" not in ask(world, project, "how much jitter do the retries need?")
+    refused = run("feedback", "jitter", "up", "it helped")
+    assert refused.returncode == 1 and "git could not merge it" in refused.stderr
+    assert path.read_text() == text
+    assert "git could not merge learnings/jitter.md" in run("doctor").stdout
+    path.write_text("Retries need a jitter of 25 percent.\n")
+    assert "25 percent" in start(world, project, "s9")
+    assert "git could not merge" not in run("doctor").stdout
 
 
 def test_a_second_build_knows_what_the_first_found(world, place, run, monkeypatch):
