@@ -271,12 +271,15 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
         few = " ".join(result.private[:SHOWN]) + (" …" if len(result.private) > SHOWN else "")
         notes = [
             *notes,
-            "%s still in the private tier from an earlier import; to move them, run `dayleaf "
-            "record forget --hard ID` for each, then import again (%s)"
+            "%s still in the private tier from an earlier import; to move them, run %s for each "
+            "(%s)"
             % (
                 "1 record is"
                 if len(result.private) == 1
                 else "%d records are" % len(result.private),
+                "`dayleaf record share ID`"
+                if call.options.shared
+                else "`dayleaf record forget --hard ID`, then the import again,",
                 few,
             ),
         ]

@@ -91,7 +91,10 @@ def _suggest(call: Call, words: list[str]) -> int:
     if found.state == "pending":
         lines.append("  it waits for approval: " + REVIEW)
     if not kept.tags and not kept.links:
-        lines.append("  it has no --tag, --always or --link, so no prompt will ever get it")
+        lines.append(
+            "  it has no --tag or --link, so no prompt will ever get it; `--tag always` is for "
+            "every session"
+        )
     return call.answer(
         {**record_json(kept), "path": call.place.path(kept.name), "state": found.state}, lines
     )

@@ -408,8 +408,7 @@ def _renewed(
         return Skip(
             piece.shown,
             "it has changed, but its record %s was edited by hand" % found.id,
-            "`dayleaf record forget --hard %s`, then import again to take the source's text"
-            % found.id,
+            "`dayleaf record edit %s` takes over what is new in it" % found.id,
         )
     draft = _drafted(piece, result)
     if isinstance(draft, Skip):

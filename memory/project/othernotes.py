@@ -12,14 +12,18 @@ from __future__ import annotations
 
 import os
 import re
-from functools import partial
-from typing import Any, Dict, Iterator, List, NamedTuple, Tuple, Union
+import time
+from calendar import timegm
+from contextlib import suppress
+from functools import lru_cache, partial
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
 
-from memory.core import clock, files, frontmatter, records
+from memory.core import clock, files, frontmatter, layout, records
 from memory.core.layout import ADDED, PRIVATE, Place
 from memory.project import claudemem, otherfiles
 from memory.project.intake import Draft, Piece
 from memory.project.otherfiles import LINKED, Skip, Source
+from memory.store import safegit
 
 FROM = "dir"
 STORES = (".memories", ".prompts/learnings")  # of other tools, below a project
@@ -31,7 +35,8 @@ _OWN = frozenset(
     "id kind title source accepted accepted_by approved origin session harvest created timestamp "
     "date tags said".split()
 )
-_DAY = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})(?:/(\d{6})[_-]|[/_-])")
+_DAY = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})(?:/(\d{6})[_-]|[/_. -])")
+_COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(\d{4}|\d{6})?(?!\d)")
 
 
 class Root(NamedTuple):
@@ -141,7 +146,10 @@ def _draft(
     said = str(meta.get("source")).lower()
     agent = author == "agent" or kind == "checkpoint" or said in records.SOURCES[1:]
     title = _title(meta, page.body, source, root.store)
-    named = "" if root.store else records.note_name(source.name)
+    named = "" if root.store else records.note_name(source.name) or _number_name(source.name)
+    if extra.get("date"):
+        said = str(extra["date"])[:40]
+        problems += ("the date '%s' cannot be read; write it as 2018-05-15" % said,)
     if named and named != title:  # it is found, and linked to, by its file's name too
         extra["aliases"] = list(dict.fromkeys([*records.labels(meta.get("aliases")), named]))
     return Draft(kind, title, page.body, read.tags, "agent" if agent else "human", extra, problems)
@@ -172,6 +180,12 @@ def _skip(
     return Skip(source.name, *why)
 
 
+def _number_name(name: str) -> str:
+    """Return the name of a file that is called after a date or number, as links say it."""
+    stem = name.rpartition("/")[2].rpartition(".")[0]
+    return stem if stem[:1].isdigit() else ""
+
+
 def _extra(
     source: Source, path: str, meta: Dict[str, Any], kind: str, data: bytes, now: float
 ) -> Dict[str, Any]:
@@ -194,7 +208,9 @@ def _extra(
     if isinstance(git, dict) and kind == "checkpoint":  # goldfish's
         extra.update((key, git[key]) for key in ("branch", "commit", "files") if git.get(key))
         del extra["git"]
-    extra["created"] = _created(source, meta, now)
+    extra["created"], unread = _created(source, meta, now)
+    if unread:
+        extra["date"] = unread
     if (clock.parse(str(extra.get("updated") or "")) or 0.0) > now:
         del extra["updated"]
     if isinstance(meta.get("id"), str):
@@ -248,18 +264,67 @@ def _kind(meta: Dict[str, Any], given: str, root: Root, source: Source) -> str:
     return "checkpoint" if _DAY.search(source.name) else "learning"
 
 
-def _created(source: Source, meta: Dict[str, Any], now: float) -> float:
-    """Return the creation time of a source."""
+def _created(source: Source, meta: Dict[str, Any], now: float) -> Tuple[float, str]:
+    """Return the creation time of a source, and a date of its head that nobody can read, or "".
+
+    As the head says, else the file's name, git's first commit of it, its last change.
+    """
+    unread = ""
     for key in ("created", "timestamp", "date"):
-        found = clock.parse(meta[key]) if isinstance(meta.get(key), str) else None
+        said = str(meta.get(key) or "").strip()
+        found = _instant(said)
         if found is not None and found <= now:
-            return found
+            return found, ""
+        unread = unread or (said if found is None else "")
+    for dated in (_day_in, _first_commit):
+        found = dated(source)
+        if found is not None and found <= now:
+            return found, unread
+    return min(os.stat(source.path).st_mtime, now), unread
+
+
+def _instant(said: str) -> Optional[float]:
+    """Return the instant that a text names, also as `2.3.2017`, `15 May 2018` and `2018-05`."""
+    for form in ("%d.%m.%Y", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%Y-%m"):
+        with suppress(ValueError, OverflowError):
+            return float(timegm(time.strptime(said, form)))
+    found, day = clock.parse(said), clock.parse(said[:10])
+    # 30 February would be 1 March
+    wrong = said[4:5] == "-" and day is not None and clock.day(day) != said[:10]
+    return None if wrong else found
+
+
+def _day_in(source: Source) -> Optional[float]:
+    """Return the instant that a path names: `2016-05-05.md`, `202005171230.md`."""
     said = _DAY.search(source.name)
-    day = clock.parse(said[1]) if said else None
-    if said is None or day is None or day > now:
-        return min(os.stat(source.path).st_mtime, now)
-    digits = said[2] or "000000"
+    if said:
+        day, digits = _instant(said[1]), said[2] or "000000"
+    else:
+        said = _COMPACT.match(source.name.rpartition("/")[2])
+        day = _instant("-".join(said.groups()[:3])) if said else None
+        digits = ((said[4] or "") if said else "").ljust(6, "0")
     hour, minute, second = (int(digits[at : at + 2]) for at in (0, 2, 4))
-    return day + (
-        hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 60 else 0
-    )
+    clocked = hour < 24 and minute < 60 and second < 60
+    return day and day + (hour * 3600 + minute * 60 + second if clocked else 0)
+
+
+def _first_commit(source: Source) -> Optional[float]:
+    """Return when git first had a file, or None."""
+    root = layout.find_git(source.path.rpartition("/")[0])[0]
+    return _added(root).get(source.path) if root else None
+
+
+@lru_cache(1)
+def _added(root: str) -> Dict[str, float]:
+    """Return when git first had each file of a checkout, by path."""
+    words = "log --diff-filter=A --no-renames --name-only -z --format=%x01%at".split()
+    done = safegit.read(root, dict(os.environ), *words)
+    found: Dict[str, float] = {}
+    at = 0.0
+    for word in done.out.decode("utf-8", "surrogateescape").split("\0"):
+        word = word.strip("\n")
+        if word[:1] == "\1":
+            at = float(word[1:] or 0)
+        elif word:
+            found[root + "/" + word] = at  # the oldest commit comes last
+    return found

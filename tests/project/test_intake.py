@@ -77,7 +77,7 @@ def test_a_changed_source_changes_its_record_in_place(tree, took, place):
 
 
 def test_what_a_person_edited_is_never_overwritten(tree, took, place):
-    """The source changed as well: it is skipped, and both ways out are named."""
+    """The source changed as well: it is skipped, and the way out keeps their words."""
     source = tree("docs/v1/a.md")
     took("tree", tree.root)
     path = next(Path(place.private, "resources").glob("*.md"))
@@ -88,6 +88,7 @@ def test_what_a_person_edited_is_never_overwritten(tree, took, place):
     assert (
         counts(found) == (0, 0, 0, 1)
         and "by hand" in found["skipped"][0]["reason"]
+        and "--hard" not in found["skipped"][0]["remedy"]
         and "My words." in path.read_text()
     )
 
@@ -426,9 +427,10 @@ def test_a_private_import_that_shall_be_shared_says_what_moves_it(
         and "private tier" in found["notes"][-1]
         and id in found["notes"][-1]
     )
+    assert "`dayleaf record share ID`" in found["notes"][-1]
     assert "private tier" not in ok("import", kind, str(tree.root))
-    ok("forget", "--hard", id, "--yes")
-    assert counts(took(kind, tree.root, "--shared")) == (1, 0, 0, 0)
+    ok("share", id)
+    assert counts(took(kind, tree.root, "--shared")) == (0, 1, 0, 0)
     assert len(kept(place, "resources" if kind == "tree" else "learnings", "shared")) == 1
 
 

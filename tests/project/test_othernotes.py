@@ -182,3 +182,66 @@ def test_a_conversation_is_not_imported(tree, took, run):
     assert "conversation" in one_line_error(
         run("import", "dir", str(tree.root), "--kind", "conversation"), 2
     )
+
+
+def test_a_note_has_the_day_that_it_says_itself(tree, took, place):
+    """In its head, however written, else by its file's name."""
+    for name, head in (
+        ("dotted.md", "date: 2.3.2017"),
+        ("words.md", "date: 15 May 2018"),
+        ("month.md", "date: 2018-05"),
+        ("2016-05-05.md", ""),
+        ("2016-05-06 Friday.md", ""),
+        ("20160508.md", ""),
+        ("202005171230.md", ""),
+    ):
+        text = "# Of %s\n\nWords of %s.\n" % (name, name)
+        tree(name, "---\n%s\n---\n\n%s" % (head, text) if head else text)
+    took("dir", tree.root)
+    days = {
+        title[3:]: page.meta["created"][:16] for title, page in kept(place, "learnings").items()
+    }
+    assert days == {
+        "dotted.md": "2017-03-02T00:00",
+        "words.md": "2018-05-15T00:00",
+        "month.md": "2018-05-01T00:00",
+        "2016-05-05.md": "2016-05-05T00:00",
+        "2016-05-06 Friday.md": "2016-05-06T00:00",
+        "20160508.md": "2016-05-08T00:00",
+        "202005171230.md": "2020-05-17T12:30",
+    }
+
+
+def test_a_note_without_a_date_has_that_of_its_first_commit(tree, took, place, git):
+    """A clone's files were all changed today."""
+    tree("Parcels.md", "# Parcels\n\nThey need an invoice.\n")
+    git("add", "-A")
+    git(
+        "-c",
+        "user.name=Kim",
+        "-c",
+        "user.email=kim@example.invalid",
+        "commit",
+        "-qm",
+        "x",
+        "--date",
+        "2019-04-05T06:07:08Z",
+    )
+    took("dir", tree.root)
+    assert kept(place, "learnings")["Parcels"].meta["created"] == "2019-04-05T06:07:08Z"
+
+
+def test_a_date_that_cannot_be_read_is_kept_and_named(tree, took, place):
+    tree("a.md", "---\ndate: 2024-02-30\n---\n\n# A\n\nWords.\n")
+    found = took("dir", tree.root)
+    assert "the date '2024-02-30' cannot be read" in found["troubled"][0]["problem"]
+    assert kept(place, "learnings")["A"].meta["date"] == "2024-02-30"
+
+
+def test_a_link_to_a_note_that_is_named_after_a_day_or_number_is_followed(tree, took, ok):
+    tree("202005171230.md", "# Slip\n\nOne thought.\n")
+    tree("2016-05-04.md", "# A Wednesday\n\nIt rained.\n")
+    tree("b.md", "# Both\n\nSee [[202005171230]] and [[2016-05-04]].\n")
+    took("dir", tree.root)
+    links = json.loads(ok("link", "Both", "--json"))["links"]
+    assert len(links) == 2 and all(link["to"] for link in links)
