@@ -163,6 +163,8 @@ def backup(call: Call) -> int:
     target = (
         os.path.abspath(call.words[0]) if call.words else _free_name(os.getcwd(), call.now, sealing)
     )
+    if not call.words and not call.options.here and work_tree(target):
+        target = _free_name(call.env.get("HOME") or os.getcwd(), call.now, sealing)
     tree = "" if call.options.here else work_tree(target)
     if tree:
         raise StoreError(
@@ -418,7 +420,9 @@ def _restored_lines(plan: list[Step], target: Target, done: Restored, found: Bac
         same and "%d were there already" % same,
         done.joined and "missing lines added to %d ledgers" % done.joined,
         done.replaced and "%d replaced; the old ones are in the archive" % done.replaced,
-        kept and "%d differ and were left; --merge --replace replaces them" % kept,
+        kept
+        and "%s here and %s left; --merge --replace takes the backup's"
+        % (("%d differ" % kept, "were") if kept > 1 else ("1 differs", "was")),
         restoration.foreign(found, target),
     )
     return [
