@@ -283,7 +283,8 @@ def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
     )
     for record in open_[:MOST_WISHES]:
         line = (
-            'You said on %s: "%s" (not confirmed: `dayleaf review`; `dayleaf record forget %s` drops it)'
+            'You said on %s: "%s" (not confirmed: `dayleaf review`; '
+            "`dayleaf record forget %s` drops it)"
             % (
                 fence.line(fence.field(record, "said"), 10),
                 fence.line(record.title, 240),

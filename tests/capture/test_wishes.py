@@ -245,9 +245,8 @@ def test_a_wish_is_told_at_the_next_start_without_any_tool_call(session, handled
     )
     block = handled("start", session_id="later")[1]["hookSpecificOutput"]["additionalContext"]
     assert (
-        'You said on %s: "%s" (not confirmed: `dayleaf review`; `dayleaf record forget %s` drops it)'
-        % (clock.day(session.now), said, rule.id)
-        in block
+        'You said on %s: "%s" (not confirmed: `dayleaf review`; '
+        "`dayleaf record forget %s` drops it)" % (clock.day(session.now), said, rule.id) in block
     )
 
 
