@@ -248,12 +248,12 @@ class Index:
         return documents.count_topics(zip(topics, self.delta.pushable))
 
     def by_id(self, id: str) -> Optional[segment.Doc]:
-        """Return the first document of a record by its id."""
-        for doc in self.delta.docs:
-            if doc.id == id:
-                return doc
-        number = self.segment.by_id(id) if self.segment else segment.ABSENT
-        return None if number == segment.ABSENT or number in self.delta.gone else self.doc(number)
+        """Return the first document of a record by its id.
+
+        Of several the user's own: a repository may name any id.
+        """
+        found = map(self.doc, self.holding("\x01" + id))
+        return min(found, key=lambda doc: doc.tier == "s", default=None)
 
     def is_secret(self, name: str) -> bool:
         """Tell whether a record's file held a secret when indexed."""
@@ -316,7 +316,7 @@ class Index:
             and (kind != "learning" or d.flags & segment.ACCEPTED)
             and (kind != "plan" or d.flags & segment.ACTIVE)
         ]
-        found.sort(key=lambda d: (-d.created, d.name))
+        found.sort(key=lambda d: (kind != "checkpoint" and d.tier == "s", -d.created, d.name))
         return found
 
     def close(self) -> None:

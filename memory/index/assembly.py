@@ -9,7 +9,8 @@ Lists in the segment, as JSON, so that the blocking path need not scan rows:
            these,
            {words: {term: numbers}, phrases: [[terms, numbers]], labels: {label of a tag: numbers},
             links: {target: numbers}}
-    brief  learnings, checkpoints, plans: document numbers, newest first; candidates: numbers of
+    brief  learnings, checkpoints, plans: document numbers, newest first, of learnings and plans
+           the shared tier's last; candidates: numbers of
            learnings that nobody accepted; secrets: of records that hold secrets;
            topics [[name, learnings, records]]
 
@@ -398,9 +399,9 @@ def _candidates(rows: Sequence[Row]) -> List[int]:
 
 def _newest(rows: Sequence[Row], kind: str, most: int, flag: int = 0) -> List[int]:
     number = segment.KINDS.index(kind)
-    # Of rules the user's own come first: no repository may crowd them out of the list.
+    # The user's own come first: no repository may crowd them out of the list.
     chosen = sorted(
-        (kind == "rule" and row.name[:2] == "s/", -row.created, row.name, row.number)
+        (kind != "checkpoint" and row.name[:2] == "s/", -row.created, row.name, row.number)
         for row in rows
         if row.flags & 7 == number and row.flags & flag == flag
     )

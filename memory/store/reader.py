@@ -186,17 +186,18 @@ class Reader:
 
         An id's prefix is enough.  Else the only record that is called so counts: by its title, a
         resource by its path or the end of it, or by its file's name without the digits at its end.
-        Of several files with one id the newest counts.  Raises StoreError, which names up to three
-        ids.
+        Of several files with one id one's own counts, then the newest.  Raises StoreError, which
+        names up to three ids.
         """
         text = text.strip()
-        exact, stems, starts = (list[Tuple[float, str]]() for _ in range(3))
+        exact = list[Tuple[bool, float, str]]()
+        stems, starts = (list[Tuple[float, str]]() for _ in range(2))
         known, called = dict[str, str](), list[Tuple[int, str, str]]()
         for record in self.each():
             entry = (record.updated, record.name)
             file = record.name.rpartition("/")[2]
             if record.id == text or record.name == text:
-                exact.append(entry)
+                exact.append((record.tier != SHARED, *entry))
             elif text in (file, file[:-3]):
                 stems.append(entry)
             elif text and record.id.startswith(text):
@@ -206,7 +207,7 @@ class Reader:
                 known.setdefault(record.id, record.name)
                 called.append((calls(record, text), record.id, record.name))
         if exact:
-            return self.read(max(exact)[1])
+            return self.read(max(exact)[2])
         if len(stems) == 1:
             return self.read(stems[0][1])
         found = begun(text, known)
