@@ -192,6 +192,10 @@ def choose(
     from memory.hook import loader
 
     choice = loader.choose(found, prompt, mode, settings, state.shown)
+    since = clock.parse(state.since) if choice.strategy.whole and not choice.picks else None
+    if since is not None:
+        new = loader.written_since(found, prompt, since, state.shown)
+        choice.picks = new[: settings["load.top"]]
     base = found.segment
     # there is more than learnings
     told = found.delta.docs or (base is not None and base.docs > base.pushable)

@@ -164,6 +164,25 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     return Choice(strategy, picks, candidates, category, below)
 
 
+def written_since(index: Index, prompt: str, since: float, shown: Set[str]) -> List[Pick]:
+    """Return the learnings written since a session's start that a prompt names.
+
+    Two of their words are enough: the start would have given them.
+    since: seconds since the epoch.  shown: ids that this session has seen.
+    """
+    terms = damp_common_terms(index.terms(prompt))
+    worth = term_worths(index, terms)
+    picks: List[Pick] = []
+    for _, number in search(index, terms, CANDIDATES, PUSHED):
+        doc = index.doc(number)
+        if doc.id in shown or doc.ordinal or doc.mtime_ns < since * 1e9:
+            continue
+        parts, relevance = match_document(index, number, worth)
+        if sum(term not in tokeniser.COMMON for term, _ in parts) > 1:
+            picks.append(Pick(number, relevance, "written since the session's start"))
+    return picks
+
+
 def user_text(prompt: str) -> str:
     """Return the user's own words in a prompt.
 

@@ -51,6 +51,7 @@ class Session:
     pushes: how often a wall was shown at all.
     met: hashes of the words of its prompts.
     compacted: whether a compaction was the last reset.
+    since: instant of its last start, "" for none.
     """
 
     __slots__ = (
@@ -62,6 +63,7 @@ class Session:
         "prompts",
         "pushes",
         "shown",
+        "since",
         "walls",
     )
 
@@ -69,7 +71,7 @@ class Session:
         self.shown: Set[str] = set()
         self.off = self.forgot = self.compacted = False
         self.prompts = 0
-        self.brief = ""
+        self.brief = self.since = ""
         self.walls: Set[str] = set()
         self.met: Set[str] = set()
         self.pushes = 0
@@ -110,6 +112,7 @@ def _word_hashes(line: bytes) -> Set[str]:
 def _apply(state: Session, row: Dict[str, Any]) -> None:
     event = row.get("event")
     if event == "start":
+        state.since = str(row.get("t") or "")
         if row.get("source") in RESETS:
             state.shown.clear()
             state.walls.clear()

@@ -98,6 +98,17 @@ def test_a_record_that_calls_itself_automatic_is_looked_at_in_the_shared_tier(
     assert PASSWORD.lower().encode() not in kept(world)
 
 
+def test_a_learning_written_while_a_session_runs_comes_with_the_prompt_that_names_it(
+    world, place, project, run
+):
+    """In a fresh project too; not a second time, and not with a prompt about something else."""
+    start(world, project, "s4")
+    written(place.shared, "prices.md", "Prices are integers in cents; never floats.\n")
+    assert "integers in cents" not in ask(world, project, "rename the login page", "s4")
+    assert "integers in cents" in ask(world, project, "change the prices column to floats", "s4")
+    assert "integers in cents" not in ask(world, project, "are prices floats or integers?", "s4")
+
+
 def test_a_second_build_knows_what_the_first_found(world, place, run, monkeypatch):
     """So it costs no more than one without secrets to find."""
     from memory.index import builder
