@@ -110,6 +110,15 @@ def undecodable(data: bytes) -> bool:
     return b"\0" in start or start[:2] in (b"\xff\xfe", b"\xfe\xff") or odd * 3 > len(start)
 
 
+def is_unmerged(data: bytes) -> bool:
+    """Tell whether bytes hold the markers of an unfinished merge."""
+    return (
+        (b"\n<<<<<<< " in data or data.startswith(b"<<<<<<< "))
+        and b"\n=======" in data
+        and b"\n>>>>>>> " in data
+    )
+
+
 def parse(data: bytes) -> Page:
     """Return the page of a file; PyYAML reads unclear frontmatter.
 

@@ -11,8 +11,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
-from memory.core import IndexFault, config, fastjson, files, layout, walk
+from memory.core import IndexFault, config, fastjson, files, frontmatter, layout, walk
 from memory.core.plaintext import count
+from memory.core.records import READ_LIMIT
 from memory.health import (
     FAIL,
     OK,
@@ -26,7 +27,7 @@ from memory.health import (
     ok,
     warn,
 )
-from memory.hook import indexview
+from memory.hook import announcements, indexview
 from memory.index.kept import Head
 from memory.knowledge import housekeeping
 from memory.project import adoption
@@ -219,6 +220,20 @@ def check_secrets(place: layout.Place) -> Iterator[Finding]:
             "%s: %s" % (count(len(names), "record"), ", ".join(_path(place, n) for n in names[:3])),
             "`dayleaf store check` names the lines; sessions get nothing of these records unasked",
         )
+
+
+def check_merges(place: layout.Place) -> Iterator[Finding]:
+    """Report the shared records that git could not merge."""
+    for inner, path in announcements.shared_files(place):
+        try:
+            data = files.read(path, READ_LIMIT, follow=False)
+        except OSError:
+            continue
+        if frontmatter.is_unmerged(data):
+            yield warn(
+                "git could not merge %s" % inner,
+                "keep the right lines, remove the markers; no session gets it until then",
+            )
 
 
 def check_disk(place: layout.Place) -> Iterator[Finding]:

@@ -57,6 +57,7 @@ def examine(
         ("home", lambda: checkup.check_home(place)),
         ("workspace", lambda: checkup.check_workspace(place)),
         ("secrets", lambda: checkup.check_secrets(place)),
+        ("merges", lambda: checkup.check_merges(place)),
         ("disk", lambda: checkup.check_disk(place)),
         ("python", lambda: checkup.check_python(place, env)),
         ("config", lambda: checkup.check_settings(place, settings)),

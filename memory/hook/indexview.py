@@ -535,8 +535,8 @@ def lean(doc: Any, data: bytes) -> Optional[Lean]:
 def reread(found: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[Any]:
     """Yield the records of documents, read from their files.
 
-    The index may be behind them; a deleted file is left out, and one that holds a secret.
-    <private> parts are left out too.
+    The index may be behind them; a deleted file is left out, and one that holds a secret or the
+    markers of a merge.  <private> parts are left out too.
     whole: read all fields (plans, rules); else the lean reading where enough.
     """
     for doc in docs:
@@ -547,6 +547,11 @@ def reread(found: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[A
         except OSError:
             found.stale = True
             continue
+        if b"\n>>>>>>> " in data:
+            from memory.core import frontmatter
+
+            if frontmatter.is_unmerged(data):
+                continue
         same = files.sha256(data)[:16] == doc.checksum.hex()
         found.stale = found.stale or not same
         private = b"privat" in data.lower()

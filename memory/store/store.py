@@ -469,7 +469,15 @@ class Store(Reader):
             return False
 
     def _put(self, name: str, before: bytes, data: bytes) -> None:
-        """Replace a record's bytes, without newly added secrets."""
+        """Replace a record's bytes, without newly added secrets.
+
+        Raises StoreError where git has not merged the record.
+        """
+        if frontmatter.is_unmerged(before):
+            raise StoreError(
+                "%s: git could not merge it; keep the right lines, remove the markers, then try "
+                "again" % self.place.path(name)
+            )
         data = redactor.clean_change(before, data, self.config, self.place.key)
         self.fits(name[:1], data, before)
         self._own(name[:1])

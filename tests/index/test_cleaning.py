@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,27 @@ def test_a_learning_written_while_a_session_runs_comes_with_the_prompt_that_name
     assert "integers in cents" not in ask(world, project, "rename the login page", "s4")
     assert "integers in cents" in ask(world, project, "change the prices column to floats", "s4")
     assert "integers in cents" not in ask(world, project, "are prices floats or integers?", "s4")
+
+
+def test_a_record_that_git_could_not_merge_is_neither_given_nor_written_into(
+    world, place, project, run
+):
+    """`doctor` names it, until the markers are gone."""
+    text = (
+        "Retries need a jitter.\n<<<<<<< HEAD\n30 percent\n=======\n25 percent\n>>>>>>> dcd8f51\n"
+    )
+    path = written(place.shared, "jitter.md", text)
+    subprocess.run(["git", "add", "-A"], cwd=project, check=True)
+    run("index", "build")
+    assert "percent" not in start(world, project)
+    assert "percent" not in ask(world, project, "how much jitter do the retries need?")
+    refused = run("feedback", "jitter", "up", "it helped")
+    assert refused.returncode == 1 and "git could not merge it" in refused.stderr
+    assert path.read_text() == text
+    assert "git could not merge learnings/jitter.md" in run("doctor").stdout
+    path.write_text("Retries need a jitter of 25 percent.\n")
+    assert "25 percent" in start(world, project, "s9")
+    assert "git could not merge" not in run("doctor").stdout
 
 
 def test_a_second_build_knows_what_the_first_found(world, place, run, monkeypatch):
