@@ -217,7 +217,7 @@ def _places(call: Call) -> list[layout.Place]:
 
 
 def _add(total: Result, more: Result) -> None:
-    for name in ("new", "changed", "same", "skipped", "gone", "troubled", "private"):
+    for name in ("new", "changed", "same", "skipped", "gone", "troubled", "private", "cleaned"):
         getattr(total, name).extend(getattr(more, name))
 
 
@@ -290,6 +290,9 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
         )
     )
     lines += _first(result.skipped, lambda skip: "skipped %s: %s; %s" % skip)
+    if result.cleaned:
+        lines.append("a secret or a <private> part was left out:")
+    lines += _first(result.cleaned, str)
     troubled = len({path for path, _ in result.troubled})
     if troubled:
         have = "has" if troubled == 1 else "have"

@@ -48,7 +48,7 @@ def learn(call: Call) -> int:
     there = store.same("learning", title, said, tier)
     kept = _joined(call, store, there) if there else _learnt(call, store, title, said, tier)
     call.indexed()
-    return report_written(call, kept, "already there" if there else "kept")
+    return report_written(call, kept, "already there" if there else "kept", said)
 
 
 def _learnt(call: Call, store: Store, title: str, said: str, tier: str) -> Record:
@@ -99,7 +99,7 @@ def checkpoint(call: Call) -> int:
     else:
         kept = _of_session(call)
     call.indexed()
-    return report_written(call, kept, "written")
+    return report_written(call, kept, "written", said if said.strip() else None)
 
 
 def _note_of_session(call: Call, said: str) -> Record:
@@ -481,7 +481,7 @@ def edit(call: Call) -> int:
     if changed is None:
         return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
     call.indexed()
-    report_written(call, changed, "changed")
+    report_written(call, changed, "changed", found.body)
     if changed.kind == "rule" and not call.options.json:
         from memory.knowledge import approvalstate
 

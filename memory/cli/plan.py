@@ -47,6 +47,7 @@ def plan(call: Call) -> int:
         call,
         make_plan(call, title, body, layout.SHARED if call.options.shared else layout.PRIVATE),
         "planned",
+        title + body,
     )
 
 

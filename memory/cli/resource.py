@@ -137,7 +137,7 @@ def _report_resource(call: Call, kept: Record, done: str) -> int:
             },
             [],
         )
-    report_written(call, kept, done)
+    report_written(call, kept, done, "")
     if material.type_of(kept) == "script" and not call.options.hook:
         state = _standing(call, kept).state
         hindrance = _hindrance(call, kept)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import getpass
 from contextlib import suppress
 
-from memory.core import StoreError, UsageError, layout
+from memory.core import StoreError, UsageError, approvals, files, layout
 from memory.core.plaintext import one_line
 from memory.store.reader import Unreadable
 from memory.terminal import reports
@@ -42,6 +43,7 @@ def share(call: Call) -> int:
         raise StoreError(
             "%s stays private and was not moved: mend what is listed above first" % found.id
         )
+    found = _signed(call, store, found)
     name = sharing.move(store, found, layout.SHARED)
     doubts = ["  " + one_line(doubt) for doubt in sharing.doubts(data)]
     return _moved(
@@ -54,6 +56,33 @@ def share(call: Call) -> int:
             *_team_hints(call, sharing.commit_hook(call.place)),
         ],
     )
+
+
+def _signed(call: Call, store: Store, found: Record) -> Record:
+    """Return a rule that names its author where it said "you"; an approval stays."""
+    from memory.knowledge import approvalstate
+    from memory.store import safegit
+
+    if found.meta.get("suggested_by") != "you":
+        return found
+    asked = safegit.read(call.place.root, call.env, "config", "user.name")
+    who = one_line(asked.out.decode("utf-8", "replace"), 60) or getpass.getuser()
+    approved = approvalstate.standings([found], call.place)[0].state == "approved"
+    rationale = found.rationale.replace("You said", who + " said", 1)
+    found = store.edit(found.name, {"suggested_by": who, "rationale": rationale})
+    if approved:
+        data, key = store.raw(found.name), call.place.key
+        approvals.save_approved_bytes(call.place.home, data)
+        approvals.decide(
+            call.place.home,
+            approvals.workspace_of(found.name, key),
+            found.id,
+            files.sha256(data),
+            "approve",
+            getpass.getuser(),
+            call.now,
+        )
+    return found
 
 
 def unshare(call: Call) -> int:
@@ -110,7 +139,8 @@ def _team_hints(call: Call, hook: tuple[bool, str]) -> list[str]:
             "  git ignores .dayleaf here, so nobody will get it: remove the line from .gitignore"
         ]
     wanted = ["  to check for secrets before each commit: " + hook[1]]
-    return notes if hook[0] or not hook[1] else [*notes, *wanted]
+    shared = sum(name[:1] == layout.SHARED for name in call.store().names())
+    return notes if hook[0] or not hook[1] or shared > 1 else [*notes, *wanted]
 
 
 def shared(call: Call) -> int:

@@ -317,7 +317,7 @@ def handoff(call: Call) -> int:
             else ("replaced %s  %s; the old one is now a checkpoint")
         )
         print(became % (before.id, one_line(before.title)))
-    status = report_written(call, kept, "handed off")
+    status = report_written(call, kept, "handed off", said if said.strip() else None)
     if not (said.strip() or call.options.json or call.options.hook):
         print("\n" + plain(kept.body).strip("\n"), flush=True)
     return status

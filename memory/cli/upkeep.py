@@ -163,6 +163,8 @@ def backup(call: Call) -> int:
     target = (
         os.path.abspath(call.words[0]) if call.words else _free_name(os.getcwd(), call.now, sealing)
     )
+    if not call.words and not call.options.here and work_tree(target):
+        target = _free_name(call.env.get("HOME") or os.getcwd(), call.now, sealing)
     tree = "" if call.options.here else work_tree(target)
     if tree:
         raise StoreError(
@@ -432,7 +434,9 @@ def _restored_lines(
         done.replaced
         and "%d replaced; the old ones are in the archive: `dayleaf store restore ID`"
         % done.replaced,
-        kept and "%d differ and were left; --merge --replace replaces them" % kept,
+        kept
+        and "%s here and %s left; --merge --replace takes the backup's"
+        % (("%d differ" % kept, "were") if kept > 1 else ("1 differs", "was")),
         gone and "%d forgotten here were left; --merge --replace brings them" % gone,
         restoration.foreign(found, target),
     )

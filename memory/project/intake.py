@@ -97,6 +97,7 @@ class Result:
     gone: (id, path) of records whose source is no longer there.
     troubled: (source, problem) of frontmatter that could not be read as it stands.
     private: ids of records that stand in the private tier, though another was named.
+    cleaned: sources of which a secret or a private part was left out.
     seen: the keys met.
     """
 
@@ -107,6 +108,7 @@ class Result:
     gone: List[Tuple[str, str]] = field(default_factory=list)
     troubled: List[Tuple[str, str]] = field(default_factory=list)
     private: List[str] = field(default_factory=list)
+    cleaned: List[str] = field(default_factory=list)
     seen: Set[Key] = field(default_factory=set)
 
     @property
@@ -308,6 +310,8 @@ def _made(
         # Checksums stay out of what is cleaned: beside a path that names a key they would pass for
         # secrets.
         title, body, given = store.cleaned(value)
+        if [title, body] != value[:2]:
+            result.cleaned.append(piece.shown)
         known = (
             {"checksum": piece.checksum, "snapshot": material.print_of(body)}
             if "checksum" in (draft.extra or {})
@@ -415,16 +419,24 @@ def _renewed(
     if isinstance(draft, Skip):
         return draft
     if not dry:
-        _change(store, found, piece, draft, from_, more)
+        _change(store, found, piece, draft, from_, more, result)
     return None
 
 
 def _change(
-    store: Store, found: Standing, piece: Piece, draft: Draft, from_: str, more: Dict[str, Any]
+    store: Store,
+    found: Standing,
+    piece: Piece,
+    draft: Draft,
+    from_: str,
+    more: Dict[str, Any],
+    result: Result,
 ) -> None:
     """Write a changed source's text and metadata into its record."""
     old = store.raw(found.name)
     title, body = store.cleaned([draft.title, draft.body])
+    if [title, body] != [draft.title, draft.body]:
+        result.cleaned.append(piece.shown)
     title = writer.title_line(title)
     extra = draft.extra or {}
     own = (

@@ -392,8 +392,11 @@ def first_clause(said: str) -> str:
     return plaintext.at_word(line, TITLE)
 
 
-def report_written(call: Call, kept: Record, done: str) -> int:
-    """Report a written record and its path."""
+def report_written(call: Call, kept: Record, done: str, said: str | None = None) -> int:
+    """Report a written record and its path.
+
+    said: the text of which it was written now; told is what was removed from that alone.
+    """
     if call.options.hook:
         from memory.hook import fence
 
@@ -414,7 +417,11 @@ def report_written(call: Call, kept: Record, done: str) -> int:
         return 0
     from memory.recall.hit import record_json
 
-    secret = ["a secret was removed from it"] if "[redacted:" in kept.title + kept.body else []
+    mark = "[redacted:"
+    removed = said is not None and max(kept.title.count(mark), kept.body.count(mark)) > said.count(
+        mark
+    )
+    secret = ["a secret was removed from it"] * removed
     return call.answer(
         {**record_json(kept), "path": call.place.path(kept.name)},
         [

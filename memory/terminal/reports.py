@@ -269,7 +269,11 @@ def _where(one: Finding, here: str) -> str:
 def _summary(counts: Mapping[str, int]) -> str:
     """Return counts as `2 secrets, 1 dangling`, or `nothing found`."""
     return (
-        ", ".join("%d %s" % (number, section) for section, number in counts.items() if number)
+        ", ".join(
+            "%d %s" % (number, section[: -1 if number == 1 and section[-1] == "s" else None])
+            for section, number in counts.items()
+            if number
+        )
         or "nothing found"
     )
 

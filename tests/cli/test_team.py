@@ -11,6 +11,8 @@ from harness.command import one_line_error
 from harness.repository import received
 from harness.vault import put
 
+from memory.core import approvals, files
+
 
 def test_a_record_is_shared_and_taken_back(ok, run, place, project):
     """It says what else a team wants: a commit, and a check before each."""
@@ -36,7 +38,29 @@ def test_a_record_is_shared_and_taken_back(ok, run, place, project):
         and not Path(project, ".dayleaf/learnings/x.md").exists()
     )
     assert "is not shared" in one_line_error(run("unshare", "l-x"), 2)
+    ok("share", "l-x")
+    assert "store check --staged" not in ok("share", "l-friend")  # said once
     assert "Alpha" in ok("recall", "alpha")
+
+
+def test_a_shared_wish_names_its_author(ok, place, project):
+    """What "you" said is not what the colleague said who decides on it."""
+    meta = {"rationale": "You said so on 2026-11-27.", "suggested_by": "you", "said": "2026-11-27"}
+    put(place, "p/rules/x.md", "Never log card numbers", "", id="r-x", **meta)
+    ok("share", "r-x")
+    text = Path(project, ".dayleaf/rules/x.md").read_text()
+    assert "You said" not in text and "suggested_by: you" not in text
+    assert " said so on 2026-11-27." in text
+
+
+def test_a_wish_that_was_approved_stays_approved_when_it_is_shared(ok, place, now):
+    """The person who shares it has decided on it; its words are the same."""
+    meta = {"rationale": "You said so on 2026-11-27.", "suggested_by": "you", "said": "2026-11-27"}
+    put(place, "p/rules/x.md", "Never log card numbers", "", id="r-x", **meta)
+    data = Path(place.path("p/rules/x.md")).read_bytes()
+    approvals.decide(place.home, place.key, "r-x", files.sha256(data), "approve", "me", now)
+    ok("share", "r-x")
+    assert [one["state"] for one in json.loads(ok("rule", "list", "--json"))] == ["approved"]
 
 
 def test_what_is_private_stays_and_says_why(run, place, project):

@@ -230,6 +230,12 @@ def test_a_handoff_is_kept_without_secrets_for_its_owner_alone(ok, place):
     assert os.stat(path).st_mode & 0o777 == 0o600
 
 
+def test_a_secret_that_was_removed_before_is_not_told_again(ok):
+    """Only what this handoff removes."""
+    assert "a secret was removed" in ok("handoff", "The key is %s; rotate it." % KEY)
+    assert "a secret" not in ok("handoff", "The key is [redacted:key#1a2b]; rotate it.")
+
+
 def test_a_note_may_come_from_stdin(ok):
     """In any language, with its lines."""
     made = json.loads(ok("handoff", "-", "--json", stdin="재시도를 먼저 본다.\n그 다음에 큐.\n"))

@@ -173,7 +173,7 @@ def test_a_home_with_records_is_left_alone(run, ok, place, filled):
     )
     assert "nothing was written" in ok("restore", "./" + FILE, "--merge", "--dry-run")
     assert snapshot(filled) == before
-    assert "1 differ and were left" in ok("restore", "./" + FILE, "--merge")
+    assert "1 differs here and was left" in ok("restore", "./" + FILE, "--merge")
     assert "My own words." in Path(mine).read_text()
     assert Path(place.everyone, "learnings/ko.md").exists()
     assert "1 replaced" in ok("restore", "./" + FILE, "--merge", "--replace")
@@ -488,16 +488,17 @@ def test_long_names_beyond_ascii_come_back(ok, place, filled):
 
 
 def test_no_backup_in_a_git_work_tree(run, ok, project, tmp_path, filled):
-    """One commit would publish it; `--here` says that this is meant."""
+    """One commit would publish it; `--here` says that this is meant.  Without a FILE it goes home."""
     Path(project, "sub").mkdir()
-    for words in ((), ("all.tar.gz",), ("sub/all.tar.gz",)):
+    for words in (("all.tar.gz",), ("sub/all.tar.gz",)):
         done = run("backup", *words)
         assert (
             done.returncode == 1
             and "git work tree %s" % project in done.stderr
             and "--here" in done.stderr
         )
-    assert not list(Path(project).rglob("*.gz"))
+    said = ok("backup")
+    assert not list(Path(project).rglob("*.gz")) and "read back" in said
     ok("backup", str(tmp_path / "all.tar.gz"))
     ok("backup", "all.tar.gz", "--here")
 

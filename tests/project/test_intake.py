@@ -160,6 +160,16 @@ def test_secrets_are_taken_out_and_paths_that_name_one_stay_in_step(tree, took, 
     assert counts(took("tree", tree.root)) == (0, 2, 0, 0)
 
 
+def test_what_is_left_out_is_said(tree, ok):
+    """Of a secret and of a private part, and only the first time."""
+    tree("key.md", "The token is %s.\n" % TOKEN)
+    tree("own.md", "Mine. <private>Not this.</private> Yours.\n")
+    tree("plain.md", "Nothing to hide.\n")
+    said = ok("import", "dir", str(tree.root))
+    assert "left out:\n  key.md\n  own.md\n" in said and "plain.md" not in said
+    assert "left out" not in ok("import", "dir", str(tree.root))
+
+
 def test_shared_and_global_records_stand_in_their_tiers(tree, took, place):
     """A global record names its source by the absolute path: no repository says what it is relative
     to.
