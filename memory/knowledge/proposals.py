@@ -41,6 +41,7 @@ _LABELLED = re.compile(
     r"[\s>#*_+-]{0,16}(?:\d{1,3}[.)]\s{1,4})?[*_]{0,3}(\w[\w ]{0,24}?)[*_]{0,3}\s?[:：][*_]{0,3}"
     r"(?=\s|$|[^\x00-\x7f`])(.*)$"
 )
+_WITHIN = re.compile(r"(?<=[.!?。！？])[ ](?=\w[\w ]{0,24}[:：])")  # where one may follow another
 _BEGINS = re.compile(r"\s{0,16}(?:[-*+•]\s|\d+[.)]\s|[#>|])")  # a line that goes on with none
 FEWEST, LONGEST = 3, 2000  # terms, characters of a statement
 MOST_LINES = 40  # of a statement
@@ -131,7 +132,11 @@ def labelled(text: str) -> Iterator[tuple[str, str, str]]:
     A statement goes on until a blank line, a list or a heading; after a label alone on its line it
     begins in the next. Code and questions are left out.
     """
-    lines = [None if code else line.rstrip() for line, code in tokeniser.coded(text.split("\n"))]
+    lines = [
+        None if code else part
+        for line, code in tokeniser.coded(text.split("\n"))
+        for part in ([""] if code else _WITHIN.split(line.rstrip()))
+    ]
     for number, line in enumerate(lines):
         label, said = _label(line)
         whole = _full_statement(said, lines, number + 1) if label else ""

@@ -131,6 +131,17 @@ def test_a_statement_goes_on_until_its_paragraph_ends():
     }
 
 
+def test_statements_that_a_checkpoint_has_on_one_line_are_told_apart():
+    """As the conversation has them: each is proposed once."""
+    said = (
+        "Root cause: it loads all rows of the table.",
+        "Lesson: never load all rows at once, read pages.",
+    )
+    found = proposals.harvest([record("c-1", " ".join(said)), record("c-2", "\n".join(said))], [])
+    assert [one.from_ids for one in found] == [("c-1", "c-2")] * 2
+    assert not any("Lesson" in one.body and "cause" in one.body for one in found)
+
+
 def test_what_several_sessions_say_comes_first_then_the_newest():
     """The newest wording stands for all, linked to each record."""
     ones = [
