@@ -281,14 +281,20 @@ def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
         reverse=True,
     )
     for record in open_[:MOST_WISHES]:
-        line = 'You said on %s: "%s" (not confirmed; `dayleaf record forget %s` drops it)' % (
+        line = (
+            'You said on %s: "%s" (not confirmed: `dayleaf review`; `dayleaf record forget %s` %s'
+        )
+        line %= (
             fence.line(fence.field(record, "said"), 10),
             fence.line(record.title, 240),
             fence.line(record.id, 64),
+            "drops it)",
         )
         if budget.left < LEAST_UNITS or not budget.take("- " + line):
             break
         chosen.append([record.id, 1.0, "standing wish"])
+    if len(open_) > MOST_WISHES:
+        budget.take("- %d more wait: `dayleaf review`" % (len(open_) - MOST_WISHES))
 
 
 def _plan(found: Index, now: float, budget: fence.Budget, chosen: Chosen) -> str:

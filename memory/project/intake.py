@@ -13,9 +13,9 @@ map on one line:
     below      the path below the imported directory (optional)        title is a person's
 
 Where a source's record stands, in any tier or in the archive, it is that record, and its id follows
-from the origin: a second run writes nothing, and one that was killed goes on.  A record whose source
-is not there any more is that of a source with the same path below its directory, if that has gone
-too, else the same id or checksum: it has been moved.  Of a changed source
+from the origin: a second run writes nothing, and one that was killed goes on.  A record whose
+source has gone is that of a source with the same path below its directory, if that has gone too,
+else the same id or checksum: it has been moved.  Of a changed source
 the record is changed in place, other keys stay; what a person has edited, and what was forgotten,
 is left as it is.  Nothing is ever removed.
 """

@@ -245,10 +245,25 @@ def test_a_wish_is_told_at_the_next_start_without_any_tool_call(session, handled
     )
     block = handled("start", session_id="later")[1]["hookSpecificOutput"]["additionalContext"]
     assert (
-        'You said on %s: "%s" (not confirmed; `dayleaf record forget %s` drops it)'
-        % (clock.day(session.now), said, rule.id)
-        in block
+        'You said on %s: "%s" (not confirmed: `dayleaf review`; '
+        "`dayleaf record forget %s` drops it)" % (clock.day(session.now), said, rule.id) in block
     )
+
+
+def test_of_many_wishes_the_start_says_how_many_it_leaves_out(session, handled):
+    """And what decides on them."""
+    for number in range(8):
+        said = {
+            "rationale": "You said so.",
+            "suggested_by": "you",
+            "said": "2026-11-0%d" % (number + 1),
+        }
+        vault.put(
+            session.place, "p/rules/x%d.md" % number, "Never use tool %d" % number, "", **said
+        )
+    block = handled("start", session_id="later")[1]["hookSpecificOutput"]["additionalContext"]
+    assert block.count("not confirmed: `dayleaf review`") == 6
+    assert "2 more wait: `dayleaf review`" in block
 
 
 def test_a_wish_said_twice_is_one_and_one_that_was_dropped_stays_away(session, ok):

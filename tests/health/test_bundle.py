@@ -488,7 +488,10 @@ def test_long_names_beyond_ascii_come_back(ok, place, filled):
 
 
 def test_no_backup_in_a_git_work_tree(run, ok, project, tmp_path, filled):
-    """One commit would publish it; `--here` says that this is meant.  Without a FILE it goes home."""
+    """One commit would publish it; `--here` says that this is meant.
+
+    Without a FILE it goes home.
+    """
     Path(project, "sub").mkdir()
     for words in (("all.tar.gz",), ("sub/all.tar.gz",)):
         done = run("backup", *words)
