@@ -60,7 +60,7 @@ FORMATS_KEPT = {
     "trust": 1,
     "ledger": 1,
     "receipts": 1,
-    "index": 6,
+    "index": 7,
     "backup": 1,
     "json": 1,
 }
