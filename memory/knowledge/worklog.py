@@ -308,7 +308,10 @@ def _commit(line: str) -> str:
 
 
 def _outcome(newest: Record, page: dict[str, list[str]], held: Sequence[Turn]) -> str:
-    """Return a session's title and the opening of its outcome."""
+    """Return a session's title and the opening of its outcome.
+
+    A request that is the title leads by an arrow to the outcome of its own turn alone.
+    """
     if not _SECTIONS & page.keys():
         return openings.plain(newest.body, LINE)
     asked = [turn for turn in held if turn.asked != SUMMARY]
@@ -321,7 +324,10 @@ def _outcome(newest: Record, page: dict[str, list[str]], held: Sequence[Turn]) -
     opening = openings.opening(ended, LINE, about)
     if opening.casefold().startswith(title.rstrip("…").casefold()):
         return opening
-    return " → ".join(filter(None, (title, at_word(opening, LINE - len(title)))))
+    own = [openings.outcome(turn) for turn in asked if openings.topic(turn.request) == title]
+    others = own and opening not in openings.opening(own, LINE, about)
+    joint = "; later: " if others else " → "
+    return joint.join(filter(None, (title, at_word(opening, LINE - len(title)))))
 
 
 # --- merged branches

@@ -460,6 +460,26 @@ def test_what_was_only_asked_after_a_change_is_not_told_for_it(place, tell):
     assert told(tell) == ["  - retries: Retries → The counter is reset last."]
 
 
+def test_a_request_leads_to_its_own_outcome_alone(place, tell):
+    """What came of a later one would be told for it."""
+    talk(
+        place,
+        "## 09:10 find the payment error\n\nThe key was new each time.\n\n"
+        "## 09:20 why does the import fail?\n\n- edited `a.py`\n\nThe file is Latin-1 encoded.\n",
+    )
+    captured(
+        place,
+        "a",
+        "## Outcome\n\n- x",
+        "2026-11-21T09:40:00Z",
+        session="s-1",
+        branch="main",
+        title="find the payment error",
+    )
+    (line,) = told(tell)
+    assert line.endswith("find the payment error; later: The file is Latin-1 encoded.")
+
+
 def test_the_summary_of_a_client_is_no_outcome(place, tell):
     talk(
         place,
