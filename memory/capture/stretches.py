@@ -24,7 +24,7 @@ from memory.session import entries, git, transcript
 from memory.session.entries import Entry
 from memory.session.rewinds import Span
 from memory.session.transcript import Source, Stop
-from memory.store import privatewords, redactor, store, writer
+from memory.store import redactor, store, writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -393,6 +393,10 @@ class Capture:
 
     def _public(self, text: str) -> str:
         """Return a text without what was said in <private> parts."""
+        if not self.private:
+            return text
+        from memory.store import privatewords
+
         return privatewords.take_out(text, self.private, self.place.key)
 
     def checkpoints_since(self, day: str) -> list[Head]:
@@ -659,7 +663,11 @@ class Capture:
 
 def _private(entry: Entry) -> set[str]:
     """Return what a line of the user's says in <private> parts."""
-    return privatewords.values(entry.raw_texts) if entry.kind in _TYPED else set()
+    if entry.kind not in _TYPED or not any("privat" in text.lower() for text in entry.raw_texts):
+        return set()
+    from memory.store import privatewords
+
+    return privatewords.values(entry.raw_texts)
 
 
 def _bare(facts: Facts) -> Facts:

@@ -10,10 +10,12 @@ merge that is a build cannot differ from one (0.5 s of CPU at 10,000 records, of
 from __future__ import annotations
 
 from contextlib import closing, suppress
+from functools import partial
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory.core import IndexFault, clock, fastjson, files
 from memory.core.layout import Place
+from memory.core.records import Record
 from memory.core.walk import MOST, walk
 from memory.hook import delta, documents, indexview, segment
 
@@ -180,12 +182,18 @@ def _append(place: Place, now: float, names: Sequence[str]) -> Summary:
 
 def frames(found: indexview.Index, names: Sequence[str]) -> List[bytes]:
     """Return the delta frames of changed files."""
-    if not names:
-        return []
+    return [documents.frame(found, name, partial(_clean, found.place)) for name in names]
+
+
+def _clean(place: Place, record: Record) -> Tuple[Record, bool]:
+    """Return (a changed record as it is indexed, whether its file holds a secret)."""
+    from memory.store import redactor
+
+    if redactor.is_automatic(record):
+        return documents.without_private(record), False
     from memory.index.cleaning import Cleaner
 
-    clean = Cleaner(found.place).clean
-    return [documents.frame(found, name, clean) for name in names]
+    return Cleaner(place).clean(record)
 
 
 class Comparison(NamedTuple):

@@ -193,9 +193,9 @@ class Imported:
 
     def key_of(self, piece: Piece, seen: Set[Key]) -> Key:
         """Return the key under which a piece's source is known: its own, or that before a move."""
-        if not piece.below or not self.moved or piece.key in self.by_key:
+        if not piece.below or not self.moved:
             return piece.key
-        if piece.key in self.forgotten:
+        if self.find(piece.key) or self.was_forgotten(piece.key):
             return piece.key
         for sign, value in (("below", piece.below), ("id", ""), ("checksum", piece.checksum)):
             if sign == "id" and any(sign == one for one, _ in self.moved):
@@ -371,7 +371,7 @@ def _update_existing(
         else []
     )
     more: Dict[str, Any] = {"versions": wanted} if len(wanted) > len(found.versions) else {}
-    path = store.cleaned(piece.key[0])
+    path = store.cleaned(_path(piece, found.name[:1]))
     if piece.below and found.origin and path != found.origin.get("path"):
         more["origin"] = {**found.origin, "path": path, "below": piece.below}
     if found.checksum == piece.checksum and not more:

@@ -35,7 +35,7 @@ from memory.core.layout import (
 )
 from memory.core.records import READ_LIMIT, Record
 from memory.hook import announcements
-from memory.store import localpaths, redactor, writer
+from memory.store import redactor, writer
 from memory.store.reader import Reader, Skipped, Unreadable
 from memory.store.writer import New, mode, prove
 
@@ -435,6 +435,8 @@ class Store(Reader):
         """Raise StoreError where a shared record would newly tell of this machine."""
         if tier != SHARED:
             return
+        from memory.store import localpaths
+
         known = {
             what for _, what, _ in localpaths.find(before.decode("utf-8", "replace"), self.place)
         }

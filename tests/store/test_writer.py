@@ -67,6 +67,8 @@ OTHERS = {
     "notes.pause": "when a model is asked for notes again",
     "health.worker": "marks of the worker",
     "core.attempts": "the worker's log",
+    "hook.at_start": "a mark that a clear carries an off over",
+    "hook.at_stop": "the same mark",
     "hook.context": "a project's tags, derived",
     "hook.announcements": "contents of the shared tier that are known, derived",
     "hook.handoffs": "a count, derived",
