@@ -611,7 +611,8 @@ def forget(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
             own = approvals.workspace_of(record.name, place.key)
             if (workspace.removeprefix(approvals.SCRIPT), id) == (own, record.id):
                 files.remove("%s/%s/%s" % (place.home, approvals.KEPT, sha256))
-    named = _literal(names, "[redacted:name#%s]" % os.urandom(2).hex())
+    tag = files.sha256("\0".join(sorted(names)).encode("utf-8", "surrogateescape"))
+    named = _literal(names, "[redacted:name#%s]" % tag[:4])
     ids = b"|".join(re.escape(record.id.encode()) for record in gone)
     copied = Finder(re.compile(rb"^id: (?:%s)\r?$" % ids, re.M), {})
     either = copied.expression.pattern + b"|" + named.expression.pattern
