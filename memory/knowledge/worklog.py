@@ -324,9 +324,9 @@ def _outcome(newest: Record, page: dict[str, list[str]], held: Sequence[Turn]) -
     opening = openings.opening(ended, LINE, about)
     if opening.casefold().startswith(title.rstrip("…").casefold()):
         return opening
-    own = [openings.outcome(turn) for turn in asked if openings.topic(turn.request) == title]
-    others = own and opening not in openings.opening(own, LINE, about)
-    joint = "; later: " if others else " → "
+    later = [openings.outcome(turn) for turn in asked if openings.topic(turn.request) != title]
+    is_later = len(later) < len(asked) and opening == openings.opening(later, LINE, about)
+    joint = "; then: " if is_later else " → "
     return joint.join(filter(None, (title, at_word(opening, LINE - len(title)))))
 
 

@@ -477,7 +477,7 @@ def test_a_request_leads_to_its_own_outcome_alone(place, tell):
         title="find the payment error",
     )
     (line,) = told(tell)
-    assert line.endswith("find the payment error; later: The file is Latin-1 encoded.")
+    assert line.endswith("find the payment error; then: The file is Latin-1 encoded.")
 
 
 def test_the_summary_of_a_client_is_no_outcome(place, tell):
