@@ -7,7 +7,7 @@ import sys
 
 from memory.capture import wishes
 from memory.cli.rule import RULE
-from memory.core import UsageError, approvals, clock, files
+from memory.core import UsageError, approvals, clock
 from memory.core.boundary import is_typed
 from memory.core.plaintext import one_line
 from memory.core.records import Record
@@ -55,12 +55,8 @@ def keep(call: Call) -> int:
             "  it waits for approval: " + REVIEW,
         ]
         return call.answer({**record_json(record), "path": path, "state": "pending"}, lines)
-    approvals.save_approved_bytes(call.place.home, data)
     workspace = approvals.workspace_of(record.name, call.place.key)
-    who = getpass.getuser()
-    approvals.decide(
-        call.place.home, workspace, record.id, files.sha256(data), "approve", who, call.now
-    )
+    approvals.approve(call.place.home, workspace, record.id, data, getpass.getuser(), call.now)
     where = "every session here starts with it"
     if call.options.tag:
         where = "prompts about %s get it" % ", ".join(tags)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 from contextlib import suppress
 
-from memory.core import StoreError, UsageError, approvals, files, layout
+from memory.core import StoreError, UsageError, approvals, layout
 from memory.core.plaintext import one_line
 from memory.store.reader import Unreadable
 from memory.terminal import reports
@@ -71,17 +71,8 @@ def _signed(call: Call, store: Store, found: Record) -> Record:
     rationale = found.rationale.replace("You said", who + " said", 1)
     found = store.edit(found.name, {"suggested_by": who, "rationale": rationale})
     if approved:
-        data, key = store.raw(found.name), call.place.key
-        approvals.save_approved_bytes(call.place.home, data)
-        approvals.decide(
-            call.place.home,
-            approvals.workspace_of(found.name, key),
-            found.id,
-            files.sha256(data),
-            "approve",
-            getpass.getuser(),
-            call.now,
-        )
+        data, workspace = store.raw(found.name), approvals.workspace_of(found.name, call.place.key)
+        approvals.approve(call.place.home, workspace, found.id, data, getpass.getuser(), call.now)
     return found
 
 

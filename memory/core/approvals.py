@@ -172,6 +172,15 @@ def latest(decided: Dict[Approval, str], workspace: str, id: str) -> str:
     return found
 
 
+def approve(home: str, workspace: str, id: str, data: bytes, by: str, now: float) -> None:
+    """Keep a copy of a person's approved bytes and add the approval to the ledger.
+
+    Arguments as of `decide`.  Raises OSError, StoreError.
+    """
+    save_approved_bytes(home, data)
+    decide(home, workspace, id, files.sha256(data), "approve", by, now)
+
+
 def save_approved_bytes(home: str, data: bytes) -> None:
     """Keep a copy of approved bytes, to compare an edit with.
 
