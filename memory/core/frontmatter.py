@@ -110,13 +110,15 @@ def undecodable(data: bytes) -> bool:
     return b"\0" in start or start[:2] in (b"\xff\xfe", b"\xfe\xff") or odd * 3 > len(start)
 
 
-def is_unmerged(data: bytes) -> bool:
-    """Tell whether bytes hold the markers of an unfinished merge."""
-    return (
-        (b"\n<<<<<<< " in data or data.startswith(b"<<<<<<< "))
-        and b"\n=======" in data
-        and b"\n>>>>>>> " in data
-    )
+def unmerged_line(data: bytes) -> int:
+    """Return the line of the first marker of an unfinished merge, or 0.
+
+    From 1.
+    """
+    if b"\n>>>>>>> " not in data:
+        return 0
+    start = 0 if data.startswith(b"<<<<<<< ") else data.find(b"\n<<<<<<< ") + 1
+    return data.count(b"\n", 0, start) + 1 if start or data.startswith(b"<<<<<<< ") else 0
 
 
 def parse(data: bytes) -> Page:

@@ -229,7 +229,7 @@ def check_merges(place: layout.Place) -> Iterator[Finding]:
             data = files.read(path, READ_LIMIT, follow=False)
         except OSError:
             continue
-        if frontmatter.is_unmerged(data):
+        if frontmatter.unmerged_line(data):
             yield warn(
                 "git could not merge %s" % inner,
                 "keep the right lines, remove the markers; no session gets it until then",

@@ -20,7 +20,6 @@ from memory.core.records import READ_LIMIT, Record
 from memory.core.tokeniser import utf16
 from memory.health import FAIL, WARN, Finding
 from memory.hook import fence
-from memory.project import sharing
 from memory.recall import relations
 from memory.store import activeplan, localpaths, redactor
 from memory.store.reader import WHOLE_LIMIT
@@ -231,7 +230,7 @@ def _hidden(text: str) -> Iterator[Row]:
 
 
 def _unmerged(data: bytes) -> Iterator[Row]:
-    line = sharing.marker_line(data)
+    line = frontmatter.unmerged_line(data)
     if line:
         what = "it holds markers of an unfinished merge"
         yield line, True, what, "keep the right lines, remove the markers"

@@ -550,7 +550,7 @@ def reread(found: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[A
         if b"\n>>>>>>> " in data:
             from memory.core import frontmatter
 
-            if frontmatter.is_unmerged(data):
+            if frontmatter.unmerged_line(data):
                 continue
         same = files.sha256(data)[:16] == doc.checksum.hex()
         found.stale = found.stale or not same

@@ -39,7 +39,6 @@ _PASSING = re.compile(
     + r"(?:(?:/private)?/(?:var/)?tmp/|\$TMPDIR/|%TE?MP%\\)[\w.-]+"
     + localpaths.REST
 )
-_MARKER = re.compile(rb"^(?:<{7} .*|={7}|>{7} .*)\r?$", re.M)
 # how a line of HEAD's log begins that brought what others did
 _ARRIVED = ("pull", "merge", "rebase")
 COMMAND = "dayleaf store check --staged"
@@ -495,20 +494,9 @@ def marked(path: str) -> int:
     From 1.
     """
     try:
-        return marker_line(files.read(path))
+        return frontmatter.unmerged_line(files.read(path))
     except OSError:
         return 0
-
-
-def marker_line(data: bytes) -> int:
-    """Return the line of an unresolved merge in bytes, or 0.
-
-    From 1.
-    """
-    hits = list(_MARKER.finditer(data)) if b"<<<<<<< " in data else []
-    begins = next((hit for hit in hits if hit[0].startswith(b"<<<<<<< ")), None)
-    ends = any(hit[0].startswith(b">>>>>>> ") for hit in hits)
-    return data.count(b"\n", 0, begins.start()) + 1 if begins and ends else 0
 
 
 # ---- what others brought

@@ -475,7 +475,7 @@ class Store(Reader):
 
         Raises StoreError where git has not merged the record.
         """
-        if frontmatter.is_unmerged(before):
+        if frontmatter.unmerged_line(before):
             raise StoreError(
                 "%s: git could not merge it; keep the right lines, remove the markers, then try "
                 "again" % self.place.path(name)

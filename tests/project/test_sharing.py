@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from harness import command, team
 
-from memory.core import StoreError, layout, records
+from memory.core import StoreError, frontmatter, layout, records
 from memory.project import sharing
 from memory.store.writer import Tiers
 
@@ -255,8 +255,8 @@ def test_a_conflict_is_named(two):
         and sharing.marked(str(kim.path(name)))
     )
     assert (
-        not sharing.marker_line(b"<<<<<<< only quoted\n")
-        and sharing.marker_line(b"a\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> b\n") == 2
+        not frontmatter.unmerged_line(b"<<<<<<< only quoted\n")
+        and frontmatter.unmerged_line(b"a\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> b\n") == 2
     )
 
 
