@@ -23,7 +23,7 @@ from memory.core.layout import DATED, Place
 from memory.core.records import Record
 from memory.health import FAIL, WARN, Finding, accounts
 from memory.hook import receipts
-from memory.index.kept import Kept
+from memory.index.kept import REDACTION, Kept
 from memory.knowledge import housekeeping
 from memory.store import ledger, redactor
 from memory.store.store import Store
@@ -265,30 +265,10 @@ def _facts(place: Place, settings: Config) -> tuple[Kept, Kept]:
     from memory.health import recordfaults
     from memory.knowledge import contradictions, duplicates
     from memory.recall import sentences
-    from memory.store import (
-        bylabel,
-        byname,
-        byshape,
-        bytoken,
-        disguise,
-        redactor,
-        secretlabels,
-        secretshapes,
-        secrettokens,
-    )
 
     modules = (
         recordfaults,
-        redactor,
-        bylabel,
-        byname,
-        byshape,
-        bytoken,
-        disguise,
-        secretlabels,
-        secretshapes,
-        secrettokens,
-        plaintext,
+        *REDACTION,
         contradictions,
         duplicates,
         tokeniser,

@@ -10,7 +10,7 @@ merge that is a build cannot differ from one (0.5 s of CPU at 10,000 records, of
 from __future__ import annotations
 
 from contextlib import closing, suppress
-from functools import partial
+from functools import lru_cache
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory.core import IndexFault, clock, fastjson, files
@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.core.walk import Found, Listing
     from memory.index.assembly import Progress
+    from memory.index.cleaning import Cleaner
 
 MERGE_BYTES = 1 << 20  # of the delta: a search passes over all of it for each word
 GLANCED_FROM = 10_000  # records from which recall looks at folders instead of at every file
@@ -182,18 +183,29 @@ def _append(place: Place, now: float, names: Sequence[str]) -> Summary:
 
 def frames(found: indexview.Index, names: Sequence[str]) -> List[bytes]:
     """Return the delta frames of changed files."""
-    return [documents.frame(found, name, partial(_clean, found.place)) for name in names]
+    clean = _cleaning(found.place)
+    return [documents.frame(found, name, clean) for name in names]
 
 
-def _clean(place: Place, record: Record) -> Tuple[Record, bool]:
-    """Return (a changed record as it is indexed, whether its file holds a secret)."""
+def _cleaning(place: Place) -> documents.Clean:
+    """Return a function that cleans changed records for the index.
+
+    A capture writes automatic ones alone, and waits for no module that these do not need.
+    """
     from memory.store import redactor
 
-    if redactor.is_automatic(record):
-        return documents.without_private(record), False
-    from memory.index.cleaning import Cleaner
+    @lru_cache(None)
+    def cleaner() -> Cleaner:
+        from memory.index.cleaning import Cleaner
 
-    return Cleaner(place).clean(record)
+        return Cleaner(place)
+
+    def clean(record: Record) -> Tuple[Record, bool]:
+        if redactor.is_automatic(record):
+            return documents.without_private(record), False
+        return cleaner().clean(record)
+
+    return clean
 
 
 class Comparison(NamedTuple):
@@ -394,10 +406,7 @@ def _is_intact(place: Place) -> bool:
 
 
 def _without_times(data: bytes) -> bytes:
-    """Return a segment without its header and the times of its folders.
-
-    A temporary file that comes and goes changes a folder's time, and nothing else.
-    """
+    """Return a segment without its folders' times and the header that sums them up."""
     before, mark, after = data[segment.HEADER_SIZE :].rpartition(b'{"folders":[')
     return before + mark + after[after.find(b"]],") :]
 
@@ -405,8 +414,8 @@ def _without_times(data: bytes) -> bytes:
 def verify(place: Place, now: float) -> List[str]:
     """Return a line for each difference to a rebuilt index.
 
-    [] where they are the same. Without a delta every byte is compared, but the header and the
-    times of folders; with a delta the segment's checksum, and every file's time, size and checksum.
+    [] where they are the same. Without a delta every byte is compared; with the times of folders
+    alone all but these; else the segment's checksum, and every file's time, size and checksum.
     """
     from memory.index import assembly
 
@@ -415,7 +424,10 @@ def verify(place: Place, now: float) -> List[str]:
         data, _, _ = assembly.assemble(place, now)
         if not found.delta.frames:
             with_stamp = files.read(indexview.segment_path(place), 1 << 40)
-            if _without_times(data) == _without_times(with_stamp):
+            mask = segment.BUILT_AT
+            same = (data[:mask] + data[mask + 8 :]) == (with_stamp[:mask] + with_stamp[mask + 8 :])
+            stamped = bool(found.delta.data)  # folders whose times the log tells
+            if same or stamped and _without_times(data) == _without_times(with_stamp):
                 return []
         fresh = indexview.Index(place, segment.Segment("", data), delta.Delta(b""))
         mine, theirs = manifest(found), manifest(fresh)

@@ -14,18 +14,8 @@ from memory.core.config import Config
 from memory.core.layout import Place
 from memory.core.records import Record
 from memory.hook import documents
-from memory.index.kept import Kept
-from memory.store import (
-    bylabel,
-    byname,
-    byshape,
-    bytoken,
-    disguise,
-    redactor,
-    secretlabels,
-    secretshapes,
-    secrettokens,
-)
+from memory.index.kept import REDACTION, Kept
+from memory.store import redactor
 from memory.store.secretshapes import SEAM
 
 BATCH, BATCH_CHARS = 64, 1 << 17  # records, and characters of them, that are searched together
@@ -41,9 +31,7 @@ class Cleaner:
         """
         self._place = place
         self._settings: Optional[Config] = None  # read on the first find: most places have none
-        rules = (bylabel, byname, byshape, bytoken, disguise, redactor)
-        tables = (secretlabels, secretshapes, secrettokens)
-        self._kept = Kept(place, "clean", (*rules, *tables)) if cached else None
+        self._kept = Kept(place, "clean", REDACTION) if cached else None
 
     def clean(self, record: Record) -> Tuple[Record, bool]:
         """Return (a record as indexed, whether its file holds a secret)."""

@@ -33,15 +33,39 @@ from memory.core import (
     frontmatter,
     headreader,
     headyaml,
+    plaintext,
     records,
     tokeniser,
 )
 from memory.core.layout import Place
 from memory.core.records import READ_LIMIT, Record
 from memory.core.walk import Listing
-from memory.store import conversations, redactor
+from memory.store import (
+    bylabel,
+    byname,
+    byshape,
+    bytoken,
+    conversations,
+    disguise,
+    redactor,
+    secretlabels,
+    secretshapes,
+    secrettokens,
+)
 from memory.store.reader import Reader
 
+REDACTION = (  # the modules that decide what is a secret or a private part
+    redactor,
+    bylabel,
+    byname,
+    byshape,
+    bytoken,
+    disguise,
+    secretlabels,
+    secretshapes,
+    secrettokens,
+    plaintext,
+)
 VERSION = 1
 LIMIT = 1 << 28  # bytes of a file of facts that is read
 RACY = 2_000_000_000  # ns: a file that changed within them may change again and look the same
