@@ -142,7 +142,9 @@ def _dir(call: Call) -> int:
         found, skipped = otherfiles.split(otherfiles.below(root.path, othernotes.wanted))
         found = othernotes.readable(found)
         kind, who = call.options.kind or "", author(call)
-        pieces = othernotes.pieces(root, found, call.place, tier, kind, who, known, call.now)
+        pieces = othernotes.pieces(
+            root, found, call.place, tier, kind, who, known, call.now, call.env
+        )
         covered = _below(call, root.path, tier)
         batches.append(Batch(othernotes.FROM, tier, found, skipped, pieces, covered))
         left.update(otherfiles.left_out(root.path, othernotes.wanted))

@@ -16,7 +16,7 @@ import time
 from calendar import timegm
 from contextlib import suppress
 from functools import lru_cache, partial
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from memory.core import clock, files, frontmatter, layout, records
 from memory.core.layout import ADDED, PRIVATE, Place
@@ -92,6 +92,7 @@ def pieces(
     author: str,
     active: Dict[str, str],
     now: float,
+    env: Mapping[str, str],
 ) -> Iterator[Union[Piece, Skip]]:
     """Yield a piece for each file.
 
@@ -100,7 +101,10 @@ def pieces(
     active: the path of the active plan's source, "" for one that was not imported -> how it is
         called; the first plan that is brought in joins it.
     now: seconds since the epoch; later dates are passed over.
+    env: of git, which tells when it first had a file.
     """
+    commits = lru_cache(1)(partial(_first_commits, env))
+    given = _Given(root, kind, author, active, now, commits)
     for source in found:
         file = source.name.rpartition("/")[2]
         if file in _HOST:
@@ -118,33 +122,38 @@ def pieces(
         if file.lower().endswith(claudemem.ENDING):
             yield from claudemem.pieces(source, path, data, now)
             continue
-        draft = partial(_draft, root, source, path, data, kind, author, active, now)
+        draft = partial(_draft, given, source, path, data)
         yield Piece((path, ""), source.name, files.sha256(data), draft, below=source.name)
 
 
-def _draft(
-    root: Root,
-    source: Source,
-    path: str,
-    data: bytes,
-    kind: str,
-    author: str,
-    active: Dict[str, str],
-    now: float,
-) -> Union[Draft, Skip]:
-    page = frontmatter.parse(data)
+class _Given(NamedTuple):
+    """The arguments of an import that its drafts need.
+
+    commits: returns git's first commits of a checkout, as `_first_commits` does.
+    """
+
+    root: Root
+    kind: str
+    author: str
+    active: Dict[str, str]
+    now: float
+    commits: Callable[[str], Dict[str, float]]
+
+
+def _draft(given: _Given, source: Source, path: str, data: bytes) -> Union[Draft, Skip]:
+    page, root = frontmatter.parse(data), given.root
     meta = page.meta
-    kind = _kind(meta, kind, root, source)
-    skip = _skip(source, path, kind, page, active)
+    kind = _kind(meta, given.kind, root, source)
+    skip = _skip(source, path, kind, page, given.active)
     if skip:
         return skip
-    extra = _extra(source, path, meta, kind, data, now)
+    extra = _extra(given, source, path, meta, kind, data)
     read = records.from_bytes("p/x/" + source.name.rpartition("/")[2], data, 0.0)
     # a source is theirs, and a confidence may be read in another measure
     quiet = ("line 1: source ", "line 1: confidence ")[: 1 + bool(extra.get("confidence"))]
     problems = tuple(one for one in read.problems if not one.startswith(quiet))
     said = str(meta.get("source")).lower()
-    agent = author == "agent" or kind == "checkpoint" or said in records.SOURCES[1:]
+    agent = given.author == "agent" or kind == "checkpoint" or said in records.SOURCES[1:]
     title = _title(meta, page.body, source, root.store)
     named = "" if root.store else records.note_name(source.name) or _number_name(source.name)
     if extra.get("date"):
@@ -181,13 +190,13 @@ def _skip(
 
 
 def _number_name(name: str) -> str:
-    """Return the name of a file that is called after a date or number, as links say it."""
+    """Return the stem of a file's name that begins with a digit, as links say it, or ""."""
     stem = name.rpartition("/")[2].rpartition(".")[0]
     return stem if stem[:1].isdigit() else ""
 
 
 def _extra(
-    source: Source, path: str, meta: Dict[str, Any], kind: str, data: bytes, now: float
+    given: _Given, source: Source, path: str, meta: Dict[str, Any], kind: str, data: bytes
 ) -> Dict[str, Any]:
     """Return the frontmatter taken over from a source, and its dates."""
     extra: Dict[str, Any] = {key: value for key, value in meta.items() if key not in _OWN}
@@ -208,10 +217,10 @@ def _extra(
     if isinstance(git, dict) and kind == "checkpoint":  # goldfish's
         extra.update((key, git[key]) for key in ("branch", "commit", "files") if git.get(key))
         del extra["git"]
-    extra["created"], unread = _created(source, meta, now)
+    extra["created"], unread = _created(given, source, meta)
     if unread:
         extra["date"] = unread
-    if (clock.parse(str(extra.get("updated") or "")) or 0.0) > now:
+    if (clock.parse(str(extra.get("updated") or "")) or 0.0) > given.now:
         del extra["updated"]
     if isinstance(meta.get("id"), str):
         extra["origin"] = {"id": meta["id"]}
@@ -264,22 +273,24 @@ def _kind(meta: Dict[str, Any], given: str, root: Root, source: Source) -> str:
     return "checkpoint" if _DAY.search(source.name) else "learning"
 
 
-def _created(source: Source, meta: Dict[str, Any], now: float) -> Tuple[float, str]:
-    """Return the creation time of a source, and a date of its head that nobody can read, or "".
+def _created(given: _Given, source: Source, meta: Dict[str, Any]) -> Tuple[float, str]:
+    """Return (creation time of a source, unreadable date of its head or "").
 
     As the head says, else the file's name, git's first commit of it, its last change.
     """
-    unread = ""
+    unread, now = "", given.now
     for key in ("created", "timestamp", "date"):
         said = str(meta.get(key) or "").strip()
         found = _instant(said)
         if found is not None and found <= now:
             return found, ""
         unread = unread or (said if found is None else "")
-    for dated in (_day_in, _first_commit):
-        found = dated(source)
-        if found is not None and found <= now:
-            return found, unread
+    found = _day_in(source)
+    if found is None or found > now:
+        checkout = layout.find_git(source.path.rpartition("/")[0])[0]
+        found = given.commits(checkout).get(source.path) if checkout else None
+    if found is not None and found <= now:
+        return found, unread
     return min(os.stat(source.path).st_mtime, now), unread
 
 
@@ -308,17 +319,10 @@ def _day_in(source: Source) -> Optional[float]:
     return day and day + (hour * 3600 + minute * 60 + second if clocked else 0)
 
 
-def _first_commit(source: Source) -> Optional[float]:
-    """Return when git first had a file, or None."""
-    root = layout.find_git(source.path.rpartition("/")[0])[0]
-    return _added(root).get(source.path) if root else None
-
-
-@lru_cache(1)
-def _added(root: str) -> Dict[str, float]:
-    """Return when git first had each file of a checkout, by path."""
+def _first_commits(env: Mapping[str, str], root: str) -> Dict[str, float]:
+    """Return the time of git's first commit of each file of a checkout, by path."""
     words = "log --diff-filter=A --no-renames --name-only -z --format=%x01%at".split()
-    done = safegit.read(root, dict(os.environ), *words)
+    done = safegit.read(root, env, *words)
     found: Dict[str, float] = {}
     at = 0.0
     for word in done.out.decode("utf-8", "surrogateescape").split("\0"):
