@@ -36,28 +36,39 @@ WENT_ON = "went on later in this session: "
 FAILED = "` failed when this part ended: "
 FAILS = "` still fails: "  # stands in the line of a command that failed at the end
 _LANGUAGES = {
-    ending: language
-    for language, endings in {
-        "python": "py",
-        "typescript": "ts tsx",
-        "javascript": "js jsx",
-        "rust": "rs",
-        "kotlin": "kt",
-        "ruby": "rb",
-        "c": "c h",
-        "cpp": "cpp cc",
-        "csharp": "cs",
-        "shell": "sh",
-        "terraform": "tf",
-        "docs": "md",
-        "yaml": "yml yaml",
-        "elixir": "ex",
-    }.items()
-    for ending in endings.split()
+    "py": "python",
+    "ts": "typescript",
+    "tsx": "typescript",
+    "js": "javascript",
+    "jsx": "javascript",
+    "rs": "rust",
+    "go": "go",
+    "java": "java",
+    "kt": "kotlin",
+    "rb": "ruby",
+    "php": "php",
+    "c": "c",
+    "h": "c",
+    "cpp": "cpp",
+    "cc": "cpp",
+    "cs": "csharp",
+    "swift": "swift",
+    "sh": "shell",
+    "sql": "sql",
+    "tf": "terraform",
+    "vue": "vue",
+    "svelte": "svelte",
+    "md": "docs",
+    "css": "css",
+    "html": "html",
+    "yml": "yaml",
+    "yaml": "yaml",
+    "lua": "lua",
+    "ex": "elixir",
+    "scala": "scala",
+    "dart": "dart",
+    "zig": "zig",
 }
-_ENDINGS = frozenset(
-    [*_LANGUAGES, *"go java php swift sql vue svelte css html lua scala dart zig".split()]
-)
 _TOOLS = frozenset(
     "pytest npm pnpm yarn cargo docker kubectl terraform make pip uv poetry jest vitest mypy ruff "
     "eslint alembic psql redis-cli helm gradle mvn dotnet bazel tox unittest webpack vite".split()
@@ -122,9 +133,8 @@ def _title_from_work(facts: Facts) -> str:
 
 def tags(facts: Facts) -> list[str]:
     """Return up to five tags: languages of the files, then programs."""
-    endings = [edit.path.rpartition(".")[2].lower() for edit in facts.edits]
-    found = [_LANGUAGES.get(ending, ending) for ending in endings if ending in _ENDINGS]
-    every = sorted(set(found), key=lambda tag: (-found.count(tag), tag))[:3]
+    found = [_LANGUAGES.get(edit.path.rpartition(".")[2].lower(), "") for edit in facts.edits]
+    every = sorted(set(filter(None, found)), key=lambda tag: (-found.count(tag), tag))[:3]
     programs = (run.key.partition(" ")[0] for run in facts.runs)
     return list(dict.fromkeys([*every, *(name for name in programs if name in _TOOLS)]))[:5]
 
