@@ -393,7 +393,7 @@ def quoted(command: str, most: int = 160) -> str:
 
 
 def _fix(fix: Fix) -> str:
-    """Return one line that tells a failure and its fix."""
+    """Return a line on a failure and its fix."""
     why = one_line(fix.failure.detail.partition("\n")[0], 160)
     by = ", ".join(map(code, fix.files[:4])) or " and ".join(map(quoted, fix.commands))
     other = (

@@ -396,7 +396,7 @@ def _ways(entry: Entry) -> list[str]:
 
 
 def reversed_paths(facts: Facts) -> set[str]:
-    """Return the files whose changes reverse each other, so that none is left.
+    """Return the files whose changes reverse each other.
 
     Changes with a commit in between do not.
     """

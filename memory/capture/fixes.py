@@ -190,7 +190,7 @@ def overlaps(run: Run, failure: Run) -> bool:
 
 
 def covers(run: Run, failure: Run) -> bool:
-    """Tell whether a run tries all that a failure tried, or what its error names.
+    """Tell whether a run covers a failure's targets or its error's.
 
     Both of the same program and verb.
     """

@@ -83,7 +83,7 @@ def names(place: layout.Place) -> list[str]:
 def begin(
     place: layout.Place, env: dict[str, str], session: str, path: str, starts: bool = False
 ) -> None:
-    """Leave out a session from here on; what was captured of it stays.
+    """Leave out a session from here on; its earlier capture stays.
 
     path: of its transcript, "" while there is none.
     starts: all that stands there was said before this start.

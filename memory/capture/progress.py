@@ -142,7 +142,7 @@ class Heads:
         return [self._head(path + "/" + name) for name in self._listed(path)]
 
     def forget(self, name: str) -> None:
-        """Forget what was read of a record that is written."""
+        """Forget the head of a written record."""
         path = name.removeprefix("p/")
         self._heads.pop(path, None)
         day = path.rpartition("/")[0]
@@ -251,7 +251,7 @@ def save(state: State) -> None:
 
 
 def forget_texts(state: State) -> None:
-    """Take all that was said out of a state; what was read stays read."""
+    """Take all texts out of a state; the read spans stay."""
     state.facts, state.bases, state.closed = Facts(), [Facts(), Facts()], []
 
 

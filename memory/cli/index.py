@@ -233,7 +233,7 @@ def _list_settings(call: Call) -> int:
 
 
 def _set(call: Call, key: str, value: Any) -> int:
-    """Set a key, or remove it (None), and say what holds now."""
+    """Set a key, or remove it (None), and print the result."""
     path, told = settings_file(call, "")[0], []
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
         from memory.doors import registry

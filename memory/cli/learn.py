@@ -280,7 +280,7 @@ def _forget_hard(call: Call, id: str) -> int:
 
 
 def _removed(call: Call, store: Store, gone: Sequence[Record]) -> tuple[int, list[str]]:
-    """Remove records for good, and what else is kept of them.
+    """Remove records for good, with their copies and traces.
 
     Returns (deleted digests, a line for each file that still names one).
     """
@@ -420,7 +420,7 @@ def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> l
 
 
 def _without_yes(what: str) -> str:
-    """Return what a refused action needs; "" where a person was asked."""
+    """Return a refused action's need; "" where a person was asked."""
     asked = sys.stdin.isatty() and sys.stderr.isatty()
     return "" if asked else "; %s needs a yes in a terminal, or --yes" % what
 
@@ -460,7 +460,7 @@ def _forget_filter(call: Call) -> Callable[[Record], bool]:
 
 
 def _folded(text: str) -> str:
-    """Return a text composed, in one case and on one line."""
+    """Return a text composed (NFC), case-folded, on a single line."""
     return " ".join(normalize("NFC", text).casefold().split())
 
 

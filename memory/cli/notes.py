@@ -93,7 +93,7 @@ def _on_again(call: Call) -> int:
 
 
 def _scope(call: Call) -> tuple[str, int, str]:
-    """Return (settings file, its permissions, where it counts) of the words."""
+    """Return (settings file, permissions, words on its scope)."""
     scope = "".join(call.words[1:])
     path, mode = settings_file(call, scope)
     where = {

@@ -228,7 +228,7 @@ def fix(call: Call) -> int:
 
 
 def remedies_of(call: Call, error: str, workspace: str = "") -> tuple[Read, Answer]:
-    """Return the sessions that met an error, and what was done about it."""
+    """Return (sessions that met an error, the answer from them)."""
     from memory.knowledge import history, remedies
 
     words = remedies.telling_words(error)
@@ -259,7 +259,7 @@ def how(call: Call) -> int:
 
 
 def invocations_of(call: Call, tool: str) -> tuple[Read, list[Shape]]:
-    """Return the sessions that ran a tool, and the calls of it that worked."""
+    """Return (sessions that ran a tool, its working calls)."""
     from memory.knowledge import history, practice
 
     words = history.holds_words(practice.tool_key(tool))
@@ -439,7 +439,7 @@ def _claim(call: Call, name: str = "") -> int:
 
 
 def _workspace_named(place: layout.Place, name: str) -> str:
-    """Return the one other workspace of a name, "" for the present one.
+    """Return the other workspace of a name, "" for the present.
 
     Raises UsageError for none or several.
     """

@@ -289,7 +289,7 @@ def _decide(
 
 
 def _content(call: Call, one: Reading, workspace: str, errors: str) -> list[str]:
-    """Return a file in lines for the person who decides on it."""
+    """Return a file in lines, for a person's decision."""
     home, now = call.place.home, files.sha256(one.data)
     text = visible(one.data.decode("utf-8", errors))
     digest = approvals.latest(approvals.decisions(home), workspace, one.record.id)

@@ -59,7 +59,7 @@ def share(call: Call) -> int:
 
 
 def _signed(call: Call, store: Store, found: Record) -> Record:
-    """Return a rule that names its author where it said "you"; an approval stays."""
+    """Replace "you" in a rule by its author; an approval stays."""
     from memory.knowledge import approvalstate
     from memory.store import safegit
 

@@ -233,7 +233,7 @@ def flatten(value: Values, prefix: str = "") -> Values:
 
 
 def _merge(config: Config, path: str, source: str) -> bool:
-    """Add a file's settings; tell whether it is clear what it says of capture."""
+    """Add a file's settings; tell whether its word on capture is clear."""
     try:
         data = files.read(path, 1 << 18)
     except OSError as error:
@@ -310,7 +310,7 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
 
 
 def fault(key: str, item: Any) -> str:
-    """Say what a setting takes, or "" for a value that fits."""
+    """Return a setting's allowed values, "" for a value that fits."""
     default = DEFAULTS[key]
     if key in CHOICES:
         takes = "'%s' takes one of %s" % (key, ", ".join(CHOICES[key]))

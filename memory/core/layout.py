@@ -431,7 +431,7 @@ def reason_of(place: Place, key: str) -> str:
 
 
 def other_remote(place: Place) -> str:
-    """Return the name that a place's remote gives it where its path keeps another, or ""."""
+    """Return the remote's name of a place whose path keeps another, or ""."""
     if place.due or place.claimed or place.named in (place.key, name_for(place.anchor)):
         return ""
     return place.named if place.git else ""

@@ -192,7 +192,7 @@ def _folder(
 
 
 def template_folders(root: str) -> List[str]:
-    """Return the folders in which a vault says it keeps templates."""
+    """Return the template folders that a vault names."""
     named = []
     for file, key in TEMPLATES:
         try:

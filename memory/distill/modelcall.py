@@ -70,7 +70,7 @@ def ask_provider(job: Job, step: providers.Provider, model: str) -> Digest:
 
 
 def fitting(sources: Sequence[Source]) -> list[Source]:
-    """Return the best sources whose bodies fit into a prompt, the last of them cut.
+    """Return the best sources that fit into a prompt, the last cut.
 
     sources: best first.
     """

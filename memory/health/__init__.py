@@ -48,12 +48,12 @@ class Finding(NamedTuple):
 
 
 def finding(severity: str, what: str, remedy: str = "", place: str = "", line: int = 0) -> Finding:
-    """Return a finding of one of doctor's steps, which is what it is about."""
+    """Return a finding of a step of doctor."""
     return Finding(severity, "", what, remedy, place, line)
 
 
 def ok(what: str, remedy: str = "", place: str = "") -> Finding:
-    """Return a finding that is as it should be."""
+    """Return a finding without a fault."""
     return finding(OK, what, remedy, place)
 
 

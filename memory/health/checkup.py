@@ -208,7 +208,7 @@ def check_index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
 
 
 def check_secrets(place: layout.Place) -> Iterator[Finding]:
-    """Report the records that hold secrets, as the index knows them."""
+    """Report the records with secrets, from the index."""
     try:
         found = indexview.open_index(place, watch=False)
     except IndexFault:

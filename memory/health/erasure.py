@@ -380,7 +380,7 @@ def _paths(place: Place) -> list[str]:
 
 
 def _sparing(found: Finder, place: Place) -> Finder:
-    """Return a finder that leaves the paths of projects, also as the host names them."""
+    """Return a finder that spares projects' paths, in the host's form too."""
     paths = _paths(place)
     return found.apart_from([*paths, *map(whereabouts.folder, paths)])
 
@@ -597,7 +597,7 @@ def _pending(place: Place, todo: Iterable[Holder], hashes: dict[bytes, bytes]) -
 
 
 def forget(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
-    """Remove what else is kept of deleted records; return what still names one.
+    """Remove the copies and traces of deleted records; return the rest.
 
     Copies for a way back go as a whole, file names from logs and states.  Raises OSError.
     """

@@ -129,7 +129,7 @@ class Known(NamedTuple):
 
 
 def _by_id(path: str, steps: list[Step]) -> list[Step]:
-    """Compare new records with those that have other names, or are gone."""
+    """Compare new records with renamed and with forgotten records."""
     wanted = {step.kept.name: step for step in steps if step.state == NEW and _tier_of(step)[0]}
     tiers: dict[str, Known] = {}
     again: dict[str, Step] = {}

@@ -171,7 +171,7 @@ def _limited() -> Iterator[None]:
 
 
 def _note_pause(todo: Job) -> None:
-    """Note where a paused session is left out, and where it goes on."""
+    """Note the beginning or the end of a session's pause."""
     is_on, session = todo.settings["capture.enabled"], todo.session
     if not session or todo.event.get("agent_id") or "tool_input" in todo.event:
         return

@@ -119,7 +119,7 @@ def visible(text: str, control: Dict[int, Any]) -> str:
 
 
 def _fitting(text: str, joiner: str) -> str:
-    """Return a text whose joiners stand between characters that need them."""
+    """Return a text without joiners between plain characters."""
     out, *rest = text.split(joiner)
     for at, part in enumerate(rest, 1):
         before, after = out[-1:], part[:1] or joiner * (at < len(rest))

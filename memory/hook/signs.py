@@ -185,7 +185,7 @@ def secrets_path(place: Place) -> str:
 
 
 def counted_secrets(place: Place) -> List[int]:
-    """Return [records that hold secrets, those the user has heard of]."""
+    """Return [number of records with secrets, number announced]."""
     try:
         words = files.read(secrets_path(place), 64).split()
     except OSError:

@@ -123,7 +123,7 @@ class Kept:
         return {name: str(row[""]) for name, row in self._now.items()}
 
     def save(self) -> None:
-        """Write the facts that this run used; the others are dropped.
+        """Write the facts used by this run and drop the rest.
 
         A failure costs only the next run.
         """

@@ -404,7 +404,7 @@ def _touch(past: Past, wanted: str, named: re.Pattern[str]) -> Touch | None:
 def _turns_about(
     past: Past, wanted: str, named: re.Pattern[str]
 ) -> tuple[dict[int, str], list[int]]:
-    """Return the turns that touched a file, with how, and those that speak of it."""
+    """Return the turns that touched or mention a file, with the way."""
     touched: dict[int, str] = {}
     spoken: list[int] = []
     for number, turn in past.numbered():

@@ -237,7 +237,7 @@ def merged_frontmatter(kept: Record, other: Record) -> dict[str, Any]:
 
 @contextmanager
 def _alone(store: Store) -> Iterator[None]:
-    """Hold the lock of upkeep; raises StoreError where another process has it."""
+    """Hold the lock of upkeep; raise StoreError while another process does."""
     with files.Lock(store.place.home + "/cache/upkeep.lock") as held:
         if not held:
             raise StoreError("another upkeep is running; run this again when it has finished")

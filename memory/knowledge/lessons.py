@@ -64,7 +64,7 @@ def _is_said_again(record: Record, item: Item, note: Record) -> bool:
 
 
 def archive_contradicted_wishes(store: Store) -> list[str]:
-    """Archive waiting wishes that a later one contradicts; return their ids."""
+    """Archive waiting wishes contradicted later; return their ids."""
     waiting = [rule for rule in store.each(("rule",)) if wishes.is_waiting(store, rule)]
     dropped = []
     for pair in contradictions.pairs(waiting):

@@ -61,7 +61,7 @@ def note_path(place: Place, now: float) -> None:
 
 
 def note_restored(home: str, known: Iterable[tuple[str, str, str]], now: float) -> None:
-    """Note what a backup knows of the workspaces that it brought.
+    """Note a backup's knowledge of its workspaces.
 
     known: (workspace, commit, name by its remote).  Raises OSError.
     """

@@ -141,7 +141,7 @@ def chosen(
 
 
 def place_of(session: Session, env: dict[str, str]) -> layout.Place | None:
-    """Return the place that a session is of, None where its directory is gone and unknown.
+    """Return a session's place, None where its directory is gone and unknown.
 
     A worktree that was removed is of the repository that it lay in, was seen with, or lay beside:
     the only one there with the session's branch.

@@ -180,7 +180,7 @@ class Imported:
                         self._note_lost(key, origin)
 
     def _note_lost(self, key: Key, origin: Dict[str, Any]) -> None:
-        """Note by what a record is known whose source is not there any more."""
+        """Note the signs by which a record without its source is known."""
         path = os.path.join(self.root, key[0])
         if key[1] or os.path.lexists(path):
             return
@@ -192,7 +192,7 @@ class Imported:
                 self.moved.setdefault((sign, str(value)), []).append(key)
 
     def key_of(self, piece: Piece, seen: Set[Key]) -> Key:
-        """Return the key under which a piece's source is known: its own, or that before a move."""
+        """Return the key of a piece's source, before a move if it moved."""
         if not piece.below or not self.moved:
             return piece.key
         if self.find(piece.key) or self.was_forgotten(piece.key):

@@ -399,7 +399,7 @@ def _pieces(
 
 
 def explain_match(look: Look, question: Question, similar: Optional[float] = None) -> str:
-    """Return one line that explains how a candidate matches the query.
+    """Return a line that explains a candidate's match.
 
     Names the query's words, or pieces of words, in the head and the text. similar: similarity by
     vectors, None without.
@@ -427,7 +427,7 @@ def explain_match(look: Look, question: Question, similar: Optional[float] = Non
 
 
 def merge_sessions(hits: Sequence[Hit], cut: Mapping[str, int]) -> List[Hit]:
-    """Return hits with those of each session joined into one.
+    """Join the hits of each session.
 
     It bears the best checkpoint's record. Records written by hand stay apart. cut: number of turns
     in a conversation, by its path.

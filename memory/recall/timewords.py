@@ -175,7 +175,7 @@ _WORDS = {
 
 
 def _any(words: Iterable[str], wide: bool = False) -> str:
-    """Return a pattern of those words that are wide, or not, the longest first."""
+    """Return a pattern of the wide words, or of the others, longest first."""
     found = (word for word in words if tokeniser.is_cjk(word[0]) == wide)
     pattern = "|".join(sorted(found, key=lambda word: (-len(word), word)))
     return pattern.replace("_", r"\s?" if wide else " ")

@@ -544,7 +544,7 @@ def _is_human(record: dict[str, Any]) -> bool:
 
 
 def _sent(record: dict[str, Any], raw: str) -> list[Entry] | None:
-    """Return the messages that others sent, an agent's as its report."""
+    """Return the messages of others, an agent's as its report."""
     if not _SENT.match(raw.lstrip()) or _is_human(record):
         return None
     found: list[Entry] = []

@@ -243,7 +243,7 @@ def _speaks_of_failure(text: str, key: str, hidden: tuple[str, ...]) -> bool:
 
 
 def _bare_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a text, without what stands before and behind them."""
+    """Yield the lines of a text without marks before and behind."""
     return map(str.strip, text.split("\n"))
 
 

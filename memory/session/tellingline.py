@@ -162,7 +162,7 @@ def _assertion(lines: list[list[str]]) -> tuple[str, str]:
 
 
 def _claims(line: str) -> bool:
-    """Tell whether a line says what was wanted, or what went wrong."""
+    """Tell whether a line names an expectation or a fault."""
     low = line.lower()
     return not _CLAIMS.isdisjoint(re.findall(r"[\w']+", low)) or any(one in low for one in _CLAIMED)
 

@@ -81,7 +81,7 @@ class Label(NamedTuple):
 
 
 class _Told(NamedTuple):
-    """The values that a label refers to, and whether it may head a table."""
+    """The values of a label, and whether it may head a table."""
 
     length: int
     kind: str
@@ -612,7 +612,7 @@ def is_labelled_secret(value: str, tier: str, tied: bool, alone: bool = False) -
 
 
 def _is_phrase(value: str) -> bool:
-    """Tell four words or more, none of them of the kind that joins a sentence."""
+    """Tell whether a text is four words or more without a joining word."""
     words = rx(r"[-. ]").split(value.lower())
     if not rx(PHRASE).fullmatch(value) or rx(LABEL).search(value.lower()):
         return False

@@ -28,7 +28,7 @@ class _Row(NamedTuple):
 
 
 class _Runs(NamedTuple):
-    """The distinct runs of a text in one string, with where each starts in it and in the text."""
+    """The distinct runs of a text: joined, and the places of each in both texts."""
 
     joined: str
     starts: List[int]

@@ -259,7 +259,7 @@ class Store(Reader):
         return self.read(name)
 
     def keep_id(self, record: Record) -> Record:
-        """Write a record's id into its file where it has none; return the record.
+        """Write a record's id into a file without an id; return the record.
 
         A file without one has an id of its name, and loses all that names it by a rename.  A rule
         stays as it is: other bytes would wait for approval.

@@ -178,7 +178,7 @@ def check_part(verb: Verb, call: Call) -> None:
 
 
 def _nearest_flag(word: str, name: str, verb: Verb) -> str:
-    """Return advice that names the option nearest to an unknown one."""
+    """Return advice with the option nearest to an unknown word."""
     flags = [flag for option in (*verb.options, JSON) for flag in option.flags]
     if word[1] != "-":  # one letter is like every option that holds it
         flags = [flag for flag in flags if flag == SHORT.get(word[:2])]

@@ -346,7 +346,7 @@ def card_of(record: Record) -> Card:
 
 
 def given_of(session: str, rows: Iterable[dict[str, Any]]) -> Given:
-    """Return what a session's receipts say was given to it."""
+    """Return the records given to a session, from its receipts."""
     began, times, tokens = 0.0, 0, 0
     items: list[list[str]] = []
     for row in rows:
