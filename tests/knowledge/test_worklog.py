@@ -441,6 +441,12 @@ def test_a_turn_is_told_once_though_two_checkpoints_tell_the_session(place, tell
     assert "wake" in newest and "reset" not in newest and "reset" in oldest and "wake" not in oldest
 
 
+def checkpoint(place, title, branch="retries"):
+    """Write the one checkpoint of the session that `talk` tells."""
+    instant = "2026-11-21T09:40:00Z"
+    captured(place, "a", "## Outcome\n\n- x", instant, session="s-1", branch=branch, title=title)
+
+
 def test_what_was_only_asked_after_a_change_is_not_told_for_it(place, tell):
     """Though the answer speaks of the same."""
     talk(
@@ -448,15 +454,7 @@ def test_what_was_only_asked_after_a_change_is_not_told_for_it(place, tell):
         "## 09:10 reset the counter\n\n- edited `a.py`\n\nThe counter is reset last.\n\n"
         "## 09:20 what is a counter?\n\nA counter counts how often a job ran.\n",
     )
-    captured(
-        place,
-        "a",
-        "## Outcome\n\n- x",
-        "2026-11-21T09:40:00Z",
-        session="s-1",
-        branch="retries",
-        title="Retries",
-    )
+    checkpoint(place, "Retries")
     assert told(tell) == ["  - retries: Retries → The counter is reset last."]
 
 
@@ -467,15 +465,7 @@ def test_a_request_leads_to_its_own_outcome_alone(place, tell):
         "## 09:10 find the payment error\n\nThe key was new each time.\n\n"
         "## 09:20 why does the import fail?\n\n- edited `a.py`\n\nThe file is Latin-1 encoded.\n",
     )
-    captured(
-        place,
-        "a",
-        "## Outcome\n\n- x",
-        "2026-11-21T09:40:00Z",
-        session="s-1",
-        branch="main",
-        title="find the payment error",
-    )
+    checkpoint(place, "find the payment error", "main")
     (line,) = told(tell)
     assert line.endswith("find the payment error; then: The file is Latin-1 encoded.")
 
@@ -487,15 +477,7 @@ def test_the_summary_of_a_client_is_no_outcome(place, tell):
         "## 09:30 (summary by the client)\n\nPrimary request and intent: reset the "
         "counter of the worker.\n",
     )
-    captured(
-        place,
-        "a",
-        "## Outcome\n\n- x",
-        "2026-11-21T09:40:00Z",
-        session="s-1",
-        branch="retries",
-        title="Retries",
-    )
+    checkpoint(place, "Retries")
     assert told(tell) == ["  - retries: Retries → The counter is reset last."]
 
 
