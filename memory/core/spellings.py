@@ -48,8 +48,8 @@ MOVED = {
     "eval": "debug eval",
 }
 _ROWS = {new: row for row, new in MOVED.items() if new}
-# one review goes through rules, scripts and candidates
-_ROWS.update({"rule review": "review", "harvest review": "review"})
+# one review goes through rules, scripts and candidates, one edit changes any record
+_ROWS.update({"rule review": "review", "harvest review": "review", "rule edit": "edit"})
 # Families: the verbs behind each first word, in the order of help.
 FAMILIES: dict[str, list[str]] = {}
 for _row, _new in MOVED.items():

@@ -18,6 +18,8 @@ def test_words_name_a_verb_by_either_spelling():
         (["store", "undo", "x"], ("undo", 2)),
         (["undo", "x"], ("undo", 1)),
         (["show", "file"], ("blame", 2)),
+        (["rule", "review"], ("review", 2)),
+        (["rule", "edit", "r-1"], ("edit", 2)),
         (["show", "l-1"], ("show", 1)),
         ([], ("today", 0)),
     ):
