@@ -5,7 +5,9 @@ Schema: docs/formats.md.
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from contextlib import closing
 
 from memory.core import IndexFault, files
 
@@ -108,16 +110,24 @@ class Sidecar:
 
     @classmethod
     def create(cls, place: Place, key: str, label: str, command: str, dims: int) -> Sidecar:
-        """Return a new file of vectors, in place of an old one."""
+        """Return a new file of vectors, in place of an old one.
+
+        A reader finds the old file or the new one, whole.
+        """
         path = path_of(place)
-        files.remove(path)
-        files.remove(path + "-journal")
-        files.create(path, b"")  # 0600, which SQLite keeps for its journal too
-        base = sqlite3.connect(path)
-        base.executescript("BEGIN;" + _SCHEMA)
-        base.execute("INSERT INTO model VALUES (?, ?, ?, ?, 0)", (key, label, command, dims))
-        base.commit()
-        base.close()
+        fresh = files.stage(path, b"", files.FILE_MODE, 0)  # SQLite keeps 0600 for its journal too
+        try:
+            with closing(sqlite3.connect(fresh)) as base:
+                base.execute("PRAGMA journal_mode = MEMORY")
+                base.executescript("BEGIN;" + _SCHEMA)
+                model = (key, label, command, dims)
+                base.execute("INSERT INTO model VALUES (?, ?, ?, ?, 0)", model)
+                base.commit()
+            files.remove(path + "-journal")
+            os.replace(fresh, path)
+        except BaseException:
+            files.remove(fresh)
+            raise
         return cls(place)
 
     def all(self, query: str, *given: object) -> List[Any]:

@@ -5,9 +5,11 @@ nearest are the nearest.
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -328,6 +330,26 @@ def test_two_writers_and_a_reader_at_once(store, provider, env, now):
             nearest.search(store, query, 5)
     assert [writer.returncode for writer in writers] == [0, 0]
     assert vectors.state(store)["records"] == 30 and vectors.state(store)["problem"] == ""
+
+
+def test_a_reader_finds_the_old_file_until_the_new_one_is_whole(
+    store, provider, env, now, monkeypatch
+):
+    """The new one takes its place in one step."""
+    vectors.update(store, provider, env, now)
+    connect, found = sqlite3.connect, []
+
+    def watched(path):
+        if str(path) != vectorfile.path_of(store):
+            monkeypatch.setattr(vectorfile.sqlite3, "connect", connect)
+            found.append(len(nearest.search(store, np.ones(64, np.float32), 5)))
+        return connect(path)
+
+    monkeypatch.setattr(vectorfile.sqlite3, "connect", watched)
+    with closing(vectorfile.Sidecar.create(store, "k", "words", "c", 8)) as side:
+        assert side.dims == 8
+    assert found == [5]
+    assert not [name for name in os.listdir(store.cache) if name.startswith(files.TEMP)]
 
 
 def test_the_files_are_the_users_alone(store, provider, env, now):
