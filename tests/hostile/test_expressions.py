@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import signal
 import time
@@ -10,8 +11,9 @@ import pytest
 from harness import expressions
 from harness.expressions import Expression
 
-# seconds below which nothing is judged; characters of a text
-GROWTH, FLOOR, SHORT, LONG = 2.3, 0.05, 2_000, 6_000
+GROWTH, SHORT, LONG = 2.3, 2_000, 6_000  # characters of a text
+# Below FLOOR nothing is judged: times what `x.*y` takes for SHORT letters, 2 ms where this was set
+FLOOR = 25
 PLAIN = 3.2  # growth that is measured twice at the most
 ENDLESS = 0.8  # seconds after which one is given up
 ROOMS = sorted({name.split(".")[1] for name in expressions.modules() if "." in name})
@@ -64,6 +66,13 @@ def spent(one: Expression, text: str) -> float:
     return time.process_time() - start
 
 
+@functools.lru_cache
+def floor() -> float:
+    """Return the seconds of CPU below which nothing is judged, on a machine of this speed."""
+    known = Expression("here", "x.*y", 0, frozenset(["finditer"]))
+    return FLOOR * min(spent(known, "x" * SHORT) for _ in range(7))
+
+
 def grows(one: Expression, lead: str, part: str, tail: str) -> str:
     """Say how the time of an expression grows with a text; "" where it keeps step."""
 
@@ -71,18 +80,18 @@ def grows(one: Expression, lead: str, part: str, tail: str) -> str:
         return min(spent(one, lead + part * (length // len(part)) + tail) for _ in range(tries))
 
     few = least(300, 1)
-    if few >= ENDLESS or few > FLOOR / 2 and least(300, 2) > FLOOR / 2:
+    if few >= ENDLESS or few > floor() / 2 and least(300, 2) > floor() / 2:
         return "takes %.2f s for 300 characters of %r" % (few, part)
     short = least(SHORT, 1)
-    if short < FLOOR / 30:
+    if short < floor() / 30:
         return ""
     short = max(min(short, least(SHORT, 2)), 1e-3)
-    length = min(LONG, int(SHORT * max(1, FLOOR / short) ** 0.5))
+    length = min(LONG, int(SHORT * max(1, floor() / short) ** 0.5))
     for tries in (1, 2, 3, 3):  # a busy machine spoils one measurement, seldom three
         if tries == 3:
             length = int(1.5 * length)  # the share of what is bounded in an expression falls
         first, second = least(length, tries), least(2 * length, tries)
-        if second < FLOOR or second < ENDLESS and second / max(first, 1e-4) <= GROWTH:
+        if second < floor() or second < ENDLESS and second / max(first, 1e-4) <= GROWTH:
             return ""
         if tries > 1 and second / max(first, 1e-4) > PLAIN:
             break
