@@ -20,11 +20,7 @@ DOCUMENT = ROOT / "docs" / "reference.md"
 BEGIN, END = "<!-- %s: made of the tables -->\n", "<!-- end of %s -->\n"
 COMMON = (main.TAG, main.VERSION, *main.TIERS, main.WORKSPACE)
 OTHERS = "today " + PROGRAMS[1]
-WHO = {
-    authority.SESSION: "anyone",
-    authority.TYPED: "you, also by a slash command",
-    authority.PERSON: "you, in a terminal",
-}
+WHO = {authority.SESSION: "", authority.TYPED: "‡", authority.PERSON: "†"}
 
 
 def commands() -> str:
@@ -41,8 +37,13 @@ def commands() -> str:
 
 def _command(name: str, verb: main.Verb) -> list[str]:
     out = [
-        "**`%s`**  %s.%s"
-        % ((spellings.typed(name) + " " + verb.words).strip(), verb.purpose, _who(name)),
+        "**`%s`**%s  %s.%s"
+        % (
+            headed(name, verb),
+            WHO[authority.least_caller(name)],
+            verb.purpose,
+            _decided(name),
+        ),
         "",
     ]
     rows = [
@@ -80,19 +81,17 @@ def _by_help(options: Iterable[tuple[tuple[str, ...], dict]]) -> dict[str, list[
     return found
 
 
-def _who(name: str) -> str:
-    """Return who may run a command, "" for anyone."""
-    least, decided = WHO[authority.least_caller(name)], _decided(name)
-    return "" if least == "anyone" and not decided else "  Who: %s%s." % (least, decided)
+def headed(name: str, verb: main.Verb) -> str:
+    """Return a command's words without the program's name, which stands alone."""
+    return (spellings.spelled(name) + " " + verb.words).strip() or "dayleaf"
 
 
 def _decided(name: str) -> str:
+    """Return the words of a command that fewer may use than the command."""
     words = authority.VERBS[name].words
-    return (
-        "; %s: %s" % (", ".join("`%s`" % word for word in words), WHO[next(iter(words.values()))])
-        if words
-        else ""
-    )
+    if not words:
+        return ""
+    return "  %s %s." % (WHO[next(iter(words.values()))], ", ".join("`%s`" % one for one in words))
 
 
 def _shown(flags: tuple[str, ...], given: dict) -> str:
