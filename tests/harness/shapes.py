@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 Shape = dict[str, Any]
+Groups = dict[str, frozenset[str]]
 NAMES = {
     str: "string",
     bool: "boolean",
@@ -120,32 +121,32 @@ def faults(value: Any, shape: Shape, path: str = "$") -> list[str]:
     return out
 
 
-def told(shape: Shape, record: frozenset[str], known: dict[str, str], place: str) -> str:
+def told(shape: Shape, groups: Groups, known: dict[str, str], place: str) -> str:
     """Return a shape's keys for a reader: `[]` is a list, `{}` an object whose keys are data, and
     what such hold stands within.
 
-    record: the keys of every record's head, which one word stands for.  known: keys that stand
-    already -> their place; this adds to it.
+    groups: a word -> the keys that it stands for.  known: keys that stand already -> their place;
+    this adds to it.
     """
     if "properties" in shape:
-        return "{%s}" % _keys(shape, record, known, place)
+        return "{%s}" % _keys(shape, groups, known, place)
     for kind, form in (("items", "[%s]"), ("additionalProperties", "{%s}")):
         inner = shape.get(kind)
         if kind in shape and {*_types(shape)} <= {"array", "object", "null"}:
-            within = told(inner, record, known, place) if isinstance(inner, dict) else ""
+            within = told(inner, groups, known, place) if isinstance(inner, dict) else ""
             if kind == "items" and "properties" in (inner or {}):
                 within = within[1:-1]
             return form % (("*: " + within) if within and form[0] == "{" else within)
     return ""
 
 
-def _keys(shape: Shape, record: frozenset[str], known: dict[str, str], place: str) -> str:
+def _keys(shape: Shape, groups: Groups, known: dict[str, str], place: str) -> str:
     found = shape["properties"]
-    whole = bool(record) and record <= set(found)
-    words = ["…record"] if whole else []
+    words = [word for word, keys in groups.items() if keys <= set(found)]
+    left_out = {key for word in words for key in groups[word]}
     for name, inner in found.items():
-        if not (whole and name in record):
-            form = told(inner, record, known, "%s.%s" % (place, name))
+        if name not in left_out:
+            form = told(inner, groups, known, "%s.%s" % (place, name))
             key = name + "?" * (name not in shape.get("required", ()))
             words.append(key + " " * (len(form) > 2) + form)
     said = ", ".join(words)

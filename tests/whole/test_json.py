@@ -30,6 +30,13 @@ UPDATE = os.environ.get("UPDATE_SCHEMA")
 BEGIN = "<!-- what follows is made of schema.json by tests/whole/test_json.py -->\n"
 
 
+# what docs/json.md says once, beside the head of a record
+GROUPS = {
+    "…shown": frozenset("age freshness group path workspace".split()),
+    "…uses": frozenset("down feedback lastUse learnedAgain up uses".split()),
+}
+
+
 class Excepted(NamedTuple):
     """Verbs whose output is no answer: a protocol, or a page."""
 
@@ -427,15 +434,15 @@ def _widen(shape) -> None:
 
 def _document(schema) -> str:
     """Return the part of docs/json.md below BEGIN: a line for all verbs of one shape."""
-    record, known = frozenset(_record_keys()), dict[str, str]()
+    groups, known = {"…record": frozenset(_record_keys()), **GROUPS}, dict[str, str]()
     verbs: dict[str, list[str]] = {}
     for name, shape in schema["$defs"].items():
-        verbs.setdefault(shapes.told(shape, record, {}, name), []).append(name)
+        verbs.setdefault(shapes.told(shape, groups, {}, name), []).append(name)
     rows = [
         "- %s: %s"
         % (
             ", ".join(map(_headed, names)),
-            shapes.told(schema["$defs"][names[0]], record, known, names[0]),
+            shapes.told(schema["$defs"][names[0]], groups, known, names[0]),
         )
         for names in verbs.values()
     ]
