@@ -319,41 +319,38 @@ VERSION = opt(
     help="for this version (repeatable), or `unversioned`",
 )
 FILTERS = (
-    opt("--since", metavar="WHEN", help="only what is newer: 3d, 2h, a date, `yesterday`"),
+    opt("--since", metavar="WHEN", help="only newer: 3d, 2h, a date, `yesterday`"),
     opt("--days", type=positive_integer, metavar="N", help="the last N days"),
-    opt("--from", dest="from_", metavar="DATE", help="from this date on"),
-    opt("--to", metavar="DATE", help="up to this date"),
+    opt("--from", dest="from_", metavar="DATE", help="from this date"),
+    opt("--to", metavar="DATE", help="to this date"),
     opt("--kind", type=kinds, action="append", metavar="KIND", help=", ".join(KINDS)),
-    opt("--tag", action="append", metavar="TAG", help="with this tag (repeatable)"),
-    opt("--topic", metavar="TOPIC", help="on this topic"),
-    opt("--file", metavar="PATH", help="that mentions this file"),
-    opt("--branch", metavar="BRANCH", help="from this branch"),
-    opt("--session", metavar="ID", help="from this session"),
+    opt("--tag", action="append", metavar="TAG", help="only with it (repeatable)"),
+    opt("--topic", metavar="TOPIC", help="only on it"),
+    opt("--file", metavar="PATH", help="only what mentions it"),
+    opt("--branch", metavar="BRANCH", help="only from it"),
+    opt("--session", metavar="ID", help="only from it"),
     VERSION,
     WORKSPACE,
     opt(
         "--context-tags",
         metavar="TAGS",
-        help=(
-            "rank records with these tags higher, such as reviewer,jira-api=1.5; "
-            "add `none` to leave out the project's own"
-        ),
+        help=("rank these tags higher: reviewer,jira-api=1.5; `none` leaves out the project's own"),
     ),
-    flag("--semantic", help="use vectors too, if they are set up"),
+    flag("--semantic", help="use vectors too"),
     flag("--lexical", help="use no vectors"),
-    opt("--limit", type=positive_integer, metavar="N", help="show at most N hits"),
-    opt("--min-score", type=decimal_number, metavar="X", help="leave out hits below this score"),
-    flag("--explain", help="show how each score is made up"),
+    opt("--limit", type=positive_integer, metavar="N", help="at most N hits"),
+    opt("--min-score", type=decimal_number, metavar="X", help="least score"),
+    flag("--explain", help="show how scores are made"),
 )
 VECTORS_BY = opt(
     "--provider",
     dest="vectors_by",
     metavar="COMMAND",
-    help="a local command that makes vectors, or `minilm`",
+    help="makes vectors: a local command, or `minilm`",
 )
 SECTIONS = (
-    opt("--section", metavar="S", help="only the section with this heading or number"),
-    flag("--outline", help="list the sections with their numbers"),
+    opt("--section", metavar="S", help="only this section: heading or number"),
+    flag("--outline", help="list the sections"),
 )
 VERBS: dict[str, Verb] = {
     "recall": Verb(
@@ -364,7 +361,7 @@ VERBS: dict[str, Verb] = {
             *FILTERS,
             VECTORS_BY,
             opt("--type", type=choice(TYPES), help="only resources: " + ", ".join(TYPES)),
-            flag("--group", help="put hits of one kind together"),
+            flag("--group", help="group hits by kind"),
             flag("--batch", help="read queries from stdin, as JSONL"),
         ),
     ),
@@ -372,7 +369,7 @@ VERBS: dict[str, Verb] = {
     "expand": Verb(
         "show",
         "ID[#TURN]",
-        "print the part of the transcript behind a checkpoint or a turn",
+        "print the transcript behind a checkpoint or a turn",
     ),
     "fix": Verb(
         "recall", "ERROR|-", "show what was done about this error before", (WORKSPACE,), True
@@ -390,11 +387,11 @@ VERBS: dict[str, Verb] = {
                 "--max-tokens",
                 type=positive_integer,
                 metavar="N",
-                help="length of the answer in tokens, 50 or more (default: 500)",
+                help="50 or more (default: 500)",
             ),
             opt("--provider", type=choice(PROVIDERS), help=", ".join(PROVIDERS)),
             flag("--save", help="keep the answer as a learning"),
-            flag("--no-cache", help="do not use a kept answer"),
+            flag("--no-cache", help="use no kept answer"),
         ),
     ),
     "harvest": Verb(
@@ -402,8 +399,8 @@ VERBS: dict[str, Verb] = {
         "[list|accept ID…|reject ID…]",
         "propose learnings from the checkpoints",
         (
-            opt("--since", metavar="WHEN", help="only newer checkpoints: 7d, a date, `yesterday`"),
-            flag("--dry-run", help="show them and write nothing"),
+            opt("--since", metavar="WHEN", help="only newer checkpoints"),
+            flag("--dry-run", help="write nothing"),
         ),
     ),
     "learn": Verb(
@@ -413,7 +410,7 @@ VERBS: dict[str, Verb] = {
         (
             TAG,
             VERSION,
-            opt("--title", metavar="T", help="its title (default: its first sentence)"),
+            opt("--title", metavar="T", help="default: its first sentence"),
             opt("--confidence", type=choice(CONFIDENCES), help=", ".join(CONFIDENCES)),
             *TIERS,
             SOURCE,
@@ -446,10 +443,10 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--since",
                 metavar="WHEN",
-                help="write: sessions since this time: 30d, a date (default: 30d)",
+                help="write: sessions since then (default: 30d)",
             ),
-            flag("--dry-run", help="write: only say how many tokens it would take"),
-            flag("--yes", help="write without asking first"),
+            flag("--dry-run", help="write: only count the tokens"),
+            flag("--yes", help="write: do not ask"),
         ),
     ),
     "handoff": Verb(
@@ -473,10 +470,10 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--since",
                 metavar="WHEN",
-                help="since this time: 2h, a date, `Friday` (default: 1d)",
+                help="2h, a date, `Friday` (default: 1d)",
             ),
-            opt("--until", metavar="WHEN", help="until this time: a date, `Friday`"),
-            flag("--markdown", help="as markdown, to paste into a message"),
+            opt("--until", metavar="WHEN", help="a date, `Friday`"),
+            flag("--markdown", help="as markdown, for a message"),
             WORKSPACE,
             ASKED,
         ),
@@ -486,11 +483,11 @@ VERBS: dict[str, Verb] = {
         "[TEXT|-|list|show|update|step N|done|drop]",
         "write down what to do, and tick it off",
         (
-            flag("--shared", help="new: in the repository, for the team"),
+            flag("--shared", help="new: in the repository"),
             flag("--replace", help="new: drop the active plan"),
             opt("--step", action="append", metavar="STEP", help="new: a step (repeatable)"),
             flag("--append", help="update: add to the text"),
-            flag("--undo", help="step N: mark it as not done"),
+            flag("--undo", help="step N: not done"),
         ),
         True,
     ),
@@ -498,7 +495,7 @@ VERBS: dict[str, Verb] = {
         "recall",
         "PROMPT",
         "show what the model would be given with a prompt",
-        (flag("--explain", help="list every candidate, and why it was taken or not"),),
+        (flag("--explain", help="say of each candidate why it was taken or not"),),
     ),
     "why": Verb(
         "recall",
@@ -514,25 +511,21 @@ VERBS: dict[str, Verb] = {
         "audit",
         "",
         "check everything, and say how to mend each fault",
-        (flag("--fix", help="mend permissions, leftovers and the index; no record is changed"),),
+        (flag("--fix", help="mend permissions, leftovers, index; no record"),),
     ),
     "check": Verb(
         "audit",
         "[FILE…]",
         "find mistakes in record files",
-        (
-            flag(
-                "--staged", help="only look for secrets in the .dayleaf files that git would commit"
-            ),
-        ),
+        (flag("--staged", help="only secrets, in .dayleaf files that git would commit"),),
     ),
     "stats": Verb(
         "audit",
         "",
         "show records, pushes, times, uses and model calls",
         (
-            opt("--since", metavar="WHEN", help="only what happened since: 7d, a date, `Monday`"),
-            flag("--spend", help="show what models cost"),
+            opt("--since", metavar="WHEN", help="7d, a date, `Monday`"),
+            flag("--spend", help="what models cost"),
         ),
     ),
     "eval": Verb(
@@ -542,9 +535,9 @@ VERBS: dict[str, Verb] = {
         (
             flag(
                 "--template",
-                help="write a draft of such questions, made from your records, to FILE",
+                help="draft such questions from your records, into FILE",
             ),
-            flag("--strict", help="exit with 1 if the result is below the floor in the file"),
+            flag("--strict", help="exit 1 below the floor in the file"),
         ),
     ),
     "index": Verb(
@@ -552,7 +545,7 @@ VERBS: dict[str, Verb] = {
         "|".join(INDEX),
         "build, refresh, verify, show or export the index",
         (
-            flag("--embeddings", help="with build or --backend postgres: make vectors too"),
+            flag("--embeddings", help="build, --backend postgres: make vectors too"),
             VECTORS_BY,
             opt(
                 "--workspace",
@@ -562,17 +555,14 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--backend",
                 metavar="NAME",
-                help="where recall searches: local, or postgres, which the records are loaded into",
+                help="where recall searches: local, or postgres (loads the records)",
             ),
             opt(
                 "--dsn",
                 metavar="DSN",
-                help=(
-                    "with --backend postgres: the server, without a password (default: "
-                    "that of the settings)"
-                ),
+                help=("--backend postgres: the server, without a password"),
             ),
-            flag("--private", help="with --backend postgres: private and global records too"),
+            flag("--private", help="--backend postgres: private and global records too"),
         ),
     ),
     "feedback": Verb(
@@ -589,13 +579,11 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--session",
                 metavar="ID",
-                help="everything about a session: its checkpoints and conversation",
+                help="all of a session",
             ),
-            opt(
-                "--day", metavar="DATE", help="everything from a day: a date, `today`, `yesterday`"
-            ),
-            opt("--file", metavar="PATH", help="everything that mentions a file"),
-            opt("--mentions", metavar="TEXT", help="everything that contains this text"),
+            opt("--day", metavar="DATE", help="all of a day: a date, `today`, `yesterday`"),
+            opt("--file", metavar="PATH", help="all that mentions a file"),
+            opt("--mentions", metavar="TEXT", help="all that contains a text"),
             flag("--hard", help="remove it for good"),
             flag("--yes", help="do not ask"),
         ),
@@ -603,30 +591,26 @@ VERBS: dict[str, Verb] = {
     "restore": Verb(
         "upkeep",
         "ID|TITLE|FILE",
-        "bring a record back from the archive, or everything from a backup",
+        "bring back a record, or all from a backup",
         (
             opt(
                 "--into",
                 metavar="DIR",
-                help="FILE: restore into this empty directory, as a separate home",
+                help="FILE: into this empty directory, as a separate home",
             ),
-            flag("--merge", help="FILE: add to what is there and replace nothing"),
+            flag("--merge", help="FILE: add, replace nothing"),
             flag(
                 "--replace",
                 help=(
-                    "FILE, with --merge: bring what was forgotten, replace what differs; "
-                    "the old goes to the archive"
+                    "FILE, --merge: bring what was forgotten; replace, and archive, what differs"
                 ),
             ),
             flag(
                 "--trust",
-                help=(
-                    "FILE: take over its approvals, commands and redaction "
-                    "switches; asks in a terminal"
-                ),
+                help=("FILE: take over its approvals, commands, redaction switches; asks first"),
             ),
-            opt("--identity", metavar="KEYFILE", help="FILE: decrypt it with this age or SSH key"),
-            flag("--dry-run", help="FILE: say what would be written"),
+            opt("--identity", metavar="KEYFILE", help="FILE: decrypt with this age or SSH key"),
+            flag("--dry-run", help="FILE: write nothing"),
         ),
     ),
     "backup": Verb(
@@ -637,30 +621,28 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--workspace",
                 metavar="NAME",
-                help="only this workspace, with its log of what the model was given",
+                help="only this one, with its receipts",
             ),
-            flag("--shared", help="include the repository's .dayleaf"),
+            flag("--shared", help="the repository's .dayleaf too"),
             flag("--here", help="allow FILE inside a git work tree"),
             opt(
                 "--age",
                 metavar="RECIPIENT",
-                help="encrypt it for this key: age1…, or the line in an SSH key's .pub file",
+                help="encrypt for age1…, or the line of an SSH key's .pub",
             ),
         ),
     ),
     "share": Verb("team", "ID", "move a record into the repository, for the team"),
     "unshare": Verb("team", "ID", "move a record out of the repository again"),
-    "shared": Verb(
-        "team", "[status]", "say who shared what, what is new, what git could not merge"
-    ),
+    "shared": Verb("team", "[status]", "say who shared what, what is new, what did not merge"),
     "sync": Verb(
         "doors",
         "[setup WHERE|status|take COPY|drop COPY]",
         "bring your machines up to date with one another",
         (
-            opt("--identity", metavar="FILE", help="setup: the key that another machine made"),
-            flag("--gone", help="go on even if many records are gone here"),
-            flag("--anew", help="write everything again, and remove this machine's older files"),
+            opt("--identity", metavar="FILE", help="setup: another machine's key"),
+            flag("--gone", help="send even if many records are gone here"),
+            flag("--anew", help="write all again, and remove this machine's older files"),
         ),
     ),
     "upkeep": Verb(
@@ -668,8 +650,8 @@ VERBS: dict[str, Verb] = {
         "",
         "merge duplicates and archive what is old",
         (
-            flag("--apply", help="do it; otherwise the plan is only printed"),
-            flag("--clock-is-right", help="archive what is old even if the clock seems wrong"),
+            flag("--apply", help="do it, instead of printing the plan"),
+            flag("--clock-is-right", help="archive even if the clock seems wrong"),
         ),
     ),
     "undo": Verb("upkeep", "", "undo the last upkeep"),
@@ -677,33 +659,33 @@ VERBS: dict[str, Verb] = {
         "audit",
         "[SECTION…]",
         "find what is wrong in the records, and how to mend it",
-        (flag("--strict", help="exit with 1 if anything is found"),),
+        (flag("--strict", help="exit 1 if anything is found"),),
     ),
     "import": Verb(
         "imports",
         "tree|dir|claude-memory|transcripts [DIR]",
         "import the notes of other tools, and past sessions",
         (
-            flag("--dry-run", help="say what would be done, and write nothing"),
-            flag("--shared", help="tree, dir: in the repository, for the team"),
+            flag("--dry-run", help="write nothing"),
+            flag("--shared", help="tree, dir: in the repository"),
             flag("--global", dest="tier_global", help="tree, dir: for every project"),
             opt(
                 "--kind",
                 type=choice([kind for kind in KINDS if kind not in layout.SAID]),
-                help="dir: import files that name no kind as this (default: learning)",
+                help="dir: of files that name none (default: learning)",
             ),
             flag("--all", help="claude-memory, transcripts: from every project"),
             opt(
                 "--since",
                 metavar="WHEN",
-                help="transcripts: only sessions that ended since: 7d, a date",
+                help="transcripts: sessions that ended since then",
             ),
             opt(
                 "--agent",
                 type=choice(AGENTS),
                 help="transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS),
             ),
-            flag("--ask", help="transcripts: with --all: show a plan and ask first"),
+            flag("--ask", help="transcripts, --all: show a plan first"),
         ),
     ),
     "edit": Verb("learn", "ID", "change a record in $EDITOR; a copy is checked before it is saved"),
@@ -716,7 +698,7 @@ VERBS: dict[str, Verb] = {
                 "--tag",
                 action="append",
                 metavar="T",
-                help="give it only with prompts about this (repeatable)",
+                help="only with prompts about this (repeatable)",
             ),
         ),
     ),
@@ -726,24 +708,24 @@ VERBS: dict[str, Verb] = {
         "suggest rules, list them, decide on them",
         (
             opt("--rationale", metavar="WHY", help="why it is needed (required)"),
-            opt("--body", metavar="TEXT", help="its text, or `-` for stdin"),
-            opt("--title", metavar="T", help="its title, if not given as words"),
+            opt("--body", metavar="TEXT", help="text, or `-` for stdin"),
+            opt("--title", metavar="T", help="its title, instead of words"),
             TAG,
             opt(
                 "--link", action="append", metavar="ID", help="a record it belongs to (repeatable)"
             ),
             *TIERS,
-            flag("--pending", help="only those waiting for a decision"),
+            flag("--pending", help="only those that wait"),
         ),
         parts={
             "suggest": Part(
                 "TITLE",
-                "suggest a rule; it waits for a person's approval",
+                "suggest a rule; it waits for approval",
                 "--rationale --body --title --tag --link --global --shared",
             ),
             "list": Part("", "list rules and their state", "--pending"),
-            "approve": Part("ID…", "let a rule bind exactly as it is; only a person can"),
-            "reject": Part("ID…", "refuse a rule as it is; only a person can"),
+            "approve": Part("ID…", "let a rule bind as it is now"),
+            "reject": Part("ID…", "refuse a rule as it is now"),
         },
     ),
     "review": Verb("review", "", "decide on waiting rules, scripts and candidates"),
@@ -756,13 +738,13 @@ VERBS: dict[str, Verb] = {
             opt("--type", type=choice(TYPES), help="doc, script, both; `add` guesses it"),
             opt("--title", metavar="T", help="its title"),
             *TIERS,
-            flag("--stale", help="only those whose file has changed or is gone"),
+            flag("--stale", help="only those whose file changed or is gone"),
             *SECTIONS,
             opt(
                 "--timeout",
                 type=positive_integer,
                 metavar="S",
-                help="stop it after S seconds (default: 60)",
+                help="seconds (default: 60)",
             ),
             TAG,
             VERSION,
@@ -770,37 +752,37 @@ VERBS: dict[str, Verb] = {
         parts={
             "add": Part(
                 "PATH",
-                "copy a document's text into the store, or list a script in place",
+                "copy a document, or list a script in place",
                 "--path --type --title --version --tag --shared --global",
             ),
             "list": Part(
                 "",
-                "list resources, and whether their files have changed or are gone",
+                "list them, and whether their files changed",
                 "--type --stale",
             ),
             "show": Part(
                 "ID",
-                "print a resource, its outline or one section",
+                "print it, its outline or one section",
                 "--section --outline",
             ),
             "refresh": Part("[ID…]", "read changed files again"),
             "update": Part(
                 "ID",
-                "change a title, tags, versions or the file",
+                "change title, tags, versions or file",
                 "--title --version --tag --path",
             ),
-            "delete": Part("ID", "move a resource to the archive; its file stays"),
+            "delete": Part("ID", "archive it; its file stays"),
             "search": Part(
                 "QUERY",
-                "search the resources",
+                "search them",
                 "--type --tag --version",
             ),
-            "reindex": Part("[ID…]", "index resources again"),
-            "approve": Part("ID…", "let a script run as it is now; only a person can"),
-            "reject": Part("ID…", "forbid a script as it is now; only a person can"),
+            "reindex": Part("[ID…]", "index them again"),
+            "approve": Part("ID…", "let a script run as it is now"),
+            "reject": Part("ID…", "forbid a script as it is now"),
             "run": Part(
                 "ID [-- ARGS]",
-                "run a script that a person approved",
+                "run an approved script",
                 "--timeout",
             ),
         },
@@ -819,24 +801,21 @@ VERBS: dict[str, Verb] = {
     "redact": Verb(
         "audit",
         "ID",
-        "remove a text or secrets from a record, and from all that was made of it",
+        "remove a text or secrets from a record and all made of it",
         (
             opt(
                 "--text",
                 metavar="TEXT",
-                help=(
-                    "the text to remove; `-` asks for it or reads stdin "
-                    "(default: the secrets found)"
-                ),
+                help="the text; `-` asks or reads stdin (default: the secrets found)",
             ),
-            flag("--everywhere", help="remove it from other records too"),
-            flag("--apply", help="do it without asking"),
+            flag("--everywhere", help="from other records too"),
+            flag("--apply", help="do not ask"),
         ),
     ),
     "completion": Verb(
         "recall",
         "|".join(SHELLS),
-        "print a shell script that completes commands, options, ids and titles",
+        "print a shell's completion script",
     ),
     "config": Verb(
         "index", "list|get KEY|set KEY VALUE|unset KEY", "list, show, set or unset settings"
@@ -850,18 +829,18 @@ VERBS: dict[str, Verb] = {
     "view": Verb(
         "doors",
         "",
-        "show the memory in a browser, only on this machine",
+        "show the memory in a browser of this machine",
         (
             opt(
                 "--port",
                 type=positive_integer,
                 metavar="N",
-                help="listen on this port (default: a free one)",
+                help="default: a free one",
             ),
             opt(
                 "--export",
                 metavar="FILE",
-                help="write the shared records into one HTML file instead",
+                help="write shared records into one HTML file",
             ),
             flag("--private", help="--export: private and global records too"),
         ),
@@ -869,21 +848,17 @@ VERBS: dict[str, Verb] = {
     "tier": Verb(
         "resource",
         "add|list|remove [DIR]",
-        "search another folder of markdown where it is, such as a vault",
+        "search another folder of markdown in place",
         (flag("--everywhere", help="in every project"),),
         parts={
-            "add": Part(
-                "DIR", "search its notes from now on; dayleaf never writes into it", "--everywhere"
-            ),
-            "list": Part("", "list the folders and their state"),
-            "remove": Part(
-                "DIR", "stop searching its notes; the folder stays as it is", "--everywhere"
-            ),
+            "add": Part("DIR", "search it from now on; dayleaf never writes there", "--everywhere"),
+            "list": Part("", "list the folders"),
+            "remove": Part("DIR", "stop searching it; the folder stays", "--everywhere"),
         },
     ),
     "workspace": Verb(
         "recall",
         "[claim [NAME]]",
-        "show the project's memory and its folders; claim: use another one from now on",
+        "show the project's memory and folders; claim: use another one",
     ),
 }

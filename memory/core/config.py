@@ -28,54 +28,51 @@ if TYPE_CHECKING:
 
 DEFAULTS: Values = {
     "capture.enabled": True,  # let the hooks write checkpoints
-    # all, or `listed`: only in projects where you said `dayleaf push on mine`
+    # all, or `listed`: where you said `dayleaf push on mine`
     "capture.projects": "all",
-    # keep what was said in a session, turn by turn, beside its checkpoints
+    # keep what was said in a session, turn by turn
     "capture.conversations": True,
-    # keep what you say is to hold from now on as a rule that waits for your approval
+    # keep standing wishes as rules that wait for approval
     "capture.wishes": True,
     "load.enabled": True,  # push anything at all
     "load.session": True,  # the brief at session start
     "load.prompt": True,  # learnings and passages with a prompt
-    # what earlier sessions said, with a prompt: off | careful | full (more often, less sure)
+    # what earlier sessions said: off | careful | full (more often, less sure)
     "load.push": "careful",
-    "load.walls": True,  # the remedy, when a call fails as it did in an earlier session
+    "load.walls": True,  # the remedy at a call that failed before
     "load.subagents": True,  # notes with a subagent's prompt
     "load.top": 6,  # at most this many learnings with a prompt
-    "recall.semantic": False,  # always rank with vectors too, as `--semantic` does
+    "recall.semantic": False,  # always use vectors, as `--semantic` does
     "recall.rerank": "factor",  # how recency and context count: factor | weighted | none
     # auto | claude | gemini | ollama | command | extract (`none` means extract)
     "distill.provider": "auto",
-    "distill.model": "",  # name of the model to ask the provider for; "" leaves it to the provider
-    # words of the command for provider `command`: it reads the prompt on stdin and answers on
-    # stdout
+    "distill.model": "",  # "" leaves it to the provider
+    # provider `command`: reads the prompt on stdin, answers on stdout
     "distill.command": [],
     "distill.maxTokens": 500,  # tokens of a digest, 50 or more
-    "distill.timeout": 30,  # seconds that a call of a model may take
+    "distill.timeout": 30,  # seconds for a model's call
     "distill.cache": True,  # keep a digest for a day
     "distill.dailyCalls": 50,  # calls of models a day; after that, the extract
-    # off | claude | gemini | ollama | command: who writes a note of each session that ended
+    # who writes a note of each session: off | claude | gemini | ollama | command
     "notes.provider": "off",
-    "notes.model": "",  # name of the model that writes notes; "" leaves it to the provider
+    "notes.model": "",  # "" leaves it to the provider
     "notes.dailyCalls": 40,  # notes a day
-    # a local command that makes vectors, `minilm` for the built-in one, "" for none
+    # makes vectors: a local command, `minilm` (built in), "" for none
     "embeddings.provider.command": "",
     "embeddings.provider.args": [],  # arguments of that command
-    "embeddings.modelLabel": "",  # name of its model; change it to make all vectors again
-    "index.backend": "local",  # local | postgres: ask a database as well as the index of the files
+    "embeddings.modelLabel": "",  # its model; a new name makes all vectors again
+    "index.backend": "local",  # local | postgres: ask a database too
     # the database's connection string, without a password
     "index.dsn": "",
     "redact.enabled": True,  # remove secrets before writing
     "redact.allow": [],  # exact strings that may stay
-    # folders of markdown that recall reads too (`dayleaf store tier add`); a project may have
-    # more of its
-    # own
+    # folders that recall reads too (`dayleaf store tier add`); a project may add its own
     "tiers": [],
-    "upkeep.expireDays": 90,  # upkeep archives automatic checkpoints older than this many days
-    # upkeep archives conversations older than this many days; 0 keeps them for ever
+    "upkeep.expireDays": 90,  # days; upkeep archives older automatic checkpoints
+    # days; upkeep archives older conversations; 0 keeps them
     "upkeep.conversationDays": 365,
-    "mcp": False,  # let Claude Code start `dayleaf mcp` in each session
-    "runtime.auto": True,  # set up the runtime in the background if it is missing
+    "mcp": False,  # Claude Code starts `dayleaf mcp` in each session
+    "runtime.auto": True,  # set up a missing runtime in the background
 }
 
 # What a project's file may say; each only narrows what the user allowed.

@@ -50,7 +50,7 @@ DOORS = {
     "page": Door("memory.doors.page", "docs/page.md", {"view": "viewverb"}, {}),
     "postgres": Door(
         "memory.doors.postgres",
-        "docs/scale.md",
+        "docs/guide.md",
         {},
         {
             "dsn": "connection:dsn_of",

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from memory.cli import main
@@ -17,17 +18,14 @@ from memory.terminal.arguments import PROGRAMS, TASKS
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "reference.md"
 BEGIN, END = "<!-- %s: made of the tables -->\n", "<!-- end of %s -->\n"
+COMMON = (main.TAG, main.VERSION, *main.TIERS, main.WORKSPACE)
 OTHERS = "today " + PROGRAMS[1]
-WHO = {
-    authority.SESSION: "anyone",
-    authority.TYPED: "you, also by a slash command",
-    authority.PERSON: "you, in a terminal",
-}
+WHO = {authority.SESSION: "", authority.TYPED: "‡", authority.PERSON: "†"}
 
 
 def commands() -> str:
     """Return the commands by group: words, purpose, who may run it, options with what they mean."""
-    out = []
+    out = ["- %s: %s" % (_shown(flags, given), given["help"]) for flags, given in COMMON] + [""]
     for heading, names, _ in (*TASKS, ("Alone, and called by other programs", OTHERS, "")):
         out += ["### " + heading, ""]
         for name in names.split():
@@ -39,8 +37,13 @@ def commands() -> str:
 
 def _command(name: str, verb: main.Verb) -> list[str]:
     out = [
-        "**`%s`**  %s.%s"
-        % ((spellings.typed(name) + " " + verb.words).strip(), verb.purpose, _who(name)),
+        "**`%s`**%s  %s.%s"
+        % (
+            headed(name, verb),
+            WHO[authority.least_caller(name)],
+            verb.purpose,
+            _decided(name),
+        ),
         "",
     ]
     rows = [
@@ -58,30 +61,37 @@ def _command(name: str, verb: main.Verb) -> list[str]:
         for flags, given in verb.options
         if given.get("help") is not argparse.SUPPRESS
     ]
+    common = [one[0][-1] for one in options if one in COMMON and verb.parts == {}]
+    options = [one for one in options if one not in COMMON]
     filtered = name != "recall" and all(one in verb.options for one in main.FILTERS)
     if filtered:
         options = [one for one in options if one not in main.FILTERS]
         out += ["- the filters of `recall`, from `--since` to `--explain`"]
-    if options or filtered:
-        out += [
-            "- %s: %s" % (_shown(flags, given), given.get("help", "")) for flags, given in options
-        ] + [""]
-    return out
+    out += ["- %s: %s" % (", ".join(shown), said) for said, shown in _by_help(options).items()]
+    if common and not filtered:
+        out += ["- also `%s`" % "`, `".join(common)]
+    return [*out, ""] if out[-1] else out
 
 
-def _who(name: str) -> str:
-    """Return who may run a command, "" for anyone."""
-    least, decided = WHO[authority.least_caller(name)], _decided(name)
-    return "" if least == "anyone" and not decided else "  Who: %s%s." % (least, decided)
+def _by_help(options: Iterable[tuple[tuple[str, ...], dict]]) -> dict[str, list[str]]:
+    """Return options by what they mean."""
+    found: dict[str, list[str]] = {}
+    for flags, given in options:
+        found.setdefault(given.get("help", ""), []).append(_shown(flags, given))
+    return found
+
+
+def headed(name: str, verb: main.Verb) -> str:
+    """Return a command's words without the program's name, which stands alone."""
+    return (spellings.spelled(name) + " " + verb.words).strip() or "dayleaf"
 
 
 def _decided(name: str) -> str:
+    """Return the words of a command that fewer may use than the command."""
     words = authority.VERBS[name].words
-    return (
-        "; %s: %s" % (", ".join("`%s`" % word for word in words), WHO[next(iter(words.values()))])
-        if words
-        else ""
-    )
+    if not words:
+        return ""
+    return "  %s %s." % (WHO[next(iter(words.values()))], ", ".join("`%s`" % one for one in words))
 
 
 def _shown(flags: tuple[str, ...], given: dict) -> str:
@@ -99,19 +109,19 @@ def settings() -> str:
         if above or beside
     }
     rows = [
-        "| `%s` | `%s` | %s | %s |"
+        "| `%s`%s | `%s` | %s |"
         % (
             key,
+            "*" * (key in config.PROJECT_KEYS),
             json.dumps(default),
-            said[key].replace("|", "or"),
-            "yes" if key in config.PROJECT_KEYS else "",
+            said[key].replace(" |", ","),
         )
         for key, default in config.DEFAULTS.items()
     ]
     return "\n".join(
         [
-            "| key | default | what it is | a project may narrow it |",
-            "| --- | --- | --- | --- |",
+            "| key | default | what it is |",
+            "| --- | --- | --- |",
             *rows,
             "",
         ]

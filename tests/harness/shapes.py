@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 Shape = dict[str, Any]
+Groups = dict[str, frozenset[str]]
 NAMES = {
     str: "string",
     bool: "boolean",
@@ -18,13 +19,6 @@ NAMES = {
     type(None): "null",
     list: "array",
     dict: "object",
-}
-WORDS = {
-    "string": "text",
-    "boolean": "boolean",
-    "integer": "number",
-    "number": "number",
-    "null": "null",
 }
 
 
@@ -127,52 +121,35 @@ def faults(value: Any, shape: Shape, path: str = "$") -> list[str]:
     return out
 
 
-def lines(shape: Shape, record: frozenset[str], indent: str = "") -> list[str]:
-    """Return a shape's lines for a reader: keys of one type together, then nested ones.
+def told(shape: Shape, groups: Groups, known: dict[str, str], place: str) -> str:
+    """Return a shape's keys for a reader: `[]` is a list, `{}` an object whose keys are data, and
+    what such hold stands within.
 
-    record: the keys of every record's head, which one word stands for.
+    groups: a word -> the keys that it stands for.  known: keys that stand already -> their place;
+    this adds to it.
     """
-    known = shape.get("properties", {})
-    whole = bool(record) and record <= set(known)
-    plain: dict[str, list[str]] = {}
-    nested: list[str] = []
-    for name, inner in known.items():
-        if whole and name in record:
-            continue
-        key = name + ("" if name in shape.get("required", ()) else "?")
-        within = lines(_inner(inner), record, indent + "    ")
-        if within:
-            nested += ["%s%s: %s" % (indent, key, said(inner)), *within]
-        else:
-            plain.setdefault(said(inner), []).append(key)
-    out = [indent + "…record"] if whole else []
-    return [
-        *out,
-        *("%s%s: %s" % (indent, ", ".join(keys), kind) for kind, keys in plain.items()),
-        *nested,
-    ]
+    if "properties" in shape:
+        return "{%s}" % _keys(shape, groups, known, place)
+    for kind, form in (("items", "[%s]"), ("additionalProperties", "{%s}")):
+        inner = shape.get(kind)
+        if kind in shape and {*_types(shape)} <= {"array", "object", "null"}:
+            within = told(inner, groups, known, place) if isinstance(inner, dict) else ""
+            if kind == "items" and "properties" in (inner or {}):
+                within = within[1:-1]
+            return form % (("*: " + within) if within and form[0] == "{" else within)
+    return ""
 
 
-def _inner(shape: Shape) -> Shape:
-    """Return the object that stands within a shape: itself, or of a list or map what it holds."""
-    while "properties" not in shape and (shape.get("items") or shape.get("additionalProperties")):
-        shape = shape.get("items") or shape["additionalProperties"]
-    return shape
-
-
-def said(shape: Shape) -> str:
-    """Name a shape in words; a list stands in brackets."""
-    words = []
-    for name in _types(shape):
-        if name == "array":
-            words.append("[%s]" % said(shape.get("items") or {}))
-        elif name == "object":
-            more = shape.get("additionalProperties")
-            words.append(
-                "object"
-                if "properties" in shape
-                else "map to %s" % (said(more) if more else "anything")
-            )
-        else:
-            words.append(WORDS[name])
-    return " or ".join(dict.fromkeys(words)) or "anything"
+def _keys(shape: Shape, groups: Groups, known: dict[str, str], place: str) -> str:
+    found = shape["properties"]
+    words = [word for word, keys in groups.items() if keys <= set(found)]
+    left_out = {key for word in words for key in groups[word]}
+    for name, inner in found.items():
+        if name not in left_out:
+            form = told(inner, groups, known, "%s.%s" % (place, name))
+            key = name + "?" * (name not in shape.get("required", ()))
+            words.append(key + " " * (len(form) > 2) + form)
+    said = ", ".join(words)
+    if len(words) > 3 and known.setdefault(said, place) != place:
+        return "as in %s" % known[said]
+    return said

@@ -16,7 +16,6 @@ from harness import command, reference
 
 import memory
 from memory.cli import main
-from memory.core import spellings
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [
@@ -79,7 +78,11 @@ def test_the_reference_is_what_the_tables_say():
     """`PYTHONPATH=.:tests python -m harness.reference` writes it anew."""
     text = reference.DOCUMENT.read_text(encoding="utf-8")
     assert reference.renewed(text) == text
-    assert not [name for name in main.VERBS if "`" + spellings.typed(name) not in text]
+    assert not [
+        name
+        for name, verb in main.VERBS.items()
+        if "**`%s`**" % reference.headed(name, verb) not in text
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "commands").glob("*.md")))

@@ -20,6 +20,7 @@ from harness.command import on_terminal
 from harness.session import Session
 
 from memory.cli import main
+from memory.core import spellings
 from memory.recall import hit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,6 +28,13 @@ SCHEMA, DOC = ROOT / "docs" / "schema.json", ROOT / "docs" / "json.md"
 # read here: the fixtures give every test an environment of its own
 UPDATE = os.environ.get("UPDATE_SCHEMA")
 BEGIN = "<!-- what follows is made of schema.json by tests/whole/test_json.py -->\n"
+
+
+# what docs/json.md says once, beside the head of a record
+GROUPS = {
+    "…shown": frozenset("age freshness group path workspace".split()),
+    "…uses": frozenset("down feedback lastUse learnedAgain up uses".split()),
+}
 
 
 class Excepted(NamedTuple):
@@ -425,18 +433,27 @@ def _widen(shape) -> None:
 
 
 def _document(schema) -> str:
-    """Return the part of docs/json.md below BEGIN: verbs of one shape under one heading."""
-    record = frozenset(_record_keys())
-    verbs: dict[tuple[str, ...], list[str]] = {}
+    """Return the part of docs/json.md below BEGIN: a line for all verbs of one shape."""
+    groups, known = {"…record": frozenset(_record_keys()), **GROUPS}, dict[str, str]()
+    verbs: dict[str, list[str]] = {}
     for name, shape in schema["$defs"].items():
-        kind = shapes.said(shape)
-        head = [] if kind == "object" else ["    " + kind]
-        lines = shapes.lines(shapes._inner(shape), record, "    ")
-        verbs.setdefault((*head, *lines), []).append(name)
-    out = []
-    for lines, names in verbs.items():
-        out += ["", "## " + ", ".join(names), "", *lines]
-    return "\n".join(out) + "\n"
+        verbs.setdefault(shapes.told(shape, groups, {}, name), []).append(name)
+    rows = [
+        "- %s: %s"
+        % (
+            ", ".join(map(_headed, names)),
+            shapes.told(schema["$defs"][names[0]], groups, known, names[0]),
+        )
+        for names in verbs.values()
+    ]
+    return "\n" + "\n".join(rows) + "\n"
+
+
+def _headed(name: str) -> str:
+    """Return a shape's name, with what is typed where its last word is another."""
+    verb = name.partition(" ")[0]
+    now = spellings.spelled(verb)
+    return "**%s**" % name + " (`%s`)" % now * (now.split()[-1:] not in ([verb], []))
 
 
 def _record_keys() -> list[str]:
