@@ -47,10 +47,12 @@ from memory.store import (
     bytoken,
     conversations,
     disguise,
+    nearlabel,
     redactor,
     secretlabels,
     secretshapes,
     secrettokens,
+    secretweights,
 )
 from memory.store.reader import Reader
 
@@ -61,9 +63,11 @@ REDACTION = (  # the modules that decide what is a secret or a private part
     byshape,
     bytoken,
     disguise,
+    nearlabel,
     secretlabels,
     secretshapes,
     secrettokens,
+    secretweights,
     plaintext,
 )
 VERSION = 1

@@ -1,7 +1,7 @@
 """Secrets whose label stands apart from them: in a sentence, on a line above, over a column.
 
-What a label may be about is the rest of its line, the words before it, the next line with nothing
-else on it, the cells beneath it.  The farther a value is, the more it has to look like a secret.
+A single word is judged by its shape and its place (`nearlabel`); the cells of a table, values
+behind marks of structure, phrases and lists of codes are found by what they stand in.
 """
 
 from __future__ import annotations
@@ -11,40 +11,33 @@ from functools import lru_cache
 from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
 
 from memory.core import tokeniser
+from memory.store import nearlabel
 from memory.store.byname import is_identifier, is_jagged, is_made_up, is_random, is_secret, is_uuid
+from memory.store.nearlabel import Label, likely_values
 from memory.store.secretlabels import (
     ACCOUNT,
     ALL_STEMS,
-    ALONE,
     ASSIGNED,
-    BELOW,
     CODE,
     CODED,
+    COMMAND,
     FILLING,
     GOES_ON,
     GROUPED,
-    HOLDING,
     HYPHENED,
     KEYED,
     LABEL,
-    LINK,
-    LINKS_BACK,
     NO_VALUE,
     NOT_LABEL,
+    NOUN,
     OF,
-    OTHER,
-    PAIR,
     PASSPHRASE,
     PHRASE,
     PHRASED,
     PROMPT,
-    RANDOM,
     REST,
     RULE,
-    SPEAKER,
-    SPOKEN_NEAR,
     STRUCTURED,
-    WITH,
 )
 from memory.store.secretshapes import (
     COMPOSED,
@@ -56,11 +49,11 @@ from memory.store.secretshapes import (
     WORDY,
     Places,
     Span,
+    beyond_ascii,
     rx,
 )
 from memory.store.secrettokens import COUNTERS
 
-REACH = 110  # characters of a line in which a value is looked for
 BEFORE, AFTER = 120, 640  # characters around a label that decide what it is about
 ROWS = 200  # of a table
 WIDE = 1000  # characters of a line that may be the head of a table
@@ -69,34 +62,66 @@ VETOED = r"(?<![a-z])" + VETO_HEAD + r"[ ]?\Z"
 SEPARATORS = ("│", "|", "\t", ";", ",")
 
 
-class Label(NamedTuple):
-    """A word for a secret, with its place, line and strength."""
-
-    start: int
-    end: int
-    low: int
-    high: int
-    kind: str
-    tier: str
-
-
 class _Told(NamedTuple):
-    """The values of a label, and whether it may head a table."""
+    """What is known of a label.
+
+    tier: of its column; near: of the words near it; "" for none.  heads: it may head a table.
+    """
 
     length: int
     kind: str
     tier: str
+    near: str
     heads: bool
     spans: Tuple[Span, ...]
 
 
-_NOTHING = _Told(0, "", "", False, ())
+_NOTHING = _Told(0, "", "", "", False, ())
 
 
 def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
     """Find values by labels apart from them."""
+    labels: List[Label] = []
+    tables = head = 0
+    for at, told in _labels(text, places, tick):
+        low = max(0, at - BEFORE)
+        for start, end, kind in told.spans:
+            yield low + start, low + end, kind
+        if told.heads and (at >= tables or text.find("\n", head, at) < 0):
+            tables, cells = _table(text, at, told)
+            head = at
+            yield from cells
+        if told.near:
+            labels.append(_placed(text, at, told))
+    yield from likely_values(text, labels)
+
+
+def may_hold_label(text: str) -> bool:
+    """Tell whether some label may stand in a text."""
+    lower = text.lower()
+    return any(stem in lower for stem in ALL_STEMS)
+
+
+def labels_of(text: str) -> List[Label]:
+    """Return the labels of a text whose near words are judged."""
+    lower = "".join(sign if len(sign.lower()) != 1 else sign.lower() for sign in text)
+    plain = lower.encode("ascii", "replace").decode("ascii")
+    places = Places(plain, lower, beyond_ascii(lower))
+    found = _labels(text, places, lambda: None)
+    return [_placed(text, at, told) for at, told in found if told.near]
+
+
+def _placed(text: str, at: int, told: _Told) -> Label:
+    """Return the label at a place; its line counts as far as its words may stand."""
+    low = max(0, at - nearlabel.BEFORE)
+    end = at + told.length
+    return Label(at, end, text.rfind("\n", low, at) + 1 or low, end, told.kind, told.near)
+
+
+def _labels(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Tuple[int, _Told]]:
+    """Return the labels of a text, each with its offset."""
     known: Dict[Tuple[str, int], _Told] = {}
-    tables = done = head = ahead = 0
+    done, ahead = 0, -1
     label, lower, digit = rx(LABEL), places.lower, rx(r"\d")
     for at in sorted(at for stem in ALL_STEMS for at in places.offsets(stem)):
         if at < done:
@@ -114,12 +139,8 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
                 told = _label_values(piece, lower[low:high], at - low, match)
             known[piece, at - low] = told
         done = at + told.length
-        for start, end, kind in told.spans:
-            yield low + start, low + end, kind
-        if told.heads and (at >= tables or text.find("\n", head, at) < 0):
-            tables, cells = _table(text, at, told)
-            head = at
-            yield from cells
+        if told.length:
+            yield at, told
 
 
 def _may_be_phrase(piece: str, word: str) -> bool:
@@ -139,20 +160,25 @@ def _label_values(piece: str, lower: str, at: int, match: re.Match[str]) -> _Tol
     if " " in piece[low:at] and rx(PROMPT).match(piece, low, at):
         printed = tuple(_printed(piece, high + 1, kind))
         if printed:
-            return _Told(end - at, "", "", False, printed)
+            return _Told(end - at, "", "", "", False, printed)
     if not _stands_alone(piece, at, end, kind):
         return _NOTHING
     tier = _tier(piece, lower, (at, end, kind), low)
-    if not tier:
+    if not tier or tier == "login" and piece[at - 1 : at] in ("'", '"'):
         return _NOTHING
+    if tier == "login":
+        return _Told(end - at, "password", "", tier, False, ())
     label = Label(at, end, low, high if high >= 0 else len(piece), kind, tier)
     spans = tuple(_structured(piece, label))
     assigned = bool(rx(ASSIGNED).match(piece, label.end, label.high))
     if not assigned:
-        spans += tuple(_named(piece, label))
-    elif tier == "strong" and "phrase" in match[0]:
+        spans += tuple(_below(piece, label))
+    if tier == "strong" and (not assigned or "phrase" in match[0]):
         spans += tuple(_phrase(piece, label))
-    return _Told(end - at, kind, tier, not spans and not assigned and high >= 0, spans)
+    near = tier
+    if kind == "pass":
+        kind, near = "password", "login" if rx(NOUN).match(piece, end) else ""
+    return _Told(end - at, kind, tier, near, not spans and not assigned and high >= 0, spans)
 
 
 def _printed(text: str, at: int, kind: str) -> Iterator[Span]:
@@ -167,23 +193,6 @@ def _printed(text: str, at: int, kind: str) -> Iterator[Span]:
         and (rx(PASSPHRASE).fullmatch(value) or is_random(value, 16) or not value[0].isalnum())
     ):
         yield at, at + len(value), kind
-
-
-def _named(text: str, label: Label) -> Iterator[Span]:
-    """Find a label's values in its own and the next lines."""
-    holding = rx(HOLDING).search
-    left = label.kind != "pass" and holding(text[label.low : label.start])
-    right = holding(text[label.end : label.high])
-    if right:
-        yield from _after(text, label)
-    if left:
-        yield from _before(text, label)
-    if left or right and label.kind != "pass":
-        yield from _near(text, label)
-    yield from _below(text, label)
-    yield from _answered(text, label)
-    if label.tier == "strong":
-        yield from _phrase(text, label)
 
 
 def _stands_alone(text: str, start: int, end: int, kind: str) -> bool:
@@ -215,17 +224,21 @@ def _is_camel(text: str, at: int) -> bool:
 
 
 def _tier(text: str, lower: str, word: Tuple[int, int, str], low: int) -> str:
-    """Grade a label as "strong", "medium", "weak", or ""."""
+    """Grade a label as "strong", "medium", "weak", "login", or ""."""
     start, end, kind = word
     if lower[start:end].isascii() and rx(GOES_ON).match(lower, end):
         return ""
     tail = lower[end : end + 20].partition(" ")[0].rstrip("\n")
     if rx(NOT_LABEL).match(lower, end) or (tail[-1:] in WORD_CHARS and rx(VETO_TAIL).search(tail)):
         return ""
+    if lower[start:end] == "pwd" and rx(COMMAND).match(text, low):
+        return ""
     if text[start:end] == "PASS" and not rx(r"[ \t]{2}").search(text, low):
         return ""  # of a test
     if kind in ("password", "pass", "codes"):
         return "strong"
+    if kind == "login":
+        return kind
     left = lower[max(low, start - 24) : start]
     head = left[-1:] in WORD_CHARS or (left[-1] in " ." and left[-2:-1] in NAME_CHARS)
     if (head and rx(VETOED).search(left)) or lower.startswith("----", end):
@@ -233,99 +246,6 @@ def _tier(text: str, lower: str, word: Tuple[int, int, str], low: int) -> str:
     if kind == "token":
         return "medium"
     return "medium" if rx(KEYED).search(left) or rx(OF).match(lower, end) else "weak"
-
-
-def _after(text: str, label: Label) -> Iterator[Span]:
-    """Find a value after its label in a sentence."""
-    stop = min(label.high, label.end + REACH)
-    if label.kind == "pass" and not rx(r"[ ](?:(?:for|of|on)[ ]|→|[-=]>)").match(text, label.end):
-        stop = label.end
-    for link in rx(LINK).finditer(text, label.end, stop):
-        middle = rx(r"\([^()]{0,60}\)").sub("", text[label.end : link.start()])
-        if rx(r"[.!?;][ ]|[(){}=<>$]").search(middle) or rx(OTHER, re.I).search(middle):
-            return
-        start, value = _trimmed(text, link.start("v"), link["v"])
-        shut = "..." in link[0] or text[start + len(value) : start + len(value) + 1] in tuple(
-            "\"'”“»"
-        )
-        if is_labelled_secret(value, label.tier, True, shut):
-            yield start, start + len(value), label.kind
-            new = rx(r"[\"'`”]? to [\"'`“]?(?P<v>[\x21-\x7e]{4,256})").match(
-                text, start + len(value)
-            )
-            if new:
-                start, value = _trimmed(text, new.start("v"), new["v"])
-                if is_labelled_secret(value, label.tier, True):
-                    yield start, start + len(value), label.kind
-            return
-        pair = rx(PAIR).match(text, link.start("v") + len(link["v"]))
-        if pair and label.kind == "token" and text[label.start : label.start + 1] in "cCzZ":
-            start, value = _trimmed(text, pair.start("v"), pair["v"])
-            if is_labelled_secret(value, "strong", True):
-                yield start, start + len(value), "credential"
-    column = rx(r"\d?[ \t]{2,60}(?P<v>[\x21-\x7e]{5,256})[ \t]*(?:\n|\Z)").match(text, label.end)
-    if column and text[label.start : label.end].isupper():
-        if not rx(LABEL).match(column["v"].lower()) and is_labelled_secret(
-            column["v"], label.tier, True, True
-        ):
-            yield column.start("v"), column.end("v"), label.kind
-        return
-    beside = rx(
-        r"[ \t]{1,3}(?P<of>(?:[^\x00-\x7f]{1,20}[ ]){0,2})"
-        r"(?P<o>[\"'`“„«(]{0,2})(?P<v>[\x21-\x7e]{4,256})"
-    ).match(text, label.end)
-    if beside:
-        start, value = _trimmed(text, beside.start("v"), beside["v"])
-        words = text[max(label.low, label.start - 40) : label.start].lower().split()
-        sure = not beside["of"] and any(word in WITH for word in words[-3:])
-        if not sure and label.kind != "pass":
-            long = label.tier == "medium" and len(value) >= 24 and is_random(value, 24)
-            sure = bool((beside["o"] and not beside["of"]) or long or rx(SPOKEN).fullmatch(value))
-            sure = sure or bool(beside["of"] and is_near(value))
-            sure = sure or text[label.start : label.end].lower() == "pw"
-        quoted = bool(beside["o"])
-        if sure and is_labelled_secret(value, label.tier, quoted, quoted):
-            yield start, start + len(value), label.kind
-
-
-def _before(text: str, label: Label) -> Iterator[Span]:
-    """Find a value before its label in a sentence."""
-    low = max(label.low, label.start - REACH)
-    left = text[low : label.start]
-    glued = not text[label.start].isascii() and rx(
-        r"(?P<v>[\x21-\x7e]{4,256})(?P<apart>[ ]?)[^\x00-\x7f\n]{1,8}[ 「」『』“”\w]{0,8}"
-        r"(?P<of>[^\x00-\x7f\n]{0,8}[ ]?)\Z"
-    ).search(left)
-    if glued:
-        start, value = _trimmed(text, low + glued.start("v"), glued["v"])
-        if is_labelled_secret(value, label.tier, not glued["apart"] and not glued["of"]):
-            yield start, start + len(value), label.kind
-            return
-    words = list(rx(r"\S+").finditer(left))[-8:]
-    for at in range(len(words) - 1, 0, -1):
-        if words[at][0].lower() not in LINKS_BACK:
-            continue
-        for far, word in enumerate(reversed(words[max(0, at - 5) : at])):
-            start, value = _trimmed(text, low + word.start(), word[0])
-            if not value.isascii() or not is_labelled_secret(value, label.tier, far == 0):
-                continue
-            if far < 2 or is_near(value) or is_random(value, 16):
-                yield start, start + len(value), label.kind
-
-
-def _near(text: str, label: Label) -> Iterator[Span]:
-    """Find a random word in the label's line."""
-    low, high = max(label.low, label.start - 90), min(label.high, label.end + 90)
-    numbered = any(rx(r"\d").search(word) for word in rx(r"\S{8,}").findall(text, low, high))
-    if not numbered or rx(OTHER, re.I).search(text, low, high):
-        return
-    for match in rx(RANDOM).finditer(text, low, high):
-        if not match.start() <= label.start < match.end() and is_near(match[0]):
-            yield match.start(), match.end(), label.kind
-    if label.kind == "password":
-        for match in rx(SPOKEN_NEAR).finditer(text, low, high):
-            if is_spoken_near(match[0]):
-                yield match.start(), match.end(), label.kind
 
 
 def _structured(text: str, label: Label) -> Iterator[Span]:
@@ -338,70 +258,26 @@ def _structured(text: str, label: Label) -> Iterator[Span]:
 
 
 def _below(text: str, label: Label) -> Iterator[Span]:
-    """Find a value alone on one of the lines below."""
+    """Find the codes, the credentials or the phrase in the lines below a label."""
     rest = rx(REST).match(text, label.end)
-    if not rest or rest.end() < label.high - 1:
+    if not rest or rest.end() < label.high - 1 or rx(r"[,;\t]\S").match(rest[0]):
         return
     if label.kind == "pass" and rx(r"\S").search(text, label.low, label.start):
         return
     at, seen = label.high + 1, 0
     line = _line(text, at)
-    lead = text[label.low] == "#"
-    while seen < 8 and at + len(line) < len(text):
-        if not rx(FILLING).match(line):
-            if not lead or not rx(r"[^\n`|]{3,60}[:：]\Z").match(line):
-                break
-            lead = False
+    while seen < 8 and at + len(line) < len(text) and rx(FILLING).match(line):
         at, seen = at + len(line) + 1, seen + 1
         line = _line(text, at)
-    if rx(r"[,;\t]\S").match(rest[0]):
-        return  # the head of a table
     if label.kind == "token" and text[label.start : label.start + 4].lower() == "cred":
         yield from _listed(text, at)
     if label.kind == "codes":
         yield from _codes(text, at)
         return
     row = line.strip(" \t\r`*>#+-\"'│|")
-    words = label.tier == "strong" and " " in row and _is_phrase(row)
-    if not words and not rx(HOLDING).search(line) or rx(FILLING).match(line):
-        return
-    said = rx(r"[(\[（][^()\n\[\]（）]{0,40}[)\]）]").sub("", rest[0])
-    promised = rx(BELOW, re.I).search(said)
-    if rx(OTHER, re.I).search(said) and not promised:
-        return
-    far = len(said.strip(" \t:：*_`#=")) > 24 or bool(
-        said.strip(" \t:：*_`#=") and label.tier == "weak"
-    )
-    before = text[label.low : label.start]
-    if before.endswith(("'", '"')) and rx(r"[ \t]*[\"'].{0,80}[\"'],?\s*\Z").match(line):
-        return  # both stand in a list
-    heads = not far and len(before.split()) < 5 and not before.endswith(("_", "-", "."))
-    heads = bool(promised) or heads and not rx(r"[\"',;{}<>$]|=\w").search(before + said)
-    if heads and words:
+    if label.tier == "strong" and " " in row and _is_phrase(row):
         start = at + line.index(row)
         yield start, start + len(row), label.kind
-    yield from _alone(line, at, label, heads, far and not promised)
-
-
-def _answered(text: str, label: Label) -> Iterator[Span]:
-    """Find a value in the line that answers a question."""
-    end = text[max(label.end, label.high - 4) : label.high]
-    asks = "?" in end or "？" in end or rx(r"[ \t>]{0,8}\[?\d\d?:\d\d").match(text, label.low)
-    if not asks or rx(CODED).search(text, label.low, label.high):
-        return
-    at = label.high + 1
-    at += not text[at : at + 1].strip()
-    line = _line(text, at)
-    said = rx(SPEAKER + r"(?P<said>.*)").match(line)
-    words = list(rx(r"\S+").finditer(line, said.start("said"))) if said else []
-    if said and label.tier == "strong" and _is_phrase(said["said"]):
-        yield at + said.start("said"), at + said.end("said"), label.kind
-        return
-    if not 0 < len(words) < 6:
-        return
-    start, value = _trimmed(line, words[-1].start(), words[-1][0])
-    if is_labelled_secret(value, label.tier, True, True):
-        yield at + start, at + start + len(value), label.kind
 
 
 def _phrase(text: str, label: Label) -> Iterator[Span]:
@@ -454,16 +330,6 @@ def _listed(text: str, at: int) -> Iterator[Span]:
             start = at + line.rindex(value)
             yield start, start + len(value), "credential"
         at += len(line) + 1
-
-
-def _alone(line: str, at: int, label: Label, heads: bool, far: bool) -> Iterator[Span]:
-    match = rx(ALONE).match(line) if len(line) < 800 else None
-    if match:
-        value = match["v"].rstrip(",;")
-        if is_labelled_secret(value, label.tier, heads, heads) and (
-            not far or is_near(value) or is_random(value, 16)
-        ):
-            yield at + match.start("v"), at + match.start("v") + len(value), label.kind
 
 
 def _table(text: str, at: int, told: _Told) -> Tuple[int, List[Span]]:
@@ -575,15 +441,6 @@ def _elements(text: str, label: Label) -> Iterator[Span]:
         start = end
 
 
-def _trimmed(text: str, start: int, word: str) -> Tuple[int, str]:
-    """Return (start, text) of a word without marks and sentence end."""
-    value = rx(r"\\{1,4}[nrt\"']").split(word.lstrip("\"'`(*["))[0] or word
-    start = text.index(value, start)
-    if text[start - 1 : start] in ('"', "'", "`"):
-        value = value.partition(text[start - 1])[0]
-    return start, rx(r"[\"'`)\]*,;:]{1,5}[.?!,]?\Z|[.,]\Z").sub("", value)
-
-
 @lru_cache(maxsize=4096)
 def is_labelled_secret(value: str, tier: str, tied: bool, alone: bool = False) -> bool:
     """Tell whether a labelled value is a secret.
@@ -636,16 +493,6 @@ def _is_password(value: str, tied: bool, alone: bool) -> bool:
     if rx(counted).fullmatch(value) and not is_random(value, 16):
         return False
     return is_secret(value, "strong", alone)
-
-
-@lru_cache(maxsize=4096)
-def is_spoken_near(value: str) -> bool:
-    """Tell whether a word near a label is surely a password."""
-    return (
-        rx(SPOKEN).fullmatch(value) is not None
-        and len(rx(r"\d").findall(value)) > 1
-        and is_labelled_secret(value, "strong", False)
-    )
 
 
 @lru_cache(maxsize=4096)

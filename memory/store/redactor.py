@@ -12,8 +12,8 @@ dispatches.  Six kinds of evidence:
                 files (`byshape`)
     names       `name = value` in any syntax, through a filter against placeholders and code
                 (`byname`)
-    labels      a word for a secret, and a value in its reach: in the sentence, on the next line,
-                beneath it (`bylabel`)
+    labels      a word for a secret, and a value within eight lines: cells, phrases, codes by what
+                they stand in (`bylabel`), a single word by how likely it is (`nearlabel`)
     runs        a random-looking run right after the name of a vendor or of a credential (`byname`)
 
 A text is read as it stands, and what stands around a disguise once more without it (`disguise`).
@@ -26,8 +26,8 @@ tell two secrets apart and nothing of the value.
 Cost: words are looked for all at once (`Places`), prefixes in the runs of 16 and more token
 characters; an expression reads a bounded stretch per hit, equal surroundings are judged once.  A
 text that takes too long is withheld as a whole: `[redacted:unread#a1f3]`.
-Known misses: passwords of letters only, UUIDs without a name, a value more than a line or a hundred
-characters away from its label, a password that reads as a word where it stands without its label.
+Known misses: passwords of letters only, UUIDs without a name, a value more than eight lines or 420
+characters behind its label, a password that reads as a word where it stands without its label.
 """
 
 from __future__ import annotations
@@ -102,6 +102,7 @@ class Redacted(NamedTuple):
 
 
 BEFORE_PRIVATE = tuple("<＜;cC/\\")  # ends of what opens a tag
+PASSES = 12  # over a text; four are the most that any real one has taken
 NEAR = 1200  # characters around a change that are looked at again
 LINES = 12  # over which a value may go on
 AROUND = 40  # lines beside a new one in which its label is looked for
@@ -172,13 +173,13 @@ def _passes(
     """Redact a text repeatedly, until nothing more is found."""
     counts: Dict[Tuple[str, str], int] = {}
     changed: List[int] = []
-    while True:
+    for _ in range(PASSES):
         plain, cuts = _plain(text)
         near = _places_in_plain(cuts, changed)
         found = _find_near(plain, near, tick) if near else _find(plain, tick)
         spans = _clip(_add_occurrences(plain, _merge_spans(plain, found, allow), allow), plain)
         if not spans:
-            return Redacted(text, tuple(Found(kind, tag, n) for (kind, tag), n in counts.items()))
+            break
         parts: List[str] = []
         at = length = 0
         changed = []
@@ -195,6 +196,7 @@ def _passes(
             changed.append(length)
             at = last
         text = "".join(parts) + text[at:]
+    return Redacted(text, tuple(Found(kind, tag, n) for (kind, tag), n in counts.items()))
 
 
 def strip_private(text: str) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 STEMS = tuple(
     (
         "pass|recovery phrase|backup codes|recovery codes|seed phrase|mnemonic phrase|psk|pw|"
-        "secret|token|key|cred|kennwort|geheimnis|zugang|senha|wachtwoord|parola|kata sandi|clave"
+        "secret|token|key|cred|kennwort|geheimnis|zugang|senha|wachtwoord|parola|kata sandi|clave|"
+        "login|log in|logged in|sign in|signed in|anmeld|identifiant|otp|2fa|unlock|pin"
     ).split("|")
 )
 STEMS_BEYOND_ASCII = tuple(
@@ -16,7 +17,8 @@ STEMS_BEYOND_ASCII = tuple(
         "contraseña|schlüssel|hasło|şifre|lösenord|mật khẩu|парол|токен|ключ|секрет|비밀번호|"
         "비밀 번호|암호|패스워드|비번|시크릿|비밀키|토큰|인증키|api 키|api키|액세스 키|접근 키|"
         "パスワード|パスコード|パスフレーズ|暗証番号|合言葉|トークン|シークレット|秘密鍵|apiキー|"
-        "api キー|アクセスキー|密码|密碼|口令|密钥|密鑰|秘钥|令牌|凭证|凭据|憑證|私钥|clé"
+        "api キー|アクセスキー|密码|密碼|口令|密钥|密鑰|秘钥|令牌|凭证|凭据|憑證|私钥|clé|"
+        "логин|учётк|로그인|ログイン|登录"
     ).split("|")
 )
 ALL_STEMS = STEMS + STEMS_BEYOND_ASCII
@@ -33,8 +35,14 @@ LABEL = (
     r"|secrets?(?:[ _\-](?:access[ _\-])?keys?)?)|(?P<token>tokens?|토큰|인증키|トークン"
     r"|токен[а-я]{0,2}|令牌|[凭憑][证据證]|cred(?:ential)?s?|api ?키|(?:액세스|접근) ?키|(?:api"
     r"|アクセス) ?キー|(?:api[ _\-]?)?schlüssel|密[钥鑰]|秘[钥密]鍵?|私[钥鑰]|ключ[а-я]{0,2}|clés?)"
-    r"|(?P<key>keys?)|(?P<pass>pass))"
+    r"|(?P<key>keys?)|(?P<login>(?<![a-z])(?:log(?:ged)?[ \-]?ins?|sign(?:ed)?[ \-]in|anmeld\w{1,8}"
+    r"|identifiants?|otp|2fa|unlock|pin)|логин\w{0,3}|учётк\w{0,3}|로그인|ログイン|登录)|(?P<pass>pass))"
 )
+COMMAND = r"[ \t$]*pwd[ \t]*(?:\n|&&|[;)|]|\Z)"  # of a shell
+# A password and not a passing: what follows the word.
+NOUN = r"[ ](?:for|of|on|from|is|was)\b|[?.,:]"
+# Of a label with a number as its secret, six characters around it.
+PIN = r"\bpin\b|passcode|暗証|핀번호|비밀번호"
 # What follows a label that has its value beside it: whatever else is near belongs to something
 # else.
 ASSIGNED = r"\\{0,3}[\"'`\])]{0,3}[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}[^\s`*|<!&\[({]"
@@ -76,34 +84,6 @@ OTHER = (
     r"|bits?|chars?|characters|seconds|minutes|days|release|tag|trace|request|fields?|inputs?"
     r"|box|form|prompts?)\b"
 )
-# What ties a value to the label before it, and to the label after it.
-LINK = (
-    r"(?:\b(?:is|are|was|were|be|being|becomes?|to|as|equals?|use|take|try|with|from|it's|ist"
-    r"|lautet|war|auf|nimm|est|sera|es|era|jest)\b(?:[ ]{1,2}(?:now|currently|still|just|simply"
-    r"|only|set to|jetzt|aktuell|called|literally|also|maintenant|ahora)\b){0,2}[ ]?:?|(?<=[ ])(?:é"
-    r"|теперь|это|возьми|используй|поставь|стоит|heißt)(?=[ ])|(?<![:=!<>])[:=](?![:=])|[：＝]|'s\b"
-    r"|\?|>{2,3}|<-|[-=]>|\.{3,40}|→|│|║|—|–|是|は|为|為)[ \t]{0,3}[\"'`“”「『(\[*_]{0,4}"
-    r"(?=(?P<v>[\x21-\x7e]{2,256}))"
-)
-# Of an account: its name first, then the password.
-PAIR = r"(?:[ ](?:and|und|y|et|и|og|en)|[ ]?[/,:])[ ][\"'`]?(?P<v>[\x21-\x7e]{4,256})"
-# What tells that the value follows, in the line of a label that goes on after it.
-BELOW = (
-    r"below|next line|follow|here\b|unten|folgend|ci-dessous|abajo|아래|다음|以下|下面|如下|ниже"
-    r"|copy|save|store (?:it|this)|type:|enter:"
-)
-LINKS_BACK = frozenset(
-    (
-        "as is was for into = <- ← ( als ist como comme como: est es как это in являться — – -> => "
-        "are und and being 作为 作為 当作 为 為 を 로"
-    ).split()
-)
-WITH = frozenset(
-    (
-        "with using / mit using: und and & avec con с со и por the new und/oder "
-        "password: enter type try use"
-    ).split()
-)
 # The line of a label, as far as it goes on after it: a word or two, a bracket, a colon.
 REST = r"(?:[ \t]{0,3}[(\[（][^()\n\[\]（）]{0,40}[)\]）])?[^\n|│\t]{0,90}"
 FILLING = (
@@ -111,17 +91,7 @@ FILLING = (
     r"|~{3,})[\w+\-]{0,20}[ \t]{0,9}|[ \t|│>]{0,9}[\-=_*~─━]{3,}[ \t|│]{0,9}"
     r"|[ \t]{0,9}\d{1,6}[→│|:\t][ \t]{0,20}(?:`{3,}[\w+\-]{0,20}|[\-=]{3,})?)\Z"
 )
-ALONE = (
-    r"[ \t]{0,40}(?:\d{1,6}[→│|:\t][ \t]{0,40})?(?:[>│|#*+\-•●→$:][ \t]{1,40}|\d{1,3}[.)][ \t]{1,9}"
-    r"|//[ \t]{0,40}){0,2}[\"'`“「*_]{0,4}(?P<v>[\x21-\x7e]{4,512}?)"
-    r"[\"'`”」*_]{0,4}[ \t]{0,80}[│|\\]?[ \t\r]{0,40}\Z"
-)
 RULE = r"[\s|│┃+\-─━=:┼├┤╪╞╡╟╢┬┴┌┐└┘╔╗╚╝╠╣╬═║]{1,2000}\Z"
-# A word that is random by itself, wherever a label is near.
-RANDOM = (
-    r"(?<![\w/.\-@:$&?=%#])(?=[^\s]{0,63}?\d)(?=[^\s]{0,63}?[A-Z])"
-    r"(?=[^\s]{0,63}?[a-z])[A-Za-z0-9_\-+/=!@#$%^&*~]{10,128}(?![\w(/\\]|\.\S)"
-)
 # A value behind marks of structure: an element with attributes, a pair of elements, a value of its
 # own, a tag, a here document.
 STRUCTURED = (
@@ -137,12 +107,9 @@ STRUCTURED = (
     r"|&[\w\-]{1,40})[ \t]{1,3}){1,2}[\"']?|[\"']?[ \t]{0,3}[:=]?[ \t]{0,3}"
     r"<<[\-~]?[ \t]?[\"']?\w{1,20}[\"']?\r?\n[ \t]{0,40})(?P<v>[^\s<\"']{4,256})"
 )
-# A word with a sign in it, on its own, in brackets or in quotes.
-SPOKEN_NEAR = r"(?<![^\s(\"'`“「])[\w!#$%^&?~]{8,64}(?=[)\"'`”」]?[.,;:]?(?:\s|\Z))"
 CODE = "[={}()<>$:]"  # in no head of a table
 CODED = r"[;(){}=\\]"  # in no line of a person
 PROMPT = r"[ \t]{0,8}(?=([\w.@~:/\-]{0,40}))\1[$%❯#] "  # of a shell, before a command
-SPEAKER = r"[ \t>]{0,8}(?:\[?\d\d?:\d\d(?::\d\d)?\]?[ ])?(?:\w{1,20}:[ \t]{1,4})?"
 PASSPHRASE = r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){3,9}"
 HYPHENED = r"-(?<=[A-Za-z]{3}-)[A-Za-z]{3,12}-[A-Za-z]{3,12}-[A-Za-z]{3}"  # of one, by its hyphens
 PHRASE = r"[A-Za-z][a-z]{2,11}(?:[-. ][A-Za-z][a-z]{2,11}){3,23}"  # alone in a cell or line
@@ -153,8 +120,6 @@ _BELOW = (
     r"(?:[^\n]{0,60}[:：]|(?=[ \t]*\n))%s[ \t]*(?:\n[ \t>#*`]*){0,2}(?P<v>%s)"
     r"[.\"'`]?[ \t]*(?:\n|\Z)"
 )
-# A word that may be a secret: with a digit, or long and of mixed case or hyphens.
-HOLDING = r"(?<!\S)(?=\S{5})(?:[^\s\d]*\d|(?=\S{16})\S*(?:[A-Z]|-\S*-\S*-))"
 # How words are judged, whether they stand before the label, expression with a `v`.
 PHRASED = (
     ("phrase", False, r"[^\n\"“「]{0,60}[\"“「](?P<v>%s)[\"”」]" % WORDS),

@@ -40,10 +40,14 @@ def test_a_value_goes_wherever_its_label_reaches(template):
 
 
 def test_a_label_reaches_as_far_as_is_documented_and_no_farther():
-    """A line between is too far, and so are more than a hundred characters of its own line."""
-    assert VALUE not in redact("the password " + "really " * 8 + "is " + VALUE).text
-    assert VALUE in redact("the password " + "really " * 30 + "is " + VALUE).text
-    assert VALUE in redact("password:\nask the others\n" + VALUE).text
+    """Eight lines and 420 characters after it, 160 before it in its own line."""
+    ask = "ask the others\n"
+    assert VALUE not in redact("the password for staging:\n" + 3 * ask + VALUE).text
+    assert VALUE in redact("the password for staging:\n" + 8 * ask + VALUE).text
+    assert VALUE not in redact("the password " + "really " * 30 + "is " + VALUE).text
+    assert VALUE in redact("the password " + "really " * 60 + "is " + VALUE).text
+    assert VALUE not in redact("use " + VALUE + " as the new password").text
+    assert VALUE in redact("use " + VALUE + " as " + "really " * 23 + "the new password").text
 
 
 def test_an_answer_to_a_question_goes():

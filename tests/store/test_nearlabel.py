@@ -1,0 +1,79 @@
+"""Words near a label: likely secrets by their shape and their place."""
+
+from __future__ import annotations
+
+import pytest
+from harness import secretset
+from harness.leaks import ALNUM, HEX, made
+
+from memory.store import bylabel, nearlabel
+from memory.store.redactor import redact
+from memory.store.secretweights import LETTERS, SURPRISE, WEIGHTS
+
+COMMIT = made("commit", HEX, 40)
+
+
+@pytest.mark.parametrize(
+    ("kind", "least"), [("apart", 74), ("disguised", 52), ("innocent", 57)], ids=str
+)
+def test_texts_of_an_author_who_knew_no_rule_are_mostly_judged_right(kind, least):
+    """Of 100 apart from their label, 60 in disguise, 60 innocent."""
+    texts = [one for one in secretset.written("unseen") if one.kind == kind]
+    right = sum(secretset.is_gone(one, redact(one.text).text) for one in texts)
+    assert right >= least, (right, len(texts))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "can you log in as deploy with {} and restart it?",
+        "Q: what was the admin password of the wiki?\nwait, I look it up\nB: {}",
+        "# credentials of the mail relay\nhost: relay\nvalue: '{}'",
+        "я поменял пароль на стенде, теперь там {} как договаривались",
+        "j'ai mis {} comme mot de passe pour la démo",
+        "the new key for the map service came today, it is `{}`, valid for a year",
+    ],
+)
+def test_no_form_of_a_sentence_is_needed(text):
+    """A random word near the label is enough, in any language and within some lines."""
+    value = made("near", ALNUM, 14)
+    assert value not in redact(text.format(value)).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        COMMIT + " auth: rotate the API key",
+        "the password fix is commit " + COMMIT,
+        "login works with Web3Auth and BIP39",
+        "see the token in api-client.ts and v2.14.1",
+        "the secret is in projects/demo/secrets/db-1",
+        "token: use the x-request-token-v2 header",
+    ],
+)
+def test_names_of_commits_products_files_and_headers_stay(text):
+    """Whatever label stands beside them."""
+    assert redact(text).text == text
+
+
+def test_the_nearest_label_judges_a_word():
+    """In its own line before it, or above."""
+    text = "password of the wiki\n\nuse xkq12zw3 as the token"
+    labels = bylabel.labels_of(text)
+    (near,) = nearlabel.words_near(text, labels)
+    assert near.word == "xkq12zw3" and near.before
+    assert text[near.label.start : near.label.end] == "token"
+
+
+def test_a_word_that_is_unlike_ordinary_words_surprises():
+    """By the pairs of its letters."""
+    assert nearlabel.surprise("zq7Xw#pd9")[0] > nearlabel.surprise("resources")[0] + 1
+
+
+def test_every_weight_names_features():
+    """Those of one word; the table of letters is whole."""
+    text = "password: ab12CD34#x"
+    (near,) = nearlabel.words_near(text, bylabel.labels_of(text))
+    known = nearlabel.features(text, near, {})
+    assert {part for name in WEIGHTS for part in name.split("*")} <= known.keys()
+    assert len(SURPRISE) == len(LETTERS) ** 2
