@@ -175,7 +175,9 @@ def _label_values(piece: str, lower: str, at: int, match: re.Match[str]) -> _Tol
         spans += tuple(_below(piece, label))
     if tier == "strong" and (not assigned or "phrase" in match[0]):
         spans += tuple(_phrase(piece, label))
-    near = tier
+    # a name in a list of them
+    listed = piece[at - 1 : at] in ("'", '"') and rx(r"[\"'],?\s").match(piece, end)
+    near = "" if listed else tier
     if kind == "pass":
         kind, near = "password", "login" if rx(NOUN).match(piece, end) else ""
     return _Told(end - at, kind, tier, near, not spans and not assigned and high >= 0, spans)

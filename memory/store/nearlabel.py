@@ -12,7 +12,7 @@ from typing import Dict, Iterator, NamedTuple, Sequence, Tuple
 
 from memory.store.byname import is_identifier, is_made_up, is_random, is_uuid
 from memory.store.secretlabels import NO_VALUE, OTHER, PASSPHRASE, PIN
-from memory.store.secretshapes import COMPOSED, DIGEST, TECHNICAL, WORDY, Span, rx
+from memory.store.secretshapes import COMPOSED, DIGEST, TECHNICAL, TICKET, WORDY, Span, rx
 from memory.store.secretweights import BIAS, LETTERS, SURPRISE, WEIGHTS
 
 BEFORE, AFTER, LINES = 160, 420, 8  # characters and lines in which the words of a label stand
@@ -30,24 +30,29 @@ _NAME = r"[A-Za-z_][\w.\-]{0,40}[=:](?=[^=:/])|[\w.]{1,60}\("  # of what is assi
 _TAIL = r"(?:[)\]*,;:}.]{1,6}|[)\]*,;:}.]{1,5}[?!])\Z"
 # No secret wherever it stands: code, a path, an address, names with dots, a short commit, a date.
 _NO_SECRET = (
-    # a word before marks, a digest, what a mark begins, quotes or brackets inside
-    r"[A-Za-z]+[^\w\s]{1,3}\Z|(?i:sha\d{1,3}[-:])"
+    # a word before marks, a digest, what a mark begins, a list, quotes or brackets inside
+    r"\+?[A-Za-z]+[^\w\s]{0,3}\Z|\w+\.\w+[?!]\Z|[A-Za-z]+/[A-Z][a-z]+\Z|(?i:sha\d{1,3}[-:])"
     r"|[:\-/<%&@$~](?!\S{0,30}\d\S{0,30}[#!%&*^]|\S{0,30}[#!%&*^]\S{0,30}\d)|\S{0,99}[\\'\"\[{]"
+    r"|#[0-9a-fA-F]{3,8}\Z|\+[a-z]|\w+(?:,\w+)+\Z"
     # short commits and a range of them, versions, numbers in hexadecimal, products, tickets
-    r"|[A-Z]{2,8}-?\d{1,7}(?:-[A-Z]{2,6})?\Z|[A-Z][a-z]{1,12}\d[A-Z][a-z]{1,12}\Z|[0-9a-f]{7,12}\Z|[0-9a-f]{7,12}\.\.|v\d+\.\d|0[xo][0-9a-f]+\Z"
-    r"|\d+\*\w+\.|(?i:python)\d"
+    r"|[A-Z]{2,8}-?\d{1,7}(?:-[A-Z]{2,6})?\Z|[A-Z][a-z]{1,12}\d(?:[A-Z][a-z]{1,12}){1,4}(?:-[a-z]+)?\Z|[0-9a-f]{7,12}\Z"
+    r"|[0-9a-f]{7,12}\.\.|v\d+\.\d|0[xo][0-9a-f]+\Z|\d+\*\w+\.|(?i:python)\d"
+    r"|[a-z]{2,8}[24][a-z]{1,8}\Z|[A-Z]{2,5}v\d|(?:[A-Z]{2,7}\d{0,3}|\d{1,3})"
+    r"(?:[-/#](?:[A-Z]{2,7}\d{0,3}|\d{1,3})){1,3}\Z"
     # names of classes with a version, GitHub's ids, names of headers
-    r"|[A-Za-z][a-z]{2,20}(?:[A-Z][a-z]{1,20}){0,12}V\d(?:[a-z]{4,5}\d{1,2})?"
-    r"(?:[A-Z][a-z]{2,20}){0,12}\Z|[A-Z][a-z]+V\d\w{0,12}\Z|[A-Z]{1,4}_kwDO|MDQ6"
-    r"|[A-Za-z]-[a-z]{2,12}(?:-[a-z]{2,12}\d?){1,9}\Z"
+    r"|(?:[A-Za-z][a-z]{2,20}(?:[A-Z][a-z]{1,20}){0,12})?V\d(?:[a-z]{4,5}\d{0,2})?"
+    r"(?:[A-Z][a-zA-Z]{1,20}){0,12}\Z|[A-Z][a-z]+V\d\w{0,12}\Z|[A-Z]{1,4}_kwDO|MDQ6"
+    r"|[A-Za-z]-[a-z]{2,12}(?:-[a-z]{2,12}\d?){1,9}-?\Z"
     r"|(?i:\w{0,40}oauth2?\w{0,40}(?:\.\w{1,40}){0,6})\Z"
     # paths, names with dots, addresses, dates, classes of characters, calls
-    r"|\S{0,60}(?:(?<!\S)|/)[a-z_\-]{3,}/|\S{0,99}[a-z]{3,}/[a-z]{2,}|[a-z]+\.env\.|\S{1,60}\.[a-z]{1,4}#"
-    r"|\S{1,60}\.(?:tsx?|jsx?|m?js|py|go|rs|md|json|ya?ml|sh|txt|html|css|toml|lock)\Z"
+    r"|\S{0,60}(?:(?<!\S)|/)[a-z_\-]{3,}/|\S{0,99}[a-z]{3,}/[a-z]{2,}|[a-z]+\.env\."
+    r"|\S{1,60}\.[a-z]{1,4}#"
+    r"|\S{1,60}\.(?:tsx?|jsx?|m?js|py|go|rs|md|json|ya?ml|sh|txt|html|css|toml|lock)(?:\Z|:)"
     r"|[a-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){1,8}\Z|[A-Za-z_]+(?:\.[A-Za-z_]+){1,8}\Z"
     r"|[\w.\-]{1,64}@[\w\-]{1,64}\.|[A-Za-z][\w+.\-]{1,20}://|\S{0,40}\d{4}-\d\d-\d\d"
     r"|\S{0,20}(?:0-9|[Aa]-[Zz])|\d[A-Z]-[a-z]+\Z|\w{1,60}\("
 )
+_COUNTED = r"[a-z]{2,20}(?:[-_.][a-z]{2,20}){0,6}[-_.]\d{1,6}"  # a name with its number
 _CODE = dict.fromkeys(map(ord, ";(){}=\\<>[]$"))
 _QUOTES, _INTRODUCING = tuple("\"'`“”「」"), tuple(":：→=>|-—/")
 _CLASS = {
@@ -164,7 +169,10 @@ def is_possible(word: str, label: Label, text: str) -> bool:
         return 4 <= len(word) <= 20 and word[:2] not in ("19", "20") and bool(rx(PIN).search(named))
     if len(word) < 5 or not _is_secret_shape(word):
         return False
-    return label.tier in ("strong", "login") or not rx(COMPOSED).fullmatch(word)
+    if label.tier in ("strong", "login"):
+        return True
+    named = rx(COMPOSED).fullmatch(word) or rx(_COUNTED).fullmatch(word)
+    return rx(r"\d").search(word) is not None and not named
 
 
 @lru_cache(maxsize=4096)
@@ -172,14 +180,13 @@ def _is_secret_shape(word: str) -> bool:
     kinds = {_CLASS[sign] for sign in word}
     if not kinds & {"a", "A"}:
         return False
-    if not kinds & {"0", "#"} and not rx(PASSPHRASE).fullmatch(word):
-        joined = "A" in kinds and "a" in kinds and bool(kinds & {"-", "/"})
-        if not joined and not rx(r"[a-z][A-Z]").search(word):
-            return False
+    if "0" not in kinds and not rx(r"[!#$%^&*?~@]").search(word):
+        return rx(PASSPHRASE).fullmatch(word) is not None
     return not (
         rx(_NO_SECRET).match(word)
         or rx(NO_VALUE).match(word)
         or rx(TECHNICAL, re.I).fullmatch(word)
+        or rx(TICKET).fullmatch(word)
         or is_made_up(word)
         or is_uuid(word)
     )
@@ -197,6 +204,8 @@ def log_odds(found: Dict[str, float]) -> float:
         return NEVER  # a commit or digest that is called so
     if found["commit"] and found["leads"]:
         return NEVER  # as a log lists them
+    if found["hex"] and found["farther"] and not found["strong"]:
+        return NEVER
     odds = BIAS
     for weight, first, second in _weights():
         value = found[first]
