@@ -165,8 +165,9 @@ def _words(text: str, low: int, high: int) -> Iterator[Tuple[int, str]]:
 def is_possible(word: str, label: Label, text: str) -> bool:
     """Tell whether a word may be the secret of a label."""
     if word.isdigit():
-        named = text[max(0, label.start - 6) : label.end + 6].lower()
-        return 4 <= len(word) <= 20 and word[:2] not in ("19", "20") and bool(rx(PIN).search(named))
+        around = text[max(0, label.start - 6) : label.end + 6].lower()
+        number = 4 <= len(word) <= 20 and word[:2] not in ("19", "20")
+        return number and rx(PIN).search(around) is not None
     if len(word) < 5 or not _is_secret_shape(word):
         return False
     if label.tier in ("strong", "login"):
