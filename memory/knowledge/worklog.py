@@ -257,7 +257,6 @@ def _with_note(work: Work, newest: Record, note: Record | None) -> Work:
     if note is None or not covers(note, newest):
         return work
     said = note_sections(note)
-    summary = one_line(" ".join(said.get("", ())).partition(": ")[2], NOTED)
     parts = {
         **work.parts,
         **{
@@ -265,7 +264,9 @@ def _with_note(work: Work, newest: Record, note: Record | None) -> Work:
             for name in ("Open", "Next", "Decisions")
         },
     }
-    return work._replace(said=summary or work.said, parts=parts, noted=bool(summary))
+    summary = " ".join(said.get("", ())).partition(": ")[2]
+    came = one_line(note.title) or one_line(summary, NOTED)
+    return work._replace(said=came or work.said, parts=parts, noted=bool(came))
 
 
 def _join_checkpoints(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]) -> Work:
@@ -384,8 +385,9 @@ def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
     for group in ordered:
         last, topic = group[0], _topic(group[0])
         made = [line for work in group[::-1] for line in work.made]
+        noted = [work.said for work in group if work.noted]
         said = [work.said for work in group[:_OUTCOMES] if work.said]
-        came = said if any(work.noted for work in group[:_OUTCOMES]) else made or said
+        came = noted or made or said
         still = [] if topic in topics else _open_lines(last)
         topics.add(topic)
         pulls = [last.pull, *(work.pull for work in group if work.pull.startswith(_OPENED))]

@@ -12,9 +12,10 @@ from harness import noted
 from harness.hook import fire, harmless, payload
 from harness.session import Ending
 
-from memory.core import clock, frontmatter
+from memory.core import clock, config, frontmatter
 from memory.distill import spend
 from memory.hook import signs
+from memory.knowledge import worklog
 from memory.notes import generation, pause, schema
 
 
@@ -282,3 +283,20 @@ def test_the_next_start_tells_the_note_first(session, tmp_path, world):
     )
     assert "- Run the load test" in block and "> the load test" not in block
     assert 'You said on %s: "%s"' % (clock.day(session.now), noted.REQUEST) in block
+
+
+def test_a_standup_tells_a_session_by_its_notes_title(session, tmp_path, project):
+    """What came of it, whole, before what is open."""
+    noted.allow(session, noted.model(tmp_path))
+    noted.spoken(session).end()
+    told = worklog.gather(
+        session.place,
+        config.for_place(session.place, session.env),
+        "",
+        session.now - clock.DAY,
+        session.now + 60.0,
+        0.0,
+    )
+    (strand,) = worklog.strands(told.spaces[0].work)
+    assert strand.came == (noted.ANSWER["title"],)
+    assert any("Run the load test" in line for line in strand.open)
