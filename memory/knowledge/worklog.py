@@ -432,11 +432,14 @@ def _untold_lines(told: set[str], lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _open_lines(work: Work) -> list[str]:
-    """Return the work in progress, open and next, each line labelled."""
+    """Return the work in progress, open and next, each line labelled.
+
+    A note says itself what is open, so that the last request adds nothing.
+    """
     parts = {name: work.parts.get(name, []) for name in ("outcome", "open", "next")}
     left = [line[len(LEFT) :] for line in parts["outcome"] if line.startswith(LEFT)]
     return [
-        *("in progress: " + line for line in left),
+        *("in progress: " + line for line in left if not work.noted),
         *("open: " + line for line in parts["open"]),
         *["next: " + "; ".join(parts["next"])] * bool(parts["next"]),
     ]

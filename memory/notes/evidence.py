@@ -2,7 +2,8 @@
 
 An item stands if its quote stands in the turn that it names, if every technical word of it stands
 in the conversation, and if its text is about what the quoted turn says.  A sentence of the summary,
-and the title, stand if their technical words do.
+and the title, stand if their technical words do; the first short sentence that stands replaces a
+title that does not.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from memory.capture.turns import BANG, SLASH, USER, Turn
 from memory.core import tokeniser
 from memory.distill.proof import Proof, is_takeover
 from memory.notes.instruction import RULES
-from memory.notes.schema import QUOTE, STANDING, Item, Note
+from memory.notes.schema import QUOTE, STANDING, TITLE, Item, Note
 
 NO_QUOTE, NO_SOURCE, BEYOND = "no quote", "not in the conversation", "not in its turn"
 ORDERS = "an order to its reader"
@@ -81,6 +82,9 @@ def check(note: Note, body: str, day: str) -> tuple[Note, list[Dropped]]:
     said = [sentence for sentence in _SENTENCE.split(note.summary) if sentence.strip()]
     summary = [sentence.strip() for sentence in said if _proven(sentence, proof)]
     dropped += [Dropped("summary", NO_SOURCE, s) for s in said if s.strip() not in summary]
+    if not title:
+        short = (sentence.rstrip(".。") for sentence in summary if len(sentence) <= TITLE)
+        title = next(short, "")
     return Note(title, " ".join(summary), tuple(stands)), dropped
 
 

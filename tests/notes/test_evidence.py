@@ -81,7 +81,7 @@ def test_title_and_summary_keep_what_stands():
     note, dropped = evidence.check(
         Note("Cache of 70 rows", "The cache holds 40 rows. It takes 90 MB.", ()), BODY, "2026-11-21"
     )
-    assert (note.title, note.summary) == ("", "The cache holds 40 rows.")
+    assert (note.title, note.summary) == ("The cache holds 40 rows", "The cache holds 40 rows.")
     assert [one.part for one in dropped] == ["title", "summary"]
 
 
@@ -91,4 +91,4 @@ def test_what_only_repeats_the_request_is_dropped():
     text = "a question without an answer, a failure that stays, a doubt"
     assert checked(Item(OPEN, text, "Keep sqlite?", "#1"), summary=echo)[0] == []
     note, _ = evidence.check(Note(echo, echo[:-1] + ". SQLite stays.", ()), BODY, "2026-11-21")
-    assert (note.title, note.summary) == ("", "SQLite stays.")
+    assert (note.title, note.summary) == ("SQLite stays", "SQLite stays.")
