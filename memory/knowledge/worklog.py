@@ -28,9 +28,9 @@ from memory.store.store import Store
 
 KINDS = ("learning", "rule", "plan")  # counted in one line each
 MOST_WRITTEN = 1000  # records that are counted
-LINE, NOTED = 150, 400  # characters of a line, of a note's summary
+LINE, NOTED, REQUEST = 150, 400, 60  # characters of a line, a note's summary, a request
 _OUTCOMES = 2  # that are told of work without a commit
-_OPENED = "pull request "
+_OPENED, _MERGED = "pull request ", "merged"
 _SECTIONS = {"outcome", "turns", "done"}  # one of these stands in every captured checkpoint
 _NUMBER = re.compile(r" \([0-9a-f]{7,}\)\Z")
 _COMMIT = re.compile(r"commit ?([0-9a-f]{7,})?: +(.*)")  # its hash, its subject
@@ -359,7 +359,7 @@ def _pull(branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Mer
         (at, number) for (what, number), at in first.items() if at > last and what in (branch, own)
     ]
     if seen:
-        return " #".join(filter(None, ("merged", max(seen)[1])))
+        return " #".join(filter(None, (_MERGED, max(seen)[1])))
     return _OPENED + own if own else ""
 
 
@@ -388,9 +388,11 @@ def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
         noted = [work.said for work in group if work.noted]
         said = [work.said for work in group[:_OUTCOMES] if work.said]
         came = noted or made or said
-        still = [] if topic in topics else _open_lines(last)
-        topics.add(topic)
         pulls = [last.pull, *(work.pull for work in group if work.pull.startswith(_OPENED))]
+        still = [] if topic in topics else _open_lines(last)
+        if last.pull.startswith(_MERGED):  # what was next is done, or begins elsewhere
+            still = [line for line in still if line.startswith("open: ")]
+        topics.add(topic)
         found.append(
             Strand(
                 last.day,
@@ -434,15 +436,33 @@ def _untold_lines(told: set[str], lines: Sequence[str]) -> tuple[str, ...]:
 def _open_lines(work: Work) -> list[str]:
     """Return the work in progress, open and next, each line labelled.
 
-    A note says itself what is open, so that the last request adds nothing.
+    A note says itself what is open.  Of recorded facts the last question to the user is left out,
+    and a long request where something came of the work: both are for the user alone.
     """
+    came = work.said or work.made
     parts = {name: work.parts.get(name, []) for name in ("outcome", "open", "next")}
     left = [line[len(LEFT) :] for line in parts["outcome"] if line.startswith(LEFT)]
+    still = [line for line in parts["open"] if work.noted or line.rstrip()[-1:] not in ("?", "？")]
     return [
-        *("in progress: " + line for line in left if not work.noted),
-        *("open: " + line for line in parts["open"]),
-        *["next: " + "; ".join(parts["next"])] * bool(parts["next"]),
+        *(
+            "in progress: " + line
+            for line in left
+            if not work.noted and (not came or len(line) <= REQUEST)
+        ),
+        *("open: " + line for line in still),
+        *["next: " + _whole(parts["next"])] * bool(parts["next"]),
     ]
+
+
+def _whole(lines: Sequence[str]) -> str:
+    """Return the first lines that fit together, whole, and the number of the others."""
+    length, fits = 0, 0
+    for line in lines:
+        length += len(line) + 2
+        if fits and length > LINE:
+            break
+        fits += 1
+    return "; ".join(lines[:fits]) + (" (+%d)" % (len(lines) - fits) if fits < len(lines) else "")
 
 
 def _at(turn: Turn) -> float:

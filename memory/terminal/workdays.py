@@ -15,7 +15,7 @@ from memory.capture import checkpointoutline, openings
 from memory.core import IndexFault, clock, records
 from memory.core.config import Config
 from memory.core.layout import Place, branch_of
-from memory.core.plaintext import age, at_word, clip_columns, count, one_line
+from memory.core.plaintext import age, at_word, clip_columns, count, one_line, width
 from memory.core.records import Record
 from memory.hook import handoffs, indexview, signs
 from memory.hook.handoffs import is_of_others, is_repetition
@@ -207,8 +207,15 @@ def _item(text: str, rows: int, style: screen.Style, markdown: bool, indent: int
 
 
 def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int, markdown: bool) -> str:
-    line = "%s: %s" % (count(len(found), kind), "; ".join(one_line(title) for _, title in found))
-    return "- " + line if markdown else clip_columns(line, columns)
+    titles = [one_line(title) for _, title in found]
+    line = "%s: %s" % (count(len(found), kind), "; ".join(titles))
+    if markdown:
+        return "- " + line
+    while titles and width(line) > columns:  # whole titles or none
+        titles.pop()
+        more = " (+%d)" % (len(found) - len(titles))
+        line = count(len(found), kind) + (": " + "; ".join(titles) + more if titles else "")
+    return line
 
 
 _PARTS = ("outcome", "next", "open", "decisions", "fixed")  # sections of a checkpoint in JSON

@@ -542,6 +542,26 @@ def test_what_is_in_progress_open_and_next_stands_below(place, tell):
     ]
 
 
+def test_what_only_its_user_can_use_is_left_out(place, tell):
+    """A question to the user, a long request; after a merge what was next."""
+    asked = "can you look at the metrics of the last week and tell me which of them are off?"
+    captured(
+        place,
+        "a",
+        "## Outcome\n\n- in progress, not finished: %s\n\n## Done\n\n- commit aaaaaaa: Count\n\n"
+        "## Open\n\n- Shall I go on?\n- two tests fail\n\n## Next\n\n- the page\n- %s"
+        % (asked, asked + asked[:60]),
+        "2026-11-21T08:00:00Z",
+        session="s-1",
+        branch="count",
+    )
+    assert told(tell) == [
+        "  - count: Count (aaaaaaa)",
+        "    - open: two tests fail",
+        "    - next: the page (+1)",
+    ]
+
+
 def test_no_line_is_told_twice(place, tell):
     """A commit that another branch bears too, under another hash, and a step that two sessions
     name.
