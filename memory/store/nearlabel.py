@@ -55,20 +55,17 @@ _NO_SECRET = (
 _COUNTED = r"[a-z]{2,20}(?:[-_.][a-z]{2,20}){0,6}[-_.]\d{1,6}"  # a name with its number
 _CODE = dict.fromkeys(map(ord, ";(){}=\\<>[]$"))
 _QUOTES, _INTRODUCING = tuple("\"'`“”「」"), tuple(":：→=>|-—/")
-_CLASS = {
-    chr(code): "a"
-    if chr(code).islower()
-    else "A"
-    if chr(code).isupper()
-    else "0"
-    if chr(code).isdigit()
-    else "-"
-    if chr(code) in JOINTS
-    else "#"
-    if chr(code) in SIGNS
-    else "/"
-    for code in range(33, 127)
-}
+
+
+def _class_of(sign: str) -> str:
+    if sign.isalpha():
+        return "a" if sign.islower() else "A"
+    if sign.isdigit():
+        return "0"
+    return "-" if sign in JOINTS else "#" if sign in SIGNS else "/"
+
+
+_CLASS = {chr(code): _class_of(chr(code)) for code in range(33, 127)}
 
 
 class Label(NamedTuple):
