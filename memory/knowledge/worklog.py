@@ -17,7 +17,7 @@ from memory.capture.turns import COMMIT, FILE, LINK, MERGED, SUMMARY, Turn
 from memory.core import StoreError, clock, walk
 from memory.core.config import Config
 from memory.core.layout import DATED, GLOBAL, TRUNKS, Place
-from memory.core.plaintext import at_word, one_line
+from memory.core.plaintext import at_word, count, one_line
 from memory.core.records import Record, is_true, labels, meta_text
 from memory.distill.digests import FILES, Source
 from memory.hook.handoffs import covers, is_of_others, is_repetition, note_sections
@@ -30,7 +30,7 @@ KINDS = ("learning", "rule", "plan")  # counted in one line each
 MOST_WRITTEN = 1000  # records that are counted
 LINE, NOTED, REQUEST = 150, 400, 60  # characters of a line, a note's summary, a request
 _OUTCOMES = 2  # that are told of work without a commit
-_OPENED, _MERGED = "pull request ", "merged"
+_OPENED, MERGED_PULL = "pull request ", "merged"  # states of a pull request
 _SECTIONS = {"outcome", "turns", "done"}  # one of these stands in every captured checkpoint
 _NUMBER = re.compile(r" \([0-9a-f]{7,}\)\Z")
 _COMMIT = re.compile(r"commit ?([0-9a-f]{7,})?: +(.*)")  # its hash, its subject
@@ -71,8 +71,9 @@ class Strand(NamedTuple):
     """The work on a branch, or in a trunk session.
 
     day, first: local, of its newest and of its oldest work. branch: "" for a trunk. title: of its
-        newest session. came: commits, oldest first, else outcomes, newest first. open: lines, on
-        the newest day of a branch alone.
+        newest session. came: what notes say, newest first, else commits, oldest first, else
+        outcomes. open: lines, on the newest day of a branch alone. state: of its changes, where
+        notes are told: `2 commits`, `no commit`, "" where nothing changed.
     """
 
     day: str
@@ -83,6 +84,7 @@ class Strand(NamedTuple):
     open: tuple[str, ...]
     pull: str = ""
     unattended: bool = False
+    state: str = ""
 
 
 class Space(NamedTuple):
@@ -359,7 +361,7 @@ def _pull(branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Mer
         (at, number) for (what, number), at in first.items() if at > last and what in (branch, own)
     ]
     if seen:
-        return " #".join(filter(None, (_MERGED, max(seen)[1])))
+        return " #".join(filter(None, (MERGED_PULL, max(seen)[1])))
     return _OPENED + own if own else ""
 
 
@@ -390,7 +392,7 @@ def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
         came = noted or made or said
         pulls = [last.pull, *(work.pull for work in group if work.pull.startswith(_OPENED))]
         still = [] if topic in topics else _open_lines(last)
-        if last.pull.startswith(_MERGED):  # what was next is done, or begins elsewhere
+        if last.pull.startswith(MERGED_PULL):  # what was next is done, or begins elsewhere
             still = [line for line in still if line.startswith("open: ")]
         topics.add(topic)
         found.append(
@@ -403,9 +405,17 @@ def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
                 _untold_lines(told, still),
                 next(filter(None, pulls), ""),
                 _is_unattended(group),
+                _state(group) if noted else "",
             )
         )
     return tuple(found)
+
+
+def _state(group: Sequence[Work]) -> str:
+    """Return how many commits hold the changes of a group."""
+    made = {line for work in group for line in work.made}
+    changed = any(work.files for work in group)
+    return count(len(made), "commit") if made else "no commit" if changed else ""
 
 
 def _topic(work: Work) -> str:

@@ -2,8 +2,8 @@
 
 An item stands if its quote stands in the turn that it names, if every technical word of it stands
 in the conversation, and if its text is about what the quoted turn says.  A sentence of the summary,
-and the title, stand if their technical words do; the first short sentence that stands replaces a
-title that does not.
+and the title, stand if their technical words do; a short sentence that stands replaces a title that
+does not.
 """
 
 from __future__ import annotations
@@ -83,8 +83,9 @@ def check(note: Note, body: str, day: str) -> tuple[Note, list[Dropped]]:
     summary = [sentence.strip() for sentence in said if _proven(sentence, proof)]
     dropped += [Dropped("summary", NO_SOURCE, s) for s in said if s.strip() not in summary]
     if not title:
-        short = (sentence.rstrip(".。") for sentence in summary if len(sentence) <= TITLE)
-        title = next(short, "")
+        # the first one says what was wanted
+        later = [one.rstrip(".。") for one in summary[1:] + summary[:1] if len(one) <= TITLE]
+        title = later[0] if later else ""
     return Note(title, " ".join(summary), tuple(stands)), dropped
 
 

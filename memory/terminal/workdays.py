@@ -170,6 +170,7 @@ def _strand(
             (
                 _days(strand) if dated else "",
                 strand.pull,
+                "" if strand.pull.startswith(worklog.MERGED_PULL) else strand.state,
                 "unattended" if strand.unattended else "",
             ),
         )
@@ -179,7 +180,8 @@ def _strand(
             None, ("`%s`" % name if markdown and name else name, "(%s)" % aside if aside else "")
         )
     )
-    came = [one_line(line) for line in strand.came[:most]]
+    number = " (PR %s)" % strand.pull.rpartition(" ")[2]
+    came = [one_line(line).replace(number, "") for line in strand.came[:most]]
     if len(strand.came) > most:
         came[-1] += " (+%d)" % (len(strand.came) - most)
     texts = [*came, *(at_word(one_line(line), OPEN) for line in strand.open[:still])]
@@ -214,7 +216,7 @@ def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int, markdown
     while titles and width(line) > columns:  # whole titles or none
         titles.pop()
         more = " (+%d)" % (len(found) - len(titles))
-        line = count(len(found), kind) + (": " + "; ".join(titles) + more if titles else "")
+        line = count(len(found), kind) + (": " + "; ".join(titles) + more if titles else " kept")
     return line
 
 
