@@ -19,7 +19,6 @@ from memory.store.secretlabels import (
     ALL_STEMS,
     ASSIGNED,
     CODE,
-    CODED,
     COMMAND,
     FILLING,
     GOES_ON,
@@ -260,7 +259,7 @@ def _structured(text: str, label: Label) -> Iterator[Span]:
 
 
 def _below(text: str, label: Label) -> Iterator[Span]:
-    """Find the codes, the credentials or the phrase in the lines below a label."""
+    """Find the codes or the phrase in the lines below a label."""
     rest = rx(REST).match(text, label.end)
     if not rest or rest.end() < label.high - 1 or rx(r"[,;\t]\S").match(rest[0]):
         return
@@ -271,8 +270,6 @@ def _below(text: str, label: Label) -> Iterator[Span]:
     while seen < 8 and at + len(line) < len(text) and rx(FILLING).match(line):
         at, seen = at + len(line) + 1, seen + 1
         line = _line(text, at)
-    if label.kind == "token" and text[label.start : label.start + 4].lower() == "cred":
-        yield from _listed(text, at)
     if label.kind == "codes":
         yield from _codes(text, at)
         return
@@ -316,21 +313,6 @@ def _codes(text: str, at: int) -> Iterator[Span]:
         if not match or not rx(r"\d").search(match["v"]):
             return
         yield at + match.start("v"), at + match.end("v"), "code"
-        at += len(line) + 1
-
-
-def _listed(text: str, at: int) -> Iterator[Span]:
-    """Find the passwords in the lines below a heading of credentials."""
-    for _ in range(6):
-        line = _line(text, at)
-        words = line.split()
-        if len(words) > 3:
-            return
-        value = words[-1].strip("\"'`*") if words else ""
-        sure = is_near(value) or rx(r"\w[!@#$%^&*?~]").search(value)
-        if sure and is_labelled_secret(value, "strong", False) and not rx(CODED).search(line):
-            start = at + line.rindex(value)
-            yield start, start + len(value), "credential"
         at += len(line) + 1
 
 
