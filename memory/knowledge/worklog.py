@@ -14,6 +14,7 @@ from typing import NamedTuple
 from memory.capture import checkpointoutline, conversationfile, conversationpage, openings
 from memory.capture.checkpointpage import LEFT
 from memory.capture.turns import COMMIT, FILE, LINK, MERGED, SUMMARY, Turn
+from memory.capture.wishes import SAID
 from memory.core import StoreError, clock, walk
 from memory.core.config import Config
 from memory.core.layout import DATED, GLOBAL, TRUNKS, Place
@@ -72,8 +73,8 @@ class Strand(NamedTuple):
 
     day, first: local, of its newest and of its oldest work. branch: "" for a trunk. title: of its
         newest session. came: what notes say, newest first, else commits, oldest first, else
-        outcomes. open: lines, on the newest day of a branch alone. state: of its changes, where
-        notes are told: `2 commits`, `no commit`, "" where nothing changed.
+        outcomes. open: lines, on the newest day of a branch alone. state: its commits, where notes
+        are told, as `2 commits`, else "".
     """
 
     day: str
@@ -139,7 +140,8 @@ def gather(
     query = Query(kinds=KINDS, since=since, until=until, limit=MOST_WRITTEN)
     written: dict[str, list[Record]] = {}
     for hit in search.recall(place, settings, query, now, offset, places).hits:
-        if hit.record.accepted:
+        # what the user told their agent is nobody else's
+        if hit.record.accepted and not hit.record.meta.get(SAID):
             written.setdefault(hit.workspace, []).append(hit.record)
     done = [(p.key, _work(p, settings, since, now, offset, until)) for p in places]
     if places[0].key == place.key:  # what is true everywhere was not written in another workspace
@@ -414,8 +416,7 @@ def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
 def _state(group: Sequence[Work]) -> str:
     """Return how many commits hold the changes of a group."""
     made = {line for work in group for line in work.made}
-    changed = any(work.files for work in group)
-    return count(len(made), "commit") if made else "no commit" if changed else ""
+    return count(len(made), "commit") if made else ""
 
 
 def _topic(work: Work) -> str:

@@ -117,6 +117,9 @@ def test_what_was_written_is_counted_in_a_line_for_each_kind(place, other, tell)
             created="2026-11-01",
             rationale="y",
         )
+    vault.put(  # a wish to an agent: nobody else's
+        place, "p/rules/w.md", "Never touch it", "x", created="2026-11-21", said="2026-11-21"
+    )
     vault.put(place, "g/learnings/everywhere.md", "True everywhere", "x", created="2026-11-21")
     vault.put(other, "p/learnings/m.md", "Elsewhere", "x", created="2026-11-20")
     said = tell("all")
