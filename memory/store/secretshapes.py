@@ -54,10 +54,6 @@ SHAPES: Tuple[Tuple[str, str], ...] = (
         r"|'[^'\n]{1,200}'|[^\s\"']{1,200})",
     ),
     (
-        "strong curl-password 1500 curl",
-        r"\s(?:-u|--user)(?:=|[ \t]{0,4})[\"'](?P<v>[^\s:\"']{8,100}):[\"']",
-    ),
-    (
         "strong cli-password 260 ~-p ~-a ~-w",
         r"(?:mysql\w{0,12}|mariadb\w{0,12}|sshpass|redis-cli|mongo\w{0,8}|ldap\w{3,8}|smbclient"
         r"|twine|docker login|podman login|helm)[^\n|;]{0,200}?\s-[paw] ?(?P<v>\"[^\"\n]{1,200}\""
@@ -154,12 +150,6 @@ SHAPES: Tuple[Tuple[str, str], ...] = (
         r"(?P<v>[A-Z2-7]{16,64}|(?:[A-Z2-7]{4}[ ]){3,15}[A-Z2-7]{4})(?![\w\-])",
     ),
     ("given masked 300 ::add-mask::", r"::add-mask::(?P<v>[^\s\"'$]{4,200})"),
-    (
-        "strong login-password 200 log~in login sign~in logged~in",
-        r"(?:log(?:ged)?|sign)[ -]?in\b[^\n:/]{0,60}?\b(?:with|using|and|mit|und)[ ][\"'`]?"
-        r"(?![\w.\-]{1,64}@[\w\-]{1,64}\.)(?=[^\s\d]{0,64}\d\S{0,64}?\d)"
-        r"(?P<v>(?=\w{0,64}[!@#$%^&*+?~.\-])[\w!@#$%^&*+?~.\-]{7,64}[\w!#$%^&*+?~])(?![\w/:=(])",
-    ),
     # What clients and servers say to one another: FTP, SMTP (`Password:` in Base64), Redis.
     (
         "given login-password 300 331~",
@@ -242,7 +232,6 @@ SHAPES: Tuple[Tuple[str, str], ...] = (
         "strong login-password 400 ftp~",
         r"\bftp\b[^\n]{0,120}\n(?:[^\n]{0,200}\n){0,4}?[ \t]{0,9}user[ ]\S{1,64}[ ]" + VALUE,
     ),
-    ("bare login-password 200 <<<", r"<<<[ ]?" + VALUE),
     ("given wifi-password 300 wifi:", r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})"),
 )
 # What follows a needle that code is full of.
