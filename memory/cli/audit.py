@@ -343,7 +343,7 @@ def _erased(
             " and " + call.place.shared if files.is_folder(call.place.shared) else "",
             call.place.home,
         ),
-        "  for the text " + erasure.SEARCHED,
+        "  in these forms: " + erasure.SEARCHED,
     ]
     call.answer(
         {

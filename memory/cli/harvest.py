@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 OPTIONS = ("since", "dry_run")
 DONE = {"accept": "accepted", "reject": "rejected"}
-REVIEW = "decide on them with `dayleaf review` in your own terminal"
+REVIEW = "decide with `dayleaf review` in your own terminal"
 
 
 def harvest(call: Call) -> int:

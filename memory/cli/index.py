@@ -382,8 +382,8 @@ def _switch(call: Call, on: bool) -> int:
         return call.answer(
             {"project": call.place.root, "config": path, "enabled": on},
             [
-                "dayleaf %s in this project (%s)"
-                % ("pushes notes again" if on else "pushes no more notes", path)
+                "pushes are %s in this project, for everyone who has this file: %s"
+                % ("on again" if on else "off", path)
             ],
         )
     session = _switched(call, on)

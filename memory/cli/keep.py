@@ -52,7 +52,7 @@ def keep(call: Call) -> int:
     if not is_typed(call.env) and not (sys.stdin.isatty() and sys.stderr.isatty()):
         lines = [
             "noted %s  %s" % (record.id, one_line(record.title)),
-            "  it waits for approval: " + REVIEW,
+            "  it waits for review: " + REVIEW,
         ]
         return call.answer({**record_json(record), "path": path, "state": "pending"}, lines)
     workspace = approvals.workspace_of(record.name, call.place.key)

@@ -487,7 +487,7 @@ def edit(call: Call) -> int:
 
         state = approvalstate.standings([changed], call.place)[0].state
         print(
-            "  it waits for approval again: " + REVIEW
+            "  it waits for review again: " + REVIEW
             if state == "pending"
             else "  this content is already " + state
         )

@@ -720,7 +720,7 @@ VERBS: dict[str, Verb] = {
         parts={
             "suggest": Part(
                 "TITLE",
-                "suggest a rule; it waits for approval",
+                "suggest a rule; it waits for review",
                 "--rationale --body --title --tag --link --global --shared",
             ),
             "list": Part("", "list rules and their state", "--pending"),

@@ -116,8 +116,9 @@ def active_plans(call: Call, store: Store) -> list[Record]:
     if found and not call.options.replace:
         id = found[0].id
         raise StoreError(
-            "the plan %s '%s' is active; end it with `dayleaf plan done %s` or `plan drop %s`, or "
-            "drop it with --replace" % (id, shown(found[0].title), id, id)
+            "the plan %s '%s' is active; finish it: `dayleaf plan done %s`, or drop it: `dayleaf "
+            "plan drop %s`, or add --replace to drop it and start this one"
+            % (id, shown(found[0].title), id, id)
         )
     for record in found:
         store.check(record.name)

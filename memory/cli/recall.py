@@ -19,6 +19,7 @@ from memory.terminal.call import (
     need_person,
     question_text,
     session_of,
+    shown,
     to_json,
     unknown_word,
     warn,
@@ -341,7 +342,10 @@ def why(call: Call) -> int:
         "" if word == "session" else "last" if word == "prompt" else word,
         session_of(call) if word != "last" else "",
     )
-    return call.answer(value, pastlines.push_lines(value, call.now))
+    lines = pastlines.push_lines(value, call.now)
+    if not value["session"] and word not in ("", "session", "prompt", "last"):
+        lines = ["no session or prompt '%s' in this project" % shown(word)]
+    return call.answer(value, lines)
 
 
 def workspace(call: Call) -> int:

@@ -29,7 +29,16 @@ from memory.knowledge.scripts import Order
 from memory.project import material, otherfiles, othernotes
 from memory.recall.hit import record_json
 from memory.terminal import reports, screen
-from memory.terminal.call import Call, author, report_written, shown, tier_of, unknown_word, warn
+from memory.terminal.call import (
+    STATES,
+    Call,
+    author,
+    report_written,
+    shown,
+    tier_of,
+    unknown_word,
+    warn,
+)
 
 MOST_LEFT = 12  # files that are left out of a tier, as they are told
 
@@ -147,7 +156,7 @@ def _report_resource(call: Call, kept: Record, done: str) -> int:
             else ""
         )
         way = ", and nobody can approve it yet: " + one_line(hindrance) if hindrance else way
-        print("  a script, %s%s" % (state, way))
+        print("  a script, %s%s" % (STATES.get(state, state), way))
     return 0
 
 
@@ -314,7 +323,7 @@ def _list(call: Call, words: list[str]) -> int:
                 record.id,
                 material.type_of(record),
                 state.word,
-                standing,
+                STATES.get(standing, standing),
                 record.title,
                 ", ".join(record.versions),
                 record.path,

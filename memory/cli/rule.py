@@ -26,6 +26,7 @@ from memory.store.store import Store
 from memory.terminal import screen
 from memory.terminal.call import (
     REVIEW,
+    STATES,
     Call,
     ask_confirmation,
     author,
@@ -89,7 +90,7 @@ def _suggest(call: Call, words: list[str]) -> int:
         "  " + call.place.path(kept.name),
     ]
     if found.state == "pending":
-        lines.append("  it waits for approval: " + REVIEW)
+        lines.append("  it waits for review: " + REVIEW)
     if not kept.tags and not kept.links:
         lines.append(
             "  it has no --tag or --link, so no prompt will ever get it; `--tag always` is for "
@@ -114,7 +115,10 @@ def _list(call: Call, words: list[str]) -> int:
         if one.state == "pending" or not call.options.pending
     ]
     rows = [
-        [one_line(cell) for cell in (r.id, state, r.title, ", ".join(r.tags), why)]
+        [
+            one_line(cell)
+            for cell in (r.id, STATES.get(state, state), r.title, ", ".join(r.tags), why)
+        ]
         for r, state, why, _ in found
     ]
     return call.answer(

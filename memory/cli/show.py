@@ -130,6 +130,8 @@ def _find_target(call: Call) -> tuple[Record, Place, str, str]:
     """
     from memory.recall import lookup
 
+    if not call.words:
+        raise UsageError("show needs an ID, or `file`, `tool`, `walls` or `transcript`")
     said = call.one("ID").strip()
     match = _TURN.fullmatch(said)
     if match:

@@ -292,7 +292,7 @@ def handoff(call: Call) -> int:
         call.words or call.options.show == call.options.clear
     ):
         raise UsageError(
-            "--show and --clear take no note; a new note replaces the current one anyway"
+            "--show and --clear take no text; without them, the text is the new handoff"
         )
     if call.options.show:
         return _show(call)
@@ -312,7 +312,7 @@ def handoff(call: Call) -> int:
     if before is not None and not (call.options.json or call.options.hook):
         waits = any(one.id == before.id for one in handoffs.waiting(call.place))
         became = (
-            "the handoff before it (%s  %s) was not read yet: the next session gets both"
+            "the older handoff (%s  %s) was not read yet; the next session gets both"
             if waits
             else ("replaced %s  %s; the old one is now a checkpoint")
         )
@@ -474,7 +474,7 @@ def _clear(call: Call) -> int:
         return _none(call)
     kept = handoffs.clear(call.store())
     call.indexed()
-    return report_written(call, kept, "cleared")
+    return report_written(call, kept, "cleared, now a checkpoint:")
 
 
 def _none(call: Call) -> int:

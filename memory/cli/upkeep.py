@@ -61,7 +61,7 @@ def _apply(call: Call) -> int:
         warn(problem)
     done = did.plan._replace(changes=did.changes)
     lines = [
-        *_rows([*done.changes]),
+        *_rows([*done.changes], True),
         *_doubt(done),
         housekeeping.format_counts(done.records, done.merged, done.archived),
     ]
@@ -84,16 +84,15 @@ def _successes(call: Call) -> Mapping[str, int]:
     return {id: fold.counts(id).up for fold in folds for id in fold.rows}
 
 
-def _rows(changes: list[Change]) -> list[str]:
+def _rows(changes: list[Change], is_done: bool = False) -> list[str]:
     rows = []
     for change in changes:
-        into = "into %s, " % change.kept.id if change.kept else ""
         rows.append(
             [
-                "merge" if change.kept else "archive",
+                ("merge" if change.kept else "archive") + "d" * is_done,
                 change.record.id,
                 clip_columns(one_line(change.record.title), TITLE),
-                into + change.reason,
+                "into %s: same words" % change.kept.id if change.kept else change.reason,
             ]
         )
     return [*screen.table(rows), ""] if rows else []
@@ -120,7 +119,7 @@ def undo(call: Call) -> int:
     ledger.recount_after_moves(call.place)
     for problem in back.problems:
         warn(problem)
-    said = "undid the upkeep of %s: %s brought back, %d set back" % (
+    said = "undid the upkeep of %s: %s restored, %d returned to the old text" % (
         back.began[:16].replace("T", " "),
         count(len(back.restored), "record"),
         len(back.reset),

@@ -32,7 +32,7 @@ DEFAULTS: Values = {
     "capture.projects": "all",
     # keep what was said in a session, turn by turn
     "capture.conversations": True,
-    # keep standing wishes as rules that wait for approval
+    # keep standing wishes as rules that wait for review
     "capture.wishes": True,
     "load.enabled": True,  # push anything at all
     "load.session": True,  # the brief at session start

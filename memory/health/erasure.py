@@ -42,8 +42,8 @@ LONG_LINE = 40  # characters from which a line of a text is looked for by itself
 TERM = 8  # characters of an index term that stands for the text
 ENCODED = 6  # bytes from which base64 is looked for
 SEARCHED = (
-    "as it is, in upper and lower case, on one line, JSON-escaped, percent-encoded, in UTF-16 "
-    "and base64, as an index term"
+    "as it is, in upper and lower case, on one line, JSON-escaped, percent-encoded, as UTF-16, "
+    "as base64, as an index term"
 )
 
 (

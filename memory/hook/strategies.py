@@ -54,7 +54,7 @@ class Strategy:
         if not self.whole or not learnings:
             return ""
         return (
-            "every learning is given at the session's start, so prompts get none"
+            "the session's start gives every learning, so this prompt adds none"
             if given == learnings
             else (
                 "%d of them fit into the session's start; prompts get the others as they need them"

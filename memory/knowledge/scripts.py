@@ -104,7 +104,9 @@ def _refusal_reason(key: approvals.Approval, decided: dict[approvals.Approval, s
         return "was rejected; a person can still run `dayleaf resource approve %s`" % id
     if approvals.latest(decided, workspace, id):
         return "changed since it was approved: `dayleaf resource approve %s` shows how" % id
-    return "waits for approval: a person can give it with `dayleaf resource approve %s`" % id
+    return (
+        "waits for review: approve it with `dayleaf resource approve %s` in your own terminal" % id
+    )
 
 
 def environment(env: Mapping[str, str], path: str) -> dict[str, str]:
@@ -217,8 +219,7 @@ def run(
     """
     if not told.approved or files.sha256(told.data) != told.checksum:
         raise StoreError(
-            "%s %s"
-            % (told.id, told.waits or "waits for approval: it changed just now; run it again")
+            "%s %s" % (told.id, told.waits or "waits for review: it changed just now; run it again")
         )
     try:
         with _ending() as (stop, caught), private_copy(cache, told.path, told.data) as copy:

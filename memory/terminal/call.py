@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from memory.store.store import Store
 
 TEXT_LIMIT = 8 << 20  # bytes read from stdin
+STATES = {"pending": "waits for review"}  # of a rule or script, in words where they differ
 REVIEW = "decide with `dayleaf review` in your own terminal"  # on what waits
 TITLE = 80  # characters of a title taken from the text
 # What JSON leaves alone and a terminal does not: C1 controls, bidirectional and line separators.

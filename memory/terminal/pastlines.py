@@ -10,6 +10,7 @@ from typing import Any
 
 from memory.core import clock
 from memory.core.plaintext import age, clip_columns, count, one_line, plain
+from memory.hook import receipts
 from memory.hook.strategies import strategy_by_name
 from memory.terminal import screen
 from memory.terminal.screen import Style
@@ -31,9 +32,9 @@ MOMENT = {
 }
 # how a store of so many learnings gives them
 HOW = {
-    "load_all": "few enough to be given at a session's start (load_all)",
-    "index_filter": "each prompt gets the nearest of them (index_filter)",
-    "topic_filter": "each prompt gets the nearest within its topics (topic_filter)",
+    "load_all": "few enough to be given at a session's start",
+    "index_filter": "each prompt gets the nearest of them",
+    "topic_filter": "each prompt gets the nearest within its topics",
 }
 PROMPT = {"first": ", the session's first", "reset": ", the first after a clear or compaction"}
 PROMPTS = ("prompt", "agent")  # events of receipts that answer a prompt, a person's or a subagent's
@@ -60,7 +61,7 @@ def switched_off_lines(found: list[dict[str, str]], what: str = "pushes") -> lis
 def push_lines(value: dict[str, Any], now: float) -> list[str]:
     """Return `accounts.report` in lines: each start and prompt with its records."""
     if not value["session"]:
-        return ["the model has been given nothing here yet"]
+        return ["Claude got no notes in this project yet"]
     out = ["session " + value["session"]]
     empty: list[str] = []
     near: list[str] = []
@@ -167,6 +168,8 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
 
 def _reason(said: str) -> str:
     """Return in words why a record was given."""
+    if said == receipts.TITLE:
+        return "only its title, as of another session"
     return "every session gets it" if said == "load_all" else one_line(said)
 
 
@@ -186,7 +189,9 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
     out = [
         "%s%s%s"
         % (
-            count(value["learnings"], "learning") if value["learnings"] else "no learnings yet",
+            count(value["learnings"], "learning")
+            if value["learnings"]
+            else "no accepted learnings yet",
             ", {:,} tokens: {}".format(
                 value["learningTokens"], HOW.get(value["strategy"], value["strategy"])
             )
@@ -206,7 +211,15 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
         for one in value["picks"]
     ]
     is_on = value["enabled"] and not value["off"]
-    head = "given" if is_on else "given once switched on"
+    # what every start gives is not given again with this prompt
+    at_start = bool(rows) and given == len(rows) and value["strategy"] == "load_all"
+    head = (
+        "given once switched on"
+        if not is_on
+        else "given at the session's start"
+        if at_start
+        else "given"
+    )
     chosen = ["", "%s (%s):" % (head, count(len(rows), "record")), *screen.table(rows, "  ", (0,))]
     out += chosen if rows else ["this prompt gets nothing: " + _why_nothing(value)]
     if value["didNotFit"]:
@@ -229,7 +242,10 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
         if value["below"]
         else []
     )
-    size = "%s, %s tokens" % (count(value["characters"], "character"), value["tokens"])
+    size = "with its frame: %s, %s tokens" % (
+        count(value["characters"], "character"),
+        value["tokens"],
+    )
     more = "; all learnings would take {:,} more".format(value["saved"]) if value["saved"] else ""
     out += ["", size + more] if rows else []
     if explain:
@@ -459,7 +475,9 @@ def _under(label: str, lines: Sequence[str]) -> list[str]:
 def _turn_request(ref: str, request: str) -> str:
     """Return the request of a turn with its number."""
     return (
-        "#%s %s" % (ref.rpartition("#")[2], one_line(request, 160)) if "#" in ref else "during it"
+        "#%s %s" % (ref.rpartition("#")[2], one_line(request, 160))
+        if "#" in ref
+        else "in this session"
     )
 
 

@@ -187,7 +187,12 @@ def faults(found: Sequence[Finding], looked: int, here: str) -> list[str]:
     out = [
         one_line(
             "%s: %s%s; %s"
-            % (_where(fault, here), "" if fault.is_error else "warning: ", fault.what, fault.remedy)
+            % (
+                _where(fault, here),
+                "error: " if fault.is_error else "warning: ",
+                fault.what,
+                fault.remedy,
+            )
         )
         for fault in found
     ]

@@ -130,7 +130,7 @@ def _beneath(hit: Hit, words: str, columns: int, context: Sequence[Tag] | None) 
     lines = [one_line(hit.why)] if hit.linked_from else []
     lines += [one_line(hit.origin)] if hit.origin else []
     lines += extra_facts(hit)
-    why = [one_line(hit.why)] if words and not hit.linked_from else []
+    why = [one_line(hit.why)] if words and not hit.linked_from and hit.why != NEWEST else []
     told = [] if context is None or hit.linked_from else _explained(hit, context)
     news = [quote for quote in hit.quotes if one_line(quote.text) != one_line(hit.title)]
     said = [line for quote in news for line in quoted(quote, columns, hit)]

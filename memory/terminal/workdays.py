@@ -121,10 +121,11 @@ def _summed(told: WorkReport, since: str) -> str:
     sessions = {(key, work.session) for key, work in every if work.session}
     notes = sum(not work.session for _, work in every)
     what = [count(len(sessions), "session")] if sessions or not notes else []
-    what += [count(notes, "note")] if notes else []
+    what += [count(notes, "checkpoint")] if notes else []
     places = [one_line(space.workspace) for space in told.spaces if space.workspace != "global"]
     where = places[0] if len(places) == 1 else count(len(places), "workspace")
-    return "%s in %s %s" % (" and ".join(what), where, since)
+    alone = " alone" * (told.asked == "all" and len(places) == 1)
+    return "%s in %s%s %s" % (" and ".join(what), where, alone, since)
 
 
 def _page(

@@ -33,7 +33,7 @@ def test_on_a_terminal_it_binds_at_once(env, project, brief):
 
 def test_what_a_script_keeps_waits(ok, brief):
     """It stands in the brief as said."""
-    assert "it waits for approval" in ok("keep", SAID)
+    assert "it waits for review" in ok("keep", SAID)
     assert "You said on" in brief() and '"%s" (not confirmed' % SAID in brief()
 
 
@@ -63,7 +63,7 @@ def test_a_rule_that_a_model_suggested_is_not_kept_by_its_title(env, project, pl
     )
     assert on_terminal(["keep", SAID], env, project)[0] == 0
     states = [row.split()[1] for row in ok("rule", "list").splitlines()]
-    assert sorted(states) == ["approved", "pending"] and "example.org" not in brief()
+    assert sorted(states) == ["approved", "waits"] and "example.org" not in brief()
 
 
 def test_a_long_one_has_a_title_and_a_text(env, project, ok):

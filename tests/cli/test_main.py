@@ -43,7 +43,7 @@ WRONG = [
     (["distill", "x", "--provider", "gemni"], "did you mean 'gemini'?"),
     (["learn", " "], "the learning is empty"),
     (["learn", "x", "--global", "--shared"], "exclude each other"),
-    (["show"], "show takes one ID"),
+    (["show"], "show needs an ID, or `file`"),
     (["index", "biuld"], "did you mean 'build'?"),
     (["config", "set", "load.topp", "3"], "did you mean 'load.top'?"),
     (["config", "set", "load.top", "three"], "takes a whole number from 0 to 50"),

@@ -66,7 +66,7 @@ def test_a_rejected_rule_is_neither_approved_nor_pending(run, ok, env, project, 
     status, shown = on_terminal(["rule", "approve", "r-1"], env, project, ["yes"])
     assert "approved r-1  Never push to main" in shown and "approved" in ok("rule")
     rule.write_text(RULE + "Always.\n")
-    assert "pending" in ok("rule")
+    assert "waits for review" in ok("rule")
     assert "`dayleaf rule list` names the rules" in one_line_error(
         run("rule", "approve", "r-77"), 1
     )

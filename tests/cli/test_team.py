@@ -97,7 +97,7 @@ def test_a_file_that_is_no_markdown_and_a_torn_one_are_named(ok, run, place, env
         and "Fine" in said
         and "Kim" in said
     )
-    assert ":6: it holds markers of an unfinished merge" in run("check").stdout
+    assert ":6: error: it holds markers of an unfinished merge" in run("check").stdout
 
 
 def test_without_a_repository_it_says_so(run, tmp_path):

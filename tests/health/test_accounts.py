@@ -15,7 +15,7 @@ TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tok
 
 def test_why_tells_what_was_put_into_which_prompt(ok, run, env, project):
     """Receipts come back with titles, scores and reasons; a record that is gone keeps its id."""
-    assert ok("why") == "the model has been given nothing here yet\n"
+    assert ok("why") == "Claude got no notes in this project yet\n"
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
     hooked(env, project, "SessionStart", "s-1", source="startup")
     hooked(env, project, "UserPromptSubmit", "s-1", prompt="jwt issuer", prompt_id="p-77")
@@ -103,7 +103,11 @@ def test_load_shows_what_a_prompt_would_get(ok):
     )
     assert value["saved"] > 0 and value["considered"][0]["terms"]
     said = ok("load", "jwt signing key rotate", "--explain")
-    assert "index_filter" in said and "compared (" in said and "<dayleaf-memory" in said
+    assert (
+        "each prompt gets the nearest of them" in said
+        and "compared (" in said
+        and "<dayleaf-memory" in said
+    )
     assert "pushes: off by the environment; remove DAYLEAF_LOAD_ENABLED" in ok(
         "load", "x", DAYLEAF_LOAD_ENABLED="false"
     )

@@ -99,8 +99,8 @@ def test_a_staged_secret_stops_a_commit(run, ok, git, shared, project):
     assert (done.returncode, done.stderr) == (1, "")
     assert [line for line in done.stdout.splitlines() if "a secret" in line] == [
         (
-            ".dayleaf/learnings/a b.md:3: a secret (github-token); remove it, then replace the "
-            "secret; `redact.allow` lets a string stay"
+            ".dayleaf/learnings/a b.md:3: error: a secret (github-token); remove it, then replace "
+            "the secret; `redact.allow` lets a string stay"
         )
     ]
     assert TOKEN not in done.stdout

@@ -200,7 +200,7 @@ def test_files_are_checked_by_their_paths_also_outside_the_store(run, project, t
     path.write_text("---\ntitle: x\n---\nDo.\n")
     done = run("check", str(path))
     assert done.returncode == 1 and done.stdout.startswith(
-        str(path) + ":1: a rule needs a rationale; add a line"
+        str(path) + ":1: error: a rule needs a rationale; add a line"
     )
     missing = run("check", str(tmp_path / "none.md"))
     assert (missing.returncode, missing.stdout) == (

@@ -127,7 +127,7 @@ def test_what_only_shows_something_asks_no_model(expand, verb, place):
     """The text is the reason of a block, plain and without colours."""
     said = reason(expand(verb))
     assert "\x1b" not in said and (
-        place.key in said if verb == "status" else "the model has been given nothing" in said
+        place.key in said if verb == "status" else "Claude got no notes" in said
     )
 
 

@@ -371,7 +371,7 @@ def test_an_edited_rule_waits_again(ok, run, decide, place, tmp_path):
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\necho Amended. >> "$1"\n')
     editor.chmod(0o755)
-    assert "waits for approval again" in run("edit", "r-1", EDITOR=str(editor)).stdout
+    assert "waits for review again" in run("edit", "r-1", EDITOR=str(editor)).stdout
     assert states(ok)["r-1"] == ("pending", "edited since approval")
 
 

@@ -278,7 +278,7 @@ def test_a_script_that_changed_since_it_was_approved_says_so(run, kept, project,
     )
     assert "was rejected" in run("resource", "run", record.id).stderr
     other = kept("#!/bin/sh\necho new\n", False, "other.sh")
-    assert "a person can give it" in run("resource", "run", other.id).stderr
+    assert "waits for review: approve it with" in run("resource", "run", other.id).stderr
 
 
 @pytest.mark.parametrize(
@@ -332,7 +332,7 @@ def test_a_model_may_run_what_is_approved_alone(run, kept):
         kept("#!/bin/sh\necho BAD\n", approve=False, name="other.sh").id,
         CLAUDECODE="1",
     )
-    assert (done.returncode, done.stdout) == (1, "") and "waits for approval" in done.stderr
+    assert (done.returncode, done.stdout) == (1, "") and "waits for review" in done.stderr
 
 
 # ---- a file that is swapped
@@ -421,5 +421,5 @@ def test_a_swapped_file_runs_nothing_through_the_command_line(run, kept, project
 def test_an_order_whose_bytes_were_exchanged_does_not_run(kept, place, env):
     """The last check stands before the copy."""
     told = scripts.order(kept(), place, [], env)._replace(data=EVIL.encode())
-    with pytest.raises(StoreError, match="waits for approval"):
+    with pytest.raises(StoreError, match="waits for review"):
         scripts.run(told, place.cache, 20.0, lambda number, data: None)

@@ -94,7 +94,7 @@ def test_auto_memory_and_claude_md_become_candidates(claude, project, took, ok, 
     assert facts["The user prefers tables"] == ("agent", "claude-memory", "false")
     assert mine["The user prefers tables"].meta["tags"] == ["user"]
     assert all(path.read_bytes() == data for path, data in before.items())
-    assert "Build" in ok("recall", "frozen lockfile patched") and "no learnings yet" in ok(
+    assert "Build" in ok("recall", "frozen lockfile patched") and "no accepted learnings yet" in ok(
         "load", "pnpm frozen lockfile patched"
     )
     again = took("claude-memory")

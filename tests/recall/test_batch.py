@@ -93,7 +93,8 @@ def test_a_blank_in_a_batch_or_a_file_is_named(run, place):
     done = run("check")
     assert (
         done.returncode == 1
-        and "a.md:4: the version '2 .2' contains a space; separate several versions" in done.stdout
+        and "a.md:4: error: the version '2 .2' contains a space; separate several versions"
+        in done.stdout
     )
 
 

@@ -46,7 +46,7 @@ def test_a_branch_is_one_entry_for_each_day(place, tell):
     )
     captured(place, "d", "Called the vendor.", "2026-11-21T11:00:00Z")
     assert tell().split("\n") == [
-        "1 session and 1 note in %s since 2026-11-20" % place.key,
+        "1 session and 1 checkpoint in %s since 2026-11-20" % place.key,
         "",
         "Sat 2026-11-21",
         "  - queue: Count the jobs (ccccccc)",

@@ -459,7 +459,7 @@ def test_a_script_runs_from_approval_to_the_next_edit(lab):
     assert lab.claude("-p", "keep that script", *WORK).rc == 0
     said = main_requests(lab)[-1]
     assert (
-        "waits for approval" in said
+        "waits for review" in said
         and "only a person decides on a script" in said
         and "checked 3 prices" not in said
     )

@@ -305,7 +305,7 @@ def test_a_file_of_the_project_is_kept_and_no_other(desk, project, tmp_path):
 def test_only_approved_bytes_run(desk, kept, place, now, project):
     """What it prints comes back; a change takes the approval away."""
     waiting = kept("#!/bin/sh\necho no\n", approve=False, name="wait.sh")
-    with pytest.raises(StoreError, match="waits for approval"):
+    with pytest.raises(StoreError, match="waits for review"):
         desk("run_script", id=waiting.id)
     script = kept('#!/bin/sh\necho "out $1"; echo err >&2; exit 3\n')
     done = desk("run_script", id=script.id, args=["a b"])
