@@ -102,12 +102,11 @@ def draft(
     newest = pages[0]
     said = handoffs.note_sections(note) if note else {}
     told = {name: [line.removeprefix("- ") for line in lines] for name, lines in said.items()}
-    stands = [line.partition(": ")[2] for line in told.get("", ())]
     decisions = dict.fromkeys(
         line for page in pages for line in reversed(page.get("decisions", ()))
     )
     found = {
-        "Where it stands": stands or [*newest.get("outcome", ()), *_changed(held)],
+        "Where it stands": told.get("") or [*newest.get("outcome", ()), *_changed(held)],
         "Notes": [] if "outcome" in newest else newest[""],
         "Work": _work(pages, held, uncommitted),
         "Next": [*(told.get("Next") or newest.get("next") or ()), *_plan(plan)],
@@ -127,8 +126,8 @@ def draft(
         for name, lines in found.items()
     ]
     end = _sources(checkpoints)
-    if note and stands:
-        by = one_line(_text(note.meta.get("by")) or "a person", 60)
+    if note and told.get(""):
+        by = handoffs.note_author(note)
         end = "%s, in the words of a note by %s." % (end.rstrip("."), by)
     text = fitted(sections, BODY - len(end) - 2).lstrip("\n") + "\n" + end + "\n"
     branch = _text(checkpoints[0].meta.get("branch"))

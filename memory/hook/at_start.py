@@ -412,6 +412,8 @@ def _first(
     note = None if work.own else handoffs.note_of(found, record)
     if note is not None:
         said = handoffs.note_sections(note)
+        by = handoffs.note_author(note)
+        said[""] = ["Note by %s: %s" % (by, line) for line in said[""]]
         parts.update({name: said[name] for name in UNDERSTOOD if said.get(name)})
         chosen.append([note.id, 1.0, "note of that session"])
     # which a compacted session is not told again

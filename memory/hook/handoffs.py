@@ -445,9 +445,13 @@ def note_sections(note: Any) -> Dict[str, List[str]]:
             elif not bare.startswith(">"):
                 kept.append(line)
         found[name] = kept
-    by = fence.line(str(note.meta.get("by") or "a person"), 60)
-    found[""] = ["Note by %s: %s" % (by, " ".join(found[""]))] if found.get("") else []
+    found[""] = [" ".join(found[""])] if found.get("") else []
     return found
+
+
+def note_author(note: Any) -> str:
+    """Return who wrote a note: the model's provider, or a person."""
+    return fence.line(str(note.meta.get("by") or "a person"), 60)
 
 
 def _session(record: Any) -> str:

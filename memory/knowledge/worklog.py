@@ -29,7 +29,7 @@ from memory.store.store import Store
 
 KINDS = ("learning", "rule", "plan")  # counted in one line each
 MOST_WRITTEN = 1000  # records that are counted
-LINE, NOTED, REQUEST = 150, 400, 60  # characters of a line, a note's summary, a request
+LINE, REQUEST = 150, 60  # characters of a line, of a request
 _OUTCOMES = 2  # that are told of work without a commit
 _OPENED, MERGED_PULL = "pull request ", "merged"  # states of a pull request
 _SECTIONS = {"outcome", "turns", "done"}  # one of these stands in every captured checkpoint
@@ -268,9 +268,7 @@ def _with_note(work: Work, newest: Record, note: Record | None) -> Work:
             for name in ("Open", "Next", "Decisions")
         },
     }
-    summary = " ".join(said.get("", ())).partition(": ")[2]
-    came = one_line(note.title) or one_line(summary, NOTED)
-    return work._replace(said=came or work.said, parts=parts, noted=bool(came))
+    return work._replace(said=one_line(note.title), parts=parts, noted=True)
 
 
 def _join_checkpoints(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]) -> Work:
@@ -394,8 +392,6 @@ def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
         came = noted or made or said
         pulls = [last.pull, *(work.pull for work in group if work.pull.startswith(_OPENED))]
         still = [] if topic in topics else _open_lines(last)
-        if last.pull.startswith(MERGED_PULL):  # what was next is done, or begins elsewhere
-            still = [line for line in still if line.startswith("open: ")]
         topics.add(topic)
         found.append(
             Strand(
@@ -448,9 +444,10 @@ def _open_lines(work: Work) -> list[str]:
     """Return the work in progress, open and next, each line labelled.
 
     A note says itself what is open.  Of recorded facts the last question to the user is left out,
-    and a long request where something came of the work: both are for the user alone.
+    and a long request where something came of the work: both are for the user alone.  Once the
+    branch is merged, what was next is done, or begins elsewhere.
     """
-    came = work.said or work.made
+    came, merged = work.said or work.made, work.pull.startswith(MERGED_PULL)
     parts = {name: work.parts.get(name, []) for name in ("outcome", "open", "next")}
     left = [line[len(LEFT) :] for line in parts["outcome"] if line.startswith(LEFT)]
     still = [line for line in parts["open"] if work.noted or line.rstrip()[-1:] not in ("?", "？")]
@@ -458,10 +455,10 @@ def _open_lines(work: Work) -> list[str]:
         *(
             "in progress: " + line
             for line in left
-            if not work.noted and (not came or len(line) <= REQUEST)
+            if not (work.noted or merged) and (not came or len(line) <= REQUEST)
         ),
         *("open: " + line for line in still),
-        *["next: " + _whole(parts["next"])] * bool(parts["next"]),
+        *["next: " + _whole(parts["next"])] * (bool(parts["next"]) and not merged),
     ]
 
 

@@ -12,7 +12,7 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
 
 from memory.core import tokeniser
 from memory.store import nearlabel
-from memory.store.byname import is_identifier, is_jagged, is_made_up, is_random, is_secret, is_uuid
+from memory.store.byname import is_identifier, is_made_up, is_random, is_secret, is_uuid
 from memory.store.nearlabel import Label, likely_values
 from memory.store.secretlabels import (
     ACCOUNT,
@@ -93,12 +93,6 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
         if told.near:
             labels.append(_placed(text, at, told))
     yield from likely_values(text, labels)
-
-
-def may_hold_label(text: str) -> bool:
-    """Tell whether some label may stand in a text."""
-    lower = text.lower()
-    return any(stem in lower for stem in ALL_STEMS)
 
 
 def labels_of(text: str) -> List[Label]:
@@ -190,7 +184,7 @@ def _printed(text: str, at: int, kind: str) -> Iterator[Span]:
     if match and (
         is_near(value)
         or rx(SPOKEN).fullmatch(value)
-        or is_labelled_secret(value, "strong", True, True)
+        or is_labelled_secret(value, "strong", True)
         and (rx(PASSPHRASE).fullmatch(value) or is_random(value, 16) or not value[0].isalnum())
     ):
         yield at, at + len(value), kind
@@ -254,7 +248,7 @@ def _structured(text: str, label: Label) -> Iterator[Span]:
     match = rx(STRUCTURED, re.I).match(text, label.end)
     if match:
         value = match["v"].partition("]]>")[0].rstrip(";,")
-        if is_labelled_secret(value, label.tier, True):
+        if is_labelled_secret(value, label.tier, False):
             yield match.start("v"), match.start("v") + len(value), label.kind
 
 
@@ -359,7 +353,7 @@ def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
                 break
             start, cell = row[place]
             value = cell.strip(" \t\r\"'`*")
-            if is_labelled_secret(value, label.tier, True, True):
+            if is_labelled_secret(value, label.tier, True):
                 start += at + cell.index(value)
                 found.append((start, start + len(value), label.kind))
         at += len(line) + 1
@@ -419,20 +413,19 @@ def _elements(text: str, label: Label) -> Iterator[Span]:
             return
         row = list(cell.finditer(text, start, end))
         value = row[place][1].strip() if place < len(row) else ""
-        if is_labelled_secret(value, label.tier, True, True):
+        if is_labelled_secret(value, label.tier, True):
             at = row[place].start(1) + row[place][1].index(value)
             yield at, at + len(value), label.kind
         start = end
 
 
 @lru_cache(maxsize=4096)
-def is_labelled_secret(value: str, tier: str, tied: bool, alone: bool = False) -> bool:
-    """Tell whether a labelled value is a secret.
+def is_labelled_secret(value: str, tier: str, alone: bool) -> bool:
+    """Tell whether a value that its structure ties to a label is a secret.
 
-    tied: words between them tie the value to the label, so less evidence is needed.
     alone: it fills a cell or a line, so it is no code.
     """
-    if tied and alone and tier == "strong" and _is_phrase(value):
+    if alone and tier == "strong" and _is_phrase(value):
         return True
     if len(value) < 5 or not value.isascii() or is_made_up(value) or rx(DIGEST).match(value):
         return False
@@ -444,7 +437,7 @@ def is_labelled_secret(value: str, tier: str, tied: bool, alone: bool = False) -
     ).match(value):
         return False
     if tier == "strong":
-        return _is_password(value, tied, alone)
+        return _is_password(value, alone)
     if is_uuid(value):
         return tier == "medium"
     return is_secret(value, "weak" if tier == "weak" else "medium", False) and not rx(
@@ -460,16 +453,12 @@ def _is_phrase(value: str) -> bool:
     return tokeniser.STOP.isdisjoint(words) and "login" not in words
 
 
-def _is_password(value: str, tied: bool, alone: bool) -> bool:
-    if tied and rx(PASSPHRASE).fullmatch(value):
+def _is_password(value: str, alone: bool) -> bool:
+    if rx(PASSPHRASE).fullmatch(value):
         return True
-    if tied and value[:1] == "@" and rx(SPOKEN).fullmatch(value):
+    if value[:1] == "@" and rx(SPOKEN).fullmatch(value):
         return True
     if not rx(r"\d").search(value[:128]) and not rx(SPOKEN).fullmatch(value):
-        return False
-    word = r"(?:[A-Z]?[a-z]{1,60}|[A-Z]{1,60})\d{0,2}"
-    named = word + r"(?:[_\-.]?" + word + r"){0,6}(?:[._\-]\d{1,3}){0,3}"
-    if not tied and rx(named).fullmatch(value) and not is_jagged(value):
         return False
     counted = (
         r"[A-Z]{2,8}-\d{1,7}|v?\d[\d.\-_]*[A-Za-z]{0,5}[\d.\-]*|[A-Za-z]{0,3}\d{1,6}|[0-9a-f]{7,40}"

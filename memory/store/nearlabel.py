@@ -39,7 +39,8 @@ _NO_SECRET = (
     r"|[A-Za-z]{1,3}\d{1,7}\Z|\d[\d.,]*[A-Za-z]{1,4}\d?\+?\Z|[A-Za-z]{1,8}\d-[a-z]+\Z"
     r"|[a-z]{3,12}\d\Z"
     # short commits and a range of them, versions, numbers in hexadecimal, products, tickets
-    r"|[A-Z]{2,8}-?\d{1,7}(?:-[A-Z]{2,6})?\Z|[A-Z][a-z]{1,12}\d(?:[A-Z][a-z]{1,12}){1,4}(?:-[a-z]+)?\Z|[0-9a-f]{7,12}\Z"
+    r"|[A-Z]{2,8}-?\d{1,7}(?:-[A-Z]{2,6})?\Z|[A-Z][a-z]{1,12}\d(?:[A-Z][a-z]{1,12}){1,4}(?:-[a-z]+)?\Z"
+    r"|[0-9a-f]{7,12}\Z"
     r"|[0-9a-f]{7,12}\.\.|v\d+\.\d|0[xo][0-9a-f]+\Z|\d+\*\w+\.|(?i:python)\d"
     r"|[a-z]{2,8}[24][a-z]{1,8}\Z|[A-Z]{2,5}v\d|(?:[A-Z]{2,7}\d{0,3}|\d{1,3})"
     r"(?:[-/#](?:[A-Z]{2,7}\d{0,3}|\d{1,3})){1,3}\Z"
