@@ -18,25 +18,35 @@ from memory.store.secretlabels import (
     ACCOUNT,
     ALL_STEMS,
     ASSIGNED,
+    BARE,
+    CHOSEN_CELL,
     CODE,
     COMMAND,
     FILLING,
     GOES_ON,
     GROUPED,
+    GROUPED_BELOW,
+    HEX,
     HYPHENED,
     KEYED,
     LABEL,
+    LISTED_CELL,
+    MESSAGE,
+    NAMED,
+    NO_CELL,
     NO_VALUE,
     NOT_LABEL,
     NOUN,
     OF,
+    OF_WORDS,
     PASSPHRASE,
     PHRASE,
-    PHRASED,
     PROMPT,
+    QUOTED,
     REST,
     RULE,
     STRUCTURED,
+    WORDS,
 )
 from memory.store.secretshapes import (
     COMPOSED,
@@ -54,6 +64,7 @@ from memory.store.secretshapes import (
 from memory.store.secrettokens import COUNTERS
 
 BEFORE, AFTER = 120, 640  # characters around a label that decide what it is about
+REACH = 200  # characters after a label that may hold its phrase
 ROWS = 200  # of a table
 WIDE = 1000  # characters of a line that may be the head of a table
 WORD_CHARS = NAME_CHARS.replace(".", "")
@@ -108,7 +119,8 @@ def _placed(text: str, at: int, told: _Told) -> Label:
     """Return the label at a place; its line counts as far as its words may stand."""
     low = max(0, at - nearlabel.BEFORE)
     end = at + told.length
-    return Label(at, end, text.rfind("\n", low, at) + 1 or low, end, told.kind, told.near)
+    blank = text.rfind("\n", low, at)
+    return Label(at, end, blank + 1 if blank >= 0 else low, end, told.kind, told.near)
 
 
 def _labels(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Tuple[int, _Told]]:
@@ -128,7 +140,7 @@ def _labels(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Tup
             if ahead < low:  # where the next digit is: no secret without one but phrases
                 found = digit.search(text, low)
                 ahead = found.start() if found else len(text)
-            if match and (ahead < high or _may_be_phrase(piece, match[0])):
+            if match and (ahead < high or _may_be_phrase(piece, at - low, match)):
                 told = _label_values(piece, lower[low:high], at - low, match)
             known[piece, at - low] = told
         done = at + told.length
@@ -136,10 +148,10 @@ def _labels(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Tup
             yield at, told
 
 
-def _may_be_phrase(piece: str, word: str) -> bool:
-    """Tell whether words alone may be a secret of this label."""
+def _may_be_phrase(piece: str, at: int, match: re.Match[str]) -> bool:
+    """Tell whether words alone may be a secret of the label at a place."""
     return bool(
-        "phrase" in word
+        _is_of_words(piece, at, at + len(match[0]))
         or '","' in piece
         or rx(HYPHENED).search(piece)
         or rx(GROUPED).search(piece)
@@ -166,7 +178,7 @@ def _label_values(piece: str, lower: str, at: int, match: re.Match[str]) -> _Tol
     assigned = bool(rx(ASSIGNED).match(piece, label.end, label.high))
     if not assigned:
         spans += tuple(_below(piece, label))
-    if tier == "strong" and (not assigned or "phrase" in match[0]):
+    if tier == "strong" and (not assigned or _is_of_words(piece, at, end)):
         spans += tuple(_phrase(piece, label))
     # a name in a list of them
     listed = piece[at - 1 : at] in ("'", '"') and rx(r"[\"'],?\s").match(piece, end)
@@ -181,12 +193,7 @@ def _printed(text: str, at: int, kind: str) -> Iterator[Span]:
     line = _line(text, at) if at else ""
     match = rx(r"[\x21-\x7e]{8,256}\r?").fullmatch(line)
     value = line.strip()
-    if match and (
-        is_near(value)
-        or rx(SPOKEN).fullmatch(value)
-        or is_labelled_secret(value, "strong", True)
-        and (rx(PASSPHRASE).fullmatch(value) or is_random(value, 16) or not value[0].isalnum())
-    ):
+    if match and (is_near(value) or is_labelled_secret(value, "strong", True)):
         yield at, at + len(value), kind
 
 
@@ -205,7 +212,7 @@ def _stands_alone(text: str, start: int, end: int, kind: str) -> bool:
     if text[begin - 1 : begin] == ".":
         return bool(rx(r"[\"'][\w.\-]{1,60}\Z").search(text, max(0, begin - 61), begin))
     if begin < start and text[begin - 1 : begin] in ("'", '"'):
-        named = rx(r"\b(?:name|key|id|field|label)=[\"']\Z").search(text, max(0, begin - 9), begin)
+        named = rx(NAMED).search(text, max(0, begin - 14), begin)
         return bool(named or rx(r"[\"'][ \t]{0,3}[:>]").match(text, end))
     return text[begin - 1 : begin] not in (tuple("/$@\\%") if begin == start else tuple("/$@\\%="))
 
@@ -223,7 +230,7 @@ def _tier(text: str, lower: str, word: Tuple[int, int, str], low: int) -> str:
     start, end, kind = word
     if lower[start:end].isascii() and rx(GOES_ON).match(lower, end):
         return ""
-    tail = lower[end : end + 20].partition(" ")[0].rstrip("\n")
+    tail = rx(r"\s").split(lower[end : end + 20], 1)[0]
     if rx(NOT_LABEL).match(lower, end) or (tail[-1:] in WORD_CHARS and rx(VETO_TAIL).search(tail)):
         return ""
     if lower[start:end] == "pwd" and rx(COMMAND).match(text, low):
@@ -268,42 +275,66 @@ def _below(text: str, label: Label) -> Iterator[Span]:
         yield from _codes(text, at)
         return
     row = line.strip(" \t\r`*>#+-\"'│|")
-    if label.tier == "strong" and label.kind != "pass" and " " in row and _is_phrase(row):
+    if (
+        label.tier == "strong"
+        and label.kind != "pass"
+        and " " in row
+        and _is_row_phrase(text, label, row)
+    ):
         start = at + line.index(row)
         yield start, start + len(row), label.kind
 
 
+def _is_row_phrase(text: str, label: Label, row: str) -> bool:
+    """Tell whether a line below a label is its phrase."""
+    if _is_phrase(row):
+        return True
+    words = rx(WORDS).fullmatch(row) and _is_of_words(text, label.start, label.end)
+    return bool(words) and _is_worded(row, 3)
+
+
 def _phrase(text: str, label: Label) -> Iterator[Span]:
     """Find the words of a passphrase, or the groups of an application's password."""
-    for judge, ahead, expression in PHRASED:
-        if ahead:
-            match = rx(expression).search(text, label.low, label.start)
-        else:
-            match = rx(expression).match(text, label.end)
-        if match and _is_worded(match["v"], judge, text, label):
-            yield (*match.span("v"), label.kind)
-            return
+    match = rx(GROUPED_BELOW).match(text, label.end)
+    if match and label.kind == "password" and _is_random_groups(match["v"]):
+        yield (*match.span("v"), label.kind)
+        return
+    if not _is_of_words(text, label.start, label.end):
+        return
+    for expression, least in ((QUOTED, 3), (BARE, 4)):
+        for low, high in ((label.end, label.end + REACH), (label.low, label.start)):
+            for match in rx(expression).finditer(text, low, high):
+                if _is_worded(match["v"], least):
+                    yield (*match.span("v"), label.kind)
+                    return
 
 
-def _is_worded(value: str, judge: str, text: str, label: Label) -> bool:
-    """Tell whether words or groups are a secret of this label."""
-    if judge == "phrase":
-        return _is_phrase(value)
-    prose = rx(LABEL).search(value) or not tokeniser.STOP.isdisjoint(value.split())
-    if judge == "quoted" and prose:
+def _is_of_words(text: str, start: int, end: int) -> bool:
+    """Tell whether a label names a phrase."""
+    return rx(OF_WORDS, re.I).search(text, max(0, start - 12), end + 12) is not None
+
+
+def _is_worded(value: str, least: int) -> bool:
+    """Tell whether words are a phrase that somebody chose; fewer where quotes hold them."""
+    words = value.lower().split()
+    told = [word for word in words if word not in tokeniser.STOP]
+    if len(told) < least or rx(LABEL).search(value.lower()) or rx(MESSAGE).search(value.lower()):
         return False
-    if judge in ("quoted", "recovery"):
-        return "phrase" in text[label.start : label.end].lower()
-    # groups of random characters: words have vowels and no digits
-    random = any(not rx(r"[aeiouy]").search(one) or not one.isalpha() for one in value.split())
-    return random and label.kind == "password"
+    return least < 4 or len(told) == len(words)
+
+
+def _is_random_groups(value: str) -> bool:
+    """Tell groups of random characters from words, which have vowels and no digits."""
+    return any(not rx(r"[aeiouy]").search(one) or not one.isalpha() for one in value.split())
 
 
 def _codes(text: str, at: int) -> Iterator[Span]:
     """Find the one-time codes in the lines below their label."""
     for _ in range(24):
         line = _line(text, at)
-        match = rx(r"[ \t>*+\-]{0,8}(?:\d{1,2}[.)] )?(?P<v>[\w\-]{8,40})\r?").fullmatch(line)
+        match = rx(
+            r"[ \t>*+\-]{0,8}(?:\d{1,2}[.)] )?(?P<v>[\w\-]{8,40}|\d{3,5} \d{3,5})\r?"
+        ).fullmatch(line)
         if not match or not rx(r"\d").search(match["v"]):
             return
         yield at + match.start("v"), at + match.end("v"), "code"
@@ -342,7 +373,9 @@ def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
         or not _heads(cells, place, text[label.start : label.end], separator in ",;")
     ):
         return 0, []
-    found, at = [], label.high + 1
+    found: List[Span] = []
+    listed: List[Span] = []
+    at = label.high + 1
     for _ in range(ROWS):
         line = _line(text, at)
         if not line.strip() or len(line) > 4 * WIDE:
@@ -353,10 +386,13 @@ def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
                 break
             start, cell = row[place]
             value = cell.strip(" \t\r\"'`*")
-            if is_labelled_secret(value, label.tier, True):
+            if value:
                 start += at + cell.index(value)
-                found.append((start, start + len(value), label.kind))
+                span = start, start + len(value), label.kind
+                (found if _is_cell_secret(value, label.tier) else listed).append(span)
         at += len(line) + 1
+    if found and label.tier == "strong":
+        found += [span for span in listed if rx(LISTED_CELL).fullmatch(text[span[0] : span[1]])]
     return at, found
 
 
@@ -413,10 +449,22 @@ def _elements(text: str, label: Label) -> Iterator[Span]:
             return
         row = list(cell.finditer(text, start, end))
         value = row[place][1].strip() if place < len(row) else ""
-        if is_labelled_secret(value, label.tier, True):
+        if _is_cell_secret(value, label.tier):
             at = row[place].start(1) + row[place][1].index(value)
             yield at, at + len(value), label.kind
         start = end
+
+
+def _is_cell_secret(value: str, tier: str) -> bool:
+    """Tell whether a cell below a label is a secret."""
+    if is_labelled_secret(value, tier, True):
+        return True
+    if len(value) < 5 or is_made_up(value) or rx(NO_CELL).match(value):
+        return False
+    if tier == "strong" and rx(CHOSEN_CELL).fullmatch(value):
+        return True
+    last = rx(r"[A-Za-z]+[_-]").split(value)[-1]
+    return tier in ("strong", "medium") and rx(HEX).fullmatch(last) is not None
 
 
 @lru_cache(maxsize=4096)

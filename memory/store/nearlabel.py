@@ -1,62 +1,60 @@
-"""Secrets near a label: a logistic regression over a word's shape and its place.
+"""Secrets near a label: gradient-boosted trees over a word's shape and its place.
 
-`evals/train-secrets` fits the numbers of `secretweights` and says on what.
+`evals/train-secrets` fits `secrettrees.json` and `secretweights`, and says on what.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import unicodedata
+from bisect import bisect_left
 from functools import lru_cache
 from math import log
-from typing import Dict, Iterator, NamedTuple, Sequence, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from memory.store.byname import is_identifier, is_made_up, is_random, is_uuid
 from memory.store.secretlabels import NO_VALUE, OTHER, PASSPHRASE, PIN
 from memory.store.secretshapes import COMPOSED, DIGEST, TECHNICAL, TICKET, WORDY, Span, rx
-from memory.store.secretweights import BIAS, LETTERS, SURPRISE, WEIGHTS
+from memory.store.secretweights import LETTERS, SURPRISE
 
+TREES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "secrettrees.json")
 BEFORE, AFTER, LINES = 160, 420, 8  # characters and lines in which the words of a label stand
-NEVER = -99.0  # log odds
+CLOSE = 60  # characters between labels, of which the stronger one counts
 WEAK = 16  # characters of a random word that a mere `key` may name
 SHORTEST = 4  # characters of a word
+ROWS = 40  # of a list
 AROUND = 200  # characters of its line on each side of a word
 SIGNS, JOINTS = "!#$%^&*?~+@", "-_."
-_IN_WORD = r"[^\s\"'`<>\x00-\x20\x7f-\U0010ffff]"
+_IN_WORD = r"[!#-&(-;=?-_a-~À-ɏ]"
 # A word with a digit or a sign in it, a capital that does not begin it, or two hyphens.
+REST = _IN_WORD + "{0,99}"
 WORD = (
     r"(?<!{0})(?={0}{{0,99}}[0-9!#$%^&*?~+@]|{0}{{1,99}}[A-Z]|[a-z]{{3,12}}-{0}{{3,12}}-)"
     r"{0}{{4,100}}"
 ).format(_IN_WORD)
-_NAME = r"[A-Za-z_][\w.\-]{0,40}[=:](?=[^=:/])|[\w.]{1,60}\("  # of what is assigned or called
-_TAIL = r"(?:[)\]*,;:}.]{1,6}|[)\]*,;:}.]{1,5}[?!])\Z"
-# No secret wherever it stands: code, a path, an address, names with dots, a short commit, a date.
-_NO_SECRET = (
-    # a word before marks, a digest, what a mark begins, a list, quotes or brackets inside
-    r"\+?[A-Za-z]+[^\w\s]{0,3}\Z|\w+\.\w+[?!]\Z|[A-Za-z]+/[A-Z][a-z]+\Z|(?i:sha\d{1,3}[-:])"
-    r"|[:\-/<%&@$~](?!\S{0,30}\d\S{0,30}[#!%&*^]|\S{0,30}[#!%&*^]\S{0,30}\d)|\S{0,99}[\\'\"\[{]"
-    r"|#[0-9a-fA-F]{3,8}\Z|\+[a-z]|\w+(?:,\w+)+\Z"
-    # short ids, measures, names with one digit
-    r"|[A-Za-z]{1,3}\d{1,7}\Z|\d[\d.,]*[A-Za-z]{1,4}\d?\+?\Z|[A-Za-z]{1,8}\d-[a-z]+\Z"
-    r"|[a-z]{3,12}\d\Z"
-    # short commits and a range of them, versions, numbers in hexadecimal, products, tickets
-    r"|[A-Z]{2,8}-?\d{1,7}(?:-[A-Z]{2,6})?\Z|[A-Z][a-z]{1,12}\d(?:[A-Z][a-z]{1,12}){1,4}(?:-[a-z]+)?\Z"
-    r"|[0-9a-f]{7,12}\Z"
-    r"|[0-9a-f]{7,12}\.\.|v\d+\.\d|0[xo][0-9a-f]+\Z|\d+\*\w+\.|(?i:python)\d"
-    r"|[a-z]{2,8}[24][a-z]{1,8}\Z|[A-Z]{2,5}v\d|(?:[A-Z]{2,7}\d{0,3}|\d{1,3})"
-    r"(?:[-/#](?:[A-Z]{2,7}\d{0,3}|\d{1,3})){1,3}\Z"
-    # names of classes with a version, GitHub's ids, names of headers
-    r"|(?:[A-Za-z][a-z]{2,20}(?:[A-Z][a-z]{1,20}){0,12})?V\d(?:[a-z]{4,5}\d{0,2})?"
-    r"(?:[A-Z][a-zA-Z]{1,20}){0,12}\Z|[A-Z][a-z]+V\d\w{0,12}\Z|[A-Z]{1,4}_kwDO|MDQ6"
-    r"|[A-Za-z]-[a-z]{2,12}(?:-[a-z]{2,12}\d?){1,9}-?\Z"
-    r"|(?i:\w{0,40}oauth2?\w{0,40}(?:\.\w{1,40}){0,6})\Z"
-    # paths, names with dots, addresses, dates, classes of characters, calls
-    r"|\S{0,60}(?:(?<!\S)|/)[a-z_\-]{3,}/|\S{0,99}[a-z]{3,}/[a-z]{2,}|[a-z]+\.env\."
-    r"|\S{1,60}\.[a-z]{1,4}#"
-    r"|\S{1,60}\.(?:tsx?|jsx?|m?js|py|go|rs|md|json|ya?ml|sh|txt|html|css|toml|lock)(?:\Z|:)"
-    r"|[a-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){1,8}\Z|[A-Za-z_]+(?:\.[A-Za-z_]+){1,8}\Z"
-    r"|[\w.\-]{1,64}@[\w\-]{1,64}\.|[A-Za-z][\w+.\-]{1,20}://|\S{0,40}\d{4}-\d\d-\d\d"
-    r"|\S{0,20}(?:0-9|[Aa]-[Zz])|\d[A-Z]-[a-z]+\Z|\w{1,60}\("
+# A word after its own name, and after a word for a name.
+NAMED_OTHERWISE = r"(?<![A-Za-z])[a-z][\w.\-]{0,30}[\"']?[ \t]{0,2}[=:][ \t]{0,2}[\"'`]?\Z"
+IDENTIFIED = (
+    r"(?<![a-z])(?:ids?|names?|user|host|server|serial|label|ticket|version|commit|branch|file|image"
+    r"|build|pod|role|region|model|volume|profile|project|group|release|request|order|record)"
+    r"[\"']?[ \t]{0,2}(?:[=:#]|is)?[ \t]{0,2}[\"'`(]?\Z"
 )
+GROUPED_DIGITS = r"(?<!\d )(?<![\w.:/,+\-])\d{2,4}(?:[ \-]\d{2,4}){1,3}(?![\w.:/,\-]| \d)"
+_NAME = r"[A-Za-z_][\w.\-]{0,40}[=:](?=[^=:/])|[\w.]{1,60}\("  # of what is assigned or called
+_TAIL = r"(?:_{3,40}|[)\]*,;:}.|]{1,6}[?!]?|(?<=[a-z\d][a-z\d])[?])\Z"
+# No secret wherever it stands: code, a path, an address, a short commit, a date, a number.
+_NO_SECRET = (
+    r"[A-Za-z]+[^\w\s]{0,3}\Z|\S{0,99}[\\'\"\[{]|\w{1,60}\("
+    r"|[:\-/<%&@$~+](?!\S{0,30}\d\S{0,30}[#!%&*^]|\S{0,30}[#!%&*^]\S{0,30}\d)"
+    r"|\S{1,60}\.[a-z]{1,4}#L?\d|\d+\*\w+\."
+    r"|[0-9a-f]{7,12}(?:\Z|\.\.)|0[xo][0-9a-f]+\Z|\d[\d.,]*[A-Za-z]{1,4}\d?\+?\Z|v\d+\.\d"
+    r"|\S{0,99}[a-z]{3,}/[a-z]{2,}|\S{0,60}(?:(?<!\S)|/)[a-z_\-]{3,}/"
+    r"|\S{1,60}\.(?:tsx?|jsx?|m?js|py|go|rs|md|json|ya?ml|sh|txt|html|css|toml|lock)(?:\Z|:)"
+    r"|[\w.\-]{1,64}@[\w\-]{1,64}\.|[A-Za-z][\w+.\-]{1,20}://|\S{0,40}\d{4}-\d\d-\d\d"
+)
+SLUG = r"[A-Za-z]{2,14}(?:[-_.]{1,2}(?:[A-Za-z]{2,14}|\d{1,4})){2,6}"
 _COUNTED = r"[a-z]{2,20}(?:[-_.][a-z]{2,20}){0,6}[-_.]\d{1,6}"  # a name with its number
 _CODE = dict.fromkeys(map(ord, ";(){}=\\<>[]$"))
 _QUOTES, _INTRODUCING = tuple("\"'`“”「」"), tuple(":：→=>|-—/")
@@ -99,6 +97,7 @@ def likely_values(text: str, labels: Sequence[Label]) -> Iterator[Span]:
     labels: in the order of the text.
     """
     lines: Lines = {}
+    listed: Set[int] = set()  # where the lines of lists begin that were searched
     known: Dict[Tuple[str, int, int, str], bool] = {}  # by equal surroundings
     for near in words_near(text, labels):
         start, word, label = near.start, near.word, near.label
@@ -110,11 +109,76 @@ def likely_values(text: str, labels: Sequence[Label]) -> Iterator[Span]:
             likely = known[key] = log_odds(features(text, near, lines)) > 0
         if likely:
             yield start, start + len(word), label.kind
+            if "\n" in text[min(start, label.end) : max(start, label.start)]:
+                yield from _siblings(text, (start, start + len(word), label.kind), listed)
+
+
+def _siblings(text: str, span: Span, listed: Set[int]) -> Iterator[Span]:
+    """Find the words in the same place of the lines around, of a list of one form.
+
+    listed: where the lines begin that were searched before, which grows.
+    """
+    start, end, kind = span
+    low = text.rfind("\n", max(0, start - AROUND), start) + 1
+    high = text.find("\n", end, end + AROUND)
+    if high < 0 or not low or low in listed:
+        return
+    form = _form(text[low:start]), _form(text[end:high])
+    if not rx(r"[/:=|,;]").search(form[0]) and "  " not in text[low:start].strip():
+        return
+    for begin, line in (*_lines_after(text, high + 1), *_lines_before(text, low - 1)):
+        place = _same_place(line, form)
+        if not place:
+            continue
+        listed.add(begin)
+        if _may_be_listed(line[place[0] : place[1]]):
+            yield begin + place[0], begin + place[1], kind
+
+
+def _lines_after(text: str, low: int) -> Iterator[Tuple[int, str]]:
+    """Return the offset and the text of the lines from a place to the next empty one."""
+    for _ in range(ROWS):
+        high = text.find("\n", low, low + 2 * AROUND)
+        if high <= low:
+            return
+        yield low, text[low:high]
+        low = high + 1
+
+
+def _lines_before(text: str, high: int) -> Iterator[Tuple[int, str]]:
+    """Return the offset and the text of the lines back from a line's end to an empty one."""
+    for _ in range(ROWS):
+        low = text.rfind("\n", max(0, high - 2 * AROUND), max(0, high)) + 1
+        if not 0 < low < high:
+            return
+        yield low, text[low:high]
+        high = low - 1
+
+
+def _form(piece: str) -> str:
+    """Return the signs between the words of a piece of a line."""
+    return rx(r"[^\s/:=|,;()\[\]]+").sub("x", " ".join(piece.split()))
+
+
+def _same_place(line: str, form: Tuple[str, str]) -> Optional[Tuple[int, int]]:
+    """Return the place of the word that stands between the same signs, or None."""
+    for match in rx(r"[^\s\"'`,;|()\[\]]{4,64}").finditer(line):
+        for low in {match.start(), match.start() + match[0].rfind(":") + 1}:
+            if (_form(line[:low]), _form(line[match.end() :])) == form:
+                return low, match.end()
+    return None
+
+
+def _may_be_listed(word: str) -> bool:
+    """Tell whether a word of a list may be a secret as its neighbour is."""
+    return len(word) >= 5 and rx(r"\d|[a-z][A-Z]|[!#$%^&*?~+@]").search(word) is not None
 
 
 def words_near(text: str, labels: Sequence[Label]) -> Iterator[Near]:
     """Return the words that may be secrets, each with its nearest label."""
     done = 0
+    groups: Optional[List[Tuple[int, str]]] = None  # of digits
+    labels = [label for number, label in enumerate(labels) if not _yields(text, labels, number)]
     for number, label in enumerate(labels):
         low = max(done, label.low, label.start - BEFORE)
         done = _end(text, label.end)
@@ -127,13 +191,41 @@ def words_near(text: str, labels: Sequence[Label]) -> Iterator[Near]:
             for start, word in _words(text, begin, end):
                 if is_possible(start, word, label, text):
                     yield Near(start, word, label, before)
+        if _names_number(text, label):
+            if groups is None:
+                groups = [(match.start(), match[0]) for match in rx(GROUPED_DIGITS).finditer(text)]
+            first, last = (bisect_left(groups, (place, "")) for place in (low, done))
+            for start, word in groups[first:last]:
+                yield Near(start, word, label, start < label.start)
+
+
+def _names_number(text: str, label: Label) -> bool:
+    """Tell whether the secret of a label may be a number."""
+    return rx(PIN).search(text[max(0, label.start - 6) : label.end + 6].lower()) is not None
+
+
+def _yields(text: str, labels: Sequence[Label], number: int) -> bool:
+    """Tell whether a mere `key` stands in the line of a stronger label close to it."""
+    label = labels[number]
+    if label.tier != "weak":
+        return False
+    return any(
+        other.tier in ("strong", "medium")
+        and max(label.start - other.end, other.start - label.end) < CLOSE
+        and "\n" not in text[min(label.end, other.end) : max(label.start, other.start)]
+        for other in labels[max(0, number - 1) : number + 2]
+    )
 
 
 def _border(label: Label, following: Label) -> int:
-    """Return where the words of a following label begin."""
-    if following.low <= label.start:
-        return (label.end + following.start) // 2
-    return max(following.low, following.start - BEFORE)
+    """Return where the words of a following label begin, which a stronger label has alone."""
+    if following.low > label.start:
+        return max(following.low, following.start - BEFORE)
+    if following.tier == "strong" != label.tier:
+        return label.end
+    if label.tier == "strong" != following.tier:
+        return following.start
+    return (label.end + following.start) // 2
 
 
 def _end(text: str, at: int) -> int:
@@ -149,9 +241,15 @@ def _end(text: str, at: int) -> int:
 
 def _words(text: str, low: int, high: int) -> Iterator[Tuple[int, str]]:
     """Return (start, word) of the words that begin in a stretch, without brackets around them."""
-    for match in rx(WORD).finditer(text, low, high):
+    end = high
+    if text[high : high + 1] > " ":
+        whole = rx(REST).match(text, high)
+        end = whole.end() if whole else high
+    for match in rx(WORD).finditer(text, low, end):
         start, word = match.start(), match[0]
-        bare = word.lstrip("(*[{|")
+        if start >= high:
+            return
+        bare = word.lstrip("(*[{|:")
         start += len(word) - len(bare)
         if not bare.isalnum():
             if rx(DIGEST).match(bare):
@@ -167,10 +265,9 @@ def _words(text: str, low: int, high: int) -> Iterator[Tuple[int, str]]:
 def is_possible(start: int, word: str, label: Label, text: str) -> bool:
     """Tell whether a word may be the secret of a label; a number may in its line alone."""
     if word.isdigit():
-        around = text[max(0, label.start - 6) : label.end + 6].lower()
-        number = 4 <= len(word) <= 8 and word[:2] not in ("19", "20")
+        number = 4 <= len(word) <= 8 and (len(word) != 4 or word[:2] not in ("19", "20"))
         between = text[min(label.end, start) : max(label.start, start)]
-        return number and "\n" not in between and rx(PIN).search(around) is not None
+        return number and between.count("\n") < 3 and _names_number(text, label)
     if len(word) < 5 or not _is_secret_shape(word):
         return False
     if label.tier == "strong":
@@ -185,11 +282,13 @@ def is_possible(start: int, word: str, label: Label, text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_secret_shape(word: str) -> bool:
-    kinds = {_CLASS[sign] for sign in word}
+    kinds = {_class_of(sign) for sign in word}
     if not kinds & {"a", "A"}:
         return False
     if "0" not in kinds and not rx(r"[!#$%^&*?~@]").search(word):
-        return rx(PASSPHRASE).fullmatch(word) is not None
+        if rx(r"(?=.{0,30}[a-z][A-Z])[A-Za-z]{10,40}").fullmatch(word):
+            return surprise(word)[1] > 5 and not is_identifier(word)
+        return rx(r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){2,9}").fullmatch(word) is not None
     return not (
         rx(_NO_SECRET).match(word)
         or rx(NO_VALUE).match(word)
@@ -200,26 +299,28 @@ def _is_secret_shape(word: str) -> bool:
     )
 
 
-@lru_cache(maxsize=1)
-def _weights() -> Tuple[Tuple[float, str, str], ...]:
-    """Return the weights with their one or two features."""
-    return tuple((weight, *name.partition("*")[::2]) for name, weight in WEIGHTS.items())
-
-
 def log_odds(found: Dict[str, float]) -> float:
     """Return the log odds that a word of these features is a secret."""
-    if found["hex"] and found["length"] == 4 and found["own other"]:
-        return NEVER  # a commit or digest that is called so
-    if found["commit"] and found["leads"]:
-        return NEVER  # as a log lists them
-    if found["hex"] and found["farther"] and not found["strong"]:
-        return NEVER
-    odds = BIAS
-    for weight, first, second in _weights():
-        value = found[first]
-        if value:
-            odds += weight * value * (found[second] if second else 1.0)
+    odds, names, trees = _boosted_trees()
+    values = [float(found[name]) for name in names]
+    for tree in trees:
+        node = tree[0]
+        while len(node) > 1:
+            feature, limit, low, high = node
+            node = tree[int(low if values[int(feature)] <= limit else high)]
+        odds += node[0]
     return odds
+
+
+@lru_cache(maxsize=1)
+def _boosted_trees() -> Tuple[float, Sequence[str], Sequence[Sequence[Sequence[float]]]]:
+    """Return the bias, the features, and the trees that `evals/train-secrets` fitted.
+
+    A node is a leaf, [log odds], or [feature, limit, node up to it, node beyond it].
+    """
+    with open(TREES, encoding="utf-8") as file:
+        fitted = json.load(file)
+    return fitted["bias"], fitted["features"], fitted["trees"]
 
 
 def features(text: str, near: Near, lines: Lines) -> Dict[str, float]:
@@ -232,9 +333,11 @@ def features(text: str, near: Near, lines: Lines) -> Dict[str, float]:
     low, line = _line_around(text, start, end, lines)
     gap = text[label.end : start] if not near.before else text[end : label.start]
     down = gap.count("\n")
+    ends = len(rx(r"[.!?;][\s)]|[。！？]").findall(gap))
     labelled = _line_around(text, label.start, label.end, lines)[1] if down else line
     left = text[max(low, start - 24) : start].rstrip(" \"'`*(“「")
     last = rx(r"[^\W\d_]{1,24}\Z").search(left)
+    named = rx(NAMED_OTHERWISE, re.I).search(text, max(low, start - 40), start)
     own = shape(word)
     alone = line.runs <= own["runs"]
     return {
@@ -245,6 +348,8 @@ def features(text: str, near: Near, lines: Lines) -> Dict[str, float]:
         "sign": left[-1:] in _INTRODUCING,
         "link": last is not None and len(last[0]) < 5,
         "no word": last is None,
+        "named": named is not None and not label.start <= named.start() < label.end,
+        "identified": rx(IDENTIFIED, re.I).search(text, max(low, start - 40), start) is not None,
         "code": line.code,
         "label's code": labelled.code,
         "label's words": min(16, labelled.words) / 8,
@@ -255,6 +360,8 @@ def features(text: str, near: Near, lines: Lines) -> Dict[str, float]:
         "next line": down == 1,
         "second line": down == 2,
         "farther": down > 2,
+        "sentences": min(2, ends),
+        "close": down == 0 and ends == 0 and len(gap) < 30,
         "gap": log(1 + len(gap)) / 3,
         "strong": label.tier == "strong",
         "medium": label.tier == "medium",
@@ -306,10 +413,11 @@ def _line_around(text: str, start: int, end: int, lines: Lines) -> Tuple[int, _L
 @lru_cache(maxsize=4096)
 def shape(word: str) -> Dict[str, float]:
     """Return the features of a word by itself."""
-    kinds = [_CLASS[sign] for sign in word]
+    kinds = [_class_of(sign) for sign in word]
     length, digits = len(word), kinds.count("0")
     mean, most = surprise(word)
     is_hex = rx(r"[0-9a-f]+").fullmatch(word) is not None
+    slug = rx(SLUG).fullmatch(word) is not None
     several = len({"a", "A", "0", "#"}.intersection(kinds))
     return {
         "runs": len(rx(r"\w+").findall(word)),
@@ -342,6 +450,10 @@ def shape(word: str) -> Dict[str, float]:
         "long random": length >= 24 and not is_hex and is_random(word, 24),
         "file": rx(r"\.[A-Za-z]{1,4}$").search(word) is not None,
         "counted": rx(r"[A-Za-z]+[-_.#/:]?\d{1,4}").fullmatch(word) is not None,
+        "slug": slug,
+        "numbered slug": slug and rx(r"[-_.]\d").search(word) is not None,
+        "dots": word.count("."),
+        "inner number": rx(r"[-_.]\d{1,4}[-_.]").search(word) is not None,
         "snake": "_" in word
         and word.replace("_", "").isalnum()
         and word in (word.lower(), word.upper()),
@@ -363,4 +475,7 @@ def surprise(word: str) -> Tuple[float, float]:
 
 def letter(sign: str) -> str:
     """Return the letter of LETTERS that a sign counts as."""
-    return sign.lower() if sign.isalpha() else _CLASS[sign]
+    if sign.isascii():
+        return sign.lower() if sign.isalpha() else _class_of(sign)
+    bare = unicodedata.normalize("NFD", sign.lower())[0]
+    return bare if bare.isascii() and bare.isalpha() else "x"

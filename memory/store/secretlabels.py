@@ -9,40 +9,53 @@ STEMS = tuple(
     (
         "pass|recovery phrase|backup codes|recovery codes|seed phrase|mnemonic phrase|psk|pw|"
         "secret|token|key|cred|kennwort|geheimnis|zugang|senha|wachtwoord|parola|kata sandi|clave|"
-        "login|log in|logged in|sign in|signed in|anmeld|identifiant|otp|2fa|unlock|pin"
+        "mdp|jeton|llave|haslo|hasla|bearer|recovery seed|recovery words|seed words|accounts|"
+        "chave|access code|auth code|alarm code|"
+        "door code|entry code|gate code|safe code|security code|unlock code|login|log in|"
+        "logged in|sign in|signed in|anmeld|identifiant|otp|2fa|unlock|pin"
     ).split("|")
 )
 STEMS_BEYOND_ASCII = tuple(
     (
-        "contraseña|schlüssel|hasło|şifre|lösenord|mật khẩu|парол|токен|ключ|секрет|비밀번호|"
+        "contraseña|schlüssel|hasło|hasła|şifre|lösenord|mật khẩu|парол|токен|ключ|секрет|비밀번호|"
         "비밀 번호|암호|패스워드|비번|시크릿|비밀키|토큰|인증키|api 키|api키|액세스 키|접근 키|"
         "パスワード|パスコード|パスフレーズ|暗証番号|合言葉|トークン|シークレット|秘密鍵|apiキー|"
         "api キー|アクセスキー|密码|密碼|口令|密钥|密鑰|秘钥|令牌|凭证|凭据|憑證|私钥|clé|"
-        "логин|учётк|로그인|ログイン|登录"
+        "логин|учётк|로그인|ログイン|登录|キー"
     ).split("|")
 )
 ALL_STEMS = STEMS + STEMS_BEYOND_ASCII
 # The words themselves: of a password (any value that is no word), of a token (random), of some key
 # (random and long).
-LABEL = (
-    r"(?:(?P<codes>(?:backup|recovery) codes)|(?P<password>(?:recovery|seed|mnemonic) phrase"
-    r"|pass(?:words?|wds?|phrases?|codes?|w[oö]rt(?:er|e|s)?|e\b|[ \-](?:words?"
-    r"|phrases?|codes?))|pwd|pw|psk|kennw[oö]rt\w{0,2}|contraseñas?|senhas?|wachtwoord|parola"
-    r"|kata sandi|sandi|hasło|şifren?|lösenord(?:et)?|mật khẩu|парол(?:ями|ей|ем|ям|ях|[ьяеюи])"
-    r"|비밀 ?번호|암호"
-    r"|패스워드|비번|パスワード|パスコード|パスフレーズ|暗証番号|合言葉|密[码碼]|口令|clave"
+_PASSWORD = (
+    r"(?:recovery|seed|mnemonic) (?:phrase|words|seed)"
+    r"|pass(?:words?|wds?|phrases?|codes?|w[oö]rt(?:er|e|s)?|e\b|[ \-](?:words?|phrases?|codes?))"
+    r"|pwd|pw|psk|kennw[oö]rt\w{0,2}|contraseñas?|senhas?|wachtwoord|parola|mdp|kata sandi|sandi"
+    r"|has[lł][oa]|şifren?|lösenord(?:et)?|mật khẩu|парол(?:ями|ей|ем|ям|ях|[ьяеюи])"
+    r"|비밀 ?번호|암호|패스워드|비번|パスワード|パスコード|パスフレーズ|暗証番号|合言葉"
+    r"|密[码碼]|口令|clave"
     r"|zugangs\w{2,5}|geheim\w{1,5}|секрет[а-я]{0,2}|시크릿|비밀키|シークレット"
-    r"|secrets?(?:[ _\-](?:access[ _\-])?keys?)?)|(?P<token>tokens?|토큰|인증키|トークン"
-    r"|токен[а-я]{0,2}|令牌|[凭憑][证据證]|cred(?:ential)?s?|api ?키|(?:액세스|접근) ?키|(?:api"
-    r"|アクセス) ?キー|(?:api[ _\-]?)?schlüssel|密[钥鑰]|秘[钥密]鍵?|私[钥鑰]|ключ[а-я]{0,2}|clés?)"
-    r"|(?P<key>keys?)|(?P<login>(?<![a-z])(?:log(?:ged)?[ \-]?ins?|sign(?:ed)?[ \-]in|anmeld\w{1,8}"
-    r"|identifiants?|otp|2fa|unlock|pin)|логин\w{0,3}|учётк\w{0,3}|로그인|ログイン|登录)|(?P<pass>pass))"
+    r"|secrets?(?:[ _\-](?:access[ _\-])?keys?)?"
 )
+_TOKEN = (
+    r"tokens?|jetons?|llaves?|bearer|토큰|인증키|トークン|токен[а-я]{0,2}|令牌|[凭憑][证据證]"
+    r"|cred(?:ential)?s?|api ?키|(?:액세스|접근) ?키|(?:api|アクセス) ?キー"
+    r"|(?:api[ _\-]?)?schlüssel|密[钥鑰]|秘[钥密]鍵?|私[钥鑰]|ключ[а-я]{0,2}|clés?"
+)
+_LOGIN = (
+    r"(?<![a-z])(?:(?:access|auth|alarm|door|entry|gate|safe|security|unlock) codes?"
+    r"|log(?:ged)?[ \-]?ins?|sign(?:ed)?[ \-]in|anmeld\w{1,8}|identifiants?|accounts|otp|2fa"
+    r"|unlock|pin)|логин\w{0,3}|учётк\w{0,3}|로그인|ログイン|登录"
+)
+LABEL = (
+    r"(?:(?P<codes>(?:backup|recovery) codes)|(?P<password>%s)|(?P<token>%s)"
+    r"|(?P<key>keys?|chaves?|(?:暗号化)?キー)|(?P<login>%s)|(?P<pass>pass))"
+) % (_PASSWORD, _TOKEN, _LOGIN)
 COMMAND = r"[ \t$]*pwd[ \t]*(?:\n|&&|[;)|]|\Z)"  # of a shell
 # A password and not a passing: what follows the word.
-NOUN = r"[ ](?:for|of|on|from|is|was)\b|[?.,:]"
+NOUN = r"[ ](?:for|of|on|from|is|was)\b|[)\]]{0,2}[?.,:]|[)\]]?[ ]?\n"
 # Of a label with a number as its secret, six characters around it.
-PIN = r"\bpin\b|passcode|暗証|핀번호|비밀번호"
+PIN = r"\bpin\b|\bcode\b|passcode|пин|暗証|핀번호|비밀번호"
 # What follows a label that has its value beside it: whatever else is near belongs to something
 # else.
 ASSIGNED = r"\\{0,3}[\"'`\])]{0,3}[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}[^\s`*|<!&\[({]"
@@ -60,7 +73,7 @@ NO_VALUE = (
 )
 # What makes a "key" one of these: the word before it, or the word after it.
 KEYED = (
-    r"(?:api|access|secret|private|auth|account|shared|signing|encryption|master|licen[sc]e|service"
+    r"(?:暗号化|api|access|secret|private|auth|account|shared|signing|encryption|master|licen[sc]e|service"
     r"|app|application|client|admin|deploy|webhook|bot|integration|project|server|recovery|backup"
     r"|root|user|developer|security)[ _\-]?\Z"
 )
@@ -115,21 +128,33 @@ HYPHENED = r"-(?<=[A-Za-z]{3}-)[A-Za-z]{3,12}-[A-Za-z]{3,12}-[A-Za-z]{3}"  # of 
 PHRASE = r"[A-Za-z][a-z]{2,11}(?:[-. ][A-Za-z][a-z]{2,11}){3,23}"  # alone in a cell or line
 GROUPS = r"(?:[a-z0-9]{4,5} ){3}[a-z0-9]{4,5}"  # of letters, as application passwords have them
 GROUPED = r"\n[ \t>#*`]{0,20}" + GROUPS + r"[ \t]*(?:\n|\Z)"
-WORDS = r"(?:[a-z]{4,10} ){3,23}[a-z]{3,10}"  # a passphrase, a phrase that recovers a wallet
-_BELOW = (
-    r"(?:[^\n]{0,60}[:：]|(?=[ \t]*\n))%s[ \t]*(?:\n[ \t>#*`]*){0,2}(?P<v>%s)"
-    r"[.\"'`]?[ \t]*(?:\n|\Z)"
+# Words with spaces between, and what makes a label one of such words.
+_LETTER = "[A-Za-zÀ-ɏА-яЁё]"
+WORDS = r"{0}{{2,14}}(?: (?:{0}{{2,14}}|\d{{1,4}})){{2,23}}".format(_LETTER)
+OF_WORDS = r"phrase|frase|фраз|フレーズ|短语|words|seed"
+QUOTED = r"[\"'“„«‘「『`][ \u00a0]?(?P<v>%s)[ \u00a0]?[\"'”“»’」』`]" % WORDS
+BARE = (
+    r"(?:(?<=[:,;\n>] )|(?<= is )|(?<= now )|(?<= ist )|(?<= est )|(?<= es ))(?P<v>%s)"
+    r"(?=[.,;:)]|[ \t]*(?:\n|\Z))" % WORDS
 )
-# How words are judged, whether they stand before the label, expression with a `v`.
-PHRASED = (
-    ("phrase", False, r"[^\n\"“「]{0,60}[\"“「](?P<v>%s)[\"”」]" % WORDS),
-    (
-        "quoted",
-        False,
-        r"(?:[^\n\"]{0,40}\bis|[:=])?[ ]\"(?P<v>(?:[a-z]{2,10} ){3,23}[a-z]{2,10})\"",
-    ),
-    ("phrase", False, r"[^\n:]{0,40}\b(?:is|reads)[ :]{1,2}(?P<v>%s)[.,;\n]" % WORDS),
-    ("phrase", True, r"(?:\A|[\n\"“「(`])(?P<v>%s)[\"”」)`]?[^\n\"“「]{1,60}\Z" % WORDS),
-    ("recovery", False, _BELOW % ("?", WORDS)),
-    ("groups", False, _BELOW % ("", GROUPS)),
+GROUPED_BELOW = (
+    r"(?:[^\n]{0,60}[:：]|(?=[ \t]*\n))[ \t]*(?:\n[ \t>#*`]*){0,2}(?P<v>%s)"
+    r"[.\"'`]?[ \t]*(?:\n|\Z)"
+) % GROUPS
+# Words of a message, not of a passphrase.
+MESSAGE = (
+    r"\b(?:must|should|can|cannot|please|enter|not|is|are|was|be|invalid|wrong|too|required)\b"
+)
+# Of a cell: words or numbers that are joined, a number of digits; random hexadecimal digits.
+CHOSEN_CELL = r"(?=.{0,40}[\d#!$%&*^+@])[^\s\x00-\x20]{5,64}|[A-Z]?[a-z]{3,12}[-_.][A-Z][a-z]{2,12}"
+HEX = r"(?=[0-9]{0,12}[a-f])(?=[a-f]{0,12}\d)[0-9a-f]{20,80}"
+# Of a cell below a label when another cell is a secret.
+LISTED_CELL = (
+    r"\d{4,8}|(?=.{0,40}?(?:[\d!#$%&*^+]|[a-z][A-Z]))[^\s\x00-\x20]{5,64}|[a-z]{4,14}[-_.][a-z]{4,14}"
+    r"|[\w\-]{1,14}(?: [\w\-]{1,14}){2,9}"
+)
+NAMED = r"\b(?:name|key|id|field|label)[\"']?\s{0,2}[=:]\s{0,2}[\"']\Z"
+NO_CELL = (
+    r"[A-Z]{2,8}-\d{1,7}\Z|v?\d+(?:\.\d+)+\Z|\d{4}-\d\d-\d\d|\d[\d.,]*[A-Za-z]{0,4}\Z(?<!\d{5})"
+    r"|(?i:varchar|char|int|text|bool|sha|md5|bcrypt|argon)\w*|\S*[\\(){}\[\]<>=]|\$|[/~.]{1,2}/|\S+://"
 )

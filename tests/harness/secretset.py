@@ -23,7 +23,11 @@ class Written(NamedTuple):
 
 
 def written(name: str) -> Iterator[Written]:
-    """Return the texts of `fitted`, by which weights were fitted, or of `unseen`."""
+    """Return the texts of a file.
+
+    name: `fitted`, by which the trees were fitted; `unseen`, under headings and columns, below a
+        line, in sentences, answers and mails; `harder`, anywhere, many without a word for a secret.
+    """
     for line in (DATA / (name + ".jsonl")).read_text("utf-8").splitlines():
         row = json.loads(line)
         text, values = row["text"], tuple(value[::-1] for value in row["secret"])

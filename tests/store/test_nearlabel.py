@@ -13,11 +13,19 @@ COMMIT = made("commit", HEX, 40)
 
 
 @pytest.mark.parametrize(
-    ("kind", "least"), [("apart", 72), ("disguised", 52), ("innocent", 56)], ids=str
+    ("name", "kind", "least"),
+    [
+        ("unseen", "apart", 108),
+        ("unseen", "innocent", 57),
+        ("harder", "apart", 85),
+        ("harder", "disguised", 43),
+        ("harder", "innocent", 56),
+    ],
+    ids=str,
 )
-def test_texts_of_an_author_who_knew_no_rule_are_mostly_judged_right(kind, least):
-    """Of 100 apart from their label, 60 in disguise, 60 innocent."""
-    texts = [one for one in secretset.written("unseen") if one.kind == kind]
+def test_texts_of_authors_who_knew_no_rule_are_mostly_judged_right(name, kind, least):
+    """Of 120 apart and 60 innocent; of 130, 50 and 60 that were meant to be hard."""
+    texts = [one for one in secretset.written(name) if one.kind == kind]
     right = sum(secretset.is_gone(one, redact(one.text).text) for one in texts)
     assert right >= least, (right, len(texts))
 

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from pathlib import Path
+
 from memory.store import bylabel, nearlabel
-from memory.store.secretweights import LETTERS, SURPRISE, WEIGHTS
+from memory.store.secretweights import FITTED, LETTERS, SURPRISE
 
 
-def test_every_weight_names_features():
-    """One, or two that are multiplied."""
+def test_the_trees_are_those_that_were_fitted():
+    """So that facts cached by other trees are made anew."""
+    assert hashlib.sha256(Path(nearlabel.TREES).read_bytes()).hexdigest() == FITTED
+
+
+def test_the_trees_ask_for_all_features_of_a_word_in_their_order():
+    """A node splits by one of them, or is a leaf."""
     text = "password: ab12CD34#x"
     (near,) = nearlabel.words_near(text, bylabel.labels_of(text))
-    known = nearlabel.features(text, near, {})
-    assert {part for name in WEIGHTS for part in name.split("*")} <= known.keys()
+    fitted = json.loads(Path(nearlabel.TREES).read_text("utf-8"))
+    assert fitted["features"] == sorted(nearlabel.features(text, near, {}))
+    for tree in fitted["trees"]:
+        for number, node in enumerate(tree):
+            assert len(node) in (1, 4)
+            if len(node) == 4:
+                assert 0 <= node[0] < len(fitted["features"])
+                assert number < min(node[2:]) <= max(node[2:]) < len(tree)
 
 
 def test_the_table_has_each_letter_after_each():
