@@ -31,7 +31,7 @@ _IN_WORD = r"[!#-&(-;=?-_a-~À-ɏ]"
 # A word with a digit or a sign in it, a capital that does not begin it, or two hyphens.
 REST = _IN_WORD + "{0,99}"
 WORD = (
-    r"(?<!{0})(?={0}{{0,99}}[0-9!#$%^&*?~+@]|{0}{{1,99}}[A-Z]|[a-z]{{3,12}}-{0}{{3,12}}-)"
+    r"(?<!{0})(?!\[redacted:)(?={0}{{0,99}}[0-9!#$%^&*?~+@]|{0}{{1,99}}[A-Z]|[a-z]{{3,12}}-{0}{{3,12}}-)"
     r"{0}{{4,100}}"
 ).format(_IN_WORD)
 # A word after its own name, and after a word for a name.
@@ -102,8 +102,12 @@ def likely_values(text: str, labels: Sequence[Label]) -> Iterator[Span]:
     for near in words_near(text, labels):
         start, word, label = near.start, near.word, near.label
         low = max(0, min(start, label.start) - AROUND)
-        around = text[low : max(start + len(word), label.end) + AROUND]
-        key = (around, start - low, label.start - low, label.tier)
+        key = (
+            text[low : max(start + len(word), label.end) + AROUND],
+            start - low,
+            label.start - low,
+            label.tier,
+        )
         likely = known.get(key)
         if likely is None:
             likely = known[key] = log_odds(features(text, near, lines)) > 0
@@ -184,13 +188,12 @@ def words_near(text: str, labels: Sequence[Label]) -> Iterator[Near]:
         done = _end(text, label.end)
         if number + 1 < len(labels):
             done = min(done, max(label.end, _border(label, labels[number + 1])))
-        stretches = ((low, label.start, True), (label.end, done, False))
-        for begin, end, before in stretches:
+        for begin, end in ((low, label.start), (label.end, done)):
             if end - begin < SHORTEST:
                 continue
             for start, word in _words(text, begin, end):
                 if is_possible(start, word, label, text):
-                    yield Near(start, word, label, before)
+                    yield Near(start, word, label, end == label.start)
         if _names_number(text, label):
             if groups is None:
                 groups = [(match.start(), match[0]) for match in rx(GROUPED_DIGITS).finditer(text)]
@@ -201,7 +204,12 @@ def words_near(text: str, labels: Sequence[Label]) -> Iterator[Near]:
 
 def _names_number(text: str, label: Label) -> bool:
     """Tell whether the secret of a label may be a number."""
-    return rx(PIN).search(text[max(0, label.start - 6) : label.end + 6].lower()) is not None
+    return _is_word_for_number(text[max(0, label.start - 6) : label.end + 6])
+
+
+@lru_cache(maxsize=1024)
+def _is_word_for_number(around: str) -> bool:
+    return rx(PIN).search(around.lower()) is not None
 
 
 def _yields(text: str, labels: Sequence[Label], number: int) -> bool:
