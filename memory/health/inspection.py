@@ -240,7 +240,7 @@ def look_ahead(store: Store, docs: Sequence[Doc], seconds: float) -> None:
     """
     from memory.knowledge import contradictions, duplicates
 
-    (kept, claimed), letters = _facts(store.place, store.config), duplicates.Letters()
+    kept, claimed = _facts(store.place, store.config)
     end = time.process_time() + seconds
     known = kept.hold()
     claimed.hold()
@@ -251,7 +251,7 @@ def look_ahead(store: Store, docs: Sequence[Doc], seconds: float) -> None:
                 if text_facts(kept, record, data, store.config, store.place)[0]:
                     record = redactor.clean_record(record, store.config, store.place.key)
                 if duplicates.mergeable(record):
-                    duplicates.outline(record, letters, kept)
+                    duplicates.digest(record, kept)
                 if record.kind in contradictions.KINDS:
                     contradictions.claims(record, claimed)
     kept.save()

@@ -141,7 +141,7 @@ def planted(
         title = said[0].split(",")[0].split(";")[0]
         base.append(note("base%d" % number, '"%s"' % title, " ".join(said), "queue", number))
     for record in chance.sample(base, twins):
-        form = chance.randrange(5)
+        form = chance.randrange(4)
         body = record.body.strip()
         if form == 0:
             body = re.sub(
@@ -155,8 +155,6 @@ def planted(
                 lambda m: m[0].lower() if chance.random() < 0.5 else m[0].upper(),
                 body,
             )
-        elif form == 3 and len(body.split()) > 250:
-            body += " " + chance.choice(LATER)
         else:
             body = (
                 "- "

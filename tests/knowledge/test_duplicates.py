@@ -94,42 +94,6 @@ def test_a_difference_in_sense_keeps_both(one, other):
     )
 
 
-def test_one_sentence_more_covers_where_it_holds_nothing_hard():
-    """The longer one is kept, whichever is newer; a sentence with a number, or words within one,
-    keep both.
-    """
-    long = " ".join(
-        "Sentence about subject %s goes on and on for a while." % word
-        for word in (
-            "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi"
-        ).split()
-    )
-    long = " ".join([long] * 3)
-    short = note("short", long, title="x", updated="2026-11-02")
-    assert merged(short, note("more", long + " Lovely.", title="x", updated="2026-11-01")) == [
-        ("more", "short")
-    ]
-    assert merged(short, note("more", long + " Twelve 12.", title="x")) == []
-    assert merged(short, note("more", long + " Never.", title="x")) == []
-    assert (
-        merged(short, note("more", long.replace("goes on", "hardly goes on", 1), title="x")) == []
-    )
-    assert (
-        merged(short, note("more", long.replace("goes on", "slowly goes on", 1), title="x")) == []
-    )
-
-
-@pytest.mark.parametrize(("count", "same"), [(100, False), (101, True)])
-def test_one_covers_the_other_above_98_of_100_shared_shingles(count, same):
-    """Two words more: of 100 words 98 of 100 shingles are shared, of 101 words 99 of 101."""
-    words = ["q%s%s" % (chr(97 + n // 26), chr(97 + n % 26)) for n in range(count)]
-    long = " ".join(" ".join(words[at : at + 10]) + "." for at in range(0, count, 10))
-    one, other = note("short", long, title="x"), note("long", long + " Lovely really.", title="x")
-    shared = duplicates.similarity(words, [*words, "lovely", "really"])
-    assert (shared > 0.98) is same and round(shared, 2) == 0.98
-    assert merged(one, other) == [("long", "short")] * same
-
-
 def test_who_stays():
     """Successes first, then a human's, then the newer; what was captured never takes a person's
     place.

@@ -441,8 +441,10 @@ def remember(call: Call, given: Given) -> ToolAnswer:
             store, call.place, words, _labels(given, "tags"), _session(call), call.now, "agent"
         )
         return _written_answer(call, store, kept, "written")
+    from memory.knowledge import duplicates
+
     title = one_line(strip_private(given.get("title", ""))) or first_clause(said)
-    there = _there(call, title, said)
+    there = duplicates.like_learning(call.place, call.settings, call.now, title, said)
     if there:
         return ToolAnswer(
             "kept", clean_for_model({"done": "already there", **_about(call, there, call.place)})
@@ -473,23 +475,6 @@ def _note(call: Call, store: Store, said: str) -> ToolAnswer:
     dropped = "; ".join(one_line(one.text) for one in made.dropped)
     return _written_answer(
         call, store, made.record, "written" + ("; left out: " + dropped if dropped else "")
-    )
-
-
-def _there(call: Call, title: str, said: str) -> Record | None:
-    from memory.knowledge import duplicates
-
-    words, near = (
-        duplicates.words(said),
-        duplicates.similar_learnings(call.place, call.settings, call.now, title, said),
-    )
-    return next(
-        (
-            one
-            for one in near
-            if duplicates.learning_similarity(duplicates.words(one.body), words) > duplicates.SAME
-        ),
-        None,
     )
 
 
