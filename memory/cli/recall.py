@@ -294,19 +294,15 @@ def blame(call: Call) -> int:
 
 def friction(call: Call) -> int:
     """Show the failures met by several sessions, with their remedies."""
-    from memory.knowledge import history
-    from memory.knowledge.practice import gather_walls, project_files, proposal, to_json
+    from memory.knowledge import walls
     from memory.terminal import pastlines
 
-    past = _past(call, history.Wanted(lambda body: "✗" in body))
-    known = project_files(call.place)
-    met = [(wall, proposal(call.place, wall, known)) for wall in gather_walls(past.sessions, known)]
+    with call.spinner("reading the sessions"):
+        rows = walls.current(call.place, call.settings, call.now)
+        met = walls.repeated(call.place, rows)
     return call.answer(
-        {
-            "walls": [to_json(wall, proposed, call.place) for wall, proposed in met],
-            "notes": past.notes,
-        },
-        [*pastlines.walls(met, call.style(), clock.local_offset(call.now)), *past.notes],
+        {"walls": [walls.to_json(wall) for wall in met]},
+        pastlines.walls(met, call.style(), clock.local_offset(call.now)),
     )
 
 

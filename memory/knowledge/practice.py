@@ -1,12 +1,5 @@
-"""What works here and what does not: the invocations of a tool that worked, and walls, which
-several sessions ran into.
-
-`gather_walls` finds walls, with what then worked; `proposal` says what would keep the next session
-away from one.  A wall's line is that of the session whose remedy is told, else the newest; calls of
-the client's own tools count with the path that they were given, and where its folder is not there
-either, with that folder.
-A proposal is the line of the project's instructions that names what fails, else a text for a
-learning.
+"""What works here: the invocations of a tool that worked, and the file that is meant where one is
+not there.
 """
 
 from __future__ import annotations
@@ -21,33 +14,22 @@ from typing import Any, NamedTuple
 from memory.capture.turns import RUN, Piece
 from memory.core import clock, files
 from memory.core.layout import Place
-from memory.core.plaintext import at_word, one_line
+from memory.core.plaintext import one_line
 from memory.hook import at_failure
 from memory.knowledge.history import Past
 from memory.knowledge.remedies import (
     PLACE,
     REDIRECTED,
-    Failure,
-    MetFailure,
-    command_and_key,
-    episodes,
-    key_of,
-    met_json,
     stem_of,
-    words_of,
 )
 from memory.project import gitindex
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
 
 HALVED = 45.0  # days after which a use counts half
-SESSIONS, TOLD = 3, 2  # that a wall was met in: at least, and where another call is known
 INSTRUCTIONS = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", "AGENTS.md")
 MOST_BYTES = 1 << 19  # of a file of instructions
-LEARNT = 400  # characters of a text for a learning
 MOST_KIN = 3  # files that are named in place of one that is not there
-_ABSENT = ("does not exist", "no such file", "not found", "cannot find")
-_SILENCED = ("nolint", "noqa", "type: ignore", "eslint-disable", "pylint: disable", "@ts-ignore")
 _WORDS = Late(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
 _VERSIONED = Late(r"\Apython[\d.]+(?= |\Z)")
 DEEP = 2  # words after a program that stands before another one, such as `uv run pytest`
@@ -239,114 +221,7 @@ def _shape(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(words), _flags(rest)
 
 
-# --- friction: walls
-
-
-class Wall(NamedTuple):
-    """A failure met in several sessions.
-
-    In SESSIONS and more, or in TOLD where another call worked. telling: the line of `best`, else
-    the newest. given: the path given to a tool, "" for commands. tools: programs or tools that met
-    it. times: how often. last: seconds since the epoch. met: the aftermaths, newest first. best:
-    the most telling one, or None.
-    """
-
-    telling: str
-    given: str
-    tools: tuple[str, ...]
-    sessions: int
-    times: int
-    last: float
-    met: tuple[MetFailure, ...]
-    best: MetFailure | None
-
-
-class Proposal(NamedTuple):
-    """A way to keep the next session from a wall.
-
-    line: a line of the project's instructions that names what fails, `CLAUDE.md:41 names …`, or "".
-        learning: a text for `dayleaf learn`, or "".
-    """
-
-    line: str
-    learning: str
-
-
-def gather_walls(sessions: Sequence[Past], known: frozenset[str] = frozenset()) -> list[Wall]:
-    """Return the failures of several sessions, those with a remedy first.
-
-    SESSIONS and more met them, or TOLD with more than edits as remedy. known: paths of the
-    project's files; a path that exists by now is no wall.
-    """
-    folders = {folder for path in known for folder in _above(path)}
-    groups: dict[str, list[Failure]] = {}
-    for past in sessions:
-        steps = past.steps()
-        for at, (_, piece) in enumerate(steps):
-            key = (
-                _key(piece, folders)
-                if piece.kind == RUN and piece.failed and piece.text not in known
-                else ""
-            )
-            if key:
-                groups.setdefault(key, []).append(Failure(past, steps, at, key))
-    found = [
-        _wall(key, rows)
-        for key, rows in groups.items()
-        if len({past.session for past, *_ in rows}) >= TOLD
-    ]
-    found = [
-        wall for wall in found if wall.sessions >= SESSIONS or wall.best and wall.best.worth > 1
-    ]
-    return sorted(
-        found, key=lambda wall: (wall.best is None, -wall.sessions, -wall.times, wall.telling)
-    )
-
-
-def _wall(key: str, rows: Sequence[Failure]) -> Wall:
-    met = sorted(episodes(rows, "same", set()), key=lambda one: -one.at)
-    tools = tuple(
-        dict.fromkeys(
-            one.tool or (command_and_key(one.ran, True) or ("", one.ran.split(" ")[0]))[1]
-            for one in met
-        )
-    )
-    best = max(
-        (one for one in met if one.worth),
-        default=None,
-        key=lambda one: (not _is_silent(one), one.worth, bool(one.said), one.at),
-    )
-    many, times = (
-        len({past.session for past, *_ in rows}),
-        sum(steps[at][1].times for _, steps, at, _ in rows),
-    )
-    given = key.split("\n")[1] if "\n" in key else ""
-    return Wall((best or met[0]).telling, given, tools, many, times, met[0].at, tuple(met), best)
-
-
-def _above(path: str) -> list[str]:
-    parts = path.strip("/").split("/")
-    return ["/".join(parts[:n]) for n in range(1, len(parts))]
-
-
-def _key(piece: Piece, folders: set[str]) -> str:
-    """Return the key shared by equal failures of different sessions."""
-    if is_no_wall(piece):
-        return ""
-    # a rule's report names another function each time
-    key = re.sub(r"`[^`]*`", "`#`", key_of(piece.telling))
-    if not piece.name:
-        return key if len([word for word in words_of(key) if len(word) > 2]) >= 2 else ""
-    given = piece.text.strip()
-    if (
-        folders
-        and _is_absent(piece.telling)
-        and "/" in given.strip("/")
-        and not given.startswith("/")
-    ):
-        given = next((folder for folder in _above(given) if folder not in folders), given)
-        return "\n".join(("", given, "absent"))  # whichever tool asked for it
-    return "\n".join((piece.name, given, key)) if given or len(words_of(key)) > 2 else ""
+# --- what is a wall, and which file is meant
 
 
 def is_no_wall(piece: Piece) -> bool:
@@ -365,24 +240,12 @@ def is_no_wall(piece: Piece) -> bool:
     )
 
 
-def _is_absent(telling: str) -> bool:
-    low = telling.lower()
-    return any(mark in low for mark in _ABSENT)
-
-
-def _is_silent(met: MetFailure) -> bool:
-    return any(mark in text for text in (met.passed, met.outcome) for mark in _SILENCED)
-
-
 def is_placed(telling: str) -> bool:
     """Tell whether a line names a place in a file.
 
     A place in the shell's own text does not count.
     """
     return at_failure.words_of(telling)[0] and not telling.startswith("(")
-
-
-# --- proposals
 
 
 def project_files(place: Place) -> frozenset[str]:
@@ -465,64 +328,6 @@ def _shared(one: str, other: str) -> int:
     return sum(a == b for a, b in zip(one.split("/"), other.split("/")))
 
 
-@lru_cache(2)
-def _tree(known: frozenset[str]) -> Tree:
-    return Tree(known, ())
-
-
-def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
-    """Return a way to keep the next session from a wall.
-
-    known: paths of the project's files, searched for the nearest to a missing path.
-    """
-    if wall.given:
-        return _path_proposal(place, wall, known)
-    best = wall.best
-    if best is None:
-        return Proposal("", "")
-    wrong = bool(MISUSED.search(best.telling)) or not best.covered
-    named = best.passed not in ("", best.ran) and wrong
-    line = _instruction_line(place, best.ran) if named else ""
-    return Proposal(line and "%s; what worked: `%s`" % (line, best.passed), learning(best))
-
-
-def _path_proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
-    """Return a way to keep the next session from a missing path."""
-    if not known or not _is_absent(wall.telling):
-        return Proposal("", "")
-    near = next(
-        (one for one in instead_of(wall.given, _tree(known)) if one in known),
-        wall.best.passed if wall.best else "",
-    )
-    line = _instruction_line(place, wall.given)
-    told = "`%s` does not exist here%s." % (wall.given, "; it is `%s`" % near if near else "")
-    return Proposal(
-        line and line + ("; %s exists" % near if near else ", which is not there"), told
-    )
-
-
-def learning(met: MetFailure) -> str:
-    """Return a failure and its remedy as a self-contained learning.
-
-    "" where no other call is known, or where the check was silenced.
-    """
-    if _is_silent(met):
-        return ""
-    said = "`%s` fails: %s." % (
-        one_line(REDIRECTED.sub("", met.ran), 120),
-        one_line(PLACE.sub("", met.telling), 140).rstrip("."),
-    )
-    if met.passed and met.passed != met.ran:
-        said += " What worked: `%s`." % one_line(met.passed, 120)
-    return at_word(said, LEARNT) if met.worth > 1 else ""
-
-
-def _instruction_line(place: Place, said: str) -> str:
-    """Return `CLAUDE.md:41 names …` for a path or command, or ""."""
-    found = line_of(place, said)
-    return "%s:%d names %s" % (*found, one_line(said, 120)) if found else ""
-
-
 def line_of(place: Place, said: str) -> tuple[str, int] | None:
     """Return (file, line) of the instructions that name a text, or None.
 
@@ -543,21 +348,6 @@ def line_of(place: Place, said: str) -> tuple[str, int] | None:
             if wanted.search(line):
                 return name, number
     return None
-
-
-def to_json(wall: Wall, proposed: Proposal, place: Place) -> dict[str, Any]:
-    """Return a wall for --json."""
-    return {
-        "error": wall.telling,
-        "given": wall.given or None,
-        "tools": list(wall.tools),
-        "sessions": wall.sessions,
-        "times": wall.times,
-        "last": clock.iso(wall.last),
-        "where": [met.where for met in wall.met[:10]],
-        "remedy": met_json(wall.best, place) if wall.best else None,
-        "proposal": {"line": proposed.line or None, "learning": proposed.learning or None},
-    }
 
 
 def shape_json(shape: Shape) -> dict[str, Any]:

@@ -21,11 +21,11 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory.capture import findings
 from memory.capture.turns import FILE, MET, REMOVED, RUN, Piece
-from memory.core import StoreError, fastjson, files
+from memory.core import StoreError, clock, fastjson, files
 from memory.core.config import Config
 from memory.core.layout import PRIVATE, Place
 from memory.core.plaintext import at_word, one_line
@@ -43,6 +43,7 @@ MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is writ
 NEWEST = 200
 # occurrences of a wall that are kept; characters of a line that met it, of a command
 MOST_MET, LINE, COMMAND = 3, 300, 240
+SESSIONS, TOLD = 3, 2  # that met a failure: at least, and where another call is known
 _NAME = Late(r"[A-Za-z]\w{0,40}\.[A-Za-z]\w{0,40}")  # of what a package holds
 # Linters whose name stands behind many a rule.
 SUITES = frozenset(
@@ -74,24 +75,9 @@ def write(place: Place, settings: Config, now: float) -> list[Row]:
 
     Raises OSError where it cannot be written.
     """
-    sha, kept = _read_cache(place)
-    before = {str(row.get("name")): row for row in kept}
-    rows, told = list[Row](), set[str]()
-    store, changed = Store(place, settings, now), False
-    names = [name for name in history.newest(place, MOST_RECORDS) if name[:1] == PRIVATE][
-        :MOST_RECORDS
-    ]
-    for name in sorted(names, key=lambda name: (not _is_talk(name), name)):
-        stamp = _stamp(place, name)
-        row = before.get(name)
-        if row is None or row.get("file") != stamp:
-            changed = True
-            row = _read(place, store, name, stamp, told, row or {})
-        if _is_talk(name):
-            told.add(row["session"])
-        rows.append(row)
+    sha, rows, changed = _gather(place, settings, now)
     given = _without_repeats(rows)
-    if changed or len(rows) != len(before) or _sha_of(at_failure.path_of(place)) != sha:
+    if changed or _sha_of(at_failure.path_of(place)) != sha:
         data = packed(merged(place, given))
         lines = [
             fastjson.dump(row) + "\n"
@@ -100,6 +86,30 @@ def write(place: Place, settings: Config, now: float) -> list[Row]:
         files.replace(met_path(place), "".join(lines).encode("ascii"))
         files.replace(at_failure.path_of(place), data)
     return given
+
+
+def current(place: Place, settings: Config, now: float) -> list[Row]:
+    """Return the records' failures as of now; write nothing."""
+    return _without_repeats(_gather(place, settings, now)[1])
+
+
+def _gather(place: Place, settings: Config, now: float) -> tuple[str, list[Row], bool]:
+    """Return (the look-up's sha, the records' rows, whether one changed)."""
+    sha, kept = _read_cache(place)
+    before = {str(row.get("name")): row for row in kept}
+    rows, told = list[Row](), set[str]()
+    store, changed = Store(place, settings, now), False
+    names = [name for name in history.newest(place, MOST_RECORDS) if name[:1] == PRIVATE]
+    for name in sorted(names[:MOST_RECORDS], key=lambda name: (not _is_talk(name), name)):
+        stamp = _stamp(place, name)
+        row = before.get(name)
+        if row is None or row.get("file") != stamp:
+            changed = True
+            row = _read(place, store, name, stamp, told, row or {})
+        if _is_talk(name):
+            told.add(row["session"])
+        rows.append(row)
+    return sha, rows, changed or len(rows) != len(before)
 
 
 def discard(place: Place) -> None:
@@ -575,7 +585,22 @@ def _gone(removed: dict[str, tuple[Row, Row]], tree: practice.Tree) -> Iterable[
 def _absent(
     place: Place, groups: Groups, tree: practice.Tree, removed: Iterable[str]
 ) -> Iterable[Row]:
-    """Yield the walls of missing paths.
+    """Yield the walls of missing paths."""
+    for path, pairs in _missing(groups, tree, removed).items():
+        instead = practice.instead_of(path, tree)
+        if instead:
+            yield {
+                "keys": ["a|" + path],
+                "sessions": _sessions(pairs),
+                "path": path,
+                "doc": list(practice.line_of(place, path) or ()),
+                "instead": [[one, tree.source(one)] for one in instead],
+                "met": [_occurrence(row, failure, ()) for row, failure in _best(pairs)[:MOST_MET]],
+            }
+
+
+def _missing(groups: Groups, tree: practice.Tree, removed: Iterable[str] = ()) -> Groups:
+    """Return the failures by missing path.
 
     Each file, and the first folder above it that is missing too.
     """
@@ -590,17 +615,7 @@ def _absent(
         )
         for one in {path, missing}.difference(removed):
             walls.setdefault(one, []).extend(pairs)
-    for path, pairs in walls.items():
-        instead = practice.instead_of(path, tree)
-        if instead:
-            yield {
-                "keys": ["a|" + path],
-                "sessions": _sessions(pairs),
-                "path": path,
-                "doc": list(practice.line_of(place, path) or ()),
-                "instead": [[one, tree.source(one)] for one in instead],
-                "met": [_occurrence(row, failure, ()) for row, failure in _best(pairs)[:MOST_MET]],
-            }
+    return walls
 
 
 def packed(found: Sequence[Row]) -> bytes:
@@ -619,3 +634,102 @@ def packed(found: Sequence[Row]) -> bytes:
     return b"".join(
         [head, *(b"%s %010d\n" % (key, start + at) for key, at in sorted(entries)), *body]
     )
+
+
+# --- what several sessions met
+
+
+class Repeated(NamedTuple):
+    """A failure that several sessions met, as its newest occurrence with a remedy tells it.
+
+    path: what is not there, "" for another failure. worked: the other call that then worked, or "".
+    times, sessions: how often it was met, and by how many. last: seconds since the epoch. where:
+    turns, newest first. line: a line of the project's instructions that names what fails,
+    `CLAUDE.md:41 names …`, or "". learning: a text for `dayleaf learn`, or "".
+    """
+
+    telling: str
+    ran: str
+    path: str
+    worked: str
+    sessions: int
+    times: int
+    last: float
+    where: tuple[str, ...]
+    line: str
+    learning: str
+
+
+def repeated(place: Place, rows: Sequence[Row]) -> list[Repeated]:
+    """Return the failures of several sessions, those with a remedy first.
+
+    SESSIONS and more met them, or TOLD where another call is known; not what was absent and is
+    there by now.
+    """
+    tree = practice.Tree(practice.project_files(place), rows)
+    groups = grouped(rows)
+    there = {
+        id(one)
+        for key, pairs in groups.items()
+        if key[:2] == "a|" and tree.holds(key[2:])
+        for _, one in pairs
+    }
+    absent = {"a|" + path: pairs for path, pairs in _missing(groups, tree).items()}
+    absent = absent if tree.tracked else {}
+    lines = {key: pairs for key, pairs in groups.items() if key[:2] == "x|"}
+    found = []
+    for key, pairs in sorted(
+        {**absent, **lines}.items(), key=lambda item: (-_sessions(item[1]), item[0])
+    ):
+        met = [pair for pair in pairs if id(pair[1]) not in there]
+        mended = any(one["then"] for _, one in met)
+        if _sessions(met) >= (TOLD if mended else SESSIONS):
+            there.update(id(one) for _, one in met)
+            found.append(_repeated(place, key[2:] if key in absent else "", met, tree))
+    return sorted(found, key=lambda wall: (not wall.worked, -wall.sessions, wall.telling))
+
+
+def _repeated(
+    place: Place, path: str, met: Sequence[tuple[Row, Row]], tree: practice.Tree
+) -> Repeated:
+    every = sorted((one for _, one in met), key=lambda one: -float(one["at"]))
+    best = max(every, key=lambda one: (bool(one["then"]), one["at"]))
+    worked = best["then"]
+    if path:
+        worked = next((one for one in practice.instead_of(path, tree) if one in tree.tracked), "")
+        learning = "`%s` does not exist here%s." % (path, worked and "; it is `%s`" % worked)
+    else:
+        learning = "`%s` fails: %s. What worked: `%s`." % (
+            one_line(best["ran"], 120),
+            one_line(remedies.PLACE.sub("", best["telling"]), 140).rstrip("."),
+            one_line(worked, 120),
+        )
+    wrong = path or (best["ran"] if worked and practice.MISUSED.search(best["telling"]) else "")
+    named = practice.line_of(place, wrong) if wrong else None
+    return Repeated(
+        best["telling"],
+        best["ran"],
+        path,
+        worked,
+        _sessions(met),
+        len(every),
+        float(every[0]["at"]),
+        tuple(dict.fromkeys(one["where"] for one in every)),
+        "%s:%d names %s" % (*named, one_line(wrong, 120)) if named else "",
+        learning if path or worked else "",
+    )
+
+
+def to_json(wall: Repeated) -> dict[str, Any]:
+    """Return a failure of several sessions as plain data."""
+    return {
+        "error": wall.telling,
+        "ran": wall.ran,
+        "path": wall.path or None,
+        "worked": wall.worked or None,
+        "sessions": wall.sessions,
+        "times": wall.times,
+        "last": clock.iso(wall.last),
+        "where": list(wall.where[:10]),
+        "proposal": {"line": wall.line or None, "learning": wall.learning or None},
+    }

@@ -18,8 +18,9 @@ from memory.terminal.screen import Style
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.knowledge.history import Past, Touch
-    from memory.knowledge.practice import Proposal, Shape, Wall
+    from memory.knowledge.practice import Shape
     from memory.knowledge.remedies import Answer, MetFailure
+    from memory.knowledge.walls import Repeated
     from memory.recall.hit import Hit
 
 MOMENT = {
@@ -481,37 +482,25 @@ def _turn_request(ref: str, request: str) -> str:
     )
 
 
-def walls(met: Sequence[tuple[Wall, Proposal]], style: Style, offset: float) -> list[str]:
-    """Return walls in lines: error, tools, sessions, remedy and proposal."""
+def walls(met: Sequence[Repeated], style: Style, offset: float) -> list[str]:
+    """Return walls in lines: error, call, sessions, remedy and proposal."""
     if not met:
         return ["no error here was met by several sessions"]
     out: list[str] = []
-    for wall, proposed in met[:LISTED]:
-        tools = ", ".join(wall.tools[:3]) + (" " + wall.given if wall.given else "")
+    for wall in met[:LISTED]:
         out += [""] * bool(out) + [style.bold(one_line(wall.telling, LONG))]
-        out.append(
-            style.dim(
-                "  %s  %s, %s, last %s in %s"
-                % (
-                    one_line(tools, 120),
-                    count(wall.sessions, "session"),
-                    count(wall.times, "time"),
-                    clock.day(wall.last + offset),
-                    wall.met[0].where,
-                )
-            )
+        seen = "  %s, %s, last %s in %s" % (
+            count(wall.sessions, "session"),
+            count(wall.times, "time"),
+            clock.day(wall.last + offset),
+            wall.where[0],
         )
-        best = wall.best
-        after = (
-            " after editing " + _several(best.edits) if best and best.edits and best.covered else ""
-        )
-        worked = _passed(best) + after if best and best.passed else ""
+        out.append("  %s%s" % (brief(wall.path or wall.ran, 120), style.dim(seen)))
         out += _rows(
             (
-                ("worked", worked + ("  (%s)" % best.where if best and worked else "")),
-                ("said", best.said if best else ""),
-                ("line", proposed.line),
-                ("learning", proposed.learning if not proposed.line else ""),
+                ("worked", wall.worked and "`%s`" % brief(wall.worked)),
+                ("line", wall.line),
+                ("learning", wall.learning if not wall.line else ""),
             )
         )
     rest = len(met) - LISTED

@@ -19,7 +19,7 @@ from memory.core.plaintext import age, at_word, clip_columns, count, one_line, w
 from memory.core.records import Record
 from memory.hook import handoffs, indexview, signs
 from memory.hook.handoffs import is_of_others, is_repetition
-from memory.knowledge import history, practice, worklog
+from memory.knowledge import walls, worklog
 from memory.knowledge.worklog import Space, Strand, Work, WorkReport
 from memory.recall import search
 from memory.recall.hit import record_json, turns
@@ -334,9 +334,9 @@ def _waiting(place: Place) -> int:
 
 
 def _walls(place: Place, settings: Config, now: float) -> tuple[tuple[str, int], ...]:
-    wanted = history.Wanted(lambda body: "✗" in body, since=now - WALL_DAYS * clock.DAY)
-    known = practice.project_files(place)
-    found = practice.gather_walls(history.read(place, settings, wanted, now).sessions, known)
+    since = now - WALL_DAYS * clock.DAY
+    rows = [row for row in walls.current(place, settings, now) if row.get("created", 0.0) >= since]
+    found = walls.repeated(place, rows)
     return tuple((one_line(wall.telling), wall.sessions) for wall in found[:MOST_WALLS])
 
 

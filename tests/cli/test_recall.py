@@ -126,7 +126,7 @@ def test_how_blame_and_friction_answer_from_the_sessions(place, ok):
         "discussed",
     ]
     assert "3 sessions, 3 times" in ok("friction")
-    assert json.loads(ok("friction", "--json"))["walls"][0]["remedy"]["edited"] == ["src/cache.c"]
+    assert json.loads(ok("friction", "--json"))["walls"][0]["ran"] == "make lint"
 
 
 def test_a_handle_without_its_word_says_what_it_wants(run):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -396,3 +397,112 @@ def test_many_missing_paths_among_many_files_are_looked_up_by_name():
         for n in range(3000)
     )
     assert time.monotonic() - began < 3
+
+
+# ---- what several sessions met
+
+
+@pytest.fixture
+def repeated(place, now):
+    """Ask for the failures that several sessions met."""
+    return lambda: walls.repeated(place, walls.current(place, vault.settings(), now))
+
+
+def test_three_sessions_make_a_wall(place, repeated):
+    """Without another call it teaches nothing; that it is asked for writes nothing."""
+    conversations.week(place)
+    (wall,) = repeated()
+    assert (wall.sessions, wall.times, wall.ran, wall.where) == (
+        3,
+        3,
+        "make lint",
+        ("k-three#2", "k-two#1", "k-one#1"),
+    )
+    assert (wall.worked, wall.line, wall.learning) == ("", "", "")
+    assert not Path(walls.met_path(place)).exists()
+    value = walls.to_json(wall)
+    assert value["sessions"] == 3 and value["proposal"] == {"line": None, "learning": None}
+
+
+@pytest.mark.parametrize(
+    ("then", "met"), [("- ✓ `gh pr diff 7 --name-only`", 1), ("- edited `pull.go`", 0), ("", 0)]
+)
+def test_two_sessions_make_a_wall_where_another_call_is_known(place, repeated, then, met):
+    """The second sighting tells what to type instead."""
+    for session in "ab":
+        held(place, session, "- ✗ `gh pr diff 7 --stat` → exit 1: unknown flag: --stat", then)
+    found = repeated()
+    assert len(found) == met and all(
+        wall.learning == "`gh pr diff 7 --stat` fails: unknown flag: --stat. "
+        "What worked: `gh pr diff 7 --name-only`."
+        for wall in found
+    )
+
+
+def absent(place, path: str) -> None:
+    for session in "abc":
+        held(place, session, "- ✗ Read `%s` → failed: File does not exist." % path)
+
+
+def tracked(place, *paths: str) -> None:
+    for path in paths:
+        file = Path(place.root, path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x\n")
+    subprocess.run(["git", "-C", place.root, "add", "-A"], check=True)
+
+
+def test_the_line_of_the_instructions_that_names_what_is_not_there_is_proposed(place, repeated):
+    absent(place, ".lintrc.yml")
+    tracked(place, ".lintrc.yaml", "src/a.c")
+    Path(place.root, "CLAUDE.md").write_text(
+        "# App\n\nLint by `.lintrc.yml`, not by hand.\nNot this: .lintrc.yml.bak\n"
+    )
+    (wall,) = repeated()
+    assert (wall.path, wall.worked) == (".lintrc.yml", ".lintrc.yaml")
+    assert wall.line == "CLAUDE.md:3 names .lintrc.yml"
+    assert wall.learning == "`.lintrc.yml` does not exist here; it is `.lintrc.yaml`."
+
+
+def test_files_of_a_folder_that_never_was_there_are_one_wall(place, repeated):
+    for session, name in zip("abc", ("run.go", "stop.go", "list.go")):
+        held(place, session, "- ✗ Read `cmd/commands/%s` → failed: File does not exist." % name)
+    tracked(place, "cmd/run.go")
+    (wall,) = repeated()
+    assert (wall.path, wall.sessions) == ("cmd/commands", 3) and "cmd/commands" in wall.learning
+
+
+def test_a_path_that_is_there_by_now_is_no_wall_any_more(place, repeated):
+    absent(place, "docs/guide.md")
+    tracked(place, "docs/guide.md")
+    assert repeated() == []
+
+
+def test_without_tracked_files_nothing_is_said_to_be_absent(place, repeated):
+    absent(place, "docs/guide.md")
+    (wall,) = repeated()
+    assert (wall.path, wall.line, wall.learning) == ("", "", "")
+
+
+def test_a_command_that_the_instructions_name_wrongly_is_proposed(place, repeated):
+    for session in "abc":
+        held(
+            place,
+            session,
+            '- ✗ `npm run tests` → exit 1: npm ERR! Missing script: "tests"',
+            "- ✓ `npm run test:unit`",
+        )
+    Path(place.root, "CLAUDE.md").write_text("Run `npm run tests` first.\n")
+    (wall,) = repeated()
+    assert wall.line == "CLAUDE.md:1 names npm run tests"
+    assert wall.learning.endswith("What worked: `npm run test:unit`.")
+
+
+def test_instructions_that_lead_out_of_the_project_are_not_read(place, repeated, tmp_path):
+    absent(place, ".lintrc.yml")
+    tracked(place, "src/a.c")
+    outside = tmp_path / "outside.md"
+    outside.write_text(".lintrc.yml\n")
+    Path(place.root, "CLAUDE.md").symlink_to(outside)
+    (wall,) = repeated()
+    assert wall.line == ""

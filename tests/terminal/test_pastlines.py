@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from harness import conversations, talks
+from harness import conversations, talks, vault
 from harness.pushes import hooked
 
 from memory.core import clock
 from memory.hook import at_start, receipts
-from memory.knowledge import history, practice, remedies
+from memory.knowledge import history, practice, remedies, walls
 from memory.terminal import pastlines, screen
 
 STYLE = screen.Style(100)
@@ -120,15 +120,12 @@ def test_a_session_that_touched_a_file_is_told_with_request_decision_and_commit(
     ]
 
 
-def test_a_wall_is_told_with_its_remedy_and_a_proposal(past, place):
-    met = [
-        (wall, practice.proposal(place, wall, frozenset())) for wall in practice.gather_walls(past)
-    ]
-    lines = pastlines.walls(met, STYLE, 0.0)
+def test_a_wall_is_told_with_its_remedy_and_a_proposal(past, place, now):
+    rows = walls.current(place, vault.settings(), now)
+    lines = pastlines.walls(walls.repeated(place, rows), STYLE, 0.0)
     assert lines == [
-        "src/cache.c:40:3: return value of 'fclose' ignored (unused-result)",
+        "src/server.c:12:3: return value of 'fclose' ignored (unused-result)",
         "  make lint  3 sessions, 3 times, last 2026-11-18 in k-three#2",
-        "    worked    the same call after editing src/cache.c (k-two#1)",
     ]
     assert pastlines.walls([], STYLE, 0.0) == ["no error here was met by several sessions"]
 

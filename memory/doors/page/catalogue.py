@@ -41,9 +41,8 @@ class Card(NamedTuple):
     """What a list needs of a record.
 
     until: the end of what it tells of.  session, branch, author: "" where it names none.  again: it
-    is a checkpoint that only repeats.  failed: it tells of a failed call.  said: the day on which
-    the user said what it holds, "" for what is no wish.  end: what it is to a link, such
-    as `script`.
+    is a checkpoint that only repeats.  said: the day on which the user said what it holds, "" for
+    what is no wish.  end: what it is to a link, such as `script`.
     """
 
     name: str
@@ -61,7 +60,6 @@ class Card(NamedTuple):
     labels: Sequence[str]
     tokens: int
     again: bool
-    failed: bool
     said: str
     end: str
 
@@ -163,20 +161,6 @@ class Catalogue:
             if found is None or found[0] != stamp:
                 found = self._made[name] = (stamp, make())
             return found[1]
-
-    def fact(self, name: str, identity: str, make: Callable[[], Any]) -> Any:
-        """Return what takes long to make, kept between two runs.
-
-        name: of that.  identity: what it follows from.  make: gives it as JSON gives it back.
-        """
-        self.cards()
-        found = self._kept.get(name, identity, "made") if self._kept else None
-        if found is None:
-            found = make()
-            if self._kept:
-                self._kept.put(name, identity, "made", found)
-                self.save()
-        return found
 
     def holding(self, words: str) -> set[str]:
         """Return the names of the records with all words.
@@ -322,7 +306,6 @@ def card_of(record: Record) -> Card:
         value = record.meta.get(key)
         return one_line(value, 200) if isinstance(value, str) else ""
 
-    dated = record.kind in DATED
     return Card(
         record.name,
         record.id,
@@ -339,7 +322,6 @@ def card_of(record: Record) -> Card:
         list(dict.fromkeys((*record.topics, *record.tags))),
         record.tokens,
         record.kind == "checkpoint" and handoffs.is_repetition(record),
-        dated and "✗" in record.body,
         said(wishes.SAID) if record.kind == "rule" else "",
         record.end,
     )

@@ -35,7 +35,7 @@ from memory.doors.page.sheets import Sheet
 from memory.doors.page.timeline import Entry, Filter
 from memory.health import accounts
 from memory.hook import handoffs
-from memory.knowledge import approvalstate, history, practice
+from memory.knowledge import approvalstate, walls
 from memory.recall import alongside, hit, lookup, question, relations, search
 from memory.recall.hit import Hit
 from memory.recall.question import Query
@@ -50,7 +50,7 @@ SHOWN = 30  # entries that a list shows at once; the rest comes as one scrolls
 HITS, LIVE = 30, 12  # hits of a search, and of one that is still being typed
 # seconds after which the index is opened anew, and while a query is being typed
 OLD, TYPED = 5.0, 20.0
-FAILURES, MET, PUSHES = 40, 6, 20  # that one page shows
+FAILURES, PUSHES = 40, 20  # that one page shows
 SESSIONS = Filter()  # what the timeline shows first
 BRANCHES = 12  # that stand beside the timeline
 
@@ -106,7 +106,7 @@ class Pages:
             dsn,
         )
         self.catalogue = catalogue.Catalogue(place, settings, clock)
-        self._lock, self._finding = threading.RLock(), threading.Lock()
+        self._lock = threading.RLock()
         self._searcher: search.Searcher | None = None
         self._opened = 0.0
 
@@ -144,7 +144,6 @@ class Pages:
             self.renew()
         if self.catalogue.is_due:
             self.catalogue.look()
-        self._failures()
 
     def _found(self, query: Query, live: bool = False, dsn: str = "") -> hit.Found:
         with self._lock:
@@ -504,7 +503,7 @@ class Pages:
 
         Each with its remedy, and with the rule that would keep the next session away from it.
         """
-        found = self._failures()
+        found = walls.repeated(self.place, walls.current(self.place, self.settings, self.now))
         return self._sheet(
             "failures",
             "Failures met before",
@@ -512,38 +511,6 @@ class Pages:
             left_out=max(0, len(found) - FAILURES),
             sessions=len(self.catalogue.sessions()),
         )
-
-    def _failures(self) -> list[dict[str, Any]]:
-        cards: list[Card] = []
-        for group in self.catalogue.sessions().values():
-            talks = [card for card in group if card.kind == "conversation"]
-            told = talks or [c for c in group if c.kind == "checkpoint" and not c.again]
-            cards += [card for card in told if card.failed]
-        cards.sort(key=lambda card: (-card.created, card.name))
-        cards = cards[: history.MOST]
-        stamp = repr([clock.day(self.now), *((c.name, c.created, c.tokens) for c in cards)])
-        with self._finding:
-            rows: list[dict[str, Any]] = self.catalogue.fact(
-                "failures",
-                files.sha256(stamp.encode("utf-8", "backslashreplace")),
-                lambda: self._found_failures([card.name for card in cards]),
-            )
-        return rows
-
-    def _found_failures(self, names: Iterable[str]) -> list[dict[str, Any]]:
-        past = [history.past_of(without_private(each)) for each in _read(self._store(), names)]
-        known = practice.project_files(self.place)
-        return [
-            {
-                **wall._asdict(),
-                **practice.proposal(self.place, wall, known)._asdict(),
-                "met": [[one.at, one.where] for one in wall.met[:MET]],
-                "passed": wall.best.passed if wall.best else "",
-                "edits": wall.best.edits if wall.best else [],
-                "best": None,
-            }
-            for wall in practice.gather_walls(past, known)
-        ]
 
     def review(self) -> Sheet:
         """Return the page of records that wait for a decision.
