@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memory.core.records import Record
     from memory.knowledge.history import Read, Wanted
     from memory.knowledge.practice import Shape
-    from memory.knowledge.remedies import Answer
+    from memory.knowledge.remedies import Met
     from memory.recall.hit import Found
     from memory.recall.question import Query
     from memory.recall.semantic import Semantic
@@ -215,8 +215,8 @@ def fix(call: Call) -> int:
     workspace = call.options.workspace or ""
     past, answer = remedies_of(call, error, workspace)
     lines = pastlines.remedy_lines(answer, call.style(), clock.local_offset(call.now))
-    value = remedies.to_json(answer, call.place)
-    if not answer.met and not answer.nearest:
+    value = {**remedies.to_json(answer, call.place), "nearest": []}
+    if not answer:
         from memory.recall import question, search
 
         query = question.Query(error[:2000], workspace=workspace, limit=3)
@@ -228,7 +228,7 @@ def fix(call: Call) -> int:
     return call.answer({**value, "notes": past.notes}, [*lines, *past.notes])
 
 
-def remedies_of(call: Call, error: str, workspace: str = "") -> tuple[Read, Answer]:
+def remedies_of(call: Call, error: str, workspace: str = "") -> tuple[Read, tuple[Met, ...]]:
     """Return (sessions that met an error, the answer from them)."""
     from memory.knowledge import history, remedies
 

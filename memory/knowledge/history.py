@@ -286,12 +286,6 @@ def _indexed(index: indexview.Index, wanted: Wanted) -> list[str]:
 # --- what was said
 
 
-def mark_of(line: str) -> str:
-    """Return the rule or error code in a line, in lower case."""
-    rule = RULE.search(line)
-    return (rule[1] or rule[2]).lower() if rule else ""
-
-
 def outcome(turn: Turn, most: int = QUOTE) -> str:
     """Return the opening of a turn's final statement, or ""."""
     return openings.plain(openings.outcome(turn), most)

@@ -4,35 +4,22 @@ each.
 A failure is a failed call in a conversation (or among a checkpoint's commands), known by its
 telling line as `shell.normal` leaves it.  What came of it is read from what follows in the session:
 the run that covers it, else the nearest call that worked; the files edited in between; the commit.
-An error that was pasted into a prompt,
-or only spoken of, counts where few runs failed with it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
-from math import log
 from typing import Any, NamedTuple
 
-from memory.capture import fixes, openings
-from memory.capture.turns import FILE, MET, REMOVED, RUN, SAID, SUMMARY, USER, Piece
+from memory.capture import fixes
+from memory.capture.turns import FILE, MET, RUN, Piece
 from memory.core import clock
 from memory.core.layout import Place
-from memory.core.plaintext import at_word, one_line
-from memory.knowledge.history import (
-    EMPTY,
-    QUOTE,
-    RULE,
-    WORD,
-    Past,
-    mark_of,
-    next_commits,
-    outcome,
-    source,
-)
+from memory.core.plaintext import one_line
+from memory.knowledge.history import EMPTY, RULE, WORD, Past, next_commits, outcome, source
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
 
@@ -41,11 +28,9 @@ END, LINE = 10000, 500
 MOST_LINES = 12  # of a pasted error, the most telling ones
 REACH = 60  # steps after a failure in which its remedy is looked for
 TURNS = 3  # turns in which it is
-# steps of its turn before it and after it, among which files that it names are looked for
-WITHIN = 40
 OPEN = 12  # steps after a failure that nothing is known to have ended
-FEW = 3  # failures of a line, below which those who spoke of it are asked too
-NEAR, NEAREST = 0.68, 0.45  # likeness of two lines: the same kind of failure; worth a mention
+FEW = 3  # failures of a line, below which those like it are told too
+NEAR = 0.68  # likeness of two lines: the same kind of failure
 ALIKE = 0.5  # likeness of two commands, one of which was tried in place of the other
 OPENING = 240  # characters of a statement's opening
 # what a command sends its output to
@@ -59,12 +44,10 @@ _PATH = Late(r"(?<![\w./-])[\w./-]{0,80}/[\w.-]{1,80}|[\w-]{1,80}\.\w{1,5}\b")
 class MetFailure(NamedTuple):
     """A failure in a session and its aftermath.
 
-    at: seconds since the epoch. where: the turn. how: `same`, `near` or `said`. tool: "" for a
-        command. ran: the failed call (for `said` the request). edits: files. did: runs in between.
-        passed: the call that then worked, "" for none known; covered: whether it is the same call
-        or more of it. changed: the new lines at the place of the finding. said: where nothing
-        passed, the statement about it right after the failure. outcome: the opening of the turn's
-        final statement.
+    at: seconds since the epoch. where: the turn. how: `same` or `near`. tool: "" for a command.
+        ran: the failed call. edits: files. did: runs in between. passed: the call that then worked,
+        "" for none known; covered: whether it is the same call or more of it. changed: the new
+        lines at the place of the finding. outcome: the opening of the turn's final statement.
     """
 
     past: Past
@@ -78,31 +61,9 @@ class MetFailure(NamedTuple):
     did: tuple[str, ...] = ()
     passed: str = ""
     covered: bool = False
-    said: str = ""
     outcome: str = ""
     commit: str = ""
     changed: tuple[str, ...] = ()
-
-    @property
-    def worth(self) -> int:
-        """How telling the aftermath is, 0 to 2.
-
-        2 where another call worked, 1 where edits were made before it passed, else 0.
-        """
-        return (
-            2 if self.passed and self.passed != self.ran else 1 if self.passed and self.edits else 0
-        )
-
-
-class Answer(NamedTuple):
-    """The answer of `fix`.
-
-    met: (the error's line, its earlier failures), the most telling line first. nearest: the nearest
-        failures where none is equal.
-    """
-
-    met: tuple[tuple[str, tuple[MetFailure, ...]], ...]
-    nearest: tuple[MetFailure, ...]
 
 
 class Failure(NamedTuple):
@@ -122,8 +83,8 @@ class Failure(NamedTuple):
         return self.steps[self.at][1]
 
 
-# a turn: what user and model said, as it is and in small letters
-TurnStatements = tuple[Past, int, list[str], list[str]]
+# a line of an error, and its earlier failures
+Met = tuple[str, tuple[MetFailure, ...]]
 
 
 # --- lines of an error
@@ -234,8 +195,7 @@ def aftermath(failed: Failure, how: str, ended: bool = True) -> MetFailure:
     end, passed, covered = _remedy(piece, reach)
     between = [p for _, p in reach[: end if passed else OPEN]]
     last = reach[end][0] if passed else number
-    spoken = [p.text for p in between if p.kind in (SAID, USER)]
-    edits = _edits(piece, between, _near(failed) if passed else [])
+    edits = tuple(dict.fromkeys(p.text for p in between if p.kind == FILE))
     return MetFailure(
         past,
         past.at(number),
@@ -254,7 +214,6 @@ def aftermath(failed: Failure, how: str, ended: bool = True) -> MetFailure:
         )[-3:],
         passed,
         covered,
-        "" if passed else _first_mention(spoken, piece.telling),
         outcome(past.turns[last - 1], OPENING) if ended else "",
         next(iter(next_commits(past, last)), "") if ended and passed and edits else "",
         _changed(piece, between) if passed else (),
@@ -268,41 +227,11 @@ def _changed(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(met))[:FEW]
 
 
-def _near(failed: Failure) -> list[Piece]:
-    """Return the events near a failed run in its turn."""
-    steps, at = failed.steps, failed.at
-    return [
-        piece
-        for number, piece in steps[max(at - WITHIN, 0) : at + WITHIN]
-        if number == steps[at][0]
-    ]
-
-
-def _first_mention(spoken: Iterable[str], telling: str) -> str:
-    """Return the first statement about a failure after it, or ""."""
-    wanted, mark = {word for word in words_of(key_of(telling)) if len(word) > 2}, mark_of(telling)
-    for text in spoken:
-        said = openings.plain(text)
-        if len(wanted & words_of(said.lower())) > 1 or (mark and mark in said.lower()):
-            return at_word(said, OPENING)
-    return ""
-
-
-def _edits(failed: Piece, between: Iterable[Piece], turn: Iterable[Piece]) -> tuple[str, ...]:
-    """Return the files edited after a failure."""
-    edits = [p.text for p in between if p.kind == FILE]
-    failure = _run(failed) if not edits else None
-    named = (
-        [p.text for p in turn if p.kind == FILE and fixes.names(p.text, failure)] if failure else []
-    )
-    return tuple(dict.fromkeys(edits or named))
-
-
 def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str, bool]:
     """Return (place, call, whether it covers) of the first success."""
     failure = _run(failed)
-    if failed.name or failure is None:
-        return _path_instead(failed, reach)
+    if failure is None:
+        return 0, "", False
     runs = [
         (at, p.text, run)
         for at, (_, p) in enumerate(reach)
@@ -321,21 +250,6 @@ def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str
         if row[2].key == failure.key and SequenceMatcher(None, row[1], failed.text).ratio() >= ALIKE
     ]
     return (near[0][0], one_line(near[0][1]), False) if near else (0, "", False)
-
-
-def _path_instead(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str, bool]:
-    """Return the file used in place of a missing one."""
-    stem = stem_of(failed.text)
-    found = [
-        (at, p.text)
-        for at, (_, p) in enumerate(reach[: REACH // 2])
-        if stem
-        and p.kind == FILE
-        and p.name != REMOVED
-        and p.text != failed.text
-        and stem_of(p.text) == stem
-    ]
-    return (found[0][0], one_line(found[0][1]), False) if found else (0, "", False)
 
 
 def stem_of(path: str) -> str:
@@ -407,40 +321,24 @@ def _calls(command: str) -> frozenset[tuple[str, ...]]:
 # --- fix
 
 
-def fix(sessions: Sequence[Past], error: str) -> Answer:
-    """Return the earlier remedies of an error.
+def fix(sessions: Sequence[Past], error: str) -> tuple[Met, ...]:
+    """Return the lines of an error that were met before, with their remedies.
 
-    sessions: newest first. error: one line or many, as it was printed.
+    sessions: newest first. error: one line or many, as it was printed. The most telling line comes
+    first.
     """
     failures = _failures(sessions, error)
-    rarity = _rarity([failure.key for failure in failures])
-    lines = sorted(
-        ((line, key_of(line)) for line in lines_of(error)), key=lambda pair: -rarity(pair[1])
-    )[:MOST_LINES]
-    met: list[tuple[str, tuple[MetFailure, ...]]] = []
-    heard: list[TurnStatements] = []
+    met: list[Met] = []
     taken: set[tuple[str, int]] = set()
-    for line, key in lines:
+    for line in lines_of(error)[:MOST_LINES]:
+        key = key_of(line)
         same = [f for f in failures if f.key == key or _begins(f.key, key)]
-        near = (
-            [f for f in failures if f not in same and likeness(f.key, key) >= NEAR]
-            if len(same) < FEW
-            else []
-        )
-        found = [*episodes(same, "same", taken), *episodes(near, "near", taken)]
-        if len(found) < FEW:
-            heard = heard or _statements_by_turn(sessions)
-            found += _turns_mentioning(heard, line, key, taken)
+        found = episodes(same, "same", taken)
+        if len(same) < FEW:
+            found += episodes([f for f in failures if likeness(f.key, key) >= NEAR], "near", taken)
         if found:
             met.append((line, tuple(found)))
-    if met:
-        return Answer(tuple(met), ())
-    closest = sorted(
-        ((likeness(f.key, key), f) for f in failures for _, key in lines), key=lambda row: -row[0]
-    )[: 2 * FEW]
-    return Answer(
-        (), tuple(episodes([f for alike, f in closest if alike >= NEAREST], "near", taken)[:FEW])
-    )
+    return tuple(met)
 
 
 def _failures(sessions: Sequence[Past], error: str) -> list[Failure]:
@@ -458,19 +356,6 @@ def _failures(sessions: Sequence[Past], error: str) -> list[Failure]:
     ]
 
 
-def _rarity(keys: Sequence[str]) -> Callable[[str], float]:
-    """Return a function that sums the rarity of a key's words."""
-    counts: dict[str, int] = {}
-    for key in set(keys):
-        for word in words_of(key):
-            counts[word] = counts.get(word, 0) + 1
-    total = max(1, len(set(keys)))
-    return lambda key: sum(
-        log(1 + total / (1 + counts.get(word, 0))) * (word in counts or 0.3)
-        for word in words_of(key)
-    )
-
-
 def episodes(
     failures: Iterable[Failure], how: str, taken: set[tuple[str, int]]
 ) -> list[MetFailure]:
@@ -485,73 +370,11 @@ def episodes(
             taken.add((failure.past.id, failure.at))
             met = aftermath(failure, how)
             found[(failure.past.id, failure.key, met.passed)] = met
-    return sorted(found.values(), key=lambda met: (not met.worth, -met.at))
+    return sorted(found.values(), key=lambda met: (not _tells(met), -met.at))
 
 
-def _statements_by_turn(sessions: Iterable[Past]) -> list[TurnStatements]:
-    """Return the statements of every turn."""
-    return [
-        (past, number, texts, [text.lower() for text in texts])
-        for past in sessions
-        for number, turn in enumerate(past.turns, 1)
-        if turn.asked != SUMMARY
-        for texts in ([turn.request, *(p.text for p in turn.pieces if p.kind in (SAID, USER))],)
-    ]
-
-
-def _turns_mentioning(
-    heard: Iterable[TurnStatements], line: str, key: str, taken: set[tuple[str, int]]
-) -> list[MetFailure]:
-    """Return the turns that quote or discuss an error, newest first."""
-    mark = mark_of(line)
-    rare = mark or max(words_of(key), key=len, default="")
-    found = []
-    for past, number, texts, lowered in heard:
-        hits = [
-            text
-            for text, low in zip(texts, lowered)
-            if rare and rare in low and _mentions_error(text, key, mark, rare)
-        ]
-        if not hits or (past.id, -number) in taken:
-            continue
-        taken.add((past.id, -number))
-        turn = past.turns[number - 1]
-        found.append(
-            MetFailure(
-                past,
-                past.at(number),
-                past.ref(number),
-                "said",
-                "",
-                one_line(turn.request, QUOTE),
-                one_line(line),
-                tuple(dict.fromkeys(p.text for p in turn.pieces if p.kind == FILE)),
-                outcome=outcome(turn, OPENING),
-                commit=next(iter(next_commits(past, number, 1)), ""),
-            )
-        )
-    return sorted(found, key=lambda met: -met.at)[: 2 * FEW]
-
-
-@lru_cache(64)
-def _named_rule(mark: str) -> re.Pattern[str]:
-    """Return a pattern for a linter's rule or error code."""
-    name = re.escape(mark)
-    said = r"\(%s\)|`%s`|nolint:[\w,]*%s" % (name, name, name)
-    return re.compile(
-        "(?i)" + (r"(?<![\w-])%s(?![\w-])" % name if re.search(r"\d", mark) else said)
-    )
-
-
-def _mentions_error(text: str, key: str, mark: str, rare: str) -> bool:
-    """Tell whether a text holds an error's line or its rule."""
-    if mark:
-        return bool(_named_rule(mark).search(text))
-    return len(key) > 15 and any(
-        key_of(row) == key or (len(key) > 24 and key in key_of(row))
-        for row in text.split("\n")
-        if rare in row.lower()
-    )
+def _tells(met: MetFailure) -> bool:
+    return bool(met.passed and (met.edits or met.passed != met.ran))
 
 
 # --- for --json
@@ -567,7 +390,6 @@ def met_json(met: MetFailure, place: Place) -> dict[str, Any]:
         "tool": met.tool or None,
         "ran": met.ran,
         "error": met.telling,
-        "said": met.said or None,
         "tried": list(met.did),
         "edited": list(met.edits),
         "changed": list(met.changed),
@@ -578,16 +400,15 @@ def met_json(met: MetFailure, place: Place) -> dict[str, Any]:
     }
 
 
-def to_json(answer: Answer, place: Place, limit: int | None = None) -> dict[str, Any]:
-    """Return an answer with at most `limit` occurrences of each line."""
+def to_json(found: Iterable[Met], place: Place, limit: int | None = None) -> dict[str, Any]:
+    """Return remedies as plain data, at most `limit` occurrences of each line."""
     return {
         "lines": [
             {
                 "error": line,
-                "sessions": len({met.past.session for met in found}),
-                "met": [met_json(met, place) for met in found[:limit]],
+                "sessions": len({met.past.session for met in every}),
+                "met": [met_json(met, place) for met in every[:limit]],
             }
-            for line, found in answer.met
+            for line, every in found
         ],
-        "nearest": [met_json(met, place) for met in answer.nearest],
     }

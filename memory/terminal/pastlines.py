@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.knowledge.history import Past, Touch
     from memory.knowledge.practice import Shape
-    from memory.knowledge.remedies import Answer, MetFailure
+    from memory.knowledge.remedies import Met, MetFailure
     from memory.knowledge.walls import Repeated
     from memory.recall.hit import Hit
 
@@ -282,25 +282,21 @@ def _why_nothing(value: dict[str, Any]) -> str:
 # --- what sessions did
 
 
-def remedy_lines(answer: Answer, style: Style, offset: float) -> list[str]:
+def remedy_lines(answer: Sequence[Met], style: Style, offset: float) -> list[str]:
     """Return the earlier remedies of an error in lines, newest first.
 
     Under the error's lines, at most REMEDIES occurrences.
     """
-    if not answer.met:
-        near = [line for met in answer.nearest for line in _met(met, style, offset)]
-        return [
-            "nothing here has failed like that before",
-            *(["", style.bold("the nearest"), *near] if near else []),
-        ]
+    if not answer:
+        return ["nothing here has failed like that before"]
     shown = spread(
-        [met for _, found in answer.met for met in found],
-        [len(found) for _, found in answer.met],
+        [met for _, found in answer for met in found],
+        [len(found) for _, found in answer],
         REMEDIES,
     )
     out: list[str] = []
     left = 0
-    for line, found in answer.met:
+    for line, found in answer:
         here = [met for met in found if id(met) in shown]
         left += len(found) - len(here)
         if here:
@@ -360,16 +356,10 @@ def _rows(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 def _met(met: MetFailure, style: Style, offset: float) -> list[str]:
     """Return one occurrence in lines: the failure, the attempts, the success."""
-    said = met.how == "said"
-    what = (
-        met.ran
-        if said
-        else "%s`%s`%s"
-        % (
-            met.tool + " " if met.tool else "",
-            brief(met.ran),
-            ": " + met.telling if met.telling else "",
-        )
+    what = "%s`%s`%s" % (
+        met.tool + " " if met.tool else "",
+        brief(met.ran),
+        ": " + met.telling if met.telling else "",
     )
     again = met.passed == met.ran
     passed = _passed(met) if met.passed else ""
@@ -378,8 +368,7 @@ def _met(met: MetFailure, style: Style, offset: float) -> list[str]:
         _head(met.at, met.where, met.past, style, offset),
         *_rows(
             (
-                ("asked" if said else "failed", what),
-                ("said", met.said),
+                ("failed", what),
                 (
                     "tried",
                     "; ".join("`%s`" % brief(one) for one in met.did)
@@ -397,13 +386,7 @@ def _met(met: MetFailure, style: Style, offset: float) -> list[str]:
 
 
 def _passed(met: MetFailure) -> str:
-    return (
-        "the same call"
-        if met.passed == met.ran
-        else met.passed
-        if met.tool
-        else "`%s`" % brief(met.passed)
-    )
+    return "the same call" if met.passed == met.ran else "`%s`" % brief(met.passed)
 
 
 def brief(command: str, most: int = 200) -> str:

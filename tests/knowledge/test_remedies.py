@@ -24,13 +24,12 @@ def week(place):
 
 
 def test_another_call_that_worked_is_the_remedy(week, fix):
-    ((line, (met,)),) = fix("unknown flag: --open").met
+    ((line, (met,)),) = fix("unknown flag: --open")
     assert line == "unknown flag: --open" and met.where == "k-three#1" and met.how == "same"
-    assert (met.ran, met.passed, met.covered, met.worth) == (
+    assert (met.ran, met.passed, met.covered) == (
         "acme issue list --open",
         "acme issue list --state open",
         True,
-        2,
     )
 
 
@@ -38,7 +37,7 @@ def test_numbers_and_places_do_not_count(week, fix):
     """What the linter says of another line of another file is the same failure; what tells
     something comes first, then the newest.
     """
-    ((_, found),) = fix("src/other.c:99:1: return value of 'fclose' ignored (unused-result)").met
+    ((_, found),) = fix("src/other.c:99:1: return value of 'fclose' ignored (unused-result)")
     assert [met.where for met in found] == ["k-two#1", "k-one#1", "k-three#2"] and {
         met.how for met in found
     } == {"same"}
@@ -58,45 +57,16 @@ def test_every_line_of_a_pasted_error_is_tried(week, fix):
         "Exit code 2\nmake: *** [lint] Error 1\nsomething nobody saw before happened\n"
         "unknown flag: --open\n\n  Usage: acme issue list\n"
     )
-    assert [line for line, _ in fix(pasted).met] == ["unknown flag: --open"]
+    assert [line for line, _ in fix(pasted)] == ["unknown flag: --open"]
 
 
 def test_near_is_near(week, fix):
     """The same rule about another function is the same kind of failure."""
-    ((_, found),) = fix("src/a.c:1:1: return value of 'write' ignored (unused-result)").met
+    ((_, found),) = fix("src/a.c:1:1: return value of 'write' ignored (unused-result)")
     assert {met.how for met in found} == {"near"} and len(found) == 3
 
 
-def test_a_pasted_error_without_a_run_is_found_by_what_was_said(place, fix):
-    conversations.held(
-        place,
-        "a",
-        "2026-11-16",
-        "## 09:00 the page is empty\n> the page is empty\n"
-        "> TemplateSyntaxError: unclosed block 'main'\n\n"
-        "The root cause is the include, which ends the block.\n\n- edited `page.html`\n\n"
-        "The page is whole again.\n",
-    )
-    ((_, (met,)),) = fix("TemplateSyntaxError: unclosed block 'main'").met
-    assert met.how == "said" and met.ran.startswith("the page is empty")
-    assert met.edits == ("page.html",) and met.outcome == "The page is whole again."
-
-
-def test_a_rule_is_known_by_its_name_and_a_common_word_is_none(place, fix):
-    conversations.held(
-        place, "a", "2026-11-16", "## 09:00 go\n\nThe parameter is unused, and that is fine.\n"
-    )
-    conversations.held(
-        place, "b", "2026-11-17", "## 09:00 go\n\nThe `unused` rule wants an underscore.\n"
-    )
-    ((_, found),) = fix("a.go:1:2: func helper is unused (unused)").met
-    assert [(met.where, met.outcome) for met in found] == [
-        ("k-b#1", "The `unused` rule wants an underscore.")
-    ]
-
-
 def test_what_ran_in_between_is_told_and_no_cause_is_guessed(place, fix):
-    """What was said on the way is quoted where it repeats the failure's words."""
     page = (
         "## 09:00 run it\n\n- ✗ `npm test` → exit 1: connect ECONNREFUSED port 5432\n\n"
         "> (while working) that is because the database is off\n\n"
@@ -104,8 +74,8 @@ def test_what_ran_in_between_is_told_and_no_cause_is_guessed(place, fix):
         "It passes, because the port of the database is open.\n"
     )
     conversations.held(place, "a", "2026-11-16", page)
-    ((_, (met,)),) = fix("connect ECONNREFUSED port 5432").met
-    assert met.said == "" and met.did == ("docker compose up -d db",) and met.covered
+    ((_, (met,)),) = fix("connect ECONNREFUSED port 5432")
+    assert met.did == ("docker compose up -d db",) and met.covered
 
 
 def test_what_mended_is_told_as_the_lines_that_were_changed(place, fix):
@@ -117,8 +87,8 @@ def test_what_mended_is_told_as_the_lines_that_were_changed(place, fix):
         "- changed for `the value of 'f' is not used (no-unused)`: `(void)f();`\n- ✓ `make lint`\n"
     )
     conversations.held(place, "a", "2026-11-16", page)
-    ((_, (met,)),) = fix("a.c:9:2: the value of 'f' is not used (no-unused)").met
-    assert (met.changed, met.said) == (("(void)f();",), "")
+    ((_, (met,)),) = fix("a.c:9:2: the value of 'f' is not used (no-unused)")
+    assert met.changed == ("(void)f();",)
 
 
 def test_the_folder_that_was_wrong_is_not_the_same_call(place, fix):
@@ -127,7 +97,7 @@ def test_the_folder_that_was_wrong_is_not_the_same_call(place, fix):
         "api\n- ✓ `go test ./x`\n"
     )
     conversations.held(place, "a", "2026-11-16", page)
-    ((_, (met,)),) = fix("cd: no such file or directory: api").met
+    ((_, (met,)),) = fix("cd: no such file or directory: api")
     assert met.passed == "go test ./x" and met.passed != met.ran
 
 
@@ -138,8 +108,8 @@ def test_a_file_that_was_not_there_is_asked_for_by_its_path(place, fix):
         "- edited `conf/app.yaml`\n"
     )
     conversations.held(place, "a", "2026-11-16", page)
-    ((_, (met,)),) = fix("File does not exist. conf/app.yml").met
-    assert (met.tool, met.ran, met.passed) == ("Read", "conf/app.yml", "conf/app.yaml")
+    ((_, (met,)),) = fix("File does not exist. conf/app.yml")
+    assert (met.tool, met.ran, met.passed) == ("Read", "conf/app.yml", "")
 
 
 def test_tries_that_one_success_ended_are_one_occurrence(place, fix):
@@ -151,15 +121,12 @@ def test_tries_that_one_success_ended_are_one_occurrence(place, fix):
         "## 09:00 go\n\n%s- edited `ring.c`\n%s- edited `wrap.c`\n- ✓ `make test`\n"
         % (failed, failed),
     )
-    ((_, (met,)),) = fix("test_ring: expected 4 entries, got 5").met
+    ((_, (met,)),) = fix("test_ring: expected 4 entries, got 5")
     assert met.edits == ("wrap.c",)
 
 
-def test_nothing_like_it_says_what_is_nearest(week, fix):
-    answer = fix("src/a.c:3:3: result of 'strlcpy' ignored by caller")
-    assert not answer.met and {met.how for met in answer.nearest} <= {"near"}
-    assert fix("a completely unheard catastrophe in module seventeen") == remedies.Answer((), ())
-    assert fix("\n\n") == remedies.Answer((), ())
+def test_nothing_like_it_is_no_answer(week, fix):
+    assert fix("a completely unheard catastrophe in module seventeen") == fix("\n\n") == ()
 
 
 def test_a_log_of_megabytes_is_asked_about_by_its_ends(week, fix):
@@ -168,7 +135,7 @@ def test_a_log_of_megabytes_is_asked_about_by_its_ends(week, fix):
     answer = fix(
         "x" * 3_000_000 + "\n" + "a line of chatter %d\n" * 100_000 + "unknown flag: --open\n"
     )
-    assert [line for line, _ in answer.met] == [
+    assert [line for line, _ in answer] == [
         "unknown flag: --open"
     ] and time.process_time() - began < 5.0
 
@@ -176,10 +143,9 @@ def test_a_log_of_megabytes_is_asked_about_by_its_ends(week, fix):
 def test_an_answer_for_machines_names_its_source(week, fix, place):
     value = remedies.to_json(fix("unknown flag: --open"), place, 5)
     met = value["lines"][0]["met"][0]
-    assert (met["id"], met["session"], met["where"], met["worked"], met["said"]) == (
+    assert (met["id"], met["session"], met["where"], met["worked"]) == (
         "k-three",
         "three",
         "k-three#1",
         "acme issue list --state open",
-        None,
     )

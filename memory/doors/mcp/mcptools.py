@@ -213,7 +213,7 @@ def fix(call: Call, given: Given) -> ToolAnswer:
     error = given["error"]
     past, answer = remedies_of(call, error)
     value = {**remedies.to_json(answer, call.place, PAST), "notes": past.notes}
-    if not answer.met and not answer.nearest:
+    if not answer:
         value["records"] = hit.found_json(
             _found(call, question.Query(error[:2000], limit=3)), error
         )["hits"]
