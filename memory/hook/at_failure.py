@@ -291,10 +291,10 @@ def _call_subjects(tool: str, given: str) -> List[str]:
     text = given.replace("\\\n", " ")[:4000]
     for mark in ("&&", "||", ";", "|", "\n", "$("):
         text = text.replace(mark, "\0")
-    return list(dict.fromkeys(filter(None, map(_program_and_verbs, text.split("\0")[:8]))))
+    return list(dict.fromkeys(filter(None, map(program_and_verbs, text.split("\0")[:8]))))
 
 
-def _program_and_verbs(part: str) -> str:
+def program_and_verbs(part: str) -> str:
     """Return the program of a shell call with its verbs."""
     words = part.split()
     while words and (

@@ -5,10 +5,9 @@ not there.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
-from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from memory.capture.turns import RUN, Piece
@@ -32,8 +31,6 @@ MOST_BYTES = 1 << 19  # of a file of instructions
 MOST_KIN = 3  # files that are named in place of one that is not there
 _WORDS = Late(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
 _VERSIONED = Late(r"\Apython[\d.]+(?= |\Z)")
-DEEP = 2  # words after a program that stands before another one, such as `uv run pytest`
-_BARE = Late(r"[a-z][a-z0-9:_-]*\Z")
 # What says that a call was wrong, and not what it was to look at.
 MISUSED = Late(
     r"(?i)\b(?:%s)\b"
@@ -42,13 +39,6 @@ MISUSED = Late(
         "not defined, does not exist, require, requires, missing, usage:, denied, 422, "
         r"40\d".split(", ")
     )
-)
-# the address is what matters
-_ADDRESSED = frozenset((("gh", "api"), ("glab", "api"), ("curl",), ("wget",), ("http",), ("xh",)))
-# Programs whose verb has a verb of its own.
-_DEEP = frozenset(
-    "gh glab docker podman kubectl aws gcloud az heroku fly flyctl uv poetry mise terraform jj "
-    "rustup dotnet supabase vercel wrangler npm pnpm yarn bun".split()
 )
 
 
@@ -59,7 +49,8 @@ class Shape(NamedTuple):
     """Invocations with the same words and flags.
 
     example: the newest. times: how often they worked. last: when, seconds since the epoch; where:
-        the turn. failed: the call that failed before, and why; "" for none.
+        the turn; session: of that turn. failed: the call that failed before, and why; "" for none.
+        sessions: how many used it.
     """
 
     words: str
@@ -68,9 +59,10 @@ class Shape(NamedTuple):
     times: int
     last: float
     where: str
-    sessions: int
+    session: str
     failed: str
     why: str
+    sessions: int = 1
 
 
 def working_invocations(sessions: Iterable[Past], tool: str, now: float) -> list[Shape]:
@@ -80,51 +72,45 @@ def working_invocations(sessions: Iterable[Past], tool: str, now: float) -> list
         `./run.sh`.
     """
     wanted = tuple(tool_key(tool).split())
-    uses: dict[tuple[str, tuple[str, ...]], list[tuple[float, str, int, str, str]]] = {}
-    failures: dict[tuple[str, tuple[str, ...]], tuple[float, str, str]] = {}
+    found: dict[tuple[str, tuple[str, ...]], list[Shape]] = {}
     for past in sessions:
-        open_: tuple[str, str, str] | None = None
+        failed: tuple[str, str, str] | None = None
         for number, piece in past.steps():
             for words, flags, part in _invocations(piece, wanted):
-                shape = (words, flags)
                 if piece.outcome in (shell.OK, shell.BY_HAND):
-                    at = past.at(number)
-                    uses.setdefault(shape, []).append(
-                        (at, part, piece.times, past.ref(number), past.session)
-                    )
-                    if open_ and open_[0] != part and open_[2].split()[:2] == words.split()[:2]:
-                        failures[shape] = max(failures.get(shape, (0.0, "", "")), (at, *open_[:2]))
-                    open_ = None
+                    near = failed and failed[0].split()[:2] == words.split()[:2]
+                    before = failed[1:] if failed and near and failed[1] != part else ("", "")
+                    at, where = past.at(number), past.ref(number)
+                    one = Shape(words, flags, part, piece.times, at, where, past.session, *before)
+                    found.setdefault((words, flags), []).append(one)
+                    failed = None
                 elif (
                     piece.failed
                     and MISUSED.search(piece.telling)
                     and not PLACE.match(piece.telling)
                 ):
-                    open_ = (part, piece.telling, words)
-    found = []
-    for shape, rows in uses.items():
-        newest = max(rows)
-        _, failed, why = failures.get(shape, (0.0, "", ""))
-        found.append(
-            (
-                sum(
-                    times * 0.5 ** (max(0.0, now - at) / clock.DAY / HALVED)
-                    for at, _, times, _, _ in rows
-                ),
-                Shape(
-                    shape[0],
-                    shape[1],
-                    newest[1],
-                    sum(row[2] for row in rows),
-                    newest[0],
-                    newest[3],
-                    len({row[4] for row in rows}),
-                    failed,
-                    why,
-                ),
-            )
-        )
-    return [shape for _, shape in sorted(found, key=lambda row: (-row[0], row[1]))]
+                    failed = words, part, piece.telling
+    return sorted(
+        (_joined(uses) for uses in found.values()),
+        key=lambda shape: (-sum(_weight(one, now) for one in found[shape[:2]]), shape.words),
+    )
+
+
+def _weight(use: Shape, now: float) -> float:
+    return float(use.times * 0.5 ** (max(0.0, now - use.last) / clock.DAY / HALVED))
+
+
+def _joined(uses: Sequence[Shape]) -> Shape:
+    """Return one shape for uses of the same words and flags."""
+    newest = max(uses, key=lambda use: (use.last, use.example))
+    told = max(uses, key=lambda use: (bool(use.failed), use.last))
+    sessions = len({use.session for use in uses})
+    return newest._replace(
+        times=sum(use.times for use in uses),
+        sessions=sessions,
+        failed=told.failed,
+        why=told.why,
+    )
 
 
 def tool_key(tool: str) -> str:
@@ -140,85 +126,36 @@ def _invocations(
     if not wanted or piece.kind != RUN or piece.name or wanted[0] not in piece.text.lower():
         return
     for part in commandline.parts(piece.text):
-        if wanted[0] in part.lower():
-            shape = next(
-                (
-                    one
-                    for one in (_shape(part), *_views(part, len(wanted)))
-                    if _is_asked(one[0], wanted)
-                ),
-                None,
-            )
-            if shape:
-                yield " ".join(shape[0]), shape[1], REDIRECTED.sub("", one_line(part))
-
-
-def _is_asked(words: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    """Tell whether a call begins with the wanted words."""
-    program = words[0] == wanted[0] or words[0].endswith("/" + wanted[0])
-    return program and words[1 : len(wanted)] == wanted[1:]
+        if wanted[0] in part.lower() and _is_asked(part, wanted):
+            words = max(commandline.key_of(part), at_failure.program_and_verbs(part), key=len)
+            yield words, _flags(part), REDIRECTED.sub("", one_line(part))
 
 
 @lru_cache(4096)
-def _views(part: str, length: int) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-    """Return a call seen from its first word and from its script."""
-    typed = [word.strip("'\"").lower() for word in _WORDS.findall(part.lstrip("({ "))]
-    first = _index(typed, lambda word: not re.match(r"\w+=", word))
-    program, _, script = commandline.key_of(part).partition(" ")
-    later = [word if at > first and script else "" for at, word in enumerate(typed)]
-    launched = _index(
-        later, lambda word: ("/" + word).endswith("/" + script) and re.search(r"[./]", word)
-    )
-    inner = _index(typed, lambda word: word.endswith("/" + program))
-    views = ((first, DEEP), (launched, length - 1), (inner, length - 1))
-    return tuple(_view(typed[at:], most) for at, most in views if at < len(typed))
+def _is_asked(part: str, wanted: tuple[str, ...]) -> bool:
+    """Tell whether a call is of the wanted program or script, with its verbs.
 
-
-def _index(words: Sequence[str], holds: Callable[[str], object]) -> int:
-    """Return the place of the first word that holds, else their number."""
-    return next((at for at, word in enumerate(words) if word and holds(word)), len(words))
-
-
-def _view(typed: list[str], most: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words and flags of a call."""
-    program = _VERSIONED.sub("python", typed[0].removeprefix("./"))
-    plain = takewhile(_BARE.match, (word for word in typed[1:] if word[:1] != "-"))
-    return (program, *islice(plain, max(0, most))), _flags(typed[1:])
-
-
-def _flags(words: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the options among words."""
-    named = {
-        re.sub(r"\A-\d+\Z", "-N", word.partition("=")[0])
-        for word in words
-        if re.match(r"--?\w", word)
-    }
-    return tuple(sorted(named))
+    By its first word, behind a launcher, or given to an interpreter.
+    """
+    plain = (word.strip("'\"({").lower() for word in _WORDS.findall(part))
+    typed = [tool_key(word) for word in plain if not re.match(r"\w+=|-|\Z", word)]
+    if not typed:
+        return False
+    name = wanted[0].rpartition("/")[2]
+    key = commandline.key_of(part).split() or [""]
+    is_here = [word == wanted[0] or word.endswith("/" + wanted[0]) for word in typed]
+    if len(wanted) > 1:
+        return is_here[0] and tuple(typed[1 : len(wanted)]) == wanted[1:]
+    launched = key[0] == name and any(is_here)
+    script = typed[1:2] if re.search(r"[./]", "".join(typed[1:2])) else []
+    return is_here[0] or launched or bool(script and is_here[1] and key[-1] == name)
 
 
 @lru_cache(4096)
-def _shape(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return a call's program with its verbs, and its flags' names."""
-    program, _, verb = commandline.key_of(part).partition(" ")
-    typed = _WORDS.findall(part)
-    at = _index(
-        typed, lambda word: word.strip("'\"").rpartition("/")[2].lower().startswith(program)
-    )
-    rest, words = typed[at % max(1, len(typed)) + 1 :], [program]
-    most = 0 if not verb else 2 if program in _DEEP or verb.split()[0] in ("run", "exec") else 1
-    for word in [word for word in rest if not word.startswith("-")][:most]:
-        if not _BARE.match(word):
-            break
-        words.append(word)
-    if verb and len(words) == 1:
-        words += verb.split()
-    if tuple(words) in _ADDRESSED:
-        words += [
-            re.sub(r"\d+", "N", word.strip("'\"").partition("?")[0])
-            for word in rest
-            if "/" in word and word[0] != "-"
-        ][:1]
-    return tuple(words), _flags(rest)
+def _flags(part: str) -> tuple[str, ...]:
+    """Return the names of a call's options."""
+    named = (word.partition("=")[0] for word in _WORDS.findall(part) if re.match(r"--?\w", word))
+    return tuple(sorted({re.sub(r"\A-\d+\Z", "-N", name) for name in named}))
 
 
 # --- what is a wall, and which file is meant
