@@ -77,7 +77,6 @@ class _Read(NamedTuple):
     records: list[Record]
     now: float
     kept: Kept
-    claimed: Kept
 
     def finding(
         self, section: str, record: Record, line: int, what: str, remedy: str, severity: str = WARN
@@ -110,7 +109,7 @@ def audit(
 
     sections: keys of SECTIONS. told: called with the present step.
     """
-    store, (kept, claimed) = Store(place, settings, now), _facts(place, settings)
+    store, kept = Store(place, settings, now), _facts(place, settings)
     by_text = {"secrets", "suspicious"} & set(sections)
 
     def read_whole(name: str) -> Record:
@@ -126,7 +125,7 @@ def audit(
         if not number % 100:
             told("reading the records: %d" % number)
         every.append(record)
-    read = _Read(place, store, settings, every, now, kept, claimed)
+    read = _Read(place, store, settings, every, now, kept)
     found: list[Finding] = []
     notes: list[str] = []
     if {"secrets", "suspicious", "oversize"} & set(sections):
@@ -145,7 +144,6 @@ def audit(
     order = list(SECTIONS)
     found.sort(key=lambda one: (order.index(one.about), one.place, one.line, one.what))
     kept.save()
-    claimed.save()
     result = Audited(found, len(read.records), notes)
     if set(sections) == set(SECTIONS):
         _keep(place, result, now)
@@ -240,10 +238,9 @@ def look_ahead(store: Store, docs: Sequence[Doc], seconds: float) -> None:
     """
     from memory.knowledge import contradictions, duplicates
 
-    kept, claimed = _facts(store.place, store.config)
+    kept = _facts(store.place, store.config)
     end = time.process_time() + seconds
     known = kept.hold()
-    claimed.hold()
     for doc in sorted(docs, key=lambda doc: (-doc.created, doc.name)):
         if not known.get(doc.name, "").startswith(doc.checksum.hex()) and time.process_time() < end:
             with suppress(StoreError):
@@ -253,13 +250,12 @@ def look_ahead(store: Store, docs: Sequence[Doc], seconds: float) -> None:
                 if duplicates.mergeable(record):
                     duplicates.digest(record, kept)
                 if record.kind in contradictions.KINDS:
-                    contradictions.claims(record, claimed)
+                    contradictions.claims(record, kept)
     kept.save()
-    claimed.save()
 
 
-def _facts(place: Place, settings: Config) -> tuple[Kept, Kept]:
-    """Return the caches of earlier audits: facts and claims."""
+def _facts(place: Place, settings: Config) -> Kept:
+    """Return the cache of earlier audits."""
     from memory.core import frontmatter, tokeniser
     from memory.distill import digests
     from memory.health import recordfaults
@@ -277,9 +273,7 @@ def _facts(place: Place, settings: Config) -> tuple[Kept, Kept]:
         records,
         frontmatter,
     )
-    return Kept(place, "facts", modules, settings["redact.allow"], place.key), Kept(
-        place, "claims", modules
-    )
+    return Kept(place, "facts", modules, settings["redact.allow"], place.key)
 
 
 def _loose(read: _Read) -> Iterator[Finding]:
@@ -405,7 +399,7 @@ def _duplicates(read: _Read) -> Iterator[Finding]:
 def _contradictions(read: _Read) -> Iterator[Finding]:
     from memory.knowledge import contradictions
 
-    for pair in contradictions.pairs(read.records, read.kept, read.claimed):
+    for pair in contradictions.pairs(read.records, read.kept):
         record, other = pair.newer.record, pair.older.record
         said = next(
             (line for line in pair.newer.said.split("\n") if line.strip()), record.title

@@ -1,14 +1,12 @@
 """What was derived of the records' files, kept from one run to the next: a later run looks only at
 what changed.
 
-Schema, version 1, of `<cache>/<scope>.facts` (what audit found out), `<scope>.claims` (what it
-found records to claim) and `<scope>.heads` (what doctor, stats and status ask of every record),
-sealed (fastjson.py), derived:
+Schema, version 1, of `<cache>/<scope>.facts` (what audit found out) and `<scope>.heads` (what
+doctor, stats and status ask of every record), sealed (fastjson.py), derived:
 
     {"v": 1, "of": stamp, "files": {name: {"": identity, fact: value, ...}, ...}}
 
-What was found among all of them stands under the name "", whose identity is the SHA-256 of all
-names, checksums and instants.  The identity of an audited file is the SHA-256 of the bytes that
+The identity of an audited file is the SHA-256 of the bytes that
 were just read; of a head it is the file's size, its time of change and that of its inode (ns),
 asked at that moment, so that a file which can no longer be read is not taken for one that can.  The
 stamp stands for all else that a fact follows from: the program's own text, and settings.  Only what

@@ -4,7 +4,7 @@ A pair is two sentences of two records on the same subject: nearly all of their 
 and
 
     one says no where the other does not (`use X`, `do not use X`), or
-    one gives another number for the same thing in the same sort of unit (`30 s`, `5 min`).
+    one gives another number in the same unit (`30 s`, `60 s`).
 
 Records whose versions have none in common hold side by side, and so do two of which one links to
 the other: somebody has decided.  Checkpoints tell what was, plans what shall be.
@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from memory.core import files, tokeniser
+from memory.core import tokeniser
 from memory.core.records import Record
 from memory.distill.digests import clean
 from memory.index.kept import Kept, cached_fact
@@ -28,7 +27,8 @@ KINDS = ("learning", "rule")
 FEWEST = 2  # terms that two sentences share at least
 # The share of these among those of the longer sentence; in Hangul and the like, of the shorter one.
 SAME, SAME_WIDE = 0.85, 0.7
-MOST, REPEATED = 64, 4  # sentences looked at under a term; how often the same one is looked at
+RARE, MOST = 8, 64  # terms that a text is looked up by, and texts looked at under each
+REPEATED = 4  # how often the same sentence is looked at
 LONGEST = 300  # characters of a sentence
 _NO = frozenset(
     "not no never don't doesn't didn't isn't aren't wasn't won't can't cannot "
@@ -38,30 +38,7 @@ _NO = frozenset(
 _NO_WITHIN = ("않", "없", "ない", "ません", "不", "没")
 # Words that change no sense.
 _PASSED = frozenset("always must should do does did please we you to immer".split())
-_NUMBER = re.compile(
-    r"(?<![\w./#:$-])(\d+(?:\.\d+)?)(?:\s?(%|[a-zA-Z]{1,7})(?![\w/:-]))?(?![\w/:-]|\.\d)"
-)
-_UNITS = {
-    "ms": ("time", 0.001),
-    "s": ("time", 1.0),
-    "sec": ("time", 1.0),
-    "second": ("time", 1.0),
-    "min": ("time", 60.0),
-    "minute": ("time", 60.0),
-    "h": ("time", 3600.0),
-    "hour": ("time", 3600.0),
-    "d": ("time", 86400.0),
-    "day": ("time", 86400.0),
-    "b": ("size", 1.0),
-    "byte": ("size", 1.0),
-    "kb": ("size", 1e3),
-    "mb": ("size", 1e6),
-    "gb": ("size", 1e9),
-    "kib": ("size", 1024.0),
-    "mib": ("size", 1024.0**2),
-    "gib": ("size", 1024.0**3),
-    "%": ("%", 1.0),
-}
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(%|[a-zA-Z]{0,7})")
 _COUNTED = frozenset(
     "step case phase issue pr line task chapter section part round code status "
     "http version no".split()
@@ -89,83 +66,67 @@ class Pair(NamedTuple):
 class _Claim(NamedTuple):
     """The meaning of a sentence.
 
-    terms: its terms. negative: whether it denies. numbers: (sort, value).
+    terms: its terms. negative: whether it denies. numbers: with their units.
     """
 
-    side: Side
+    said: str
     terms: frozenset[str]
     negative: bool
-    numbers: tuple[tuple[str, float], ...]
-    wide: bool
+    numbers: tuple[str, ...]
 
 
-def pairs(
-    records: Iterable[Record], kept: Kept | None = None, claimed: Kept | None = None
-) -> list[Pair]:
+class Shelf:
+    """Texts by their terms, found without comparing each with each."""
+
+    def __init__(self) -> None:
+        self._under: dict[str, list[int]] = {}
+        self._count = 0
+
+    def near(self, terms: Iterable[str], most: int = RARE) -> list[int]:
+        """Return the numbers of the texts under a text's `most` rarest terms, in order."""
+        rare = sorted(terms, key=lambda term: (len(self._under.get(term, ())), term))[:most]
+        return sorted({number for term in rare for number in self._under.get(term, ())[-MOST:]})
+
+    def put(self, terms: Iterable[str]) -> None:
+        """Add a text, numbered from 0."""
+        for term in terms:
+            self._under.setdefault(term, []).append(self._count)
+        self._count += 1
+
+
+def pairs(records: Iterable[Record], kept: Kept | None = None) -> list[Pair]:
     """Return the pairs that contradict each other, latest first.
 
-    Each pair of records comes once. kept: cache of earlier runs. claimed: each record's claims.
+    Each pair of records comes once. kept: cache of earlier runs.
     """
-    named = {record.name: record for record in records if record.kind in KINDS}
-    versions = repr([(name, one.checksum, one.created) for name, one in named.items()])
-    of = files.sha256(versions.encode("utf-8", "backslashreplace"))
-    found = cached_fact(
-        kept,
-        "",
-        of,
-        "contradictions",
-        lambda: [
-            (older.record.name, older.said, newer.record.name, newer.said, why)
-            for older, newer, why in _pairs(
-                [claim for record in named.values() for claim in claims(record, claimed)]
-            )
-        ],
-    )
-    return [
-        Pair(Side(named[a], one), Side(named[b], other), why) for a, one, b, other, why in found
-    ]
-
-
-def _pairs(every: Sequence[_Claim]) -> list[Pair]:
-    frequency = Counter(term for claim in every for term in claim.terms)
-    rarest = sorted(frequency, key=lambda term: (frequency[term], term))
-    order = {term: at for at, term in enumerate(rarest)}
-    shelf: dict[str, list[_Claim]] = {}
+    shelf, held = Shelf(), list[tuple[Record, _Claim]]()
     seen: Counter[tuple[object, ...]] = Counter()
     found: dict[tuple[str, str], Pair] = {}
-    for claim in every:
-        rare = _rare(claim, order)
-        near = {id(one): one for term in rare for one in shelf.get(term, [])[-MOST:]}
-        for other in near.values():
-            why = _contradiction_of(other, claim)
-            if why and _side_by_side(other.side.record, claim.side.record):
-                older, newer = sorted((other.side, claim.side), key=_age)
-                found.setdefault((older.record.name, newer.record.name), Pair(older, newer, why))
+    every = ((one, claim) for one in records if one.kind in KINDS for claim in claims(one, kept))
+    for record, claim in every:
+        for number in shelf.near(claim.terms, _looked_up(claim)):
+            other, that = held[number]
+            why = _contradiction_of(that, claim)
+            if why and _side_by_side(other, record):
+                sides = sorted((Side(other, that.said), Side(record, claim.said)), key=_age)
+                pair = Pair(sides[0], sides[1], why)
+                found.setdefault((pair.older.record.name, pair.newer.record.name), pair)
         seen[claim[1:]] += 1
-        for term in rare if seen[claim[1:]] <= REPEATED else ():
-            shelf.setdefault(term, []).append(claim)
-    return sorted(
-        found.values(),
-        key=lambda pair: (
-            -pair.newer.record.created,
-            pair.older.record.name,
-            pair.newer.record.name,
-        ),
-    )
+        if seen[claim[1:]] <= REPEATED:
+            shelf.put(claim.terms)
+            held.append((record, claim))
+    latest = sorted(found.items(), key=lambda row: (-row[1].newer.record.created, row[0]))
+    return [pair for _, pair in latest]
+
+
+def _looked_up(claim: _Claim) -> int:
+    """Return how many of a sentence's terms any similar one shares one of."""
+    count = len(claim.terms)
+    return count if tokeniser.has_cjk(claim.said) else int((1 - SAME) * count) + 1
 
 
 def _age(side: Side) -> tuple[float, str]:
     return side.record.created, side.record.name
-
-
-def _rare(claim: _Claim, order: Mapping[str, int]) -> list[str]:
-    """Return the rarest terms of a sentence.
-
-    Enough of them that any similar sentence shares one of its own rarest. order: rank of each term,
-    the rarest first.
-    """
-    ordered = sorted(claim.terms, key=order.__getitem__)
-    return ordered if claim.wide else ordered[: int((1 - SAME) * len(ordered)) + 1]
 
 
 def _side_by_side(one: Record, other: Record) -> bool:
@@ -190,64 +151,36 @@ def claims(record: Record, kept: Kept | None) -> list[_Claim]:
         record.checksum,
         "claims",
         lambda: [
-            (one.side.said, " ".join(one.terms), one.negative, one.numbers, one.wide)
-            for one in _claims(record)
+            (one.said, " ".join(one.terms), one.negative, one.numbers) for one in _claims(record)
         ],
     )
     return [
-        _Claim(
-            Side(record, said),
-            frozenset(terms.split(" ")),
-            negative,
-            tuple((sort, number) for sort, number in numbers),
-            wide,
-        )
-        for said, terms, negative, numbers, wide in rows
+        _Claim(said, frozenset(terms.split(" ")), negative, tuple(numbers))
+        for said, terms, negative, numbers in rows
     ]
 
 
-def _claims(record: Record) -> list[_Claim]:
+def _claims(record: Record) -> Iterator[_Claim]:
     parts = sentences.statements(clean(record.body))
-    found = [
-        _claim(record, sentence.strip())
-        for sentence in dict.fromkeys([record.title, *parts])
-        if len(sentence) <= LONGEST
-    ]
-    return [claim for claim in found if len(claim.terms) >= FEWEST]
-
-
-def _claim(record: Record, said: str) -> _Claim:
-    numbers: list[tuple[str, float]] = []
-    bare = _NUMBER.sub(lambda match: _taken(match, numbers), said)
-    raws = [_bare(raw) for raw in bare.replace("’", "'").split()]
-    terms = frozenset(term for raw in raws for term in _terms(raw))
-    wide = tokeniser.has_cjk(said)
-    return _Claim(Side(record, said), terms, is_negative(said), tuple(numbers), wide)
-
-
-def _taken(match: re.Match[str], numbers: list[tuple[str, float]]) -> str:
-    """Note a number and leave a blank for it."""
-    before = match.string[: match.start()].split()
-    if before and _bare(before[-1]) in _COUNTED:
-        return match[0]
-    number, unit = match.groups()
-    known = (unit or "").lower()
-    known = known if known in _UNITS else known.removesuffix("s")
-    sort, factor = _UNITS.get(known, ("", 1.0))
-    numbers.append((sort, float(number) * factor))
-    return " " if sort or not unit else " %s " % unit
+    for sentence in dict.fromkeys(one.strip() for one in (record.title, *parts)):
+        words = [_bare(word) for word in sentence.replace("’", "'").split()]
+        numbers = [
+            bool(_NUMBER.fullmatch(word)) and before not in _COUNTED
+            for before, word in zip(["", *words], words)
+        ]
+        said = (
+            word
+            for word, number in zip(words, numbers)
+            if not number and word not in _NO and word not in _PASSED
+        )
+        terms = frozenset(tokeniser.tokens(" ".join(said)))
+        if len(sentence) <= LONGEST and len(terms) >= FEWEST:
+            given = tuple(word for word, number in zip(words, numbers) if number)
+            yield _Claim(sentence, terms, is_negative(sentence), given)
 
 
 def _bare(raw: str) -> str:
     return raw.strip(".,;:!?\"'()[]*`").lower()
-
-
-@lru_cache(1 << 16)
-def _terms(word: str) -> tuple[str, ...]:
-    """Return the terms of a word; none of a negation."""
-    if word in _NO or word in _PASSED:
-        return ()
-    return tuple(term for one in tokeniser.split(word + " ") for term, _ in tokeniser.expand(one))
 
 
 def is_negative(said: str) -> bool:
@@ -265,15 +198,13 @@ def _contradiction_of(one: _Claim, other: _Claim) -> str:
     if one.negative != other.negative:
         return "one says no" if one.numbers == other.numbers else ""
     differing = [(a, b) for a, b in zip(one.numbers, other.numbers) if a != b]
+    units = {_NUMBER.sub(r"\1", number) for pair in differing for number in pair}
     alone = len(one.numbers) == len(other.numbers) and len(differing) == 1
-    same_sort = alone and differing[0][0][0] == differing[0][1][0]
-    return "another number for the same thing" if same_sort else ""
+    return "another number for the same thing" if alone and len(units) == 1 else ""
 
 
 def _alike(one: _Claim, other: _Claim) -> bool:
     few, many = sorted((len(one.terms), len(other.terms)))
-    wide = one.wide and other.wide
-    if not wide and few < SAME * many:
-        return False
+    wide = tokeniser.has_cjk(one.said) and tokeniser.has_cjk(other.said)
     shared = len(one.terms & other.terms)
     return shared >= FEWEST and shared >= (SAME_WIDE * few if wide else SAME * many)

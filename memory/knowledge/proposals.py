@@ -20,7 +20,7 @@ from memory.core import clock, files, plaintext, tokeniser
 from memory.core.plaintext import one_line
 from memory.core.records import MADE_OF, Record, meta_text
 from memory.distill.digests import clean
-from memory.knowledge.contradictions import is_negative
+from memory.knowledge.contradictions import Shelf, is_negative
 from memory.recall import sentences
 
 LIMIT, TITLE = 10, 80  # proposals; characters of a title
@@ -47,7 +47,6 @@ FEWEST, LONGEST = 3, 2000  # terms, characters of a statement
 MOST_LINES = 40  # of a statement
 MOST_TYPED = 1200  # characters of a request that was typed, not pasted
 SAME, SHARE = 0.9, 0.6  # of the terms of the shorter text, of the longer one, that two alike share
-RARE = 8  # terms under which a text is looked up
 WHOLE = 60  # terms of a learning that is compared whole too
 MOST_TAGS, MOST_CITED = 3, 12
 
@@ -187,7 +186,7 @@ def terms_of(text: str) -> frozenset[str]:
 
 def _groups(every: Sequence[Statement]) -> list[list[Statement]]:
     """Return groups of statements that say the same, in order."""
-    shelf, found = _Shelf(), list[list[Statement]]()
+    shelf, found = _Said(), list[list[Statement]]()
     for one in every:
         number = shelf.find(one.text)
         if number < 0:
@@ -240,33 +239,26 @@ def says_same(one: str, other: str) -> bool:
 # --- what is known
 
 
-class _Shelf:
-    """Texts by their terms, searched without comparing all pairs."""
+class _Said:
+    """Texts that were said, each found by one that says the same."""
 
     def __init__(self) -> None:
-        self._by_term: dict[str, list[int]] = {}
+        self._shelf = Shelf()
         self._held: list[tuple[frozenset[str], bool]] = []
 
     def find(self, text: str) -> int:
         """Return the number of the first equal text, or -1."""
         terms, negative = terms_of(text), is_negative(text)
-        rare = sorted(terms, key=lambda term: (len(self._by_term.get(term, ())), term))[:RARE]
-        near = sorted({number for term in rare for number in self._by_term.get(term, ())})
-        return next(
-            (
-                number
-                for number in near
-                if self._held[number][1] == negative and _alike(self._held[number][0], terms)
-            ),
-            -1,
-        )
+        for number in self._shelf.near(terms):
+            held, denies = self._held[number]
+            if denies == negative and _alike(held, terms):
+                return number
+        return -1
 
     def put(self, text: str) -> None:
         """Add a text."""
-        terms = terms_of(text)
-        for term in terms:
-            self._by_term.setdefault(term, []).append(len(self._held))
-        self._held.append((terms, is_negative(text)))
+        self._held.append((terms_of(text), is_negative(text)))
+        self._shelf.put(self._held[-1][0])
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -280,7 +272,7 @@ def _unknown_proposals(
     drafts: Iterable[tuple[str, Proposal]], known: Sequence[Record], limit: int
 ) -> list[Proposal]:
     """Return the first proposals that no learning says yet."""
-    keys, shelf = {str(record.meta.get(MADE_OF) or "") for record in known}, _Shelf()
+    keys, shelf = {str(record.meta.get(MADE_OF) or "") for record in known}, _Said()
     for text in (text for record in known for text in _pieces(record)):
         shelf.put(text)
     out: list[Proposal] = []

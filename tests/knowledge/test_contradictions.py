@@ -31,7 +31,7 @@ def learning(place, name: str, body: str, **keys: str) -> None:
         ("Использовать Redis для сессий", "Не использовать Redis для сессий", "one says no"),
         (
             "The upload timeout of nginx is 30 s",
-            "The upload timeout of nginx is 5 min",
+            "The upload timeout of nginx is 60 s",
             "another number",
         ),
         (
