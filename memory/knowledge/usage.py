@@ -11,9 +11,8 @@ there anyway.
 
 State, version 1, `<cache>/sessions/<session>.used`, derived, one line: {"v":1,"offset":bytes of the
 transcript read, "prompt":the host's id of the turn's prompt,"words":[8 hex of each of its
-words],"recalled":[ids],"pending":[ids of tool calls], "since":[bytes of each ledger in front of the
-session's first line, 0 where that is not known]}.  Without it the transcript is read again, and
-what the ledger has of the session is not noted twice.
+words],"recalled":[ids],"pending":[ids of tool calls]}.  Without it the transcript is read again,
+and what the ledger has of the session is not noted twice.
 """
 
 from __future__ import annotations
@@ -55,7 +54,6 @@ _SPLIT = re.compile(r"(?:[\s\"'`,;|&()<>{}\[\]$=*#!?\\]|[^\x00-\x7f])+")
 _LINE = re.compile(r":\d+(?::\d+)?$")
 _PROSE = re.compile(r"(?<![a-z])[a-z]+(?:[/-][a-z]+)+")  # and/or, read-only
 _CODE = re.compile(r"(?<![a-z])[a-z]+-?\d{3,}")  # E0382, JIRA-117
-_QUOTED = re.compile(r"`([^`\n]{4,200})`")
 _ID = re.compile(r"\b[a-z]-[0-9a-f]{8}\b")
 _SHOWS = ("dayleaf recall", "dayleaf show", "dayleaf distill")
 Use = Tuple[str, str]  # prompt's id or "", record's id
@@ -108,12 +106,11 @@ class Shown(NamedTuple):
 class Names(NamedTuple):
     """The names in a record.
 
-    words, commands: rare ones, in lower case. placed: whether it may be shown for its place alone.
+    words: rare ones, in lower case. placed: whether it may be shown for its place alone.
     """
 
     name: str
     words: FrozenSet[str]
-    commands: Tuple[str, ...]
     placed: bool
 
 
@@ -127,7 +124,7 @@ def note(place: Place, session: str, path: str, now: float) -> int:
     if shown is None:
         return 0
     with files.Lock(state + ".lock", wait=True):
-        offset, turn, since = _load(state + ".used")
+        offset, turn = _load(state + ".used")
         reading = transcript.read(path, offset)
         found = at_prompt.open_or_build_index(place)
         try:
@@ -135,24 +132,19 @@ def note(place: Place, session: str, path: str, now: float) -> int:
             uses = dict.fromkeys(_uses(reading, turn, shown, known, place.home))
         finally:
             found.close()
-        new = _write(place, session, uses, known, now, since)
-        _save(state + ".used", reading.offset, turn, since)
+        new = _write(place, session, uses, known, now)
+        _save(state + ".used", reading.offset, turn)
     return new
 
 
-def _write(
-    place: Place, session: str, uses: Iterable[Use], known: _Records, now: float, since: List[int]
-) -> int:
+def _write(place: Place, session: str, uses: Iterable[Use], known: _Records, now: float) -> int:
     """Append uses missing in the ledgers and return their number."""
-    books = ledger.ledgers(place)
     there: Dict[ledger.Ledger, Set[Use]] = {}
     new = 0
     for prompt, id in uses:
         book = ledger.holding(place, known.name(id))
         if book not in there:
-            at, before = books.index(book), ledger.size(book)
-            there[book] = ledger.used_in(book, session, since[at])
-            since[at] = since[at] or (0 if there[book] else before)
+            there[book] = ledger.used_in(book, session)
         if (ledger.short(prompt), id) not in there[book]:
             ledger.note(book, id, "use", now, session, prompt)
             new += 1
@@ -224,7 +216,6 @@ def _met(
     words = {form for value in said for word in words_of(value) for form in forms(word)}
     fresh = {word for word in words if not _is_in_prompt(word, turn)}
     hashed = {ledger.short(word) for word in fresh}
-    commands = [" %s " % " ".join(value.lower().split()) for value in said]
     for use in (*before, *started):
         names = known[use[1]]
         if names is None or (use[0] == "" and names.placed and use not in before):
@@ -232,12 +223,7 @@ def _met(
         if use in passages:
             met = not hashed.isdisjoint(passages[use])
         else:
-            met = not names.words.isdisjoint(fresh) or any(
-                " %s " % command in whole
-                and not all(_is_in_prompt(word, turn) for word in command.split())
-                for command in names.commands
-                for whole in commands
-            )
+            met = not names.words.isdisjoint(fresh)
         if met:
             yield use
 
@@ -331,16 +317,14 @@ class _Records(Dict[str, Optional[Names]]):
         if record is None:
             return None
         said = "\n".join((record.title, *listed_files(record), record.body))[:MOST_CHARS]
-        quoted = [" ".join(q.lower().split()) for q in _QUOTED.findall(said)]
         return Names(
             doc.name,
             frozenset(filter(self._is_rare, words_of(said))),
-            tuple(q for q in dict.fromkeys(quoted) if " " in q and self._is_rare(q)),
             record.kind in PLACED,
         )
 
     def _is_rare(self, said: str) -> bool:
-        """Tell whether few documents hold a word or command."""
+        """Tell whether few documents hold a word."""
         least = min(
             (self._found.df(term) for term in tokeniser.tokens(said.rpartition("/")[2] or said)),
             default=0,
@@ -351,27 +335,21 @@ class _Records(Dict[str, Optional[Names]]):
 # ---- the state
 
 
-def _load(path: str) -> Tuple[int, Turn, List[int]]:
+def _load(path: str) -> Tuple[int, Turn]:
     try:
         row: Any = fastjson.parse(files.read(path))
-        if row["v"] != 1:
-            return 0, Turn(), [0, 0]
-        private, everyone = row.get("since") or (0, 0)
-        return (
-            int(row["offset"]),
-            Turn(
-                str(row["prompt"]),
-                set(row["words"]),
-                dict.fromkeys(row["recalled"]),
-                set(row["pending"]),
-            ),
-            [max(0, int(private)), max(0, int(everyone))],
+        turn = Turn(
+            str(row["prompt"]),
+            set(row["words"]),
+            dict.fromkeys(row["recalled"]),
+            set(row["pending"]),
         )
+        return (int(row["offset"]), turn) if row["v"] == 1 else (0, Turn())
     except (OSError, ValueError, KeyError, TypeError):
-        return 0, Turn(), [0, 0]
+        return 0, Turn()
 
 
-def _save(path: str, offset: int, turn: Turn, since: Sequence[int]) -> None:
+def _save(path: str, offset: int, turn: Turn) -> None:
     row = {
         "v": 1,
         "offset": offset,
@@ -379,6 +357,5 @@ def _save(path: str, offset: int, turn: Turn, since: Sequence[int]) -> None:
         "words": sorted(turn.words),
         "recalled": list(turn.recalled),
         "pending": sorted(turn.pending),
-        "since": list(since),
     }
     files.replace(path, (fastjson.dump(row) + "\n").encode("ascii"))

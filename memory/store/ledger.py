@@ -174,15 +174,14 @@ def note(
         ) from error
 
 
-def used_in(ledger: Ledger, session: str, start: int = 0) -> Set[Tuple[str, str]]:
+def used_in(ledger: Ledger, session: str) -> Set[Tuple[str, str]]:
     """Return (prompt hash or "", record id) of a session's uses.
 
     session: the host's id.
-    start: bytes before the session's first line; all is read where the ledger is shorter now.
     """
     found: Set[Tuple[str, str]] = set()
     mark = b'"session":"%s"' % short(session).encode("ascii")
-    for block in _blocks(ledger.path, start if start <= size(ledger) else 0):
+    for block in _blocks(ledger.path, 0):
         if mark in block:
             found.update(
                 (str(row.get("prompt") or ""), str(row.get("id")))

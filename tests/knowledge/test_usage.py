@@ -195,21 +195,6 @@ def test_a_use_is_noted_once_for_a_prompt_and_a_record(session):
     assert session.uses() == [("jwt", ledger.short("p1"))]
 
 
-def test_a_session_reads_the_ledger_from_its_own_first_line_on(session, now):
-    """What stood there before it is read once; one that was cut since is read whole."""
-    book = ledger.ledgers(session.place)[0]
-    for number in range(50):
-        ledger.note(book, "l-%d" % number, "use", now, "other", "p%d" % number)
-    before = ledger.size(book)
-    session.ask(ASKED).call("Read", file_path="src/auth/jwt.py").stop()
-    state = json.loads(Path(session.place.cache, "sessions", SESSION + ".used").read_text())
-    assert state["since"] == [before, 0] and before > 0
-    session.call("Grep", pattern="verify_issuer").stop()
-    assert ledger.used_in(book, SESSION, before) == ledger.used_in(book, SESSION) != set()
-    assert ledger.used_in(book, "other", before) == set() != ledger.used_in(book, "other", 1 << 40)
-    assert [use for use in session.uses() if use[0] == "jwt"] == [("jwt", ledger.short("p1"))]
-
-
 def test_a_turn_that_is_read_in_two_pieces_is_one_turn(session):
     """What the prompt named, and what was shown, is known to the next run."""
     session.ask(ASKED + " see verify_issuer").stop().call("Grep", pattern="verify_issuer").stop()
