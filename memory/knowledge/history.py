@@ -32,15 +32,6 @@ HEAD = 2048  # bytes of a record that hold its session
 # characters of a sentence that is quoted, and of a request that says something alone
 QUOTE, BARE = 300, 12
 _DATED = (("conversation", (PRIVATE,)), ("checkpoint", (PRIVATE, SHARED)))
-WORD = re.compile(r"--?[A-Za-z][\w-]+|[^\W_][\w.-]*[^\W_]|\w")
-EMPTY = frozenset(
-    (
-        "error errors failed failure fail exit code status the a an of to in is was "
-        "not for and with at on"
-    ).split()
-)
-# The name of a linter's rule at a line's end, or the code of an error.
-RULE = re.compile(r"\((?!test)([a-z][\w-]{3,})\)\s*$|\b((?:[A-Z]{1,5}-?\d{3,5}))\b")
 _SESSION = re.compile(rb"\nsession: [\"']?([\w.:-]+)[\"']?[ \t]*\r?\n")
 
 

@@ -2,8 +2,9 @@
 each.
 
 A failure is a failed call in a conversation (or among a checkpoint's commands), known by its
-telling line as `shell.normal` leaves it.  What came of it is read from what follows in the session:
-the run that covers it, else the nearest call that worked; the files edited in between; the commit.
+telling line as the hook at a failed call knows it, or by a linter's rule.  What came of it is read
+from what follows in the session: the run that covers it, else the nearest call that worked; the
+files edited in between; the commit.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from memory.capture.turns import FILE, MET, RUN, Piece
 from memory.core import clock
 from memory.core.layout import Place
 from memory.core.plaintext import one_line
-from memory.knowledge.history import EMPTY, RULE, WORD, Past, next_commits, outcome, source
+from memory.hook import at_failure
+from memory.knowledge.history import Past, next_commits, outcome, source
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
 
@@ -29,14 +31,13 @@ MOST_LINES = 12  # of a pasted error, the most telling ones
 REACH = 60  # steps after a failure in which its remedy is looked for
 TURNS = 3  # turns in which it is
 OPEN = 12  # steps after a failure that nothing is known to have ended
-FEW = 3  # failures of a line, below which those like it are told too
-NEAR = 0.68  # likeness of two lines: the same kind of failure
+FEW = 3  # failures of a line, below which those of its rule are told too
 ALIKE = 0.5  # likeness of two commands, one of which was tried in place of the other
 OPENING = 240  # characters of a statement's opening
+BEGINNING = 15  # characters of a line that begins another one
 # what a command sends its output to
 REDIRECTED = Late(r"(?<!\s)\s{1,80}(?:(?:\d?>&?|<)\s{0,20}[^\s<>]{1,400}\s{0,20}){1,8}\Z")
 _FRAMES = ("at ", 'File "', "goroutine ", "^", "|", "~", ">", "$ ")
-_LISTED = Late(r"\d+ \|")  # a line of source, with its number
 PLACE = Late(r"^(?:[\w./-]+:\d+(?::\d+)?:\s+|- )")
 _PATH = Late(r"(?<![\w./-])[\w./-]{0,80}/[\w.-]{1,80}|[\w-]{1,80}\.\w{1,5}\b")
 
@@ -69,13 +70,12 @@ class MetFailure(NamedTuple):
 class Failure(NamedTuple):
     """A failed run with its place in the session.
 
-    steps: of the session. at: the run's place among them. key: identifies equal failures.
+    steps: of the session. at: the run's place among them.
     """
 
     past: Past
     steps: list[tuple[int, Piece]]
     at: int
-    key: str
 
     @property
     def piece(self) -> Piece:
@@ -105,68 +105,50 @@ def lines_of(error: str) -> list[str]:
     Each once.
     """
     text = re.sub(r"\A\s*(?:Error: )?Exit code \d+\s*\n?", "", clip_ends(error))
-    every = [line.strip() for line in text.split("\n")]
     found: dict[str, str] = {}
-    for line in [
+    for line in (
         *tellingline.pick_telling_lines(text, most=8).lines,
-        *(line for line in every if not line.startswith(_FRAMES) and not _LISTED.match(line)),
-    ]:
-        if len({word for word in words_of(key_of(line)) if len(word) > 1}) >= 2 or RULE.search(
-            line
+        *at_failure.error_lines(text),
+    ):
+        key = key_of(line)
+        if (
+            " " in key
+            and not line.startswith(_FRAMES)
+            and not tellingline.is_trailer(PLACE.sub("", line))
         ):
-            found.setdefault(key_of(line), line)
-    kept = [
-        line for line in found.values() if not tellingline.is_trailer(PLACE.sub("", line))
-    ] or list(found.values())[:1]
-    return kept or [line for line in every if line][:1]
+            found.setdefault(key, line)
+    return list(found.values())[:MOST_LINES]
 
 
 @lru_cache(8192)
 def key_of(line: str) -> str:
     """Return a key shared by reports of the same failure."""
-    return shell.normal(PLACE.sub("", line.strip())).rstrip("….: ")
+    return " ".join(at_failure.words_of(line)[2])
 
 
-@lru_cache(8192)
-def words_of(key: str) -> frozenset[str]:
-    """Return the telling words of a key."""
-    return frozenset(word for word in WORD.findall(key) if word not in EMPTY)
-
-
-def likeness(one: str, other: str) -> float:
-    """Return the similarity of two keys, 0 to 1.
-
-    The share of common words, by length. Two reports of one rule are alike though their arguments
-    differ.
-    """
-    if one == other:
-        return 1.0
-    shared, ruled = words_of(one) & words_of(other), _same_rule(one, other)
-    if len(shared) < 3 and not ruled:
-        return 0.0
-    both, *sizes = (sum(map(len, words)) for words in (shared, words_of(one), words_of(other)))
-    return min(0.99, sum(0.5 * both / max(1, size) for size in sizes) + 0.25 * ruled)
-
-
-def _same_rule(one: str, other: str) -> bool:
-    first, second = RULE.search(one), RULE.search(other)
-    return bool(first and second and first.group().strip() == second.group().strip())
+def _rule_of(line: str) -> str:
+    """Return the linter's rule that a line names, or ""."""
+    return at_failure.words_of(line)[1].strip("…")
 
 
 def _begins(one: str, other: str) -> bool:
     """Tell whether one key is the start of another."""
-    return len(min(one, other, key=len)) > 40 and (one.startswith(other) or other.startswith(one))
+    return len(min(one, other, key=len)) > BEGINNING and (
+        one.startswith(other) or other.startswith(one)
+    )
 
 
 def telling_words(error: str) -> list[str]:
     """Return the longest words of an error, in lower case.
 
-    A body that speaks of the error holds some of them.
+    A body that tells of the error holds some of them.
     """
     words = {
-        word.lower() for line in lines_of(error) for word in WORD.findall(line) if len(word) > 3
+        word
+        for line in lines_of(error)
+        for word in re.findall(r"[^\W\d_][\w.-]{2,80}\w", line.lower())
     }
-    return sorted(words - EMPTY, key=lambda word: (-len(word), word))[:24]
+    return sorted(words, key=lambda word: (-len(word), word))[:24]
 
 
 # --- what came of a failure
@@ -189,7 +171,7 @@ def aftermath(failed: Failure, how: str, ended: bool = True) -> MetFailure:
 
     ended: include how its turn ended, and its commit.
     """
-    past, steps, at, _ = failed
+    past, steps, at = failed
     number, piece = steps[at]
     reach = _reach(failed)
     end, passed, covered = _remedy(piece, reach)
@@ -222,8 +204,12 @@ def aftermath(failed: Failure, how: str, ended: bool = True) -> MetFailure:
 
 def _changed(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
     """Return the lines that replaced a failed run's finding."""
-    key = key_of(failed.telling)
-    met = (p.text for p in between if p.kind == MET and likeness(key_of(p.name), key) >= NEAR)
+    key, rule = key_of(failed.telling), _rule_of(failed.telling)
+    met = (
+        p.text
+        for p in between
+        if p.kind == MET and (key_of(p.name) == key or rule and _rule_of(p.name) == rule)
+    )
     return tuple(dict.fromkeys(met))[:FEW]
 
 
@@ -330,12 +316,14 @@ def fix(sessions: Sequence[Past], error: str) -> tuple[Met, ...]:
     failures = _failures(sessions, error)
     met: list[Met] = []
     taken: set[tuple[str, int]] = set()
-    for line in lines_of(error)[:MOST_LINES]:
-        key = key_of(line)
-        same = [f for f in failures if f.key == key or _begins(f.key, key)]
+    for line in lines_of(error):
+        key, rule = key_of(line), _rule_of(line)
+        keyed = [(key_of(failed.piece.telling), failed) for failed in failures]
+        same = [failed for other, failed in keyed if other == key or _begins(other, key)]
         found = episodes(same, "same", taken)
-        if len(same) < FEW:
-            found += episodes([f for f in failures if likeness(f.key, key) >= NEAR], "near", taken)
+        if rule and len(same) < FEW:
+            ruled = (failed for failed in failures if _rule_of(failed.piece.telling) == rule)
+            found += episodes(ruled, "near", taken)
         if found:
             met.append((line, tuple(found)))
     return tuple(met)
@@ -345,7 +333,7 @@ def _failures(sessions: Sequence[Past], error: str) -> list[Failure]:
     """Return the failed runs of all sessions."""
     paths = {word.rpartition("/")[2].lower() for word in _PATH.findall(clip_ends(error))}
     return [
-        Failure(past, steps, at, key_of(piece.telling))
+        Failure(past, steps, at)
         for past in sessions
         for steps in (past.steps(),)
         for at, (_, piece) in enumerate(steps)
@@ -369,7 +357,7 @@ def episodes(
         if (failure.past.id, failure.at) not in taken:
             taken.add((failure.past.id, failure.at))
             met = aftermath(failure, how)
-            found[(failure.past.id, failure.key, met.passed)] = met
+            found[(met.past.id, key_of(met.telling), met.passed)] = met
     return sorted(found.values(), key=lambda met: (not _tells(met), -met.at))
 
 

@@ -232,9 +232,7 @@ def failures(past: Past, roots: Sequence[str], first: int = 0) -> Iterable[Row]:
             piece.name or "Bash", piece.text.rstrip(_CLIPPED), piece.telling, roots
         )
         if keys:
-            worth, lines, then = remedy(
-                remedies.Failure(past, steps, at, remedies.key_of(piece.telling)), worked
-            )
+            worth, lines, then = remedy(remedies.Failure(past, steps, at), worked)
             if piece.name and not worth and at_failure.is_unstartable(piece.telling):
                 worth, lines = unstartable.get(piece.name, (0, []))
             yield {
@@ -458,9 +456,7 @@ def _passes(past: Past, steps: list[tuple[int, Piece]], at: int) -> bool:
         if steps[one][1].kind == RUN and steps[one][1].failed and not steps[one][1].name
     )
     failed = next(before, None)
-    return failed is not None and bool(
-        remedies.remedy_of(remedies.Failure(past, steps, failed, ""))
-    )
+    return failed is not None and bool(remedies.remedy_of(remedies.Failure(past, steps, failed)))
 
 
 # --- what all records give together
