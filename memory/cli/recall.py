@@ -264,7 +264,7 @@ def invocations_of(call: Call, tool: str) -> tuple[Read, list[Shape]]:
     from memory.knowledge import history, practice
 
     words = history.holds_words(practice.tool_key(tool))
-    past = _past(call, history.Wanted(words, tool, every=True))
+    past = _past(call, history.Wanted(words, tool))
     return past, practice.working_invocations(past.sessions, tool, call.now)
 
 
@@ -277,7 +277,7 @@ def blame(call: Call) -> int:
     name = path.replace("\\", "/").strip("/").rpartition("/")[2]
     if not name:
         raise UsageError("show file needs the path of a file, or its end")
-    past = _past(call, history.Wanted(history.holds_words(name), name, every=True, decisions=True))
+    past = _past(call, history.Wanted(history.holds_words(name), name, decisions=True))
     found = history.blame(past.sessions, path)
     return call.answer(
         {

@@ -9,7 +9,7 @@ the index names, else the newest.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from memory.capture.turns import COMMIT, CREATED, FILE, SAID, SUMMARY, USER, Pie
 from memory.core import IndexFault, StoreError, clock, files, tokeniser
 from memory.core.config import Config
 from memory.core.layout import FOLDERS, PRIVATE, SHARED, Place, is_record
-from memory.core.plaintext import at_word, one_line, sentences
+from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record, meta_text
 from memory.hook import handoffs, indexview, loader
 from memory.project.mentions import listed_files
@@ -29,8 +29,7 @@ from memory.store.store import Store
 MOST = 800  # records that one question reads
 BEST = 200  # of those that the index ranks
 HEAD = 2048  # bytes of a record that hold its session
-# characters of a sentence that is quoted, and of a request that says something alone
-QUOTE, BARE = 300, 12
+QUOTE = 300  # characters of a sentence that is quoted
 _DATED = (("conversation", (PRIVATE,)), ("checkpoint", (PRIVATE, SHARED)))
 _SESSION = re.compile(rb"\nsession: [\"']?([\w.:-]+)[\"']?[ \t]*\r?\n")
 
@@ -91,16 +90,13 @@ class Wanted(NamedTuple):
     """The records that a question reads.
 
     holds: tells whether a body, in lower case, may answer. text: the query to the index where there
-        are too many records. every: only records with all words of it. workspace: a name, or `all`.
-        since: seconds since the epoch. decisions: also the `Decisions` of checkpoints whose session
-        has a conversation.
+        are too many records. workspace: a name, or `all`. decisions: also the `Decisions` of
+        checkpoints whose session has a conversation.
     """
 
     holds: Callable[[str], bool]
-    text: str = ""
-    every: bool = False
+    text: str
     workspace: str = ""
-    since: float | None = None
     decisions: bool = False
 
 
@@ -154,7 +150,7 @@ def _of_place(
             told.add(session)
         elif record.kind != "checkpoint" or handoffs.is_repetition(record):
             continue
-        if not _answers(record, wanted):
+        if not wanted.holds(record.body.lower()):
             continue
         record = without_private(record)
         if record.kind == "checkpoint":
@@ -163,13 +159,6 @@ def _of_place(
         if record.kind == "conversation" or session not in told:
             found.append(past_of(record, key))
     return [past._replace(decisions=tuple(decisions.get(past.session, ()))) for past in found]
-
-
-def _answers(record: Record, wanted: Wanted) -> bool:
-    """Tell whether a record is of the asked time and may answer."""
-    until = clock.parse(meta_text(record, "until")) or record.created
-    recent = wanted.since is None or until >= wanted.since
-    return recent and wanted.holds(record.body.lower())
 
 
 def past_of(record: Record, workspace: str = "") -> Past:
@@ -217,9 +206,13 @@ def _names(place: Place, wanted: Wanted, notes: list[str]) -> list[str]:
     every = newest(place, MOST + 1)
     if len(every) <= MOST:
         return every
-    if wanted.text:
-        with suppress(IndexFault), closing(indexview.open_index(place)) as index:
-            return _indexed(index, wanted)
+    with suppress(IndexFault), closing(indexview.open_index(place)) as index:
+        terms = [
+            pair for raw in tokeniser.split(wanted.text)[:64] for pair in tokeniser.expand(raw)
+        ]
+        found = loader.search(index, list(dict(terms).items()), 4 * BEST)
+        docs = {doc.name: doc for doc in (index.doc(number) for _, number in found)}
+        return [name for name, doc in docs.items() if doc.kind in dict(_DATED)][:BEST]
     notes.append(
         "%s: only the newest %d checkpoints and conversations were read" % (place.key, MOST)
     )
@@ -257,26 +250,6 @@ def newest(place: Place, most: int) -> list[str]:
     return found
 
 
-def _indexed(index: indexview.Index, wanted: Wanted) -> list[str]:
-    """Return the session records found by the index for a question."""
-    terms: dict[str, float] = {}
-    numbers: list[int] = []
-    for raw in tokeniser.split(wanted.text)[:64]:
-        expanded = tokeniser.expand(raw)
-        if wanted.every and expanded:
-            held = index.holding(expanded[0][0])
-            numbers = held if not terms else sorted(set(held).intersection(numbers))
-        terms.update(expanded)
-    if not wanted.every:
-        numbers = [number for _, number in loader.search(index, list(terms.items()), 4 * BEST)]
-    docs = {doc.name: doc for doc in map(index.doc, numbers) if doc.kind in dict(_DATED)}
-    names = list(docs) if not wanted.every else sorted(docs, key=lambda name: -docs[name].created)
-    return names[: MOST if wanted.every else BEST]
-
-
-# --- what was said
-
-
 def outcome(turn: Turn, most: int = QUOTE) -> str:
     """Return the opening of a turn's final statement, or ""."""
     return openings.plain(openings.outcome(turn), most)
@@ -289,8 +262,8 @@ class Touch(NamedTuple):
     """A session that touched or discussed a file.
 
     how: `created`, `edited` or `discussed`. requests: (turn, its request) of those turns, newest
-        first. decisions: (checkpoint, line) that name the file. said: what the last final statement
-        said of it. commits: `hash subject` of these turns' commits.
+        first. decisions: (checkpoint, line) that name the file. commits: `hash subject` of these
+        turns' commits.
     """
 
     past: Past
@@ -298,7 +271,6 @@ class Touch(NamedTuple):
     how: str
     requests: tuple[tuple[str, str], ...]
     decisions: tuple[tuple[str, str], ...]
-    said: str
     commits: tuple[str, ...]
 
 
@@ -353,18 +325,6 @@ def next_commits(past: Past, number: int, turns: int = 4) -> list[str]:
     return []
 
 
-def _request(past: Past, number: int) -> str:
-    """Return a turn's request."""
-    said = ""
-    while number:
-        asked = one_line(past.turns[number - 1].request)
-        if len(asked) >= BARE:
-            return "%s → %s" % (at_word(asked, 120), said) if said else asked
-        said = said or asked
-        number -= 1
-    return said or past.title
-
-
 def _touch(past: Past, wanted: str, named: re.Pattern[str]) -> Touch | None:
     touched, spoken = _turns_about(past, wanted, named)
     listed = any(is_same(one, wanted) for one in past.files)
@@ -374,14 +334,13 @@ def _touch(past: Past, wanted: str, named: re.Pattern[str]) -> Touch | None:
     how = "edited" if touched or listed else "discussed"
     commits = [commit for number in sorted(touched) for commit in next_commits(past, number)]
     decisions = [(id, at_word(line, QUOTE)) for id, line in past.decisions if named.search(line)]
-    asked = {_request(past, number): past.ref(number) for number in reversed(turns) if past.turns}
+    asked = [(past.ref(n), one_line(past.turns[n - 1].request)) for n in turns if past.turns]
     return Touch(
         past,
         past.at(turns[0]) if past.turns else past.created,
         CREATED if CREATED in touched.values() else how,
-        tuple((ref, request) for request, ref in reversed(asked.items())),
+        tuple(asked),
         tuple(dict.fromkeys(decisions)),
-        _last_words(past, turns[:3], named) if past.turns else "",
         tuple(dict.fromkeys(commits)),
     )
 
@@ -403,25 +362,6 @@ def _turns_about(
         if any(map(named.search, texts)):
             spoken.append(number)
     return touched, spoken
-
-
-def _last_words(past: Past, turns: Sequence[int], named: re.Pattern[str]) -> str:
-    """Return what the last final statement of some turns said of a file, or ""."""
-    said = [
-        sentence
-        for number in turns
-        for text in past.turns[number - 1].statements()[-1:]
-        for sentence in _sentences(text)
-        if named.search(sentence)
-    ]
-    said.sort(key=lambda sentence: sentence.endswith(":"))
-    return at_word(one_line(said[0]), QUOTE) if said else ""
-
-
-def _sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a statement, without its code."""
-    for line, code in tokeniser.coded(text.split("\n")):
-        yield from () if code else sentences(openings.plain(line))
 
 
 # --- for --json
@@ -448,6 +388,5 @@ def touch_json(touch: Touch, place: Place) -> dict[str, Any]:
         "how": touch.how,
         "requests": [{"where": ref, "request": said} for ref, said in touch.requests],
         "decisions": [{"where": ref, "quote": said} for ref, said in touch.decisions],
-        "said": touch.said or None,
         "commits": list(touch.commits),
     }

@@ -446,7 +446,6 @@ def touched(found: Sequence[Touch], path: str, style: Style, offset: float) -> l
         out.append(_head(touch.at, touch.past.id, touch.past, style, offset))
         out += _under(touch.how, [_turn_request(*row) for row in touch.requests[:2]])
         out += _under("decided", ["“%s”" % quote for _, quote in touch.decisions[:3]])
-        out += _under("said", [touch.said])
         out += _under("commit", touch.commits[:3])
     rest = len(found) - LISTED
     return out + ([style.dim(_more(rest, "session"))] if rest > 0 else [])

@@ -109,10 +109,6 @@ def test_a_session_that_touched_a_file_is_told_with_request_decision_and_commit(
         "  2026-11-17 09:00  k-two  Work of two  (main)",
         "    created   #1 add a cache",
         "    decided   “a ring in `src/cache.c`”",
-        (
-            "    said      The cache stands in `src/cache.c`; we chose a ring "
-            "because it needs no lock."
-        ),
         "1 more session; `--json` has all",
     ]
     assert pastlines.touched([], "a.c", STYLE, 0.0) == [
