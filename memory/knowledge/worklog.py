@@ -14,7 +14,6 @@ from typing import NamedTuple
 from memory.capture import checkpointoutline, conversationfile, conversationpage, openings
 from memory.capture.checkpointpage import LEFT
 from memory.capture.turns import COMMIT, FILE, LINK, MERGED, SUMMARY, Turn
-from memory.capture.wishes import SAID
 from memory.core import StoreError, clock, walk
 from memory.core.config import Config
 from memory.core.layout import DATED, GLOBAL, TRUNKS, Place
@@ -22,13 +21,10 @@ from memory.core.plaintext import at_word, count, one_line
 from memory.core.records import Record, is_true, labels, meta_text
 from memory.distill.digests import FILES, Source
 from memory.hook.handoffs import covers, is_of_others, is_repetition, note_sections
-from memory.recall import lookup, search
-from memory.recall.question import Query
-from memory.store.redactor import strip_private, without_private
+from memory.recall import lookup
+from memory.store.redactor import without_private
 from memory.store.store import Store
 
-KINDS = ("learning", "rule", "plan")  # counted in one line each
-MOST_WRITTEN = 1000  # records that are counted
 LINE, REQUEST = 150, 60  # characters of a line, of a request
 _OUTCOMES = 2  # that are told of work without a commit
 _OPENED, MERGED_PULL = "pull request ", "merged"  # states of a pull request
@@ -89,14 +85,10 @@ class Strand(NamedTuple):
 
 
 class Space(NamedTuple):
-    """A workspace or `global` with its work, newest first.
-
-    written: (id, title) of records by kind.
-    """
+    """A workspace with its work, newest first."""
 
     workspace: str
     work: tuple[Work, ...]
-    written: dict[str, tuple[tuple[str, str], ...]]
 
 
 class WorkReport(NamedTuple):
@@ -137,27 +129,10 @@ def gather(
     UsageError for an unknown workspace.
     """
     places = lookup.workspaces(place, workspace)
-    query = Query(kinds=KINDS, since=since, until=until, limit=MOST_WRITTEN)
-    written: dict[str, list[Record]] = {}
-    for hit in search.recall(place, settings, query, now, offset, places).hits:
-        # what the user told their agent is nobody else's
-        if hit.record.accepted and not hit.record.meta.get(SAID):
-            written.setdefault(hit.workspace, []).append(hit.record)
-    done = [(p.key, _work(p, settings, since, now, offset, until)) for p in places]
-    if places[0].key == place.key:  # what is true everywhere was not written in another workspace
-        done.append(("global", ()))
-    spaces = []
-    for key, work in done:
-        records = written.get(key, [])
-        kinds = {
-            kind: tuple((r.id, strip_private(r.title)) for r in records if r.kind == kind)
-            for kind in KINDS
-        }
-        if work or records:
-            spaces.append(Space(key, work, kinds))
-    return WorkReport(
-        "all" if workspace == "all" else places[0].key, since, offset, tuple(spaces), until
-    )
+    done = (Space(one.key, _work(one, settings, since, now, offset, until)) for one in places)
+    spaces = tuple(space for space in done if space.work)
+    asked = "all" if workspace == "all" else places[0].key
+    return WorkReport(asked, since, offset, spaces, until)
 
 
 def sources(told: WorkReport) -> list[Source]:

@@ -15,7 +15,7 @@ from memory.capture import checkpointoutline, openings
 from memory.core import IndexFault, clock, records
 from memory.core.config import Config
 from memory.core.layout import Place, branch_of
-from memory.core.plaintext import age, at_word, clip_columns, count, one_line, width
+from memory.core.plaintext import age, at_word, clip_columns, count, one_line
 from memory.core.records import Record
 from memory.hook import handoffs, indexview, signs
 from memory.hook.handoffs import is_of_others, is_repetition
@@ -55,24 +55,13 @@ def lines(
     out = [_summed(told, since)]
     if digest:
         return [*out, *_digested(digest, style, markdown)]
-    several = len(told.spaces) > 1 or not told.spaces[0].work
-    written = {
-        space.workspace: [
-            _counted(kind, found, style.columns, markdown)
-            for kind, found in space.written.items()
-            if found
-        ]
-        for space in told.spaces
-    }
-    taken = sum(len(found) + bool(found) for found in written.values())
-    room = ALL - 1 - taken - 2 * several * len(told.spaces)
-    everywhere = sum(bool(space.work) for space in told.spaces)
+    several = len(told.spaces) > 1
+    room = (ALL - 1) // len(told.spaces) - 2 * several
     for space in told.spaces:
         if several:
             name = one_line(space.workspace)
             out += ["", "## " + name if markdown else style.bold(name)]
-        out += _worked(space, max(DAY, room // max(1, everywhere)), style, markdown)
-        out += ["", *written[space.workspace]] if written[space.workspace] else []
+        out += _worked(space, max(DAY, room), style, markdown)
     return out
 
 
@@ -102,9 +91,9 @@ def _span(told: WorkReport) -> str:
 def _worked(space: Space, room: int, style: screen.Style, markdown: bool) -> list[str]:
     """Return the work of a workspace in lines, by day or by branch."""
     days = {work.day for work in space.work}
-    if not days or len(days) > DAYS:
+    if len(days) > DAYS:
         strands = worklog.strands(space.work, False)
-        return ["", *_page(strands, room - 1, style, markdown, True)] if days else []
+        return ["", *_page(strands, room - 1, style, markdown, True)]
     out: list[str] = []
     for day, found in groupby(worklog.strands(space.work), lambda one: one.day):
         page = _page(list(found), min(DAY, room // len(days)) - 1, style, markdown, False)
@@ -122,7 +111,7 @@ def _summed(told: WorkReport, since: str) -> str:
     notes = sum(not work.session for _, work in every)
     what = [count(len(sessions), "session")] if sessions or not notes else []
     what += [count(notes, "checkpoint")] if notes else []
-    places = [one_line(space.workspace) for space in told.spaces if space.workspace != "global"]
+    places = [one_line(space.workspace) for space in told.spaces]
     where = places[0] if len(places) == 1 else count(len(places), "workspace")
     alone = " alone" * (told.asked == "all" and len(places) == 1)
     return "%s in %s%s %s" % (" and ".join(what), where, alone, since)
@@ -209,18 +198,6 @@ def _item(text: str, rows: int, style: screen.Style, markdown: bool, indent: int
     return ["  " + (" " * len(mark) if at else mark) + row for at, row in enumerate(wrapped)]
 
 
-def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int, markdown: bool) -> str:
-    titles = [one_line(title) for _, title in found]
-    line = "%s: %s" % (count(len(found), kind), "; ".join(titles))
-    if markdown:
-        return "- " + line
-    while titles and width(line) > columns:  # whole titles or none
-        titles.pop()
-        more = " (+%d)" % (len(found) - len(titles))
-        line = count(len(found), kind) + (": " + "; ".join(titles) + more if titles else " kept")
-    return line
-
-
 _PARTS = ("outcome", "next", "open", "decisions", "fixed")  # sections of a checkpoint in JSON
 
 
@@ -244,14 +221,10 @@ def _work_json(work: Work) -> dict[str, Any]:
 
 def to_json(told: WorkReport) -> dict[str, Any]:
     """Return a standup for --json, with every line in full."""
-    spaces = []
-    for space in told.spaces:
-        kinds = {
-            kind + "s": [{"id": id, "title": title} for id, title in found]
-            for kind, found in space.written.items()
-        }
-        sessions = [_work_json(work) for work in space.work]
-        spaces.append({"workspace": space.workspace, "sessions": sessions, **kinds})
+    spaces = [
+        {"workspace": space.workspace, "sessions": [_work_json(work) for work in space.work]}
+        for space in told.spaces
+    ]
     until = None if told.until is None else clock.iso(told.until)
     return {"since": clock.iso(told.since), "until": until, "workspaces": spaces}
 

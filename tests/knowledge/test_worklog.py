@@ -103,52 +103,6 @@ def test_nothing_done_says_so(place, other, tell):
     assert tell("all") == "nothing in any workspace since 2026-11-20"
 
 
-def test_what_was_written_is_counted_in_a_line_for_each_kind(place, other, tell):
-    """Learnings, rules and plans by their creation; those of the global tier once."""
-    for name, kind in (("l", "learning"), ("r", "rule"), ("p", "plan")):
-        vault.put(
-            place, f"p/{kind}s/{name}.md", f"New {kind}", "x", created="2026-11-21", rationale="y"
-        )
-        vault.put(
-            place,
-            f"p/{kind}s/{name}-old.md",
-            f"Old {kind}",
-            "x",
-            created="2026-11-01",
-            rationale="y",
-        )
-    vault.put(  # a wish to an agent: nobody else's
-        place, "p/rules/w.md", "Never touch it", "x", created="2026-11-21", said="2026-11-21"
-    )
-    vault.put(place, "g/learnings/everywhere.md", "True everywhere", "x", created="2026-11-21")
-    vault.put(other, "p/learnings/m.md", "Elsewhere", "x", created="2026-11-20")
-    said = tell("all")
-    assert said == "\n".join(
-        [
-            "0 sessions in 2 workspaces since 2026-11-20",
-            "",
-            place.key,
-            "",
-            "1 learning: New learning",
-            "1 rule: New rule",
-            "1 plan: New plan",
-            "",
-            other.key,
-            "",
-            "1 learning: Elsewhere",
-            "",
-            "global",
-            "",
-            "1 learning: True everywhere",
-        ]
-    )
-    assert (
-        "1 learning: Elsewhere" in tell("other")
-        and "everywhere" not in tell("other")
-        and "True everywhere" in tell()
-    )
-
-
 def test_a_handoff_made_of_checkpoints_is_not_told_twice(place, tell):
     """One that a person wrote is a note like any other."""
     captured(
@@ -242,7 +196,6 @@ def test_a_period_ends_with_its_last_day(run, place):
 def test_json_has_every_line_in_full(run):
     """For scripts."""
     run("checkpoint", "Called the vendor. Next: mail them.")
-    run("learn", "The vendor answers on Mondays.")
     value = json.loads(run("standup", "--json").stdout)
     (space,) = value["workspaces"]
     (work,) = space["sessions"]
@@ -252,9 +205,6 @@ def test_json_has_every_line_in_full(run):
         [],
         None,
     )
-    assert [one["title"] for one in space["learnings"]] == [
-        "The vendor answers on Mondays"
-    ] and space["plans"] == []
     assert {"since", "until", "workspaces", "digest"} == set(value) and "standup" in main.VERBS
 
 
@@ -268,15 +218,8 @@ def test_private_parts_are_told_to_nobody(place, tell):
         session="s1",
         title="Bill <private>Walrus</private> them",
     )
-    vault.put(
-        place,
-        "p/learnings/l1.md",
-        "Pay <private>Walrus</private> late",
-        "Late.",
-        created="2026-11-20T10:00:00Z",
-    )
     said = tell()
-    assert "Walrus" not in said and "private" not in said and "mail them" in said and "Pay" in said
+    assert "Walrus" not in said and "private" not in said and "mail them" in said
 
 
 # ---- what came out, by branch
