@@ -103,7 +103,6 @@ def _written(store: Store, proposal: Proposal) -> Record:
         "learning",
         proposal.title,
         proposal.body,
-        tags=proposal.tags,
         source="auto",
         extra={"confidence": "low", "links": links, MADE_OF: proposal.key},
     )
@@ -115,7 +114,6 @@ def _json(proposal: Proposal, kept: Record | None) -> dict[str, Any]:
         "id": kept.id if kept else None,
         "title": told.title,
         "body": told.body,
-        "tags": list(told.tags),
         "from": list(proposal.from_ids),
         "reason": proposal.reason,
         "key": proposal.key,

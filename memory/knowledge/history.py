@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
-from memory.capture import checkpointoutline, conversationpage, openings
+from memory.capture import checkpointoutline, conversationpage
 from memory.capture.turns import COMMIT, CREATED, FILE, SAID, SUMMARY, USER, Piece, Turn
-from memory.core import IndexFault, StoreError, clock, files, tokeniser
+from memory.core import IndexFault, StoreError, clock, tokeniser, walk
 from memory.core.config import Config
-from memory.core.layout import FOLDERS, PRIVATE, SHARED, Place, is_record
+from memory.core.layout import FOLDERS, PRIVATE, SHARED, Place
 from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record, meta_text
 from memory.hook import handoffs, indexview, loader
@@ -28,10 +28,8 @@ from memory.store.store import Store
 
 MOST = 800  # records that one question reads
 BEST = 200  # of those that the index ranks
-HEAD = 2048  # bytes of a record that hold its session
 QUOTE = 300  # characters of a sentence that is quoted
-_DATED = (("conversation", (PRIVATE,)), ("checkpoint", (PRIVATE, SHARED)))
-_SESSION = re.compile(rb"\nsession: [\"']?([\w.:-]+)[\"']?[ \t]*\r?\n")
+KINDS = ("conversation", "checkpoint")
 
 
 class Past(NamedTuple):
@@ -139,8 +137,6 @@ def _of_place(
     names = _names(place, wanted, notes)
     # a session's checkpoints come after it
     for name in sorted(names, key=lambda name: FOLDERS["conversation"] not in name):
-        if not wanted.decisions and session_in_head(place, name) in told:
-            continue
         try:
             record = store.read(name)
         except StoreError:
@@ -148,7 +144,7 @@ def _of_place(
         session = meta_text(record, "session") or record.id
         if record.kind == "conversation":
             told.add(session)
-        elif record.kind != "checkpoint" or handoffs.is_repetition(record):
+        elif handoffs.is_repetition(record) or (session in told and not wanted.decisions):
             continue
         if not wanted.holds(record.body.lower()):
             continue
@@ -186,21 +182,6 @@ def past_of(record: Record, workspace: str = "") -> Past:
     )
 
 
-def session_in_head(place: Place, name: str) -> str:
-    """Return the session named in a checkpoint's first lines.
-
-    "" where the whole file must be read. Most such sessions have a conversation, which replaces the
-    checkpoint.
-    """
-    if FOLDERS["checkpoint"] not in name:
-        return ""
-    try:
-        found = _SESSION.search(place.read(name, HEAD)[0])
-    except (OSError, IndexFault):
-        return ""
-    return found[1].decode("utf-8", "replace") if found else ""
-
-
 def _names(place: Place, wanted: Wanted, notes: list[str]) -> list[str]:
     """Return the names of the records to read."""
     every = newest(place, MOST + 1)
@@ -212,7 +193,7 @@ def _names(place: Place, wanted: Wanted, notes: list[str]) -> list[str]:
         ]
         found = loader.search(index, list(dict(terms).items()), 4 * BEST)
         docs = {doc.name: doc for doc in (index.doc(number) for _, number in found)}
-        return [name for name, doc in docs.items() if doc.kind in dict(_DATED)][:BEST]
+        return [name for name, doc in docs.items() if doc.kind in KINDS][:BEST]
     notes.append(
         "%s: only the newest %d checkpoints and conversations were read" % (place.key, MOST)
     )
@@ -222,37 +203,12 @@ def _names(place: Place, wanted: Wanted, notes: list[str]) -> list[str]:
 def newest(place: Place, most: int) -> list[str]:
     """Return names of conversations and checkpoints, newest days first.
 
-    Whole days until there are `most`.
+    A repository's conversations are nobody's here.
     """
-    days: dict[str, list[tuple[str, str]]] = {}
-    found: list[str] = []
-    for kind, tiers in _DATED if "conversation" in FOLDERS else ():
-        for letter, root in place.tiers():
-            folder = "/" + FOLDERS[kind]
-            for entry in (
-                reversed(files.list_folder(root + folder))
-                if letter in tiers and not files.is_link(root + folder)
-                else ()
-            ):
-                if is_record(entry):
-                    found.append(letter + folder + "/" + entry)
-                elif entry[0] != ".":
-                    days.setdefault(entry, []).append((letter + folder, root + folder))
-    for day in sorted(days, reverse=True):
-        if len(found) >= most:
-            break
-        for name, path in days[day]:
-            found += [
-                "%s/%s/%s" % (name, day, entry)
-                for entry in reversed(files.list_folder(path + "/" + day))
-                if is_record(entry)
-            ]
-    return found
-
-
-def outcome(turn: Turn, most: int = QUOTE) -> str:
-    """Return the opening of a turn's final statement, or ""."""
-    return openings.plain(openings.outcome(turn), most)
+    shared = SHARED + "/" + FOLDERS["checkpoint"]
+    found = (name for name, *_ in walk.walk(place, KINDS)[0])
+    names = (name for name in found if name[0] == PRIVATE or name.startswith(shared))
+    return sorted(names, key=lambda name: (name.split("/", 2)[2], name), reverse=True)[:most]
 
 
 # --- blame: who touched a file

@@ -42,7 +42,6 @@ def _keep_lessons(store: Store, note: Record, lessons: Sequence[Item]) -> list[s
                 "learning",
                 proposal.title,
                 proposal.body,
-                tags=proposal.tags,
                 source="auto",
                 session=str(note.meta.get("session") or ""),
                 extra={

@@ -9,7 +9,6 @@ candidate, an archived one, by key or by its words) is not proposed.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -47,8 +46,7 @@ FEWEST, LONGEST = 3, 2000  # terms, characters of a statement
 MOST_LINES = 40  # of a statement
 MOST_TYPED = 1200  # characters of a request that was typed, not pasted
 SAME, SHARE = 0.9, 0.6  # of the terms of the shorter text, of the longer one, that two alike share
-WHOLE = 60  # terms of a learning that is compared whole too
-MOST_TAGS, MOST_CITED = 3, 12
+MOST_CITED = 12
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,6 @@ class Proposal:
 
     title: str
     body: str
-    tags: tuple[str, ...]
     from_ids: tuple[str, ...]
     reason: str
     key: str
@@ -208,7 +205,7 @@ def _proposal(group: Sequence[Statement]) -> Proposal:
     reason = "labelled as %s, in %s" % (newest.kind, plaintext.count(sessions, "session"))
     ids = tuple(record.id for record in sources)
     title = _title(newest.text[:1].upper() + newest.text[1:])
-    return Proposal(title, body, _tags(sources), ids, reason, _key_of_text(newest.text), sessions)
+    return Proposal(title, body, ids, reason, _key_of_text(newest.text), sessions)
 
 
 def of_lesson(
@@ -227,7 +224,7 @@ def of_lesson(
         clock.day(note.created),
     )
     reason = "a lesson of a session's note"
-    made = Proposal(_title(text), body, _tags([note]), (note.id,), reason, _key_of_text(text), 1)
+    made = Proposal(_title(text), body, (note.id,), reason, _key_of_text(text), 1)
     return _unknown_proposals([(text, made)], known, 1)
 
 
@@ -287,12 +284,9 @@ def _unknown_proposals(
 
 
 def _pieces(record: Record) -> list[str]:
-    """Return a learning's title and sentences; of a short one, all."""
-    body = clean(record.body)
-    whole = [body] if len(body) < LONGEST and len(terms_of(body)) <= WHOLE else []
-    said = sentences.statements(body)
-    behind = filter(None, (_label(one)[1] for one in said))
-    return [record.title, *whole, *said, *behind]
+    """Return a learning's title and sentences, with their labels and without."""
+    said = sentences.statements(clean(record.body))
+    return [record.title, *said, *filter(None, (_label(one)[1] for one in said))]
 
 
 def _key_of_text(said: str) -> str:
@@ -304,13 +298,6 @@ def _key_of_text(said: str) -> str:
 def _session(record: Record) -> str:
     """Return the session of a record; without one, its day."""
     return meta_text(record, "session") or clock.day(record.created)
-
-
-def _tags(sources: Sequence[Record]) -> tuple[str, ...]:
-    """Return the tags that at least half of the sources carry."""
-    counts = Counter(tag for record in sources for tag in dict.fromkeys(record.tags))
-    common = [tag for tag, count in counts.items() if 2 * count >= len(sources)]
-    return tuple(sorted(common, key=lambda tag: (-counts[tag], tag))[:MOST_TAGS])
 
 
 def _title(said: str) -> str:

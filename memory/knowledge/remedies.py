@@ -15,13 +15,13 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from memory.capture import fixes
+from memory.capture import fixes, openings
 from memory.capture.turns import FILE, MET, RUN, Piece
 from memory.core import clock
 from memory.core.layout import Place
 from memory.core.plaintext import one_line
 from memory.hook import at_failure
-from memory.knowledge.history import Past, next_commits, outcome, source
+from memory.knowledge.history import Past, next_commits, source
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
 
@@ -196,7 +196,7 @@ def aftermath(failed: Failure, how: str, ended: bool = True) -> MetFailure:
         )[-3:],
         passed,
         covered,
-        outcome(past.turns[last - 1], OPENING) if ended else "",
+        openings.plain(openings.outcome(past.turns[last - 1]), OPENING) if ended else "",
         next(iter(next_commits(past, last)), "") if ended and passed and edits else "",
         _changed(piece, between) if passed else (),
     )
