@@ -7,7 +7,7 @@ that have none.  What one record gives is kept in `<scope>.met`, so that only re
 changed are read again.  A failure is written down only with a remedy: another call that worked, the
 line that met a linter's rule, or the path that is there in place of one that is not.
 
-Format of `<scope>.met`, version 6, JSON Lines: `{"v": 6, "sha": 16 hex of the look-up's SHA-256}`,
+Format of `<scope>.met`, version 7, JSON Lines: `{"v": 7, "sha": 16 hex of the look-up's SHA-256}`,
 with `"settled":true` once candidates were made of it, then for each record name, file (its size and
 time of change in nanoseconds), id, session, branch, created, size and sha (of its text), failures
 (keys, at, telling, worth, said, ran, where: its turn, then: the other call that worked after it, ""
@@ -37,7 +37,7 @@ from memory.session.latepattern import Late
 from memory.store.redactor import without_private
 from memory.store.store import Store
 
-VERSION = 6  # of `<scope>.met`
+VERSION = 7  # of `<scope>.met`
 MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is written here
 # turns of a conversation that are read; those before them as they were when they were among these
 NEWEST = 200
