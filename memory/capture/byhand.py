@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
-from memory.capture import checkpointoutline, openings
+from memory.capture import checkpointoutline
 from memory.capture.checkpointpage import fitted
 from memory.capture.turns import COMMIT, FILE, GOES_ON, LINK, Turn
 from memory.core import StoreError, UsageError, clock, files, layout
@@ -106,7 +106,7 @@ def draft(
         line for page in pages for line in reversed(page.get("decisions", ()))
     )
     found = {
-        "Where it stands": told.get("") or [*newest.get("outcome", ()), *_changed(held)],
+        "Where it stands": told.get("") or newest.get("outcome", []),
         "Notes": [] if "outcome" in newest else newest[""],
         "Work": _work(pages, held, uncommitted),
         "Next": [*(told.get("Next") or newest.get("next") or ()), *_plan(plan)],
@@ -144,16 +144,6 @@ def retold(made: Draft, lines: Sequence[str], by: str) -> Draft:
     end = made.body.rstrip("\n").rpartition("\n")[2]
     listed = "\n".join("- " + line.replace("\n", "\n  ") for line in lines)
     return made._replace(body="%s\n\nWritten by %s.  %s\n" % (listed, by, end))
-
-
-def _changed(held: Sequence[Turn]) -> list[str]:
-    """Return a line on the last turn with changes."""
-    changed = [turn for turn in held if any(piece.kind == FILE for piece in turn.pieces)]
-    if not changed or changed[-1] is held[-1]:
-        return []
-    last = changed[-1]
-    said = openings.opening([openings.outcome(last)], _LINE, last.request)
-    return ["last change: %s → %s" % (one_line(last.request, _ASKED), said)] if said else []
 
 
 def _work(

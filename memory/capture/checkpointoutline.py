@@ -43,8 +43,6 @@ class Outline(NamedTuple):
     outcome: tuple[str, ...]
     commits: tuple[str, ...]
     files: tuple[str, ...]
-    decisions: tuple[str, ...]
-    fixed: tuple[str, ...]
     open: tuple[str, ...]
     next: tuple[str, ...]
     said: tuple[str, ...]
@@ -60,8 +58,6 @@ def outline(record: Record) -> Outline:
         tuple(found["outcome"]),
         tuple(line[len(_COMMIT) :] for line in found["done"] if line.startswith(_COMMIT)),
         labels(record.meta.get("files")),
-        tuple(found["decisions"]),
-        tuple(found["fixed"]),
         tuple(found["open"]),
         tuple(_AHEAD.sub("", line, count=1) for line in found["next"]),
         tuple(said[:MOST_SAID]),

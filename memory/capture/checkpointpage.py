@@ -35,6 +35,8 @@ STOPPED = "stopped by the user: "  # before that of a turn that the user interru
 WENT_ON = "went on later in this session: "
 FAILED = "` failed when this part ended: "
 FAILS = "` still fails: "  # stands in the line of a command that failed at the end
+
+
 _LANGUAGES = {
     "py": "python",
     "ts": "typescript",
@@ -126,9 +128,7 @@ def _title_from_work(facts: Facts) -> str:
         return "Taken back by a rewind"
     told = ", ".join(path.rpartition("/")[2] for path in (changed + made)[:3])
     told = told or ", ".join([*{run.key: run for run in facts.runs}][:3])
-    return openings.clause(
-        "Work on " + told if told else next(iter(facts.tasks.values()), "Session")
-    )
+    return openings.clause("Work on " + told if told else "Session")
 
 
 def tags(facts: Facts) -> list[str]:
@@ -144,7 +144,7 @@ def is_worth_checkpoint(facts: Facts) -> bool:
 
     Work, a decision, a report or an answer is.
     """
-    if facts.edits or facts.commits or facts.runs or facts.reports:
+    if facts.edits or facts.commits or facts.runs or turns.pieces(facts.turns, turns.REPORT):
         return True
     asked = [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
     if decisions.decisions(asked):
@@ -193,7 +193,7 @@ def _withdrawn(facts: Facts) -> list[str]:
         commits = [piece.name for piece in turn.pieces if piece.kind == turns.COMMIT and piece.name]
         line = "%s taken back by a rewind: %s" % (
             turn.at[11:16],
-            at_word(_request(turn), LEAST_LINE),
+            at_word(one_line(turn.request), LEAST_LINE),
         )
         lines.append(line + ("; its commit %s remains" % commits[-1] if commits else ""))
     return lines
@@ -234,11 +234,11 @@ def _last(facts: Facts) -> list[str]:
         work = _work_before(facts, turn)
         if not work:
             return [last] if last else []
-        asked_last = ASKED_LAST + at_word(_request(turn), REQUEST)
+        asked_last = ASKED_LAST + at_word(one_line(turn.request), REQUEST)
         asked_last += " → " + at_word(last, LAST // 2) if last else ""
         return [openings.plain(openings.outcome(work), LAST), asked_last]
     mark = STOPPED if turn.end == turns.INTERRUPTED else LEFT
-    lines = [mark + at_word(_request(turn), REQUEST)]
+    lines = [mark + at_word(one_line(turn.request), REQUEST)]
     lines += ["said on the way: " + openings.plain(came, LAST // 2)] if came else []
     done = _doing(turn)
     return lines + (["done last: " + done] if done else [])
@@ -282,7 +282,9 @@ def _between(turn: Turn) -> str:
 
 def _turn_line(turn: Turn, most: int, in_outcome: bool, alone: bool) -> str:
     asked = min(REQUEST, max(LEAST_LINE // 2, most // 3))
-    request = ("(goes on) " if turn.asked == turns.GOES_ON else "") + at_word(_request(turn), asked)
+    request = ("(goes on) " if turn.asked == turns.GOES_ON else "") + at_word(
+        one_line(turn.request), asked
+    )
     if in_outcome:
         came = "" if alone else "see Outcome"
     else:
@@ -302,14 +304,6 @@ def _doing(turn: Turn) -> str:
         if piece.kind in (turns.RUN, turns.FILE)
     ]
     return ", ".join(done[-3:])
-
-
-def _request(turn: Turn) -> str:
-    """Return a request on one line; of a pasted plan its heading."""
-    plans = turns.pieces([turn], turns.USER, turns.APPROVED)
-    if plans and turn.request.lower().startswith("implement the following plan"):
-        return "Implement the plan: " + openings.heading_of(plans[0].text)
-    return one_line(turn.request)
 
 
 def _done(facts: Facts) -> list[str]:
@@ -338,15 +332,11 @@ def _done(facts: Facts) -> list[str]:
 
 def _reports(facts: Facts) -> list[str]:
     """Return the openings of the last reports by subagents."""
-    told = [(piece.name, piece.text) for piece in turns.pieces(facts.turns, turns.REPORT)]
-    told += [(facts.tasks.get(agent, ""), text) for agent, text in facts.reports.items()]
-    found: dict[str, str] = {}
-    for name, text in told[-2 * MOST_REPORTS :]:  # of a subagent both may tell
-        found.setdefault(openings.plain(text, 200), name)
+    told = turns.pieces(facts.turns, turns.REPORT)[-MOST_REPORTS:]
     return [
-        "subagent%s: %s" % (" (%s)" % one_line(name, 80) if name else "", said)
-        for said, name in list(found.items())[-MOST_REPORTS:]
-        if said
+        "subagent%s: %s"
+        % (" (%s)" % one_line(p.name, 80) if p.name else "", openings.plain(p.text, 200))
+        for p in told
     ]
 
 

@@ -43,7 +43,7 @@ _TOLD = {  # what of the input is told
 }
 _CHANGED = ("old_string", "new_string")
 _EDITS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
-_MOST = {"runs": 120, "edits": 400, "commits": 60, "pending": 64, "reports": 24, "todos": 40}
+_MOST = {"runs": 240, "edits": 400, "commits": 60, "pending": 64, "todos": 40}
 _PLANNED = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
 
 
@@ -71,14 +71,11 @@ class Facts:
     runs: commands that mattered.
     edits: files, oldest first.
     commits: (hash or "", subject, when).
-    reports: last words of each subagent by its file.
-    tasks: the task of each subagent.
     findings: of the last report of a linter or compiler (see `findings`).
     printed: see `tellingline.learn`.
     pending: tool calls without a result yet.
-    todos: [text, status, perhaps its id].
+    todos: [text, status, its id or ""].
     failing: earlier failures.
-    touched: files edited before.
     title: the client's name for the session.
     by: its kind of name.
     earlier: the last request before this stretch.
@@ -95,14 +92,11 @@ class Facts:
     runs: list[Run] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
     commits: list[list[str]] = field(default_factory=list)
-    reports: dict[str, str] = field(default_factory=dict)
-    tasks: dict[str, str] = field(default_factory=dict)
     findings: list[list[Any]] = field(default_factory=list)
     printed: dict[str, list[str]] = field(default_factory=dict)
     pending: dict[str, list[str]] = field(default_factory=dict)
     todos: list[list[str]] = field(default_factory=list)
     failing: list[Run] = field(default_factory=list)
-    touched: list[str] = field(default_factory=list)
     title: str = ""
     by: str = ""
     earlier: str = ""
@@ -170,10 +164,7 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
         _mark_last_statement(facts)
         return 0
     if kind == entries.TEXT:
-        if agent:
-            facts.reports.pop(agent, None)
-            facts.reports[agent] = clip_characters(entry.text)
-        else:
+        if not agent:
             _add_statement(facts, entry)
     elif kind == entries.USE:
         if not agent:
@@ -193,7 +184,6 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
         )
     elif not agent:
         _add_note(facts, entry, roots)
-    _trim(facts)
     return 0
 
 
@@ -338,26 +328,21 @@ def set_session_title(facts: Facts, entry: Entry) -> None:
 def _update_todos(facts: Facts, entry: Entry) -> None:
     """Update the todo list by a whole list or changes."""
     if entry.name == "list":
-        facts.todos = [
-            [clip_characters(text, 300), status, id]
-            for id, text, status in entry.data
-            if status != "deleted"
-        ][: _MOST["todos"]]
-        return
-    if entry.name == "whole":
-        facts.todos = [[clip_characters(text, 300), status] for text, status in entry.data][
-            : _MOST["todos"]
-        ]
-        return
+        facts.todos = []
     for id, text, status in entry.data:
-        known = next((todo for todo in facts.todos if todo[2:] == [id]), None)
-        if status == "deleted" and known:
-            facts.todos.remove(known)
-        elif known:
-            known[:2] = [clip_characters(text, 300) or known[0], status or known[1]]
-        elif text:
-            facts.todos.append([clip_characters(text, 300), status or "pending", id])
+        _change_todo(facts, id, text, status)
     del facts.todos[: -_MOST["todos"]]
+
+
+def _change_todo(facts: Facts, id: str, text: str, status: str) -> None:
+    """Change or add one entry of the todo list."""
+    known = next((todo for todo in facts.todos if id and todo[2:] == [id]), None)
+    if status == "deleted":
+        facts.todos = [todo for todo in facts.todos if todo is not known]
+    elif known:
+        known[:2] = [clip_characters(text, 300) or known[0], status or known[1]]
+    elif text:
+        facts.todos.append([clip_characters(text, 300), status or "pending", id])
 
 
 # --- what was done
@@ -419,8 +404,10 @@ def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) 
     name, given = row[:2]
     if not entry.refused:  # what the user said to it comes with the next entry
         facts.pending.pop(entry.id, None)
-    if name == "TaskUpdate":
-        _updated(facts, entry, row)
+    if name == "TaskUpdate":  # unless it failed, what was asked for is so
+        task, status, subject = (*row[2:], "", "", "")[:3]
+        if not entry.failed and any(todo[2:] == [task] for todo in facts.todos):
+            _change_todo(facts, task, entries.clean(subject), status)
         return 0
     # that one never ran
     if name == "Bash" and not (entry.failed and entry.text.lstrip().startswith("<tool_use_error>")):
@@ -436,11 +423,6 @@ def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) 
             for path in shell.WRITTEN.findall(given):
                 done += _edited(facts, Edit(entry.at, path, False), roots, agent)
         return done
-    if name in ("Agent", "Task"):
-        task = entry.data.get("agentId") if isinstance(entry.data, dict) else None
-        if isinstance(task, str) and given:
-            facts.tasks["agent-" + task + ".jsonl"] = clip_characters(given, 200)
-        return 0
     if name and entry.failed:
         _add_failed_call(facts, entry, name, given, roots, agent)
     # another agent's
@@ -515,18 +497,6 @@ def _hush(facts: Facts, run: Run, marks: list[str]) -> None:
             ]
 
 
-def _updated(facts: Facts, entry: Entry, row: list[str]) -> None:
-    """Update a task by the call's arguments, unless the call failed."""
-    task, status, subject = (*row[2:], "", "", "")[:3]
-    known = next((todo for todo in facts.todos if todo[2:] == [task]), None)
-    if known is None or entry.failed:
-        return
-    if status == "deleted":
-        facts.todos.remove(known)
-        return
-    known[:2] = [clip_characters(entries.clean(subject), 300) or known[0], status or known[1]]
-
-
 def _add_failed_call(
     facts: Facts, entry: Entry, name: str, given: str, roots: tuple[str, ...], agent: str
 ) -> None:
@@ -587,13 +557,11 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
         None,
     )
     if last is not None and _repeats(judged, last):
-        last.last, last.count = judged.at, last.count + 1
+        last.last = judged.at
         last.detail, last.summary = judged.detail or last.detail, judged.summary
     else:
         facts.runs.append(judged)
-    if len(facts.runs) > 2 * _MOST["runs"]:
-        half, recent = facts.runs[: -_MOST["runs"]], facts.runs[-_MOST["runs"] :]
-        facts.runs = [r for r in half if r.bad or r.is_test][-_MOST["runs"] // 2 :] + recent
+    del facts.runs[: -_MOST["runs"]]
     return 1
 
 
@@ -625,9 +593,6 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
     facts.commits.extend(made)
     for name, subject, _ in made if not where.agent else ():
         _add(facts, where.at, Piece(turns.COMMIT, subject, name))
-    named = git.logged(output) if any(not h for h, *_ in facts.commits) else ()
-    for commit in facts.commits if named else ():
-        commit[0] = commit[0] or next((name for name, subject in named if subject == commit[1]), "")
     del facts.commits[: -_MOST["commits"]]
     return bool(made)
 
@@ -701,11 +666,7 @@ def _add_run(facts: Facts, run: Run, at: str) -> None:
 
 def _repeats(run: Run, before: Run) -> bool:
     """Tell whether a command repeats its earlier outcome."""
-    if (
-        run.command != before.command
-        or run.outcome != before.outcome
-        or run.masked != before.masked
-    ):
+    if run.command != before.command or run.outcome != before.outcome:
         return False
     return not run.bad or shell.normal(run.detail) == shell.normal(before.detail)
 
@@ -734,9 +695,3 @@ def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int
         facts.edits.append(edit)
     del facts.edits[: -_MOST["edits"]]
     return 1
-
-
-def _trim(facts: Facts) -> None:
-    for held in (facts.reports, facts.tasks):
-        for key in list(held)[: -_MOST["reports"]]:
-            del held[key]

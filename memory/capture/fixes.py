@@ -17,17 +17,7 @@ from memory.session.latepattern import Late
 from memory.session.shell import Run
 
 MOST_COMMANDS = 3  # of a fix
-_STEM = 3  # characters of a file's name from which on it is looked for without its ending
-_VAGUE = frozenset(
-    "index main mod lib init app apps test tests util utils types type config setup src conf core "
-    "base error errors common server client data model models views run".split()
-)
 _ENDING = Late(r"^test_|[._-](?:test|tests|spec|d)$|_test$")
-# looked at or started, not to be mended
-_CALLED = frozenset(
-    "go run, go doc, go list, go env, docker run, docker ps, docker logs, docker exec, "
-    "docker inspect, npm view, npm ls, npm outdated, cargo run".split(", ")
-)
 # what changes something for good, by program, with its verb, and by a word anywhere
 _LASTING = frozenset(
     "make, just, task, alembic, helm, git push, git rebase, git merge, git pull, git cherry-pick, "
@@ -117,13 +107,14 @@ def _fix(failure: Run, success: Run, runs: Sequence[Run], standing: Sequence[Edi
 
 def passes(run: Run, failure: Run) -> bool:
     """Tell whether a run shows that a failure now passes."""
-    if run.outcome != shell.OK:
-        return False
-    if run.key == failure.key:
-        return covers(run, failure)
     other = commandline.main_task(failure)
-    return other is not None and any(
-        commandline.covers(task, other) for task in commandline.passed(run, strict=True)
+    return (
+        run.outcome == shell.OK
+        and other is not None
+        and any(
+            commandline.covers(task, other, failure.detail)
+            for task in commandline.passed(run, strict=True)
+        )
     )
 
 
@@ -151,7 +142,7 @@ def _stays_open(run: Run) -> bool:
     """Tell whether work waits for a failed run."""
     program, _, verb = run.key.partition(" ")
     called = "%s %s" % (program, verb.partition(" ")[0])
-    if run.kind == tellingline.USE or commandline.is_noise(run.key) or called in _CALLED:
+    if run.kind == tellingline.USE or commandline.is_noise(run.key):
         return False
     lasts = (
         not _LASTING.isdisjoint((program, called))
@@ -190,33 +181,20 @@ def overlaps(run: Run, failure: Run) -> bool:
 
 
 def covers(run: Run, failure: Run) -> bool:
-    """Tell whether a run covers a failure's targets or its error's.
-
-    Both of the same program and verb.
-    """
+    """Tell whether a run covers a failure's targets or its error's."""
     task, other = commandline.main_task(run), commandline.main_task(failure)
-    if run.key != failure.key or task is None or other is None:
-        return False
-    named = (target.partition("::")[0] in failure.detail for target in task.targets)
-    return commandline.covers(task, other) or (
-        bool(task.targets) and not other.targets and all(named)
+    return (
+        task is not None and other is not None and commandline.covers(task, other, failure.detail)
     )
 
 
 def names(path: str, failure: Run) -> bool:
     """Tell whether a failure names a file or its test."""
-    name = path.rpartition("/")[2]
-    said = failure.command + "\n" + failure.detail
-    if (
-        len(name) >= _STEM
-        and name in said
-        and re.search(r"(?<![\w.-])" + re.escape(name) + r"(?![\w-])", said)
-    ):
-        return True
-    stem = _ENDING.sub("", name[1:].partition(".")[0] and name.rpartition(".")[0] or name).lower()
-    return (
-        len(stem) >= _STEM
-        and stem not in _VAGUE
-        and stem in said.lower()
-        and bool(re.search(r"(?<![a-z0-9])" + re.escape(stem) + r"(?![a-z0-9])", said.lower()))
-    )
+    said = re.findall(r"[\w.-]+", failure.command + "\n" + failure.detail)
+    stem = _stem(path)
+    return bool(stem) and stem in (_stem(word.strip(".")) for word in said)
+
+
+def _stem(path: str) -> str:
+    """Return a file's name without its ending and the marks of a test."""
+    return _ENDING.sub("", path.rpartition("/")[2].rpartition(".")[0].lower())

@@ -19,10 +19,8 @@ State, version 4: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple
 
 from memory.capture.facts import Edit, Facts, absorb
@@ -59,7 +57,6 @@ class Closed:
     name, mark, title: of its checkpoint, mark of the text; "" where it has none.
     start, end: offsets by file.
     base: the facts carried into it, plain.
-    turns: their number in the conversation.
     day: of the turn before.
     """
 
@@ -70,7 +67,6 @@ class Closed:
     end: dict[str, int]
     until: str
     base: dict[str, Any]
-    turns: int
     day: str
 
 
@@ -258,23 +254,19 @@ def forget_texts(state: State) -> None:
 _dump = json.JSONEncoder(separators=(",", ":")).encode
 
 
-def head(path: str, before: bool = False) -> dict[str, Any]:
-    """Read a state's first line alone, {} for none.
+def head(path: str) -> dict[str, Any]:
+    """Read a state's first line alone, {} for none or another version's."""
+    found = head_of_any(path)
+    return found if found.get("v") == VERSION else {}
 
-    before: of a state of an earlier version, not of this one.
-    """
+
+def head_of_any(path: str) -> dict[str, Any]:
+    """Read the first line of a state of any version."""
     try:
         value = fastjson.parse(files.read(path, 1 << 16).partition(b"\n")[0])
     except (OSError, ValueError):
         return {}
-    version = value.get("v") if isinstance(value, dict) else None
-    fits = isinstance(version, int) and (version < VERSION if before else version == VERSION)
-    return value if isinstance(value, dict) and fits else {}
-
-
-def head_of_any(path: str) -> dict[str, Any]:
-    """Read the first line of a state of this version or an earlier one."""
-    return head(path) or head(path, before=True)
+    return value if isinstance(value, dict) else {}
 
 
 def seen_entry_ids(path: str) -> set[str]:
@@ -318,26 +310,17 @@ def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
     Raises OSError.
     """
     found, asked = list[Stop](), None
-    with os.fdopen(files.open_read(path, follow=False), "rb", transcript.BLOCK) as file:
-        file.seek(offset)
-        for line in iter(partial(file.readline, transcript.LONGEST + 1), b""):
-            head = line[: transcript.SHORT]
-            if (
-                b'"user"' in head
-                and b'"tool_result"' not in line
-                and len(line) <= transcript.LONGEST
-            ):
-                asked = next((Stop(offset, at, True) for at in _prompted(line)), asked)
-            said = _BRANCH.search(head)
-            named = said[1].decode("utf-8", "replace") if said else branch
-            if named not in ("HEAD", branch) and (asked or branch in layout.TRUNKS):
-                found += [asked] if asked and branch not in layout.TRUNKS else []
-                branch = named
-            if asked and (
-                b'"assistant"' in head and _CHANGES.search(head) or _TURN_ENDED.search(head)
-            ):
-                asked = None
-            offset += len(line)
+    for at, line in transcript.lines(path, offset):
+        head = line[: transcript.SHORT]
+        if b'"user"' in head and b'"tool_result"' not in line and len(line) <= transcript.LONGEST:
+            asked = next((Stop(at, instant, True) for instant in _prompted(line)), asked)
+        said = _BRANCH.search(head)
+        named = said[1].decode("utf-8", "replace") if said else branch
+        if named not in ("HEAD", branch) and (asked or branch in layout.TRUNKS):
+            found += [asked] if asked and branch not in layout.TRUNKS else []
+            branch = named
+        if asked and (b'"assistant"' in head and _CHANGES.search(head) or _TURN_ENDED.search(head)):
+            asked = None
     return found
 
 
@@ -386,7 +369,6 @@ def carry(facts: Facts) -> Facts:
     failing = [r for r in runs if r.bad and passed.get(r.key, "") <= r.last]
     return Facts(
         pending=dict(facts.pending),
-        tasks=dict(facts.tasks),
         muted=facts.muted,
         bang=facts.bang,
         branch=facts.branch,
@@ -400,7 +382,6 @@ def carry(facts: Facts) -> Facts:
         failing=failing[-10:],
         findings=[list(one) for one in facts.findings],
         printed={line: list(keys) for line, keys in facts.printed.items()},
-        touched=list(dict.fromkeys([*facts.touched, *(e.path for e in facts.edits)]))[-100:],
     )
 
 

@@ -196,29 +196,38 @@ class Capture:
         page = frontmatter.parse(old)
         if writer.body_mark(page.body) != row.mark:
             return
-        told = checkpointpage.body(facts)
-        title, aliases = checkpointpage.title_and_request(
-            facts, self._taken(clock.parse(str(page.meta.get("created"))) or self.now)
-        )
-        own = (
-            {"title": title, "aliases": aliases or None}
-            if page.meta.get("title") == row.title
-            else {}
-        )
-        made, changed = checkpointpage.paths_of(facts)
-        data = frontmatter.edit(
-            old,
-            {
-                **own,
-                "updated": clock.iso(self.now),
-                "tags": checkpointpage.tags(facts) or None,
-                "files": (changed + made)[:40] or None,
-            },
-        )
-        data = data[: frontmatter.split(data)[1]] + b"\n" + told.encode("utf-8")
-        self._store().replace(row.name, data, files.sha256(old))
-        self.heads.forget(row.name)
+        changes = {**self._head(facts, page.meta.get("created")), "updated": clock.iso(self.now)}
+        if page.meta.get("title") != row.title:
+            del changes["title"], changes["aliases"]
+        self._replace(row.name, old, changes, facts, files.sha256(old))
         row.mark, row.title = self._marks(row.name)
+
+    def _replace(
+        self, name: str, old: bytes, changes: dict[str, Any], facts: Facts, checksum: str
+    ) -> None:
+        """Write a checkpoint of facts, unless its file is another than the checksum's."""
+        data = frontmatter.edit(old, changes)
+        told = checkpointpage.body(facts).encode("utf-8")
+        data = data[: frontmatter.split(data)[1]] + b"\n" + told
+        self._store().replace(name, data, checksum)
+        self.heads.forget(name)
+
+    def _head(self, facts: Facts, created: object) -> dict[str, Any]:
+        """Return a checkpoint's title, aliases, tags and files."""
+        day = clock.day(clock.parse(str(created)) or self.now)
+        taken = {
+            one.title
+            for one in self.heads.of_day("checkpoints", day)
+            if one.name != self.state.name
+        }
+        title, aliases = checkpointpage.title_and_request(facts, taken.__contains__)
+        made, changed = checkpointpage.paths_of(facts)
+        return {
+            "title": title,
+            "aliases": aliases or None,
+            "tags": checkpointpage.tags(facts) or None,
+            "files": (changed + made)[:40] or None,
+        }
 
     def _marks(self, name: str) -> tuple[str, str]:
         """Return (text's mark, title) of a checkpoint."""
@@ -469,7 +478,6 @@ class Capture:
     def _meta(self, trigger: str, talk: str) -> dict[str, Any]:
         facts = self.state.facts
         head = git.head(self.place.git)
-        made, changed = checkpointpage.paths_of(facts)
         dead = trigger in _PAST  # what is checked out now says nothing about what was done before
         # a trunk was checked out at the end
         left = head.branch in layout.TRUNKS and facts.branch not in layout.TRUNKS
@@ -480,7 +488,6 @@ class Capture:
                 next((h for h, *_ in reversed(facts.commits) if h), "") if dead else head.commit
             )
             or None,
-            "files": (changed + made)[:40] or None,
             "plan": self._plan(dead) or None,
             "until": facts.until or None,
             "conversation": talk or None,
@@ -511,11 +518,6 @@ class Capture:
         if self.settings["capture.wishes"] and facts.typed and not forgotten:
             wishes.keep(self._store(), facts.turns, self.session)
 
-    def _taken(self, instant: float) -> Callable[[str], bool]:
-        """Return a test whether another checkpoint of the day has a title."""
-        heads = self.heads.of_day("checkpoints", clock.day(instant))
-        return {one.title for one in heads if one.name != self.state.name}.__contains__
-
     def _plan(self, dead: bool) -> str:
         """Return the id of the plan active during the stretch, or ""."""
         keeper = store.Store(self.place, self.settings, self.now)
@@ -535,13 +537,12 @@ class Capture:
         state, instant, facts = self.state, self.now, self.state.facts
         if trigger in _PAST:
             instant = min(clock.parse(facts.until) or instant, instant)
-        title, aliases = checkpointpage.title_and_request(facts, self._taken(instant))
-        meta = {"aliases": aliases or None, **self._meta(trigger, talk)}
+        meta = {**self._head(facts, clock.iso(instant)), **self._meta(trigger, talk)}
         record = self._store(instant).add(
             "checkpoint",
-            title,
+            meta.pop("title"),
             checkpointpage.body(facts),
-            tags=checkpointpage.tags(facts),
+            tags=meta.pop("tags") or (),
             source="auto",
             session=self.session,
             extra={key: value for key, value in meta.items() if value is not None},
@@ -580,22 +581,15 @@ class Capture:
         state = self.state
         old = self._read(state.name)
         page = frontmatter.parse(old)
-        told, meta = checkpointpage.body(state.facts), self._meta(trigger, talk)
-        same = page.body.strip() == told.strip() and (
+        meta = self._meta(trigger, talk)
+        same = page.body.strip() == checkpointpage.body(state.facts).strip() and (
             not talk or page.meta.get("conversation") == talk
         )
         if same and (page.meta.get("trigger") == trigger or trigger == "recovery"):
             return ""
         again = self.imported or trigger == "switch"  # told better, of no later work
         when = page.meta.get("updated") if again else clock.iso(self.now)
-        taken = self._taken(clock.parse(str(page.meta.get("created"))) or self.now)
-        title, aliases = checkpointpage.title_and_request(state.facts, taken)
-        changes = {
-            "title": title,
-            "updated": when,
-            "tags": checkpointpage.tags(state.facts) or None,
-            "aliases": aliases or None,
-        }
+        changes = {**self._head(state.facts, page.meta.get("created")), "updated": when}
         # one that was deleted stays named
         meta["conversation"] = talk or page.meta.get("conversation")
         # the session served it, whatever became of it
@@ -605,9 +599,7 @@ class Capture:
             meta.update(
                 {key: page.meta.get(key) or meta[key] for key in ("trigger", "branch", "commit")}
             )
-        data = frontmatter.edit(old, {**changes, **meta})
-        data = data[: frontmatter.split(data)[1]] + b"\n" + told.encode("utf-8")
-        self._store().replace(state.name, data, state.checksum)
+        self._replace(state.name, old, {**changes, **meta}, state.facts, state.checksum)
         self._settle_before()
         return self._prove(state.name)
 
@@ -655,7 +647,6 @@ class Capture:
                 end,
                 state.facts.until,
                 progress.plain(state.bases[0]),
-                state.grown,
                 state.day,
             )
             state.closed = [*state.closed, row][-_ROWS:]

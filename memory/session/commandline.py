@@ -1,14 +1,9 @@
 """Command lines of a shell: cut into simple commands, known by program and verb, and by which of
 them cover which.
 
-`mise run test:ci` covers `go test ./cart -run TestTotal`: a task has a kind (test, lint, build,
-format; ALL for `make check`), a family of languages ("" for the scripts of mise, make, npm and
-their like, which may start any), a scope (`integration`), targets and filters; one covers another
-of its kind where it tries the same, more of it, or the whole.
-
-`covers` is strict: what it says proves that the other would pass.  `closes` is for the question
-whether something still fails, and also takes a run that tries exactly what failed, and a compiler's
-error for gone once any run compiled the file.
+A task has a kind (test, lint, build, format; ALL for `make check`), targets and filters.  `covers`
+is strict: it proves that another run of the same program would pass.  `closes` is for the question
+whether something still fails, and where that is in doubt, it does not say so.
 """
 
 from __future__ import annotations
@@ -17,7 +12,6 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from memory.session import tellingline
 from memory.session.tellingline import BUILD, FORMAT, LINT, TEST
 
 TYPE_CHECKING = False
@@ -87,42 +81,18 @@ _HEREDOC = re.compile(
 )
 _WORD = re.compile(r"""(?:""" + _INNER + r"""|'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""", re.S)
 ALL = "all"
-_FAMILIES = {
-    program: family
-    for family, programs in {
-        "go": "go gofmt golangci-lint gotestsum goimports staticcheck ginkgo",
-        "python": "python pytest unittest nose nose2 mypy ruff flake8 pylint black isort pyright "
-        "pip pip3 uv poetry tox nox",
-        "js": "jest vitest mocha ava eslint prettier tsc vite webpack playwright cypress node tsx "
-        "biome npm pnpm yarn bun",
-        "docker": "docker docker-compose podman buildah",
-        "rust": "cargo rustc rustfmt",
-        "jvm": "mvn gradle gradlew javac kotlinc",
-        "ruby": "rspec rake rubocop ruby",
-        "c": "gcc g++ clang cmake ctest ninja",
-    }.items()
-    for program in programs.split()
-}
-_SCRIPTED = frozenset("mise npm pnpm yarn bun make gmake just task rake tox nox nx".split())
+# what runs scripts of any language; what runs those of a package
+_SCRIPTED = frozenset("mise make gmake just task nx".split())
+_PACKAGED = frozenset("npm pnpm yarn bun".split())
 _WHOLE = frozenset("check checks ci all verify validate precommit".split())
-_SCOPES = frozenset("integration e2e it smoke acceptance functional system slow bench race".split())
-_WIDE = frozenset("ci all full everything complete".split())
-# options before the name of a test
+# options before what narrows a run
 _FILTERS = frozenset(
-    "run k t m testNamePattern test-name-pattern grep g tests filter only test".split()
-)
-# options before a target, and others with a value
-_PARTS = frozenset("p package workspace w project bin".split())
-_VALUED = frozenset(
-    "timeout count o n C c j bench parallel cpu coverprofile covermode race "
-    "config reporter tags E D ldflags format out-format max-time tb rP W file directory "
-    "manifest-path features target".split()
+    "run k t m testNamePattern test-name-pattern grep g tests filter only test p package w "
+    "workspace project bin".split()
 )
 _BARE_WORD = r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"])+"""
-_CASES = r"[|()]| and (?:not \w+)?| or "
-TEST_FILE = re.compile(
-    r"(?:^|/)(?:tests?|specs?|__tests__|e2e)/|(?:^|/)test_[^/]*$|[._-](?:tests?|spec)\.\w+$"
-)
+# no target: what stands before a program, and numbers
+_BESIDE = r"\w+=.*|python[\d.]*|[\d.]+[smh]?|sudo|time|timeout|env|npx|bunx|uv|poetry|run|exec|-"
 _INSTALLERS = frozenset(
     "pip pip3 uv poetry pdm npm pnpm yarn bun cargo go gem bundle apt apt-get apk dnf brew conda "
     "composer rustup nvm mise asdf playwright dotnet".split()
@@ -273,20 +243,18 @@ class Task(NamedTuple):
 
     key: program and verb.
     kind: TEST, LINT, BUILD, FORMAT, ALL, or "".
-    family: of languages, "" for a script of any.
     folder: the target of the `cd` before it.
-    targets: files, folders (`cart/...` with all below it), packages; () for the whole.
-    filters: names of tests.
-    scopes: kinds of tests that run only when asked for; ALL where they all do.
+    targets: files, folders (`cart/...` with all below it); () for the whole.
+    filters: names of tests or packages.
+    tags: of tests that run only when asked for, and the end of a script's name (`test:slow`).
     """
 
     key: str
     kind: str
-    family: str
     folder: str
     targets: tuple[str, ...]
     filters: tuple[str, ...]
-    scopes: tuple[str, ...]
+    tags: tuple[str, ...]
 
 
 @lru_cache(1024)
@@ -304,59 +272,36 @@ def tasks(command: str) -> tuple[tuple[str, Task], ...]:
 
 
 def _task(part: str, key: str, folder: str) -> Task:
-    program, _, name = key.partition(" ")
-    family, kind = _FAMILIES.get(program, ""), kind_of(key)
-    name = name.removeprefix("run ").removeprefix("r ") if program in _SCRIPTED else ""
-    first, *more = re.split("[:/_-]", name)
-    if not _WHOLE.isdisjoint([first, *more]) and kind != TEST and not installs(key):
+    kind = kind_of(key)
+    if not kind and not installs(key) and not _WHOLE.isdisjoint(re.split(r"[\s:/_-]", key)):
         kind = ALL
-    targets, filters, scopes = _words(part, key)
-    scopes += [word for word in more if word in _SCOPES]
-    if kind == ALL or not _WIDE.isdisjoint(more):
-        scopes = [ALL]
-    if key in ("go test", "go build", "go vet") and not targets:
-        targets = ["."]
-    return Task(key, kind, family, folder, tuple(targets), tuple(filters), tuple(scopes))
+    targets, filters, tags = _arguments(part, key)
+    if key in ("go test", "go build", "go vet"):
+        targets = targets or ["."]
+    if key.partition(" ")[0] in _SCRIPTED | _PACKAGED:
+        tags += re.split("[:/_-]", key)[1:]
+    return Task(key, kind, folder, tuple(targets), tuple(filters), tuple(tags))
 
 
-def _words(part: str, key: str) -> tuple[list[str], list[str], list[str]]:
-    """Return (targets, filters, scopes) of a simple command."""
+def _arguments(part: str, key: str) -> tuple[list[str], list[str], list[str]]:
+    """Return (targets, filters, tags) of a simple command."""
     part = re.sub(r"\bpython[\d.]*\s+-m\s+(?=\S)", "", re.sub(r"\s\d?>+\s*\S+", "", part), count=1)
-    words = [word.strip("'\"") for word in re.findall(_BARE_WORD, part)]
-    known = {*key.split(), *(piece for piece in key.replace("/", " ").split())}
-    targets: list[str] = []
-    filters: list[str] = []
-    scopes: list[str] = []
-    skip = ""
-    for word in words:
-        option, given, value = word.partition("=")
-        option = option.lstrip("-") if word.startswith("-") else ""
-        if skip:
-            (filters if skip == "filter" else targets if skip == "part" else []).append(word)
-            skip = ""
-        elif option in _FILTERS and given:
-            filters.append(value.strip("'\""))
-        elif option in _FILTERS:
-            skip = "filter"
-        elif option in _PARTS:
-            targets += [value] if given else []
-            skip = "" if given else "part"
-        elif option == "tags" and given:
-            scopes += re.findall(r"\w+", value)
-        elif word.startswith("-"):
-            skip = "value" if option in _VALUED and not given else ""
-        elif not (
-            re.match(r"\w+=", word)
-            or word in known
-            or word.rpartition("/")[2].lower() in known
-            or re.match(
-                r"(?:python[\d.]*|[\d.]+[smh]?|sudo|time|timeout|env|npx|bunx|uv"
-                r"|poetry|run|exec|-)\Z",
-                word,
-            )
-        ):
+    known = {*key.split(), *key.replace("/", " ").split()}
+    targets, filters, tags = list[str](), list[str](), list[str]()
+    narrows = False
+    for quoted in re.findall(_BARE_WORD, part):
+        word = quoted.strip("'\"")
+        option, given, value = word.lstrip("-").partition("=")
+        if narrows:
+            filters.append(word)
+            narrows = False
+        elif word[:1] == "-":
+            held = tags if option == "tags" else filters if option in _FILTERS else []
+            held += [value.strip("'\"")] * bool(given)
+            narrows = held is filters and not given
+        elif not (known & {word, word.rpartition("/")[2].lower()} or re.fullmatch(_BESIDE, word)):
             targets.append(word.removeprefix("./").rstrip("/") or ".")
-    return targets, filters, scopes
+    return targets, filters, tags
 
 
 def passed(run: Run, strict: bool = False) -> tuple[Task, ...]:
@@ -391,125 +336,60 @@ def kind(run: Run) -> str:
     return task.kind if task else ""
 
 
-def covers(task: Task, other: Task) -> bool:
-    """Tell whether a task tries all that another tries."""
-    if task.kind != other.kind and task.kind != ALL or _apart(task, other):
+def covers(task: Task, other: Task, said: str = "") -> bool:
+    """Tell whether a task tries all that another tries.
+
+    said: of the other's failure; of a run of everything, the files that it names are enough.
+    """
+    apart = task.folder and other.folder and not _within(other.folder, task.folder, "")
+    if apart or not _is_alike(task, other) or not set(other.tags) <= set(task.tags):
         return False
-    if not other.kind and task.key != other.key:
+    if task.filters not in ((), other.filters):
         return False
-    if task.family and task.family != other.family:
-        return False
-    return _scoped(task, other) and _targeted(task, other) and _filtered(task, other.filters)
+    named = not other.targets and all(one.partition("::")[0] in said for one in task.targets)
+    return not task.targets or named or _contains(task, other)
 
 
-def _apart(task: Task, other: Task) -> bool:
-    """Tell whether two tasks are unrelated."""
-    if other.family == "docker" or installs(other.key) or other.key.endswith("install"):
-        return task.key != other.key
-    return bool(task.family and other.family and task.family != other.family)
-
-
-def closes(task: Task, failure: Run) -> bool:
-    """Tell whether a later passing task shows that a failure is gone."""
-    other = main_task(failure)
-    if other is None:
-        return False
-    if covers(task, other):
-        return True
-    if _apart(task, other):
-        return False
-    if failure.kind == BUILD or "(typecheck)" in failure.detail:
-        tests = [name for name in failure.names if TEST_FILE.search(name)]
-        if (
-            task.kind in (BUILD, LINT, TEST, ALL)
-            and not (tests and task.kind == BUILD)
-            and _reaches(task, failure, other)
-        ):
-            return True
-    same = (
-        task.kind == other.kind
-        or task.kind == ALL
-        or (other.kind == ALL and task.kind == failure.kind)
-        or (other.kind == BUILD and task.kind in (TEST, LINT))
-    )
-    if not (same and task.kind):
-        return False
-    return _reaches(task, failure, other) or (
-        _scoped(task, other) and _targeted(task, other) and _filtered(task, other.filters)
-    )
-
-
-def _reaches(task: Task, failure: Run, other: Task) -> bool:
-    """Tell whether a task covers all tests or files of a failure."""
-    if not failure.names or len(failure.names) >= tellingline.MOST_NAMES:
-        return False
-    if failure.kind == TEST:
-        tops = [
-            name.partition("/")[0] if "::" not in name else name.rpartition("::")[2]
-            for name in failure.names
-        ]
-        inside = not task.targets or all(
-            any(_within(name.partition("::")[0], target) for target in task.targets)
-            for name in failure.names
-            if "::" in name
-        )
-        return (
-            bool(task.filters or "::" in "".join(failure.names))
-            and inside
-            and _filtered(task, tops)
-            and (bool(task.filters) or bool(task.targets))
-        )
-    files = [_joined(other.folder, name) for name in failure.names]
-    return not task.targets or all(
-        any(_within(name, _joined(task.folder, target)) for target in task.targets)
-        for name in files
-    )
-
-
-def _scoped(task: Task, other: Task) -> bool:
-    if ALL in task.scopes or task.kind == ALL or other.kind != TEST:
-        return True
-    return set(other.scopes) <= {*task.scopes, "race", "ci", ALL}
-
-
-def _targeted(task: Task, other: Task) -> bool:
+def _contains(task: Task, other: Task) -> bool:
     """Tell whether a task's targets contain those of another."""
-    if task.folder and other.folder and not _within(other.folder, task.folder + "/..."):
-        return False
-    if not task.targets:
-        return True
-    # else most likely where both began
+    # of one without a folder both most likely began in the same
     folder = task.folder if other.folder or not task.folder.startswith("/") else ""
     wide = [_joined(folder, target) for target in task.targets]
     narrow = [_joined(other.folder, target) for target in other.targets]
-    # a package without `/...` is that folder alone
-    flat = task.family == "go" and other.family == "go"
     return bool(narrow) and all(
-        any(
-            _within(one, whole)
-            and not (flat and one.startswith(whole + "/") and not one.endswith(".go"))
-            for whole in wide
-        )
-        for one in narrow
+        any(_within(one, whole, task.key) for whole in wide) for one in narrow
     )
 
 
-def _filtered(task: Task, names: tuple[str, ...] | list[str]) -> bool:
-    """Tell whether a task's filters select all tests of these names."""
-    if not task.filters:
-        return True
-    allowed = [case for text in task.filters for case in re.split(_CASES, text) if case]
-    wanted = [case for text in names for case in re.split(_CASES, text) if case]
-    return bool(wanted) and all(any(_lets(case, name) for case in allowed) for name in wanted)
+def _is_alike(task: Task, other: Task) -> bool:
+    """Tell whether a task is another's program, or a script of its kind."""
+    program, replaced = (one.key.partition(" ")[0] for one in (task, other))
+    runs = program in _SCRIPTED or {program, replaced} <= _PACKAGED
+    same = bool(other.kind) and task.kind in (other.kind, ALL)
+    installing = installs(task.key) or installs(other.key)
+    return task.key == other.key or (runs and same and not installing)
 
 
-def _lets(case: str, name: str) -> bool:
-    """Tell whether a filter's case selects a test of this name."""
-    bare = name.strip("^$")
-    inside = (
-        bare.startswith(case[1:].rstrip("$")) if case.startswith("^") else case.rstrip("$") in bare
-    )
-    return name == case or (inside and (not case.endswith("$") or bare.endswith(case.strip("^$"))))
+def closes(task: Task, failure: Run) -> bool:
+    """Tell whether after a passing task a failure may be gone.
+
+    A run of another program counts for all of its kind.
+    """
+    other = main_task(failure)
+    if other is None or task.key == other.key:
+        said = "\n".join((failure.detail, *failure.names))
+        return other is not None and (covers(task, other, said) or _tries(task, other, said))
+    if installs(other.key) or not task.kind or task.kind == FORMAT:
+        return False
+    compiled = BUILD in (failure.kind, other.kind) or "(typecheck)" in failure.detail
+    return compiled or other.kind == ALL or task.kind in (other.kind, ALL)
+
+
+def _tries(task: Task, other: Task, said: str) -> bool:
+    """Tell whether a task names what a failure named."""
+    ends = [target.rpartition("::")[2].rpartition("/")[2] for target in task.targets]
+    named = re.findall(r"\w[\w.]{2,}", " ".join(task.filters or ends))
+    return set(other.tags) <= set(task.tags) and any(name in said for name in named)
 
 
 def _joined(folder: str, target: str) -> str:
@@ -519,16 +399,14 @@ def _joined(folder: str, target: str) -> str:
     return folder.removeprefix("./") + ("" if target in (".", "") else "/" + target)
 
 
-def _within(one: str, other: str) -> bool:
-    """Tell whether a target is the same as another or inside."""
-    if one == other or other in ("...", "/..."):
+def _within(one: str, whole: str, key: str) -> bool:
+    """Tell whether a target is the same as another or inside.
+
+    A package of Go without `/...` is that folder alone.
+    """
+    if one == whole:
         return True
-    whole = other.removesuffix("/...").rstrip("/")
-    bare = one.removesuffix("/...")
-    deep = other.endswith("/...") or not one.endswith("/...")
-    if whole == bare:
-        return deep
-    if bare.startswith((whole + "/", whole + "::")) and deep:
-        return True
-    short, long = sorted((whole, bare), key=len)
-    return long.startswith("/") and not short.startswith("/") and long.endswith("/" + short)
+    if key.startswith("go "):
+        whole, deep, _ = whole.partition("...")
+        return bool(deep) and (one + "/").startswith(whole)
+    return whole == "." or one.startswith((whole + "/", whole + "::"))

@@ -141,9 +141,9 @@ class Entry:
                  the remark, or "")
         PLAN     the text of a plan that was approved, or that a prompt asks to carry out (then
                  beside the PROMPT)
-        TODOS    a todo list.  name "whole": data is the list [(text, status)]; "list": data is the
-                 list [(id, text, status)]; "delta": data is [(id, text, status)], to be merged by
-                 id, where "" leaves text or status as it was.  status: pending | in_progress |
+        TODOS    a todo list: data is the list [(id, text, status)].  name: "list" for all of it;
+                 "delta", to be merged by id, where "" leaves text or status as it was.  id: "" for
+                 a list without ids.  status: pending | in_progress |
                  completed | deleted
         SUMMARY  the text of the host's compaction summary
         TITLE    of a session.  name: "custom" (the user's; wins) | "ai" | "summary" (of the
@@ -395,29 +395,27 @@ def _approval(record: dict[str, Any], text: str, call: str, data: object) -> lis
 
 def _todos(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
     """Return the todo list, or its changes, in a structured result."""
-    whole, task, change = data.get("newTodos"), data.get("task"), data.get("statusChange")
-    tasks = data.get("tasks")
+    tasks, whole, task = data.get("tasks"), data.get("newTodos"), data.get("task")
+    change = data.get("statusChange")
     if isinstance(tasks, list):  # of TaskList: the states of all, whatever was told before
-        every = [
-            (str(t["id"]), clean(_str(t.get("subject"))), _status(t.get("status")))
-            for t in tasks
-            if isinstance(t, dict) and t.get("id")
+        return [
+            Entry(TODOS, record, "", call, "list", [row for row in map(_todo, tasks) if row[0]])
         ]
-        return [Entry(TODOS, record, "", call, "list", every)]
     if isinstance(whole, list):
-        items = [
-            (clean(_str(t.get("content"))), _status(t.get("status")))
-            for t in whole
-            if isinstance(t, dict)
-        ]
-        return [Entry(TODOS, record, "", call, "whole", items)]
-    if isinstance(task, dict) and task.get("id") and task.get("subject"):
-        made = (str(task["id"]), clean(_str(task["subject"])), _status(task.get("status")))
-        return [Entry(TODOS, record, "", call, "delta", [made])]
+        return [Entry(TODOS, record, "", call, "list", [*map(_todo, whole)])]
+    made = _todo(task)
     if isinstance(change, dict) and data.get("taskId"):
-        changed = (str(data["taskId"]), "", _status(change.get("to")))
-        return [Entry(TODOS, record, "", call, "delta", [changed])]
-    return []
+        made = (str(data["taskId"]), "", _status(change.get("to")))
+    elif not all(made):
+        return []
+    return [Entry(TODOS, record, "", call, "delta", [made])]
+
+
+def _todo(task: object) -> tuple[str, str, str]:
+    """Return (id, text, status) of a task."""
+    task = task if isinstance(task, dict) else {}
+    text = clean(_str(task.get("subject")) or _str(task.get("content")))
+    return str(task.get("id") or ""), text, _status(task.get("status"))
 
 
 def _status(value: object) -> str:

@@ -25,10 +25,6 @@ _LOGGED = re.compile(r"^(?:\* )?([0-9a-f]{7,40}) (?:\([^)\n]*\) )?(.+)$", re.M)
 _MESSAGE = re.compile(
     r"""\s(?:-[a-zA-Z]*m\s*|--message[=\s])(?:"((?:[^"\\]|\\.)*)|'([^']*)|([^\s"']+))"""
 )
-_FROM_STDIN = (
-    r"\s(?:-F\s{0,20}|--file[=\s])-.{0,200}?<<-?\s{0,20}['\"]?\w{1,80}"
-    r"(?!\w)['\"]?[^\n]{0,400}\n\s{0,80}(\S.*)"
-)
 _COMMITS = frozenset(
     "git " + verb for verb in "commit merge revert cherry-pick rebase am pull".split()
 )
@@ -110,10 +106,7 @@ def message(command: str) -> str:
     Also through `$(cat <<'EOF'`.
     """
     found = _MESSAGE.search(command, max(command.find("commit"), 0))
-    if not found:
-        piped = re.search(_FROM_STDIN, command)
-        return piped[1].strip() if piped else ""
-    text = next((g for g in found.groups() if g), "")
+    text = next((g for g in found.groups() if g), "") if found else ""
     if text.startswith("$(cat <<"):
         text = text.partition("\n")[2]
     return text.strip().partition("\n")[0].replace('\\"', '"').strip()
@@ -177,11 +170,8 @@ def merged(
     if is_in_other_repository(command, cwd, roots):
         return []
     found: list[tuple[str, str]] = []
-    for match in (
-        _PULLED.finditer(output)
-        if {"git log", "git pull", "git merge", "git branch"}.intersection(verbs)
-        else ()
-    ):
+    shown = not {"git log", "git pull", "git merge", "git branch"}.isdisjoint(verbs)
+    for match in _PULLED.finditer(output) if shown else ():
         if match[2] or not match[4] or match[4] in layout.TRUNKS:
             found.append((match[2] or match[3], match[1] or ""))
     for verb, part in zip(verbs, parts):

@@ -29,7 +29,7 @@ _EDGE = 2048  # bytes at a line's start and end that hold its id
 _UUID = re.compile(rb'"uuid"\s*:\s*"([^"\\]{1,80})"')
 _PARENT = re.compile(rb'"parentUuid"\s*:\s*"')
 _COMPACTED = (b'"compact_boundary"', b'"isCompactSummary"')
-_LAST = 1 << 14  # bytes before a reading, which mostly hold the line that its first prompt hangs on
+_LAST = 1 << 18  # bytes before a reading, which mostly hold the line that its first prompt hangs on
 
 
 class Span(NamedTuple):
@@ -97,8 +97,7 @@ class Tree:
 
     def __init__(self, fd: int, start: int):
         self._fd, self._start, self._own = fd, start, Lines()
-        self._near: dict[int, Lines] = {}
-        self._whole: Lines | None = None
+        self._read_from: dict[int, Lines] = {}
 
     def passed(self, line: bytes) -> None:
         """Add a line without entries; other lines may refer back."""
@@ -122,7 +121,7 @@ class Tree:
                 if earlier is not None:
                     return earlier + self._own.prompts[:1]
             return found or []
-        every = [*([self._all()] if self._start else ()), self._own]
+        every = [*([self._lines(0)] if self._start else ()), self._own]
         if (
             parent is not None
             or any(lines.compacted for lines in every)
@@ -133,16 +132,13 @@ class Tree:
 
     def _before(self) -> Iterator[Lines]:
         """Yield the lines before the reading, in growing portions."""
-        if self._start:
-            for size in (_LAST, BLOCK):
-                if size not in self._near:
-                    self._near[size] = self._read(max(0, self._start - size))
-                yield self._near[size]
-            yield self._all()
+        for size in (_LAST, self._start) if self._start else ():
+            yield self._lines(max(0, self._start - size))
 
-    def _all(self) -> Lines:
-        self._whole = self._whole or self._read(0)
-        return self._whole
+    def _lines(self, at: int) -> Lines:
+        if at not in self._read_from:
+            self._read_from[at] = self._read(at)
+        return self._read_from[at]
 
     def _read(self, at: int) -> Lines:
         """Read the lines from an offset up to the reading's start."""

@@ -104,9 +104,7 @@ class Run:
         hides the status and the output does not tell.
     detail: the lines with the cause of failure, the telling line first.
     summary: the test runner's own summary.
-    count: how often in a row.
     last: when the latest of them ended.
-    masked: its status is hidden, and it speaks of errors.
     kind: of failure (`tellingline`: test, lint, build, use …).
     names: the failed tests, or the files with findings.
     """
@@ -117,9 +115,7 @@ class Run:
     outcome: str
     detail: str = ""
     summary: str = ""
-    count: int = 1
     last: str = ""
-    masked: bool = False
     kind: str = ""
     names: tuple[str, ...] = ()
 
@@ -186,7 +182,7 @@ def run(
         number, key = _failing_step(others, told, (number, key), text)
     hidden = _status_hiders(every, number)
     judged = bool(others) and key.partition(" ")[0] not in _READERS
-    summary = _summary(text, key, bool(hidden) or outcome != OK) if judged else ""
+    summary = _summary(text) if judged else ""
     if judged and outcome == OK and (_BAD.search(summary) or _speaks_of_failure(text, key, hidden)):
         outcome = FAILED
     elif hidden and (
@@ -197,15 +193,7 @@ def run(
             if _passed_despite_hidden_status(text, summary, key, hidden, every[number][1])
             else UNKNOWN
         )
-    result = Run(
-        at,
-        command,
-        key,
-        outcome,
-        "",
-        summary,
-        masked=outcome == UNKNOWN and tellingline.has_error(text),
-    )
+    result = Run(at, command, key, outcome, "", summary)
     quiet = (
         outcome == "exit 1"
         and {key.partition(" ")[0], keyed[-1][1].partition(" ")[0]} & QUIET_FAILURES
@@ -340,29 +328,13 @@ def _is_refusal(start: str) -> bool:
     return any(said in low for said in _REFUSALS) or bool(re.search(_BY_HOOK, low))
 
 
-def _summary(text: str, key: str, cut: bool) -> str:
+def _summary(text: str) -> str:
+    """Return the last line of a runner's summary, one of failures first."""
     found: list[str] = [
-        next(g for g in groups if g).strip() for groups in _SUMMARY.findall(text[-6000:])
+        next(filter(None, groups)).strip() for groups in _SUMMARY.findall(text[-6000:])
     ]
-    if found:
-        bad = [line for line in found if _BAD.search(line)]
-        if found[-1].startswith("Ran ") and re.search(r"^OK\b", text[-200:], re.M):
-            return found[-1] + ", OK"
-        joined = bad[-1] if bad else found[-1]
-        if not bad and not cut and len(found) > 1 and all(line.startswith("ok") for line in found):
-            return "%d packages ok" % len(re.findall(r"^ok\s+\S+\s+[\d.(]", text, re.M))
-        return (
-            (found[-2] + ", " + joined)
-            if joined.startswith("FAILED (") and len(found) > 1
-            else joined
-        )
-    last = text.rpartition("\n")[2].strip()
-    tells = (
-        0 < len(last) <= 80
-        and not tellingline.has_error(last)
-        and (last == "PASS" or not tellingline.is_trailer(last))
-    )
-    return last if tells and not cut and is_test(key) else ""
+    bad = [line for line in found if _BAD.search(line)]
+    return (bad or found or [""])[-1]
 
 
 def normal(error: str) -> str:

@@ -43,7 +43,7 @@ class Runner(NamedTuple):
 
     name: of the runner.
     kind: of its work.
-    speaks: a pattern in its output or command; only then is the output searched.
+    speaks: a pattern in its output or command; only then is the output searched, "" for always.
     finds: a pattern of one failure in its output, with the groups place, said and rule as far as
         there are; or a function that returns (place, said, name) of each failure.
     """
@@ -91,7 +91,6 @@ _CLAIMED = ("not equal", "timed out", "could not", "did not", "not found", "no s
 _CHATTER = (
     r"[✓✔]|\b(?:INFO|DEBUG|WARN)\b|(?i:\b(?:warning|correctly|successfully)\b|^(?:phase|step) \d)"
 )
-_FRAME = r"\t(\S+\.go:\d+)(?: \+0x|$)"
 _SHELL = r"(?:\S*sh|\(eval\)|cd|env|timeout|xargs|sudo): ?\S"
 _SHELL_SAID = (
     "not found, no such file or directory, permission denied, parse error, syntax error, "
@@ -114,7 +113,7 @@ def _go_test(text: str) -> list[tuple[str, str, str]]:
     """Return the failed assertion of each failing Go test."""
     said: dict[str, list[list[str]]] = {}
     failing: list[str] = []
-    panic, frame, current = "", "", ""
+    panic, current = "", ""
     for line in text.split("\n"):
         mark = re.match(_GO_MARK, line)
         placed = None if mark else re.match(_PLACED, line)
@@ -126,13 +125,6 @@ def _go_test(text: str) -> list[tuple[str, str, str]]:
             said.setdefault(current, []).append([placed[1], placed[2] or ""])
         elif line.startswith("panic: "):
             panic, current = panic or line, ""
-        elif panic and not frame and line.startswith("\t"):
-            found = re.match(_FRAME, line)
-            frame = (
-                found[1]
-                if found and not re.search(r"/src/(?:runtime|testing|reflect|sync)/", found[1])
-                else ""
-            )
         elif line.startswith("        ") and said.get(current):
             said[current][-1].append(line.strip())
     found_lines = []
@@ -142,11 +134,7 @@ def _go_test(text: str) -> list[tuple[str, str, str]]:
     for name in sorted(leaves or [""], key=lambda name: name not in said):
         place, message = _assertion(said.get(name) or (said.get("", []) if len(leaves) < 2 else []))
         if not message and panic:
-            place, message, panic = (
-                frame.rpartition("/")[2],
-                re.sub(r" \[recovered.*\]", "", panic),
-                "",
-            )
+            message, panic = re.sub(r" \[recovered.*\]", "", panic), ""
         if message or name:
             found_lines.append((place, message or "--- FAIL: " + name, name))
     found_lines.sort(key=lambda line: not line[0] or not _claims(line[1]))
@@ -295,7 +283,7 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
     Runner(
         "golangci-lint, cut off",
         LINT,
-        r"golangci-lint|^\* \w+: \d+$",
+        "",
         r"^(?P<said>\d+ issues?:(?:\n\* .+)+)",
     ),
     Runner(
@@ -329,20 +317,20 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
     Runner(
         "cargo test",
         TEST,
-        r"^thread '.*panicked at",
+        "",
         r"^thread '(?P<rule>.+?)' panicked at (?P<place>[^\s:]+:\d+:\d+):?\n(?P<said>.+)",
     ),
     Runner(
         "rustc, and ruff in full",
         BUILD,
-        r"^[ \t]*--> \S+:\d+:\d+",
+        "",
         r"^(?:error(?:\[(?P<rule>E\d+)\])?: (?P<said>.+)\n(?:.*\n){0,2}?|(?P<old>\S.+)\n)"
         r"[ \t]*--> (?P<place>\S+:\d+:\d+)",
     ),
     Runner(
         "docker",
         OTHER,
-        r"\bdocker\b|failed to solve",
+        "",
         r"^(?:ERROR: |#\d+ ERROR: )?(?P<said>failed to solve.*|Error response from daemon: .+)",
     ),
     Runner("shell", USE, "^" + _SHELL, _shell),
@@ -350,14 +338,14 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
     Runner(
         "usage",
         USE,
-        r"(?i)un|illegal|usage:|invalid|jq: ",
+        "",
         r"^(?P<said>.*(?i:\b(?:unknown|unrecognized|illegal|invalid|unexpected) (?:flag|option"
         r"|argument|command|subcommand|shorthand)\b).*|jq: (?:error.*: )?(?:syntax )?error.*)",
     ),
     Runner(
         "a test script",
         TEST,
-        r"[✗✘✖❌]|^not ok |^[ \t]*FAIL: ",
+        "",
         r"^[ \t]*(?:[✗✘✖❌]\ufe0f?|not ok \d+(?: -)?|(?=FAIL: ))\s*(?P<said>\S.+)",
     ),
 )

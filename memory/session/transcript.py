@@ -349,9 +349,8 @@ def host(env: dict[str, str]) -> str:
 
     CLAUDE_CONFIG_DIR, else `.claude` in HOME.
     """
-    user = env.get("HOME") or env.get("USERPROFILE") or ""
-    said = env.get("CLAUDE_CONFIG_DIR", "") or (user + "/.claude" if user else "")
-    return files.real_path(said.replace("\\", "/").rstrip("/")) if said else ""
+    found = roots(env)
+    return files.real_path(found[0].removesuffix("/projects")) if found else ""
 
 
 def roots(env: dict[str, str]) -> list[str]:
@@ -397,28 +396,28 @@ class Stop(NamedTuple):
     switch: bool = False
 
 
+def lines(path: str, offset: int = 0) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset, line) of each line, of one too long its parts.
+
+    Raises OSError.
+    """
+    with os.fdopen(_open(path), "rb", BLOCK) as file:
+        file.seek(offset)
+        for line in iter(partial(file.readline, LONGEST + 1), b""):
+            yield offset, line
+            offset += len(line)
+
+
 def compactions(path: str) -> list[Stop]:
     """Return the compactions of a session's context, in order.
 
     Raises OSError.
     """
     found: list[Stop] = []
-    fd = _open(path)
-    with os.fdopen(fd, "rb", BLOCK) as file:
-        offset = 0
-        for line in iter(partial(file.readline, LONGEST + 1), b""):
-            if _COMPACTED in line and len(line) <= LONGEST:
-                try:
-                    record = json.loads(line)
-                except ValueError:
-                    record = None
-                if (
-                    isinstance(record, dict)
-                    and record.get("type") == "system"
-                    and record.get("subtype") == "compact_boundary"
-                ):
-                    found.append(Stop(offset, str(record.get("timestamp") or "")))
-            offset += len(line)
+    for offset, line in lines(path):
+        record = parse_line(line) if _COMPACTED in line and len(line) <= LONGEST else {}
+        if (record.get("type"), record.get("subtype")) == ("system", "compact_boundary"):
+            found.append(Stop(offset, str(record.get("timestamp") or "")))
     return found
 
 

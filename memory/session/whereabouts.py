@@ -137,18 +137,13 @@ class Folders:
                             "%s/%s/%s" % (root, folder, name)
                         )
 
-    def find(self, session: str, named: str = "") -> str:
+    def find(self, session: str) -> str:
         """Return the transcript of a session, or "".
 
-        named: its path where known; believed before the others.
         Of two copies the longer is continued.
         """
-        paths = [
-            *([named] if named else []),
-            *map(transcript.own_transcript, self._paths.get(session, ())),
-        ]
-        sizes = {path: _size(path) for path in paths if path}
-        return max(sizes, key=lambda path: sizes[path], default="")
+        paths = filter(None, map(transcript.own_transcript, self._paths.get(session, ())))
+        return max(paths, key=_size, default="")
 
     def below(self, prefixes: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Yield (session, path) of transcripts in folders with a prefix.

@@ -132,7 +132,6 @@ def test_a_handoff_says_where_it_stands_what_was_done_and_what_is_next(place, no
             "## Where it stands",
             "",
             "- The worker now retries twice.",
-            "- last change: and the pool of workers? → The pool of workers waits for each job now.",
             "",
             "## Work",
             "",

@@ -98,7 +98,7 @@ def _task(command):
 
 
 @pytest.mark.parametrize(
-    ("command", "kind", "targets", "filters", "scopes"),
+    ("command", "kind", "targets", "filters", "tags"),
     [
         (
             "go test ./cart/... -run TestTotal -count=1 -v",
@@ -116,21 +116,20 @@ def _task(command):
             ("x or y",),
             (),
         ),
-        ("mise run test:integration -- -run TestOne", "test", (), ("TestOne",), ("integration",)),
-        ("mise run test:ci", "test", (), (), ("all",)),
         ("npm test -- --testNamePattern=cart", "test", (), ("cart",), ()),
         ("npx eslint src", "lint", ("src",), (), ()),
         ("golangci-lint run ./cart/...", "lint", ("cart/...",), (), ()),
-        ("make check", "all", (), (), ("all",)),
+        ("mise run test:slow -- -run TestOne", "test", (), ("TestOne",), ("slow",)),
+        ("make check", "all", (), (), ()),
         ("make", "build", (), (), ()),
         ("cargo build --release", "build", (), (), ()),
         ("git push origin main", "", ("origin", "main"), (), ()),
     ],
 )
-def test_a_task_has_a_kind_targets_filters_and_scopes(command, kind, targets, filters, scopes):
+def test_a_task_has_a_kind_targets_filters_and_tags(command, kind, targets, filters, tags):
     """Options and redirections aside."""
     task = _task(command)
-    assert (task.kind, task.targets, task.filters, task.scopes) == (kind, targets, filters, scopes)
+    assert (task.kind, task.targets, task.filters, task.tags) == (kind, targets, filters, tags)
 
 
 @pytest.mark.parametrize(
@@ -140,27 +139,27 @@ def test_a_task_has_a_kind_targets_filters_and_scopes(command, kind, targets, fi
         ("go test ./cart", "go test ./...", False),
         ("go test ./api", "go test ./api/limits", False),
         ("go test ./api/...", "go test ./api/limits", True),
-        ("go test ./... -run TestTotal", "go test ./cart -run TestTotalCents", True),
+        ("go test ./... -run TestTotal", "go test ./cart -run TestTotal", True),
+        ("npm test", "npx vitest run src/a.test.ts", False),
+        ("make lint", "ruff check src", True),
+        ("make check", "mise run lint", True),
+        ("mise run test", "mise run test:ci", False),
+        ("npm run ci", "npm test", True),
         ("go test ./... -run 'TestTotal$'", "go test ./cart -run TestTotalCents", False),
         ("pytest", "pytest tests/test_a.py -k x", True),
         ("pytest tests", "pytest tests/test_a.py::test_b", True),
         ("pytest tests/test_a.py", "pytest tests", False),
-        ("npm test", "npx vitest run src/a.test.ts", True),
         ("npx vitest run", "go test ./...", False),
         ("cargo test", "cargo test -p store", True),
         ("cargo test -p store", "cargo test", False),
         ("cd web && npm test", "cd api && npm test", False),
-        ("make lint", "ruff check src", True),
         ("make lint", "go test ./...", False),
-        ("make check", "mise run lint", True),
         ("go build ./...", "go build ./cmd/app", True),
-        ("mise run test", "mise run test:ci", True),
         ("npm ci", "npm test", False),
-        ("npm run ci", "npm test", True),
     ],
 )
 def test_one_command_covers_another_where_it_tries_all_of_it(wide, narrow, covered):
-    """The same target, a superset, the whole; a script covers any language."""
+    """The same target, a superset, the whole, by the same program or a script."""
     assert commandline.covers(_task(wide), _task(narrow)) is covered
 
 

@@ -120,7 +120,7 @@ def test_a_todo_list_is_told_whole_or_by_what_changed():
             },
         )
     )[1]
-    assert (whole.kind, whole.name, whole.data) == (TODOS, "whole", [("Cut", "pending")])
+    assert (whole.kind, whole.name, whole.data) == (TODOS, "list", [("", "Cut", "pending")])
     made = entries(_result("…", {"task": {"id": "1", "subject": "Cut"}}))[1]
     assert (made.kind, made.name, made.data) == (TODOS, "delta", [("1", "Cut", "pending")])
     done = entries(

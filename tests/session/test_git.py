@@ -269,14 +269,6 @@ def test_what_was_merged_is_told_by_its_branch(command, output, branch, expected
     assert git.merged(command, output, branch, "/home/p", ("/home/p",)) == expected
 
 
-def test_a_message_from_standard_input_is_read():
-    """`git commit -F - <<EOF`."""
-    assert (
-        git.message("git add -A && git commit -F - <<'EOF'\nSubject here\n\nBody\nEOF")
-        == "Subject here"
-    )
-
-
 @pytest.mark.parametrize(
     ("command", "paths"),
     [

@@ -30,14 +30,14 @@ from memory.session import shell
             "Ran 4 tests in 0.001s\n\nOK",
             False,
             "passed",
-            "Ran 4 tests in 0.001s, OK",
+            "Ran 4 tests in 0.001s",
         ),
         (
             "python -m unittest",
             "Exit code 1\nRan 4 tests in 0.1s\n\nFAILED (failures=2)",
             True,
             "exit 1",
-            "Ran 4 tests in 0.1s, FAILED (failures=2)",
+            "FAILED (failures=2)",
         ),
         (
             "npm test",

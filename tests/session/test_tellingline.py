@@ -152,7 +152,7 @@ ERROR: failed to solve: process "/bin/sh -c npm ci" did not complete successfull
         (
             "go test ./cart",
             GO_PANIC,
-            "load.go:44: panic: runtime error: index out of range [3] with length 3 (TestLoad)",
+            "panic: runtime error: index out of range [3] with length 3 (TestLoad)",
         ),
         (
             "go test ./name",
