@@ -181,8 +181,22 @@ def clause(text: str, most: int = TITLE) -> str:
     for joint in _JOINTS:
         at = head.rfind(joint)
         if at >= most // 2:
-            return line[:at].rstrip(" .;:,–—")
-    return at_word(line, most)
+            return _whole_end(line[:at].rstrip(" .;:,–—"), most // 2)
+    return _whole_end(at_word(line, most), most // 2)
+
+
+def _whole_end(cut: str, least: int) -> str:
+    """Return a cut text without an open bracket and without joining words at its end.
+
+    least: characters that stay.
+    """
+    opened = cut.rfind("(")
+    if opened >= least and ")" not in cut[opened:]:
+        cut = cut[:opened].rstrip(" .;:,–—")
+    words = cut.split(" ")
+    while words[-1].lower() in tokeniser.STOP and len(" ".join(words[:-1])) >= least:
+        words.pop()
+    return " ".join(words).rstrip(" .;:,–—")
 
 
 def heading_of(text: str) -> str:

@@ -88,6 +88,10 @@ def test_code_comes_out_as_it_was_written():
     assert openings.heading_of("# Plan: drop " + code) == "drop " + code
     long = "move the retry of `the, worker, that, waits` into a queue"
     assert openings.clause(long, 34) == "move the retry of"
+    subject = "fix(api): address six findings (H-01, H-06, H-07, M-01) of the review"
+    assert openings.clause(subject, 48) == "fix(api): address six findings"
+    asked = "in the store we have a feature that asks the user if he wants to start over"
+    assert openings.clause(asked, 48) == "in the store we have a feature that asks"
 
 
 @pytest.mark.parametrize(
@@ -99,7 +103,7 @@ def test_code_comes_out_as_it_was_written():
         ("결제 버튼을 고쳐 주세요", "결제 버튼을 고쳐 주세요"),
         (
             "# Move the cache, so that two branches never share an entry of it again and again",
-            "Move the cache, so that two branches never share an entry of it again",
+            "Move the cache, so that two branches never share an entry",
         ),
     ],
 )

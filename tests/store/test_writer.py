@@ -47,7 +47,7 @@ OTHERS = {
     "cli.index": "an export, and settings",
     "sync.packs": "the key of a person's machines",
     "sync.syncverb": "what is derived",
-    "page.sheets": "all of it as one page, where its user says",
+    "page.onefile": "all of it as one page, where its user says",
     "terminal.editor": "the copy that an editor opens",
     "cli.main": "the trace of a fault",
     "core.approvals": "approvals and approved contents",

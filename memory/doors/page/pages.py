@@ -26,11 +26,12 @@ from memory.core import (
     tokeniser,
 )
 from memory.core.config import Config
-from memory.core.layout import DATED, SHARED, Place
+from memory.core.layout import DATED, Place
 from memory.core.plaintext import one_line, visible
 from memory.core.records import Record
 from memory.doors.page import catalogue, plots, talk, timeline
 from memory.doors.page.catalogue import Card
+from memory.doors.page.onefile import session_of
 from memory.doors.page.sheets import Sheet
 from memory.doors.page.timeline import Entry, Filter
 from memory.health import accounts
@@ -422,7 +423,7 @@ class Pages:
             feedback=reasons if isinstance(reasons, list) else [reasons] if reasons else [],
             pushes=accounts.pushes_of(place, found.id, PUSHES),
             waits=self._waiting(found) if here else None,
-            session=_session_of(found) if found.meta.get("session") else "",
+            session=session_of(found) if found.meta.get("session") else "",
             exchanges=talk.exchanges(found) if found.kind == "conversation" else [],
             commands=self._commands(found),
         )
@@ -576,60 +577,6 @@ class Pages:
         )
         return self._sheet("charts", "Charts", **made)
 
-    # ---- one file
-
-    def export(self, private: bool) -> dict[str, Any]:
-        """Return the data of the one-file export.
-
-        private: records of the private and the global tier too, not the shared ones alone.
-        """
-        found = list(self._store().each())
-        kept = [self._cleaned(record) for record in found if private or record.tier == SHARED]
-        groups: dict[str, list[Record]] = {}
-        for record in kept:
-            if record.kind in DATED:
-                groups.setdefault(_session_of(record), []).append(record)
-        told = sorted(map(_told_of, groups.values()), key=lambda one: -one["at"])
-        now, branches = self.now, {one["branch"] for one in told}
-        return {
-            "workspace": self.place.key,
-            "now": now,
-            "offset": clock.local_offset(now),
-            "sessions": told,
-            "hues": {b: n % timeline.HUES for n, b in enumerate(sorted(branches))},
-            "records": sorted(kept, key=lambda r: (r.kind, -r.created, r.id)),
-            "left_out": len(found) - len(kept),
-            "private": private,
-        }
-
-    def _cleaned(self, record: Record) -> Record:
-        said = {
-            "title": record.title,
-            "body": record.body,
-            "tags": list(record.tags),
-            "meta": record.meta,
-        }
-        clean = redactor.clean(
-            said, {"redact.enabled": True, "redact.allow": self.settings["redact.allow"]}, ""
-        )
-        return record.replaced(**{**clean, "tags": tuple(clean["tags"])})
-
-
-def _session_of(record: Record) -> str:
-    said = record.meta.get("session")
-    return said if isinstance(said, str) and said else record.id
-
-
-def _told_of(group: Sequence[Record]) -> dict[str, Any]:
-    cards = {record.name: catalogue.card_of(record) for record in group}
-    newest = timeline.telling(list(cards.values()))
-    record = next(record for record in group if record.name == newest.name)
-    return {
-        **_session_summary(list(cards.values()), record),
-        "kind": timeline.SESSION,
-        "author": "you",
-    }
-
 
 def _session_summary(cards: Sequence[Card], record: Record) -> dict[str, Any]:
     branch, session = record.meta.get("branch"), record.meta.get("session")
@@ -682,7 +629,7 @@ def _row(one: Hit) -> dict[str, Any]:
     return {
         "hit": one,
         "said": said,
-        "session": _session_of(one.record) if one.record.meta.get("session") else "",
+        "session": session_of(one.record) if one.record.meta.get("session") else "",
     }
 
 

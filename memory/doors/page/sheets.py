@@ -1,5 +1,4 @@
-"""HTML of what is shown: templates that escape, a record's markdown made safe, and one file that
-holds it all.
+"""HTML of what is shown: templates that escape, and a record's markdown made safe.
 
 The templates, the style and the script are files of the folder `page`; a name from outside leads to
 none of them.
@@ -7,12 +6,8 @@ none of them.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -24,15 +19,15 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markupsafe import Markup
 
-from memory.core import StoreError, clock, files
+from memory.core import clock
 from memory.core.plaintext import age, count, one_line, plain
 from memory.core.records import Record
+from memory.doors.page.onefile import FOLDER, MONTHS, WEEKDAYS
 from memory.terminal import localtimes, screen
 
 if TYPE_CHECKING:
     from memory.doors.page.projects import Project
 
-FOLDER = Path(__file__).parent / "templates"
 MOST_LINE = 2000  # characters of one line
 MOST_MARKDOWN = 1 << 18  # characters of one text that are made into HTML
 TAGS = set(
@@ -50,10 +45,6 @@ ATTRIBUTES = {
 }
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 UNITS = {"y": "year", "mo": "month", "d": "day", "h": "hour", "m": "minute"}
-WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
 
 
 class Sheet(NamedTuple):
@@ -106,15 +97,6 @@ def rendered(
             }
         )
     )
-
-
-@lru_cache(4)
-def raw(name: str) -> str:
-    """Return a file of the folder `page`.
-
-    name: one of ours, never a requested one.
-    """
-    return (FOLDER / name).read_text(encoding="utf-8")
 
 
 @lru_cache(1)
@@ -240,70 +222,3 @@ def _below(state: StateCore) -> None:
     for token in state.tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = "h%d" % min(int(token.tag[1]) + 1, 6)
-
-
-# ---- one file
-
-
-def export_page(values: dict[str, Any]) -> str:
-    """Return one HTML file with its own style and script.
-
-    Its policy allows no others.
-    """
-    style, script = raw("page.css"), raw("export.js")
-    hashes = {
-        name: "'sha256-%s'" % base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        for name, text in (("style", style), ("script", script))
-    }
-    policy = (
-        "default-src 'none'; script-src %(script)s; style-src %(style)s; base-uri "
-        "'none'; form-action 'none'"
-    ) % hashes
-    return (
-        environment()
-        .get_template("export.html")
-        .render(
-            {
-                **values,
-                "style": Markup(style),
-                "script": Markup(script),
-                "policy": policy,
-                "to_record": lambda id: "#" + quote(id, safe=""),
-                "to_session": lambda told: "#" + quote(told["record"], safe=""),
-            }
-        )
-    )
-
-
-def require_free_path(path: str) -> None:
-    """Check that a new file may stand at a path.
-
-    Raises StoreError over an existing file, and without a folder.
-    """
-    said, folder = one_line(path), os.path.dirname(os.path.abspath(path))
-    if os.path.lexists(path):
-        raise StoreError("%s is there already; --export never overwrites, name another FILE" % said)
-    if not files.is_folder(folder):
-        raise StoreError(
-            "%s: not written, %s is no folder; make it first, or name another FILE"
-            % (said, one_line(folder))
-        )
-
-
-def save(path: str, values: dict[str, Any]) -> int:
-    """Write the export to a new file and return its bytes.
-
-    Raises StoreError.
-    """
-    text = export_page(values).encode("utf-8", "replace")
-    try:
-        files.create(path, text)
-    except FileExistsError:
-        require_free_path(path)
-        raise
-    except OSError as error:
-        raise StoreError(
-            "%s: not written, %s; name a FILE elsewhere"
-            % (one_line(path), (error.strerror or str(error)).lower())
-        ) from None
-    return len(text)

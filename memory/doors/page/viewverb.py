@@ -30,6 +30,8 @@ def view(call: Call) -> int:
         raise UsageError("--private is for `dayleaf store view --export FILE`")
     if options.export and options.port is not None:
         raise UsageError("--export writes a file and serves nothing: leave --port out")
+    if options.export:
+        return _exported(call)
     try:
         from memory.doors.page import pages
     except ImportError as error:
@@ -37,7 +39,7 @@ def view(call: Call) -> int:
     made = pages.Pages(
         call.place, call.settings, clock.now, semantic(call.settings, "", call.env), dsn_of(call)
     )
-    return _exported(call, made) if options.export else _served(call, made)
+    return _served(call, made)
 
 
 def _served(call: Call, made: Pages) -> int:
@@ -71,8 +73,8 @@ def _more(site: Site) -> None:
         print("  " + site.gate.address(), flush=True)
 
 
-def _exported(call: Call, made: Pages) -> int:
-    from memory.doors.page import sheets
+def _exported(call: Call) -> int:
+    from memory.doors.page import onefile
 
     options = call.options
     tree = work_tree(os.path.abspath(options.export)) if options.private else ""
@@ -81,11 +83,11 @@ def _exported(call: Call, made: Pages) -> int:
             "%s lies in the git work tree %s, where a commit would give your memories away; "
             "name a FILE elsewhere" % (options.export, tree)
         )
-    sheets.require_free_path(options.export)
+    onefile.require_free_path(options.export)
     with call.spinner("reading the records"):
-        values = made.export(options.private)
-    size = sheets.save(options.export, values)
-    held, left = len(values["records"]), values["left_out"]
+        shown = onefile.contents(call.place, call.settings, call.now, options.private)
+    size = onefile.save(options.export, shown)
+    held, left = len(shown.records), shown.left_out
     tell = "; %s left out: --private takes them too" % count(left, "record") if left else ""
     return call.answer(
         {"path": options.export, "records": held, "leftOut": left, "bytes": size},

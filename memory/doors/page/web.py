@@ -32,9 +32,10 @@ from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memory.core import DayleafError, UsageError
+from memory.doors.page.onefile import raw
 from memory.doors.page.pages import Pages
 from memory.doors.page.projects import Projects
-from memory.doors.page.sheets import Sheet, raw, rendered
+from memory.doors.page.sheets import Sheet, rendered
 from memory.doors.page.timeline import SESSION, Filter
 from memory.terminal.call import warn
 

@@ -1,18 +1,12 @@
-"""HTML of what is shown: markdown that anybody may have written, and the one file."""
+"""HTML of what is shown: markdown that anybody may have written."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 
 import pytest
-from harness import page, vault
 
 from memory.doors.page import sheets
-from memory.doors.page.pages import Pages
-
-NOW = 1795271452.0
 
 
 def html(text: str) -> str:
@@ -99,40 +93,3 @@ def test_days_and_ages_read_as_people_say_them():
     assert say(day="2026-11-21", age=7260) == "Today · Saturday, 21 November, 2 hours ago"
     assert say(day="2026-11-20", age=86400) == "Yesterday · Friday, 20 November, 1 day ago"
     assert say(day="2025-12-31", age=1) == "Wednesday, 31 December 2025, just now"
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    top = tmp_path_factory.mktemp("sheets")
-    return Pages(
-        page.stored(str(top / "home"), str(top / "project"), NOW), vault.settings(), lambda: NOW
-    )
-
-
-def test_one_file_needs_nothing_else(pages):
-    """Its policy names its own script and style by their hashes, and there are no others; no
-    address leads out of it.
-    """
-    text = sheets.export_page(pages.export(private=True))
-    policy = re.search(r"http-equiv=\"Content-Security-Policy\" content=\"([^\"]*)\"", text)[
-        1
-    ].replace("&#39;", "'")
-    for name in ("script", "style"):
-        (held,) = re.findall(r"<%s>(.*?)</%s>" % (name, name), text, re.S)
-        digest = base64.b64encode(hashlib.sha256(held.encode()).digest()).decode()
-        assert "%s-src 'sha256-%s'" % (name, digest) in policy
-    assert "default-src 'none'" in policy and not re.findall(r"\s(?:src|action)=", text)
-    assert all(target.startswith("#") for target in re.findall(r"<a[^>]* href=\"([^\"]*)\"", text))
-    assert page.SECRET in text and "alert(1)" in text and "<script>alert" not in text
-    assert "<h2>Thursday, 19 November 2026</h2>" in text
-
-
-def test_one_file_holds_what_its_writer_chose(pages):
-    """The shared tier alone, unless the private one was asked for; secrets never."""
-    shared = sheets.export_page(pages.export(private=False))
-    assert (
-        "Told to all" in shared
-        and page.SECRET not in shared
-        and "ghp_" not in shared
-        and "[redacted:" in shared
-    )
