@@ -197,9 +197,13 @@ def words_near(text: str, labels: Sequence[Label]) -> Iterator[Near]:
         if _names_number(text, label):
             if groups is None:
                 groups = [(match.start(), match[0]) for match in rx(GROUPED_DIGITS).finditer(text)]
-            first, last = (bisect_left(groups, (place, "")) for place in (low, done))
-            for start, word in groups[first:last]:
+            for start, word in _between(groups, low, done) if groups else ():
                 yield Near(start, word, label, start < label.start)
+
+
+def _between(places: List[Tuple[int, str]], low: int, high: int) -> List[Tuple[int, str]]:
+    """Return those of sorted places that begin in a stretch."""
+    return places[bisect_left(places, (low, "")) : bisect_left(places, (high, ""))]
 
 
 def _names_number(text: str, label: Label) -> bool:
