@@ -219,7 +219,7 @@ SHAPES: Tuple[Tuple[str, str], ...] = (
         r"|authenticate)\s{1,3}(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|`)]|$)",
     ),
     (
-        "strong login-password 200 assword",
+        "given login-password 200 assword",
         r"assword[^\n]{0,60}?[\n;][ \t]{0,9}send\w{0,5}\s{1,3}(?:--\s{1,3})?[\"']"
         r"(?P<v>[^\"'\\\n]{4,100})",
     ),
@@ -232,6 +232,26 @@ SHAPES: Tuple[Tuple[str, str], ...] = (
         "strong login-password 400 ftp~",
         r"\bftp\b[^\n]{0,120}\n(?:[^\n]{0,200}\n){0,4}?[ \t]{0,9}user[ ]\S{1,64}[ ]" + VALUE,
     ),
+    (
+        "given cli-password 300 storepass keypass",
+        r"\s-{1,2}(?:src|dest|new)?(?:store|key)pass(?:wd)?[ =]" + VALUE,
+    ),
+    ("given cli-password 300 pass:", r"[\"']pass:(?P<v>[^\"'\n]{4,120})[\"']"),
+    (
+        "given secret 500 put-parameter put-secret-value",
+        r"put-(?:parameter|secret-value)(?=[^\n]{0,300}(?:securestring|secret-string|passw|token))"
+        r"[^\n]{0,300}?\s--(?:value|secret-string)[= ]" + VALUE,
+    ),
+    (
+        "strong password 460 variable~",
+        r"variable \"[\w\-]{0,60}(?:password|passphrase|secret|token)[\w\-]{0,20}\"[ ]?\{"
+        r"[^{}]{0,300}?default\s{1,9}=[ ](?P<v>\"[^\"\n$]{4,160}\")",
+    ),
+    (
+        "given login-password 200 pwd={ password={",
+        r"(?:pwd|word)=\{(?P<v>[^;\"\n$]{4,99})\}[;\"]",
+    ),
+    ("random url-token 240 tok=", r"[?&]tok=(?P<v>[\w\-.~%]{16,200})"),
     ("given wifi-password 300 wifi:", r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})"),
 )
 # What follows a needle that code is full of.

@@ -640,6 +640,11 @@ UNSEEN_DISGUISES: tuple[Form, ...] = (
             lambda v: "rsync --password-file=<(echo '%s') a b" % v,
             lambda v: "createuser --pwprompt <<< '%s'" % v,
             lambda v: "htpasswd -bc .htpasswd joe %s" % v,
+            lambda v: "keytool -importkeystore -srcstorepass %s -noprompt" % v,
+            lambda v: "openssl enc -d -in a.enc -pass 'pass:%s'" % v,
+            lambda v: "aws ssm put-parameter --name /mq/password --value '%s'" % v,
+            lambda v: "Server=db;User Id=joe;Pwd={%s};Encrypt=yes" % v,
+            lambda v: 'variable "mq_password" {\n  type = string\n  default = "%s"\n}' % v,
             lambda v: (
                 "pg_dump postgresql://joe:%s@h/x"
                 % v.replace("@", "x").replace("#", "x").replace("?", "x")
