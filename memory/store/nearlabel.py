@@ -251,16 +251,25 @@ def _end(text: str, at: int) -> int:
     return end
 
 
-def _words(text: str, low: int, high: int) -> Iterator[Tuple[int, str]]:
+def _words(text: str, low: int, high: int) -> List[Tuple[int, str]]:
     """Return (start, word) of the words that begin in a stretch, without brackets around them."""
     end = high
     if text[high : high + 1] > " ":
         whole = rx(REST).match(text, high)
         end = whole.end() if whole else high
-    for match in rx(WORD).finditer(text, low, end):
+    before = low - 1 if low else 0
+    found = _words_of(text[before:end], low - before, high - before)
+    return [(before + start, word) for start, word in found]
+
+
+@lru_cache(maxsize=512)
+def _words_of(piece: str, low: int, high: int) -> Tuple[Tuple[int, str], ...]:
+    """Return (start, word) of the words that begin between two offsets of a piece."""
+    found = []
+    for match in rx(WORD).finditer(piece, low):
         start, word = match.start(), match[0]
         if start >= high:
-            return
+            break
         bare = word.lstrip("(*[{|:")
         start += len(word) - len(bare)
         if not bare.isalnum():
@@ -271,7 +280,8 @@ def _words(text: str, low: int, high: int) -> Iterator[Tuple[int, str]]:
                 start, bare = start + name.end(), bare[name.end() :]
             bare = rx(_TAIL).sub("", bare)
         if bare:
-            yield start, bare
+            found.append((start, bare))
+    return tuple(found)
 
 
 def is_possible(start: int, word: str, label: Label, text: str) -> bool:

@@ -243,7 +243,7 @@ SHAPES: Tuple[Tuple[str, str], ...] = (
         r"[^\n]{0,300}?\s--(?:value|secret-string)[= ]" + VALUE,
     ),
     (
-        "strong password 460 variable~",
+        "strong password 460 variable",
         r"variable \"[\w\-]{0,60}(?:password|passphrase|secret|token)[\w\-]{0,20}\"[ ]?\{"
         r"[^{}]{0,300}?default\s{1,9}=[ ](?P<v>\"[^\"\n$]{4,160}\")",
     ),
