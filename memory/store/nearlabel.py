@@ -28,8 +28,8 @@ ROWS = 40  # of a list
 AROUND = 200  # characters of its line on each side of a word
 SIGNS, JOINTS = "!#$%^&*?~+@", "-_."
 _IN_WORD = r"[!#-&(-;=?-_a-~À-ɏ]"
+REST = _IN_WORD + "{0,99}"  # of a word that goes on
 # A word with a digit or a sign in it, a capital that does not begin it, or two hyphens.
-REST = _IN_WORD + "{0,99}"
 WORD = (
     r"(?<!{0})(?!\[redacted:)(?={0}{{0,99}}[0-9!#$%^&*?~+@]|{0}{{1,99}}[A-Z]|[a-z]{{3,12}}-{0}{{3,12}}-)"
     r"{0}{{4,100}}"
@@ -66,9 +66,6 @@ def _class_of(sign: str) -> str:
     if sign.isdigit():
         return "0"
     return "-" if sign in JOINTS else "#" if sign in SIGNS else "/"
-
-
-_CLASS = {chr(code): _class_of(chr(code)) for code in range(33, 127)}
 
 
 class Label(NamedTuple):

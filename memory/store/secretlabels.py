@@ -121,7 +121,6 @@ STRUCTURED = (
     r"<<[\-~]?[ \t]?[\"']?\w{1,20}[\"']?\r?\n[ \t]{0,40})(?P<v>[^\s<\"']{4,256})"
 )
 CODE = "[={}()<>$:]"  # in no head of a table
-CODED = r"[;(){}=\\]"  # in no line of a person
 PROMPT = r"[ \t]{0,8}(?=([\w.@~:/\-]{0,40}))\1[$%❯#] "  # of a shell, before a command
 PASSPHRASE = r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){3,9}"
 HYPHENED = r"-(?<=[A-Za-z]{3}-)[A-Za-z]{3,12}-[A-Za-z]{3,12}-[A-Za-z]{3}"  # of one, by its hyphens
