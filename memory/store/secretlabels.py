@@ -142,7 +142,8 @@ GROUPED_BELOW = (
 ) % GROUPS
 # Words of a message, not of a passphrase.
 MESSAGE = (
-    r"\b(?:must|should|can|cannot|please|enter|not|is|are|was|be|invalid|wrong|too|required)\b"
+    r"\b(?:must|should|can|cannot|please|enter|not|is|are|was|be|invalid|wrong|too|required"
+    r"|least|characters?|digits?|letters?)\b"
 )
 # Of a cell: words or numbers that are joined, a number of digits; random hexadecimal digits.
 CHOSEN_CELL = r"(?=.{0,40}[\d#!$%&*^+@])[^\s\x00-\x20]{5,64}|[A-Z]?[a-z]{3,12}[-_.][A-Z][a-z]{2,12}"

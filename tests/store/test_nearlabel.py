@@ -79,3 +79,23 @@ def test_the_nearest_label_judges_a_word():
 def test_a_word_that_is_unlike_ordinary_words_surprises():
     """By the pairs of its letters."""
     assert nearlabel.surprise("zq7Xw#pd9")[0] > nearlabel.surprise("resources")[0] + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Logins for the kiosk image\nadmin:qxKCmvxcOC\nviewer:izrj2zAyWc\nmaint:jFaTywefAt\n", 0),
+        ("| user | password |\n| --- | --- |\n| a | Teal$Wagon33 |\n| b | 4821 |\n| c | - |\n", 0),
+        ('{ "value": "uwplkt2mnae4", "name": "UPSTREAM_SECRET" }', 0),
+        ("The PIN of the SIM is asked at boot:\n\n    61 40 22\n", 0),
+        ("the passphrase goes to the safe: “seven pickled radishes on Thursday”", 0),
+        ("la phrase de passe est « trois hérons mangent du granit bleu »", 0),
+        ("Логин на стенд: admin, а пароль там Volna.Gorod15", 0),
+        ('the passphrase must be "at least twelve characters long"', 1),
+        ("| password | changed |\n| --- | --- |\n| required | 2024-05-01 |\n", 1),
+        ("pin: see the ticket, room 61 40 22 is on the map\n", 1),
+    ],
+)
+def test_lists_cells_digits_and_phrases_go_where_a_label_names_them(text, left):
+    """left: whether the text stays as it is."""
+    assert (redact("One.\n" + text + "\nTwo.").text == "One.\n" + text + "\nTwo.") == bool(left)
