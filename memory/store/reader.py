@@ -235,9 +235,7 @@ class Reader:
         """Return the error for a text that names no single record."""
         away = [] if named else begun(text, self.away())
         if len(away) != 1:
-            return StoreError(
-                no_such_record("record", text, named or stems, known, "`dayleaf recall` lists them")
-            )
+            return StoreError(no_such_record("record", text, named or stems, known, LISTED))
         kept = self.successors().get(away[0])
         if kept:
             return StoreError(
@@ -319,7 +317,8 @@ class Reader:
                 text,
                 found,
                 away,
-                "archive/log.jsonl in each tier lists what is there",
+                "what is archived: "
+                + ", ".join("%s/archive/log.jsonl" % root for root in self.roots.values()),
             )
         )
 
@@ -443,6 +442,9 @@ def begun(text: str, ids: Iterable[str]) -> List[str]:
     """
     known = sorted(set(ids))
     return [text] if text in known else [id for id in known if text and id.startswith(text)]
+
+
+LISTED = "`dayleaf recall` lists the records"
 
 
 def no_such_record(
