@@ -311,14 +311,16 @@ class Reader:
             return away[found[0]]
         if not found and text and any(record.id.startswith(text) for record in self.each()):
             raise StoreError("'%s' is not archived: it is in the store" % text[:80])
+        logs = ["%s/archive/log.jsonl" % root for root in self.roots.values()]
         raise StoreError(
             no_such_record(
                 "archived record",
                 text,
                 found,
                 away,
-                "what is archived: "
-                + ", ".join("%s/archive/log.jsonl" % root for root in self.roots.values()),
+                "what is archived: " + ", ".join(filter(files.exists, logs))
+                if away
+                else "nothing is archived yet",
             )
         )
 
