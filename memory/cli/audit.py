@@ -459,7 +459,7 @@ def _paths(call: Call) -> list[str]:
         ]
     if not found:
         raise StoreError(
-            "no golden queries yet; `dayleaf debug eval --template` drafts some from your records"
+            "no test questions yet; `dayleaf debug eval --template` drafts some from your records"
         )
     return found
 

@@ -167,7 +167,7 @@ def _claude_memory(call: Call) -> int:
         found, skipped = clientmemory.memories(folder)
         rules, more = clientmemory.rule_files(place)
         notes.append(
-            "%s: %s in its auto memory, %s"
+            "%s: its auto memory holds %s, its project %s"
             % (
                 place.key,
                 count(len(found), "file"),
@@ -182,7 +182,7 @@ def _claude_memory(call: Call) -> int:
         ]
         if place.key == call.place.key:
             own = clientmemory.user_files(call.env)
-            notes.append("the user's own: " + count(len(own), "CLAUDE.md file"))
+            notes.append("your own folder holds " + count(len(own), "CLAUDE.md file"))
             batches.append(_rules(place, layout.GLOBAL, own, []))
         _add(results, _import_batches(call, batches, place))
     if results.new and not call.options.dry_run:

@@ -27,7 +27,7 @@ from memory.terminal.call import (
 
 
 def index(call: Call) -> int:
-    """Build, refresh, verify, show or export the index."""
+    """Build, verify or export the index, or print its status."""
     asked = call.words or ([] if call.options.backend else ["status"])
     if call.options.backend and asked in ([], ["build"], ["refresh"]):
         return _choose(call, asked)
@@ -98,7 +98,7 @@ def _verify(call: Call) -> int:
         differences = builder.verify(call.place, call.now)
     call.answer(
         {"verified": not differences, "differences": differences},
-        differences or ["the index matches its files, byte for byte except the time stamp"],
+        differences or ["the index is correct: a fresh build differs in the time stamp at most"],
     )
     if differences:
         raise StoreError("the index differs from its files; `dayleaf index refresh` mends it")

@@ -187,6 +187,8 @@ def forget(call: Call) -> int:
         return _forget_session(call, call.options.session)
     if many:
         return _forget_matching(call)
+    if not call.words:
+        raise UsageError("say what to forget: an ID, or --session, --day, --file or --mentions")
     id = call.one("ID")
     if call.options.hard:
         return _forget_hard(call, id)

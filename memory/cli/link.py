@@ -85,11 +85,7 @@ def _one(web: Web, said: str) -> Node:
             "'%s' is archived; `dayleaf store restore %s` brings it back" % (shown(said), gone)
         )
     near = web.names.nearest(said)
-    otherwise = (
-        "did you mean %s '%s'?" % (near.id, one_line(near.title))
-        if near
-        else "`dayleaf recall` lists them"
-    )
+    otherwise = "did you mean %s '%s'?" % (near.id, one_line(near.title)) if near else reader.LISTED
     raise StoreError(
         reader.no_such_record("record", shown(said), [one.id for one in begun], (), otherwise)
     )

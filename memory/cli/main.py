@@ -324,11 +324,11 @@ FILTERS = (
     opt("--from", dest="from_", metavar="DATE", help="from this date"),
     opt("--to", metavar="DATE", help="to this date"),
     opt("--kind", type=kinds, action="append", metavar="KIND", help=", ".join(KINDS)),
-    opt("--tag", action="append", metavar="TAG", help="only with it (repeatable)"),
-    opt("--topic", metavar="TOPIC", help="only on it"),
-    opt("--file", metavar="PATH", help="only what mentions it"),
-    opt("--branch", metavar="BRANCH", help="only from it"),
-    opt("--session", metavar="ID", help="only from it"),
+    opt("--tag", action="append", metavar="TAG", help="only with this tag (repeatable)"),
+    opt("--topic", metavar="TOPIC", help="only on this topic"),
+    opt("--file", metavar="PATH", help="only what mentions this file"),
+    opt("--branch", metavar="BRANCH", help="only from this branch"),
+    opt("--session", metavar="ID", help="only from this session"),
     VERSION,
     WORKSPACE,
     opt(
@@ -438,15 +438,15 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--provider",
                 type=choice(NOTE_WRITERS),
-                help="on: %s (default: claude)" % ", ".join(NOTE_WRITERS),
+                help="with on: %s (default: claude)" % ", ".join(NOTE_WRITERS),
             ),
             opt(
                 "--since",
                 metavar="WHEN",
-                help="write: sessions since then (default: 30d)",
+                help="with write: sessions since then (default: 30d)",
             ),
-            flag("--dry-run", help="write: only count the tokens"),
-            flag("--yes", help="write: do not ask"),
+            flag("--dry-run", help="with write: only count the tokens"),
+            flag("--yes", help="with write: do not ask"),
         ),
     ),
     "handoff": Verb(
@@ -483,11 +483,11 @@ VERBS: dict[str, Verb] = {
         "[TEXT|-|list|show|update|step N|done|drop]",
         "write down what to do, and tick it off",
         (
-            flag("--shared", help="new: in the repository"),
-            flag("--replace", help="new: drop the active plan"),
-            opt("--step", action="append", metavar="STEP", help="new: a step (repeatable)"),
-            flag("--append", help="update: add to the text"),
-            flag("--undo", help="step N: not done"),
+            flag("--shared", help="new plan: in the repository"),
+            flag("--replace", help="new plan: drop the active plan"),
+            opt("--step", action="append", metavar="STEP", help="new plan: a step (repeatable)"),
+            flag("--append", help="with update: add text"),
+            flag("--undo", help="with step N: not done"),
         ),
         True,
     ),
@@ -543,7 +543,7 @@ VERBS: dict[str, Verb] = {
     "index": Verb(
         "index",
         "|".join(INDEX),
-        "build, refresh, verify, show or export the index",
+        "build, verify or export the index; print its status",
         (
             flag("--embeddings", help="build, --backend postgres: make vectors too"),
             VECTORS_BY,
@@ -724,8 +724,8 @@ VERBS: dict[str, Verb] = {
                 "--rationale --body --title --tag --link --global --shared",
             ),
             "list": Part("", "list rules and their state", "--pending"),
-            "approve": Part("ID…", "let a rule bind as it is now"),
-            "reject": Part("ID…", "refuse a rule as it is now"),
+            "approve": Part("ID…", "approve this exact text"),
+            "reject": Part("ID…", "reject this exact text"),
         },
     ),
     "review": Verb("review", "", "decide on waiting rules, scripts and candidates"),
@@ -778,8 +778,8 @@ VERBS: dict[str, Verb] = {
                 "--type --tag --version",
             ),
             "reindex": Part("[ID…]", "index them again"),
-            "approve": Part("ID…", "let a script run as it is now"),
-            "reject": Part("ID…", "forbid a script as it is now"),
+            "approve": Part("ID…", "approve this exact text"),
+            "reject": Part("ID…", "reject this exact text"),
             "run": Part(
                 "ID [-- ARGS]",
                 "run an approved script",
@@ -801,7 +801,7 @@ VERBS: dict[str, Verb] = {
     "redact": Verb(
         "audit",
         "ID",
-        "remove a text or secrets from a record and all made of it",
+        "remove a text or secrets from a record and everything derived from it",
         (
             opt(
                 "--text",

@@ -115,7 +115,7 @@ def _off(call: Call) -> int:
 
 def _price(call: Call) -> list[str]:
     mean = notekeeping.mean_tokens(call.store())
-    of = "your last sessions here" if mean else "the sessions of two projects"
+    of = "your last sessions here" if mean else "other projects, as you have no sessions here yet"
     made = _recent_calls(call)
     paid = (
         ", %.4f US dollars a call so far" % (made.cost / made.calls)
@@ -166,11 +166,11 @@ def _status(call: Call) -> int:
     rows = [
         [
             "notes by a model",
-            "off; `dayleaf notes on` allows one" if off else str(settings["notes.provider"]),
+            "off; `dayleaf notes on` switches them on" if off else str(settings["notes.provider"]),
         ],
         [
             "in this workspace",
-            "%s, %d edited by hand; %s left out, since the conversation does not show them"
+            "%s, %d edited by hand; %s dropped because no conversation supported them"
             % (count(len(kept), "note"), value["edited"], count(dropped, "item")),
         ],
         ["today", "%d of %d calls" % (today.calls, most)],
@@ -211,10 +211,11 @@ def _write(call: Call) -> int:
         "{:,}".format(plan.tokens),
         call.settings["notes.provider"],
     )
-    if call.options.dry_run or not plan.talks:
-        return call.answer(
-            value, [said + ("; no model was asked (--dry-run)" if call.options.dry_run else "")]
-        )
+    if not plan.talks:
+        said = "nothing to write: every session has its note, or is too short for one"
+        return call.answer(value, [said])
+    if call.options.dry_run:
+        return call.answer(value, [said + "; no model was asked (--dry-run)"])
     warn(said)
     if not call.options.yes and not ask_confirmation("write them? [y/N] ", short=True):
         raise UsageError(

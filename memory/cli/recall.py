@@ -58,8 +58,9 @@ def recall(call: Call) -> int:
             print(line)
         return 0
     found = found_by(call, words, call.options.limit, call.verb == "recall")
+    way = results.ADD if call.options.kind == ["resource"] else results.LEARN
     if call.options.hook:
-        print(results.for_model(found, words))
+        print(results.for_model(found, words, way))
     else:
         call.answer(
             hit.found_json(found, words),
@@ -71,6 +72,7 @@ def recall(call: Call) -> int:
                     call.style(),
                     call.options.explain,
                     call.options.group,
+                    way,
                 ),
                 *_elsewhere(call, found),
             ],
@@ -445,7 +447,7 @@ def _workspace_named(place: layout.Place, name: str) -> str:
     """
     if name in (place.key, place.claimed, place.named):
         return name if name != place.key else ""
-    found = [one.key for one in lookup.workspaces(place, name) if one.key != place.key]
+    found = [one.key for one in lookup.workspaces(place, name, False) if one.key != place.key]
     if len(found) > 1:
         raise UsageError(
             "several workspaces are called '%s'; name one of %s" % (name, ", ".join(found))

@@ -28,6 +28,7 @@ from memory.knowledge import approvalstate, scripts
 from memory.knowledge.scripts import Order
 from memory.project import material, otherfiles, othernotes
 from memory.recall.hit import record_json
+from memory.store import reader
 from memory.terminal import reports, screen
 from memory.terminal.call import (
     STATES,
@@ -91,7 +92,8 @@ def _add(call: Call, words: list[str]) -> int:
             "%s is kept whole, but recall finds and shows only its first 1 MiB; split the file"
             % kept.id
         )
-    return _report_resource(call, kept, "kept")
+    said = "kept script" if material.type_of(kept) == "script" else "kept document"
+    return _report_resource(call, kept, said)
 
 
 def _already(call: Call, there: Record) -> int:
@@ -361,7 +363,7 @@ def _show(call: Call, words: list[str]) -> int:
         return show.show(call)
     except StoreError as error:
         way = "`dayleaf resource list` names the resources"
-        raise StoreError(str(error).replace("`dayleaf recall` lists them", way)) from None
+        raise StoreError(str(error).replace(reader.LISTED, way)) from None
 
 
 def _search(call: Call, words: list[str]) -> int:
@@ -508,8 +510,8 @@ def _tier_add(call: Call, said: str) -> int:
         {**state, "everywhere": call.options.everywhere, "config": path},
         [
             "added %s%s" % (reports.added(state), where),
-            "  recall now finds its notes as docs of %s; dayleaf never writes into it, and "
-            "hooks do not read it" % one.key,
+            "  recall now finds its notes, as documents of the workspace %s; dayleaf never writes "
+            "into it, and hooks do not read it" % one.key,
             *lines,
         ],
     )

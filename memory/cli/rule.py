@@ -22,6 +22,7 @@ from memory.core.records import Record
 from memory.knowledge import approvalstate
 from memory.knowledge.approvalstate import ApprovalState
 from memory.recall.hit import record_json
+from memory.store import reader
 from memory.store.store import Store
 from memory.terminal import screen
 from memory.terminal.call import (
@@ -47,7 +48,7 @@ def rule(call: Call) -> int:
     """
     word = call.words[0] if call.words else "list"
     if word not in WORDS:
-        raise unknown_word("rule", word, WORDS)
+        raise unknown_word("rule", word, ("keep", *WORDS))
     return WORDS[word](call, call.words[1:])
 
 
@@ -206,7 +207,7 @@ def named(
             record = store.find(word)
         except StoreError as error:
             raise StoreError(
-                str(error).replace("`dayleaf recall` lists them", listing + "the %ss" % matter.verb)
+                str(error).replace(reader.LISTED, listing + "the %ss" % matter.verb)
             ) from None
         twins = [] if word == record.name else store.duplicates.get(record.id, [])
         if twins:

@@ -133,13 +133,22 @@ def _find_target(call: Call) -> tuple[Record, Place, str, str]:
     if not call.words:
         raise UsageError("show needs an ID, or `file`, `tool`, `walls` or `transcript`")
     said = call.one("ID").strip()
-    match = _TURN.fullmatch(said)
+    match, other = _TURN.fullmatch(said), None
     if match:
         with contextlib.suppress(StoreError):
             found, place = lookup.find_anywhere(call.place, call.settings, match[1])
             if found.kind in layout.DATED:
                 return found, place, "", match[2].replace(" ", "T")
-    return (*lookup.find_kept(call.place, call.settings, said), "")
+            other = found
+    try:
+        return (*lookup.find_kept(call.place, call.settings, said), "")
+    except StoreError:
+        if other is None:
+            raise
+        raise StoreError(
+            "%s is a %s; only conversations, checkpoints and notes have turns; `dayleaf show %s` "
+            "prints it" % (other.id, other.kind, other.id)
+        ) from None
 
 
 def _talk(call: Call, found: Record, place: Place) -> Record:
@@ -417,7 +426,8 @@ def feedback(call: Call) -> int:
     return call.answer(
         value,
         [
-            "noted: %s is %s  %s" % (found.id, word, one_line(found.title)),
+            "noted: %s %s  %s"
+            % (found.id, "helped" if word == "up" else "misled", one_line(found.title)),
             "  " + counts_text(counts, call.now),
             *_effect(found, before, counts, below),
         ],

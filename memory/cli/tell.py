@@ -280,10 +280,17 @@ def _of_model(
         digest = ask(call, question, sources, spinner, max_tokens)
     if digest.provider != "extract" and digest.bullets:
         return digest
-    why = ["%s %s" % (step.provider, step.outcome) for step in digest.steps[:-1]]
+    why = [_reason(step.provider, step.outcome) for step in digest.steps[:-1]]
     why += ["%s found nothing to tell" % digest.provider] * (digest.provider != "extract")
-    warn("made of the facts, since no model answered: " + "; ".join(why))
+    said = "no model answered (%s); this %s holds the recorded facts only"
+    warn(said % ("; ".join(why), call.verb))
     return None
+
+
+def _reason(provider: str, outcome: str) -> str:
+    """Return why a provider gave no answer, its name said once."""
+    why = outcome.partition("skipped: ")[2]
+    return why if why.startswith(provider) else "%s %s" % (provider, outcome)
 
 
 def handoff(call: Call) -> int:
@@ -471,7 +478,7 @@ def _show(call: Call) -> int:
 def _clear(call: Call) -> int:
     """Withdraw the handoff; it stays an ordinary checkpoint."""
     if handoffs.current(call.place) is None and not handoffs.waiting(call.place):
-        return _none(call)
+        return call.answer(None, ["there is no handoff to clear"])
     kept = handoffs.clear(call.store())
     call.indexed()
     return report_written(call, kept, "cleared, now a checkpoint:")

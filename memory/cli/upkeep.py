@@ -405,7 +405,7 @@ def _plan_lines(plan: list[Step], note: str | None) -> list[str]:
     lines = ["%-9s  %s" % (step.state, one_line(step.path)) for step in told[:MOST_LISTED]]
     more = len(told) - MOST_LISTED
     number = restoration.counts(plan)
-    sums = "%s: %d new, %d the same, %d different, %d with lines missing" % (
+    sums = "%s: %d new, %d the same, %d different here, %d lack lines here" % (
         count(len(plan), "file"),
         number[restoration.NEW],
         number[restoration.SAME],
@@ -440,7 +440,8 @@ def _restored_lines(
         restoration.foreign(found, target),
     )
     return [
-        "restored %s into %s (made %s)" % (count(done.written, "file"), target.home, made),
+        "restored %s into %s from the backup of %s"
+        % (count(done.written, "file"), target.home, made),
         *("  %s" % part for part in parts if part),
     ]
 

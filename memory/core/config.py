@@ -319,7 +319,8 @@ def fault(key: str, item: Any) -> str:
     if isinstance(item, type(default)):
         return ""
     kind = {bool: "true or false", str: "text", list: "a list"}[type(default)]
-    return "'%s' takes %s, such as %s" % (key, kind, fastjson.dump(default))
+    such = "" if isinstance(default, bool) else ", such as " + fastjson.dump(default)
+    return "'%s' takes %s%s" % (key, kind, such)
 
 
 def from_text(text: str, default: Any) -> Any:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 # stands in the key of every kept digest and answer: raise it with any change of prompts, checks,
 # extract, output
-TEMPLATE = 9
+TEMPLATE = 10
 LIFETIME = clock.DAY
 _FAULTS = (OSError, ValueError, TypeError, KeyError, IndexError)
 

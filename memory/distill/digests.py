@@ -232,16 +232,16 @@ def no_answer(digest: Digest) -> str:
         % (fence.clean(plaintext.at_word(plaintext.one_line(title), 80)).replace("`", "'"), id)
         for id, title in digest.nearest
     ]
-    return "The records do not tell." + (" Nearest: %s." % ", ".join(near) if near else "")
+    return "The records do not answer this." + (" Nearest: %s." % ", ".join(near) if near else "")
 
 
 def reduction(digest: Digest) -> str:
-    """Return the reduction, such as `1,234 → 180 tokens (−85 %) · extract`."""
+    """Return the reduction, such as `records 1,234 tokens, answer 180 (−85 %) · extract`."""
     if not digest.tokens_in:
         return "no record was found to answer from"
     saved = round(100 * (1 - digest.tokens_out / digest.tokens_in))
     change = "%s%d %%" % ("−" if saved > 0 else "+" if saved < 0 else "±", abs(saved))
-    return "{:,} → {:,} tokens ({}) · {}{}".format(
+    return "records {:,} tokens, answer {:,} ({}) · {}{}".format(
         digest.tokens_in,
         digest.tokens_out,
         change,

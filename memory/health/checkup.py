@@ -40,8 +40,8 @@ SETUP = "run " + shlex.quote(layout.plugin() + "/install.sh")
 MOST_FILES = 20  # files named one by one
 LITTLE, NONE_LEFT = 500 << 20, 50 << 20  # bytes free on the disk of the home
 GUESSED = (
-    "only simple lines `key: value` are read at the top of a record; a rule or script with other "
-    "lines there has no effect"
+    'only simple "key: value" lines are read in a record\'s header; a rule or script with anything '
+    "else there is ignored"
 )
 PACKAGES = (
     ("yaml", "PyYAML", GUESSED),
@@ -50,6 +50,7 @@ PACKAGES = (
     ("numpy", "NumPy", "large indexes take longer to build"),
 )
 TIMEOUT = 10.0  # seconds for a child
+IGNORED = ("ls-files", "-z", "-o", "-i", "--exclude-standard", "--", ".dayleaf")
 # to see NumPy load takes none of its threads: a third of the child's time
 ALONE = {"OPENBLAS_NUM_THREADS": "1"}
 TAIL = 256 << 10  # bytes of a transcript's end
@@ -297,9 +298,7 @@ def check_python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
             % (runtime, sys.version.split()[0]),
             SETUP,
         )
-        yield warn(
-            "hooks use the system's Python, too; where that has no PyYAML, " + GUESSED, SETUP
-        )
+        yield warn("hooks also run on the system's Python; without PyYAML " + GUESSED, SETUP)
         versions = _versions(sys.executable, env)
     else:
         versions = _versions(runtime, env)
@@ -458,15 +457,17 @@ def _client_of(place: layout.Place, env: dict[str, str]) -> str:
 
 
 def check_models(env: dict[str, str]) -> Iterator[Finding]:
-    for name, otherwise in (
-        ("claude", "distill asks gemini if that is there, else it quotes the records"),
-        ("gemini", "distill does not need it"),
-    ):
-        path = process.which(name, env)
-        verdict = OK if path or name == "gemini" else WARN
+    paths = {name: process.which(name, env) for name in ("claude", "gemini")}
+    if not any(paths.values()):
+        yield warn("neither claude nor gemini is on PATH: distill quotes the records")
+        return
+    for name, other in (("claude", "gemini"), ("gemini", "claude")):
+        path = paths[name]
         yield finding(
-            verdict,
-            "%s: %s" % (name, path) if path else "%s is not on PATH: %s" % (name, otherwise),
+            OK if path or name == "gemini" else WARN,
+            "%s: %s" % (name, path)
+            if path
+            else "%s is not on PATH: distill asks %s" % (name, other),
         )
 
 
@@ -521,7 +522,9 @@ def check_shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     if known < held:
         yield warn(
             "%d of %s in %s are in git" % (known, count(held, "record"), place.shared),
-            "git add .dayleaf, unless you meant .gitignore to leave it out",
+            "git ignores the others: remove .dayleaf from .gitignore to share them"
+            if inspection.git(place, env, *IGNORED)
+            else "git add .dayleaf",
         )
     else:
         yield ok("%s in %s, all in git" % (count(held, "record"), place.shared))

@@ -195,7 +195,7 @@ def _json_lines(path: str) -> tuple[list[dict[str, Any]], int]:
 
 def check_ledgers(place: layout.Place) -> Iterator[Finding]:
     """Check that each ledger is readable, whole and protected."""
-    for name in ("trust.jsonl", "spend.jsonl"):
+    for name, about in (("trust.jsonl", "approvals"), ("spend.jsonl", "calls of models")):
         path = place.home + "/" + name
         try:
             rows, torn = _json_lines(path)
@@ -212,7 +212,7 @@ def check_ledgers(place: layout.Place) -> Iterator[Finding]:
                 "remove them by hand",
             )
         else:
-            yield ok("%s: %s" % (name, count(len(rows), "line")))
+            yield ok("%s (%s): %s" % (name, about, count(len(rows), "line")))
     for each in ledger.ledgers(place):
         yield from _outcomes(each)
 
@@ -344,7 +344,7 @@ def check_receipts(place: layout.Place) -> Iterator[Finding]:
             number += 1
     yield finding(
         WARN if size > MUCH else OK,
-        "{} of {:,} KB".format(count(number, "file"), size >> 10),
+        "logs of what Claude was given: {}, {:,} KB".format(count(number, "file"), size >> 10),
         "delete the oldest in '%s/log/receipts'; `push why` and `store stats` then omit them"
         % place.home
         if size > MUCH
@@ -394,7 +394,7 @@ def _upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
     elif seen.changes < 0:
         yield ok("not counted in so large a store", housekeeping.LOOK)
     else:
-        yield ok("not due (%s)" % count(seen.changes, "change"))
+        yield ok("not due: it would make %s" % count(seen.changes, "change"))
 
 
 def check_temporary_files(place: layout.Place, now: float) -> Iterator[Finding]:

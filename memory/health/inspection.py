@@ -337,11 +337,11 @@ def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
     first, shown = _shown(read.place, since)
     if first > since:
         notes.append(
-            "unused records cannot be listed yet: that takes 90 days, and %s"
+            "unused records are listed only after 90 days of use; %s"
             % (
-                "sessions were given notes only since %s" % clock.day(first)
+                "sessions have been given notes only since %s" % clock.day(first)
                 if first < float("inf")
-                else "no session was given a note so far"
+                else "no session has been given a note yet"
             )
         )
         return

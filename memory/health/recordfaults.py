@@ -248,7 +248,10 @@ def secret_rows(text: str, allow: Sequence[str], salt: str) -> Iterator[Row]:
         if found.kind == "private":
             yield line, True, "a <private> part", "remove it"
         else:
-            remedy = "remove it, then replace the secret; `redact.allow` lets a string stay"
+            remedy = (
+                "delete it here and change it where it is used; if it is none, add it to "
+                "`redact.allow`"
+            )
             yield line, True, "a secret (%s)" % found.kind, remedy
 
 

@@ -57,8 +57,8 @@ class Strategy:
             "the session's start gives every learning, so this prompt adds none"
             if given == learnings
             else (
-                "%d of them fit into the session's start; prompts get the others as they need them"
-                % given
+                "that is %d of them; %d left out: too long for it, or with a secret or a "
+                "conflict (`dayleaf store check`)" % (given, learnings - given)
             )
         )
 

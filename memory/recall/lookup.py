@@ -22,11 +22,12 @@ from memory.store.store import READ_ONLY, Store
 LOCAL_ALONE = "%s; only this machine was searched"
 
 
-def workspaces(place: Place, name: str) -> List[Place]:
+def workspaces(place: Place, name: str, every: bool = True) -> List[Place]:
     """Return the places named by `--workspace`.
 
     name: "" for the present one, `all`, or a name with or without its 8 hex digits. A workspace
-        that a directory claims without a proof is left out. Raises UsageError for an unknown name.
+        that a directory claims without a proof is left out. every: `all` may be named. Raises
+        UsageError for an unknown name.
     """
     if name in ("", place.key):
         return [place]
@@ -40,12 +41,13 @@ def workspaces(place: Place, name: str) -> List[Place]:
         keys = []
     keys = [key for key in keys if key != place.claimed]
     others = [Place(place.home, key, "", "", "", "") for key in keys if key != place.key]
-    if name == "all":
+    if name == "all" and every:
         return [place, *others]
     found = [p for p in [place, *others] if name in (p.key, p.key.rpartition("-")[0])]
     if not found:
         near = ", ".join(keys[:5]) or "none yet"
-        raise UsageError("no workspace '%s'; use one of %s, or `all`" % (name[:60], near))
+        more = ", or `all`" if every else ""
+        raise UsageError("no workspace '%s'; use one of %s%s" % (name[:60], near, more))
     return found
 
 

@@ -265,7 +265,7 @@ class Terms:
                 self.df,
                 near,  # type: ignore[arg-type]
             ):
-                self._add(word, similarity * weight, "%s~%s" % (term, word))
+                self._add(word, similarity * weight, "%s~%s" % (typed.get(term, term), word))
                 self._guessed.add(term)
 
     def _trim(self) -> None:

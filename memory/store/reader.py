@@ -235,9 +235,7 @@ class Reader:
         """Return the error for a text that names no single record."""
         away = [] if named else begun(text, self.away())
         if len(away) != 1:
-            return StoreError(
-                no_such_record("record", text, named or stems, known, "`dayleaf recall` lists them")
-            )
+            return StoreError(no_such_record("record", text, named or stems, known, LISTED))
         kept = self.successors().get(away[0])
         if kept:
             return StoreError(
@@ -313,13 +311,16 @@ class Reader:
             return away[found[0]]
         if not found and text and any(record.id.startswith(text) for record in self.each()):
             raise StoreError("'%s' is not archived: it is in the store" % text[:80])
+        logs = ["%s/archive/log.jsonl" % root for root in self.roots.values()]
         raise StoreError(
             no_such_record(
                 "archived record",
                 text,
                 found,
                 away,
-                "archive/log.jsonl in each tier lists what is there",
+                "what is archived: " + ", ".join(filter(files.exists, logs))
+                if away
+                else "nothing is archived yet",
             )
         )
 
@@ -443,6 +444,9 @@ def begun(text: str, ids: Iterable[str]) -> List[str]:
     """
     known = sorted(set(ids))
     return [text] if text in known else [id for id in known if text and id.startswith(text)]
+
+
+LISTED = "`dayleaf recall` lists the records"
 
 
 def no_such_record(

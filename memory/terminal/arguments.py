@@ -334,8 +334,8 @@ TASKS = (  # a task, the verbs and families that do it, an example
 PROGRAMS = ("Called by other programs", "statusline mcp completion", "dayleaf mcp")
 # What the words of a family are about; of one that is a verb too, besides the verb's own.
 FAMILIES = {
-    "show": "print one record, or what happened to a file, a tool",
-    "notes": "have notes of sessions written, and learn from them",
+    "show": "print a record, or a file's or a tool's sessions",
+    "notes": "let a model write a note of each session",
     "record": "write, change, link, share, forget a record",
     "rule": "keep a rule; suggest, list, decide on rules",
     "push": "what the model is given: see why, switch it off",
@@ -399,7 +399,7 @@ def suggest_verb(name: str, verbs: Mapping[str, Verb]) -> str:
     )
     row, *rest = SAID_FOR.get(found, behind.get(found, found)).split() or [""]
     meant = " ".join((spellings.spelled(row) or "dayleaf", *rest))
-    return "did you mean '%s'?" % meant if found else "`dayleaf help` lists them"
+    return "did you mean '%s'?" % meant if found else "`dayleaf help` lists the commands"
 
 
 def unknown_family_word(family: str, given: Sequence[str]) -> UsageError:

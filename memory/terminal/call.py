@@ -316,8 +316,8 @@ def unknown_word(verb: str, word: str, known: Iterable[str], otherwise: str = ""
     """
     known, verb = list(known), spellings.spelled(verb)
     return UsageError(
-        "unknown word '%s' of %s; %s"
-        % (shown(word), verb, nearest(word, known, otherwise or "use one of " + ", ".join(known)))
+        "`%s` does not take '%s'; %s"
+        % (verb, shown(word), nearest(word, known, otherwise or "use one of " + ", ".join(known)))
     )
 
 

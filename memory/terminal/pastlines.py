@@ -33,7 +33,7 @@ MOMENT = {
 }
 # how a store of so many learnings gives them
 HOW = {
-    "load_all": "few enough to be given at a session's start",
+    "load_all": "each session's start gives them in full, as far as it may",
     "index_filter": "each prompt gets the nearest of them",
     "topic_filter": "each prompt gets the nearest within its topics",
 }
@@ -413,8 +413,8 @@ def invocations(found: Sequence[Shape], tool: str, style: Style, now: float) -> 
     Below each the call that failed before.
     """
     if not found:
-        lacks = "no session here has a call of `%s` that worked" % one_line(tool)
-        shell = "; name the program that the shell ran, such as git" * (tool.lower() == "bash")
+        lacks = "no session here holds a successful call of `%s`" % one_line(tool)
+        shell = "; of shell commands, name the program, such as `git`" * (tool.lower() == "bash")
         return [lacks + shell]
     out = []
     for shape in found[:LISTED]:

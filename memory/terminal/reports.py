@@ -126,10 +126,12 @@ def index(value: dict[str, Any]) -> list[str]:
                 ),
             ],
             [
-                "since",
-                "{}, {:,} bytes".format(count(found["deltaFrames"], "change"), found["deltaBytes"]),
+                "added",
+                "{} since then, {:,} bytes".format(
+                    count(found["deltaFrames"], "change"), found["deltaBytes"]
+                ),
             ],
-            ["holds", ", ".join(count(found[noun + "s"], noun) for noun in ("record", "document"))],
+            ["holds", count(found["records"], "record")],
         ]
     made = value["vectors"]
     if made["rows"] or made["problem"]:
@@ -224,7 +226,7 @@ def _last_audit(found: Mapping[str, Any]) -> str:
             "never; `dayleaf store audit` looks for secrets, stale and unused records, "
             "dangling links and more"
         )
-    listed = "; `dayleaf store audit` lists them" if any(found["counts"].values()) else ""
+    listed = "; `dayleaf store audit` shows what it found" if any(found["counts"].values()) else ""
     return "%s, %s%s" % (found["time"][:10], _summary(found["counts"]), listed)
 
 

@@ -40,16 +40,29 @@ READABLE = 120  # columns of running text
 ROOM = 100  # UTF-16 units of a body that are worth showing
 ECHOED = 200  # characters of a query that an answer repeats
 GONE = 3  # claims that are told of a stale hit
+WRITTEN = {
+    "human": "written by you",
+    "agent": "written by an agent",
+    "auto": "written automatically",
+}
+LEARN = '`dayleaf learn "…"` keeps what you find out'
+ADD = "`dayleaf resource add --path FILE` adds a file"
 NOTHING = "nothing found"  # recall's own note, which the first line says already
 
 
 def hits(
-    found: Found, words: str, key: str, style: Style, explain: bool = False, grouped: bool = False
+    found: Found,
+    words: str,
+    key: str,
+    style: Style,
+    explain: bool = False,
+    grouped: bool = False,
+    way: str = LEARN,
 ) -> list[str]:
     """Return a recall in lines: hits, what did not fit, notes, gaps.
 
     words: the query. key: the workspace that was asked in. explain: print the parts of every score.
-        grouped: put hits of one kind together under its name.
+        grouped: put hits of one kind together under its name. way: LEARN or ADD, what fills a gap.
     """
     every = [*found.hits, *found.linked]
     rows = [_cells(hit, key, bool(words)) for hit in every]
@@ -75,7 +88,7 @@ def hits(
         if explain and found.context
         else []
     )
-    return lines + told[0 if lines else 1 :] + _footer(found, words, style, bool(lines))
+    return lines + told[0 if lines else 1 :] + _footer(found, words, style, bool(lines), way)
 
 
 def _written(
@@ -143,11 +156,9 @@ def extra_facts(hit: Hit) -> list[str]:
         scope = ["in: " + one_line(", ".join(hit.scope))] if hit.scope else []
         return ["because: " + one_line(hit.rationale)] * bool(hit.rationale) + scope
     if hit.kind == "learning":
-        whose = {"human": "yours", "agent": "an agent's", "auto": "automatic"}.get(
-            hit.source, hit.source
-        )
+        whose = WRITTEN.get(hit.source, hit.source)
         if hit.tier in ("shared", "added"):  # what a file of others says of its author is its claim
-            whose = "the repository's" if hit.tier == "shared" else "of another folder"
+            whose = "from the repository" if hit.tier == "shared" else "from another folder"
         return (
             ["confidence %s, %s" % (one_line(hit.confidence), one_line(whose))]
             if hit.confidence
@@ -215,7 +226,7 @@ def _explained(hit: Hit, tags: Iterable[Tag]) -> list[str]:
     return [line for line in ["  ".join(parts)] if line]
 
 
-def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:
+def _footer(found: Found, words: str, style: Style, some: bool, way: str) -> list[str]:
     lines = (
         []
         if some
@@ -236,7 +247,7 @@ def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:
     )
     tail += notes
     lines += [""] * bool(tail and some) + [style.dim(line) for line in tail]
-    return lines + plan_line(found) + contributions(found)
+    return lines + plan_line(found) + contributions(found, way)
 
 
 def _order(found: Found) -> str:
@@ -266,7 +277,7 @@ def left_out_line(found: Found) -> list[str]:
     )
 
 
-def contributions(found: Found) -> list[str]:
+def contributions(found: Found, way: str = LEARN) -> list[str]:
     """Return a line that asks for missing knowledge.
 
     Words of the query that no record knows, or weak matches only.
@@ -274,10 +285,10 @@ def contributions(found: Found) -> list[str]:
     words = ", ".join("`%s`" % one_line(str(gap)) for gap in found.known_gaps[:5])
     about = "nothing about " + words if words else "only weak matches" if found.weak else ""
     about = about + ": " if about and found.hits else ""
-    return [about + '`dayleaf learn "…"` keeps what you find out'] if about or words else []
+    return [about + way] if about or words else []
 
 
-def for_model(found: Found, words: str) -> str:
+def for_model(found: Found, words: str, way: str = LEARN) -> str:
     """Return a recall as a fenced block for the model.
 
     At most MODEL_UNITS of UTF-16: hits with as much body as fits.
@@ -288,7 +299,7 @@ def for_model(found: Found, words: str) -> str:
             *(str(n) for n in found.notes),
             *left_out_line(found),
             *plan_line(found),
-            *contributions(found),
+            *contributions(found, way),
         ]
     ]
     said = "Recall of `%s`: %s, %s." % (

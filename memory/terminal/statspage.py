@@ -88,17 +88,16 @@ def _records(value: dict[str, Any], style: screen.Style) -> list[str]:
 
 
 def _pushed(value: dict[str, Any], style: screen.Style) -> list[str]:
-    given = "%d, %d of %s got something" % (
-        value["sessions"],
-        value["promptsGiven"],
-        plaintext.count(value["prompts"], "prompt"),
-    )
     out = [
         "",
         style.bold("Given to the model"),
         *_pairs(
             [
-                ["sessions", given],
+                ["sessions", str(value["sessions"])],
+                [
+                    "prompts",
+                    "%d, %d of them given something" % (value["prompts"], value["promptsGiven"]),
+                ],
                 [
                     "passages",
                     "%d given with prompts, %d of them used in the same turn"
@@ -196,7 +195,7 @@ def _uses(value: dict[str, Any], style: screen.Style) -> list[str]:
         (
             "Least used",
             [
-                (id, "%d, pushed %d" % (row["uses"], row["pushed"]))
+                (id, "used %d, pushed %d" % (row["uses"], row["pushed"]))
                 for id, row in value["leastUsed"].items()
             ],
         ),

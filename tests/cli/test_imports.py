@@ -97,9 +97,9 @@ def test_the_records_are_found_at_once(tree, ok, took):
     for number in range(40):
         tree(f"docs/v1/p{number}.md", f"# Page {number}\n\nquokka{number} lives here.\n")
     took("tree", tree.root)
-    assert "Page 7" in ok("recall", "quokka7", "--kind", "resource") and "byte for byte" in ok(
-        "index", "verify"
-    )
+    assert "Page 7" in ok(
+        "recall", "quokka7", "--kind", "resource"
+    ) and "the index is correct" in ok("index", "verify")
 
 
 @pytest.mark.parametrize("kind", ["dir", "tree"])

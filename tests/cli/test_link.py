@@ -84,7 +84,7 @@ def test_a_link_is_written_once_and_seen_from_both_ends(ok, shop):
         ),
         (["l-jwt", "l-jwt"], 2, "l-jwt cannot be linked to itself; name another record"),
         (["l-jwt", "l-jtw"], 1, "no record 'l-jtw'; did you mean l-jwt 'JWT issuer'?"),
-        (["l-jwt", "gone"], 1, "no record 'gone'; `dayleaf recall` lists them"),
+        (["l-jwt", "gone"], 1, "no record 'gone'; `dayleaf recall` lists the records"),
         (["l-", "d-guide"], 1, "'l-' could be l-jwt, l-keys; give more of it"),
         (["l-jwt", "JWT", "issuer", "x"], 2, "quote a title"),
         ([], 2, "record link takes `dayleaf record link FROM"),

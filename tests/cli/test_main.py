@@ -376,7 +376,7 @@ def test_a_digest_cites_its_records_and_can_be_kept(ok):
     )
     kept = json.loads(ok("show", value["saved"], "--json"))
     assert kept["source"] == "agent" and {"relation": "derived_from", "target": id} in kept["links"]
-    assert "tokens (" in ok("distill", "jwt", "--provider", "extract", "--explain")
+    assert " tokens, answer " in ok("distill", "jwt", "--provider", "extract", "--explain")
 
 
 def test_the_launcher_follows_links_through_odd_paths(env, project, tmp_path):
@@ -468,7 +468,7 @@ def test_a_slip_of_the_finger_never_leads_to_what_deletes(run):
     """
     assert "index export" in one_line_error(run("export"), 2)
     for name in ("forgt", "delte", "zebra", "upgrade"):
-        assert "`dayleaf help` lists them" in one_line_error(run(name), 2), name
+        assert "`dayleaf help` lists the commands" in one_line_error(run(name), 2), name
 
 
 def test_an_option_that_is_a_text_keeps_its_dash(ok):

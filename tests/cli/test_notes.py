@@ -83,7 +83,7 @@ def test_past_sessions_get_theirs_after_a_plan(session, run, tmp_path):
     (tmp_path / "stop").unlink()
     assert run("notes", "write", "--since", "3650d", "--yes").stdout.startswith("2 notes written")
     assert run("notes", "write", "--since", "3650d", "--dry-run").stdout.startswith(
-        "0 sessions without a note"
+        "nothing to write"
     )
     value = json.loads(run("notes", "status", "--json").stdout)
     assert (value["notes"], value["dropped"], value["provider"]) == (2, 0, "command") and value[

@@ -103,7 +103,7 @@ def test_a_file_that_is_no_markdown_and_a_torn_one_are_named(ok, run, place, env
 def test_without_a_repository_it_says_so(run, tmp_path):
     (tmp_path / "plain").mkdir()
     assert "not a git repository" in one_line_error(run("shared", cwd=str(tmp_path / "plain")), 1)
-    assert "unknown word" in one_line_error(run("shared", "stutus"), 2)
+    assert "does not take 'stutus'" in one_line_error(run("shared", "stutus"), 2)
 
 
 def test_what_git_ignores_is_said(ok, place, project):

@@ -214,7 +214,8 @@ def test_nothing_to_hand_off_is_one_line(run, ok):
             "",
             1,
         ) and "nothing to hand off" in done.stderr
-    assert "has no handoff" in ok("handoff", "--show") == ok("handoff", "--clear")
+    assert "has no handoff" in ok("handoff", "--show")
+    assert ok("handoff", "--clear") == "there is no handoff to clear\n"
     assert ok("handoff", "--show", "--json") == "null\n"
     for words in (("--show", "x"), ("--show", "--clear"), ("<private>all of it</private>",)):
         assert run("handoff", *words).returncode == 2
@@ -339,7 +340,7 @@ def test_without_a_sound_answer_the_facts_are_told(verb, bullets, extra, why, mo
     model(*bullets, extra=extra)
     made = run(verb, "--provider", "command")
     assert made.returncode == 0 and made.stderr.count("\n") == 1
-    assert "made of the facts, since no model answered: command " + why in made.stderr
+    assert "no model answered (command " + why in made.stderr
     assert "the metrics" in made.stdout and "ritten by" not in made.stdout
 
 
@@ -385,7 +386,7 @@ def test_a_lone_note_does_not_answer_what_it_says_nothing_on(ok):
     ok("learn", "The JWT issuer must match the tenant URL exactly, with its trailing slash.")
     asked = "what do we know about the issuer of kafka tickets?"
     said = ok("distill", asked, "--provider", "extract")
-    assert said.startswith("The records do not tell. Nearest:") and "%" not in said
+    assert said.startswith("The records do not answer this. Nearest:") and "%" not in said
 
 
 def test_nothing_is_said_once(ok):
@@ -393,6 +394,6 @@ def test_nothing_is_said_once(ok):
     ok("learn", "The JWT issuer must match the tenant URL exactly.")
     said = ok("distill", "kafka partitions?", "--provider", "extract")
     assert said.splitlines() == [
-        "The records do not tell.",
+        "The records do not answer this.",
         '`dayleaf learn "…"` keeps what you find out',
     ]

@@ -67,7 +67,10 @@ def test_what_misled_is_pushed_with_its_mark_under_the_id_that_stands_for_it(sto
 def test_doctor_and_status_suggest_a_run_that_is_worth_it(place, now, ok, run):
     """From ten changes on, with the command; below that nothing is said."""
     twins(place, now, 9)
-    assert "would merge" not in ok("status") and "not due (9 changes)" in run("doctor").stdout
+    assert (
+        "would merge" not in ok("status")
+        and "not due: it would make 9 changes" in run("doctor").stdout
+    )
     twins(place, now, 10)
     for said in (ok("status"), run("doctor").stdout):
         assert "would merge 10 and archive 0 of 20 records; `dayleaf store upkeep` shows it" in said

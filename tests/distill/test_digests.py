@@ -12,10 +12,11 @@ def test_the_rendering_ends_with_the_reduction_and_the_notes():
     bullet = digests.Bullet("One\ntwo [a]", ("a",))
     digest = digests.Digest((bullet,), "extract", 1234, 180, False, ("claude skipped: \x1b[31mx",))
     assert digests.render(digest) == (
-        "- One\n  two [a]\n\n1,234 → 180 tokens (−85 %) · extract\nnote: claude skipped: x\n"
+        "- One\n  two [a]\n\nrecords 1,234 tokens, answer 180 (−85 %) · extract\n"
+        "note: claude skipped: x\n"
     )
     kept = dataclasses.replace(digest, tokens_in=100, tokens_out=120, cached=True)
-    assert digests.reduction(kept) == "100 → 120 tokens (+20 %) · extract · cached"
+    assert digests.reduction(kept) == "records 100 tokens, answer 120 (+20 %) · extract · cached"
     assert (
         digests.reduction(digests.Digest((), "extract", 0, 0))
         == "no record was found to answer from"

@@ -49,9 +49,7 @@ def test_a_missing_runtime_and_its_packages(examine, place, tmp_path):
     their effects.
     """
     assert examine("python")[0][0] == WARN and "install.sh" in examine("python")[0][2]
-    assert (
-        "system's Python" in examine("python")[1][1] and "has no effect" in examine("python")[1][1]
-    )
+    assert "system's Python" in examine("python")[1][1] and "is ignored" in examine("python")[1][1]
     python = Path(place.home, "runtime", "bin", "python")
     python.parent.mkdir(parents=True)
     python.write_text('#!/bin/sh\necho \'{"": "3.12.1", "yaml": "6.0"}\'\n')
@@ -65,7 +63,7 @@ def test_a_missing_runtime_and_its_packages(examine, place, tmp_path):
         WARN,
         WARN,
         WARN,
-    ] and "has no effect" in checks[2][1]
+    ] and "is ignored" in checks[2][1]
     assert "misspelt words" in checks[3][1]
 
 
@@ -227,7 +225,7 @@ def test_programs_on_the_path(examine, tmp_path):
     for name in ("claude", "dayleaf"):
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
-    assert [check[0] for check in examine("models", PATH="/nonexistent")] == [WARN, OK]
+    assert [check[0] for check in examine("models", PATH="/nonexistent")] == [WARN]
     assert examine("models", PATH=str(tmp_path))[0] == (OK, "claude: %s/claude" % tmp_path, "")
     assert "not on PATH" in examine("command", PATH="/nonexistent")[0][1]
     assert "belongs to another copy" in examine("command", PATH=str(tmp_path))[0][1]

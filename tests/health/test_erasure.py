@@ -137,7 +137,7 @@ def test_a_secret_goes_from_everywhere(ok, run, place, planted):
         Path(place.cache).glob("other.*")
     )
     assert "Deploy key" in ok("recall", "deploy token")
-    assert "index matches its files" in ok("index", "verify")
+    assert "index is correct" in ok("index", "verify")
 
 
 def test_what_is_appended_to_stays_whole(ok, place, planted):

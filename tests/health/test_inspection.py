@@ -32,7 +32,7 @@ def _planted(place, project, env, ok):
 def test_what_is_unused_waits_for_its_evidence(ok, place):
     """A store that is younger than the span says so, in place of calling everything unused."""
     put(place, "p/learnings/old.md", "Old", "x", created=LONG_AGO, updated=LONG_AGO)
-    assert "cannot be listed yet" in ok("audit", "unused")
+    assert "only after 90 days of use" in ok("audit", "unused")
     assert "0 unused" not in ok("audit") and "nothing found" in ok("audit")
 
 
@@ -99,8 +99,8 @@ def test_a_staged_secret_stops_a_commit(run, ok, git, shared, project):
     assert (done.returncode, done.stderr) == (1, "")
     assert [line for line in done.stdout.splitlines() if "a secret" in line] == [
         (
-            ".dayleaf/learnings/a b.md:3: error: a secret (github-token); remove it, then replace "
-            "the secret; `redact.allow` lets a string stay"
+            ".dayleaf/learnings/a b.md:3: error: a secret (github-token); delete it here "
+            "and change it where it is used; if it is none, add it to `redact.allow`"
         )
     ]
     assert TOKEN not in done.stdout

@@ -592,7 +592,7 @@ def test_the_slash_command_is_answered_without_a_model(twins, env, project):
         command_args='a down it\'s "wrong"',
     )
     answer = fire("expansion", event, {**env, "CLAUDE_PROJECT_DIR": project})
-    assert answer.json["decision"] == "block" and "noted: a is down" in answer.json["reason"]
+    assert answer.json["decision"] == "block" and "noted: a misled" in answer.json["reason"]
     row = json.loads(Path(ledger.ledgers(twins)[0].path).read_text())
     assert row["session"] == ledger.short(event["session_id"])
     assert 'down: it\'s \\"wrong\\"' in Path(twins.path("p/learnings/a.md")).read_text()

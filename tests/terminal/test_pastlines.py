@@ -85,7 +85,7 @@ def test_an_invocation_is_one_line_and_what_failed_before_it_another(past, now):
         "    after `acme issue list --open` failed: unknown flag: --open",
     ]
     assert pastlines.invocations([], "zig", STYLE, now) == [
-        "no session here has a call of `zig` that worked"
+        "no session here holds a successful call of `zig`"
     ]
 
 
@@ -256,7 +256,7 @@ def test_load_says_that_all_learnings_came_at_the_start(ok, monkeypatch):
     assert "the session's start gives every learning" in ok("load", "jwt")
     ok("learn", "Another learning of some length. " * 40)
     monkeypatch.setattr(at_start, "BRIEF_UNITS", 900)
-    assert "1 of them fit into the session's start" in ok("load", "jwt")
+    assert "that is 1 of them; 1 left out: too long" in ok("load", "jwt")
 
 
 def test_a_push_is_told_with_its_records_and_what_became_of_it(now):

@@ -69,7 +69,8 @@ def test_what_says_no_more_than_its_title_says_it_once(ok, place):
 
 
 @pytest.mark.parametrize(
-    ("tier", "whose"), [("p", "yours"), ("g", "yours"), ("s", "the repository's")]
+    ("tier", "whose"),
+    [("p", "written by you"), ("g", "written by you"), ("s", "from the repository")],
 )
 def test_a_learning_of_a_repository_is_not_told_as_yours(ok, place, tier, whose):
     """Whatever its file says of who wrote it."""

@@ -194,7 +194,7 @@ def test_distill_quotes_its_records(desk, place):
     vault.mixed(place)
     found = desk("distill", question="must the jwt issuer match?")
     assert found["bullets"][0]["ids"] == ["jwt"] and found["provider"] == "extract"
-    assert "do not tell" in desk("distill", question="zebra kubernetes quota")["answer"]
+    assert "do not answer" in desk("distill", question="zebra kubernetes quota")["answer"]
 
 
 def test_a_prompts_context_is_the_block_itself(desk, place):

@@ -38,7 +38,7 @@ def test_a_repository_that_is_out_of_reach_is_told_with_its_cause(run, env, tmp_
 def test_the_verb(run, ok, tmp_path, box, place):
     """Set up, synced, told how it stands; every wrong word in one line."""
     assert "not set up" in one_line_error(run("sync"), 1)
-    assert "unknown word" in one_line_error(run("sync", "stauts"), 2)
+    assert "does not take 'stauts'" in one_line_error(run("sync", "stauts"), 2)
     assert "--identity is for" in one_line_error(run("sync", "--identity", "x"), 2)
     assert "is not there" in one_line_error(run("sync", "setup", str(tmp_path / "absent")), 1)
     assert "dayleaf's own home" in one_line_error(run("sync", "setup", place.home), 2)
