@@ -182,9 +182,10 @@ def words_near(text: str, labels: Sequence[Label]) -> Iterator[Near]:
     labels = [label for number, label in enumerate(labels) if not _yields(text, labels, number)]
     for number, label in enumerate(labels):
         low = max(done, label.low, label.start - BEFORE)
-        done = _end(text, label.end)
+        border = len(text)
         if number + 1 < len(labels):
-            done = min(done, max(label.end, _border(label, labels[number + 1])))
+            border = max(label.end, _border(label, labels[number + 1]))
+        done = _end(text, label.end, border)
         for begin, end in ((low, label.start), (label.end, done)):
             if end - begin < SHORTEST:
                 continue
@@ -237,13 +238,13 @@ def _border(label: Label, following: Label) -> int:
     return (label.end + following.start) // 2
 
 
-def _end(text: str, at: int) -> int:
-    """Return where the words after a label end."""
-    end, limit = at, at + AFTER
+def _end(text: str, at: int, border: int) -> int:
+    """Return where the words after a label end, at a border at the latest."""
+    end, limit = at, min(at + AFTER, border)
     for _ in range(LINES):
         line = text.find("\n", end, limit)
         if line < 0:
-            return min(len(text), limit)
+            return limit
         end = line + 1
     return end
 
@@ -251,12 +252,12 @@ def _end(text: str, at: int) -> int:
 def _words(text: str, low: int, high: int) -> List[Tuple[int, str]]:
     """Return (start, word) of the words that begin in a stretch, without brackets around them."""
     end = high
-    if text[high : high + 1] > " ":
+    if text[high - 1] > " " and text[high : high + 1] > " ":
         whole = rx(REST).match(text, high)
         end = whole.end() if whole else high
     before = low - 1 if low else 0
     found = _words_of(text[before:end], low - before, high - before)
-    return [(before + start, word) for start, word in found]
+    return [(before + start, word) for start, word in found] if found else []
 
 
 @lru_cache(maxsize=512)
