@@ -119,8 +119,7 @@ def _placed(text: str, at: int, told: _Told) -> Label:
     """Return the label at a place; its line counts as far as its words may stand."""
     low = max(0, at - nearlabel.BEFORE)
     end = at + told.length
-    blank = text.rfind("\n", low, at)
-    return Label(at, end, blank + 1 if blank >= 0 else low, end, told.kind, told.near)
+    return Label(at, end, text.rfind("\n", low, at) + 1 or low, end, told.kind, told.near)
 
 
 def _labels(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Tuple[int, _Told]]:
@@ -317,10 +316,10 @@ def _is_of_words(text: str, start: int, end: int) -> bool:
 def _is_worded(value: str, least: int) -> bool:
     """Tell whether words are a phrase that somebody chose; fewer where quotes hold them."""
     words = value.lower().split()
-    told = [word for word in words if word not in tokeniser.STOP]
-    if len(told) < least or rx(LABEL).search(value.lower()) or rx(MESSAGE).search(value.lower()):
+    telling = [word for word in words if word not in tokeniser.STOP]
+    if len(telling) < least or rx(LABEL).search(value.lower()) or rx(MESSAGE).search(value.lower()):
         return False
-    return least < 4 or len(told) == len(words)
+    return least < 4 or len(telling) == len(words)
 
 
 def _is_random_groups(value: str) -> bool:
