@@ -261,12 +261,12 @@ FOLLOWED = {
 # Three or four letters of each word that is looked for in the lower-case text ("~" is a space), in
 # eight groups of much the same letters at each place.
 GRAMS = (
-    "eimn fied intf nid= oken seed ~add",
+    "code eimn fied hasl intf jeto nid= oken seed ~add",
     "331~ auth cftp chtw dd_u log~ pdo( rola zuga",
-    "-lit :*: :// jwt kata key kty",
-    "<<< ddus dvcm ftp~ hl?s http plus psk pwd",
+    "-lit -par :*: :// jwt kata key kty llav mdp tok=",
+    "<<< ddus dvcm ftp~ hl?s http plus psk pwd vari",
     ':330 :add _pat clav cred cret curl gnat gn~i sid" sid= sig% sig= wget',
-    "bc:o echo ecur enha ennw g:se mysq ogin okie onic onne p-se v:se",
+    "bc:o chav echo ecur enha ennw g:se mysq ogin okie onic onne p-se v:se",
     ":543 _ses achi arer assw basi pass priv wifi",
     "~-a ~-k ~-p ~-u ~-w ~-x ~/p: ~/~ ~use",
 )
