@@ -35,8 +35,6 @@ STOPPED = "stopped by the user: "  # before that of a turn that the user interru
 WENT_ON = "went on later in this session: "
 FAILED = "` failed when this part ended: "
 FAILS = "` still fails: "  # stands in the line of a command that failed at the end
-
-
 _LANGUAGES = {
     "py": "python",
     "ts": "typescript",

@@ -45,12 +45,12 @@ from memory.store import (
     bytoken,
     conversations,
     disguise,
+    letterpairs,
     nearlabel,
     redactor,
     secretlabels,
     secretshapes,
     secrettokens,
-    secretweights,
 )
 from memory.store.reader import Reader
 
@@ -65,7 +65,7 @@ REDACTION = (  # the modules that decide what is a secret or a private part
     secretlabels,
     secretshapes,
     secrettokens,
-    secretweights,
+    letterpairs,
     plaintext,
 )
 VERSION = 1

@@ -1,4 +1,4 @@
-"""What a word near a label tells of being its secret, as `evals/train-secrets` fitted it.
+"""How often one letter follows another in ordinary words, as `evals/train-secrets` counted it.
 
 LETTERS: the kinds of signs; "0" a digit, "-" a joint, "#" a sign, "/" another one, "^" an edge.
 SURPRISE: of each of them, a row, after which each of them follows, in tenths of a nat from "#" on.

@@ -1,6 +1,6 @@
 """Secrets near a label: gradient-boosted trees over a word's shape and its place.
 
-`evals/train-secrets` fits `secrettrees.json` and `secretweights`, and says on what.
+`evals/train-secrets` fits `secrettrees.json` and `letterpairs`, and says on what.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from math import log
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from memory.store.byname import is_identifier, is_made_up, is_random, is_uuid
+from memory.store.letterpairs import LETTERS, SURPRISE
 from memory.store.secretlabels import NO_VALUE, OTHER, PASSPHRASE, PIN
 from memory.store.secretshapes import COMPOSED, DIGEST, TECHNICAL, TICKET, WORDY, Span, rx
-from memory.store.secretweights import LETTERS, SURPRISE
 
 TREES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "secrettrees.json")
 BEFORE, AFTER, LINES = 160, 420, 8  # characters and lines in which the words of a label stand
@@ -200,7 +200,7 @@ def words_near(text: str, labels: Sequence[Label]) -> Iterator[Near]:
 
 
 def _between(places: List[Tuple[int, str]], low: int, high: int) -> List[Tuple[int, str]]:
-    """Return those of sorted places that begin in a stretch."""
+    """Return the sorted places in a stretch."""
     return places[bisect_left(places, (low, "")) : bisect_left(places, (high, ""))]
 
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from memory.store import bylabel, nearlabel
-from memory.store.secretweights import FITTED, LETTERS, SURPRISE
+from memory.store.letterpairs import FITTED, LETTERS, SURPRISE
 
 
 def test_the_trees_are_those_that_were_fitted():

@@ -138,13 +138,13 @@ def _sessions(told: Sequence[Record], offset: float) -> str:
         count(len(told), "session"),
         "".join(
             '<section class="day"><h2>%s</h2>%s</section>\n'
-            % (_name_of(day), "".join(_session(one, offset) for one in of))
+            % (day_name(day), "".join(_session(one, offset) for one in of))
             for day, of in days
         ),
     )
 
 
-def _name_of(day: str) -> str:
+def day_name(day: str) -> str:
     """Return a day's name: `Thursday, 19 November 2026`."""
     weekday = WEEKDAYS[clock.weekday(clock.parse(day) or 0.0)]
     return "%s, %d %s %s" % (weekday, int(day[8:]), MONTHS[int(day[5:7]) - 1], day[:4])

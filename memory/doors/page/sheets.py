@@ -22,7 +22,7 @@ from markupsafe import Markup
 from memory.core import clock
 from memory.core.plaintext import age, count, one_line, plain
 from memory.core.records import Record
-from memory.doors.page.onefile import FOLDER, MONTHS, WEEKDAYS
+from memory.doors.page.onefile import FOLDER, day_name
 from memory.terminal import localtimes, screen
 
 if TYPE_CHECKING:
@@ -142,9 +142,9 @@ def _localised(record: Record) -> str:
 
 def _dayname(day: str, today: str) -> str:
     at, now = clock.parse(day) or 0.0, clock.parse(today) or 0.0
-    said = "%s, %d %s" % (WEEKDAYS[clock.weekday(at)], int(day[8:]), MONTHS[int(day[5:7]) - 1])
     near = {0.0: "Today · ", clock.DAY: "Yesterday · "}.get(now - at, "")
-    return near + said + ("" if day[:4] == today[:4] else " " + day[:4])
+    named = day_name(day)
+    return near + (named.rpartition(" ")[0] if day[:4] == today[:4] else named)
 
 
 def _ago(seconds: float) -> str:
