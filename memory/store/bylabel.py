@@ -285,11 +285,11 @@ def _below(text: str, label: Label) -> Iterator[Span]:
 
 
 def _is_row_phrase(text: str, label: Label, row: str) -> bool:
-    """Tell whether a line below a label is its phrase."""
+    """Tell whether a line below a label is its phrase; a title or a sentence has a capital."""
     if _is_phrase(row):
         return True
-    words = rx(WORDS).fullmatch(row) and _is_of_words(text, label.start, label.end)
-    return bool(words) and _is_worded(row, 3)
+    words = row[0].islower() and rx(WORDS).fullmatch(row)
+    return bool(words) and _is_of_words(text, label.start, label.end) and _is_worded(row, 3)
 
 
 def _phrase(text: str, label: Label) -> Iterator[Span]:

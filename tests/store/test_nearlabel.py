@@ -93,6 +93,7 @@ def test_a_word_that_is_unlike_ordinary_words_surprises():
         ("Логин на стенд: admin, а пароль там Volna.Gorod15", 0),
         ('the passphrase must be "at least twelve characters long"', 1),
         ("| password | changed |\n| --- | --- |\n| required | 2024-05-01 |\n", 1),
+        ("- Recovery phrase presentation format\n- Settings page layout for MFA section\n", 1),
         ("pin: see the ticket, room 61 40 22 is on the map\n", 1),
     ],
 )
