@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from memory.core import tokeniser
 from memory.distill import extract as answer
-from memory.distill import units
 from memory.distill.digests import Source, compose
 from memory.recall import sentences
 
@@ -134,7 +133,7 @@ def pieces(sources: list[Source]) -> list[Unit]:
     return [
         Unit(i, order, text)
         for i, source in enumerate(sources)
-        for order, text in enumerate(units.statements(source.body))
+        for order, text in enumerate(sentences.statements(source.body))
     ]
 
 

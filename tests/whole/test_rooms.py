@@ -5,6 +5,7 @@ read.
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
 import subprocess
 import sys
@@ -171,6 +172,24 @@ def test_no_room_imports_in_a_circle():
 
     for name in graph:
         visit(name, ())
+
+
+def test_scripts_of_figures_import_only_names_that_exist():
+    """No test runs those of evals/ and bench/ in full."""
+    wrong = []
+    for path in [*(ROOT / "evals").iterdir(), *(ROOT / "bench").iterdir()]:
+        text = path.read_bytes() if path.is_file() else b""
+        if path.suffix == ".py" or text[:40].startswith(b"#!/usr/bin/env python3"):
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memory."):
+                    module = importlib.import_module(str(node.module))
+                    wrong += [
+                        "%s: %s.%s" % (path.name, node.module, name.name)
+                        for name in node.names
+                        if not hasattr(module, name.name)
+                        and importlib.util.find_spec("%s.%s" % (node.module, name.name)) is None
+                    ]
+    assert wrong == []
 
 
 def test_no_module_shadows_the_standard_library():
