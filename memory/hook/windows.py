@@ -5,7 +5,8 @@ code block is whole.  Only what is longer than a window is cut inside, between r
 
     score(window) = BM25(window) + 0.5 BM25(its turn) + 0.3 BM25(its session)
 
-with k1 1.2, b 0.75 and the idf over all windows.  How far they tell of the question is measured by
+with k1 1.2, b 0.75 and the idf over all windows; 0 where the turn holds no word of the question.
+How far they tell of the question is measured by
 
     share(best window) + share(its turn) + share(its session) + 0.07 score(best window)
 
@@ -248,8 +249,8 @@ def answer(
     of_session = dict(zip(sessions, _bm25(rarity, list(sessions.values()))))
     own = {id(window): count for window, count in zip(found, counts)}
     for window, value in zip(found, _bm25(rarity, counts)):
-        session = passages[window.passage].session
-        window.score = value + OF_TURN * of_turn[window.passage] + OF_SESSION * of_session[session]
+        turn, session = of_turn[window.passage], of_session[passages[window.passage].session]
+        window.score = value + OF_TURN * turn + OF_SESSION * session if turn else 0.0
     found.sort(key=lambda window: (-window.score, window.passage, window.at))
     if not found:
         return Answered([], rarity, 0.0, 0.0)

@@ -1,20 +1,21 @@
 """Choose what hits show of their records: the windows that answer the question.
 
-The first hits share one room: the best window of the best hit, then the best of all of them.  A
-later hit shows a line.  Windows stand by the turn that they are taken from, in their order there.
+The first hits share one room: the best window of the best hit, then the best of all of them, where
+each further window of a hit counts REPEATED times less.  A later hit shows a line.  Windows stand
+by the turn that they are taken from, in their order there.
 """
 
 from __future__ import annotations
 
 from typing import (
     Callable,
+    Counter,
     Dict,
     Iterable,
     Iterator,
     List,
     Mapping,
     NamedTuple,
-    Optional,
     Sequence,
     Set,
     Tuple,
@@ -31,6 +32,7 @@ from memory.recall.rank import VECTOR
 from memory.recall.sentences import CODE, LEAD, TABLE, clip_at_clause, lines
 
 FIRST, ROOM = 5, 708  # hits that show windows, and characters for each, which they share
+REPEATED = 0.93  # factor of a window's score for each window that its hit shows already
 LEAST = 120  # characters that a window which no longer fits is cut to at least
 HEAD = 90  # characters of the line above the windows of a turn
 LATER = 90  # characters of a later hit
@@ -86,12 +88,15 @@ def add_quotes(
         found = _rerank_by_vectors(
             found, [near.get((place.record.id, place.turn), 0.0) for place in places]
         )
-    of = [int(passages[window.passage].session) for window in found]
-    first = [window for window, at in zip(found, of) if at < FIRST]
-    best = next((window for window, at in zip(found, of) if at == 0), None)
+
+    def hit_of(window: Window) -> int:
+        return int(passages[window.passage].session)
+
+    first = [window for window in found if hit_of(window) < FIRST]
     room = ROOM * min(len(hits), FIRST)
-    quotes = _join_by_passage(_choose_windows(first, best, places, room), passages, places)
-    for window, at in zip(found, of):
+    quotes = _join_by_passage(_choose_windows(first, hit_of, places, room), passages, places)
+    for window in found:
+        at = hit_of(window)
         if at not in quotes:
             line = _Part(window.passage, window.at, window.score, _fit_rows(window.text, LATER))
             quotes.update(_join_by_passage([line], passages, places))
@@ -119,12 +124,26 @@ def first_line_quote(record: Record) -> Tuple[Quote, ...]:
 
 
 def _choose_windows(
-    found: Sequence[Window], best: Optional[Window], places: Sequence[_Place], room: int
+    found: Sequence[Window],
+    hit_of: Callable[[Window], int],
+    places: Sequence[_Place],
+    room: int,
 ) -> List[_Part]:
-    """Return the windows that fit the room, the best hit's first."""
+    """Return the windows that fit the room, the best hit's first.
+
+    hit_of: returns the number of a window's hit.
+    """
     taken: List[_Part] = []
     held: Set[str] = set()
-    for window in [*([best] if best else []), *(one for one in found if one is not best)]:
+    shown: Counter[int] = Counter()
+    left = list(found)
+    best = [window for window in left if hit_of(window) == 0][:1]
+    while left:
+        window = max(best or left, key=lambda one: one.score * REPEATED ** shown[hit_of(one)])
+        best = []
+        if taken and not window.score:
+            break
+        left.remove(window)
         is_new_turn = all(window.passage != one.passage for one in taken)
         head = HEAD if places[window.passage].turn and is_new_turn else 0
         text = windows.without_lead_ins(_fit_rows(window.text, room - head))
@@ -134,6 +153,7 @@ def _choose_windows(
             continue
         room -= head + len(text)
         taken.append(_Part(window.passage, window.at, window.score, text))
+        shown[hit_of(window)] += 1
         if room < LEAST:
             break
     return taken
@@ -164,9 +184,8 @@ def _parts(
     """Yield a hit's texts in which windows are searched."""
     talk = one.told
     if talk is not None:
-        found = {c.turn for c in pool if wide and c.record.name == talk.name} | {one.turn}
         for turn in hit.turns(talk):
-            if turn.number in found:
+            if wide or turn.number == one.turn:
                 yield (
                     _Place(talk, turn.request, turn.number, turn.at),
                     windows.without_runs(turn.answer),
