@@ -7,11 +7,12 @@ byte:
     weight (0.3 + 2 share of the question's idf + 0.5 technical words) (1 - 0.7 likeness) /
     bytes^0.5
 
-A line is a sentence, a list item, a code block or a table; what leads it in comes along.  Likeness
-is the greatest cosine of its words with those of a line that was taken (maximal marginal relevance,
-Carbonell and Goldstein, SIGIR 1998).  What tools ran counts only where it holds a word of the
-question that nothing else holds, and what was said in passing before a call not at all.  Of two
-lines that speak of the same, the newer is taken.  It ends where the budget does, where the next
+A line is a sentence, a list item, a code block or a table; what leads it in comes along, and so
+does the sentence before it.  The words of a heading count for the first line below it too.
+Likeness is the greatest cosine of its words with those of a line that was taken (maximal marginal
+relevance, Carbonell and Goldstein, SIGIR 1998).  What tools ran counts only where it holds a word
+of the question that nothing else holds, and what was said in passing before a call not at all.  Of
+two lines that speak of the same, the newer is taken.  It ends where the budget does, where the next
 line adds little, or after ENOUGH bytes.
 
 The turn of the first line is quoted from the sentence that opens its reply, and the next one where
@@ -139,7 +140,8 @@ def _lacking(question: str, found: windows.Answered, bullets: Sequence[Bullet]) 
 class _Quote(NamedTuple):
     """A line that may be quoted.
 
-    place: in its passage. lead: place of the introducing line, -1 for none. terms: of the line.
+    place: in its passage. lead: place of the line that comes along, -1 for none. terms: of the
+        line.
     """
 
     passage: int
@@ -229,16 +231,22 @@ class _Choice:
         return self.lines[quote.passage][quote.place].kind
 
     def _quote(self, passage: int, place: int, line: Line, weight: float) -> _Quote:
+        before = self.lines[passage][place - 1] if place else None
         terms = frozenset(tokeniser.tokens(line.text))
+        told = terms
+        if before is not None and before.kind == LEAD and line.lead == place - 1:
+            told |= frozenset(tokeniser.tokens(before.text))
         names = min(len(technical(line.text)), MOST_NAMES) / MOST_NAMES
-        worth = SHARE * self.found.share(terms) + (
+        worth = SHARE * self.found.share(told) + (
             0.0 if line.kind == LEAD else BASE + NAMES * names
         )
         factor = (
             BLOCK if line.kind in (CODE, TABLE) else 0.0 if place in self.passing[passage] else 1.0
         )
         text = self._fitted(passage, line)
-        lead = -1 if line.kind == PROSE and line.lead < place - 1 else line.lead
+        lead = line.lead
+        if before is not None and line.kind == PROSE and lead < place - 1:
+            lead = place - 1 if (before.kind, before.block) == (PROSE, line.block) else -1
         return _Quote(passage, place, lead, text, weight * factor * worth, terms)
 
     def _fitted(self, passage: int, line: Line) -> str:
@@ -267,11 +275,17 @@ class _Choice:
                 or quote.place in self.taken.get(quote.passage, ())
             ):
                 continue
+            if self._has_companion(quote) and not self._fits(quote):
+                quote = self.quotes[at] = quote._replace(lead=-1)
             size = self._bytes(quote)
             gain = quote.worth * (1 - NOVELTY * self.likeness[at]) / (size + MARK) ** COST
             if gain > most and self._fits(quote):
                 best, most = at, gain
         return best, most
+
+    def _has_companion(self, quote: _Quote) -> bool:
+        """Tell whether a sentence comes along that does not introduce the quote."""
+        return quote.lead >= 0 and self.lines[quote.passage][quote.lead].kind == PROSE
 
     def _newest(self, at: int) -> int:
         """Return the newest fitting quote on the same subject."""

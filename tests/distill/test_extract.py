@@ -89,6 +89,30 @@ def test_the_sentence_that_answers_is_quoted_whole_with_its_record_and_day():
     assert (digest.provider, digest.cached) == ("extract", False)
 
 
+def test_a_sentence_comes_with_the_one_before_it():
+    """What `this` and `it` are about stands there."""
+    body = (
+        "The spare queue is a single point of failure. With this change a timeout of nginx loses the "
+        "upload.\n\nLunch was good."
+    )
+    digest = extract.extract("what does a timeout of nginx do to the upload?", [source(body)])
+    assert rows(digest)[:2] == [
+        "The spare queue is a single point of failure.",
+        "With this change a timeout of nginx loses the upload.",
+    ]
+
+
+def test_a_heading_counts_for_the_first_line_below_it():
+    """The answer stands there, though in other words."""
+    answer = "None was made, since each of the files holds a copy of what it was."
+    body = (
+        "**Migration of the database schema**\n\n%s\n\nThe database is old.\n\n"
+        "The schema is small.\n\nSo is the rest of the database.\n" % answer
+    )
+    digest = extract.extract("does the database schema need a migration?", [source(body)])
+    assert rows(digest)[:2] == ["**Migration of the database schema**", answer]
+
+
 def test_every_line_stands_in_its_source_word_for_word():
     """But for white space."""
     sources = many(6)
