@@ -419,6 +419,8 @@ def _first(
     # which a compacted session is not told again
     came = "" if work.own else " ".join(parts.get("Outcome", ()))
     decided = [line for line in parts.pop("Decisions", ()) if line[2:].rstrip(" .…") not in came]
+    if not work.own:
+        decided += handoffs.refusals_before(found, record)
     parts.update({"Decisions": decided} if decided else {})
     if later:
         parts["Outcome"] = parts.get("Outcome", []) + later
@@ -572,6 +574,8 @@ def _fitting_lines(parts: Dict[str, List[str]], room: int) -> List[str]:
         latest = name == "Turns"
         title = "### %s (the newest of %d)" % (name, len(lines)) if latest else "### " + name
         left, kept = room - fence.size(title) - 1, []
+        if latest:
+            lines = _requests_of_older(lines, left)
         for line in reversed(lines) if latest else lines:
             line = fence.clip_bytes(line, left - 1) if latest and left > CUT_BYTES else line
             size = fence.size(line) + 1
@@ -586,6 +590,18 @@ def _fitting_lines(parts: Dict[str, List[str]], room: int) -> List[str]:
             found += [title, *(reversed(kept) if latest else kept)]
             room = left
     return found
+
+
+def _requests_of_older(lines: List[str], room: int) -> List[str]:
+    """Return the lines of turns, the oldest without their outcome where not all fit."""
+    over = sum(fence.size(line) + 1 for line in lines) - room
+    held = list(lines)
+    for at, line in enumerate(lines[:-1]):
+        if over <= 0:
+            break
+        held[at] = line.partition(" → ")[0]
+        over -= fence.size(line) - fence.size(held[at])
+    return held
 
 
 def _headline(found: Index) -> str:

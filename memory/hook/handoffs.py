@@ -31,6 +31,8 @@ WAITING = tuple("p/checkpoints/handoff-%d.md" % number for number in range(1, 6)
 TRIGGER = REASON = "handoff"  # in the record's frontmatter, in the receipt
 # checkpoints of a branch, a session or all that are read at most, other sessions that are named
 LOOKED, OTHERS = 64, 5
+# checkpoints of a session that are searched for refusals, and of these those that are told
+EARLIER, REFUSALS = 8, 4
 # of a checkpoint that may be trivial, of its outcome that says no more than farewell
 TRIVIAL_CHARS, FEW_BYTES = 400, 40
 _READ = 1 << 20  # bytes of the file
@@ -399,6 +401,25 @@ def _newest_of_session(found: Index, session: str) -> Any:
     """Return the newest checkpoint of a session, or None."""
     own = _about_work(found, found.newest(segment.session_term(session), LOOKED) if session else ())
     return next((record for record in own if _session(record) == session), None)
+
+
+def refusals_before(found: Index, record: Any) -> List[str]:
+    """Return why the user refused calls earlier in a checkpoint's session.
+
+    The newest lines first, without questions.
+    """
+    session = _session(record)
+    docs = found.newest(segment.session_term(session), EARLIER)
+    lines: List[str] = []
+    for one in _about_work(found, docs):
+        if _session(one) == session and one.created < record.created:
+            decided = sections(fence.clean(one.body)).get("Decisions", [])
+            lines += [
+                line
+                for line in reversed(decided)
+                if line[8:16] == "refused " and "?" not in line.rpartition(': "')[2]
+            ]
+    return lines[:REFUSALS]
 
 
 def note_of(found: Index, record: Any) -> Any:

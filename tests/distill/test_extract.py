@@ -92,8 +92,8 @@ def test_the_sentence_that_answers_is_quoted_whole_with_its_record_and_day():
 def test_a_sentence_comes_with_the_one_before_it():
     """What `this` and `it` are about stands there."""
     body = (
-        "The spare queue is a single point of failure. With this change a timeout of nginx loses the "
-        "upload.\n\nLunch was good."
+        "The spare queue is a single point of failure. With this change a timeout of nginx loses "
+        "the upload.\n\nLunch was good."
     )
     digest = extract.extract("what does a timeout of nginx do to the upload?", [source(body)])
     assert rows(digest)[:2] == [

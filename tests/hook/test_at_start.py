@@ -183,8 +183,8 @@ def test_a_checkpoint_that_the_index_has_not_read_yet_is_found_by_its_branch(
 def test_what_stands_first_is_whole_and_the_newest_turns_fill_the_rest(
     place, project, now, start, words
 ):
-    """Outcome, Next, Open and Decisions; the turns in their order; at most a thousand tokens,
-    whatever the script.
+    """Outcome, Next, Open and Decisions; the turns in their order, of the older ones the request
+    alone; at most a thousand tokens, whatever the script.
     """
     first = {name: "%s first. %s" % (name, words * 2) for name in ("Outcome", "Next", "Open")}
     turns = ["%02d:00 request %d → %s" % (n, n, words * 6) for n in range(20)]
@@ -206,11 +206,61 @@ def test_what_stands_first_is_whole_and_the_newest_turns_fill_the_rest(
         "Decided %d. %s" % (n, words.strip()) in block for n in range(4)
     )
     assert (
-        "19:00 request 19 " in block
-        and "00:00 request 0 " not in block
-        and "### Turns (the newest of 20)" in block
+        "19:00 request 19 → " in block and "- 00:00 request 0\n" in block and "### Turns\n" in block
     )
     assert block.index("18:00 request") < block.index("19:00 request") and block.count("\n- [") == 5
+
+
+def test_where_the_requests_do_not_fit_the_oldest_are_left_out(place, now, start):
+    """And the heading says so."""
+    turns = ["%02d:00 %d. %s → Done." % (n, n, "please move it " * 9) for n in range(20)]
+    worked.checkpoint(
+        place, "mine", "2026-11-20T10:15", Outcome="Half of it is moved.", Turns=turns
+    )
+    builder.build(place, now)
+    block = start()
+    assert "19:00 19. please" in block and "00:00 0. please" not in block
+    assert "### Turns (the newest of 20)" in block
+
+
+def test_what_the_user_refused_earlier_in_the_session_is_told_with_its_reason(place, now, start):
+    """The newest first, and no question; a checkpoint of later does not hide it."""
+    early = [
+        '09:10 refused Bash `git push`: "never push to main"',
+        "09:20 answered: Which one? → the first",
+        '09:30 refused Edit `a.py`: "what is this for?"',
+        '09:40 refused Write `plan.md`: "the plan belongs into the ticket"',
+    ]
+    worked.checkpoint(
+        place, "early", "2026-11-18T10:15", "main", "long-1", Outcome="One.", Decisions=early
+    )
+    worked.checkpoint(
+        place,
+        "late",
+        "2026-11-18T12:15",
+        "main",
+        "long-1",
+        Outcome="The second half is moved to the new queue.",
+        Decisions="11:00 answered: Go on? → yes",
+    )
+    worked.checkpoint(
+        place,
+        "of-another",
+        "2026-11-17T10:15",
+        "main",
+        "other-1",
+        Outcome="Three.",
+        Decisions='09:10 refused Bash `rm x`: "keep the file"',
+    )
+    builder.build(place, now)
+    block = start()
+    told = block[block.index("### Decisions") :].split("\n")[1:4]
+    assert told == [
+        "- 11:00 answered: Go on? → yes",
+        '- 09:40 refused Write `plan.md`: "the plan belongs into the ticket"',
+        '- 09:10 refused Bash `git push`: "never push to main"',
+    ]
+    assert "what is this for?" not in block and "keep the file" not in block
 
 
 def test_an_opening_that_is_too_long_is_cut_within_its_lines(place, project, now, start):
