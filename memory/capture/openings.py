@@ -56,7 +56,7 @@ def outcome(turn: Turn) -> str:
 
 
 def last_telling_turn(held: Sequence[Turn]) -> Turn | None:
-    """Return the last turn with any content, or None.
+    """Return the last turn with content, else the last turn.
 
     It says where the work stands.
     """
@@ -66,7 +66,7 @@ def last_telling_turn(held: Sequence[Turn]) -> Turn | None:
 
 
 def last_working_turn(held: Sequence[Turn]) -> Turn | None:
-    """Return the last turn that did work, if any turn delivered.
+    """Return the last working turn, if a commit or PR was made.
 
     None where no turn made a commit or a pull request.  Questions asked afterwards, without any
     work, are passed over.

@@ -401,7 +401,7 @@ def map_texts(value: Any, visit: Callable[[str], Any]) -> Any:
 
 
 def captured_size(place: layout.Place, session: str) -> int:
-    """Return the bytes of a transcript that are written and closed, -1 for none.
+    """Return how many bytes are captured, -1 where work is open.
 
     Captured by an earlier version counts too.
     """

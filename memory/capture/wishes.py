@@ -1,4 +1,4 @@
-"""Standing wishes: what the user said that is to hold in later sessions too, word for word.
+"""Standing wishes: the user's own words that shall hold in later sessions too.
 
 Only forms that can mean little else are taken, at the head of a sentence or clause: most sentences
 with such words elsewhere are about the work at hand (evals/README.md has figures).  A wish

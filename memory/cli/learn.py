@@ -272,7 +272,7 @@ def _forget_hard(call: Call, id: str) -> int:
             % (
                 call.place.path(found.name),
                 count(found.size, "byte"),
-                count(digests, "cached digest") + " removed",
+                count(digests, "cached answer") + " removed",
             ),
             *note,
             *left,

@@ -134,7 +134,7 @@ def _active(store: Store) -> list[Record]:
 
 def _list(call: Call, words: list[str]) -> int:
     if words:
-        raise UsageError("plan list takes no more words; quote a new plan as one argument")
+        raise UsageError("plan list takes no more words; put a new plan in quotes")
     every = list(call.store().each(("plan",)))
     found = activeplan.active(every)
     ended = sorted((r for r in every if not r.active), key=lambda r: (-r.updated, r.name))
@@ -264,7 +264,7 @@ def _one(call: Call, store: Store, words: list[str]) -> Record:
     Raises UsageError or StoreError where there is none.
     """
     if len(words) > 1:
-        raise UsageError("one ID, not %d words; quote a new plan as one argument" % len(words))
+        raise UsageError("give one ID, not %d words; put a new plan in quotes" % len(words))
     if words:
         found = store.find(words[0])
         if found.kind != "plan":

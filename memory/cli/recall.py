@@ -417,13 +417,14 @@ def _claim(call: Call, name: str = "") -> int:
         )
         reply = ask_line(
             "%s %s %s; show and write that project's private memory here? What %s holds %s; "
-            "`no` ends the question; type yes: "
+            "%stype yes: "
             % (
                 place.root,
                 why,
                 wanted,
                 place.key,
                 "goes along" if adoption.goes_along(place) else "stays there",
+                "`no` stops asking; " if moved else "",
             )
         )
         if reply in ("y", "yes"):

@@ -118,7 +118,12 @@ def _list(call: Call, words: list[str]) -> int:
     rows = [
         [
             one_line(cell)
-            for cell in (r.id, STATES.get(state, state), r.title, ", ".join(r.tags), why)
+            for cell in (
+                r.id,
+                STATES.get(state, state) + (" (%s)" % why if why else ""),
+                r.title,
+                ", ".join(r.tags),
+            )
         ]
         for r, state, why, _ in found
     ]

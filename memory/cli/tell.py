@@ -498,7 +498,7 @@ def standup(call: Call) -> int:
     from memory.terminal import workdays
 
     if call.words and call.options.since:
-        raise UsageError("standup takes one time; leave '%s' out" % shown(" ".join(call.words)))
+        raise UsageError("--since has the time; leave '%s' out" % shown(" ".join(call.words)))
     offset = clock.local_offset(call.now)
     said = call.options.since or " ".join(call.words) or "1d"
     until = (

@@ -236,12 +236,12 @@ def no_answer(digest: Digest) -> str:
 
 
 def reduction(digest: Digest) -> str:
-    """Return the reduction, such as `records 1,234 tokens, answer 180 (−85 %) · extract`."""
+    """Return the reduction: `tokens: records 1,234, answer 180 (−85 %) · extract`."""
     if not digest.tokens_in:
         return "no record was found to answer from"
     saved = round(100 * (1 - digest.tokens_out / digest.tokens_in))
     change = "%s%d %%" % ("−" if saved > 0 else "+" if saved < 0 else "±", abs(saved))
-    return "records {:,} tokens, answer {:,} ({}) · {}{}".format(
+    return "tokens: records {:,}, answer {:,} ({}) · {}{}".format(
         digest.tokens_in,
         digest.tokens_out,
         change,

@@ -392,7 +392,7 @@ def _upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
     if seen.due:
         yield warn(seen.due, housekeeping.LOOK)
     elif seen.changes < 0:
-        yield ok("not counted in so large a store", housekeeping.LOOK)
+        yield ok("changes not counted: too many files", housekeeping.LOOK)
     else:
         yield ok("not due: it would make %s" % count(seen.changes, "change"))
 

@@ -241,7 +241,7 @@ def _rules(found: Index, note: Any, learnings: Sequence[Any]) -> Tuple[Any, List
 
 
 def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> str:
-    """Add the handoff and return the line with its count."""
+    """Add the handoff; return its line of day and starts."""
     room = budget.left - COUNT_UNITS - 1
     if note is None or room < LEAST_UNITS or found.is_secret(note.name):
         return ""

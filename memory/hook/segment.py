@@ -295,7 +295,7 @@ class Segment:
         """Return one document."""
         if not 0 <= number < self.docs:
             raise IndexFault(
-                "its lists name a document that is not there; `dayleaf index build` makes a new one"
+                "an entry names a missing document; `dayleaf index build` rebuilds the index"
             )
         row = self._read(ROW.size, self._at[4] + ROW.size * number)
         try:

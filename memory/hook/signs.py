@@ -210,7 +210,7 @@ def secrets_notice(place: Place, event: Event) -> List[str]:
 
 
 def foreign_mark(place: Place) -> str:
-    """Return the path of the mark for an announced foreign runtime.
+    """Return the path that marks a foreign runtime as announced.
 
     One for each machine.
     """

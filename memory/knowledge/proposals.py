@@ -237,7 +237,7 @@ def says_same(one: str, other: str) -> bool:
 
 
 class _Said:
-    """Texts that were said, each found by one that says the same."""
+    """Stored texts, found by a text that says the same."""
 
     def __init__(self) -> None:
         self._shelf = Shelf()

@@ -309,7 +309,7 @@ class Checkout:
         return found
 
     def changed(self, commit: str) -> Optional[Dict[str, str]]:
-        """Return a commit's texts that are not in the index.
+        """Return a commit's texts that git's index lacks.
 
         By path; None where they are too many, or not there.
         """
@@ -396,7 +396,7 @@ class _Then:
         return known, None
 
     def level(self, name: str, path: str) -> Optional[int]:
-        """Return the best level of a symbol in an earlier file.
+        """Return how surely an earlier file holds a symbol.
 
         None where that cannot be read.
         """

@@ -1,5 +1,4 @@
-"""Who may do what: the one table that every verb is asked against, and that a backup's settings
-are.
+"""Who may do what: the one table against which verbs and a backup's settings are checked.
 
     person   at a terminal, or a script of theirs: nothing in the environment says that an agent
              runs it

@@ -148,7 +148,7 @@ def _labels(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Tup
 
 
 def _may_be_phrase(piece: str, at: int, match: re.Match[str]) -> bool:
-    """Tell whether words alone may be a secret of the label at a place."""
+    """Tell whether a label's secret may consist of words only."""
     return bool(
         _is_of_words(piece, at, at + len(match[0]))
         or '","' in piece

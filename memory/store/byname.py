@@ -368,7 +368,7 @@ def is_random(value: str, least: int) -> bool:
 
 
 def by_run(text: str, lower: str, runs: List[Tuple[int, str]]) -> Iterator[Span]:
-    """Find random runs by the text right before them.
+    """Find random strings by the text just before.
 
     A vendor's name and a sign, or a word for a credential.
     """

@@ -253,7 +253,7 @@ def recount_after_moves(place: Place) -> None:
 
 
 def count_all(ledger: Ledger) -> Fold:
-    """Return the counts of all lines of a ledger, snapshot ignored.
+    """Return a ledger's counts from all lines, not the snapshot.
 
     Never raises.
     """

@@ -201,7 +201,7 @@ def claims(found: Sequence[Claim]) -> list[tuple[str, str]]:
 
 
 def source_line(shown: Record) -> str:
-    """Return a record's author; a repository's file only claims one."""
+    """Return a record's author and confidence, or a file's claim."""
     said = "%s, %s confidence" % (shown.source, shown.confidence)
     claimed = ", as this repository's file says" if shown.tier == layout.SHARED else ""
     return said + ("" if shown.accepted else ", a candidate") + claimed
@@ -368,7 +368,7 @@ def paged(said: str, env: dict[str, str]) -> bool:
 
 
 def _rows() -> int:
-    """Return the lines of stdout's terminal, 0 without one."""
+    """Return the height of stdout's terminal, 0 without it."""
     try:
         return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1).lines
     except (OSError, ValueError):

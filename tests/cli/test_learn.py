@@ -303,7 +303,7 @@ def test_an_archived_record_is_said_to_be_archived(run, ok):
     ok("forget", id)
     assert "--yes" in one_line_error(run("forget", id, "--hard"), 2)
     assert "is archived" in one_line_error(run("show", id), 1)
-    assert "0 cached digests removed" in ok("forget", id, "--hard", "--yes")
+    assert "0 cached answers removed" in ok("forget", id, "--hard", "--yes")
     for verb in ("show", "forget", "restore"):
         said = one_line_error(run(verb, id), 1)
         assert "record '%s'; " % id in said and "did you mean" not in said and other not in said

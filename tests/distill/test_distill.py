@@ -342,7 +342,7 @@ def test_the_same_command_over_the_same_files_searches_nothing(shell):
     shell.stub("claude", CLAUDE % "\n".join(GOOD))
     first, again = (shell.ok("distill", QUESTION, "--explain") for _ in range(2))
     assert "· claude\n" in first and "· claude · cached\n" in again
-    assert first.split(" tokens, answer")[0] == again.split(" tokens, answer")[0]
+    assert first.split(", answer")[0] == again.split(", answer")[0]
     assert "kept from an earlier call" in again and "model calls  0" in again
     code = (
         "import sys; sys.path.insert(0, sys.argv.pop(1)); from memory.cli import main as cli; "
