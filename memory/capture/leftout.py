@@ -60,7 +60,7 @@ def load(place: layout.Place, session: str) -> Pauses:
     All of it is left out where the file cannot be read.
     """
     try:
-        value = fastjson.parse(files.read(receipts.left_out(place.receipts(session)), 16 << 20))
+        value = fastjson.parse(files.read(receipts.pauses_path(place.receipts(session)), 16 << 20))
         ids = value["ids"]
         return Pauses(
             bool(value["open"]),
@@ -161,6 +161,6 @@ def _size(path: str) -> int:
 def _save(place: layout.Place, session: str, held: Pauses) -> None:
     value = {"v": 1, **vars(held), "ids": "".join(sorted(held.ids))}
     files.replace(
-        receipts.left_out(place.receipts(session)),
+        receipts.pauses_path(place.receipts(session)),
         (fastjson.dump(value) + "\n").encode("ascii", "replace"),
     )

@@ -175,7 +175,7 @@ def _note_pause(todo: Job) -> None:
     is_on, session = todo.settings["capture.enabled"], todo.session
     if not session or todo.event.get("agent_id") or "tool_input" in todo.event:
         return
-    if is_on and not files.exists(receipts.left_out(todo.place.receipts(session))):
+    if is_on and not files.exists(receipts.pauses_path(todo.place.receipts(session))):
         return
     from memory.capture import leftout, stretches
 

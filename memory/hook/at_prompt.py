@@ -50,7 +50,7 @@ def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[E
     place, settings, path, state = opened_session(event, env)
     # a paused session is noted, and that it goes on
     paused = bool(path) and (
-        not settings["capture.enabled"] or files.exists(receipts.left_out(path))
+        not settings["capture.enabled"] or files.exists(receipts.pauses_path(path))
     )
     if not settings["load.enabled"] or not settings["load.prompt"] or state.off:
         event[boundary.STALE] = False

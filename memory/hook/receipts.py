@@ -143,12 +143,12 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
         state.shown.update(ids)
 
 
-def left_out(path: str) -> str:
-    """Return the path of a session's pauses, from its receipts' path.
+def pauses_path(path: str) -> str:
+    """Return the path of a session's pauses file, from its receipts' path.
 
     capture/leftout.py describes the file.
     """
-    return path[: -len("jsonl")] + "left"
+    return path.removesuffix("jsonl") + "left"
 
 
 def tag_of(row: Dict[str, Any]) -> str:

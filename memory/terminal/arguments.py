@@ -438,16 +438,14 @@ _OPTIONS_OF = "`dayleaf help %s WORD` lists the options of each."
 def _of_verb(name: str, verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
     """Return the help of a verb, its parts and its family."""
     verb = verbs[name]
-    word = words[0] if words and words[0] in verb.parts else ""
-    parted = bool(verb.parts) and not word
-    rows = [
-        (" ".join((part_word, part.words)), part.purpose)
-        for part_word, part in verb.parts.items()
-        if parted
-    ]
-    lines = _rows(rows) + ([] if word else _family(name, verbs))
-    shown = verb._replace(options=()) if parted else verb
-    said = parser(name, shown, word).format_help().rstrip("\n")
+    part = words[0] if words and words[0] in verb.parts else ""
+    if part:
+        return parser(name, verb, part).format_help().rstrip("\n")
+    parts = [(" ".join((word, one.words)), one.purpose) for word, one in verb.parts.items()]
+    lines = _rows(parts) + _family(name, verbs)
+    # The options are those of the parts.
+    shown = verb._replace(options=()) if parts else verb
+    said = parser(name, shown, "").format_help().rstrip("\n")
     if lines:
         said = "\n".join([said, "", "words:", *lines, "", _OPTIONS_OF % spellings.spelled(name)])
     return said

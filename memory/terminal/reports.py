@@ -31,33 +31,17 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
     """Return the state of `figures.state` in lines."""
     runtime = value["runtime"]
     claimed = value["claimed"]
-    rows = [
-        ["workspace", value["workspace"]],
-        *(
-            [
-                [
-                    "claimed",
-                    claimed
-                    + ", not proved; if yours: `dayleaf store workspace claim` in a terminal",
-                ]
-            ]
-            if claimed
-            else []
-        ),
-        *([name, folder] for name, folder in value["tiers"].items()),
-        *(["added", added(tier)] for tier in value["added"]),
-        [
-            "runtime",
-            runtime["python"]
-            if runtime["present"]
-            else "missing; '%s/install.sh' sets it up" % layout.plugin(),
-        ],
-        [
-            "command",
-            value["command"]
-            or "not in your terminal yet: %s" % layout.LINK_COMMAND % layout.plugin(),
-        ],
-    ]
+    plugin = layout.plugin()
+    rows = [["workspace", value["workspace"]]]
+    if claimed:
+        remedy = "if yours: `dayleaf store workspace claim` in a terminal"
+        rows.append(["claimed", "%s, not proved; %s" % (claimed, remedy)])
+    rows += [[name, folder] for name, folder in value["tiers"].items()]
+    rows += [["added", added(tier)] for tier in value["added"]]
+    missing = "missing; '%s/install.sh' sets it up" % plugin
+    rows.append(["runtime", runtime["python"] if runtime["present"] else missing])
+    not_linked = "not in your terminal yet: " + layout.LINK_COMMAND % plugin
+    rows.append(["command", value["command"] or not_linked])
     changed = [
         [key, one_line(fastjson.dump(row["value"])), row["source"]]
         for key, row in value["settings"].items()
