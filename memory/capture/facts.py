@@ -608,10 +608,8 @@ def _drop(facts: Facts, commit: list[str]) -> None:
 
 
 def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
-    """Add the branches merged by a command, each once a stretch."""
-    found = git.merged(
-        command, entry.text, entry.branch or facts.branch, where.cwd, (*where.roots, facts.cwd)
-    )
+    """Add the merged branches that a log shows, each once a stretch."""
+    found = git.merged(command, entry.text, where.cwd, (*where.roots, facts.cwd))
     for piece in (Piece(turns.MERGED, clip_characters(branch), number) for branch, number in found):
         if not where.agent and not any(piece in turn.pieces for turn in facts.turns[-_MERGES:]):
             _add(facts, where.at, piece)

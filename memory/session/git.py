@@ -12,7 +12,7 @@ from memory.session import commandline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
 SHORT = 10  # hex digits of a commit hash in records
 _LONGEST = 1000  # characters of a folder; no path of a real `cd` is longer
@@ -33,18 +33,15 @@ _PULLED = re.compile(  # the subject of a commit, behind the graph, its hash and
     r"(\S+)|Merge branch '([^'\n]+)'(?: into '?([\w./-]+)'?)?)[ \t]*$",
     re.M,
 )
-_BRANCH = r"(?!HEAD\b|(?:upstream|refs)/|[0-9a-f]{7,40}\Z)[A-Za-z][\w./-]*"
-_HOST_FLAGS = "--squash -s --merge -m --rebase -r --delete-branch -d --admin".split()
-_REFUSED = re.compile(r"(?im)^(?:x|!|graphql|failed|error|could not)\b|not mergeable")
-_MERGES = re.compile(r"^(?:Fast-forward|Merge made by)", re.M)
+_LOGS = ("git log", "git pull", "git merge", "git branch")
 _MOST_MERGED = 10  # of one log, the newest: what stands further down was merged long ago
 _FAILED = (
     r"(?m)^(?:nothing (?:added )?to commit|no changes added to commit|error: "
     r"|fatal: |Aborting commit)"
 )
-_SCRATCH = r"(?:/private)?/(?:tmp|var/folders|dev/shm)(?:/|\Z)|\$\{?TMPDIR"
-_MADE_HERE = r"\b(\w+)=[\"']?\$\(\s*mktemp\b"
-_ASSIGNED = r"(?:^|\s)(\w+)=([\"']?)([^\s\"'$()]+)\2(?=\s|\Z)"
+_SCRATCH = r"(?:/private)?/(?:tmp|var/folders|dev/shm)(?:/|\Z)"
+_MAKES = r"\bgit\s+(?:init|clone)\b|\bmktemp\b"
+_HERE = ("$(git rev-parse", "$CLAUDE_PROJECT_DIR", "${CLAUDE_PROJECT_DIR", "$PWD")
 _WORDS = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|\$\([^)]{0,400}\)|[^\s"'])+"""
 _FILE = r"(?!origin/)[\w@+~./-]*\.[A-Za-z]\w{0,7}\Z"
 
@@ -152,59 +149,25 @@ def logged(output: str) -> list[tuple[str, str]]:
 
 
 def merged(
-    command: str, output: str, branch: str = "", cwd: str = "", roots: Iterable[str] = ()
+    command: str, output: str, cwd: str = "", roots: Iterable[str] = ()
 ) -> list[tuple[str, str]]:
-    """Return (branch, pull request's number or "") of each merge.
+    """Return (branch, pull request's number or "") of each merge that a log shows.
 
-    By a successful command, or shown in its log.
-    branch: the branch checked out, "" for unknown.
     cwd, roots: see `is_in_other_repository`.
-    Merges into another branch than a trunk are left out, and so are trunks, and what options, a
-    pipe or the output leave in doubt.  Where the number alone is known, it is `#12` in place of the
-    branch.
+    Merges into another branch than a trunk are left out, and so are trunks.
     """
-    if "merge" not in command and "Merge " not in output:
+    if "Merge " not in output or not any(
+        commandline.key_of(part) in _LOGS for part in commandline.parts(command)
+    ):
         return []
-    parts = commandline.parts(command)
-    verbs = [commandline.key_of(part) for part in parts]
     if is_in_other_repository(command, cwd, roots):
         return []
-    found: list[tuple[str, str]] = []
-    shown = not {"git log", "git pull", "git merge", "git branch"}.isdisjoint(verbs)
-    for match in _PULLED.finditer(output) if shown else ():
-        if match[2] or not match[4] or match[4] in layout.TRUNKS:
-            found.append((match[2] or match[3], match[1] or ""))
-    for verb, part in zip(verbs, parts):
-        words = part.split()
-        if verb in ("git checkout", "git switch") and "--" not in words and words[-1][:1] != "-":
-            branch = words[-1].strip("'\"")
-        elif (
-            verb == "git merge"
-            and verbs.count(verb) == 1
-            and branch in layout.TRUNKS[1:]
-            and _MERGES.search(output)
-        ):
-            name = _merges(
-                words[2:], ("--no-ff", "--ff-only", "--ff", "--no-edit"), ""
-            ).removeprefix("origin/")
-            found[:0] = [(name, "")] * (re.fullmatch(_BRANCH, name) is not None)
-        elif (
-            words[:3] == ["gh", "pr", "merge"]
-            and not re.search(r"[|&;\n]", command.strip())
-            and not _REFUSED.search(output)
-        ):
-            name = _merges(words[3:], _HOST_FLAGS, branch)
-            found[:0] = [
-                ("#" + name.lstrip("#") if name.lstrip("#").isdigit() else name, "")
-            ] * bool(name)
+    found = [
+        (match[2] or match[3], match[1] or "")
+        for match in _PULLED.finditer(output)
+        if match[2] or not match[4] or match[4] in layout.TRUNKS
+    ]
     return [one for one in dict.fromkeys(found) if one[0] not in layout.TRUNKS][:_MOST_MERGED]
-
-
-def _merges(words: Sequence[str], known: Iterable[str], default: str) -> str:
-    """Return the only word beside known options, else the default."""
-    rest = [word for word in words if word not in known]
-    plain = all(re.fullmatch(r"#?[\w./-]+", word) and word[0] != "-" for word in rest)
-    return (rest or [default])[0] if plain and len(rest) < 2 else ""
 
 
 def is_in_other_repository(command: str, cwd: str = "", roots: Iterable[str] = ()) -> bool:
@@ -216,11 +179,8 @@ def is_in_other_repository(command: str, cwd: str = "", roots: Iterable[str] = (
         without any only scratch folders and those that the command itself makes are elsewhere.
     """
     known = [posixpath.normpath(root.replace("\\", "/")) for root in (*roots,) if root]
-    places = [
-        folder
-        for key, _, folder in _gits(command, cwd.replace("\\", "/"))
-        if key not in ("git init", "git clone")
-    ]
+    gits = _gits(command, cwd.replace("\\", "/"))
+    places = [folder for key, _, folder in gits if key not in ("git init", "git clone")]
     return bool(places) and not any(_inside(folder, known) for folder in places)
 
 
@@ -236,53 +196,32 @@ def _inside(folder: str, roots: list[str]) -> bool:
 
 
 def _gits(command: str, cwd: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (program and verb, simple command, folder) of git commands."""
-    folder, before, made = cwd, cwd, set(re.findall(_MADE_HERE, command))
-    values = {name: value for name, _, value in re.findall(_ASSIGNED, command)}
+    """Yield (program and verb, simple command, folder) of git commands.
+
+    The folder is "?" in a command that makes repositories or scratch folders and went there.
+    """
+    folder = before = cwd
+    makes = re.search(_MAKES, command)
     for part in commandline.parts(command):
         words = [word.strip("'\"") for word in re.findall(_WORDS, part.lstrip("({ "))]
-        if not words:
-            continue
-        if words[0] in ("cd", "pushd", "popd") or part == "cd":
-            target = words[1] if len(words) > 1 else "-" if words[0] == "popd" else "~"
-            folder, before = (
-                (before, folder) if target == "-" else (_into(folder, target, made, values), folder)
-            )
+        if words[:1] == ["cd"]:
+            target = words[1] if len(words) > 1 else "~"
+            folder, before = before if target == "-" else _into(folder, target), folder
             continue
         key = commandline.key_of(part)
-        if key in ("git init", "git clone"):
-            named = (
-                [word for word in words[words.index("git") + 2 :] if not word.startswith("-")]
-                if "git" in words
-                else []
-            )
-            made.add(named[-1].rpartition("/")[2].removesuffix(".git") if named else "")
-            if not named and folder != cwd:
-                folder = "?"
         if key.startswith("git "):
-            at = words.index("-C") if "-C" in words else -1
-            yield (
-                key,
-                part,
-                _into(folder, words[at + 1], made, values) if 0 <= at < len(words) - 1 else folder,
-            )
+            at = words.index("-C") if "-C" in words else len(words)
+            here = _into(folder, words[at + 1]) if at + 1 < len(words) else folder
+            yield key, part, "?" if makes and here != cwd else here
 
 
-def _into(folder: str, target: str, made: set[str], values: dict[str, str]) -> str:
+def _into(folder: str, target: str) -> str:
     """Return the target folder of a `cd`."""
-    variable = re.match(r"\$\{?(\w+)\}?", target)
-    named = {
-        variable[1] if variable else "",
-        target.partition("/")[0],
-        target.rpartition("/")[2],
-    } - {""}
-    if "mktemp" in target or named & made:
-        return "?"
-    if variable and variable[1] in values:
-        target = values[variable[1]] + target[variable.end() :]
-    if target.startswith(("$(git rev-parse", "$CLAUDE_PROJECT_DIR", "${CLAUDE_PROJECT_DIR")):
+    if target.startswith(_HERE):
         return folder
-    if target.startswith(("/", "~", "$")):
+    if "$" in target:
+        return "?"
+    if target.startswith(("/", "~")):
         return posixpath.normpath(target)
     if folder == "?" or len(folder) + len(target) > _LONGEST:
         return "?"
@@ -292,58 +231,29 @@ def _into(folder: str, target: str, made: set[str], values: dict[str, str]) -> s
 def discarded_paths(command: str) -> tuple[str, ...]:
     """Return the paths whose uncommitted work a command discards.
 
-    As typed; ("*",) for all.  `git checkout -- FILE`, `git restore FILE`, `git reset --hard`, `git
-    stash`; work that the same command brings back is left out.
+    As typed; ("*",) for all.  `git checkout -- FILE`, `git restore FILE`, `git reset --hard`.
     """
     found: list[str] = []
     for key, part, folder in _gits(command, ""):
         words = [
             word.strip("'\"") for word in re.findall(_WORDS, re.sub(r"\s\d?>+\s*\S+", "", part))
         ]
-        verb = key.partition(" ")[2]
-        rest = words[words.index(verb) + 1 :] if verb in words else []
         base = "" if folder == "?" else folder
         found += [
-            "*" if path in (".", ":/", "*") else posixpath.normpath(posixpath.join(base, path))
-            for path in _paths(verb, rest)
+            "*" if path in (".", "*") else posixpath.normpath(posixpath.join(base, path))
+            for path in _paths(key.partition(" ")[2], words)
         ]
-    if "stash" in command and brought_back(command):
-        return ()
     return ("*",) if "*" in found else tuple(dict.fromkeys(found))
 
 
 def _paths(verb: str, words: list[str]) -> list[str]:
     """Return the paths restored by a git verb, `*` for all."""
-    plain = [word for word in words if not word.startswith("-")]
-    named = words[words.index("--") + 1 :] if "--" in words else []
     if verb == "reset":
-        return ["*"] if "--hard" in words or "--merge" in words else []
-    if verb == "checkout":
-        forced = ["*"] if "-f" in words or "--force" in words else []
-        made = "-b" in words or "-B" in words
-        return named or (
-            []
-            if made
-            else [word for word in plain if word == "." or re.match(_FILE, word)] or forced
-        )
-    if verb == "switch":
-        return ["*"] if "--discard-changes" in words or "-f" in words else []
-    if verb == "restore":
-        source = {words[at + 1] for at, word in enumerate(words[:-1]) if word in ("-s", "--source")}
-        staged = (
-            ("--staged" in words or "-S" in words)
-            and "--worktree" not in words
-            and "-W" not in words
-        )
-        return [] if staged else named or [word for word in plain if word not in source]
-    if verb == "stash":
-        return named or ["*"] if not plain or plain[0] in ("push", "save") else []
-    return []
-
-
-def brought_back(command: str) -> bool:
-    """Tell whether a command restores stashed work."""
-    return any(
-        key == "git stash" and re.search(r"\bstash\s+(?:pop|apply)\b", part)
-        for key, part, _ in _gits(command, "")
-    )
+        return ["*"] if "--hard" in words else []
+    staged = "--staged" in words and "--worktree" not in words
+    if verb not in ("checkout", "restore") or staged or "-b" in words:
+        return []
+    if "--" in words:
+        return words[words.index("--") + 1 :]
+    named = [word for word in words[2:] if not word.startswith("-")]
+    return [one for one in named if verb == "restore" or one == "." or re.match(_FILE, one)]
