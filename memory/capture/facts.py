@@ -460,7 +460,8 @@ def _add_finding_answers(facts: Facts, entry: Entry, path: str) -> None:
 
 def _judge_command(facts: Facts, command: str, entry: Entry) -> Run | None:
     """Judge a command by its output, without passing runs' chatter."""
-    run = shell.run(command, entry.at, entry.text, entry.data, entry.failed)
+    told = entry.at, entry.text, entry.data, entry.failed, entry.refused
+    run = shell.run(command, *told)
     if run is not None and run.passed:
         marks = tellingline.learn(facts.printed, run.key, entry.text)
         for failed in facts.runs if marks else ():
@@ -472,7 +473,7 @@ def _judge_command(facts: Facts, command: str, entry: Entry) -> Run | None:
         and tellingline.is_chatter(facts.printed, run.key, run.detail.partition("\n")[0])
     ):
         text = tellingline.without_chatter(facts.printed, run.key, entry.text)
-        return shell.run(command, entry.at, text, entry.data, entry.failed)
+        return shell.run(command, entry.at, text, *told[2:])
     return run
 
 

@@ -96,10 +96,13 @@ _PLANNED = "Implement the following plan:"
 _FEEDBACK = re.compile(r"\n\nUser feedback on this plan: (.*)", re.S)
 _APPROVED = re.compile(r"User has approved (?:your|the) plan|User has approved exiting plan mode")
 _PLAN_IN = re.compile(r"\n## Approved Plan(?: \(edited by user\))?:\n(.*)", re.S)
+# a call that a user, a rule or a hook did not let run; what ran and failed has an exit code
 _REFUSED = re.compile(
-    r"The user doesn't want to (?:proceed with this tool use|take this action right now)|"
-    r"Permission to use .{1,300}? has been denied",
-    re.S,
+    r"(?!Exit code \d).{0,300}?(?:doesn't want to (?:proceed|take this action)|"
+    r"permission (?:to use|for this)|haven't granted|has been denied|requires? approval|"
+    r"rejected (?:tool use|by)|hook (?:[a-z]+ ){0,2}(?:error|denied|blocked)|"
+    r"(?:blocked|denied|stopped) by (?:an? |the )?(?:\w+ )?hook|was blocked. for security)",
+    re.S | re.I,
 )
 # without a terminal the host says "user-rejected" of what nobody was asked
 _BY_USER = "The user doesn't want to "

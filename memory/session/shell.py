@@ -42,13 +42,6 @@ _BAD = re.compile(
     r"\b[1-9]\d* (?:fail(?:ed|ing|ures?)|errors?)\b|^FAIL|\bFAILED\b"
     r"|(?:Failures|Errors|Failed): [1-9]|# fail [1-9]"
 )
-_REFUSALS = (
-    "doesn't want to proceed, doesn't want to take this action, permission to use, "
-    "permission for this, haven't granted, has been denied, requires approval, require approval, "
-    "rejected tool use, rejected by user, rejected by the user, hook error, hook blocking error, "
-    "hook returned blocking error, hook denied, hook blocked, was blocked. for security"
-).split(", ")
-_BY_HOOK = r"(?:blocked|denied|stopped) by (?:a |the )?(?:\w+ )?hook"
 _INTERRUPTIONS = ("interrupted by user", "interrupted by the user")
 # cut what they are given
 _FILTERS = frozenset("tail head cat tee less more ts nl sed awk cut sort uniq column tr".split())
@@ -152,13 +145,19 @@ class Run:
 
 
 def run(
-    command: str, at: str, output: str, data: object = None, failed: bool = False
+    command: str,
+    at: str,
+    output: str,
+    data: object = None,
+    failed: bool = False,
+    refused: bool = False,
 ) -> Run | None:
     """Return a command's run, judged by its output.
 
     command, output: raw text of the call and its result.
     data: the host's structured result.
     failed: it reported an error.
+    refused: it did not run.
     None for noise and for dayleaf's own commands.  The exit status stands only in the text ("Exit
     code 3"); `pytest | tail` exits 0 with failures, so the runner's own words decide before it.
     """
@@ -171,7 +170,7 @@ def run(
         return None
     number, key = next(((n, k) for n, k in others if is_test(k)), others[0] if others else keyed[0])
     text = clean(output) if len(mattering) == len(others) else ""
-    outcome = _outcome(text, data, failed)
+    outcome = _outcome(text, data, failed, refused)
     text = _EXIT.sub("", text)
     told = (
         tellingline.pick_telling_lines(text, command)
@@ -294,7 +293,7 @@ def _passed_despite_hidden_status(
     )
 
 
-def _outcome(text: str, data: object, failed: bool) -> str:
+def _outcome(text: str, data: object, failed: bool, refused: bool) -> str:
     host: dict[str, object] = data if isinstance(data, dict) else {}
     start = text[:300]
     if host.get("backgroundTaskId") or start.startswith("Command running in background with ID"):
@@ -310,22 +309,9 @@ def _outcome(text: str, data: object, failed: bool) -> str:
         return "exit " + code.group(1)
     if not failed:
         return OK
-    if host.get("non_execution_kind") or _is_refusal(start):
+    if refused:
         return DECLINED
     return TIMED_OUT if "timed out" in text[:200] else FAILED
-
-
-def refused(text: str) -> bool:
-    """Tell whether a failed call's output reports a refusal.
-
-    By the user, a permission rule or a hook.
-    """
-    return not _EXIT.match(text) and _is_refusal(text[:300])
-
-
-def _is_refusal(start: str) -> bool:
-    low = start.lower()
-    return any(said in low for said in _REFUSALS) or bool(re.search(_BY_HOOK, low))
 
 
 def _summary(text: str) -> str:

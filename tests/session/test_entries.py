@@ -286,6 +286,28 @@ def test_a_call_that_a_rule_forbids_is_refused_without_words_of_the_users():
     assert not other.refused
 
 
+NEVER_RAN = [
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was "
+    "a file edit, the new_string was NOT written to the file). To tell you how to proceed, the "
+    "user said:\nuse the other branch",
+    (
+        "The user doesn't want to take this action right now. STOP what you are doing and wait for "
+        "the user to tell you how to proceed."
+    ),
+    "Permission to use Bash with command rm -rf build has been denied.",
+    "Claude requested permissions to use Bash, but you haven't granted it yet.",
+    "This command requires approval",
+    "PreToolUse:Bash hook error: [guard.sh]: no pushes on Friday",
+    "Permission for this action has been denied. Reason: it deletes data",
+]
+
+
+@pytest.mark.parametrize("said", NEVER_RAN)
+def test_what_a_user_a_rule_or_a_hook_stopped_is_refused(said):
+    first, *_ = entries(_result(said, "Error: " + said, failed=True))
+    assert first.refused
+
+
 # ---- what the host notes of turns, tasks and teams
 
 

@@ -61,7 +61,6 @@ from memory.session import shell
             "FAIL\texample.com/y\t0.02s",
         ),
         ("sleep 3; npm start", "Exit code 143\nCommand timed out after 1s", True, "timed out", ""),
-        ("make", "The user doesn't want to proceed with this tool use.", True, "refused", ""),
     ],
 )
 def test_the_outcome_of_a_command(command, output, failed, outcome, summary):
@@ -102,27 +101,13 @@ def test_noise_that_fails_is_a_run():
 
 
 LINT = "a/b.go:9:14: undefined: Cart"
-REFUSED = [
-    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was "
-    "a file edit, the new_string was NOT written to the file). To tell you how to proceed, the "
-    "user said:\nuse the other branch",
-    (
-        "The user doesn't want to take this action right now. STOP what you are doing and wait for "
-        "the user to tell you how to proceed."
-    ),
-    "Permission to use Bash with command rm -rf build has been denied.",
-    "Claude requested permissions to use Bash, but you haven't granted it yet.",
-    "This command requires approval",
-    "PreToolUse:Bash hook error: [guard.sh]: no pushes on Friday",
-    "Permission for this action has been denied. Reason: it deletes data",
-]
 
 
-@pytest.mark.parametrize("said", REFUSED)
-def test_what_was_refused_is_neither_failed_nor_passed(said):
+def test_what_was_refused_is_neither_failed_nor_passed():
     """By the user, by a rule or by a hook: it never ran."""
-    run = shell.run("git push", "t", said, "Error: " + said, True)
-    assert (run.outcome, run.bad, run.detail) == ("refused", False, "") and shell.refused(said)
+    said = "This command requires approval"
+    run = shell.run("git push", "t", said, "Error: " + said, True, True)
+    assert (run.outcome, run.bad, run.detail) == ("refused", False, "")
 
 
 def test_a_program_that_says_denied_is_not_refused():
@@ -134,10 +119,7 @@ def test_a_program_that_says_denied_is_not_refused():
         None,
         True,
     )
-    assert (run.outcome, shell.refused("Exit code 1\npermission has been denied")) == (
-        "exit 128",
-        False,
-    )
+    assert run.outcome == "exit 128"
 
 
 @pytest.mark.parametrize(
