@@ -383,19 +383,17 @@ def quoted(command: str, most: int = 160) -> str:
 def _fix(fix: Fix) -> str:
     """Return a line on a failure and its fix."""
     why = one_line(fix.failure.detail.partition("\n")[0], 160)
-    by = ", ".join(map(code, fix.files[:4])) or " and ".join(map(quoted, fix.commands))
     other = (
         ""
         if fix.success.command == fix.failure.command
         else " (%s)" % quoted(fix.success.command, 100)
     )
-    return "%s → %s%s; passed%s after %s %s" % (
+    return "%s → %s%s; passed%s after editing %s" % (
         quoted(fix.failure.command),
         fix.failure.outcome,
         ": " + why if why else "",
         other,
-        "editing" if fix.files else "running",
-        by,
+        ", ".join(map(code, fix.files[:4])),
     )
 
 

@@ -557,7 +557,7 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
         ),
         None,
     )
-    if last is not None and _repeats(judged, last):
+    if last and _what(judged) == _what(last):
         last.last = judged.at
         last.detail, last.summary = judged.detail or last.detail, judged.summary
     else:
@@ -663,11 +663,9 @@ def _add_run(facts: Facts, run: Run, at: str) -> None:
         _add(facts, at, piece)
 
 
-def _repeats(run: Run, before: Run) -> bool:
-    """Tell whether a command repeats its earlier outcome."""
-    if run.command != before.command or run.outcome != before.outcome:
-        return False
-    return not run.bad or shell.normal(run.detail) == shell.normal(before.detail)
+def _what(run: Run) -> tuple[str, ...]:
+    """Return what a repeated run has in common with the one before."""
+    return run.command, run.outcome, run.detail if run.bad else ""
 
 
 def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int:

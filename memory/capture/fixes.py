@@ -2,22 +2,20 @@
 
 A failure is joined with the next success of the same class: the same program and verb, and the
 same files, filters and folder, or more of them.  A pass inside `A && B`, or behind a pipe, counts.
-What was edited or run in between is told, and nothing is concluded from it.
+What was edited in between is told, and nothing is concluded from it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memory.capture.facts import Edit, Facts, reversed_paths
+from memory.capture.turns import stem
 from memory.session import commandline, shell, tellingline
-from memory.session.latepattern import Late
 from memory.session.shell import Run
 
-MOST_COMMANDS = 3  # of a fix
-_ENDING = Late(r"^test_|[._-](?:test|tests|spec|d)$|_test$")
 # what changes something for good, by program, with its verb, and by a word anywhere
 _LASTING = frozenset(
     "make, just, task, alembic, helm, git push, git rebase, git merge, git pull, git cherry-pick, "
@@ -34,75 +32,41 @@ _CONCLUDES = (
 class Fix:
     """A failure and its fix.
 
-    edits, ran: changes and runs since its last failure.
+    edits: the changes since its last failure.
     """
 
     failure: Run
     success: Run
     edits: tuple[Edit, ...]
-    ran: tuple[Run, ...]
 
     @property
     def files(self) -> tuple[str, ...]:
         """The edited files, each once, files named by the failure first."""
         paths = dict.fromkeys(edit.path for edit in self.edits)
-        return tuple(sorted(paths, key=lambda path: not names(path, self.failure)))
-
-    @property
-    def commands(self) -> tuple[str, ...]:
-        """The last commands run, each once."""
-        return tuple(dict.fromkeys(run.command for run in self.ran))[-MOST_COMMANDS:]
+        return tuple(sorted(paths, key=lambda path: stem(path) not in self.failure.detail))
 
 
 def fixes(facts: Facts) -> list[Fix]:
-    """Return the failures followed by a pass, in order of failure.
+    """Return the failures that passed after edits, in order of failure.
 
     Each error of a target once.
     """
     runs = sorted((*facts.failing, *facts.runs), key=lambda run: run.at)
     back = reversed_paths(facts)
-    standing = [edit for edit in facts.edits if edit.path not in back]
     found: dict[str, Fix] = {}
     for at, failure in enumerate(runs):
-        success = (
-            next(
-                (run for run in runs[at + 1 :] if run.at > failure.at and passes(run, failure)),
-                None,
-            )
-            if failure.bad
-            else None
+        if not failure.bad or failure.kind == tellingline.USE:  # no edit mends a wrong call
+            continue
+        later = (run for run in runs[at + 1 :] if run.at > failure.at and passes(run, failure))
+        success = next(later, None)
+        edits = tuple(
+            edit
+            for edit in facts.edits
+            if success and failure.last < edit.at < success.at and edit.path not in back
         )
-        fix = _fix(failure, success, runs, standing) if success else None
-        if fix:
-            found.setdefault(failure.key + "\n" + failure.detail, fix)
+        if success and edits:
+            found.setdefault(failure.key + "\n" + failure.detail, Fix(failure, success, edits))
     return list(found.values())
-
-
-def _fix(failure: Run, success: Run, runs: Sequence[Run], standing: Sequence[Edit]) -> Fix | None:
-    """Return the edits, else runs, between a failure and its pass."""
-    if failure.kind == tellingline.USE:  # no edit mends a wrong call
-        return None
-    edits = tuple(edit for edit in standing if failure.last < edit.at < success.at)
-    # Where the same run fails otherwise, what runs from then on is for that failure.
-    until = min(
-        [
-            success.at,
-            *(
-                run.at
-                for run in runs
-                if run.bad and run.at > failure.last and overlaps(run, failure)
-            ),
-        ]
-    )
-    ran = tuple(
-        run
-        for run in runs
-        if failure.last < run.at < until
-        and run.outcome == shell.OK
-        and not run.is_test
-        and not overlaps(run, failure)
-    )
-    return Fix(failure, success, edits, () if edits else ran) if edits or ran else None
 
 
 def passes(run: Run, failure: Run) -> bool:
@@ -173,28 +137,3 @@ def _settles(later: Run, failure: Run) -> bool:
         return later.key == failure.key or bool(re.search(_CONCLUDES, later.command))
     tasks = commandline.passed(later) if proof or later.bad else ()
     return any(commandline.closes(task, failure) for task in tasks)
-
-
-def overlaps(run: Run, failure: Run) -> bool:
-    """Tell whether two runs try the same, or one a part."""
-    return covers(run, failure) or covers(failure, run)
-
-
-def covers(run: Run, failure: Run) -> bool:
-    """Tell whether a run covers a failure's targets or its error's."""
-    task, other = commandline.main_task(run), commandline.main_task(failure)
-    return (
-        task is not None and other is not None and commandline.covers(task, other, failure.detail)
-    )
-
-
-def names(path: str, failure: Run) -> bool:
-    """Tell whether a failure names a file or its test."""
-    said = re.findall(r"[\w.-]+", failure.command + "\n" + failure.detail)
-    stem = _stem(path)
-    return bool(stem) and stem in (_stem(word.strip(".")) for word in said)
-
-
-def _stem(path: str) -> str:
-    """Return a file's name without its ending and the marks of a test."""
-    return _ENDING.sub("", path.rpartition("/")[2].rpartition(".")[0].lower())

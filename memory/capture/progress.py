@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memory.capture.facts import Edit, Facts, absorb
-from memory.capture.turns import Piece, Turn
+from memory.capture.turns import Piece, Turn, stem
 from memory.core import fastjson, files, layout
 from memory.session import entries, shell, transcript
 from memory.session.rewinds import Span
@@ -339,7 +339,7 @@ def was_work_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) 
     another holds.
     """
     committed = max((at for *_, at in facts.commits), default="")
-    held = {_stem(edit.path) for edit in facts.edits if edit.at > committed}
+    held = {stem(edit.path) for edit in facts.edits if edit.at > committed}
     if not held:
         return bool(facts.commits)
     then = Facts()
@@ -349,14 +349,7 @@ def was_work_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) 
         absorb(then, entry, roots)
     if then.commits and then.commits[0][2] <= min((edit.at for edit in then.edits), default="~"):
         return False
-    return held.isdisjoint(_stem(edit.path) for edit in then.edits) if then.edits else None
-
-
-def _stem(path: str) -> str:
-    """Return a file's name without the marks of a test."""
-    return re.sub(
-        r"^test_|[._-](?:test|spec)$", "", path.rpartition("/")[2].rpartition(".")[0].lower()
-    )
+    return held.isdisjoint(stem(edit.path) for edit in then.edits) if then.edits else None
 
 
 def carry(facts: Facts) -> Facts:

@@ -4,6 +4,7 @@ that is told of a session.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -115,3 +116,9 @@ def relative(path: str, roots: Iterable[str]) -> str:
         if root and path.startswith(root + "/"):
             return path[len(root) + 1 :]
     return path
+
+
+def stem(path: str) -> str:
+    """Return a file's name without its ending and the marks of a test."""
+    name = path.rpartition("/")[2].rpartition(".")[0]
+    return re.sub(r"^test_|[._-](?:test|spec)$", "", name.lower())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 
 from memory.session import tellingline
 from memory.session.commandline import (
@@ -46,8 +47,6 @@ _INTERRUPTIONS = ("interrupted by user", "interrupted by the user")
 # cut what they are given
 _FILTERS = frozenset("tail head cat tee less more ts nl sed awk cut sort uniq column tr".split())
 _HEAD = r"head(?:\s+-n?\s*(\d+))?(?:\s|\Z)"
-_STATUS = "$? PIPESTATUS pipestatus $rc $status $code $exit_code $EXIT $RC".split()
-_STATED = r"(?i)(?:exit(?:ed)?|status|rc|code|=|:)\W{0,3}(\d{1,3})\W*\Z"
 # what only a failed runner says, at the start of a line, and the rest of it
 _FELL = tuple(
     "--- FAIL: ; FAIL\t; FAIL ; npm ERR! ; npm error ; ELIFECYCLE; error: ; fatal: ; FAILED: ; "
@@ -69,19 +68,6 @@ _STOOD = tuple(
 _STOOD_TOO = re.compile(
     r"built in [\d.]+|^added \d+ packages?|^\[\S+(?: \(root-commit\))? [0-9a-f]{7,}\] "
     r"|^[0-9a-f]{7,}\.\.[0-9a-f]{7,}\s"
-)
-_NORMAL = (  # in this order
-    (re.compile(r"^E\s+"), ""),
-    (re.compile(r"(?:[A-Za-z]:|(?<![\w.]))(?:[\\/][\w.@+~ -]*[\w.@+~-])*[\\/](?=[\w.@+~-])"), "/"),
-    (
-        re.compile(
-            r"\b(?:0x[0-9a-fA-F]+|[0-9a-f]{8}-[0-9a-f-]{20,40}|(?=[0-9a-f]*\d)[0-9a-f]{7,64})\b"
-        ),
-        "#",
-    ),
-    (re.compile(r"(?P<q>['\"])(?![A-Za-z_][\w.:/@-]*(?P=q))[^'\"]*(?P=q)"), "'#'"),
-    (re.compile(r"(?<!\w)\d+(?:[.,:]\d+)*"), "#"),
-    (re.compile(r"\s+"), " "),
 )
 _EXIT = re.compile(r"\A(?:Error: )?Exit code (\d+)\n?")
 
@@ -187,11 +173,9 @@ def run(
     elif hidden and (
         outcome == OK or (outcome == "exit 1" and hidden[0] == "|" and _is_quiet(hidden))
     ):
-        outcome = _printed_status(command, text) or (
-            OK
-            if _passed_despite_hidden_status(text, summary, key, hidden, every[number][1])
-            else UNKNOWN
-        )
+        piped = every[number][1]
+        passed = _passed_despite_hidden_status(text, summary, key, hidden, piped)
+        outcome = OK if passed else UNKNOWN
     result = Run(at, command, key, outcome, "", summary)
     quiet = (
         outcome == "exit 1"
@@ -235,26 +219,16 @@ def _bare_lines(text: str) -> Iterator[str]:
 
 
 def _status_hiders(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
-    """Return the operators that hide a command's exit status."""
-    whole = " ".join(part for _, part in every)
-    if every[number][1].endswith("&") and not every[number][1].endswith("&&"):
+    """Return the operators that hide a command's exit status.
+
+    Of a pipe the programs behind it too.
+    """
+    if every[number][1].endswith("&"):
         return ("&",)
     after = every[number + 1 :]
-    if after and after[0][0] == "|" and "pipefail" not in whole:
-        filters = []
-        for join, part in after:
-            if join != "|":
-                break
-            filters.append(part)
-        return ("|", *filters)
-    strict = re.search(r"\bset -\w*e", " ".join(part for _, part in every[:number]))
-    leaves = re.search(
-        r"\b(?:exit|return) (?:[1-9$]|\"\$)|\bexit\Z", " ".join(part for _, part in after)
-    )
-    for join, _ in () if strict or leaves else after:
-        if join in ("||", ";"):
-            return (join,)
-    return ()
+    if after and after[0][0] == "|":
+        return ("|", *(part for _, part in takewhile(lambda step: step[0] == "|", after)))
+    return tuple(join for join, _ in after if join in ("||", ";"))[:1]
 
 
 def _is_quiet(hidden: tuple[str, ...]) -> bool:
@@ -262,18 +236,11 @@ def _is_quiet(hidden: tuple[str, ...]) -> bool:
     return len(hidden) > 1 and key_of(hidden[-1]).partition(" ")[0] in QUIET_FAILURES
 
 
-def _printed_status(command: str, text: str) -> str:
-    """Return the exit status that a command prints itself, or ""."""
-    prints = any(name in command for name in _STATUS)
-    last = re.search(_STATED, text[-80:]) if prints else None
-    return "" if last is None else OK if last[1] == "0" else "exit " + last[1]
-
-
 def _passed_despite_hidden_status(
     text: str, summary: str, key: str, hidden: tuple[str, ...], piped: str
 ) -> bool:
     """Tell whether an output shows success despite a hidden status."""
-    if hidden[0] == "&":
+    if hidden[0] == "&" or _speaks_of_failure(text, key, hidden):
         return False
     filters = hidden[1:]
     cut = next(filter(None, (re.match(_HEAD, part) for part in filters)), None)
@@ -282,14 +249,10 @@ def _passed_despite_hidden_status(
     searched = [part for part in filters if part.split()[0] not in _FILTERS]
     if any(not re.search(r"(?i)fail|error|passed|^\S+ -v|\^ok", part) for part in searched):
         return False
-    if _speaks_of_failure(text, key, hidden):
-        return False
-    if searched and not text:  # looked for failures in all that was printed, and found none
-        return bool(kind_of(key)) and "2>&1" in piped
-    return (
-        bool(summary)
-        or any(line.startswith(_STOOD) or _STOOD_TOO.search(line) for line in _bare_lines(text))
-        or (not text and not searched and bool(kind_of(key)))
+    if not text:  # else it was searched for failures, and none was found
+        return bool(kind_of(key)) and (not searched or "2>&1" in piped)
+    return bool(summary) or any(
+        line.startswith(_STOOD) or _STOOD_TOO.search(line) for line in _bare_lines(text)
     )
 
 
@@ -321,14 +284,3 @@ def _summary(text: str) -> str:
     ]
     bad = [line for line in found if _BAD.search(line)]
     return (bad or found or [""])[-1]
-
-
-def normal(error: str) -> str:
-    """Return an error without its variable parts.
-
-    Numbers, hashes, quoted values, the folders of absolute paths.  A quoted identifier stays, for
-    it tells one KeyError from another.
-    """
-    for pattern, plain in _NORMAL:
-        error = pattern.sub(plain, error)
-    return error.strip().lower()

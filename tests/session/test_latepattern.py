@@ -57,4 +57,4 @@ def test_what_is_declared_can_be_compiled():
         if "latepattern import" in path.read_text(encoding="utf-8")
     ]
     subprocess.run([sys.executable, "-c", code % names], cwd=ROOT, check=True)
-    assert "memory.capture.fixes" in names
+    assert "memory.capture.findings" in names
