@@ -16,15 +16,10 @@ from memory.capture.turns import stem
 from memory.session import commandline, shell, tellingline
 from memory.session.shell import Run
 
-# what changes something for good, by program, with its verb, and by a word anywhere
+# in the key of a command that changes something for good
 _LASTING = frozenset(
-    "make, just, task, alembic, helm, git push, git rebase, git merge, git pull, git cherry-pick, "
-    "git commit, git stash, git am, mise run, npm run, pnpm run, yarn run, bun run, docker build, "
-    "docker compose, docker push, terraform apply, terraform plan, kubectl apply".split(", ")
-)
-_LASTING_WORDS = frozenset("deploy publish release migrate migration migrations".split())
-_CONCLUDES = (
-    r"\bgit\b.{0,300}\s(?:--continue|--abort|--skip|--quit|commit|reset --hard|merge|rebase|push)\b"
+    "make just task alembic helm push rebase merge pull pick commit apply plan compose deploy "
+    "publish release migrate migration migrations".split()
 )
 
 
@@ -104,36 +99,31 @@ def open_failures(runs: Iterable[Run]) -> list[Run]:
 
 def _stays_open(run: Run) -> bool:
     """Tell whether work waits for a failed run."""
-    program, _, verb = run.key.partition(" ")
-    called = "%s %s" % (program, verb.partition(" ")[0])
     if run.kind == tellingline.USE or commandline.is_noise(run.key):
         return False
-    lasts = (
-        not _LASTING.isdisjoint((program, called))
-        or commandline.installs(run.key)
-        or not _LASTING_WORDS.isdisjoint(re.findall(r"\w+", run.key))
-    )
-    return bool(commandline.kind(run)) or (lasts and run.outcome != shell.TIMED_OUT)
+    lasts = commandline.installs(run.key) or not _LASTING.isdisjoint(re.split(r"\W", run.key))
+    task = commandline.main_task(run)
+    return bool(task and task.kind) or (lasts and run.outcome != shell.TIMED_OUT)
 
 
 def _settles(later: Run, failure: Run) -> bool:
     """Tell whether a later run ends or repeats a failure."""
-    if later.bad:
-        task, other = commandline.main_task(later), commandline.main_task(failure)
-        again = (
-            later.key == failure.key
-            and later.command == failure.command
-            or bool(failure.names)
-            and (set(failure.names) <= set(later.names) and later.kind == failure.kind)
-        )
-        if again or (
-            task and other and commandline.covers(task, other) and later.kind != tellingline.USE
-        ):
-            return True
-    proof = later.outcome == shell.OK and "[no tests to run]" not in later.summary
-    if proof and later.command == failure.command:
-        return True
-    if proof and failure.key.startswith("git "):
-        return later.key == failure.key or bool(re.search(_CONCLUDES, later.command))
-    tasks = commandline.passed(later) if proof or later.bad else ()
-    return any(commandline.closes(task, failure) for task in tasks)
+    if later.command == failure.command:
+        return later.bad or later.passed
+    if later.passed and failure.key.startswith("git "):
+        return later.key.startswith("git ") and not commandline.is_noise(later.key)
+    return _repeats(later, failure) or any(
+        commandline.closes(task, failure) for task in commandline.passed(later)
+    )
+
+
+def _repeats(later: Run, failure: Run) -> bool:
+    """Tell whether a later failure is of the same class."""
+    task, other = commandline.main_task(later), commandline.main_task(failure)
+    return (
+        later.bad
+        and later.kind != tellingline.USE
+        and task is not None
+        and other is not None
+        and commandline.covers(task, other)
+    )

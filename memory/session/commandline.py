@@ -60,10 +60,6 @@ _TESTERS = frozenset(
     "bats playwright cypress test tests nextest spec".split()
 )
 _TEST_SCRIPT = re.compile(r"test_[\w-]+\.\w+|[\w-]+[_.](?:tests?|spec)\.\w+|[\w-]*tests?\.sh")
-_BUILDERS = frozenset(
-    "make cmake ninja cargo go tsc mvn gradle gradlew dotnet mypy ruff eslint flake8 pylint clang "
-    "gcc g++ javac swift bazel just npm pnpm yarn bun vite webpack docker".split()
-)
 _FORMATTERS = frozenset("fmt format gofmt goimports prettier black rustfmt shfmt isort".split())
 _LINTERS = frozenset(
     "lint eslint ruff mypy pyright flake8 pylint clippy vet typecheck tsc shellcheck staticcheck "
@@ -224,11 +220,6 @@ def is_test(key: str) -> bool:
     )
 
 
-def is_gate(key: str) -> bool:
-    """Tell whether work waits for a command: a test, a build, a linter."""
-    return key.partition(" ")[0] in _BUILDERS or is_test(key) or "check" in key.split()
-
-
 def installs(key: str) -> bool:
     """Tell whether a command installs packages, by its program and verb."""
     program, _, verb = key.partition(" ")
@@ -325,15 +316,6 @@ def passed(run: Run, strict: bool = False) -> tuple[Task, ...]:
 def main_task(run: Run) -> Task | None:
     """Return the task that a run is known by, or None."""
     return next((task for _, task in tasks(run.command) if task.key == run.key), None)
-
-
-def kind(run: Run) -> str:
-    """Return the kind of a run's main task, or "".
-
-    TEST, LINT, BUILD, FORMAT or ALL.
-    """
-    task = main_task(run)
-    return task.kind if task else ""
 
 
 def covers(task: Task, other: Task, said: str = "") -> bool:
