@@ -3,10 +3,6 @@
 What the receipts say is compared with what the host has: a session that started here is found by
 its name in whatever folder its transcript stands by now, and one whose start no hook saw in the
 folders of this project.
-
-Schema, version 1, of what was seen, `<cache>/transcripts.json`, derived: {"v":1, "seen": {path:
-[size, mtime in nanoseconds, directory of its first entry, instant of its first entry, of its last
-one]}}; instants are seconds since the epoch, -1 for none.
 """
 
 from __future__ import annotations
@@ -15,7 +11,7 @@ import os
 from typing import NamedTuple
 
 from memory.capture import leftout, progress
-from memory.core import clock, config, fastjson, files, layout
+from memory.core import clock, config, files, layout
 from memory.session import transcript, whereabouts
 
 TYPE_CHECKING = False
@@ -45,60 +41,6 @@ class Lost(NamedTuple):
     gone: list[str]
 
 
-class Memory:
-    """A cache of the ends of transcripts, kept between sessions.
-
-    A transcript is read again only where its file has changed.
-    """
-
-    def __init__(self, path: str):
-        self._path, self._fresh = path, False
-        self._seen: dict[str, Ends] = {}
-        self._used: set[str] = set()
-        try:
-            value = fastjson.parse(files.read(path, 16 << 20))
-            self._seen = (
-                {
-                    name: whereabouts.Ends(*row[:3], *(None if at == -1 else at for at in row[3:]))
-                    for name, row in value["seen"].items()
-                }
-                if value["v"] == 1
-                else {}
-            )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            self._seen = {}
-
-    def ends(self, path: str) -> Ends | None:
-        """Return the ends of a transcript, None where unreadable."""
-        try:
-            stat = os.stat(path)
-            found = self._seen.get(path)
-            if found is None or (found.size, found.changed) != (stat.st_size, stat.st_mtime_ns):
-                found, self._fresh = whereabouts.ends(path), True
-        except OSError:
-            return None
-        self._seen[path] = found
-        self._used.add(path)
-        return found
-
-    def keep(self) -> None:
-        """Write the cache, if changed.
-
-        Unused entries are dropped.  Raises OSError.
-        """
-        if self._fresh or self._used != set(self._seen):
-            rows = {
-                path: [-1 if value is None else value for value in self._seen[path]]
-                for path in sorted(self._used)
-            }
-            files.replace(
-                self._path,
-                (fastjson.dump({"v": 1, "seen": rows}) + "\n").encode("ascii"),
-                synced=False,
-            )
-            self._fresh = False
-
-
 def recover(
     place: layout.Place,
     settings: config.Config,
@@ -114,7 +56,7 @@ def recover(
     if not settings["capture.enabled"]:
         return 0
     _prune(place, now)
-    found = lost(place, env, now, current, keep=True)
+    found = lost(place, env, now, current)
     if not found.sessions:
         return 0
     from memory.capture.stretches import capture
@@ -125,14 +67,9 @@ def recover(
     )
 
 
-def lost(
-    place: layout.Place, env: dict[str, str], now: float, current: str, keep: bool = False
-) -> Lost:
-    """Return the interrupted sessions without a capture; see `recover`.
-
-    keep: write the cache of transcripts' ends.
-    """
-    folders, memory = whereabouts.Folders(env), Memory(place.cache + "/transcripts.json")
+def lost(place: layout.Place, env: dict[str, str], now: float, current: str) -> Lost:
+    """Return the interrupted sessions without a capture; see `recover`."""
+    folders = whereabouts.Folders(env)
     found, here = Lost([], [], []), set(_started(place))
     for session in sorted(here):
         path = folders.find(session) or transcript.trusted(
@@ -140,28 +77,27 @@ def lost(
         )
         if not path and not progress.head(place.cache + "/sessions/" + session + ".json"):
             found.gone.append(session)
-        elif (
-            path
-            and session != current
-            and _is_uncaptured(place, session, path, now, memory)
-            and now - _last(path, memory) < KEEP
-        ):
-            found.sessions.append((session, path))
+        elif path and session != current and not _is_told(place, session, path):
+            seen = _ends(path)
+            if seen and seen.rests(now, QUIET) and now - seen.last < KEEP:
+                found.sessions.append((session, path))
     since = min(_since(place, now), now) - GRACE
-    for session, path in _unseen(place, env, folders, memory):
-        if (
-            session in here
-            or session == current
-            or not _is_uncaptured(place, session, path, now, memory)
-        ):
+    for session, path, seen in _unseen(place, env, folders):
+        if session in here or session == current or not seen.rests(now, QUIET):
             continue
-        if _last(path, memory) < since:
+        if seen.last < since:
             found.before.append(session)
-        elif now - _last(path, memory) < KEEP:
+        elif now - seen.last < KEEP:
             found.sessions.append((session, path))
-    if keep:
-        memory.keep()
     return found
+
+
+def _ends(path: str) -> Ends | None:
+    """Return the ends of a transcript, None where unreadable."""
+    try:
+        return whereabouts.ends(path)
+    except OSError:
+        return None
 
 
 def capture_open(
@@ -194,9 +130,9 @@ def _started(place: layout.Place) -> list[str]:
 
 
 def _unseen(
-    place: layout.Place, env: dict[str, str], folders: whereabouts.Folders, memory: Memory
-) -> Iterator[tuple[str, str]]:
-    """Yield (session, path) of this workspace's uncaptured transcripts."""
+    place: layout.Place, env: dict[str, str], folders: whereabouts.Folders
+) -> Iterator[tuple[str, str, Ends]]:
+    """Yield (session, path, ends) of this workspace's uncaptured transcripts."""
     past = [path for path in layout.paths_of(place) if not files.exists(path)]
     rows = layout.place_rows(place.home)
     keys: dict[str, str] = {}
@@ -217,7 +153,7 @@ def _unseen(
         path = transcript.own_transcript(listed)
         if not path or layout.safe_id(session) != session or _is_told(place, session, path):
             continue
-        seen = memory.ends(path)
+        seen = _ends(path)
         if seen is None or not seen.directory:
             continue
         owner = layout.owner_at(rows, place.anchor, clock.iso(seen.began or seen.last))
@@ -225,7 +161,7 @@ def _unseen(
             continue  # it was said in another project, whose directory this was then
         moved = (seen.directory + "/").startswith(tuple(one + "/" for one in past))
         if moved or _key_of(seen, env, keys) == place.key:
-            yield session, path
+            yield session, path, seen
 
 
 def _key_of(seen: Ends, env: dict[str, str], keys: dict[str, str]) -> str:
@@ -233,21 +169,6 @@ def _key_of(seen: Ends, env: dict[str, str], keys: dict[str, str]) -> str:
     if seen.directory not in keys:
         keys[seen.directory] = layout.locate(env, seen.directory).key
     return keys[seen.directory]
-
-
-def _is_uncaptured(
-    place: layout.Place, session: str, path: str, now: float, memory: Memory
-) -> bool:
-    """Tell whether a transcript is at rest and not captured."""
-    if _is_told(place, session, path):
-        return False
-    seen = memory.ends(path)
-    return seen is not None and seen.rests(now, QUIET)
-
-
-def _last(path: str, memory: Memory) -> float:
-    seen = memory.ends(path)
-    return seen.last if seen else 0.0
 
 
 def _is_told(place: layout.Place, session: str, path: str) -> bool:

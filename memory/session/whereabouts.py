@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 # bytes at a transcript's start and end that are searched for its directory and times
-EDGE = 1 << 18
+EDGE = 1 << 16
 FIRST = 20  # entries that are asked for the directory where those bytes name none
 LONG = 200  # characters of a folder's name after which the host shortens it
 _SUFFIX = ".jsonl"

@@ -297,25 +297,3 @@ def test_a_copy_is_as_old_as_its_records(started, env, now):
     running.edit("new.py")
     os.utime(running.path, (now,) * 2)
     assert recovered(running.place, env, now) == 0
-
-
-def test_a_transcript_is_looked_into_again_only_where_it_changed(
-    started, env, project, now, monkeypatch
-):
-    """What was seen is kept by size and time of change."""
-    started("known", age=10)
-    other = Path(project, "nested")
-    other.mkdir()
-    (other / ".git").mkdir()
-    for number in range(5):
-        one = Session(env, str(other), now, "one%d" % number).ask("x").edit("calc.py")
-        os.utime(own(one, str(other)).path, (now - 600,) * 2)
-    place, looked, ends = layout.locate(env, project), [], whereabouts.ends
-    monkeypatch.setattr(whereabouts, "ends", lambda path: looked.append(path) or ends(path))
-    recovered(place, env, now, "known")
-    assert len(looked) == 5
-    recovered(place, env, now, "known")
-    assert len(looked) == 5
-    os.utime(one.path, (now - 500,) * 2)
-    recovered(place, env, now, "known")
-    assert looked[5:] == [str(one.path)]
