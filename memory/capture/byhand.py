@@ -9,7 +9,7 @@ from typing import NamedTuple
 from memory.capture import checkpointoutline
 from memory.capture.checkpointpage import fitted
 from memory.capture.turns import COMMIT, FILE, GOES_ON, LINK, Turn
-from memory.core import StoreError, UsageError, clock, files, layout
+from memory.core import UsageError, clock, layout
 from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record, steps
 from memory.hook import handoffs
@@ -35,7 +35,7 @@ def note(
     labels: tags.
     session: id of the running session, or "".
     source: human or agent.
-    Raises UsageError for an empty note, StoreError where it reads back wrong.
+    Raises UsageError for an empty note.
     """
     from memory.store import activeplan
 
@@ -52,7 +52,7 @@ def note(
         "plan": activeplan.plan_between(keeper, now, now),
     }
     title, body = one_line(first, NOTE), words + "\n"
-    record = keeper.same_lately("checkpoint", title, body) or keeper.add(
+    return keeper.same_lately("checkpoint", title, body) or keeper.add(
         "checkpoint",
         title,
         body,
@@ -61,11 +61,6 @@ def note(
         session=layout.safe_id(session),
         extra={k: v for k, v in extra.items() if v},
     )
-    if files.sha256(files.read(place.path(record.name), 64 << 20)) != record.checksum:
-        raise StoreError(
-            "%s: the checkpoint cannot be read back; run `dayleaf doctor`" % record.name
-        )
-    return record
 
 
 # ---- a handoff
