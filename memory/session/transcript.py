@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 BLOCK = 1 << 20
-_FIRST = 1 << 16  # bytes that mostly hold an entry with an instant
+AT = re.compile(rb'"timestamp"\s*:\s*"([0-9T:.+Z-]{10,32})"')
 # bytes of a line that is parsed as it is; a longer one loses its pictures and documents first
 LONGEST = 8 << 20
 MOST = 512 << 20  # bytes of one reading; the rest comes with the next
@@ -423,20 +424,11 @@ def compactions(path: str) -> list[Stop]:
 
 def began(path: str) -> str:
     """Return the instant of a transcript's first entry, or ""."""
-    offset = 0
     try:
-        while offset < os.stat(path).st_size:
-            reading = read(path, offset, _FIRST)
-            for entry in reading:
-                if entry.at:  # a title has no instant
-                    reading.close()
-                    return entry.at
-            if reading.offset == offset:
-                break
-            offset = reading.offset
+        found = AT.search(files.read(path, BLOCK, follow=False))
     except OSError:
-        pass
-    return ""
+        found = None
+    return found[1].decode("ascii") if found else ""
 
 
 def agents(path: str, env: dict[str, str]) -> list[str]:

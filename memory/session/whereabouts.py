@@ -27,7 +27,6 @@ FIRST = 20  # entries that are asked for the directory where those bytes name no
 LONG = 200  # characters of a folder's name after which the host shortens it
 _SUFFIX = ".jsonl"
 _CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
-_AT = re.compile(rb'"timestamp"\s*:\s*"([0-9T:.+Z-]{10,32})"')
 
 
 class Ends(NamedTuple):
@@ -72,7 +71,7 @@ def ends(path: str) -> Ends:
         tail = files.read_at(fd, EDGE, max(0, stat.st_size - EDGE))
     finally:
         os.close(fd)
-    first, last = _AT.search(head), list(_AT.finditer(tail))
+    first, last = transcript.AT.search(head), list(transcript.AT.finditer(tail))
     directory = _directory(head) or (_directory_within(path) if stat.st_size > EDGE else "")
     return Ends(
         stat.st_size,
