@@ -20,7 +20,6 @@ from memory.store import writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
 # in the first line of every prompt that dayleaf itself gives to a model
@@ -32,7 +31,7 @@ _NEAR = 60  # commands back in which a repeated one counts as repeated
 _LONG, _SAID, _ASKED = 20000, 40000, 100_000
 _TOLD = {  # what of the input is told
     "Bash": "command",
-    **dict.fromkeys(("Edit", "Write", "MultiEdit", "Read"), "file_path"),
+    **dict.fromkeys(("Edit", "Write", "Read"), "file_path"),
     "NotebookEdit": "notebook_path",
     **dict.fromkeys(("Agent", "Task"), "description"),
     **dict.fromkeys(("Grep", "Glob"), "pattern"),
@@ -42,7 +41,7 @@ _TOLD = {  # what of the input is told
     "LS": "path",
 }
 _CHANGED = ("old_string", "new_string")
-_EDITS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
+_EDITS = ("Edit", "Write", "NotebookEdit")
 _MOST = {"runs": 240, "edits": 400, "commits": 60, "pending": 64, "todos": 40}
 _PLANNED = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
 
@@ -135,6 +134,21 @@ class Facts:
         return [turn.request for turn in self.asked if turn.asked != turns.TEAM]
 
 
+class Where(NamedTuple):
+    """The place of an entry.
+
+    at: its instant.
+    cwd: its directory.
+    roots: the directories of the project, and that of the session.
+    agent: the subagent's file, or "".
+    """
+
+    at: str
+    cwd: str
+    roots: tuple[str, ...]
+    agent: str
+
+
 def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str = "") -> int:
     """Add an entry to the facts; return its units of work.
 
@@ -144,6 +158,7 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
     """
     facts.until = max(facts.until, entry.at)
     facts.cwd = facts.cwd or entry.cwd
+    where = Where(entry.at, entry.cwd or facts.cwd, (*roots, facts.cwd), agent)
     kind, asks = entry.kind, entry.kind in (entries.PROMPT, entries.SLASH)
     branch = "" if agent else entry.branch
     if branch not in ("", "HEAD", facts.branch) and (
@@ -171,7 +186,7 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
             _mark_last_statement(facts, turns.CALLED)
         _add_call(facts, entry)
     elif kind == entries.RESULT:
-        return _add_result(facts, entry, roots, agent)
+        return _add_result(facts, entry, where)
     elif kind == entries.BANG:
         facts.bang = entry.text
     elif kind == entries.BANGED and facts.bang:
@@ -179,11 +194,9 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
         judged = shell.run(command, entry.at, entry.text)
         if judged is not None and judged.outcome in (shell.OK, shell.UNKNOWN):
             judged.outcome = shell.BY_HAND  # the host does not note how it ended
-        return _ran(
-            facts, judged, entry.text, Where(entry.at, entry.cwd or facts.cwd, roots, agent)
-        )
+        return _ran(facts, judged, entry.text, where)
     elif not agent:
-        _add_note(facts, entry, roots)
+        _add_note(facts, entry, where)
     return 0
 
 
@@ -270,7 +283,7 @@ def _mark_last_statement(facts: Facts, result: str = turns.ENDED) -> None:
     pieces[-1] = last._replace(result=result)
 
 
-def _add_note(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
+def _add_note(facts: Facts, entry: Entry, where: Where) -> None:
     """Add the user's words outside prompts, and the client's notes."""
     kind, text = entry.kind, clip_characters(entry.text, _LONG)
     if kind == entries.STEER:
@@ -278,7 +291,7 @@ def _add_note(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
             last = facts.turns[-1].pieces if facts.turns else []
             if last and last[-1].outcome == shell.DECLINED:
                 last.pop()  # what the user said to it tells it
-            _add(facts, entry.at, Piece(turns.USER, text, _refused(facts, entry.id, roots)))
+            _add(facts, entry.at, Piece(turns.USER, text, _refused(facts, entry.id, where)))
         elif text:
             facts.typed = facts.typed or entry.name == turns.ANSWER  # a menu takes a person
             name = turns.APPROVED if entry.name == "plan" else entry.name
@@ -303,14 +316,11 @@ def _add_note(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
         )
 
 
-def _refused(facts: Facts, call: str, roots: tuple[str, ...]) -> str:
+def _refused(facts: Facts, call: str, where: Where) -> str:
     """Return the mark of a refused tool call."""
     tool, what = facts.pending.pop(call, ["", ""])[:2]
-    told = (
-        clip_characters(one_line(relative(what, (*roots, facts.cwd))), 80)
-        .replace("`", "'")
-        .replace(")", "]")
-    )
+    told = clip_characters(one_line(relative(what, where.roots)), 80)
+    told = told.replace("`", "'").replace(")", "]")
     return "%s %s" % (turns.REFUSED, tool or "a tool") + (" `%s`" % told if told else "")
 
 
@@ -368,16 +378,12 @@ def _add_call(facts: Facts, entry: Entry) -> None:
 
 
 def _ways(entry: Entry) -> list[str]:
-    """Return the marks of the changes that an edit asks for."""
-    if entry.name not in ("Edit", "MultiEdit"):
-        return []
-    edits = entry.data.get("edits") if entry.name == "MultiEdit" else [entry.data]
+    """Return the mark of the change that an edit asks for."""
+    texts = [entry.data.get(key) for key in _CHANGED] if entry.name == "Edit" else []
     marks = [
-        [files.sha256(edit[key].encode("utf-8", "replace"))[:8] for key in _CHANGED]
-        for edit in (edits if isinstance(edits, list) else ())
-        if isinstance(edit, dict) and all(isinstance(edit.get(key), str) for key in _CHANGED)
+        files.sha256(text.encode("utf-8", "replace"))[:8] for text in texts if isinstance(text, str)
     ]
-    return [":".join(pair) for pair in marks]
+    return [":".join(marks)] if len(marks) == len(_CHANGED) else []
 
 
 def reversed_paths(facts: Facts) -> set[str]:
@@ -399,7 +405,7 @@ def reversed_paths(facts: Facts) -> set[str]:
     return {edit.path for edit in facts.edits} - standing
 
 
-def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) -> int:
+def _add_result(facts: Facts, entry: Entry, where: Where) -> int:
     row = facts.pending.get(entry.id, ["", ""])
     name, given = row[:2]
     if not entry.refused:  # what the user said to it comes with the next entry
@@ -411,51 +417,51 @@ def _add_result(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) 
         return 0
     # that one never ran
     if name == "Bash" and not (entry.failed and entry.text.lstrip().startswith("<tool_use_error>")):
-        where = Where(entry.at, entry.cwd or facts.cwd, roots, agent)
-        done = _ran(facts, _judge_command(facts, given, entry), entry.text, where)
-        if not entry.failed:
-            _merged(facts, given, entry, where)
-            _mark_removed(
-                facts,
-                [word for words in shell.DELETED.findall(given) for word in words.split()],
-                (*roots, facts.cwd),
-            )
-            for path in shell.WRITTEN.findall(given):
-                done += _edited(facts, Edit(entry.at, path, False), roots, agent)
-        return done
+        return _add_command(facts, entry, given, where)
     if name and entry.failed:
-        _add_failed_call(facts, entry, name, given, roots, agent)
-    # another agent's
-    elif name in _EDITS and isinstance(entry.data, dict) and entry.data.get("type") == "delete":
-        return _deleted(facts, Edit(entry.at, relative(given, (*roots, facts.cwd)), False), agent)
+        _add_failed_call(facts, entry, name, given, where)
     elif name in _EDITS:
-        made = (
-            entry.data.get("type") == "create"
-            if isinstance(entry.data, dict) and "type" in entry.data
-            else entry.text.startswith("File created")
-        )
-        edit = Edit(entry.at, given, made, ways=row[2:] or [""])
-        done = _edited(facts, edit, roots, agent)
-        if facts.findings and not agent and isinstance(entry.data, dict):
-            _add_finding_answers(facts, entry, relative(given, (*roots, facts.cwd)))
-        return done
+        return _add_edit(facts, entry, given, row[2:], where)
     return 0
 
 
-def _add_finding_answers(facts: Facts, entry: Entry, path: str) -> None:
+def _add_command(facts: Facts, entry: Entry, given: str, where: Where) -> int:
+    """Add a command with what it merged, removed and wrote."""
+    done = _ran(facts, _judge_command(facts, given, entry), entry.text, where)
+    if entry.failed:
+        return done
+    _merged(facts, given, entry, where)
+    gone = [word for words in shell.DELETED.findall(given) for word in words.split()]
+    _mark_removed(facts, [relative(path.strip("'\""), where.roots) for path in gone])
+    for path in shell.WRITTEN.findall(given):
+        done += _edited(facts, Edit(entry.at, path, False), where)
+    return done
+
+
+def _add_edit(facts: Facts, entry: Entry, given: str, ways: list[str], where: Where) -> int:
+    """Add the edit of a tool, with the findings that it answers."""
+    data: dict[str, Any] = entry.data if isinstance(entry.data, dict) else {}
+    path = relative(given, where.roots)
+    if data.get("type") == "delete":  # another agent's
+        return _deleted(facts, Edit(entry.at, path, False), where)
+    made = data.get("type") == "create" or (
+        "type" not in data and entry.text.startswith("File created")
+    )
+    done = _edited(facts, Edit(entry.at, given, made, ways=ways or [""]), where)
+    if facts.findings and not where.agent:
+        _add_finding_answers(facts, entry.at, path, data.get("structuredPatch"))
+    return done
+
+
+def _add_finding_answers(facts: Facts, at: str, path: str, patch: object) -> None:
     """Add the edit's answers to findings of the last report."""
     from memory.capture import findings  # most edits answer nothing
 
-    given = findings.answered(facts.findings, path, entry.data.get("structuredPatch"))
-    told = (
-        {findings.kind(piece.name) for piece in facts.turns[-1].pieces if piece.kind == turns.MET}
-        if facts.turns
-        else set()
-    )
-    for said, text in given:
+    told = {findings.kind(p.name) for p in turns.pieces(facts.turns[-1:], turns.MET)}
+    for said, text in findings.answered(facts.findings, path, patch):
         if findings.kind(said) not in told:
             told.add(findings.kind(said))
-            _add(facts, entry.at, Piece(turns.MET, text, said))
+            _add(facts, at, Piece(turns.MET, text, said))
 
 
 def _judge_command(facts: Facts, command: str, entry: Entry) -> Run | None:
@@ -498,36 +504,14 @@ def _hush(facts: Facts, run: Run, marks: list[str]) -> None:
             ]
 
 
-def _add_failed_call(
-    facts: Facts, entry: Entry, name: str, given: str, roots: tuple[str, ...], agent: str
-) -> None:
+def _add_failed_call(facts: Facts, entry: Entry, name: str, given: str, where: Where) -> None:
     """Add a failed call of another tool than Bash."""
     error = re.sub(r"</?tool_use_error>", "", entries.clean(entry.text)).strip()
-    first = clip_characters(
-        one_line(next((line for line in error.split("\n") if line.strip()), "")), 200
-    )
-    if agent or not first or entry.refused or entries.PROTOCOL.search(error[:400]):
+    first = clip_characters(one_line(error.partition("\n")[0]), 200)
+    if where.agent or not first or entry.refused or entries.PROTOCOL.search(error[:400]):
         return
-    _add(
-        facts,
-        entry.at,
-        Piece(turns.RUN, relative(given, (*roots, facts.cwd)), name, shell.FAILED + ": " + first),
-    )
-
-
-class Where(NamedTuple):
-    """The place of an entry.
-
-    at: its instant.
-    cwd: its directory.
-    roots: the directories of the project.
-    agent: the subagent's file, or "".
-    """
-
-    at: str
-    cwd: str
-    roots: tuple[str, ...]
-    agent: str
+    result = shell.FAILED + ": " + first
+    _add(facts, entry.at, Piece(turns.RUN, relative(given, where.roots), name, result))
 
 
 def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
@@ -572,7 +556,7 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
     known = {tuple(commit[:2]) for commit in facts.commits}
     made = [
         [h, clip_characters(s), judged.at]
-        for h, s in git.commits(judged.command, output, where.cwd, (*where.roots, facts.cwd))
+        for h, s in git.commits(judged.command, output, where.cwd, where.roots)
         if (h, clip_characters(s)) not in known
     ]
     # then under the subject of the one before
@@ -610,7 +594,7 @@ def _drop(facts: Facts, commit: list[str]) -> None:
 
 def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
     """Add the merged branches that a log shows, each once a stretch."""
-    found = git.merged(command, entry.text, where.cwd, (*where.roots, facts.cwd))
+    found = git.merged(command, entry.text, where.cwd, where.roots)
     for piece in (Piece(turns.MERGED, clip_characters(branch), number) for branch, number in found):
         if not where.agent and not any(piece in turn.pieces for turn in facts.turns[-_MERGES:]):
             _add(facts, where.at, piece)
@@ -629,24 +613,19 @@ def _taken_back(facts: Facts, command: str) -> None:
                 edit.undone = True
 
 
-def _mark_removed(facts: Facts, paths: Iterable[str], roots: Iterable[str]) -> None:
-    """Mark the edits of removed files as undone."""
-    gone = {relative(path.strip("'\""), roots) for path in paths}
+def _mark_removed(facts: Facts, gone: list[str]) -> None:
+    """Mark the edits of removed files, and of files in removed folders, as undone."""
+    folders = tuple(path for path in gone if path.endswith("/"))
     for edit in facts.edits if gone else ():
-        edit.undone |= edit.path in gone or any(
-            path.endswith("/") and edit.path.startswith(path) for path in gone
-        )
+        edit.undone |= edit.path in gone or edit.path.startswith(folders)
 
 
-def _deleted(facts: Facts, edit: Edit, agent: str) -> int:
+def _deleted(facts: Facts, edit: Edit, where: Where) -> int:
     """Add a file's removal and mark its edits as removed."""
-    _mark_removed(facts, [edit.path], ())
-    if not agent:
-        _add(
-            facts,
-            edit.at,
-            Piece(turns.FILE, clip_characters(edit.path.replace("\n", " ")), turns.REMOVED),
-        )
+    _mark_removed(facts, [edit.path])
+    if not where.agent:
+        path = clip_characters(edit.path.replace("\n", " "))
+        _add(facts, edit.at, Piece(turns.FILE, path, turns.REMOVED))
     return 1
 
 
@@ -668,15 +647,15 @@ def _what(run: Run) -> tuple[str, ...]:
     return run.command, run.outcome, run.detail if run.bad else ""
 
 
-def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int:
+def _edited(facts: Facts, edit: Edit, where: Where) -> int:
     """Add an edit, joined with the previous edit where possible."""
     path = edit.path.replace("\n", " ")
     if not path:
         return 0
-    edit.path = clip_characters(relative(path, (*roots, facts.cwd)))
+    edit.path = clip_characters(relative(path, where.roots))
     piece = Piece(turns.FILE, edit.path, turns.CREATED if edit.made else turns.EDITED)
     turn = facts.turns[-1] if facts.turns else Turn("", "")
-    if not agent and not any(
+    if not where.agent and not any(
         p.kind == turns.FILE and p.text == edit.path for p in turn.pieces[-_SAME_TURN:]
     ):
         _add(facts, edit.at, piece)

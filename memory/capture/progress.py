@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 VERSION = 4
 _BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([^"\\]+)"')
 _CHANGES = re.compile(
-    rb'"name"\s*:\s*"(?:Edit|Write|MultiEdit|NotebookEdit|Task'
+    rb'"name"\s*:\s*"(?:Edit|Write|NotebookEdit|Task'
     rb'|Agent)"|\bgit\b[^"\n]{0,200}?\bcommit\b|\bcat\s*>'
 )
 _TURN_ENDED = re.compile(rb'"(?:turn_duration|stop_hook_summary)"')
