@@ -35,40 +35,15 @@ STOPPED = "stopped by the user: "  # before that of a turn that the user interru
 WENT_ON = "went on later in this session: "
 FAILED = "` failed when this part ended: "
 FAILS = "` still fails: "  # stands in the line of a command that failed at the end
-_LANGUAGES = {
-    "py": "python",
-    "ts": "typescript",
-    "tsx": "typescript",
-    "js": "javascript",
-    "jsx": "javascript",
-    "rs": "rust",
-    "go": "go",
-    "java": "java",
-    "kt": "kotlin",
-    "rb": "ruby",
-    "php": "php",
-    "c": "c",
-    "h": "c",
-    "cpp": "cpp",
-    "cc": "cpp",
-    "cs": "csharp",
-    "swift": "swift",
-    "sh": "shell",
-    "sql": "sql",
-    "tf": "terraform",
-    "vue": "vue",
-    "svelte": "svelte",
-    "md": "docs",
-    "css": "css",
-    "html": "html",
-    "yml": "yaml",
-    "yaml": "yaml",
-    "lua": "lua",
-    "ex": "elixir",
-    "scala": "scala",
-    "dart": "dart",
-    "zig": "zig",
-}
+_LANGUAGES = dict(
+    pair.split(":")
+    for pair in (
+        "py:python ts:typescript tsx:typescript js:javascript jsx:javascript rs:rust go:go "
+        "java:java kt:kotlin rb:ruby php:php c:c h:c cpp:cpp cc:cpp cs:csharp swift:swift sh:shell "
+        "sql:sql tf:terraform vue:vue svelte:svelte md:docs css:css html:html yml:yaml yaml:yaml "
+        "lua:lua ex:elixir scala:scala dart:dart zig:zig"
+    ).split()
+)
 _TOOLS = frozenset(
     "pytest npm pnpm yarn cargo docker kubectl terraform make pip uv poetry jest vitest mypy ruff "
     "eslint alembic psql redis-cli helm gradle mvn dotnet bazel tox unittest webpack vite".split()

@@ -36,17 +36,8 @@ _WRAPPERS = frozenset(
     "if while until ! { (".split()
 )
 _RUNNERS = {
-    "uv": "run",
-    "poetry": "run",
-    "pipenv": "run",
-    "pdm": "run",
-    "hatch": "run",
-    "rye": "run",
-    "bundle": "exec",
-    "pnpm": "exec",
-    "yarn": "exec",
-    "npm": "exec",
-    "mise": "exec",
+    **dict.fromkeys("uv poetry pipenv pdm hatch rye".split(), "run"),
+    **dict.fromkeys("bundle pnpm yarn npm mise".split(), "exec"),
 }
 # their `run` names no script
 _RUN_ALL = frozenset("golangci-lint vitest cypress biome ginkgo".split())

@@ -600,19 +600,9 @@ def _unwrapped(raw: str) -> str:
 
 
 def _without_pastes(text: str) -> str:
-    """Return a text with what was pasted as quotes."""
-    if "<pasted_content" not in text:
-        return text
-    parts, opened, at = [], None, 0
-    for tag in _PASTED.finditer(text):
-        closes = tag[0][1] == "/"
-        if opened and closes:
-            parts += [text[at : opened.start()], text[opened.end() : tag.start()]]
-            at, opened = tag.end(), None
-        elif not opened and not closes:
-            opened = tag
-    parts.append(text[at:])
-    if len(parts) == 1:
+    """Return a text with what was pasted as quotes behind what was typed first."""
+    parts = _PASTED.split(text)
+    if len(parts) % 2 == 0:  # a tag has no other
         return text
     if not "".join(parts[::2]).strip():
         return "\n\n".join(parts[1::2])

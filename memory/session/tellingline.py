@@ -91,12 +91,12 @@ _CLAIMED = ("not equal", "timed out", "could not", "did not", "not found", "no s
 _CHATTER = (
     r"[✓✔]|\b(?:INFO|DEBUG|WARN)\b|(?i:\b(?:warning|correctly|successfully)\b|^(?:phase|step) \d)"
 )
-_SHELL = r"(?:\S*sh|\(eval\)|cd|env|timeout|xargs|sudo): ?\S"
-_SHELL_SAID = (
-    "not found, no such file or directory, permission denied, parse error, syntax error, "
-    "unbound variable, bad substitution, unexpected token, unexpected eof, no matches found, "
-    "is a directory, not a directory, too many arguments, event not found, bad option"
-).split(", ")
+_SHELL = (
+    r"^(?P<said>(?:\S*sh|\(eval\)|cd|env|timeout|xargs|sudo): ?\S.{0,300}?(?i:not found"
+    r"|no such file or directory|permission denied|parse error|syntax error|unbound variable"
+    r"|bad substitution|unexpected token|unexpected eof|no matches found|is a directory"
+    r"|not a directory|too many arguments|event not found|bad option).*)"
+)
 # a compiler's line, or a linter's: its place, then what is wrong
 _LINE = (
     r"^(?:\[ERROR\] |vet: )?(?P<place>[^\s:()\[`]{1,300}(?:\.go:\d+(?::\d+)?"
@@ -253,15 +253,6 @@ def _eslint(text: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def _shell(text: str) -> list[tuple[str, str, str]]:
-    """Return the messages of a shell itself."""
-    return [
-        ("", line.strip(), "")
-        for line in text.split("\n")
-        if re.match(_SHELL, line) and any(said in line.lower() for said in _SHELL_SAID)
-    ]
-
-
 def _git(text: str) -> list[tuple[str, str, str]]:
     """Return git's conflicts, then rejections, then its other messages."""
     ways = (
@@ -333,7 +324,7 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
         "",
         r"^(?:ERROR: |#\d+ ERROR: )?(?P<said>failed to solve.*|Error response from daemon: .+)",
     ),
-    Runner("shell", USE, "^" + _SHELL, _shell),
+    Runner("shell", USE, "", _SHELL),
     Runner("git", OTHER, r"\bgit\b|^(?:fatal|error): ", _git),
     Runner(
         "usage",

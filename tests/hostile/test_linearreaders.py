@@ -75,7 +75,6 @@ READERS: dict[str, Callable[[str], object]] = {
         "make test", "2026-11-21T14:30:52Z", "Exit code 1\n" + text, None, True
     ),
     "telling line": lambda text: tellingline.pick_telling_lines(text, "make test"),
-    "normal": shell.normal,
     "git's command": lambda text: list(git.commits("git commit -m " + text, "", "/w", ("/w",))),
     "git's output": lambda text: list(git.commits("git commit -m x", text, "/w", ("/w",))),
     "walls": lambda text: at_failure.failure_keys("Bash", text[:4096], text),
