@@ -255,13 +255,7 @@ _dump = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def head(path: str) -> dict[str, Any]:
-    """Read a state's first line alone, {} for none or another version's."""
-    found = head_of_any(path)
-    return found if found.get("v") == VERSION else {}
-
-
-def head_of_any(path: str) -> dict[str, Any]:
-    """Read the first line of a state of any version."""
+    """Read a state's first line alone, of any version; {} for none."""
     try:
         value = fastjson.parse(files.read(path, 1 << 16).partition(b"\n")[0])
     except (OSError, ValueError):
@@ -399,7 +393,7 @@ def captured_size(place: layout.Place, session: str) -> int:
     Captured by an earlier version counts too.
     """
     path = place.cache + "/sessions/" + session + ".json"
-    found = head_of_any(path)
+    found = head(path)
     size = -1 if found.get("units") or found.get("name") else found.get("size")
     return size if isinstance(size, int) else -1
 

@@ -267,21 +267,16 @@ class Capture:
         state, units = self.state, 0
         for key, path in self.sources():
             span = state.spans.setdefault(key, [0, 0, 0])
-            end = span[0] + (
-                self.stop.offset - span[0] if self.stop and not key else transcript.MOST
-            )
+            end = span[0] + transcript.MOST
+            if self.stop and not key:
+                end = self.stop.offset
             while span[0] < end and not (self.pause and self.pause()):
                 start = span[0] = self.left.after(key, span[0])
-                until = min(end, self.left.before(key, start))
-                if start >= until:
-                    break
-                units += self._take(
-                    path, key, span, min(until - start, PORTION) if self.pause else until - start
-                )
-                # a line is longer than a portion, or none is left
-                if span[0] == start and self.pause:
-                    units += self._take(path, key, span, until - start)
-                if span[0] == start or not self.pause and until == end:
+                room = min(end, self.left.before(key, start)) - start
+                for limit in (min(room, PORTION), room):  # a line may be longer than a portion
+                    if span[0] == start and room > 0:
+                        units += self._take(path, key, span, limit)
+                if span[0] == start:
                     break
         return units
 
@@ -355,7 +350,7 @@ class Capture:
         """Return the first entry of another captured session."""
         firsts = self.heads.firsts
         if not firsts.get(session):
-            found = progress.head_of_any("%s/%s.json" % (self.folder, session)).get("first")
+            found = progress.head("%s/%s.json" % (self.folder, session)).get("first")
             firsts[session] = str(found or "")
         return firsts[session]
 

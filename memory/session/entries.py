@@ -82,7 +82,7 @@ _ASKED_IN = re.compile(
 )
 _PASTED = re.compile(r"</?pasted_content\b[^<>]{0,99}>")
 _NOTED = ("<task-notification", "<agent-notification", "<bash-notification")
-_IDE = re.compile(r"<(ide_[a-z_]{1,40})>")
+_IDE = re.compile(r"</?ide_[a-z_]{1,40}>")
 _OFFER = re.compile(
     r"(?<!\n)\n*If (?:you need specific details from before exiting plan mode|"
     r"this plan can be broken down into) .*"
@@ -633,18 +633,10 @@ def _commanded(record: dict[str, Any], raw: str, theirs: bool) -> list[Entry]:
 
 def _without_ide(raw: str) -> str:
     """Remove an editor's additions in tags."""
-    kept, at, open_ended = list[str](), 0, set[str]()
-    for tag in _IDE.finditer(raw):
-        close = "</%s>" % tag[1]
-        if tag.start() < at or close in open_ended:
-            continue
-        end = raw.find(close, tag.end())
-        if end < 0:
-            open_ended.add(close)
-            continue
-        kept.append(raw[at : tag.start()].rstrip())
-        at = end + len(close)
-    return "".join([*kept, raw[at:]])
+    parts = _IDE.split(raw)
+    if len(parts) % 2 == 0:  # a tag has no other
+        return raw
+    return "".join([*(part.rstrip() for part in parts[:-1:2]), parts[-1]])
 
 
 def clean(text: str) -> str:
