@@ -51,6 +51,10 @@ _TESTERS = frozenset(
     "bats playwright cypress test tests nextest spec".split()
 )
 _TEST_SCRIPT = re.compile(r"test_[\w-]+\.\w+|[\w-]+[_.](?:tests?|spec)\.\w+|[\w-]*tests?\.sh")
+_BUILDERS = frozenset(
+    "make cmake ninja cargo go tsc mvn gradle gradlew dotnet mypy ruff eslint flake8 pylint clang "
+    "gcc g++ javac swift bazel just npm pnpm yarn bun vite webpack docker".split()
+)
 _FORMATTERS = frozenset("fmt format gofmt goimports prettier black rustfmt shfmt isort".split())
 _LINTERS = frozenset(
     "lint eslint ruff mypy pyright flake8 pylint clippy vet typecheck tsc shellcheck staticcheck "
@@ -209,6 +213,11 @@ def is_test(key: str) -> bool:
         re.split("[:.]", word)[0] in _TESTERS or bool(_TEST_SCRIPT.fullmatch(word))
         for word in re.split("[ /]", key)
     )
+
+
+def is_gate(key: str) -> bool:
+    """Tell whether work waits for a command: a test, a build, a linter."""
+    return key.partition(" ")[0] in _BUILDERS or is_test(key) or "check" in key.split()
 
 
 def installs(key: str) -> bool:

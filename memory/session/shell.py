@@ -9,6 +9,7 @@ from itertools import takewhile
 from memory.session import tellingline
 from memory.session.commandline import (
     QUIET_FAILURES,
+    is_gate,
     is_noise,
     is_test,
     key_of,
@@ -126,7 +127,7 @@ class Run:
     @property
     def is_gate(self) -> bool:
         """Whether work waits for the run: tests, builds, linters."""
-        return self.is_test or bool(kind_of(self.key))
+        return self.is_test or is_gate(self.key)
 
 
 def run(
@@ -206,7 +207,7 @@ def _speaks_of_failure(text: str, key: str, hidden: tuple[str, ...]) -> bool:
     """Tell whether an output has words only a failed runner prints."""
     if not hidden and "--- FAIL: " not in text:
         return False
-    gate = kind_of(key) or (hidden and key.startswith("git "))
+    gate = is_gate(key) or kind_of(key) or (hidden and key.startswith("git "))
     return bool(gate) and any(
         line.startswith(_FELL) or _FELL_TOO.fullmatch(line) for line in _bare_lines(text)
     )
