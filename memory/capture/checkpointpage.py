@@ -28,13 +28,10 @@ SUBSTANCE = 120  # characters of an answer that is worth a checkpoint
 WITHDRAWN = 8  # turns
 LEAST_LINE = 110  # characters to which the line of a turn is shortened
 MOST_FIXED, MOST_COMMANDS, MOST_COMMITS, MOST_FILES, MOST_REPORTS, MOST_OPEN = 4, 6, 12, 14, 2, 4
-LEFT = "in progress, not finished: "  # before the request of a turn that has not ended
+LEFT = "in progress at the end: "  # before the request of a turn that has not ended
 ASKED_LAST = "asked after it: "  # before a side question that followed the work
 STOPPED = "stopped by the user: "  # before that of a turn that the user interrupted
-# in its place once a later checkpoint of the session tells more
-WENT_ON = "went on later in this session: "
-FAILED = "` failed when this part ended: "
-FAILS = "` still fails: "  # stands in the line of a command that failed at the end
+FAILS = "` failed at the end: "  # stands in the line of a command that failed at the end
 _LANGUAGES = dict(
     pair.split(":")
     for pair in (
@@ -152,11 +149,6 @@ def body(facts: Facts) -> str:
     told = [*first, *rest, back]
     used = len(fitted(told, BODY // 2)) if any(lines for _, lines, _ in told) else 0
     return fitted([*first, ("Turns", _turns(facts, BODY - used - 40), 1), *rest, back], BODY)
-
-
-def mark_continued(text: str) -> str:
-    """Return a checkpoint's text reworded for a session that continued."""
-    return text.replace("- " + LEFT, "- " + WENT_ON).replace(FAILS, FAILED)
 
 
 def _withdrawn(facts: Facts) -> list[str]:
@@ -379,6 +371,6 @@ def _failing_at_end(facts: Facts) -> list[str]:
         (run, run.detail.partition("\n")[0] or run.summary or run.outcome) for run in failing
     ]
     return [
-        "%s still fails: %s" % (quoted(run.command), one_line(reason, 160))
+        "%s failed at the end: %s" % (quoted(run.command), one_line(reason, 160))
         for run, reason in reasons
     ]

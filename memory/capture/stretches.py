@@ -540,7 +540,6 @@ class Capture:
         )
         state.name, state.checksum = record.name, record.checksum
         self.heads.forget(record.name)
-        self._settle_before()
         return record.name
 
     def _store(self, now: float = 0.0) -> store.Store:
@@ -549,25 +548,6 @@ class Capture:
 
     def _read(self, name: str) -> bytes:
         return files.read(self.place.path(name), 64 << 20)
-
-    def _settle_before(self) -> None:
-        """Note in the previous checkpoint that the session went on."""
-        row = next((row for row in reversed(self.state.closed) if row.name), None)
-        if row is None:
-            return
-        try:
-            old = self._read(row.name)
-        except OSError:
-            return
-        cut = frontmatter.split(old)[1]
-        text = old[cut:].decode("utf-8", "surrogateescape")
-        told = checkpointpage.mark_continued(text)
-        if told == text or writer.body_mark(frontmatter.parse(old).body) != row.mark:
-            return
-        self._store().replace(
-            row.name, old[:cut] + told.encode("utf-8", "surrogateescape"), files.sha256(old)
-        )
-        row.mark, row.title = self._marks(row.name)
 
     def _update(self, trigger: str, talk: str) -> str:
         state = self.state
@@ -594,7 +574,6 @@ class Capture:
         state.checksum = self._replace(
             state.name, old, {**changes, **meta}, state.facts, state.checksum
         )
-        self._settle_before()
         return state.name
 
     def close(self) -> None:

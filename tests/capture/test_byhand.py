@@ -60,7 +60,7 @@ PAGE = """\
 
 ## Open
 
-- `pytest tests/slow` still fails: timeout
+- `pytest tests/slow` failed at the end: timeout
 
 ## Turns
 
@@ -145,7 +145,7 @@ def test_a_handoff_says_where_it_stands_what_was_done_and_what_is_next(place, no
             "",
             "## Open",
             "",
-            "- `pytest tests/slow` still fails: timeout",
+            "- `pytest tests/slow` failed at the end: timeout",
             "",
             "## Decisions",
             "",
@@ -170,11 +170,11 @@ def test_a_session_left_in_the_middle_is_told_as_that(place, now):
         place,
         now,
         left,
-        "## Outcome\n\n- in progress, not finished: make the worker retry\n"
+        "## Outcome\n\n- in progress at the end: make the worker retry\n"
         "- done last: edited `worker.py`",
     )
     assert told["Where it stands"] == [
-        "- in progress, not finished: make the worker retry",
+        "- in progress at the end: make the worker retry",
         "- done last: edited `worker.py`",
     ]
     assert told["Work"] == ["- edited since, not committed: worker.py"] and told[

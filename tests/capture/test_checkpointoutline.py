@@ -20,7 +20,7 @@ files: [a.go]
 
 ## Open
 
-- `make lint` still fails: a.go:3
+- `make lint` failed at the end: a.go:3
 
 ## Turns
 
@@ -36,7 +36,9 @@ files: [a.go]
 def test_each_line_stands_under_its_section():
     found = outline(records.from_bytes("p/checkpoints/x.md", PAGE.encode(), 0.0))
     assert found.outcome == ("The key is fixed.",) and found.next == ("move the retries",)
-    assert found.open == ("`make lint` still fails: a.go:3",) and found.request == ("fix the key",)
+    assert found.open == ("`make lint` failed at the end: a.go:3",) and found.request == (
+        "fix the key",
+    )
     assert found.commits == ("1a2b3c4: Fix the key",) and found.files == ("a.go",)
 
 

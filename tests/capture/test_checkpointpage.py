@@ -156,7 +156,7 @@ def test_what_leads_on_to_a_call_is_no_outcome(session):
     session.say("Let me read how the table is made, and by which of the two migrations it is.")
     session.tool("Read", {"file_path": "/c.py"}, "text")
     (text,) = session.fire("SessionEnd")
-    assert section(text, "Outcome").startswith("- in progress, not finished: why is it slow?\n")
+    assert section(text, "Outcome").startswith("- in progress at the end: why is it slow?\n")
 
 
 def test_what_was_typed_while_the_model_worked_stands_among_the_turns(session):

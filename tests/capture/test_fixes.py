@@ -29,7 +29,7 @@ def test_a_plain_rerun_fixes_nothing_and_an_open_failure_is_open(session):
     session.bash("cargo test", "test result: FAILED. 1 passed; 2 failed", 101)
     (text,) = session.fire("SessionEnd")
     assert section(text, "Fixed") == ""
-    assert "`cargo test` still fails: test result: FAILED. 1 passed; 2 failed" in section(
+    assert "`cargo test` failed at the end: test result: FAILED. 1 passed; 2 failed" in section(
         text, "Open"
     )
 

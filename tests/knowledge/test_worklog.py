@@ -473,7 +473,7 @@ def test_what_is_in_progress_open_and_next_stands_below(place, tell):
     captured(
         place,
         "b",
-        "## Outcome\n\n- in progress, not finished: now the metrics\n\n## Open\n\n"
+        "## Outcome\n\n- in progress at the end: now the metrics\n\n## Open\n\n"
         "- `pytest -q` still fails: 1 is not 2\n\n## Next\n\n- the docs\n"
         "- [x] the page\n- [ ] the tests",
         "2026-11-21T09:00:00Z",
@@ -494,7 +494,7 @@ def test_what_only_its_user_can_use_is_left_out(place, tell):
     captured(
         place,
         "a",
-        "## Outcome\n\n- in progress, not finished: %s\n\n## Done\n\n- commit aaaaaaa: Count\n\n"
+        "## Outcome\n\n- in progress at the end: %s\n\n## Done\n\n- commit aaaaaaa: Count\n\n"
         "## Open\n\n- Shall I go on?\n- two tests fail\n\n## Next\n\n- the page\n- %s"
         % (asked, asked + asked[:60]),
         "2026-11-21T08:00:00Z",
