@@ -634,11 +634,9 @@ def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
     session = layout.safe_id(event.get("session_id"))
     if not session or event.get("agent_id") or env.get(boundary.NESTED):
         return "", ""
-    path = transcript.trusted(event.get("transcript_path"), env)
-    if not path:
-        from memory.session import whereabouts  # it moved, or is not there yet
+    from memory.session import whereabouts  # most hooks ask for no subject
 
-        path = whereabouts.find(env, session)
+    path = whereabouts.find(env, session, event.get("transcript_path"))
     return (session, path) if path else ("", "")
 
 

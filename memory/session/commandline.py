@@ -81,7 +81,6 @@ _FILTERS = frozenset(
     "run k t m testNamePattern test-name-pattern grep g tests filter only test p package w "
     "workspace project bin".split()
 )
-_BARE_WORD = r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"])+"""
 # no target: what stands before a program, and numbers
 _BESIDE = r"\w+=.*|python[\d.]*|[\d.]+[smh]?|sudo|time|timeout|env|npx|bunx|uv|poetry|run|exec|-"
 _INSTALLERS = frozenset(
@@ -119,42 +118,47 @@ def parts(command: str) -> list[str]:
     return [part for _, part in steps(command)]
 
 
+def words(part: str) -> list[str]:
+    """Return the words of a simple command, without the quotation marks around them."""
+    return [word.strip("'\"") for word in _WORD.findall(part)]
+
+
 @lru_cache(1024)
 def key_of(part: str) -> str:
     """Return program and verb of a simple command, or "".
 
     Wrappers and assignments are left out.
     """
-    words: list[str] = _WORD.findall(part.strip().lstrip("({ "))
-    while words:
-        word = words[0]
+    every: list[str] = _WORD.findall(part.strip().lstrip("({ "))
+    while every:
+        word = every[0]
         name = word.rpartition("/")[2]
-        inner = re.match(r"\w+=[\"']?\$\((.*)\)[\"']?\Z", word, re.S) if len(words) == 1 else None
+        inner = re.match(r"\w+=[\"']?\$\((.*)\)[\"']?\Z", word, re.S) if len(every) == 1 else None
         if inner:
             return next(filter(None, map(key_of, parts(inner[1]))), "")
         if re.match(r"\w+=", word) or name in _WRAPPERS:
-            words = words[1:]
+            every = every[1:]
         elif name in ("timeout", "gtimeout", "xargs"):
-            words = words[1:]
-            while words and (words[0].startswith("-") or re.match(r"[\d.]+[smhd]?$", words[0])):
-                words = words[1:]
-        elif len(words) > 2 and _RUNNERS.get(name) == words[1]:
-            words = words[2:]
+            every = every[1:]
+            while every and (every[0].startswith("-") or re.match(r"[\d.]+[smhd]?$", every[0])):
+                every = every[1:]
+        elif len(every) > 2 and _RUNNERS.get(name) == every[1]:
+            every = every[2:]
         else:
             break
-    if not words or words[0] in "for case done fi esac } ) function select".split():
+    if not every or every[0] in "for case done fi esac } ) function select".split():
         return ""
-    name = words[0].strip("'\"").rpartition("/")[2].lower()
+    name = every[0].strip("'\"").rpartition("/")[2].lower()
     if re.match(r"python[\d.]*$", name):
-        return _python(words[1:])
-    arguments = [w for w in words[1:] if not w.startswith("-")]
-    if name in ("sed", "perl") and any(re.match(r"-\w*i", w) for w in words[1:]):
+        return _python(every[1:])
+    arguments = [w for w in every[1:] if not w.startswith("-")]
+    if name in ("sed", "perl") and any(re.match(r"-\w*i", w) for w in every[1:]):
         return name + " -i"
     if name == "git":
-        words = re.sub(
-            r"^git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*", "git", " ".join(words)
+        every = re.sub(
+            r"^git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*", "git", " ".join(every)
         ).split()
-        arguments = words[1:]
+        arguments = every[1:]
     if name in _INTERPRETERS and arguments:
         return name + " " + arguments[0].strip("'\"").rpartition("/")[2]
     verb = arguments[0] if arguments and re.match(r"[A-Za-z][\w:-]*$", arguments[0]) else ""
@@ -280,8 +284,7 @@ def _arguments(part: str, key: str) -> tuple[list[str], list[str], list[str]]:
     known = {*key.split(), *key.replace("/", " ").split()}
     targets, filters, tags = list[str](), list[str](), list[str]()
     narrows = False
-    for quoted in re.findall(_BARE_WORD, part):
-        word = quoted.strip("'\"")
+    for word in words(part):
         option, given, value = word.lstrip("-").partition("=")
         if narrows:
             filters.append(word)

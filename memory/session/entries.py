@@ -51,11 +51,10 @@ _PLAIN, _SHORT = re.compile(r"[\w./:@, -]*", re.A), 200
 _TAG = re.compile(
     r"<(command-name|command-args|bash-input|bash-stdout|bash-stderr)>(.*?)(?:</\1>|\Z)", re.S
 )
+_NOTED = ("<task-notification", "<agent-notification", "<bash-notification")
 _MACHINE = (
+    *_NOTED,
     "<local-command-",
-    "<task-notification",
-    "<agent-notification",
-    "<bash-notification",
     "[Request interrupted",
     "Caveat: The messages below",
     "Operation stopped by hook: ",
@@ -81,7 +80,6 @@ _ASKED_IN = re.compile(
     re.I,
 )
 _PASTED = re.compile(r"</?pasted_content\b[^<>]{0,99}>")
-_NOTED = ("<task-notification", "<agent-notification", "<bash-notification")
 _IDE = re.compile(r"</?ide_[a-z_]{1,40}>")
 _OFFER = re.compile(
     r"(?<!\n)\n*If (?:you need specific details from before exiting plan mode|"

@@ -42,7 +42,6 @@ _FAILED = (
 _SCRATCH = r"(?:/private)?/(?:tmp|var/folders|dev/shm)(?:/|\Z)"
 _MAKES = r"\bgit\s+(?:init|clone)\b|\bmktemp\b"
 _HERE = ("$(git rev-parse", "$CLAUDE_PROJECT_DIR", "${CLAUDE_PROJECT_DIR", "$PWD")
-_WORDS = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|\$\([^)]{0,400}\)|[^\s"'])+"""
 _FILE = r"(?!origin/)[\w@+~./-]*\.[A-Za-z]\w{0,7}\Z"
 
 
@@ -138,7 +137,7 @@ def is_merge(subject: str) -> bool:
 def amends(command: str) -> bool:
     """Tell whether a command amends the previous commit."""
     return any(
-        key == "git commit" and "--amend" in re.findall(_WORDS, part)
+        key == "git commit" and "--amend" in commandline.words(part)
         for key, part, _ in _gits(command, "")
     )
 
@@ -203,7 +202,7 @@ def _gits(command: str, cwd: str) -> Iterator[tuple[str, str, str]]:
     folder = before = cwd
     makes = re.search(_MAKES, command)
     for part in commandline.parts(command):
-        words = [word.strip("'\"") for word in re.findall(_WORDS, part.lstrip("({ "))]
+        words = commandline.words(part.lstrip("({ "))
         if words[:1] == ["cd"]:
             target = words[1] if len(words) > 1 else "~"
             folder, before = before if target == "-" else _into(folder, target), folder
@@ -235,9 +234,7 @@ def discarded_paths(command: str) -> tuple[str, ...]:
     """
     found: list[str] = []
     for key, part, folder in _gits(command, ""):
-        words = [
-            word.strip("'\"") for word in re.findall(_WORDS, re.sub(r"\s\d?>+\s*\S+", "", part))
-        ]
+        words = commandline.words(re.sub(r"\s\d?>+\s*\S+", "", part))
         base = "" if folder == "?" else folder
         found += [
             "*" if path in (".", "*") else posixpath.normpath(posixpath.join(base, path))

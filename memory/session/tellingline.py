@@ -157,20 +157,15 @@ def _claims(line: str) -> bool:
 
 def _message(message: str, more: list[str]) -> str:
     """Join a test's message with its continuation lines."""
-    if not message.strip() and any(re.match(r"Error(?: Trace)?:", line) for line in more):
-        start = next((i for i, line in enumerate(more) if re.match(r"Error:", line)), 0)
-        block = [re.sub(r"^Error:\s*", "", line) for line in more[start:]]
-        stop = next(
-            (i for i, line in enumerate(block) if re.match(r"(?:Test|Messages|Diff):", line)),
-            len(block),
-        )
-        return re.sub(r"\s+", " ", " ".join(block[:stop])).strip()
-    open_end = message.rstrip().endswith(":")
+    if not message.strip():  # testify: a block of labelled lines
+        block = [
+            line for line in more if not re.match(r"(?:Error Trace|Test|Messages|Diff):", line)
+        ]
+        return re.sub(r"\s+", " ", re.sub(r"^Error:\s*", "", " ".join(block))).strip()
     rest = [
         line
         for line in more[:1]
-        if not message.strip()
-        or (open_end and _claims(message + line))
+        if (message.rstrip().endswith(":") and _claims(message + line))
         or (line.startswith(("Output: ", "Error: ", "stderr: ")) and _claims(line[8:]))
     ]
     return " ".join([message.strip(), *rest]).strip()
@@ -183,25 +178,18 @@ def _pytest(text: str) -> list[tuple[str, str, str]]:
         ident.rpartition("::")[2]: ident
         for ident in re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.M)
     }
-    for block in re.split(r"^(?=_{3,} .+ _{3,}$)", text, flags=re.M):
-        head = re.match(r"_{3,} (.+?) _{3,}\n", block)
-        name: str = "" if head is None or head[1].startswith("ERROR ") else head[1]
+    for block in re.split(r"^_{3,} (?=.+ _{3,}$)", text, flags=re.M):
+        name = block.partition(" _")[0].rpartition(".")[2]
         raised = re.findall(r"^E {2,}(\S.*)", block, re.M)
         places = re.findall(r"^(\S+\.py:\d+): ", block, re.M)
         if raised:
             said = next((line for line in raised if re.match(_RAISED, line)), raised[0])
-            ident = (
-                next(iter(short.values()))
-                if len(short) == 1
-                else short.get(name.rpartition(".")[2], name)
-            )
+            ident = next(iter(short.values())) if len(short) == 1 else short.get(name, "")
             found.append((places[-1] if places else "", said, ident))
-    if not found:
-        listed = re.findall(r"^()(?:FAILED|ERROR) (\S+) - (.+)", text, re.M) or re.findall(
-            r"^(/?\S+\.py:\d+): ()((?:\w+Error|assert).*)", text, re.M
-        )
-        found = [(place, said, ident) for place, ident, said in listed]
-    return found
+    listed = re.findall(r"^()(?:FAILED|ERROR) (\S+) - (.+)", text, re.M) or re.findall(
+        r"^(/?\S+\.py:\d+): ()((?:\w+Error|assert).*)", text, re.M
+    )
+    return found or [(place, said, ident) for place, ident, said in listed]
 
 
 def _jest(text: str) -> list[tuple[str, str, str]]:
@@ -317,12 +305,6 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
         "",
         r"^(?:error(?:\[(?P<rule>E\d+)\])?: (?P<said>.+)\n(?:.*\n){0,2}?|(?P<old>\S.+)\n)"
         r"[ \t]*--> (?P<place>\S+:\d+:\d+)",
-    ),
-    Runner(
-        "docker",
-        OTHER,
-        "",
-        r"^(?:ERROR: |#\d+ ERROR: )?(?P<said>failed to solve.*|Error response from daemon: .+)",
     ),
     Runner("shell", USE, "", _SHELL),
     Runner("git", OTHER, r"\bgit\b|^(?:fatal|error): ", _git),

@@ -77,14 +77,12 @@ class Reading:
 
     Iterate once, then ask.
     offset: where the next reading starts, just after the last whole line.
-    long: number of unreadable long lines.
-    broken: number of lines without a JSON object.
     """
 
-    __slots__ = ("_calls", "_ended", "_fd", "_queue", "_stop", "_tree", "broken", "long", "offset")
+    __slots__ = ("_calls", "_ended", "_fd", "_queue", "_stop", "_tree", "offset")
 
     def __init__(self, fd: int, offset: int, limit: int, ended: bool = False):
-        self._fd, self.offset, self._stop, self.long, self.broken = fd, offset, offset + limit, 0, 0
+        self._fd, self.offset, self._stop = fd, offset, offset + limit
         self._ended = ended
         self._queue: _Queue | None = None
         self._calls: dict[str, Entry] = {}  # without a result yet
@@ -99,7 +97,6 @@ class Reading:
                 try:
                     record, _ = scan(line.decode("utf-8", "replace"), 0)
                 except (ValueError, StopIteration, RecursionError):
-                    self.broken += 1
                     continue
                 if not isinstance(record, dict):
                     continue
@@ -199,7 +196,6 @@ class Reading:
         short = Shortened()
         for piece in pieces:
             short.feed(piece)
-        self.long += short.given_up
         return short.line()
 
     def _long_line(self, head: bytes, at: int) -> tuple[bytes, int]:

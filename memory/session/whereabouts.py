@@ -89,18 +89,14 @@ def is_torn(path: str, at: int) -> bool:
     """
     fd = files.open_read(path, follow=False)
     try:
-        size = os.fstat(fd).st_size
+        size, tail = os.fstat(fd).st_size, b""
         for start in range(at, size, EDGE):
-            if b"\n" in files.read_at(fd, EDGE, start):
+            tail = files.read_at(fd, EDGE, start).rstrip(b" ") or tail
+            if b"\n" in tail:
                 return False
-        if size - at > EDGE:
-            return not files.read_at(fd, EDGE, size - EDGE).rstrip().endswith(b"}")
-        json.loads(files.read_at(fd, EDGE, at))
-    except ValueError:
-        return True
     finally:
         os.close(fd)
-    return False
+    return not tail.endswith(b"}")
 
 
 def _directory(head: bytes) -> str:

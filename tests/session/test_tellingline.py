@@ -126,17 +126,6 @@ ESLINT = """\
 
 ✖ 2 problems (1 error, 1 warning)
 """
-DOCKER = """\
-#9 [4/5] RUN npm ci
-#9 0.412 npm error code EUSAGE
-------
- > [4/5] RUN npm ci:
-0.412 npm error code EUSAGE
-0.413 npm error `npm ci` can only install with an existing package-lock.json
-------
-Dockerfile:7
---------------------
-ERROR: failed to solve: process "/bin/sh -c npm ci" did not complete successfully: exit code: 1"""
 
 
 @pytest.mark.parametrize(
@@ -296,14 +285,6 @@ ERROR: failed to solve: process "/bin/sh -c npm ci" did not complete successfull
             "mise run fmt2",
             "mise ERROR no task fmt2 found\nmise ERROR Run with --verbose or MISE_VERBOSE=1",
             "no task fmt2 found",
-        ),
-        (
-            "docker build .",
-            DOCKER,
-            (
-                'failed to solve: process "/bin/sh -c npm ci" did not complete successfully: '
-                "exit code: 1"
-            ),
         ),
         (
             "docker run x",
