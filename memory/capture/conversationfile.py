@@ -7,6 +7,8 @@ on, and one that a person deleted stays deleted.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from memory.capture import checkpointpage, conversationpage
 from memory.capture.progress import State
 from memory.capture.turns import GOES_ON, Turn
@@ -155,31 +157,11 @@ def portions(held: Sequence[Turn], ends: Sequence[float]) -> list[tuple[Turn, ..
 
     Returns the turns of each, and last the turns after them.
     ends: the instants up to which the checkpoints tell, in their order.
-    Turns know the minute alone: a turn that goes on in the last minute goes on after it, and so
-        does one asked in it where the next checkpoint would have none.
+    Turns know the minute alone: a turn that goes on in the last minute goes on after it.
     """
-    out, left = list[list[Turn]](), list(held)
-    for until in ends:
-        many = next(
-            (
-                at
-                for at, turn in enumerate(left)
-                if not (clock.parse(turn.at) or 0.0)
-                <= until - (until % 60 + 1) * (turn.asked == GOES_ON)
-            ),
-            len(left),
-        )
-        if (
-            out
-            and not many
-            and len(out[-1]) > 1
-            and (clock.parse(out[-1][-1].at) or 0.0) + 60 > ends[len(out) - 1]
-        ):
-            left.insert(0, out[-1].pop())
-            many = 1
-        out.append(left[:many])
-        left = left[many:]
-    return [*map(tuple, out), tuple(left)]
+    begun = [(clock.parse(turn.at) or 0.0) + 60 * (turn.asked == GOES_ON) for turn in held]
+    cuts = [bisect_right(begun, until) for until in ends]
+    return [tuple(held[start:end]) for start, end in zip([0, *cuts], [*cuts, len(held)])]
 
 
 def first_turns(body: str, number: int) -> str:

@@ -190,11 +190,4 @@ def _count(keeper: Store, rule: Record, at: str, day: str) -> None:
 
 def is_gone(keeper: Store, title: str) -> bool:
     """Tell whether a rule with a title was forgotten or archived."""
-    from memory.store import archive, writer
-
-    stem, *older = ["/%s-" % slug for slug in writer.slugs("rule", title, "")]
-    moves = archive.archived_moves(keeper.place.private).values()
-    if any(stem in "/" + move.home for move in moves):
-        return True
-    # a name that lost its letters is that of many titles
-    return bool(older) and any(rule.title == title for rule in keeper.archived("rule", title))
+    return any(rule.title == title for rule in keeper.archived("rule", title))
