@@ -21,6 +21,7 @@ from memory.capture.turns import Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line, short
 from memory.session import commandline, git, shell
+from memory.session.shell import Run
 
 BODY, LAST = 6000, 600  # characters of the page, of the last outcome
 BETWEEN = 110  # characters of a message while the model worked
@@ -350,16 +351,12 @@ def quoted(command: str, most: int = 160) -> str:
 def _fix(fix: Fix) -> str:
     """Return a line on a failure and its fix."""
     why = one_line(fix.failure.detail.partition("\n")[0], 160)
-    other = (
-        ""
-        if fix.success.command == fix.failure.command
-        else " (%s)" % quoted(fix.success.command, 100)
-    )
+    other = " (%s)" % quoted(fix.success.command, 100)
     return "%s → %s%s; passed%s after editing %s" % (
         quoted(fix.failure.command),
         fix.failure.outcome,
         ": " + why if why else "",
-        other,
+        other if fix.success.command != fix.failure.command else "",
         ", ".join(map(code, fix.files[:4])),
     )
 
@@ -367,10 +364,9 @@ def _fix(fix: Fix) -> str:
 def _failing_at_end(facts: Facts) -> list[str]:
     """Return the commands failing at the end, with their telling lines."""
     failing = fixes.open_failures([*facts.failing, *facts.runs])[-MOST_OPEN:]
-    reasons = [
-        (run, run.detail.partition("\n")[0] or run.summary or run.outcome) for run in failing
-    ]
-    return [
-        "%s failed at the end: %s" % (quoted(run.command), one_line(reason, 160))
-        for run, reason in reasons
-    ]
+    return [quoted(run.command) + FAILS[1:] + one_line(_reason(run), 160) for run in failing]
+
+
+def _reason(run: Run) -> str:
+    """Return what tells why a run failed."""
+    return run.detail.partition("\n")[0] or run.summary or run.outcome

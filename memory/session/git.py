@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from typing import NamedTuple
 
 from memory.core import files, layout
 from memory.session import commandline
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 SHORT = 10  # hex digits of a commit hash in records
 _LONGEST = 1000  # characters of a folder; no path of a real `cd` is longer
-_LINKS = 5  # symbolic refs followed at most
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _MADE = re.compile(
     r"^\[(?:detached HEAD|[^\]\s]+)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.+)$", re.M
@@ -45,16 +45,14 @@ _HERE = ("$(git rev-parse", "$CLAUDE_PROJECT_DIR", "${CLAUDE_PROJECT_DIR", "$PWD
 _FILE = r"(?!origin/)[\w@+~./-]*\.[A-Za-z]\w{0,7}\Z"
 
 
-class GitHead:
+class GitHead(NamedTuple):
     """The present checkout.
 
     branch: "" when detached.  commit: 10 hex digits, "" before the first commit.
     """
 
-    __slots__ = ("branch", "commit")
-
-    def __init__(self, branch: str, commit: str):
-        self.branch, self.commit = branch, commit
+    branch: str
+    commit: str
 
 
 def head(git: str) -> GitHead:
@@ -72,28 +70,19 @@ def head(git: str) -> GitHead:
 
 
 def _resolve(git: str, ref: str) -> str:
+    """Return the commit of a ref, from its file or `packed-refs`."""
+    if not ref:
+        return ""
     common = layout.common_git(git)
-    for _ in range(_LINKS):
-        if not ref:
-            return ""
-        text = layout.first_line(git + "/" + ref) or layout.first_line(common + "/" + ref)
-        if _HASH.match(text):
-            return text
-        if not text:
-            return _packed(common, ref)
-        ref = layout.ref_of(text)
-    return ""
-
-
-def _packed(common: str, ref: str) -> str:
-    """Find a ref in `packed-refs` (lines of hash, space, ref)."""
+    text = layout.first_line(git + "/" + ref) or layout.first_line(common + "/" + ref)
+    if _HASH.match(text):
+        return text
     try:
-        data = files.read(common + "/packed-refs", 16 << 20)
+        packed = files.read(common + "/packed-refs", 16 << 20).decode("utf-8", "replace")
     except OSError:
         return ""
-    end = data.find(b" " + ref.encode("utf-8") + b"\n")
-    text = data[data.rfind(b"\n", 0, max(end, 0)) + 1 : max(end, 0)].decode("ascii", "replace")
-    return text if _HASH.match(text) else ""
+    found = re.search(r"^([0-9a-f]{40,64}) %s$" % re.escape(ref), packed, re.M)
+    return found[1] if found else ""
 
 
 def message(command: str) -> str:
