@@ -6,12 +6,11 @@ import pytest
 from harness import timing
 from harness.repository import note
 
-from memory.capture import fixes, openings
+from memory.capture import openings
 from memory.core import clock, records
 from memory.health import recordfaults
 from memory.knowledge import contradictions, duplicates, proposals, usage
 from memory.project import claims, mentions
-from memory.session import shell
 from memory.store import sections
 
 
@@ -174,7 +173,6 @@ def test_a_run_of_any_sign_is_read_in_time_that_grows_with_its_length(sign):
     body = (sign * 60_000)[:60_000]
     one, other = note(body, "id: l-11111111\n"), note(body + " x", "id: l-22222222\n")
     note_of = records.from_bytes("p/checkpoints/x.md", one.body.encode(), 0.0)
-    failure = shell.Run("000001", "pytest x", "pytest", "exit 1", body)
     readings = {
         "claims": lambda: claims.check(one, "/", ""),
         "symbols": lambda: mentions.named_symbols("`a`%s`a`" % body),
@@ -185,7 +183,7 @@ def test_a_run_of_any_sign_is_read_in_time_that_grows_with_its_length(sign):
         "statements": lambda: list(proposals.statements(note_of)),
         "sections": lambda: sections.outline(body),
         "suspects": lambda: list(recordfaults.find(body)),
-        "fixes": lambda: (fixes.names("src/user_name.py", failure), openings.plain(body)),
+        "openings": lambda: openings.plain(body),
     }
     for name, reading in readings.items():
         assert timing.spent(reading, 0.5) < 0.5, name
