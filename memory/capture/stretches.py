@@ -634,9 +634,11 @@ def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
     session = layout.safe_id(event.get("session_id"))
     if not session or event.get("agent_id") or env.get(boundary.NESTED):
         return "", ""
-    from memory.session import whereabouts  # most hooks ask for no subject
+    path = transcript.trusted(event.get("transcript_path"), env)
+    if not path:
+        from memory.session import whereabouts  # it moved, or is not there yet
 
-    path = whereabouts.find(env, session, event.get("transcript_path"))
+        path = whereabouts.find(env, session)
     return (session, path) if path else ("", "")
 
 
