@@ -120,29 +120,19 @@ def _tells(text: str) -> bool:
 
 def _failures(place: Place, new: set[str], rows: Sequence[Row]) -> list[Discovery]:
     """Return calls that failed in several sessions, with remedies."""
-    found: list[Discovery] = []
-    for key, pairs in walls.grouped(rows).items():
-        sessions = {row["session"] for row, _ in pairs}
-        mended = [(row, failure) for row, failure in pairs if failure["then"]]
-        if not key.startswith("x|") or len(sessions) < 2 or not mended:
-            continue
-        if not any(row["name"] in new for row, _ in pairs):
-            continue
-        failure = max(mended, key=lambda pair: float(pair[1]["at"]))[1]
-        agreed = len({row["session"] for row, _ in mended}) == len(sessions)
-        found.append(
-            Discovery(
-                FAILURE,
-                project(place.key),
-                failure["at"],
-                failure["where"],
-                "this failed in %d sessions: `%s` (%s)"
-                % (len(sessions), one_line(failure["ran"]), one_line(failure["telling"])),
-                "and this worked: `%s`" % one_line(failure["then"]),
-                TELLING + agreed,
-            )
+    return [
+        Discovery(
+            FAILURE,
+            project(place.key),
+            wall.last,
+            wall.where[0],
+            "this failed in %d sessions: `%s` (%s)"
+            % (wall.sessions, one_line(wall.ran), one_line(wall.telling)),
+            "and this worked: `%s`" % one_line(wall.worked),
         )
-    return found
+        for wall in walls.repeated(place, rows)
+        if wall.worked and not wall.path and any(row["name"] in new for row, _ in wall.met)
+    ]
 
 
 def _wishes(store: Store, names: Iterable[str]) -> list[Discovery]:

@@ -45,26 +45,34 @@ _PATH = Late(r"(?<![\w./-])[\w./-]{0,80}/[\w.-]{1,80}|[\w-]{1,80}\.\w{1,5}\b")
 class MetFailure(NamedTuple):
     """A failure in a session and its aftermath.
 
-    at: seconds since the epoch. where: the turn. how: `same` or `near`. tool: "" for a command.
-        ran: the failed call. edits: files. did: runs in between. passed: the call that then worked,
-        "" for none known; covered: whether it is the same call or more of it. changed: the new
-        lines at the place of the finding. outcome: the opening of the turn's final statement.
+    at: seconds since the epoch. where: the turn. tool: "" for a command. ran: the failed call.
+        passed: the call that then worked, `ran` itself where it is the same, "" for none known.
+        last: number of its turn. edits: files. did: runs in between. changed: the new lines at the
+        place of the finding.
     """
 
     past: Past
     at: float
     where: str
-    how: str
     tool: str
     ran: str
     telling: str
-    edits: tuple[str, ...] = ()
-    did: tuple[str, ...] = ()
-    passed: str = ""
-    covered: bool = False
-    outcome: str = ""
-    commit: str = ""
-    changed: tuple[str, ...] = ()
+    passed: str
+    last: int
+    edits: tuple[str, ...]
+    did: tuple[str, ...]
+    changed: tuple[str, ...]
+
+    @property
+    def outcome(self) -> str:
+        """The opening of the last turn's final statement."""
+        return openings.plain(openings.outcome(self.past.turns[self.last - 1]), OPENING)
+
+    @property
+    def commit(self) -> str:
+        """The commit of the edits that helped, or ""."""
+        helped = self.passed and self.edits
+        return next(iter(next_commits(self.past, self.last)), "") if helped else ""
 
 
 class Failure(NamedTuple):
@@ -154,50 +162,25 @@ def telling_words(error: str) -> list[str]:
 # --- what came of a failure
 
 
-def remedy_of(failed: Failure) -> str:
-    """Return the call that worked after a failed run, or ""."""
-    return _remedy(failed.piece, _reach(failed))[1]
-
-
-def _reach(failed: Failure) -> list[tuple[int, Piece]]:
-    """Return the steps after a failed run that may hold its remedy."""
-    number = failed.steps[failed.at][0]
-    after = failed.steps[failed.at + 1 : failed.at + 1 + REACH]
-    return [(n, p) for n, p in after if n <= number + TURNS]
-
-
-def aftermath(failed: Failure, how: str, ended: bool = True) -> MetFailure:
-    """Return a failed run with its aftermath.
-
-    ended: include how its turn ended, and its commit.
-    """
+def aftermath(failed: Failure) -> MetFailure:
+    """Return a failed run with its aftermath."""
     past, steps, at = failed
     number, piece = steps[at]
-    reach = _reach(failed)
-    end, passed, covered = _remedy(piece, reach)
+    reach = [(n, p) for n, p in steps[at + 1 : at + 1 + REACH] if n <= number + TURNS]
+    end, passed = _remedy(piece, reach)
     between = [p for _, p in reach[: end if passed else OPEN]]
-    last = reach[end][0] if passed else number
-    edits = tuple(dict.fromkeys(p.text for p in between if p.kind == FILE))
+    ran = (p for p in between if p.kind == RUN and not p.name and p.outcome == shell.OK)
     return MetFailure(
         past,
         past.at(number),
         past.ref(number),
-        how,
         piece.name,
         one_line(piece.text),
         piece.telling,
-        edits,
-        tuple(
-            dict.fromkeys(
-                one_line(p.text)
-                for p in between
-                if p.kind == RUN and not p.name and p.outcome == shell.OK
-            )
-        )[-3:],
         passed,
-        covered,
-        openings.plain(openings.outcome(past.turns[last - 1]), OPENING) if ended else "",
-        next(iter(next_commits(past, last)), "") if ended and passed and edits else "",
+        reach[end][0] if passed else number,
+        tuple(dict.fromkeys(p.text for p in between if p.kind == FILE)),
+        tuple(dict.fromkeys(one_line(p.text) for p in ran))[-3:],
         _changed(piece, between) if passed else (),
     )
 
@@ -213,11 +196,11 @@ def _changed(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(met))[:FEW]
 
 
-def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str, bool]:
-    """Return (place, call, whether it covers) of the first success."""
+def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str]:
+    """Return (place, call) of the first success, the failed call itself where it is the same."""
     failure = _run(failed)
     if failure is None:
-        return 0, "", False
+        return 0, ""
     runs = [
         (at, p.text, run)
         for at, (_, p) in enumerate(reach)
@@ -227,15 +210,14 @@ def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str
     ]
     for at, command, run in runs:
         if _is_same_call(failure, command):
-            return at, one_line(failed.text), True
+            return at, one_line(failed.text)
         if fixes.passes(run, failure) or _is_same_aim(failure.command, command):
-            return at, one_line(command), True
-    near = [
-        row
-        for row in runs
-        if row[2].key == failure.key and SequenceMatcher(None, row[1], failed.text).ratio() >= ALIKE
-    ]
-    return (near[0][0], one_line(near[0][1]), False) if near else (0, "", False)
+            return at, one_line(command)
+    for at, command, run in runs:
+        likeness = SequenceMatcher(None, command, failed.text)
+        if run.key == failure.key and likeness.ratio() >= ALIKE:
+            return at, one_line(command)
+    return 0, ""
 
 
 def stem_of(path: str) -> str:
@@ -261,21 +243,22 @@ def _run(piece: Piece) -> shell.Run | None:
 def own_part(command: str, key: str) -> str:
     """Return the part of a shell line with a program and verb, else the line."""
     parts = commandline.parts(command)
-    return next((part for part in parts if commandline.key_of(part) == key), command)
+    part = next((part for part in parts if commandline.key_of(part) == key), command)
+    return REDIRECTED.sub("", part)
 
 
 def _is_same_call(failure: shell.Run, command: str) -> bool:
-    """Tell whether a shell line repeats (part of) a failed call."""
-    own = own_part(failure.command, failure.key)
-    wanted, calls = set(REDIRECTED.sub("", own).split()), _calls(command)
-    moved = [words for words in _calls(failure.command) if words[:1] == ("cd",)]
-    return all(words in calls for words in moved) and (
-        calls <= _calls(failure.command)
+    """Tell whether a shell line repeats (part of) a failed call, in the same folder."""
+    own = own_part(failure.command, failure.key).split()
+    mine, made = calls(failure.command), calls(command)
+    moved = {call for call in mine if call.startswith("cd ")}
+    return moved <= made and (
+        (made <= mine and made != moved)
         or any(
-            wanted <= set(words)
-            and words[0] == own.split()[0]
-            and not any(re.match(r"-|\w+=", word) for word in set(words) - wanted)
-            for words in calls
+            set(own) <= set(call.split())
+            and call.split()[0] == own[0]
+            and not any(re.match(r"-|\w+=", word) for word in set(call.split()).difference(own))
+            for call in made
         )
     )
 
@@ -283,11 +266,8 @@ def _is_same_call(failure: shell.Run, command: str) -> bool:
 def _is_same_aim(failed: str, command: str) -> bool:
     """Tell whether another program got the failed call's arguments."""
     given = _arguments(failed)
-    if not given:
-        return False
-    every = [" ".join(words) for words in _calls(command)]
-    mine = [" ".join(words) for words in _calls(failed)]
-    return any(one.endswith(" " + given) and one not in mine for one in every)
+    made = calls(command) - calls(failed)
+    return bool(given) and any(call.endswith(" " + given) for call in made)
 
 
 @lru_cache(2048)
@@ -299,9 +279,13 @@ def _arguments(command: str) -> str:
 
 
 @lru_cache(2048)
-def _calls(command: str) -> frozenset[tuple[str, ...]]:
-    """Return the words of each call of a line, without redirections."""
-    return frozenset(tuple(REDIRECTED.sub("", part).split()) for part in commandline.parts(command))
+def calls(command: str) -> frozenset[str]:
+    """Return the calls of a line that do more than look around, without redirections."""
+    return frozenset(
+        " ".join(REDIRECTED.sub("", part).split())
+        for part in commandline.parts(command)
+        if part.startswith("cd ") or not commandline.is_noise(commandline.key_of(part))
+    )
 
 
 # --- fix
@@ -320,10 +304,10 @@ def fix(sessions: Sequence[Past], error: str) -> tuple[Met, ...]:
         key, rule = key_of(line), _rule_of(line)
         keyed = [(key_of(failed.piece.telling), failed) for failed in failures]
         same = [failed for other, failed in keyed if other == key or _begins(other, key)]
-        found = episodes(same, "same", taken)
+        found = _episodes(same, taken)
         if rule and len(same) < FEW:
             ruled = (failed for failed in failures if _rule_of(failed.piece.telling) == rule)
-            found += episodes(ruled, "near", taken)
+            found += _episodes(ruled, taken)
         if found:
             met.append((line, tuple(found)))
     return tuple(met)
@@ -344,9 +328,7 @@ def _failures(sessions: Sequence[Past], error: str) -> list[Failure]:
     ]
 
 
-def episodes(
-    failures: Iterable[Failure], how: str, taken: set[tuple[str, int]]
-) -> list[MetFailure]:
+def _episodes(failures: Iterable[Failure], taken: set[tuple[str, int]]) -> list[MetFailure]:
     """Return failures with their aftermath, telling ones first, then newest.
 
     Failures of a session that the same success ended count once, by the last. taken: (record,
@@ -356,7 +338,7 @@ def episodes(
     for failure in failures:
         if (failure.past.id, failure.at) not in taken:
             taken.add((failure.past.id, failure.at))
-            met = aftermath(failure, how)
+            met = aftermath(failure)
             found[(met.past.id, key_of(met.telling), met.passed)] = met
     return sorted(found.values(), key=lambda met: (not _tells(met), -met.at))
 
@@ -374,7 +356,6 @@ def met_json(met: MetFailure, place: Place) -> dict[str, Any]:
         **source(met.past, place),
         "at": clock.iso(met.at),
         "where": met.where,
-        "how": met.how,
         "tool": met.tool or None,
         "ran": met.ran,
         "error": met.telling,
@@ -382,7 +363,7 @@ def met_json(met: MetFailure, place: Place) -> dict[str, Any]:
         "edited": list(met.edits),
         "changed": list(met.changed),
         "worked": met.passed or None,
-        "same_call": met.covered,
+        "same_call": met.passed == met.ran,
         "outcome": met.outcome or None,
         "commit": met.commit or None,
     }

@@ -7,23 +7,23 @@ that have none.  What one record gives is kept in `<scope>.met`, so that only re
 changed are read again.  A failure is written down only with a remedy: another call that worked, the
 line that met a linter's rule, or the path that is there in place of one that is not.
 
-Format of `<scope>.met`, version 7, JSON Lines: `{"v": 7, "sha": 16 hex of the look-up's SHA-256}`,
-with `"settled":true` once candidates were made of it, then for each record name, file (its size and
-time of change in nanoseconds), id, session, branch, created, size and sha (of its text), failures
-(keys, at, telling, worth, said, ran, where: its turn, then: the other call that worked after it, ""
-for none), ruled (of changes that met a finding, rule -> worth, said, telling and at), gone (paths
-that it removed -> at, said) and paths (of files that it tells of).
+Format of `<scope>.met`, version 8, JSON Lines: `{"v": 8, "sha": 16 hex of the look-up's SHA-256}`,
+then for each record name, file (its size and time of change in nanoseconds), id, session, branch,
+created, size and sha (of its text), failures (keys, at, telling, said, ran, where: its turn, then:
+the other call that worked after it, "" for none), ruled (of changes that met a finding, rule ->
+named: whether they name it, said, telling and at), gone (paths that it removed -> at, said) and
+paths (of files that it tells of).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
-from functools import cached_property
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from memory.capture import findings
+from memory.capture.conversationpage import code
 from memory.capture.turns import FILE, MET, REMOVED, RUN, Piece
 from memory.core import StoreError, clock, fastjson, files
 from memory.core.config import Config
@@ -32,15 +32,13 @@ from memory.core.plaintext import at_word, one_line
 from memory.hook import at_failure, fence
 from memory.knowledge import history, practice, remedies
 from memory.knowledge.history import Past, next_commits
-from memory.session import commandline, shell
+from memory.session import shell
 from memory.session.latepattern import Late
 from memory.store.redactor import without_private
 from memory.store.store import Store
 
-VERSION = 7  # of `<scope>.met`
+VERSION = 8  # of `<scope>.met`
 MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is written here
-# turns of a conversation that are read; those before them as they were when they were among these
-NEWEST = 200
 # occurrences of a wall that are kept; characters of a line that met it, of a command
 MOST_MET, LINE, COMMAND = 3, 300, 240
 SESSIONS, TOLD = 3, 2  # that met a failure: at least, and where another call is known
@@ -50,9 +48,12 @@ SUITES = frozenset(
     "gosec gocritic staticcheck stylecheck revive govet typecheck vet eslint ruff pylint flake8 "
     "clippy".split()
 )
-MOST_SHAPES, MOST_CALLS = 64, 16  # of calls of one program that worked; commands of one shape
+MOST_SHAPES = 64  # of calls of one program that worked
 # likeness of the calls, without what they were given, of which one worked and one did not
 ALIKE = 0.6
+UNSTARTABLE = (
+    "the tool's own program could not be started; the shell's `grep` and `find` do without it"
+)
 _TOOLS, _CLIPPED = frozenset((*at_failure.TOOLS, "")), "…"
 _QUOTED = Late(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
 # of a command: what varies
@@ -62,6 +63,7 @@ _SILENT: dict[str, Any] = {"failures": [], "ruled": {}, "gone": {}, "paths": []}
 
 DERIVED = (".walls", ".met", ".turned", ".facts", ".claims", ".heads", ".checked", ".page")
 Row = dict[str, Any]
+Worked = dict[str, dict[str, str]]  # commands by program and verb, by shape
 Groups = dict[str, list[tuple[Row, Row]]]  # (a record, a failure in it) by key
 
 
@@ -70,14 +72,15 @@ def met_path(place: Place) -> str:
     return place.cache + "/" + place.scope + ".met"
 
 
-def write(place: Place, settings: Config, now: float) -> list[Row]:
-    """Update the look-up of walls; return the records' failures.
+def write(place: Place, settings: Config, now: float) -> tuple[list[Row], bool]:
+    """Update the look-up of walls; return (the records' failures, whether they changed).
 
     Raises OSError where it cannot be written.
     """
     sha, rows, changed = _gather(place, settings, now)
     given = _without_repeats(rows)
-    if changed or _sha_of(at_failure.path_of(place)) != sha:
+    changed = changed or _sha_of(at_failure.path_of(place)) != sha
+    if changed:
         data = packed(merged(place, given))
         lines = [
             fastjson.dump(row) + "\n"
@@ -85,7 +88,7 @@ def write(place: Place, settings: Config, now: float) -> list[Row]:
         ]
         files.replace(met_path(place), "".join(lines).encode("ascii"))
         files.replace(at_failure.path_of(place), data)
-    return given
+    return given, changed
 
 
 def current(place: Place, settings: Config, now: float) -> list[Row]:
@@ -96,20 +99,12 @@ def current(place: Place, settings: Config, now: float) -> list[Row]:
 def _gather(place: Place, settings: Config, now: float) -> tuple[str, list[Row], bool]:
     """Return (the look-up's sha, the records' rows, whether one changed)."""
     sha, kept = _read_cache(place)
-    before = {str(row.get("name")): row for row in kept}
-    rows, told = list[Row](), set[str]()
-    store, changed = Store(place, settings, now), False
+    before = {(row["name"], *row["file"]): row for row in kept}
+    store = Store(place, settings, now)
     names = [name for name in history.newest(place, MOST_RECORDS) if name[:1] == PRIVATE]
-    for name in sorted(names[:MOST_RECORDS], key=lambda name: (not _is_talk(name), name)):
-        stamp = _stamp(place, name)
-        row = before.get(name)
-        if row is None or row.get("file") != stamp:
-            changed = True
-            row = _read(place, store, name, stamp, told, row or {})
-        if _is_talk(name):
-            told.add(row["session"])
-        rows.append(row)
-    return sha, rows, changed or len(rows) != len(before)
+    stamps = [(name, *_stamp(place, name)) for name in sorted(names)]
+    rows = [before.get(stamp) or _read(place, store, stamp[0], list(stamp[1:])) for stamp in stamps]
+    return sha, rows, before.keys() != set(stamps)
 
 
 def discard(place: Place) -> None:
@@ -120,23 +115,6 @@ def discard(place: Place) -> None:
     for name in files.list_folder(place.cache):
         if name.endswith(DERIVED):
             files.remove(place.cache + "/" + name)
-
-
-def cached_failures(place: Place) -> list[Row]:
-    """Return the records' failures as of the last `write`."""
-    return _without_repeats(_read_cache(place)[1])
-
-
-def mark_settled(place: Place) -> None:
-    """Note that the look-up's candidates were made.
-
-    In its first line. Raises OSError.
-    """
-    head, _, rest = files.read(met_path(place), MOST_BYTES).partition(b"\n")
-    found = fastjson.rows(head)
-    if found:
-        line = fastjson.dump({**found[0], "settled": True}) + "\n"
-        files.replace(met_path(place), line.encode("ascii") + rest, synced=False)
 
 
 def _without_repeats(rows: Sequence[Row]) -> list[Row]:
@@ -169,25 +147,19 @@ def _is_talk(name: str) -> bool:
     return name[1:].startswith("/conversations")
 
 
-def _stamp(place: Place, name: str) -> list[int]:
+def _stamp(place: Place, name: str) -> tuple[int, int]:
     try:
         stat = files.posix.stat(place.path(name))
-        return [stat.st_size, stat.st_mtime_ns]
+        return stat.st_size, stat.st_mtime_ns
     except OSError:
-        return [0, 0]
+        return 0, 0
 
 
 # --- what one record gives
 
 
-def _read(
-    place: Place, store: Store, name: str, stamp: list[int], told: set[str], before: Row
-) -> Row:
-    """Read a record's failures.
-
-    A checkpoint gives nothing where its session has a conversation. before: its last row, reused
-    for turns that are not read again.
-    """
+def _read(place: Place, store: Store, name: str, stamp: list[int]) -> Row:
+    """Read a record's failures."""
     row: Row = {"name": name, "file": stamp, "id": "", "session": "", **_SILENT}
     try:
         record = without_private(store.read(name))
@@ -195,35 +167,26 @@ def _read(
     except (StoreError, OSError):
         return row
     past, text = history.past_of(record), fence.parts_of(data)[1]
+    roots, changed = (
+        (place.root, place.project),
+        {p.text for _, p in past.steps() if p.kind == FILE},
+    )
     row.update({key: getattr(past, key) for key in ("id", "session", "branch", "created")})
-    row.update(size=len(text), sha=files.sha256(text)[:16])
-    if _is_talk(name) or past.session not in told:
-        first = max(0, len(past.turns) - NEWEST)
-        row["failures"] = list(failures(past, (place.root, place.project), first))
-        row["ruled"] = _changes(past, first)
-        row["gone"] = _removed_paths(past, (place.root, place.project), first)
-        if (
-            first
-            and before.get("sha")
-            and files.sha256(text[: before["size"]])[:16] == before["sha"]
-        ):
-            row["failures"] = [
-                one for one in before["failures"] if one["at"] < past.at(first + 1)
-            ] + row["failures"]
-            row.update({kind: {**before[kind], **row[kind]} for kind in ("ruled", "gone")})
-        row["paths"] = sorted(
-            {piece.text for _, piece in past.steps() if piece.kind == FILE} | set(past.files)
-        )
-    return row
+    return {
+        **row,
+        "size": len(text),
+        "sha": files.sha256(text)[:16],
+        "failures": list(failures(past, roots)),
+        "ruled": _changes(past),
+        "gone": _removed_paths(past, roots),
+        "paths": sorted(changed | set(past.files)),
+    }
 
 
-def failures(past: Past, roots: Sequence[str], first: int = 0) -> Iterable[Row]:
-    """Yield a session's failed calls that may be walls, with remedies.
-
-    first: turns to skip.
-    """
-    steps = past.steps(first)
-    worked, unstartable = Worked(steps), _unstartable(steps)
+def failures(past: Past, roots: Sequence[str]) -> Iterable[Row]:
+    """Yield a session's failed calls that may be walls, with remedies."""
+    steps = past.steps()
+    worked = _worked(steps)
     for at, (number, piece) in enumerate(steps):
         is_known = piece.name in _TOOLS or piece.name.startswith("mcp__")
         if piece.kind != RUN or not piece.failed or not is_known or practice.is_no_wall(piece):
@@ -232,95 +195,84 @@ def failures(past: Past, roots: Sequence[str], first: int = 0) -> Iterable[Row]:
             piece.name or "Bash", piece.text.rstrip(_CLIPPED), piece.telling, roots
         )
         if keys:
-            worth, lines, then = remedy(remedies.Failure(past, steps, at), worked)
-            if piece.name and not worth and at_failure.is_unstartable(piece.telling):
-                worth, lines = unstartable.get(piece.name, (0, []))
+            said, then = remedy(remedies.Failure(past, steps, at), worked)
             yield {
                 "keys": keys,
                 "at": past.at(number) + at / 1e4,
                 "telling": at_word(one_line(piece.telling), 200),
-                "worth": worth,
-                "said": lines,
+                "said": [said] if said else [],
                 "ran": short_command(piece.text),
                 "where": past.ref(number),
                 "then": then,
             }
 
 
-def _unstartable(steps: Iterable[tuple[int, Piece]]) -> dict[str, tuple[int, list[str]]]:
-    """Return (worth, line) of each tool whose program did not start."""
-    given: dict[str, set[str]] = {}
-    for _, one in steps:
-        if one.kind == RUN and one.name and one.failed and at_failure.is_unstartable(one.telling):
-            given.setdefault(one.name, set()).add(one.text)
-    return {
-        tool: (
-            1,
-            [
-                "it failed so with %d different inputs in that session: the tool's own program "
-                "could not be started; the shell's `grep` and `find` do without it" % len(every)
-            ],
-        )
-        for tool, every in given.items()
-        if len(every) > 1
-    }
-
-
-def remedy(failed: remedies.Failure, worked: Worked) -> tuple[int, list[str], str]:
-    """Return (worth, lines, the other call that worked) after a failure.
-
-    worth: 0 for no remedy.
-    """
+def remedy(failed: remedies.Failure, worked: Worked) -> tuple[str, str]:
+    """Return (the remedy, the other call that worked after a failure), "" for none."""
     piece = failed.piece
     if piece.name:
-        return 0, [], ""
-    met = remedies.aftermath(failed, "same", ended=False)
-    placed = practice.is_placed(piece.telling)
-    mended = placed or (met.edits and not practice.MISUSED.search(piece.telling))
-    after = "" if mended else _differing_call(piece.text, met.passed)
-    if (
-        met.covered
-        and not met.edits
-        and len(met.did) == 1
-        and not _is_same_program(met.did[0], piece.text)
-    ):
-        return 2, ["what worked: `%s`, then the same call" % short_command(met.did[0])], ""
-    call = after or ("" if placed else worked.most_like(piece.text))
-    return (
-        (2, ["what worked: `%s`" % short_command(call)], short_command(after))
-        if call
-        else (0, [], "")
+        return UNSTARTABLE if at_failure.is_unstartable(piece.telling) else "", ""
+    met, is_placed = remedies.aftermath(failed), practice.is_placed(piece.telling)
+    was_mended = is_placed or (met.edits and not practice.MISUSED.search(piece.telling))
+    then = "" if was_mended or not _is_another(met.passed, piece) else met.passed
+    call = then or ("" if is_placed else _most_like(piece, worked))
+    return "what worked: `%s`" % short_command(call) if call else "", short_command(then)
+
+
+def _is_another(call: str, failed: Piece) -> bool:
+    """Tell whether a call differs from a failed one in more than what it is given.
+
+    It lacks the words that the failure complains of: a flag that is unknown, a folder that is not
+    there.
+    """
+    judged = remedies.command_and_key(failed.text, True)
+    mine, other = (set(map(_masked, remedies.calls(text))) for text in (failed.text, call))
+    moved = {line for line in mine if line.startswith("cd ")}
+    if judged is None or not call or moved <= other <= mine:
+        return False
+    ran, then, said = (
+        {word.strip("\"'`,.;:!?()[]{}<>…") for word in text.split()}
+        for text in (failed.text, call, failed.telling)
     )
+    wrong = {word for word in ran & said if len(word) > 2}.difference(judged[1].split())
+    return not wrong & then
 
 
-def _is_same_program(command: str, failed: str) -> bool:
-    """Tell whether a line calls the failed call's program and verb."""
-    one, other = remedies.command_and_key(command, False), remedies.command_and_key(failed, True)
-    return one is None or other is None or one[1] == other[1]
+def _worked(steps: Iterable[tuple[int, Piece]]) -> Worked:
+    """Return the commands that worked in a session, by program and verb, by shape."""
+    found: Worked = {}
+    for _, piece in steps:
+        is_good = piece.kind == RUN and not piece.name and piece.outcome == shell.OK
+        judged = remedies.command_and_key(piece.text, False) if is_good else None
+        if judged:
+            shapes = found.setdefault(judged[1], {})
+            if len(shapes) < MOST_SHAPES:
+                shapes.setdefault(_shape(*judged), one_line(piece.text))
+    return found
 
 
-def _differing_call(failed: str, passed: str) -> str:
-    """Return the passed call if different from the failed call."""
-    mine, other = _calls(failed), _calls(passed)
-    moved = [call for call in mine if call.startswith("cd ")]
-    return (
-        ""
-        if not other
-        or (all(call in mine for call in other) and all(call in other for call in moved))
-        else passed
-    )
+def _most_like(failed: Piece, worked: Worked) -> str:
+    """Return the working command most like a failed one, or ""."""
+    judged = remedies.command_and_key(failed.text, True)
+    if judged is None:
+        return ""
+    shapes = {
+        shape: call
+        for shape, call in worked.get(judged[1], {}).items()
+        if _is_another(call, failed)
+    }
+    near = get_close_matches(_shape(*judged), shapes, 1, ALIKE)
+    return shapes[near[0]] if near else ""
 
 
-def _calls(command: str) -> list[str]:
-    """Return a line's calls that matter, without pipes and redirections."""
-    every = [
-        (part, commandline.key_of(part)) for join, part in commandline.steps(command) if join != "|"
-    ]
-    return [
-        remedies.REDIRECTED.sub("", part).strip()
-        for part, key in every
-        if part.startswith("cd ") or (key and not commandline.is_noise(key))
-    ]
+def _shape(command: str, key: str) -> str:
+    """Return the call of a program without its arguments."""
+    return _masked(remedies.own_part(command, key))[:200]
+
+
+def _masked(call: str) -> str:
+    """Return a call with its varying parts masked."""
+    return _GIVEN.sub("#", call)
 
 
 def short_command(command: str) -> str:
@@ -333,130 +285,41 @@ def short_command(command: str) -> str:
     )
 
 
-class Worked:
-    """The commands that worked in a session.
-
-    By program and verb, then by shape: the first MOST_SHAPES, MOST_CALLS of each.
-    """
-
-    def __init__(self, steps: Iterable[tuple[int, Piece]]):
-        self._steps = steps
-        self._likenesses: dict[tuple[str, str], list[tuple[float, str]]] = {}
-
-    @cached_property
-    def _shapes(self) -> dict[str, dict[str, dict[str, frozenset[str]]]]:
-        """Calls by program and verb, by shape, by command."""
-        found: dict[str, dict[str, dict[str, frozenset[str]]]] = {}
-        ran = (
-            piece.text
-            for _, piece in self._steps
-            if piece.kind == RUN and not piece.name and piece.outcome == shell.OK
-        )
-        for text in dict.fromkeys(ran):
-            judged = remedies.command_and_key(text, False)
-            shapes = found.setdefault(judged[1], {}) if judged else {}
-            masked = shape(*judged) if judged else ""
-            if judged and (masked in shapes or len(shapes) < MOST_SHAPES):
-                calls = shapes.setdefault(masked, {})
-                if len(calls) < MOST_CALLS:
-                    calls[text] = frozenset(_calls(text))
-        return found
-
-    def most_like(self, failed: str) -> str:
-        """Return the working command most like a failed one, or "".
-
-        It makes another call.
-        """
-        judged = remedies.command_and_key(failed, True)
-        if judged is None or judged[1] not in self._shapes:
-            return ""
-        own, shapes = frozenset(_calls(failed)), self._shapes[judged[1]]
-        for _, masked in self._ranked(shape(*judged), judged[1]):
-            other = next((text for text, calls in shapes[masked].items() if not calls <= own), "")
-            if other:
-                return one_line(other)
-        return ""
-
-    def _ranked(self, masked: str, key: str) -> list[tuple[float, str]]:
-        """Return (similarity, shape) of similar shapes, best first."""
-        if (masked, key) not in self._likenesses:
-            found = []
-            for other in self._shapes[key]:
-                match = SequenceMatcher(None, masked, other)
-                if (
-                    match.real_quick_ratio() > ALIKE
-                    and match.quick_ratio() > ALIKE
-                    and match.ratio() > ALIKE
-                ):
-                    found.append((match.ratio(), other))
-            self._likenesses[masked, key] = sorted(found, key=lambda pair: -pair[0])
-        return self._likenesses[masked, key]
-
-
-def shape(command: str, key: str) -> str:
-    """Return the call of a program without its arguments."""
-    return masked(remedies.own_part(command, key))[:200]
-
-
-def masked(command: str) -> str:
-    """Return a call with its varying parts masked."""
-    return _GIVEN.sub("#", remedies.REDIRECTED.sub("", command))
-
-
-def _changes(past: Past, first: int) -> dict[str, Row]:
-    """Return the changes that fixed findings, the newest by rule."""
-    steps, found = past.steps(first), dict[str, Row]()
+def _changes(past: Past) -> dict[str, Row]:
+    """Return the changes that met findings, the newest by rule, first those that name it."""
+    found: dict[str, Row] = {}
+    steps, failed = past.steps(), -1
     for at, (number, piece) in enumerate(steps):
-        if piece.kind != MET or not _passes(past, steps, at):
+        if piece.kind == RUN and piece.failed and not piece.name:
+            failed = at
+        is_met = piece.kind == MET and failed >= 0
+        if not is_met or not remedies.aftermath(remedies.Failure(past, steps, failed)).passed:
             continue
-        worth = 2 if findings.names_rule(piece.text, piece.name) else 1
         met = {
-            "worth": worth,
+            "named": findings.names_rule(piece.text, piece.name),
             "said": "changed to: `%s`" % at_word(piece.text, LINE),
             "at": past.at(number) + at / 1e4,
             "telling": piece.name,
         }
         names = {rule.lower() for rule in findings.rules(piece.name)} - SUITES
-        found.update({name: met for name in names if worth >= found.get(name, met)["worth"]})
+        found.update({name: met for name in names if met["named"] >= found.get(name, met)["named"]})
     return found
 
 
-def _removed_paths(past: Past, roots: Sequence[str], first: int) -> dict[str, Row]:
+def _removed_paths(past: Past, roots: Sequence[str]) -> dict[str, Row]:
     """Return the project's paths that a session removed."""
     found: dict[str, Row] = {}
-    for at, (number, piece) in enumerate(past.steps(first)):
+    for at, (number, piece) in enumerate(past.steps()):
         removed = [piece.text] if piece.name == REMOVED else []
-        if (
-            piece.kind == RUN
-            and not piece.name
-            and piece.outcome == shell.OK
-            and "cd " not in piece.text
-        ):
-            removed = [
-                word for words in shell.DELETED.findall(piece.text) for word in words.split()
-            ]
-        paths = [
-            at_failure.relative(word.strip("'\""), roots) for word in removed if word[:1] != "-"
-        ]
-        for path in [
-            path
-            for path in paths
-            if path and path[:1] not in "/~.$" and not set("*?{`").intersection(path)
-        ]:
-            came = next(iter(next_commits(past, number)), "") or "during “%s”" % past.title
-            found[path] = {"at": past.at(number) + at / 1e4, "said": [came], "worth": 1}
+        is_good = piece.kind == RUN and not piece.name and piece.outcome == shell.OK
+        if is_good and "cd " not in piece.text:
+            removed = " ".join(shell.DELETED.findall(piece.text)).split()
+        for word in removed:
+            path = at_failure.relative(word.strip("'\""), roots)
+            if path and path[0] not in "-/~.$" and not set("*?{`").intersection(path):
+                came = next(iter(next_commits(past, number)), "") or "during “%s”" % past.title
+                found[path] = {"at": past.at(number) + at / 1e4, "said": [came]}
     return found
-
-
-def _passes(past: Past, steps: list[tuple[int, Piece]], at: int) -> bool:
-    """Tell whether the last failed run before a change passed afterwards."""
-    before = (
-        one
-        for one in range(at - 1, max(-1, at - remedies.REACH), -1)
-        if steps[one][1].kind == RUN and steps[one][1].failed and not steps[one][1].name
-    )
-    failed = next(before, None)
-    return failed is not None and bool(remedies.remedy_of(remedies.Failure(past, steps, failed)))
 
 
 # --- what all records give together
@@ -492,8 +355,10 @@ def _occurrence(row: Row, failure: Row, lines: Sequence[str]) -> Row:
 
 
 def _best(pairs: Iterable[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
-    """Return the most telling occurrences, one per session."""
-    ordered = sorted(pairs, key=lambda pair: (-pair[1]["worth"], -pair[1]["at"], pair[0]["name"]))
+    """Return the newest occurrences, one per session, first those that name a rule."""
+    ordered = sorted(
+        pairs, key=lambda pair: (not pair[1].get("named"), -pair[1]["at"], pair[0]["name"])
+    )
     return list({row["session"]: (row, failure) for row, failure in reversed(ordered)}.values())[
         ::-1
     ]
@@ -506,7 +371,7 @@ def _sessions(pairs: Iterable[tuple[Row, Row]]) -> int:
 def _exact(groups: Groups) -> Iterable[Row]:
     """Yield the walls of telling lines, alone or with their input."""
     for key, pairs in groups.items():
-        told = [pair for pair in pairs if pair[1]["worth"] > 0] if key.startswith("x|") else []
+        told = [pair for pair in pairs if pair[1]["said"]] if key.startswith("x|") else []
         if told:
             best = _best(told)[:MOST_MET]
             yield {
@@ -543,7 +408,7 @@ def _telling(changes: list[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
     return [
         (row, change)
         for row, change in changes
-        if change["worth"] > 1 or not shared.isdisjoint(_names(change))
+        if change["named"] or not shared.isdisjoint(_names(change))
     ]
 
 
@@ -638,29 +503,65 @@ def packed(found: Sequence[Row]) -> bytes:
 class Repeated(NamedTuple):
     """A failure that several sessions met, as its newest occurrence with a remedy tells it.
 
-    path: what is not there, "" for another failure. worked: the other call that then worked, or "".
-    times, sessions: how often it was met, and by how many. last: seconds since the epoch. where:
-    turns, newest first. line: a line of the project's instructions that names what fails,
-    `CLAUDE.md:41 names …`, or "". learning: a text for `dayleaf learn`, or "".
+    path: what is not there, "" for another failure. worked: the other call that then worked, or the
+    path that is there, or "". line: a line of the project's instructions that names what fails,
+    `CLAUDE.md:41 names …`, or "". met: (a record, a failure in it), newest first.
     """
 
+    key: str
     telling: str
     ran: str
     path: str
     worked: str
-    sessions: int
-    times: int
-    last: float
-    where: tuple[str, ...]
     line: str
-    learning: str
+    met: tuple[tuple[Row, Row], ...]
+
+    @property
+    def mended(self) -> list[tuple[Row, Row]]:
+        """The newest occurrence of each session in which another call worked."""
+        found = {row["session"]: (row, one) for row, one in reversed(self.met) if one["then"]}
+        return sorted(found.values(), key=lambda pair: -float(pair[1]["at"]))
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions met it."""
+        return _sessions(self.met)
+
+    @property
+    def times(self) -> int:
+        """How often it was met."""
+        return len(self.met)
+
+    @property
+    def last(self) -> float:
+        """The newest instant, seconds since the epoch."""
+        return float(self.met[0][1]["at"])
+
+    @property
+    def where(self) -> tuple[str, ...]:
+        """The turns that met it, newest first."""
+        return tuple(dict.fromkeys(one["where"] for _, one in self.met))
+
+    @property
+    def learning(self) -> str:
+        """A text for `dayleaf learn`, or ""."""
+        if self.path:
+            instead = "; it is `%s`" % self.worked if self.worked else ""
+            return "`%s` does not exist here%s." % (self.path, instead)
+        return self.sentence(120) if self.worked else ""
+
+    def sentence(self, most: int) -> str:
+        """Return the failure and what worked, its calls in at most so many characters."""
+        telling = one_line(remedies.PLACE.sub("", self.telling), 140).rstrip(".")
+        calls = (code(at_word(call, most)) for call in (self.ran, self.worked))
+        return "%s fails: %s. What worked: %s." % (next(calls), telling, next(calls))
 
 
 def repeated(place: Place, rows: Sequence[Row]) -> list[Repeated]:
     """Return the failures of several sessions, those with a remedy first.
 
-    SESSIONS and more met them, or TOLD where another call is known; not what was absent and is
-    there by now.
+    SESSIONS and more met them, or TOLD where another call is known; without one, not what was
+    absent and is there by now.
     """
     tree = practice.Tree(practice.project_files(place), rows)
     groups = grouped(rows)
@@ -669,6 +570,7 @@ def repeated(place: Place, rows: Sequence[Row]) -> list[Repeated]:
         for key, pairs in groups.items()
         if key[:2] == "a|" and tree.holds(key[2:])
         for _, one in pairs
+        if not one["then"]
     }
     absent = {"a|" + path: pairs for path, pairs in _missing(groups, tree).items()}
     absent = absent if tree.tracked else {}
@@ -681,39 +583,22 @@ def repeated(place: Place, rows: Sequence[Row]) -> list[Repeated]:
         mended = any(one["then"] for _, one in met)
         if _sessions(met) >= (TOLD if mended else SESSIONS):
             there.update(id(one) for _, one in met)
-            found.append(_repeated(place, key[2:] if key in absent else "", met, tree))
+            found.append(_repeated(place, key, met, tree))
     return sorted(found, key=lambda wall: (not wall.worked, -wall.sessions, wall.telling))
 
 
 def _repeated(
-    place: Place, path: str, met: Sequence[tuple[Row, Row]], tree: practice.Tree
+    place: Place, key: str, met: Sequence[tuple[Row, Row]], tree: practice.Tree
 ) -> Repeated:
-    every = sorted((one for _, one in met), key=lambda one: -float(one["at"]))
-    best = max(every, key=lambda one: (bool(one["then"]), one["at"]))
-    worked = best["then"]
+    every = sorted(met, key=lambda pair: -float(pair[1]["at"]))
+    best = next((one for _, one in every if one["then"]), every[0][1])
+    path, worked = key[2:] if key[:2] == "a|" else "", best["then"]
     if path:
         worked = next((one for one in practice.instead_of(path, tree) if one in tree.tracked), "")
-        learning = "`%s` does not exist here%s." % (path, worked and "; it is `%s`" % worked)
-    else:
-        learning = "`%s` fails: %s. What worked: `%s`." % (
-            one_line(best["ran"], 120),
-            one_line(remedies.PLACE.sub("", best["telling"]), 140).rstrip("."),
-            one_line(worked, 120),
-        )
     wrong = path or (best["ran"] if worked and practice.MISUSED.search(best["telling"]) else "")
     named = practice.line_of(place, wrong) if wrong else None
-    return Repeated(
-        best["telling"],
-        best["ran"],
-        path,
-        worked,
-        _sessions(met),
-        len(every),
-        float(every[0]["at"]),
-        tuple(dict.fromkeys(one["where"] for one in every)),
-        "%s:%d names %s" % (*named, one_line(wrong, 120)) if named else "",
-        learning if path or worked else "",
-    )
+    line = "%s:%d names %s" % (*named, one_line(wrong, 120)) if named else ""
+    return Repeated(key, best["telling"], best["ran"], path, worked, line, tuple(every))
 
 
 def to_json(wall: Repeated) -> dict[str, Any]:

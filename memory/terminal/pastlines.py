@@ -371,11 +371,9 @@ def _met(met: MetFailure, style: Style, offset: float) -> list[str]:
                 ("failed", what),
                 (
                     "tried",
-                    "; ".join("`%s`" % brief(one) for one in met.did)
-                    if not again and not met.covered and not met.tool
-                    else "",
+                    "; ".join("`%s`" % brief(one) for one in met.did) if not again else "",
                 ),
-                ("worked" if not met.covered or not again else "passed", passed + after),
+                ("passed" if again else "worked", passed + after),
                 ("changed", "; ".join("to `%s`" % one for one in met.changed)),
                 ("edited", _several(met.edits) if met.edits and not met.passed else ""),
                 ("outcome", met.outcome if not met.passed else ""),

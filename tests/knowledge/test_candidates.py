@@ -21,7 +21,7 @@ def settle(place, now):
 
     def call():
         settings = vault.settings()
-        candidates.settle_walls(place, settings, now, walls.write(place, settings, now))
+        candidates.settle_walls(place, settings, now, walls.write(place, settings, now)[0])
         return {record.title: record for record in Store(place, settings, now).each(("learning",))}
 
     return call
@@ -42,15 +42,16 @@ def test_a_wall_of_two_sessions_becomes_a_candidate_with_what_then_worked(place,
     held(place, "two", "2026-11-17", OPEN, STATE)
     ((title, record),) = settle().items()
     assert title == (
-        "`acme issue list --open` fails (unknown flag: --open); `acme issue "
-        "list --state open` works"
+        "`acme issue list --open` fails: unknown flag: --open. What worked: `acme issue list "
+        "--state open`"
     )
     assert (
         "    unknown flag: --open\n" in record.body
         and "- `acme issue list --state open` in place of" in record.body
     )
     assert (
-        "2026-11-17, k-two#1; 2026-11-16, k-one#1" in record.body
+        "(2026-11-17, k-two#1)" in record.body
+        and "(2026-11-16, k-one#1)" in record.body
         and "failed in 2 sessions" in record.body
     )
     assert (
@@ -161,31 +162,25 @@ def test_a_call_that_failed_where_the_shell_stood_is_told_with_the_one_that_work
         )
     ((title, record),) = settle().items()
     assert title == (
-        "`cd src/parts && make test` fails (cd: no such file or directory: src/parts); "
-        "`make test` works"
+        "`cd src/parts && make test` fails: cd: no such file or directory: src/parts. "
+        "What worked: `make test`"
     )
     assert "- `make test` in place of `cd src/parts && make test`" in record.body
 
 
-def test_a_sessions_end_makes_candidates_only_where_a_record_gave_something_new(
+def test_a_start_makes_candidates_only_where_a_record_gave_something_new(
     env, place, now, monkeypatch
 ):
-    """The look-up says that they were made, until a record changes."""
-    settings, made = vault.settings(), []
+    """Until a record changes there is nothing to make of it."""
+    made = []
     monkeypatch.setattr(candidates, "settle_walls", lambda *given: made.append(len(given[3])))
-    end = {"hook_event_name": "SessionEnd", "session_id": "s", "cwd": place.project}
+    start = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": place.project}
 
-    def ends():
-        todo = worker.job(end, env, now)
-        dict(worker.AFTER_WORK)["walls"](todo)
+    def starts():
+        dict(worker.AFTER_START)["walls"](worker.job(start, env, now))
         return made
 
     held(place, "one", "2026-11-16", OPEN, STATE)
-    walls.write(place, settings, now)
-    assert ends() == [1] and ends() == [1]
-    walls.write(place, settings, now)
-    assert ends() == [1]
+    assert starts() == [1] and starts() == [1]
     held(place, "two", "2026-11-17", OPEN, STATE)
-    walls.write(place, settings, now)
-    assert ends() == [1, 2]
-    assert len(walls.cached_failures(place)) == 2
+    assert starts() == [1, 2]
