@@ -442,7 +442,8 @@ def _write_notes(todo: Job, names: list[str]) -> None:
 
 
 def _note_uses(todo: Job) -> None:
-    path = _transcript(todo)
+    is_end = todo.event.get("hook_event_name") == "SessionEnd"
+    path = _transcript(todo) if is_end else ""
     if path:
         from memory.knowledge import usage
 

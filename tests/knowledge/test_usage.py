@@ -88,7 +88,7 @@ class Session:
             file.write(json.dumps(row) + "\n")
         return self
 
-    def stop(self, event="Stop"):
+    def stop(self, event="SessionEnd"):
         """What the worker does behind the hook."""
         worker.work(self.event(hook_event_name=event), self.env, self.at)
         return self
@@ -182,24 +182,14 @@ def test_a_word_that_many_records_hold_is_no_evidence(env, project, place, now):
 
 
 def test_a_use_is_noted_once_for_a_prompt_and_a_record(session):
-    """However often it is named, however often the worker runs, and where its state is lost; a
-    later prompt is another.
-    """
+    """However often it is named, however often the worker runs; a later prompt is another."""
     session.ask(ASKED).call("Read", file_path="src/auth/jwt.py").call(
         "Grep", pattern="verify_issuer"
     ).stop().stop()
-    session.call("Read", file_path="src/auth/jwt.py").stop("PreCompact")
+    session.call("Read", file_path="src/auth/jwt.py").stop()
     assert session.uses() == [("jwt", ledger.short("p1"))]
     shutil.rmtree(session.place.cache)
-    session.stop("SessionEnd")
-    assert session.uses() == [("jwt", ledger.short("p1"))]
-
-
-def test_a_turn_that_is_read_in_two_pieces_is_one_turn(session):
-    """What the prompt named, and what was shown, is known to the next run."""
-    session.ask(ASKED + " see verify_issuer").stop().call("Grep", pattern="verify_issuer").stop()
-    assert session.uses() == []
-    session.call("Read", file_path="src/auth/jwt.py").stop()
+    session.stop()
     assert session.uses() == [("jwt", ledger.short("p1"))]
 
 
@@ -281,17 +271,11 @@ def test_where_nothing_is_captured_nothing_is_noted(session, env, place):
     assert session.uses() == []
 
 
-def test_state_and_ledger_hold_no_text(session):
-    """Short hashes and ids alone, although the prompt is remembered."""
+def test_the_ledger_holds_no_text(session):
+    """Short hashes and ids alone."""
     session.ask(ASKED + " in my secret_cellar").call("Read", file_path="src/auth/jwt.py").stop()
-    kept = [
-        Path(session.place.cache, "sessions", SESSION + ".used"),
-        Path(ledger.ledgers(session.place)[0].path),
-    ]
-    for path in kept:
-        assert not any(
-            word in path.read_text() for word in ("secret_cellar", "issuer", "auth", SESSION + '"')
-        )
+    kept = Path(ledger.ledgers(session.place)[0].path).read_text()
+    assert not any(word in kept for word in ("secret_cellar", "issuer", "auth", SESSION + '"'))
 
 
 def test_a_use_through_the_real_hooks(world, project, now):
