@@ -183,7 +183,8 @@ def _calls(reading: Iterable[Entry], began: float, home: str) -> Iterator[Call]:
             words = {form for value in said for word in words_of(value) for form in forms(word)}
             fresh = {word for word in words if asked.isdisjoint((word, word.rpartition("/")[2]))}
             yield Call(prompt, at, tuple(recalled), fresh)
-            pending.update([entry.id] * is_ours)
+            if is_ours:
+                pending.add(entry.id)
 
 
 def _asked(said: str) -> frozenset[str]:
