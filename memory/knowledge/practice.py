@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,11 +15,7 @@ from memory.core.layout import Place
 from memory.core.plaintext import one_line
 from memory.hook import at_failure
 from memory.knowledge.history import Past
-from memory.knowledge.remedies import (
-    PLACE,
-    REDIRECTED,
-    stem_of,
-)
+from memory.knowledge.remedies import PLACE, REDIRECTED
 from memory.project import gitindex
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
@@ -49,8 +44,7 @@ class Shape(NamedTuple):
     """Invocations with the same words and flags.
 
     example: the newest. times: how often they worked. last: when, seconds since the epoch; where:
-        the turn; session: of that turn. failed: the call that failed before, and why; "" for none.
-        sessions: how many used it.
+        the turn; session: of that turn. sessions: how many used it.
     """
 
     words: str
@@ -60,8 +54,6 @@ class Shape(NamedTuple):
     last: float
     where: str
     session: str
-    failed: str
-    why: str
     sessions: int = 1
 
 
@@ -74,22 +66,11 @@ def working_invocations(sessions: Iterable[Past], tool: str, now: float) -> list
     wanted = tuple(tool_key(tool).split())
     found: dict[tuple[str, tuple[str, ...]], list[Shape]] = {}
     for past in sessions:
-        failed: tuple[str, str, str] | None = None
         for number, piece in past.steps():
             for words, flags, part in _invocations(piece, wanted):
-                if piece.outcome in (shell.OK, shell.BY_HAND):
-                    near = failed and failed[0].split()[:2] == words.split()[:2]
-                    before = failed[1:] if failed and near and failed[1] != part else ("", "")
-                    at, where = past.at(number), past.ref(number)
-                    one = Shape(words, flags, part, piece.times, at, where, past.session, *before)
-                    found.setdefault((words, flags), []).append(one)
-                    failed = None
-                elif (
-                    piece.failed
-                    and MISUSED.search(piece.telling)
-                    and not PLACE.match(piece.telling)
-                ):
-                    failed = words, part, piece.telling
+                at, where = past.at(number), past.ref(number)
+                one = Shape(words, flags, part, piece.times, at, where, past.session)
+                found.setdefault((words, flags), []).append(one)
     return sorted(
         (_joined(uses) for uses in found.values()),
         key=lambda shape: (-sum(_weight(one, now) for one in found[shape[:2]]), shape.words),
@@ -103,14 +84,8 @@ def _weight(use: Shape, now: float) -> float:
 def _joined(uses: Sequence[Shape]) -> Shape:
     """Return one shape for uses of the same words and flags."""
     newest = max(uses, key=lambda use: (use.last, use.example))
-    told = max(uses, key=lambda use: (bool(use.failed), use.last))
     sessions = len({use.session for use in uses})
-    return newest._replace(
-        times=sum(use.times for use in uses),
-        sessions=sessions,
-        failed=told.failed,
-        why=told.why,
-    )
+    return newest._replace(times=sum(use.times for use in uses), sessions=sessions)
 
 
 def tool_key(tool: str) -> str:
@@ -122,8 +97,9 @@ def tool_key(tool: str) -> str:
 def _invocations(
     piece: Piece, wanted: tuple[str, ...]
 ) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """Yield (words, flags, command) of a tool's calls in a run."""
-    if not wanted or piece.kind != RUN or piece.name or wanted[0] not in piece.text.lower():
+    """Yield (words, flags, command) of a tool's calls in a run that worked."""
+    worked = piece.kind == RUN and not piece.name and piece.outcome in (shell.OK, shell.BY_HAND)
+    if not wanted or not worked or wanted[0] not in piece.text.lower():
         return
     for part in commandline.parts(piece.text):
         if wanted[0] in part.lower() and _is_asked(part, wanted):
@@ -225,39 +201,29 @@ class Tree:
 def instead_of(path: str, tree: Tree) -> list[str]:
     """Return the existing files or folder nearest to a missing path.
 
-    The same stem beside it, the same name nearest to it, a near spelling, names beside it with the
-    same start; for a folder its parent.
+    The same stem beside it, the same name nearest to it, names beside it that begin like it; for a
+    folder its parent.
     """
     folder, _, name = path.rpartition("/")
-    stem = stem_of(path)
-    beside = tree.beside.get(folder, [])
+    stem, beside = stem_of(path), tree.beside.get(folder, [])
     kin = [one for one in beside if stem_of(one) == stem]
     same = sorted(tree.named.get(name, ()), key=lambda one: (-_shared(one, path), one))
-    near = (
-        get_close_matches(name, [one.rpartition("/")[2] for one in beside], 1, 0.8)
-        if "." in name
-        else []
-    )
-    bare = _letters(stem) if len(_letters(stem)) > 4 else ""
-    split = [
-        one for one in beside if bare and one not in kin and _letters(stem_of(one)).startswith(bare)
-    ]
-    if "." not in name and (kin or split):
-        return [*kin, *split][:MOST_KIN]
-    if kin or same or near:
-        return [*kin, *same, *((folder + "/" if folder else "") + one for one in near)][:1]
-    if split:
-        return split[:MOST_KIN]
-    return (
-        [above for above in at_failure.above(path) if above in tree.folders][:1]
-        if "." not in name
-        else []
-    )
+    longer = [one for one in beside if one not in kin and _begins(stem_of(one), stem)]
+    if "." in name:
+        return [*kin, *same][:1] or longer[:MOST_KIN]
+    parents = [above for above in at_failure.above(path) if above in tree.folders]
+    return [*kin, *longer][:MOST_KIN] or same[:1] or parents[:1]
 
 
-def _letters(name: str) -> str:
-    """Return the letters and digits of a name, in lower case."""
-    return "".join(c for c in name.lower() if c.isalnum())
+def stem_of(path: str) -> str:
+    """Return a file's name up to its first dot."""
+    return path.rpartition("/")[2].lstrip(".").partition(".")[0]
+
+
+def _begins(name: str, start: str) -> bool:
+    """Tell whether a name begins with five letters and more of another one."""
+    one, other = ("".join(c for c in word.lower() if c.isalnum()) for word in (name, start))
+    return len(other) > 4 and one.startswith(other)
 
 
 def _shared(one: str, other: str) -> int:
@@ -289,7 +255,6 @@ def line_of(place: Place, said: str) -> tuple[str, int] | None:
 
 def shape_json(shape: Shape) -> dict[str, Any]:
     """Return a shape as plain data."""
-    failed = {"command": shape.failed, "why": shape.why} if shape.failed else None
     return {
         "words": shape.words,
         "flags": list(shape.flags),
@@ -298,5 +263,4 @@ def shape_json(shape: Shape) -> dict[str, Any]:
         "sessions": shape.sessions,
         "last": clock.iso(shape.last),
         "where": shape.where,
-        "failed_before": failed,
     }

@@ -33,8 +33,8 @@ TURNS = 3  # turns in which it is
 OPEN = 12  # steps after a failure that nothing is known to have ended
 FEW = 3  # failures of a line, below which those of its rule are told too
 ALIKE = 0.5  # likeness of two commands, one of which was tried in place of the other
-OPENING = 240  # characters of a statement's opening
 BEGINNING = 15  # characters of a line that begins another one
+OPENING = 240  # characters of a statement's opening
 # what a command sends its output to
 REDIRECTED = Late(r"(?<!\s)\s{1,80}(?:(?:\d?>&?|<)\s{0,20}[^\s<>]{1,400}\s{0,20}){1,8}\Z")
 _FRAMES = ("at ", 'File "', "goroutine ", "^", "|", "~", ">", "$ ")
@@ -218,11 +218,6 @@ def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str
         if run.key == failure.key and likeness.ratio() >= ALIKE:
             return at, one_line(command)
     return 0, ""
-
-
-def stem_of(path: str) -> str:
-    """Return a file's name up to its first dot."""
-    return path.rpartition("/")[2].lstrip(".").partition(".")[0]
 
 
 @lru_cache(4096)

@@ -406,10 +406,7 @@ def _several(files: Sequence[str]) -> str:
 
 
 def invocations(found: Sequence[Shape], tool: str, style: Style, now: float) -> list[str]:
-    """Return the invocations of a tool, one per line.
-
-    Below each the call that failed before.
-    """
+    """Return the invocations of a tool, one per line."""
     if not found:
         lacks = "no session here holds a successful call of `%s`" % one_line(tool)
         shell = "; of shell commands, name the program, such as `git`" * (tool.lower() == "bash")
@@ -424,13 +421,6 @@ def invocations(found: Sequence[Shape], tool: str, style: Style, now: float) -> 
             shape.where,
         )
         out.append("%s%s" % (brief(shape.example), style.dim(told)))
-        if shape.failed:
-            out.append(
-                style.dim(
-                    "    after `%s` failed: %s"
-                    % (brief(shape.failed, 120), one_line(shape.why, 120))
-                )
-            )
     rest = len(found) - LISTED
     return out + ([style.dim(_more(rest, "form"))] if rest > 0 else [])
 

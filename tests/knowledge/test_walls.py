@@ -162,9 +162,9 @@ def test_a_missing_path_is_known_with_what_is_there_instead(place, derived):
         "- ✗ Read `src/wrong/model.c` → failed: File does not exist.",
         "- ✗ Read `/etc/nowhere/x.c` → failed: File does not exist.",
         "- ✗ Read `src/parts/nothing_like_it.c` → failed: File does not exist.",
-        "- edited `src/parts/views_test.c`, edited `src/parts/model.c`",
+        "- edited `src/parts/view_test.h`, edited `src/parts/model.c`",
     )
-    assert derived("a|src/parts/view_test.c")["instead"][0][0] == "src/parts/views_test.c"
+    assert derived("a|src/parts/view_test.c")["instead"][0][0] == "src/parts/view_test.h"
     assert derived("a|src/wrong/model.c")["instead"][0][0] == "src/parts/model.c"
     assert [path for path, _ in derived("a|src/wrong")["instead"]] == ["src"]
     assert derived("a|/etc/nowhere/x.c") is derived("a|src/parts/nothing_like_it.c") is None

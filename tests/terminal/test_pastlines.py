@@ -76,13 +76,12 @@ def test_nothing_like_it_is_said(past):
     ) == ["nothing here has failed like that before"]
 
 
-def test_an_invocation_is_one_line_and_what_failed_before_it_another(past, now):
+def test_an_invocation_is_one_line(past, now):
     lines = pastlines.invocations(
         practice.working_invocations(past, "acme", now), "acme", STYLE, now
     )
     assert lines == [
         "acme issue list --state open  ×2 in 1 session, last 3d ago in k-three#1",
-        "    after `acme issue list --open` failed: unknown flag: --open",
     ]
     assert pastlines.invocations([], "zig", STYLE, now) == [
         "no session here holds a successful call of `zig`"

@@ -75,7 +75,7 @@ MAPS = {  # paths of objects whose keys are data
 NULLABLE = set(
     (
         "branch session said where learning line remedy cause outcome saved plan handoff best "
-        "given failed_before undone instead pull lastBuild audit digest"
+        "given undone instead pull lastBuild audit digest"
     ).split()
 )
 TEXTS = set(
