@@ -1,7 +1,7 @@
 """Proposals: what of checkpoints and conversations a person may want to keep as a learning.
 
 Proposed are labelled statements alone: what stands behind a label at the beginning of a line (`Root
-cause: …`, `Decision: …`), whole, word for word.  The newest wording stands for those that say the
+cause: …`, `Decision: …`), word for word.  The newest wording stands for those that say the
 same; what more sessions say comes first, then the newest.  What is known (an accepted learning, a
 candidate, an archived one, by key or by its words) is not proposed.
 """
@@ -10,47 +10,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from memory.capture import conversationpage, turns
 from memory.capture.turns import Turn
-from memory.core import clock, files, plaintext, tokeniser
-from memory.core.plaintext import one_line
+from memory.core import clock, files, tokeniser
+from memory.core.plaintext import at_word, count, one_line
 from memory.core.records import MADE_OF, Record, meta_text
 from memory.distill.digests import clean
 from memory.knowledge.contradictions import Shelf, is_negative
 from memory.recall import sentences
 
 LIMIT, TITLE = 10, 80  # proposals; characters of a title
-LABELS = {
-    "a cause": (
+LABELS = frozenset(
+    (
         "root cause, cause, ursache, grund, 근본 원인, 원인, 根本原因, 原因, 根因, "
-        "первопричина, причина"
-    ),
-    "a decision": (
-        "decision, decided, entscheidung, entschieden, 결정, 결정 사항, 決定, 決定事項, 决定, "
-        "决策, решение, решено"
-    ),
-    "a lesson": "lesson, lesson learned, lehre, lektion, 교훈, 教訓, 教训, 经验, урок",
-    "a note": "note, hinweis, notiz, 참고, 메모, 注, メモ, 备注, 注意, примечание, заметка",
-}
-_KINDS = {label: kind for kind, labels in LABELS.items() for label in labels.split(", ")}
+        "первопричина, причина, decision, decided, entscheidung, entschieden, 결정, 결정 사항, "
+        "決定, 決定事項, 决定, 决策, решение, решено, lesson, lesson learned, lehre, lektion, "
+        "교훈, 教訓, 教训, 经验, урок, note, hinweis, notiz, 참고, 메모, 注, メモ, 备注, 注意, "
+        "примечание, заметка"
+    ).split(", ")
+)
 _LABELLED = re.compile(
     r"[\s>#*_+-]{0,16}(?:\d{1,3}[.)]\s{1,4})?[*_]{0,3}(\w[\w ]{0,24}?)[*_]{0,3}\s?[:：][*_]{0,3}"
     r"(?=\s|$|[^\x00-\x7f`])(.*)$"
 )
 _WITHIN = re.compile(r"(?<=[.!?。！？])[ ](?=\w[\w ]{0,24}[:：])")  # where one may follow another
-_BEGINS = re.compile(r"\s{0,16}(?:[-*+•]\s|\d+[.)]\s|[#>|])")  # a line that goes on with none
 FEWEST, LONGEST = 3, 2000  # terms, characters of a statement
-MOST_LINES = 40  # of a statement
 MOST_TYPED = 1200  # characters of a request that was typed, not pasted
 SAME, SHARE = 0.9, 0.6  # of the terms of the shorter text, of the longer one, that two alike share
 MOST_CITED = 12
 
 
-@dataclass(frozen=True)
-class Proposal:
+class Proposal(NamedTuple):
     """A learning that a person may accept.
 
     body: markdown. from_ids: its source records, oldest first. reason: why it is proposed, one
@@ -68,11 +60,10 @@ class Proposal:
 class Statement(NamedTuple):
     """A labelled statement.
 
-    kind: a key of LABELS. label: as it was written. text: after the label. at: the instant, seconds
-        since the epoch. where: the record, with the turn of a conversation.
+    label: as it was written. text: after the label. at: the instant, seconds since the epoch.
+        where: the record, with the turn of a conversation.
     """
 
-    kind: str
     label: str
     text: str
     record: Record
@@ -94,23 +85,23 @@ def harvest(
         (one for record in (*checkpoints, *talks) for one in statements(record)),
         key=lambda one: (one.at, one.where, one.text),
     )
-    drafts = [(group[-1].text, _proposal(group), group[-1].at) for group in _groups(every)]
-    drafts.sort(key=lambda draft: (-draft[1].sessions, -draft[2], draft[1].key))
-    return _unknown_proposals([(text, proposal) for text, proposal, _ in drafts], known, limit)
+    drafts = [(group[-1], _proposal(group)) for group in _groups(every)]
+    drafts.sort(key=lambda draft: (-draft[1].sessions, -draft[0].at, draft[1].key))
+    return _unknown_proposals([(one.text, made) for one, made in drafts], known, limit)
 
 
 def statements(record: Record) -> Iterator[Statement]:
     """Yield the labelled statements of a checkpoint or a conversation."""
     if record.kind != "conversation":
-        for found in labelled(record.body):
-            yield Statement(*found, record, record.created, record.id)
+        for label, said in labelled(record.body):
+            yield Statement(label, said, record, record.created, record.id)
         return
     held = conversationpage.parse(record.body, clock.day(record.created))
     for number, turn in enumerate(held, 1):
         at, where = clock.parse(turn.at) or record.created, "%s#%d" % (record.id, number)
         for text in _texts(turn):
-            for found in labelled(text):
-                yield Statement(*found, record, at, where)
+            for label, said in labelled(text):
+                yield Statement(label, said, record, at, where)
 
 
 def _texts(turn: Turn) -> Iterator[str]:
@@ -122,58 +113,24 @@ def _texts(turn: Turn) -> Iterator[str]:
     yield from (piece.text for piece in turn.pieces if piece.kind in (turns.SAID, turns.USER))
 
 
-def labelled(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (kind, label, statement) of a text's labelled statements.
+def labelled(text: str) -> Iterator[tuple[str, str]]:
+    """Yield (label, statement) of a text's labelled lines.
 
-    A statement goes on until a blank line, a list or a heading; after a label alone on its line it
-    begins in the next. Code and questions are left out.
+    Code and questions are left out.
     """
-    lines = [
-        None if code else part
-        for line, code in tokeniser.coded(text.split("\n"))
-        for part in ([""] if code else _WITHIN.split(line.rstrip()))
-    ]
-    for number, line in enumerate(lines):
-        label, said = _label(line)
-        whole = _full_statement(said, lines, number + 1) if label else ""
-        if len(whole) <= LONGEST and len(terms_of(whole)) >= FEWEST and whole[-1] not in "?？":
-            yield _KINDS[label.lower()], label, whole
+    for line, code in tokeniser.coded(text.split("\n")):
+        for part in [] if code else _WITHIN.split(line.rstrip()):
+            label, said = _label(part)
+            if len(said) <= LONGEST and len(terms_of(said)) >= FEWEST and said[-1] not in "?？":
+                yield label, one_line(said)
 
 
-def _full_statement(said: str, lines: Sequence[str | None], after: int) -> str:
-    """Return a statement as one line."""
-    if not said:
-        while after < len(lines) and lines[after] == "":
-            after += 1
-        next_line = lines[after] if after < len(lines) else None
-        said = _bare(next_line) if not _label(next_line)[0] else ""
-        after += 1
-    rest = _continued(lines[after : after + MOST_LINES]) if said else ()
-    return plaintext.one_line(" ".join([said, *rest]))
-
-
-def _label(line: str | None) -> tuple[str, str]:
+def _label(line: str) -> tuple[str, str]:
     """Return (label, rest) of a line, ("", "") without a label."""
-    match = _LABELLED.match(line[: 2 * LONGEST]) if line else None
-    if match is None or match[1].lower() not in _KINDS or match[1].isascii() and match[1].islower():
+    match = _LABELLED.match(line[: 2 * LONGEST])
+    if not match or match[1].lower() not in LABELS or match[1].isascii() and match[1].islower():
         return "", ""
     return match[1], match[2].replace("**", "").strip()
-
-
-def _continued(lines: Iterable[str | None]) -> Iterator[str]:
-    """Yield the lines that continue a statement."""
-    for line in lines:
-        if not line or _BEGINS.match(line) or _label(line)[0]:
-            return
-        yield line.replace("**", "").strip()
-
-
-def _bare(line: str | None) -> str:
-    """Return a line without list marks, "" for headings and tables."""
-    bare = (line or "").strip()
-    if bare[:1] in ("#", "|"):
-        return ""
-    return re.sub(r"^(?:[-*+•>]|\d+[.)])\s+", "", bare).replace("**", "")
 
 
 def terms_of(text: str) -> frozenset[str]:
@@ -198,14 +155,19 @@ def _proposal(group: Sequence[Statement]) -> Proposal:
     """Make a proposal of equal statements, oldest first."""
     newest = group[-1]
     sources = list({one.record.id: one.record for one in group}.values())
-    sessions = len({_session(record) for record in sources})
+    # without a session, those of its day are one
+    days = (meta_text(one, "session") or clock.day(one.created) for one in sources)
+    sessions = len(set(days))
     refs = list(dict.fromkeys(one.where for one in group))[-MOST_CITED:]
     source = "From %s (%s)." % (", ".join(refs), clock.day(newest.at))
-    body = "%s: %s\n\n%s\n" % (newest.label, newest.text, source)
-    reason = "labelled as %s, in %s" % (newest.kind, plaintext.count(sessions, "session"))
-    ids = tuple(record.id for record in sources)
-    title = _title(newest.text[:1].upper() + newest.text[1:])
-    return Proposal(title, body, ids, reason, _key_of_text(newest.text), sessions)
+    return Proposal(
+        _title(newest.text[:1].upper() + newest.text[1:]),
+        "%s: %s\n\n%s\n" % (newest.label, newest.text, source),
+        tuple(record.id for record in sources),
+        "labelled `%s`, in %s" % (newest.label, count(sessions, "session")),
+        _key_of_text(newest.text),
+        sessions,
+    )
 
 
 def of_lesson(
@@ -216,15 +178,9 @@ def of_lesson(
     quote: the turn's words that prove it. turn: its number. known: learnings of every standing.
     """
     where = "%s#%d" % (note.meta.get("conversation") or note.id, turn)
-    body = "%s\n\n> %s\n\nFrom %s, %s (%s).\n" % (
-        text,
-        quote,
-        note.id,
-        where,
-        clock.day(note.created),
-    )
-    reason = "a lesson of a session's note"
-    made = Proposal(_title(text), body, (note.id,), reason, _key_of_text(text), 1)
+    source = "From %s, %s (%s)." % (note.id, where, clock.day(note.created))
+    body = "%s\n\n> %s\n\n%s\n" % (text, quote, source)
+    made = Proposal(_title(text), body, (note.id,), "a lesson", _key_of_text(text), 1)
     return _unknown_proposals([(text, made)], known, 1)
 
 
@@ -295,10 +251,5 @@ def _key_of_text(said: str) -> str:
     return str(files.sha256(terms.encode("utf-8", "replace"))[:16])
 
 
-def _session(record: Record) -> str:
-    """Return the session of a record; without one, its day."""
-    return meta_text(record, "session") or clock.day(record.created)
-
-
 def _title(said: str) -> str:
-    return plaintext.at_word(one_line(said).rstrip(".。 "), TITLE)
+    return at_word(one_line(said).rstrip(".。 "), TITLE)
