@@ -279,7 +279,7 @@ def blame(call: Call) -> int:
     name = path.replace("\\", "/").strip("/").rpartition("/")[2]
     if not name:
         raise UsageError("show file needs the path of a file, or its end")
-    past = _past(call, history.Wanted(history.holds_words(name), name, decisions=True))
+    past = _past(call, history.Wanted(history.holds_words(name), name))
     found = history.blame(past.sessions, path)
     return call.answer(
         {

@@ -64,38 +64,29 @@ class Past(NamedTuple):
         """Return the instant of a turn, seconds since the epoch."""
         return clock.parse(self.turns[number - 1].at) or self.created
 
-    def steps(self, first: int = 0) -> list[tuple[int, Piece]]:
-        """Return (turn's number, piece) of all events, in order.
+    def steps(self) -> list[tuple[int, Piece]]:
+        """Return (turn's number, piece) of all events, in order."""
+        return [(number, piece) for number, turn in self.numbered() for piece in turn.pieces]
 
-        Leaves out the client's summaries, which repeat them. first: turns to skip at the beginning.
-        """
-        return [
-            (number, piece)
-            for number, turn in self.numbered(first)
-            if turn.asked != SUMMARY
-            for piece in turn.pieces
-        ]
-
-    def numbered(self, first: int = 0) -> list[tuple[int, Turn]]:
+    def numbered(self) -> list[tuple[int, Turn]]:
         """Return the turns with their numbers, from 1.
 
-        first: turns to skip at the beginning.
+        Leaves out the client's summaries, which repeat the others.
         """
-        return list(enumerate(self.turns[first:], first + 1))
+        turns = enumerate(self.turns, 1)
+        return [(number, turn) for number, turn in turns if turn.asked != SUMMARY]
 
 
 class Wanted(NamedTuple):
     """The records that a question reads.
 
     holds: tells whether a body, in lower case, may answer. text: the query to the index where there
-        are too many records. workspace: a name, or `all`. decisions: also the `Decisions` of
-        checkpoints whose session has a conversation.
+        are too many records. workspace: a name, or `all`.
     """
 
     holds: Callable[[str], bool]
     text: str
     workspace: str = ""
-    decisions: bool = False
 
 
 class Read(NamedTuple):
@@ -142,18 +133,16 @@ def _of_place(
         except StoreError:
             continue
         session = meta_text(record, "session") or record.id
-        if record.kind == "conversation":
-            told.add(session)
-        elif handoffs.is_repetition(record) or (session in told and not wanted.decisions):
-            continue
-        if not wanted.holds(record.body.lower()):
+        is_talk = record.kind == "conversation"
+        told.update([session] * is_talk)
+        if handoffs.is_repetition(record) or not wanted.holds(record.body.lower()):
             continue
         record = without_private(record)
-        if record.kind == "checkpoint":
+        if is_talk or session not in told:
+            found.append(past_of(record, key))
+        if not is_talk:
             lines = checkpointoutline.sections(record.body).get("decisions", ())
             decisions.setdefault(session, []).extend((record.id, line) for line in lines)
-        if record.kind == "conversation" or session not in told:
-            found.append(past_of(record, key))
     return [past._replace(decisions=tuple(decisions.get(past.session, ()))) for past in found]
 
 
@@ -248,19 +237,14 @@ def is_same(path: str, wanted: str) -> bool:
 
 
 def _named(wanted: str, sessions: Sequence[Past]) -> re.Pattern[str]:
-    """Return a pattern that finds a file's name in prose."""
+    """Return a pattern that finds a file's name in prose.
+
+    With its folder, where other files bear the name too.
+    """
     name = wanted.rpartition("/")[2]
-    bearers = {
-        piece.text.lower()
-        for past in sessions
-        for _, piece in past.steps()
-        if piece.kind == FILE and piece.text.lower().rpartition("/")[2] == name
-    }
-    alone = (
-        all(is_same(bearer, wanted) for bearer in bearers)
-        if len(bearers) == 1
-        else not bearers and name == wanted
-    )
+    paths = {p.text.lower() for past in sessions for _, p in past.steps() if p.kind == FILE}
+    bearers = [path for path in paths if path.rpartition("/")[2] == name]
+    alone = bearers and all(is_same(path, wanted) for path in bearers)
     known = name if alone else "/".join(wanted.split("/")[-2:])
     return re.compile(r"(?<![\w.-])%s(?![\w-]|\.\w)" % re.escape(known), re.I)
 
@@ -282,42 +266,32 @@ def next_commits(past: Past, number: int, turns: int = 4) -> list[str]:
 
 
 def _touch(past: Past, wanted: str, named: re.Pattern[str]) -> Touch | None:
-    touched, spoken = _turns_about(past, wanted, named)
-    listed = any(is_same(one, wanted) for one in past.files)
-    if not (touched or spoken or listed):
+    files = [
+        (number, piece.name)
+        for number, piece in past.steps()
+        if piece.kind == FILE and is_same(piece.text, wanted)
+    ]
+    touched = sorted({number for number, _ in files})
+    spoken = [number for number, turn in past.numbered() if _mentions(turn, named)]
+    is_listed = any(is_same(one, wanted) for one in past.files)
+    if not (touched or spoken or is_listed):
         return None
-    turns = sorted(touched or spoken, reverse=True) or [len(past.turns)]
-    how = "edited" if touched or listed else "discussed"
-    commits = [commit for number in sorted(touched) for commit in next_commits(past, number)]
-    decisions = [(id, at_word(line, QUOTE)) for id, line in past.decisions if named.search(line)]
-    asked = [(past.ref(n), one_line(past.turns[n - 1].request)) for n in turns if past.turns]
+    turns = (touched or spoken)[::-1] or [len(past.turns)]
+    how = "edited" if touched or is_listed else "discussed"
     return Touch(
         past,
         past.at(turns[0]) if past.turns else past.created,
-        CREATED if CREATED in touched.values() else how,
-        tuple(asked),
-        tuple(dict.fromkeys(decisions)),
-        tuple(dict.fromkeys(commits)),
+        CREATED if any(name == CREATED for _, name in files) else how,
+        tuple((past.ref(n), one_line(past.turns[n - 1].request)) for n in turns if past.turns),
+        tuple((id, at_word(line, QUOTE)) for id, line in past.decisions if named.search(line)),
+        tuple(dict.fromkeys(commit for n in touched for commit in next_commits(past, n))),
     )
 
 
-def _turns_about(
-    past: Past, wanted: str, named: re.Pattern[str]
-) -> tuple[dict[int, str], list[int]]:
-    """Return the turns that touched or mention a file, with the way."""
-    touched: dict[int, str] = {}
-    spoken: list[int] = []
-    for number, turn in past.numbered():
-        if turn.asked == SUMMARY:
-            continue
-        for piece in turn.pieces:
-            if piece.kind == FILE and is_same(piece.text, wanted):
-                created = CREATED in (piece.name, touched.get(number))
-                touched[number] = CREATED if created else piece.name
-        texts = [turn.request, *(piece.text for piece in turn.pieces if piece.kind in (SAID, USER))]
-        if any(map(named.search, texts)):
-            spoken.append(number)
-    return touched, spoken
+def _mentions(turn: Turn, named: re.Pattern[str]) -> bool:
+    """Tell whether somebody mentions a file in a turn."""
+    texts = [turn.request, *(piece.text for piece in turn.pieces if piece.kind in (SAID, USER))]
+    return any(map(named.search, texts))
 
 
 # --- for --json

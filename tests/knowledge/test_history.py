@@ -116,7 +116,7 @@ def test_blame_names_who_touched_a_file_then_who_spoke_of_it(week, now):
         "2026-11-17",
         "## Decisions\n\n- the plan was approved: a ring in `src/cache.c`\n- another matter\n",
     )
-    found = history.blame(conversations.sessions(week, now, decisions=True), "src/cache.c")
+    found = history.blame(conversations.sessions(week, now), "src/cache.c")
     assert [(touch.past.session, touch.how) for touch in found] == [
         ("two", "created"),
         ("four", "discussed"),
