@@ -9,15 +9,16 @@ line that met a linter's rule, or the path that is there in place of one that is
 
 Format of `<scope>.met`, version 8, JSON Lines: `{"v": 8, "sha": 16 hex of the look-up's SHA-256}`,
 then for each record name, file (its size and time of change in nanoseconds), id, session, branch,
-created, size and sha (of its text), failures (keys, at, telling, said, ran, where: its turn, then:
-the other call that worked after it, "" for none), ruled (of changes that met a finding, rule ->
-named: whether they name it, said, telling and at), gone (paths that it removed -> at, said) and
-paths (of files that it tells of).
+created, size and sha (of its text), paths (of files that it tells of) and failures.  Each of these
+has keys, at, telling and said (the lines of the remedy).  A failed call also has ran, where (its
+turn) and then (the other call that worked after it, "" for none); a change that met a finding has
+named (whether it names the rule); a removed path has the key `g|<path>`.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -59,12 +60,13 @@ _QUOTED = Late(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
 # of a command: what varies
 _GIVEN = Late(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)
 # where a conversation tells it
-_SILENT: dict[str, Any] = {"failures": [], "ruled": {}, "gone": {}, "paths": []}
+_SILENT: dict[str, Any] = {"failures": [], "paths": []}
 
 DERIVED = (".walls", ".met", ".turned", ".facts", ".claims", ".heads", ".checked", ".page")
 Row = dict[str, Any]
 Worked = dict[str, dict[str, str]]  # commands by program and verb, by shape
-Groups = dict[str, list[tuple[Row, Row]]]  # (a record, a failure in it) by key
+Pair = tuple[Row, Row]  # a record, a failure in it
+Groups = dict[str, list[Pair]]  # by key
 
 
 def met_path(place: Place) -> str:
@@ -167,18 +169,15 @@ def _read(place: Place, store: Store, name: str, stamp: list[int]) -> Row:
     except (StoreError, OSError):
         return row
     past, text = history.past_of(record), fence.parts_of(data)[1]
-    roots, changed = (
-        (place.root, place.project),
-        {p.text for _, p in past.steps() if p.kind == FILE},
-    )
-    row.update({key: getattr(past, key) for key in ("id", "session", "branch", "created")})
+    roots = (place.root, place.project)
+    found = [*failures(past, roots), *_changes(past), *_removed_paths(past, roots)]
+    changed = {piece.text for _, piece in past.steps() if piece.kind == FILE}
     return {
         **row,
+        **{key: getattr(past, key) for key in ("id", "session", "branch", "created")},
         "size": len(text),
         "sha": files.sha256(text)[:16],
-        "failures": list(failures(past, roots)),
-        "ruled": _changes(past),
-        "gone": _removed_paths(past, roots),
+        "failures": found,
         "paths": sorted(changed | set(past.files)),
     }
 
@@ -285,41 +284,41 @@ def short_command(command: str) -> str:
     )
 
 
-def _changes(past: Past) -> dict[str, Row]:
-    """Return the changes that met findings, the newest by rule, first those that name it."""
-    found: dict[str, Row] = {}
+def _changes(past: Past) -> Iterable[Row]:
+    """Yield the changes that met findings, once the check passed."""
     steps, failed = past.steps(), -1
     for at, (number, piece) in enumerate(steps):
         if piece.kind == RUN and piece.failed and not piece.name:
             failed = at
         is_met = piece.kind == MET and failed >= 0
-        if not is_met or not remedies.aftermath(remedies.Failure(past, steps, failed)).passed:
-            continue
-        met = {
-            "named": findings.names_rule(piece.text, piece.name),
-            "said": "changed to: `%s`" % at_word(piece.text, LINE),
-            "at": past.at(number) + at / 1e4,
-            "telling": piece.name,
-        }
-        names = {rule.lower() for rule in findings.rules(piece.name)} - SUITES
-        found.update({name: met for name in names if met["named"] >= found.get(name, met)["named"]})
-    return found
+        if is_met and remedies.aftermath(remedies.Failure(past, steps, failed)).passed:
+            names = {rule.lower() for rule in findings.rules(piece.name)} - SUITES
+            yield {
+                "keys": ["r|" + name for name in sorted(names)],
+                "at": past.at(number) + at / 1e4,
+                "telling": piece.name,
+                "said": ["changed to: `%s`" % at_word(piece.text, LINE)],
+                "named": findings.names_rule(piece.text, piece.name),
+            }
 
 
-def _removed_paths(past: Past, roots: Sequence[str]) -> dict[str, Row]:
-    """Return the project's paths that a session removed."""
-    found: dict[str, Row] = {}
+def _removed_paths(past: Past, roots: Sequence[str]) -> Iterable[Row]:
+    """Yield the project's paths that a session removed."""
     for at, (number, piece) in enumerate(past.steps()):
         removed = [piece.text] if piece.name == REMOVED else []
         is_good = piece.kind == RUN and not piece.name and piece.outcome == shell.OK
         if is_good and "cd " not in piece.text:
             removed = " ".join(shell.DELETED.findall(piece.text)).split()
-        for word in removed:
-            path = at_failure.relative(word.strip("'\""), roots)
-            if path and path[0] not in "-/~.$" and not set("*?{`").intersection(path):
-                came = next(iter(next_commits(past, number)), "") or "during “%s”" % past.title
-                found[path] = {"at": past.at(number) + at / 1e4, "said": [came]}
-    return found
+        paths = [at_failure.relative(word.strip("'\""), roots) for word in removed]
+        keys = ["g|" + path for path in paths if path and _is_inside(path)]
+        if keys:
+            came = next(iter(next_commits(past, number)), "") or "during “%s”" % past.title
+            yield {"keys": keys, "at": past.at(number) + at / 1e4, "telling": "", "said": [came]}
+
+
+def _is_inside(path: str) -> bool:
+    """Tell whether a word of `rm` is a path of the project."""
+    return path[0] not in "-/~.$" and set("*?{`").isdisjoint(path)
 
 
 # --- what all records give together
@@ -329,10 +328,13 @@ def merged(place: Place, rows: Sequence[Row]) -> list[Row]:
     """Return the walls of all records, each with its keys."""
     tree = practice.Tree(practice.project_files(place), rows)
     groups = grouped(rows)
-    removed = _removed(rows, tree)
+    removed = {
+        key[2:]: max(pairs, key=lambda pair: float(pair[1]["at"]))
+        for key, pairs in groups.items()
+        if key[:2] == "g|" and key[2:] not in tree.tracked
+    }
     absent = [*_gone(removed, tree), *_absent(place, groups, tree, removed)]
-    found = [*_exact(groups), *_ruled(groups, rows), *absent]
-    return sorted(found, key=lambda wall: wall["keys"][0])
+    return sorted([*_told(groups), *absent], key=lambda wall: wall["keys"][0])
 
 
 def grouped(rows: Iterable[Row]) -> Groups:
@@ -345,87 +347,62 @@ def grouped(rows: Iterable[Row]) -> Groups:
     return groups
 
 
-def _occurrence(row: Row, failure: Row, lines: Sequence[str]) -> Row:
+def _occurrence(row: Row, failure: Row) -> Row:
+    record = ("name", "id", "session", "branch", "size", "sha", "created")
     return {
-        **{key: row[key] for key in ("name", "id", "session", "branch", "size", "sha", "created")},
-        "at": failure["at"],
-        "telling": failure.get("telling", ""),
-        "said": list(lines),
+        **{key: row[key] for key in record},
+        **{key: failure[key] for key in ("at", "telling", "said")},
     }
 
 
-def _best(pairs: Iterable[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
+def _best(pairs: Iterable[Pair]) -> list[Row]:
     """Return the newest occurrences, one per session, first those that name a rule."""
     ordered = sorted(
         pairs, key=lambda pair: (not pair[1].get("named"), -pair[1]["at"], pair[0]["name"])
     )
-    return list({row["session"]: (row, failure) for row, failure in reversed(ordered)}.values())[
-        ::-1
-    ]
+    found: dict[str, Row] = {}
+    for row, failure in ordered:
+        found.setdefault(row["session"], _occurrence(row, failure))
+    return list(found.values())[:MOST_MET]
 
 
-def _sessions(pairs: Iterable[tuple[Row, Row]]) -> int:
+def _sessions(pairs: Iterable[Pair]) -> int:
     return len({row["session"] for row, _ in pairs})
 
 
-def _exact(groups: Groups) -> Iterable[Row]:
-    """Yield the walls of telling lines, alone or with their input."""
+def _told(groups: Groups) -> Iterable[Row]:
+    """Yield the walls of telling lines and of linters' rules."""
     for key, pairs in groups.items():
-        told = [pair for pair in pairs if pair[1]["said"]] if key.startswith("x|") else []
-        if told:
-            best = _best(told)[:MOST_MET]
-            yield {
-                "keys": [key],
-                "sessions": _sessions(pairs),
-                "met": [_occurrence(row, failure, failure["said"]) for row, failure in best],
-            }
+        wall: Row = {"keys": [key], "sessions": _sessions(pairs)}
+        if key.startswith(at_failure.RULE):
+            wall["rule"] = key[2:]
+            pairs = _telling([pair for pair in pairs if "named" in pair[1]])
+        elif key[:2] == "x|":
+            pairs = [pair for pair in pairs if pair[1]["said"]]
+        else:
+            continue
+        if pairs:
+            yield {**wall, "met": _best(pairs)}
 
 
-def _ruled(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
-    """Yield the walls of linters' rules, with the fixed lines."""
-    rules: Groups = {}
-    for row in rows:
-        for rule, told in row["ruled"].items():
-            rules.setdefault(rule, []).append((row, told))
-    for rule in sorted(rules):
-        best = _best(_telling(rules[rule]))[:MOST_MET]
-        if best:
-            yield {
-                "keys": ["r|" + rule],
-                "sessions": _sessions([*rules[rule], *groups.get("r|" + rule, ())]),
-                "rule": rule,
-                "met": [_occurrence(row, told, [told["said"]]) for row, told in best],
-            }
-
-
-def _telling(changes: list[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
+def _telling(changes: list[Pair]) -> list[Pair]:
     """Return a rule's changes that may help again."""
-    used: dict[str, set[str]] = {}
-    for row, change in changes:
-        for name in _names(change):
-            used.setdefault(name, set()).add(row["session"])
-    shared = {name for name, sessions in used.items() if len(sessions) > 1}
+    sessions = {(row["session"], name) for row, change in changes for name in _names(change)}
+    used = Counter(name for _, name in sessions)
     return [
         (row, change)
         for row, change in changes
-        if change["named"] or not shared.isdisjoint(_names(change))
+        if change["named"] or any(used[name] > 1 for name in _names(change))
     ]
 
 
 def _names(change: Row) -> set[str]:
     """Return a change's names missing in its finding."""
     told = change["telling"].lower()
-    return {name for name in _NAME.findall(change["said"]) if name.lower() not in told}
+    return {name for name in _NAME.findall(change["said"][0]) if name.lower() not in told}
 
 
-def _removed(rows: Sequence[Row], tree: practice.Tree) -> dict[str, tuple[Row, Row]]:
-    """Return the newest removal of each path that git lacks."""
-    every = [(path, row, gone) for row in rows for path, gone in row["gone"].items()]
-    every.sort(key=lambda one: float(one[2]["at"]))
-    return {path: (row, gone) for path, row, gone in every if path not in tree.tracked}
-
-
-def _gone(removed: dict[str, tuple[Row, Row]], tree: practice.Tree) -> Iterable[Row]:
+def _gone(removed: dict[str, Pair], tree: practice.Tree) -> Iterable[Row]:
     """Yield the walls of paths that a session removed."""
     for path, (row, gone) in removed.items():
         instead = [
@@ -439,7 +416,7 @@ def _gone(removed: dict[str, tuple[Row, Row]], tree: practice.Tree) -> Iterable[
             "path": path,
             "gone": True,
             "instead": [[one, tree.source(one)] for one in instead],
-            "met": [_occurrence(row, gone, gone["said"])],
+            "met": [_occurrence(row, gone)],
         }
 
 
@@ -456,7 +433,7 @@ def _absent(
                 "path": path,
                 "doc": list(practice.line_of(place, path) or ()),
                 "instead": [[one, tree.source(one)] for one in instead],
-                "met": [_occurrence(row, failure, ()) for row, failure in _best(pairs)[:MOST_MET]],
+                "met": [{**one, "said": []} for one in _best(pairs)],
             }
 
 
@@ -514,10 +491,10 @@ class Repeated(NamedTuple):
     path: str
     worked: str
     line: str
-    met: tuple[tuple[Row, Row], ...]
+    met: tuple[Pair, ...]
 
     @property
-    def mended(self) -> list[tuple[Row, Row]]:
+    def mended(self) -> list[Pair]:
         """The newest occurrence of each session in which another call worked."""
         found = {row["session"]: (row, one) for row, one in reversed(self.met) if one["then"]}
         return sorted(found.values(), key=lambda pair: -float(pair[1]["at"]))
@@ -587,9 +564,7 @@ def repeated(place: Place, rows: Sequence[Row]) -> list[Repeated]:
     return sorted(found, key=lambda wall: (not wall.worked, -wall.sessions, wall.telling))
 
 
-def _repeated(
-    place: Place, key: str, met: Sequence[tuple[Row, Row]], tree: practice.Tree
-) -> Repeated:
+def _repeated(place: Place, key: str, met: Sequence[Pair], tree: practice.Tree) -> Repeated:
     every = sorted(met, key=lambda pair: -float(pair[1]["at"]))
     best = next((one for _, one in every if one["then"]), every[0][1])
     path, worked = key[2:] if key[:2] == "a|" else "", best["then"]

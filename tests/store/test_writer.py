@@ -79,7 +79,6 @@ OTHERS = {
     "vectors.vectorfile": "vectors",
     "knowledge.approvalstate": "what waits, derived",
     "knowledge.scripts": "the copy of a script that runs",
-    "knowledge.usage": "what was noted of uses, derived",
     "knowledge.walls": "the look-up of walls, derived",
     "project.adoption": "the paths seen with a workspace, and the mark of a claim without a proof",
     "project.stalemarks": "stale records, derived",
