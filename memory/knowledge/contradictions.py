@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from memory.core import tokeniser
 from memory.core.records import Record
@@ -23,6 +23,7 @@ from memory.distill.digests import clean
 from memory.index.kept import Kept, cached_fact
 from memory.recall import sentences
 
+T = TypeVar("T")
 KINDS = ("learning", "rule")
 FEWEST = 2  # terms that two sentences share at least
 # The share of these among those of the longer sentence; in Hangul and the like, of the shorter one.
@@ -75,22 +76,23 @@ class _Claim(NamedTuple):
     numbers: tuple[str, ...]
 
 
-class Shelf:
-    """Texts by their terms, found without comparing each with each."""
+class Shelf(Generic[T]):
+    """Things by the terms of a text, found without comparing each with each."""
 
     def __init__(self) -> None:
-        self._under: dict[str, list[int]] = {}
+        self._under: dict[str, list[tuple[int, T]]] = {}
         self._count = 0
 
-    def near(self, terms: Iterable[str], most: int = RARE) -> list[int]:
-        """Return the numbers of the texts under a text's `most` rarest terms, in order."""
+    def near(self, terms: Iterable[str], most: int = RARE) -> list[T]:
+        """Return the things under a text's `most` rarest terms, in order."""
         rare = sorted(terms, key=lambda term: (len(self._under.get(term, ())), term))[:most]
-        return sorted({number for term in rare for number in self._under.get(term, ())[-MOST:]})
+        found = dict(row for term in rare for row in self._under.get(term, ())[-MOST:])
+        return [found[number] for number in sorted(found)]
 
-    def put(self, terms: Iterable[str]) -> None:
-        """Add a text, numbered from 0."""
+    def put(self, terms: Iterable[str], thing: T) -> None:
+        """Add a thing."""
         for term in terms:
-            self._under.setdefault(term, []).append(self._count)
+            self._under.setdefault(term, []).append((self._count, thing))
         self._count += 1
 
 
@@ -99,13 +101,12 @@ def pairs(records: Iterable[Record], kept: Kept | None = None) -> list[Pair]:
 
     Each pair of records comes once. kept: cache of earlier runs.
     """
-    shelf, held = Shelf(), list[tuple[Record, _Claim]]()
+    shelf = Shelf[tuple[Record, _Claim]]()
     seen: Counter[tuple[object, ...]] = Counter()
     found: dict[tuple[str, str], Pair] = {}
     every = ((one, claim) for one in records if one.kind in KINDS for claim in claims(one, kept))
     for record, claim in every:
-        for number in shelf.near(claim.terms, _looked_up(claim)):
-            other, that = held[number]
+        for other, that in shelf.near(claim.terms, _looked_up(claim)):
             why = _contradiction_of(that, claim)
             if why and _side_by_side(other, record):
                 sides = sorted((Side(other, that.said), Side(record, claim.said)), key=_age)
@@ -113,8 +114,7 @@ def pairs(records: Iterable[Record], kept: Kept | None = None) -> list[Pair]:
                 found.setdefault((pair.older.record.name, pair.newer.record.name), pair)
         seen[claim[1:]] += 1
         if seen[claim[1:]] <= REPEATED:
-            shelf.put(claim.terms)
-            held.append((record, claim))
+            shelf.put(claim.terms, (record, claim))
     latest = sorted(found.items(), key=lambda row: (-row[1].newer.record.created, row[0]))
     return [pair for _, pair in latest]
 

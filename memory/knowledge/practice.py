@@ -115,16 +115,12 @@ def _is_asked(part: str, wanted: tuple[str, ...]) -> bool:
     """
     plain = (word.strip("'\"({").lower() for word in _WORDS.findall(part))
     typed = [tool_key(word) for word in plain if not re.match(r"\w+=|-|\Z", word)]
-    if not typed:
+    own = (n for n, word in enumerate(typed) if ("/" + word).endswith("/" + wanted[0]))
+    at = next(own, -1)
+    if at < 0 or tuple(typed[at + 1 : at + len(wanted)]) != wanted[1:]:
         return False
-    name = wanted[0].rpartition("/")[2]
-    key = commandline.key_of(part).split() or [""]
-    is_here = [word == wanted[0] or word.endswith("/" + wanted[0]) for word in typed]
-    if len(wanted) > 1:
-        return is_here[0] and tuple(typed[1 : len(wanted)]) == wanted[1:]
-    launched = key[0] == name and any(is_here)
-    script = typed[1:2] if re.search(r"[./]", "".join(typed[1:2])) else []
-    return is_here[0] or launched or bool(script and is_here[1] and key[-1] == name)
+    name, key = wanted[0].rpartition("/")[2], commandline.key_of(part).split() or [""]
+    return at == 0 or name == key[0] or (name == key[-1] and bool(re.search(r"[./]", typed[at])))
 
 
 @lru_cache(4096)

@@ -140,14 +140,14 @@ def terms_of(text: str) -> frozenset[str]:
 
 def _groups(every: Sequence[Statement]) -> list[list[Statement]]:
     """Return groups of statements that say the same, in order."""
-    shelf, found = _Said(), list[list[Statement]]()
+    said, found = _Said(), list[list[Statement]]()
     for one in every:
-        number = shelf.find(one.text)
-        if number < 0:
-            shelf.put(one.text)
+        group = said.find(one.text)
+        if group is None:
             found.append([one])
+            said.put(one.text, found[-1])
         else:
-            found[number].append(one)
+            group.append(one)
     return found
 
 
@@ -193,25 +193,27 @@ def says_same(one: str, other: str) -> bool:
 
 
 class _Said:
-    """Stored texts, found by a text that says the same."""
+    """Statements, each found by a text that says the same."""
 
     def __init__(self) -> None:
-        self._shelf = Shelf()
-        self._held: list[tuple[frozenset[str], bool]] = []
+        self._shelf = Shelf[tuple[frozenset[str], bool, list[Statement]]]()
 
-    def find(self, text: str) -> int:
-        """Return the number of the first equal text, or -1."""
+    def find(self, text: str) -> list[Statement] | None:
+        """Return what was put first under an equal text, or None."""
         terms, negative = terms_of(text), is_negative(text)
-        for number in self._shelf.near(terms):
-            held, denies = self._held[number]
-            if denies == negative and _alike(held, terms):
-                return number
-        return -1
+        return next(
+            (
+                thing
+                for held, denies, thing in self._shelf.near(terms)
+                if denies == negative and _alike(held, terms)
+            ),
+            None,
+        )
 
-    def put(self, text: str) -> None:
+    def put(self, text: str, thing: list[Statement]) -> None:
         """Add a text."""
-        self._held.append((terms_of(text), is_negative(text)))
-        self._shelf.put(self._held[-1][0])
+        terms = terms_of(text)
+        self._shelf.put(terms, (terms, is_negative(text), thing))
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -227,14 +229,14 @@ def _unknown_proposals(
     """Return the first proposals that no learning says yet."""
     keys, shelf = {str(record.meta.get(MADE_OF) or "") for record in known}, _Said()
     for text in (text for record in known for text in _pieces(record)):
-        shelf.put(text)
+        shelf.put(text, [])
     out: list[Proposal] = []
     for said, proposal in drafts:
         if len(out) == limit:
             break
-        if proposal.key not in keys and shelf.find(said) < 0:
+        if proposal.key not in keys and shelf.find(said) is None:
             keys.add(proposal.key)
-            shelf.put(said)
+            shelf.put(said, [])
             out.append(proposal)
     return out
 
