@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from memory.core.records import Record
-    from memory.knowledge.history import Read, Wanted
+    from memory.knowledge.history import Holds, Read
     from memory.knowledge.practice import Shape
     from memory.knowledge.remedies import Met
     from memory.recall.hit import Found
@@ -232,13 +232,10 @@ def fix(call: Call) -> int:
 
 def remedies_of(call: Call, error: str, workspace: str = "") -> tuple[Read, tuple[Met, ...]]:
     """Return (sessions that met an error, the answer from them)."""
-    from memory.knowledge import history, remedies
+    from memory.knowledge import remedies
 
     words = remedies.telling_words(error)
-    wanted = history.Wanted(
-        lambda body: any(word in body for word in words), error, workspace=workspace
-    )
-    past = _past(call, wanted)
+    past = _past(call, lambda body: any(word in body for word in words), workspace)
     return past, remedies.fix(past.sessions, error)
 
 
@@ -266,7 +263,7 @@ def invocations_of(call: Call, tool: str) -> tuple[Read, list[Shape]]:
     from memory.knowledge import history, practice
 
     words = history.holds_words(practice.tool_key(tool))
-    past = _past(call, history.Wanted(words, tool))
+    past = _past(call, words)
     return past, practice.working_invocations(past.sessions, tool, call.now)
 
 
@@ -279,7 +276,7 @@ def blame(call: Call) -> int:
     name = path.replace("\\", "/").strip("/").rpartition("/")[2]
     if not name:
         raise UsageError("show file needs the path of a file, or its end")
-    past = _past(call, history.Wanted(history.holds_words(name), name))
+    past = _past(call, history.holds_words(name))
     found = history.blame(past.sessions, path)
     return call.answer(
         {
@@ -308,11 +305,11 @@ def friction(call: Call) -> int:
     )
 
 
-def _past(call: Call, wanted: Wanted) -> Read:
+def _past(call: Call, holds: Holds, workspace: str = "") -> Read:
     from memory.knowledge import history
 
     with call.spinner("reading the sessions"):
-        return history.read(call.place, call.settings, wanted, call.now)
+        return history.read(call.place, call.settings, holds, call.now, workspace)
 
 
 def load(call: Call) -> int:

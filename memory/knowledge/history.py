@@ -2,34 +2,32 @@
 of those that have none.
 
 `blame` finds the sessions that touched or discussed a file; remedies and practice ask what was done
-after an error, and what works.  Files are read, never more than MOST: of a larger store those that
-the index names, else the newest.
+after an error, and what works.  Files are read, the newest MOST of them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
 from memory.capture import checkpointoutline, conversationpage
 from memory.capture.turns import COMMIT, CREATED, FILE, SAID, SUMMARY, USER, Piece, Turn
-from memory.core import IndexFault, StoreError, clock, tokeniser, walk
+from memory.core import StoreError, clock, walk
 from memory.core.config import Config
 from memory.core.layout import FOLDERS, PRIVATE, SHARED, Place
 from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record, meta_text
-from memory.hook import handoffs, indexview, loader
+from memory.hook import handoffs
 from memory.project.mentions import listed_files
 from memory.recall import lookup
 from memory.store.redactor import without_private
 from memory.store.store import Store
 
-MOST = 800  # records that one question reads
-BEST = 200  # of those that the index ranks
+MOST = 4000  # records that one question reads, in about a second
 QUOTE = 300  # characters of a sentence that is quoted
 KINDS = ("conversation", "checkpoint")
+Holds = Callable[[str], bool]
 
 
 class Past(NamedTuple):
@@ -77,18 +75,6 @@ class Past(NamedTuple):
         return [(number, turn) for number, turn in turns if turn.asked != SUMMARY]
 
 
-class Wanted(NamedTuple):
-    """The records that a question reads.
-
-    holds: tells whether a body, in lower case, may answer. text: the query to the index where there
-        are too many records. workspace: a name, or `all`.
-    """
-
-    holds: Callable[[str], bool]
-    text: str
-    workspace: str = ""
-
-
 class Read(NamedTuple):
     """The sessions read, newest first, and notes for the user."""
 
@@ -96,7 +82,7 @@ class Read(NamedTuple):
     notes: tuple[str, ...]
 
 
-def holds_words(words: str) -> Callable[[str], bool]:
+def holds_words(words: str) -> Holds:
     """Return a function that tells whether a body holds all words.
 
     The body is in lower case.
@@ -105,29 +91,33 @@ def holds_words(words: str) -> Callable[[str], bool]:
     return lambda body: all(word in body for word in wanted)
 
 
-def read(place: Place, settings: Config, wanted: Wanted, now: float) -> Read:
+def read(place: Place, settings: Config, holds: Holds, now: float, workspace: str = "") -> Read:
     """Return the sessions of a place that may answer a question.
 
-    Raises UsageError for an unknown workspace.
+    holds: tells whether a body, in lower case, may answer. workspace: a name, or `all`. Raises
+    UsageError for an unknown workspace.
     """
     found: list[Past] = []
     notes: list[str] = []
-    for other in lookup.workspaces(place, wanted.workspace):
-        found += _of_place(other, settings, wanted, now, "" if other is place else other.key, notes)
+    for other in lookup.workspaces(place, workspace):
+        found += _of_place(other, settings, holds, now, "" if other is place else other.key, notes)
     found.sort(key=lambda past: (-past.created, past.id))
     return Read(tuple(found), tuple(notes))
 
 
 def _of_place(
-    place: Place, settings: Config, wanted: Wanted, now: float, key: str, notes: list[str]
+    place: Place, settings: Config, holds: Holds, now: float, key: str, notes: list[str]
 ) -> list[Past]:
     store = Store(place, settings, now)
     found: list[Past] = []
     told: set[str] = set()
     decisions: dict[str, list[tuple[str, str]]] = {}
-    names = _names(place, wanted, notes)
+    names = newest(place, MOST + 1)
+    if len(names) > MOST:
+        said = "%s: only the newest %d checkpoints and conversations were read"
+        notes.append(said % (place.key, MOST))
     # a session's checkpoints come after it
-    for name in sorted(names, key=lambda name: FOLDERS["conversation"] not in name):
+    for name in sorted(names[:MOST], key=lambda name: FOLDERS["conversation"] not in name):
         try:
             record = store.read(name)
         except StoreError:
@@ -135,7 +125,7 @@ def _of_place(
         session = meta_text(record, "session") or record.id
         is_talk = record.kind == "conversation"
         told.update([session] * is_talk)
-        if handoffs.is_repetition(record) or not wanted.holds(record.body.lower()):
+        if handoffs.is_repetition(record) or not holds(record.body.lower()):
             continue
         record = without_private(record)
         if is_talk or session not in told:
@@ -169,24 +159,6 @@ def past_of(record: Record, workspace: str = "") -> Past:
         tuple(listed_files(record)),
         conversationpage.parse(body, clock.day(record.created)),
     )
-
-
-def _names(place: Place, wanted: Wanted, notes: list[str]) -> list[str]:
-    """Return the names of the records to read."""
-    every = newest(place, MOST + 1)
-    if len(every) <= MOST:
-        return every
-    with suppress(IndexFault), closing(indexview.open_index(place)) as index:
-        terms = [
-            pair for raw in tokeniser.split(wanted.text)[:64] for pair in tokeniser.expand(raw)
-        ]
-        found = loader.search(index, list(dict(terms).items()), 4 * BEST)
-        docs = {doc.name: doc for doc in (index.doc(number) for _, number in found)}
-        return [name for name, doc in docs.items() if doc.kind in KINDS][:BEST]
-    notes.append(
-        "%s: only the newest %d checkpoints and conversations were read" % (place.key, MOST)
-    )
-    return every[:MOST]
 
 
 def newest(place: Place, most: int) -> list[str]:

@@ -47,7 +47,7 @@ def noted(place, session: str, day: str, page: str, **keys: str) -> str:
 
 def sessions(place, now, holds=lambda body: True, **keys):
     """Read the sessions of a place, newest first."""
-    return history.read(place, vault.settings(), history.Wanted(holds, "", **keys), now).sessions
+    return history.read(place, vault.settings(), holds, now, **keys).sessions
 
 
 def week(place) -> None:
