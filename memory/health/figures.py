@@ -207,7 +207,7 @@ def outlook(store: Store, walked: walk.Listing) -> Outlook:
     """
     if len(walked.found) > FEW_FILES:
         return Outlook("", -1)
-    found = housekeeping.plan(store, {}, read=list(store.each()))
+    found = housekeeping.plan(store, {})
     return Outlook(housekeeping.summary_of_plan(found), len(found.changes))
 
 

@@ -383,9 +383,7 @@ def _shown(place: Place, since: float) -> tuple[float, set[str]]:
 
 
 def _duplicates(read: _Read) -> Iterator[Finding]:
-    for change in housekeeping.plan(
-        read.store, {}, only="duplicates", read=read.records, kept=read.kept
-    ).changes:
+    for change in housekeeping.merges(read.store, read.records, {}, read.kept):
         if change.kept is not None:
             yield read.finding(
                 "duplicates",

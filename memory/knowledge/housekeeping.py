@@ -101,51 +101,44 @@ class Undone(NamedTuple):
     problems: Sequence[str]
 
 
-def plan(
-    store: Store,
-    successes: Mapping[str, int],
-    only: str = "",
-    clock_is_right: bool = False,
-    read: Sequence[Record] | None = None,
-    kept: Kept | None = None,
-) -> UpkeepPlan:
+def plan(store: Store, successes: Mapping[str, int], clock_is_right: bool = False) -> UpkeepPlan:
     """Return the plan of a place's upkeep.
 
-    successes: by id, how often a record helped, merged records counted for their successors. only:
-        one of WAYS, "" for both. clock_is_right: expire even where the clock and the dates of the
-        records are far apart. read: the store's records, where they were just read. kept: cache of
-        earlier runs.
+    successes: by id, how often a record helped, merged records counted for their successors.
+        clock_is_right: expire even where the clock and the dates of the records are far apart.
     """
-    found = list(store.each()) if read is None else read
-    stay = set(store.duplicates).union(
-        *(archive.restored_ids(root) for root in store.roots.values())
-    )
-    successors = store.successors()
-    changes: list[Change] = []
-    doubt = (
-        "" if clock_is_right or only == "duplicates" else clock_doubt(store.place, found, store.now)
-    )
-    if only != "duplicates" and not doubt:
-        changes += [
-            Change(record, _age(record, store.now))
-            for record in _expired(store, found, successors, stay)
-        ]
-    if only != "expiry":
-        # status and doctor ask what is due, and mostly it was counted before
-        from memory.knowledge import duplicates
-
-        gone = {change.record.name for change in changes}
-        free = [record for record in found if record.name not in gone and record.id not in stay]
-        changes += [
-            Change(other, "says the same", twin)
-            for twin, other in duplicates.find(free, successes, _bound_ids(found, successors), kept)
-        ]
-    return UpkeepPlan(changes, len(found), doubt)
+    found = list(store.each())
+    doubt = "" if clock_is_right else clock_doubt(store.place, found, store.now)
+    old = [] if doubt else _expired(store, found)
+    gone = {record.name for record in old}
+    rest = [record for record in found if record.name not in gone]
+    expired = (Change(record, _age(record, store.now)) for record in old)
+    return UpkeepPlan([*expired, *merges(store, rest, successes)], len(found), doubt)
 
 
-def _expired(
-    store: Store, found: Sequence[Record], successors: Mapping[str, str], stay: set[str]
-) -> list[Record]:
+def merges(
+    store: Store, found: Sequence[Record], successes: Mapping[str, int], kept: Kept | None = None
+) -> list[Change]:
+    """Return the merges among a store's records.
+
+    kept: cache of earlier runs.
+    """
+    # status and doctor ask what is due, and mostly it was counted before
+    from memory.knowledge import duplicates
+
+    stay = _staying(store)
+    free = [record for record in found if record.id not in stay]
+    twins = duplicates.find(free, successes, _bound_ids(found, store.successors()), kept)
+    return [Change(other, "says the same", twin) for twin, other in twins]
+
+
+def _staying(store: Store) -> set[str]:
+    """Return the ids that no upkeep touches: given twice, or restored by a person."""
+    restored = (archive.restored_ids(root) for root in store.roots.values())
+    return set(store.duplicates).union(*restored)
+
+
+def _expired(store: Store, found: Sequence[Record]) -> list[Record]:
     """Return the checkpoints and conversations that expire, sorted by name.
 
     Of the automatic ones older than their kind's days not what is pinned, linked, a handoff, of the
@@ -169,14 +162,14 @@ def _expired(
     if not old:
         return []
     archived = (record for kind in days for record in store.archived(kind))
-    linked = _targets([*found, *archived], successors)
+    linked = _targets([*found, *archived], store.successors())
     active = {plan.id for plan in activeplan.active(found)}
     serving = {
         records.meta_text(record, "session")
         for record in found
         if record.kind == "checkpoint" and record.meta.get("plan") in active
     } - {""}
-    edited = {record.id for record in conversations.edited_by_person(store, old)}
+    stay = _staying(store).union(one.id for one in conversations.edited_by_person(store, old))
     held = (handoffs.NAME, *handoffs.WAITING)
     return sorted(
         (
@@ -185,7 +178,7 @@ def _expired(
             if not (
                 record.pinned
                 or record.name in held
-                or record.id in stay | edited
+                or record.id in stay
                 or record.meta.get("plan") in active
                 or records.meta_text(record, "session") in serving
                 or not linked.isdisjoint(_names_of(record))
