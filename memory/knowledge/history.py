@@ -238,13 +238,10 @@ def next_commits(past: Past, number: int, turns: int = 4) -> list[str]:
 
 
 def _touch(past: Past, wanted: str, named: re.Pattern[str]) -> Touch | None:
-    files = [
-        (number, piece.name)
-        for number, piece in past.steps()
-        if piece.kind == FILE and is_same(piece.text, wanted)
-    ]
-    touched = sorted({number for number, _ in files})
-    spoken = [number for number, turn in past.numbered() if _mentions(turn, named)]
+    files = [(n, piece) for n, piece in past.steps() if piece.kind == FILE]
+    files = [(n, piece) for n, piece in files if is_same(piece.text, wanted)]
+    touched = sorted({n for n, _ in files})
+    spoken = [n for n, turn in past.numbered() if _mentions(turn, named)]
     is_listed = any(is_same(one, wanted) for one in past.files)
     if not (touched or spoken or is_listed):
         return None
@@ -253,7 +250,7 @@ def _touch(past: Past, wanted: str, named: re.Pattern[str]) -> Touch | None:
     return Touch(
         past,
         past.at(turns[0]) if past.turns else past.created,
-        CREATED if any(name == CREATED for _, name in files) else how,
+        CREATED if any(piece.name == CREATED for _, piece in files) else how,
         tuple((past.ref(n), one_line(past.turns[n - 1].request)) for n in turns if past.turns),
         tuple((id, at_word(line, QUOTE)) for id, line in past.decisions if named.search(line)),
         tuple(dict.fromkeys(commit for n in touched for commit in next_commits(past, n))),
