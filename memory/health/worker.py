@@ -553,10 +553,12 @@ def _refresh_stale(todo: Job) -> None:
 
 def _note_walls(todo: Job) -> None:
     """Note the walls of earlier sessions, and make candidates of new ones."""
-    from memory.knowledge import candidates, walls
+    from memory.knowledge import walls
 
     rows, changed = walls.write(todo.place, todo.settings, todo.now)
     if changed and todo.settings["capture.enabled"]:
+        from memory.knowledge import candidates
+
         candidates.settle_walls(todo.place, todo.settings, todo.now, rows, todo.written.append)
 
 

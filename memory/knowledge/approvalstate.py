@@ -139,9 +139,7 @@ def note(place: layout.Place, settings: Any, now: float, announced: bool) -> Non
         return
     store = Store(place, settings, now)
     names = [name for name in store.names() if name[:1] == layout.SHARED]
-    scripts = sum(
-        one.state == "pending" for one in script_standings(_read(store, names, "resource"), place)
-    )
+    scripts = sum(one.state == "pending" for one in script_standings(_read(store, names), place))
     path, line = place.cache + "/" + place.scope + ".review", b"3 %d\n" % scripts
     try:
         changed = files.read(path, len(line) + 1) != line
@@ -172,9 +170,7 @@ def _remember(place: layout.Place, names: Sequence[str], announced: bool) -> Non
         files.posix.utime(announcements.seen_path(place))
 
 
-def _read(store: Store, names: Iterable[str], kind: str) -> Iterator[Record]:
+def _read(store: Store, names: Iterable[str]) -> Iterator[Record]:
     for name in names:
         with contextlib.suppress(StoreError):
-            record = store.read(name)
-            if record.kind == kind:
-                yield record
+            yield store.read(name)

@@ -16,7 +16,6 @@ from memory.core.plaintext import one_line
 from memory.hook import at_failure
 from memory.knowledge.history import Past
 from memory.knowledge.remedies import PLACE, REDIRECTED
-from memory.project import gitindex
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
 
@@ -155,11 +154,6 @@ def is_placed(telling: str) -> bool:
     A place in the shell's own text does not count.
     """
     return at_failure.words_of(telling)[0] and not telling.startswith("(")
-
-
-def project_files(place: Place) -> frozenset[str]:
-    """Return the paths that git tracks in the checkout."""
-    return frozenset(gitindex.read(place.git).hashes)
 
 
 class Tree:

@@ -33,6 +33,7 @@ from memory.core.plaintext import at_word, one_line
 from memory.hook import at_failure, fence
 from memory.knowledge import history, practice, remedies
 from memory.knowledge.history import Past, next_commits
+from memory.project import gitindex
 from memory.session import shell
 from memory.session.latepattern import Late
 from memory.store.redactor import without_private
@@ -326,7 +327,7 @@ def _is_inside(path: str) -> bool:
 
 def merged(place: Place, rows: Sequence[Row]) -> list[Row]:
     """Return the walls of all records, each with its keys."""
-    tree = practice.Tree(practice.project_files(place), rows)
+    tree = practice.Tree(gitindex.read(place.git).hashes, rows)
     groups = grouped(rows)
     removed = {
         key[2:]: max(pairs, key=lambda pair: float(pair[1]["at"]))
@@ -540,7 +541,7 @@ def repeated(place: Place, rows: Sequence[Row]) -> list[Repeated]:
     SESSIONS and more met them, or TOLD where another call is known; without one, not what was
     absent and is there by now.
     """
-    tree = practice.Tree(practice.project_files(place), rows)
+    tree = practice.Tree(gitindex.read(place.git).hashes, rows)
     groups = grouped(rows)
     there = {
         id(one)
