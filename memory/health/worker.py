@@ -560,6 +560,7 @@ def _note_walls(todo: Job) -> None:
         from memory.knowledge import candidates
 
         candidates.settle_walls(todo.place, todo.settings, todo.now, rows, todo.written.append)
+        _index_written(todo)
 
 
 def _read_ledgers(todo: Job) -> None:
@@ -696,8 +697,8 @@ AFTER_START: tuple[Step, ...] = (
     ("count", _count),
     ("derive", _derive),
     ("recover", _recover),
-    ("walls", _note_walls),
     ("refresh", _refresh),
+    ("walls", _note_walls),
     ("embed", _embed),
     ("ledgers", _read_ledgers),
     ("mark", _mark),
