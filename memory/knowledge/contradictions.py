@@ -77,7 +77,7 @@ class _Claim(NamedTuple):
 
 
 class Shelf(Generic[T]):
-    """Things by the terms of a text, found without comparing each with each."""
+    """Things by a text's terms, found without comparing all."""
 
     def __init__(self) -> None:
         self._under: dict[str, list[tuple[int, T]]] = {}

@@ -133,7 +133,10 @@ def merges(
 
 
 def _staying(store: Store) -> set[str]:
-    """Return the ids that no upkeep touches: given twice, or restored by a person."""
+    """Return the ids given twice, or restored by a person.
+
+    No upkeep touches them.
+    """
     restored = (archive.restored_ids(root) for root in store.roots.values())
     return set(store.duplicates).union(*restored)
 

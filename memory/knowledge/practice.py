@@ -96,7 +96,7 @@ def tool_key(tool: str) -> str:
 def _invocations(
     piece: Piece, wanted: tuple[str, ...]
 ) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """Yield (words, flags, command) of a tool's calls in a run that worked."""
+    """Yield (words, flags, command) of a tool's calls in a good run."""
     worked = piece.kind == RUN and not piece.name and piece.outcome in (shell.OK, shell.BY_HAND)
     if not wanted or not worked or wanted[0] not in piece.text.lower():
         return
@@ -211,7 +211,7 @@ def stem_of(path: str) -> str:
 
 
 def _begins(name: str, start: str) -> bool:
-    """Tell whether a name begins with five letters and more of another one."""
+    """Tell whether a name begins with another one, of five letters or more."""
     one, other = ("".join(c for c in word.lower() if c.isalnum()) for word in (name, start))
     return len(other) > 4 and one.startswith(other)
 

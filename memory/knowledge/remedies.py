@@ -197,7 +197,10 @@ def _changed(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
 
 
 def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str]:
-    """Return (place, call) of the first success, the failed call itself where it is the same."""
+    """Return (place, call) of the first success.
+
+    The failed call itself where it is the same.
+    """
     failure = _run(failed)
     if failure is None:
         return 0, ""
@@ -243,7 +246,7 @@ def own_part(command: str, key: str) -> str:
 
 
 def _is_same_call(failure: shell.Run, command: str) -> bool:
-    """Tell whether a shell line repeats (part of) a failed call, in the same folder."""
+    """Tell whether a shell line repeats a failed call in its folder."""
     own = own_part(failure.command, failure.key).split()
     mine, made = calls(failure.command), calls(command)
     moved = {call for call in mine if call.startswith("cd ")}
@@ -275,7 +278,10 @@ def _arguments(command: str) -> str:
 
 @lru_cache(2048)
 def calls(command: str) -> frozenset[str]:
-    """Return the calls of a line that do more than look around, without redirections."""
+    """Return the calls of a line, without redirections.
+
+    Not those that only look around.
+    """
     return frozenset(
         " ".join(REDIRECTED.sub("", part).split())
         for part in commandline.parts(command)

@@ -175,7 +175,7 @@ def _calls(reading: Iterable[Entry], began: float, home: str) -> Iterator[Call]:
         if at < began:
             continue
         if entry.kind in (entries.PROMPT, entries.SLASH):
-            prompt, asked, recalled, pending = entry.prompt, _asked(entry.text), {}, set()
+            prompt, asked, recalled, pending = entry.prompt, _prompt_words(entry.text), {}, set()
         elif entry.kind == entries.RESULT and entry.id in pending:
             recalled.update(dict.fromkeys(_ID.findall(entry.text)))
         elif entry.kind == entries.USE:
@@ -187,7 +187,7 @@ def _calls(reading: Iterable[Entry], began: float, home: str) -> Iterator[Call]:
                 pending.add(entry.id)
 
 
-def _asked(said: str) -> frozenset[str]:
+def _prompt_words(said: str) -> frozenset[str]:
     """Return the words of a prompt."""
     words = filter(None, map(_plain, _SPLIT.split(said[:MOST_CHARS])))
     return frozenset(form for word in words for form in forms(word))
@@ -249,7 +249,7 @@ def _plain(word: str) -> str:
 
 
 def _names(found: Index, id: str) -> Names | None:
-    """Return the names in a record's file, None where the record is gone."""
+    """Return the names in a record's file, None for no record."""
     doc = found.by_id(id)
     record = next(iter(indexview.reread(found, [doc], whole=True)), None) if doc else None
     if doc is None or record is None:

@@ -208,7 +208,7 @@ def failures(past: Past, roots: Sequence[str]) -> Iterable[Row]:
 
 
 def remedy(failed: remedies.Failure, worked: Worked) -> tuple[str, str]:
-    """Return (the remedy, the other call that worked after a failure), "" for none."""
+    """Return (the remedy, the other call that worked), "" for none."""
     piece = failed.piece
     if piece.name:
         return UNSTARTABLE if at_failure.is_unstartable(piece.telling) else "", ""
@@ -220,7 +220,7 @@ def remedy(failed: remedies.Failure, worked: Worked) -> tuple[str, str]:
 
 
 def _is_another(call: str, failed: Piece) -> bool:
-    """Tell whether a call differs from a failed one in more than what it is given.
+    """Tell whether a call differs from a failed one in its form.
 
     It lacks the words that the failure complains of: a flag that is unknown, a folder that is not
     there.
@@ -239,7 +239,7 @@ def _is_another(call: str, failed: Piece) -> bool:
 
 
 def _worked(steps: Iterable[tuple[int, Piece]]) -> Worked:
-    """Return the commands that worked in a session, by program and verb, by shape."""
+    """Return a session's working commands by program and verb, by shape."""
     found: Worked = {}
     for _, piece in steps:
         is_good = piece.kind == RUN and not piece.name and piece.outcome == shell.OK
@@ -335,7 +335,7 @@ def merged(place: Place, rows: Sequence[Row]) -> list[Row]:
         if key[:2] == "g|" and key[2:] not in tree.tracked
     }
     absent = [*_gone(removed, tree), *_absent(place, groups, tree, removed)]
-    return sorted([*_told(groups), *absent], key=lambda wall: wall["keys"][0])
+    return sorted([*_line_walls(groups), *absent], key=lambda wall: wall["keys"][0])
 
 
 def grouped(rows: Iterable[Row]) -> Groups:
@@ -357,7 +357,10 @@ def _occurrence(row: Row, failure: Row) -> Row:
 
 
 def _best(pairs: Iterable[Pair]) -> list[Row]:
-    """Return the newest occurrences, one per session, first those that name a rule."""
+    """Return the newest occurrence of each session.
+
+    Those that name a rule come first.
+    """
     ordered = sorted(
         pairs, key=lambda pair: (not pair[1].get("named"), -pair[1]["at"], pair[0]["name"])
     )
@@ -371,7 +374,7 @@ def _sessions(pairs: Iterable[Pair]) -> int:
     return len({row["session"] for row, _ in pairs})
 
 
-def _told(groups: Groups) -> Iterable[Row]:
+def _line_walls(groups: Groups) -> Iterable[Row]:
     """Yield the walls of telling lines and of linters' rules."""
     for key, pairs in groups.items():
         wall: Row = {"keys": [key], "sessions": _sessions(pairs)}
@@ -479,7 +482,9 @@ def packed(found: Sequence[Row]) -> bytes:
 
 
 class Repeated(NamedTuple):
-    """A failure that several sessions met, as its newest occurrence with a remedy tells it.
+    """A failure that several sessions met.
+
+    The newest occurrence with a remedy tells it.
 
     path: what is not there, "" for another failure. worked: the other call that then worked, or the
     path that is there, or "". line: a line of the project's instructions that names what fails,
@@ -517,7 +522,7 @@ class Repeated(NamedTuple):
 
     @property
     def where(self) -> tuple[str, ...]:
-        """The turns that met it, newest first."""
+        """The turns with the failure, newest first."""
         return tuple(dict.fromkeys(one["where"] for _, one in self.met))
 
     @property
@@ -529,7 +534,10 @@ class Repeated(NamedTuple):
         return self.sentence(120) if self.worked else ""
 
     def sentence(self, most: int) -> str:
-        """Return the failure and what worked, its calls in at most so many characters."""
+        """Return the failure and what worked.
+
+        most: characters of each call.
+        """
         telling = one_line(remedies.PLACE.sub("", self.telling), 140).rstrip(".")
         calls = (code(at_word(call, most)) for call in (self.ran, self.worked))
         return "%s fails: %s. What worked: %s." % (next(calls), telling, next(calls))
