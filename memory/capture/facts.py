@@ -593,8 +593,10 @@ def _drop(facts: Facts, commit: list[str]) -> None:
 
 
 def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
-    """Add the merged branches that a log shows, each once a stretch."""
+    """Add the branches that the host merged or a log shows as merged, each once a stretch."""
     found = git.merged(command, entry.text, where.cwd, where.roots)
+    pull = git.merged_pull(command, entry.text, entry.branch or facts.branch)
+    found += [(pull, "")] * bool(pull)
     for piece in (Piece(turns.MERGED, clip_characters(branch), number) for branch, number in found):
         if not where.agent and not any(piece in turn.pieces for turn in facts.turns[-_MERGES:]):
             _add(facts, where.at, piece)

@@ -46,7 +46,7 @@ class Piece(NamedTuple):
         COMMIT  its subject                     its hash, or ""
         REPORT  a subagent's last words         its task
         LINK    a pull request's address
-        MERGED  a branch                        the number of its pull request, or ""
+        MERGED  a branch, or `#12`              the number of its pull request, or ""
         MET     the lines of a change           the finding that named the place
 
     times: the number of equal runs in a row.

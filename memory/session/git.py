@@ -33,6 +33,9 @@ _PULLED = re.compile(  # the subject of a commit, behind the graph, its hash and
     r"(\S+)|Merge branch '([^'\n]+)'(?: into '?([\w./-]+)'?)?)[ \t]*$",
     re.M,
 )
+_PULL_NAME = re.compile(r"#?\d+|[A-Za-z][\w./-]*")
+_PULL_FLAGS = frozenset("--squash -s --merge -m --rebase -r --delete-branch -d --admin".split())
+_REFUSED = re.compile(r"(?im)^(?:x|!|graphql|failed|error|could not)\b|not mergeable")
 _LOGS = ("git log", "git pull", "git merge", "git branch")
 _MOST_MERGED = 10  # of one log, the newest: what stands further down was merged long ago
 _FAILED = (
@@ -156,6 +159,23 @@ def merged(
         if match[2] or not match[4] or match[4] in layout.TRUNKS
     ]
     return [one for one in dict.fromkeys(found) if one[0] not in layout.TRUNKS][:_MOST_MERGED]
+
+
+def merged_pull(command: str, output: str, branch: str = "") -> str:
+    """Return what a `gh pr merge` merged: a branch, or `#12`; "" for nothing.
+
+    A squash leaves no merge in a log.  What other commands or options leave in doubt is left out.
+    branch: the branch checked out, "" for unknown.
+    """
+    words = command.split()
+    named = [word for word in words[3:] if word[0] != "-"]
+    known = _PULL_FLAGS.issuperset(word for word in words[3:] if word[0] == "-")
+    name = (named or [branch])[0]
+    if words[:3] != ["gh", "pr", "merge"] or not known or len(named) > 1:
+        return ""
+    if not _PULL_NAME.fullmatch(name) or name in layout.TRUNKS or _REFUSED.search(output):
+        return ""
+    return "#" + name.lstrip("#") if name.lstrip("#").isdigit() else name
 
 
 def is_in_other_repository(command: str, cwd: str = "", roots: Iterable[str] = ()) -> bool:

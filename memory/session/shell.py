@@ -46,6 +46,8 @@ _BAD = re.compile(
 _INTERRUPTIONS = ("interrupted by user", "interrupted by the user")
 # cut what they are given
 _FILTERS = frozenset("tail head cat tee less more ts nl sed awk cut sort uniq column tr".split())
+_STATUS = "$? PIPESTATUS pipestatus $rc $status $code $exit_code $EXIT $RC".split()
+_STATED = r"(?i)(?:exit(?:ed)?|status|rc|code|=|:)\W{0,3}(\d{1,3})\W*\Z"
 _HEAD = r"head(?:\s+-n?\s*(\d+))?(?:\s|\Z)"
 # what only a failed runner says, at the start of a line, and the rest of it
 _FELL = tuple(
@@ -175,7 +177,7 @@ def run(
     ):
         piped = every[number][1]
         passed = _passed_despite_hidden_status(text, summary, key, hidden, piped)
-        outcome = OK if passed else UNKNOWN
+        outcome = _printed_status(command, text) or (OK if passed else UNKNOWN)
     result = Run(at, command, key, outcome, "", summary)
     quiet = (
         outcome == "exit 1"
@@ -226,14 +228,22 @@ def _status_hiders(every: list[tuple[str, str]], number: int) -> tuple[str, ...]
     if every[number][1].endswith("&"):
         return ("&",)
     after = every[number + 1 :]
-    if after and after[0][0] == "|":
+    if after and after[0][0] == "|" and not any("pipefail" in part for _, part in every):
         return ("|", *(part for _, part in takewhile(lambda step: step[0] == "|", after)))
-    return tuple(join for join, _ in after if join in ("||", ";"))[:1]
+    hiding = (join for join, part in after if join == ";" or join == "||" and part != "exit 1")
+    return tuple(hiding)[:1]
 
 
 def _is_quiet(hidden: tuple[str, ...]) -> bool:
     """Tell whether a pipe ends in a search."""
     return len(hidden) > 1 and key_of(hidden[-1]).partition(" ")[0] in QUIET_FAILURES
+
+
+def _printed_status(command: str, text: str) -> str:
+    """Return the exit status that a command prints itself, or ""."""
+    prints = any(name in command for name in _STATUS)
+    last = re.search(_STATED, text[-80:]) if prints else None
+    return "" if last is None else OK if last[1] == "0" else "exit " + last[1]
 
 
 def _passed_despite_hidden_status(

@@ -229,6 +229,14 @@ def test_what_a_log_shows_to_be_merged_is_kept(session):
     assert talk.read_text().count("- merged `fix/x` (#5)") == 1
 
 
+def test_a_merge_on_the_host_is_kept(session):
+    """A squash leaves no merge in a log."""
+    session.ask("fix it").edit("src/a.py").bash("gh pr merge 12 --squash", "").say("Merged.")
+    session.fire("SessionEnd")
+    (talk,) = Path(session.place.private, "conversations").rglob("*.md")
+    assert "- merged `#12`" in talk.read_text()
+
+
 WARNING = "bash: warning: setlocale: LC_ALL: cannot change locale: No such file or directory\n"
 
 

@@ -233,6 +233,28 @@ def test_what_was_merged_is_told_by_its_branch(command, output, expected):
 
 
 @pytest.mark.parametrize(
+    ("command", "output", "branch", "name"),
+    [
+        ("gh pr merge --squash", "", "fix/x", "fix/x"),
+        ("gh pr merge 12 --squash", "", "fix/x", "#12"),
+        ("gh pr merge fix/y -d", "", "main", "fix/y"),
+        ("gh pr merge 12 --auto --squash", "", "fix/x", ""),
+        ("gh pr merge 12 2>&1 | tail", "X Pull request is not mergeable", "fix/x", ""),
+        ("gh pr merge 7 --help", "usage", "fix/x", ""),
+        ("gh pr merge 12 || echo failed", "GraphQL: not mergeable", "fix/x", ""),
+        ("gh pr merge 12", "X not mergeable", "fix/x", ""),
+        ("gh pr merge 12 --repo o/other", "", "fix/x", ""),
+        ("gh pr merge --squash --subject 'Add x'", "", "fix/x", ""),
+        ("gh pr merge --squash", "", "", ""),
+        ("gh pr view 12", "", "fix/x", ""),
+    ],
+)
+def test_a_merge_by_the_host_is_told_by_branch_or_number(command, output, branch, name):
+    """A squash leaves no merge in a log; what is only begun or in doubt is none."""
+    assert git.merged_pull(command, output, branch) == name
+
+
+@pytest.mark.parametrize(
     ("command", "paths"),
     [
         ("git checkout -- src/a.py b.py", ("src/a.py", "b.py")),
