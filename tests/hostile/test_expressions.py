@@ -91,8 +91,8 @@ def grows(one: Expression, lead: str, part: str, tail: str) -> str:
         return ""
     short = max(min(short, least(SHORT, 2)), 1e-3)
     length = min(LONG, int(SHORT * max(1, floor() / short) ** 0.5))
-    for tries in (1, 2, 3, 3):  # a busy machine spoils one measurement, seldom three
-        if tries == 3:
+    for tries in (1, 2, 3, 3, 5):  # a busy machine spoils one measurement, seldom four
+        if tries >= 3:
             length = int(1.5 * length)  # the share of what is bounded in an expression falls
         first, second = least(length, tries), least(2 * length, tries)
         if second < floor() or second < ENDLESS and second / max(first, 1e-4) <= GROWTH:
@@ -156,8 +156,8 @@ def test_every_expression_is_looked_at(every):
     found = {one.where.partition(":")[0] for one in every}
     assert len(every) > 500 and len(found) > 70
     held = {one.pattern for one in every}
-    from memory.capture import fixes
     from memory.distill import technical
+    from memory.project import mentions
     from memory.session import entries
 
-    assert {entries._FENCES.pattern, technical._TECHNICAL.pattern, fixes._ENDING.pattern} <= held
+    assert {entries._FENCES.pattern, technical._TECHNICAL.pattern, mentions._SYMBOL.pattern} <= held
