@@ -182,7 +182,8 @@ def _claude_memory(call: Call) -> int:
         ]
         if place.key == call.place.key:
             own = clientmemory.user_files(call.env)
-            notes.append("your own folder holds " + count(len(own), "CLAUDE.md file"))
+            if own:
+                notes.append("your own folder holds " + count(len(own), "CLAUDE.md file"))
             batches.append(_rules(place, layout.GLOBAL, own, []))
         _add(results, _import_batches(call, batches, place))
     if results.new and not call.options.dry_run:
