@@ -58,16 +58,21 @@ def parse(text: str) -> float | None:
     if len(text) < 8 or not text[:4].isdigit():
         return None
     date, _, rest = text.replace("T", " ", 1).replace("t", " ", 1).partition(" ")
-    parts = date.replace("/", "-").replace(".", "-").split("-")
     try:
-        if len(parts) == 1 and len(date) == 8:
-            parts = [date[:4], date[4:6], date[6:]]
-        year, month, dom = (int(p) for p in parts)
+        year, month, dom = map(int, _date_parts(date))
         if not (1 <= year <= 9999 and 1 <= month <= 12 and 1 <= dom <= 31):
             return None
         return _days(year, month, dom) * DAY + _time_of_day(rest.strip())
     except ValueError:
         return None
+
+
+def _date_parts(date: str) -> list[str]:
+    """Return a date's year, month and day, with or without separators."""
+    parts = date.replace("/", "-").replace(".", "-").split("-")
+    if len(parts) == 1 and len(date) == 8:
+        return [date[:4], date[4:6], date[6:]]
+    return parts
 
 
 def _time_of_day(text: str) -> float:
@@ -203,23 +208,20 @@ def date_in_path(name: str) -> float | None:
     Reads `2026-11-21/143052-x.md` and `2026-11-21-x.md`; seconds since the epoch, UTC.
     """
     parts = name.split("/")
+    stem = parts[-1]
     for part in parts[-1:] + parts[-2:-1]:
         if len(part) >= 10 and part[4] == part[7] == "-" and not part[10:11].isdigit():
             day = parse(part[:10])
             if day is not None:
-                stem = parts[-1]
-                clocked = (
-                    part is not stem
-                    and stem[:6].isdigit()
-                    and stem[:6].isascii()
-                    and stem[6:7] in ("-", ".", "_")
-                )
-                hour, minute, second = (
-                    (int(stem[i : i + 2]) for i in (0, 2, 4)) if clocked else (0, 0, 0)
-                )
-                return day + (
-                    hour * 3600 + minute * 60 + second
-                    if hour < 24 and minute < 60 and second < 60
-                    else 0
-                )
+                return day if part is stem else day + _seconds_in_name(stem)
     return None
+
+
+def _seconds_in_name(stem: str) -> int:
+    """Return the time of day in a name such as `143052-x.md`, or 0."""
+    digits = stem[:6]
+    if not (digits.isdigit() and digits.isascii() and stem[6:7] in ("-", ".", "_")):
+        return 0
+    hour, minute, second = (int(digits[i : i + 2]) for i in (0, 2, 4))
+    is_time = hour < 24 and minute < 60 and second < 60
+    return hour * 3600 + minute * 60 + second if is_time else 0

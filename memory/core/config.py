@@ -278,14 +278,12 @@ def _merge(config: Config, path: str, source: str) -> bool:
 
 
 def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
-    default = DEFAULTS[key]
     wrong = fault(key, item)
     if wrong:
-        has_safe = isinstance(default, bool) or key in CHOICES
-        item = SAFE.get(key, CHOICES.get(key, (False,))[0])
-        read_as = " (read as %s)" % fastjson.dump(item) if has_safe else ""
+        item = _safe_value(key)
+        read_as = "" if item is None else " (read as %s)" % fastjson.dump(item)
         config.problems.append("%s: %s%s" % (where, wrong, read_as))
-        if not has_safe:
+        if item is None:
             return
     if key == "notes.provider" and source in ("project", WORKSPACE) and item != OFF:
         config.problems.append(
@@ -294,16 +292,25 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
         )
         return
     if source == "project":
-        now = config.values[key]
-        item = (
-            (now and item)
-            if isinstance(default, bool)
-            else min(now, item, key=CHOICES[key].index if key in CHOICES else None)
-        )
-    if source == WORKSPACE and isinstance(default, list):
+        item = _lower(key, config.values[key], item)
+    if source == WORKSPACE and isinstance(DEFAULTS[key], list):
         item = config.values[key] + item
     config.values[key] = item
     config.sources[key] = source
+
+
+def _safe_value(key: str) -> Any:
+    """Return what a wrong value is read as; None where it is ignored."""
+    if isinstance(DEFAULTS[key], bool) or key in CHOICES:
+        return SAFE.get(key, CHOICES.get(key, (False,))[0])
+    return None
+
+
+def _lower(key: str, now: Any, item: Any) -> Any:
+    """Return the one of two values that allows less."""
+    if isinstance(DEFAULTS[key], bool):
+        return now and item
+    return min(now, item, key=CHOICES[key].index if key in CHOICES else None)
 
 
 def fault(key: str, item: Any) -> str:

@@ -358,27 +358,25 @@ def real_path(path: str) -> str:
         from os.path import realpath
 
         return realpath(path).replace("\\", "/")
-    at = 0
-    readlink = posix.readlink
-    while True:
-        at = path.find("/", at + 1)
-        part = path if at < 0 else path[:at]
-        if part:
-            try:
-                readlink(part)
-            except OSError:
-                pass
-            else:
-                from os.path import realpath
-
-                return realpath(path)
-        if at < 0:
-            break
-    if "/./" in path or "/../" in path or "//" in path or path.endswith(("/.", "/..", "/")):
+    unclean = "/./" in path or "/../" in path or "//" in path or path.endswith(("/.", "/..", "/"))
+    if unclean or _holds_link(path):
         from os.path import realpath
 
         return realpath(path)
     return path
+
+
+def _holds_link(path: str) -> bool:
+    at = 0
+    readlink = posix.readlink
+    while at >= 0:
+        at = path.find("/", at + 1)
+        try:
+            readlink(path if at < 0 else path[:at])
+        except OSError:
+            continue
+        return True
+    return False
 
 
 def is_link(path: str) -> bool:

@@ -180,21 +180,11 @@ def _fences(data: bytes) -> Tuple[int, int, int]:
     Without a head: (-1, -1, start of the text).  Where it is not closed: (start of the head, -1,
     start of the text).
     """
-    text = at = 3 if data[:3] == BOM else 0
-    if data[at : at + 4] != b"---\n":
-        lead = data[at : at + 1024]
-        at += len(lead) - len(lead.lstrip())
-        stop = data.find(b"\n", at)
-        if (
-            not data.startswith(b"---", at)
-            or stop < 0
-            or data[at + 3 : stop].strip()
-            or data[at - 1 : at] not in b"\n\xbf"
-        ):
-            return -1, -1, text
-        at = stop - 3
-    start = at + 4
-    at = start - 1
+    text = 3 if data[:3] == BOM else 0
+    at = text + 3 if data[text : text + 4] == b"---\n" else _end_of_blank_fence(data, text)
+    if at < 0:
+        return -1, -1, text
+    start = at + 1
     while True:
         at = data.find(b"\n---", at)
         if at < 0:
@@ -223,6 +213,15 @@ def _decode(data: bytes, page: Page) -> str:
             "line %d: bytes that are not UTF-8, read as U+FFFD; save the file as UTF-8" % line
         )
         return data.decode("utf-8", "replace")
+
+
+def _end_of_blank_fence(data: bytes, at: int) -> int:
+    """Return the end of an opening fence with blanks around it, or -1."""
+    lead = data[at : at + 1024]
+    at += len(lead) - len(lead.lstrip())
+    end = data.find(b"\n", at)
+    opens = data.startswith(b"---", at) and data[at - 1 : at] in b"\n\xbf"
+    return -1 if not opens or end < 0 or data[at + 3 : end].strip() else end
 
 
 def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
@@ -254,12 +253,8 @@ def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
         problem = "line 1: more than 256 keys; remove some"
     if problem:
         page.problems.append(problem)
-    if duplicates:
-        named = ", ".join("'%s'" % key for key in duplicates[:5])
-        page.problems.append(
-            "line 1: the key %s occurs twice and the last one counts; remove the other" % named
-        )
     page.meta, page.duplicates = meta, duplicates
+    _report_duplicates(page)
     return bool(meta) or not any(map(significant, text.split("\n")))
 
 
@@ -326,17 +321,21 @@ def _scalar(value: Any, flow: bool) -> str:
     return text if _plain(text, flow) else _quote(text)
 
 
+def _report_duplicates(page: Page) -> None:
+    if page.duplicates:
+        named = ", ".join("'%s'" % key for key in page.duplicates[:5])
+        page.problems.append(
+            "line 1: the key %s occurs twice and the last one counts; remove the other" % named
+        )
+
+
 def _plain(text: str, flow: bool) -> bool:
     """Tell whether YAML text needs no quotes.
 
     Such text starts with a letter, is no word with a meaning in YAML and holds no syntax.
     flow: whether the text stands in a `[…]` or `{…}`.
     """
-    if (
-        not (text[:1].isalpha() or text[:1] in ("_", "/"))
-        or text[:1] == ""
-        or text.lower() in _WORDS
-    ):
+    if not (text[:1].isalpha() or text[:1] in ("_", "/")) or text.lower() in _WORDS:
         return False
     if text[-1] in ": " or ": " in text or " #" in text or not is_plain_line(text) or "\t" in text:
         return False
@@ -404,6 +403,12 @@ def _edited(data: bytes, changes: Mapping[str, Any]) -> bytes:
         top = start_of(data)
         fence = "---" + newline
         result = data[:top] + _whole(fence + "".join(new) + fence + newline) + data[top:]
+    _check_values(result, before, changes)
+    return result
+
+
+def _check_values(result: bytes, before: Page, changes: Mapping[str, Any]) -> None:
+    """Refuse a result without the wanted values."""
     after = parse(result)
     wanted = {key: value for key, value in before.meta.items() if key not in changes}
     wanted.update((key, _as_read(value)) for key, value in changes.items())
@@ -412,7 +417,6 @@ def _edited(data: bytes, changes: Mapping[str, Any]) -> bytes:
         raise StoreError(
             "the frontmatter key '%s' cannot be changed safely; edit it by hand" % wrong[0]
         )
-    return result
 
 
 def _as_read(value: Any) -> Any:

@@ -38,14 +38,18 @@ def find_fault(data: bytes, page: Page) -> str:
     )
     at = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
     first, rest = lines[at].strip() if at < len(lines) else "", lines[at + 1 :]
-    inner = next((line.strip() for line in rest if significant(line)), "")
     if first == "---":
         return _yaml(page, at + 1, rest)
     if first == "+++":
         return "line %d: a TOML head is not read; %s" % (at + 1, FENCED)
-    if first == ";;;" or first.startswith('{"') or first == "{" and inner.startswith('"'):
+    if first == ";;;" or _begins_json(first, rest):
         return "line %d: a JSON head is not read; %s" % (at + 1, FENCED)
     return ""
+
+
+def _begins_json(first: str, rest: List[str]) -> bool:
+    inner = next((line.strip() for line in rest if significant(line)), "")
+    return first.startswith('{"') or (first == "{" and inner.startswith('"'))
 
 
 def _yaml(page: Page, number: int, rest: List[str]) -> str:

@@ -108,13 +108,7 @@ def top_key(
     if not line or line[0] in " \t#-":
         return "", ""
     if line[0] in "\"'":
-        name, end = quoted(line)
-        rest = line[end:].lstrip(" ")
-        return (
-            (name, rest[1:].strip(" "))
-            if end and rest[:1] == ":" and rest[1:2] in " "
-            else ("", "")
-        )
+        return _quoted_key(line)
     if colon:
         name = _key(name)
         if name:
@@ -160,6 +154,14 @@ def is_label(text: str) -> bool:
     return text[:1] == "#" and text[1:2].strip() != ""
 
 
+def _quoted_key(line: str) -> Tuple[str, str]:
+    name, end = quoted(line)
+    rest = line[end:].lstrip(" ")
+    if end and rest[:1] == ":" and rest[1:2] in " ":
+        return name, rest[1:].strip(" ")
+    return "", ""
+
+
 def value_of(text: str) -> Any:
     """Read a value on a single line; None for unclear YAML.
 
@@ -168,17 +170,22 @@ def value_of(text: str) -> Any:
     if not text or text[0] == "#":
         return ""
     first = text[0]
-    if first in "\"'":
-        found, end = quoted(text)
-        return found if end > 0 and _ended(text, end) else None
-    if first in "[{":
-        return _flow(text)
+    if first in "\"'[{":
+        return _enclosed(text)
     if first in INDICATORS or (first in "-?:" and text[1:2] in " ") or "\t" in text:
         return None
     at = text.find(" #")
     if at >= 0:
         text = text[:at].rstrip(" ")
-    return None if ": " in text or text[-1] == ":" else text
+    return None if ": " in text + " " else text
+
+
+def _enclosed(text: str) -> Any:
+    """Read a value in quotes or brackets; None for unclear YAML."""
+    if text[0] in "[{":
+        return _flow(text)
+    found, end = quoted(text)
+    return found if end > 0 and _ended(text, end) else None
 
 
 def _ended(text: str, end: int) -> bool:
@@ -193,10 +200,7 @@ def quoted(text: str, at: int = 0) -> Tuple[str, int]:
     Returns (value, index behind the scalar); the index is 0 where the scalar does not end.
     """
     if text[at] == "'":
-        end = text.find("'", at + 1)
-        while end >= 0 and text[end + 1 : end + 2] == "'":
-            end = text.find("'", end + 2)
-        return (text[at + 1 : end].replace("''", "'"), end + 1) if end >= 0 else ("", 0)
+        return _single_quoted(text, at)
     end = text.find('"', at + 1)
     slash = text.find("\\", at + 1)
     if end < 0 or slash < 0 or end < slash:
@@ -217,6 +221,13 @@ def quoted(text: str, at: int = 0) -> Tuple[str, int]:
             at += 1 + size
         out.append(c)
     return "", 0
+
+
+def _single_quoted(text: str, at: int) -> Tuple[str, int]:
+    end = text.find("'", at + 1)
+    while end >= 0 and text[end + 1 : end + 2] == "'":
+        end = text.find("'", end + 2)
+    return (text[at + 1 : end].replace("''", "'"), end + 1) if end >= 0 else ("", 0)
 
 
 def _character(digits: str, size: int) -> str:
@@ -321,15 +332,21 @@ def _attach(
     elif not text or (text[0] == "#" and meta[key] == ""):
         meta[key] = _block(extra, at, trouble, key in LABELS)
     else:
-        lines = [line.strip(" \t") for line in extra if significant(line)]
-        joined = " ".join([text, *lines])
-        found = (
-            _flow(joined) if text[0] in "[{" and not any(c in joined for c in "#'\"\t") else None
-        )
-        if found is None:
-            trouble.append(at + 1)
-            found = joined if isinstance(meta[key], str) else meta[key]
-        meta[key] = found
+        joined = " ".join([text, *(line.strip(" \t") for line in extra if significant(line))])
+        meta[key] = _continued(joined, meta[key], at, trouble)
+
+
+def _continued(joined: str, first: Any, at: int, trouble: List[int]) -> Any:
+    """Return the value of several lines joined into one.
+
+    first: value of the first line alone.
+    """
+    if joined[0] in "[{" and not any(c in joined for c in "#'\"\t"):
+        found = _flow(joined)
+        if found is not None:
+            return found
+    trouble.append(at + 1)
+    return joined if isinstance(first, str) else first
 
 
 def _block_scalar(header: str, lines: List[str], at: int, trouble: List[int]) -> str:

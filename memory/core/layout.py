@@ -598,10 +598,15 @@ def remotes_of(git: str, env: Dict[str, str]) -> List[str]:
     if host and "." not in host and env.get("HOME"):  # a short name, such as `work:team/api`
         for path in ("/.gitconfig", "/.config/git/config"):
             short = {**_urls(env["HOME"] + path)[1], **short}
-    begun = max((prefix for prefix in short if url.startswith(prefix)), key=len, default="")
-    long = normalise_remote(short[begun] + url[len(begun) :]) if begun else plain
+    long = normalise_remote(_spelt_out(url, short))
     folded = long.lower() if long.partition("/")[0] in ONE_CASE else long
     return list(dict.fromkeys(one for one in (folded, long, plain) if one))
+
+
+def _spelt_out(url: str, short: Dict[str, str]) -> str:
+    """Return a URL with the longest fitting `insteadOf` replaced."""
+    begun = max((prefix for prefix in short if url.startswith(prefix)), key=len, default="")
+    return short[begun] + url[len(begun) :] if begun else url
 
 
 def _urls(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:

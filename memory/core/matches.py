@@ -45,7 +45,7 @@ class Matches(dict[str, "Match"]):
         return self._expansion[raw.strip("-./_")]
 
     def __missing__(self, raw: str) -> Match:
-        word = raw if raw.isalpha() else raw.strip("-./_")
+        word = raw.strip("-./_")
         plain = word.isascii() and word.isalpha() and (word.islower() or word[1:].islower())
         if plain and len(word) <= tokeniser.LONGEST:
             low = word.lower()

@@ -370,17 +370,21 @@ def wiki_links(body: str) -> Tuple[str, ...]:
             if end < 0:
                 break
             target = line[at + 2 : end].partition("|")[0].partition("#")[0].rstrip()
-            file = line[at - 1 : at] == "!" and "." in target[-6:] and target[-3:].lower() != ".md"
-            if (
-                target[:1].strip()
-                and not line.count("`", 0, at) % 2
-                and not file
-                and "[" not in target
-                and len(target) <= 200
-            ):
+            embeds = line[at - 1 : at] == "!" and _is_other_file(target)
+            if not embeds and _is_target(target) and not line.count("`", 0, at) % 2:
                 found[target] = None
             at = line.find("[[", end + 2)
     return tuple(found)
+
+
+def _is_other_file(target: str) -> bool:
+    """Tell whether a link's target is a file other than a note."""
+    return "." in target[-6:] and target[-3:].lower() != ".md"
+
+
+def _is_target(text: str) -> bool:
+    """Tell whether a text can be a link's target."""
+    return bool(text[:1].strip()) and "[" not in text and len(text) <= 200
 
 
 def body_tags(body: str) -> Tuple[str, ...]:
@@ -392,14 +396,15 @@ def body_tags(body: str) -> Tuple[str, ...]:
     for line, code in tokeniser.coded(body.split("\n") if "#" in body else ()):
         for word in () if code or "#" not in line else " ".join(line.split("`")[::2]).split():
             mark, tag = word.lstrip("(")[:1], word.lstrip("(")[1:].rstrip(".,;:!?)\"'")
-            if (
-                mark == "#"
-                and tag.strip("0123456789")
-                and len(tag) <= 60
-                and all(c.isalnum() or c in "_-/" for c in tag)
-            ):
+            if mark == "#" and _is_tag(tag):
                 found[tag] = None
     return tuple(found)
+
+
+def _is_tag(text: str) -> bool:
+    if not text.strip("0123456789") or len(text) > 60:
+        return False
+    return all(c.isalnum() or c in "_-/" for c in text)
 
 
 def steps(body: str) -> List[Tuple[int, bool, str]]:
@@ -491,8 +496,11 @@ def _title(name: str, meta: Dict[str, Any], body: str) -> str:
     first = heading(body)
     if name[:1] == ADDED and (not first or is_template(first)):
         first = note_name(name)
-    if first:
-        return first
+    return first or _first_line(body) or name.rpartition("/")[2].rpartition(".")[0] or name
+
+
+def _first_line(body: str) -> str:
+    """Return the first line of text, shortened to a title, or ""."""
     at = 0
     while at < len(body):
         end = body.find("\n", at)
@@ -501,7 +509,7 @@ def _title(name: str, meta: Dict[str, Any], body: str) -> str:
         if line and not line.startswith(("```", "~~~", "===")):
             return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
         at = end + 1
-    return name.rpartition("/")[2].rpartition(".")[0] or name
+    return ""
 
 
 def is_template(text: str) -> bool:
@@ -556,14 +564,16 @@ def note_name(path: str) -> str:
         stem = stem[11:]
     if "_" in stem or "-" in stem and " " not in stem:
         stem = " ".join(stem.replace("_", " ").replace("-", " ").split())
+    return stem if _is_telling(stem) else ""
+
+
+def _is_telling(stem: str) -> bool:
     letters = [c for c in stem if c.isalpha()]
-    if stem.lower().rstrip(" ()0123456789") in UNTITLED or len(letters) < (
-        3 if stem.isascii() else 1
-    ):
-        return ""
-    return (
-        "" if all(c in "abcdefABCDEF" for c in letters) and any(c.isdigit() for c in stem) else stem
-    )
+    least = 3 if stem.isascii() else 1
+    if len(letters) < least or stem.lower().rstrip(" ()0123456789") in UNTITLED:
+        return False
+    is_hash = all(c in "abcdefABCDEF" for c in letters) and any(c.isdigit() for c in stem)
+    return not is_hash
 
 
 def heading(body: str) -> str:

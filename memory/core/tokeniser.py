@@ -314,7 +314,7 @@ def _folded(run: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Term
     if plain.isascii():
         return expand(plain, stop, stems)
     low = normalize("NFC", plain).lower().strip(_EDGE)
-    found = {low: 1.0} if low and len(low) <= LONGEST else {}
+    found = {low: 1.0} if 0 < len(low) <= LONGEST else {}
     if len(low) > BEGINNING and low.isalpha() and not any(map(str.isascii, low)):
         found[low[:BEGINNING]] = PART
     for piece in "".join(c if c.isascii() else " " for c in plain).split():
@@ -436,7 +436,11 @@ def _porter_step_1b(word: str) -> str:
     cut = 2 if word.endswith("ed") else 3 if word.endswith("ing") else 0
     if not cut or "v" not in _vowel_pattern(word)[:-cut]:
         return word
-    word = word[:-cut]
+    return _restored(word[:-cut])
+
+
+def _restored(word: str) -> str:
+    """Return a word without -ed or -ing as it reads alone."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if (
