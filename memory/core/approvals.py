@@ -71,19 +71,9 @@ def decisions(home: str, of: Sequence[str] = ()) -> Dict[Approval, str]:
     Torn or invalid lines are passed over.  Empty where the ledger is absent, or where another user
     may write to it.
     """
-    try:
-        fd = files.open_read(home + "/" + LEDGER)
-    except OSError:
-        return {}
-    try:
-        data = files.read_fd(fd, LIMIT) if _is_trusted_file(fd) else b""
-    except OSError:
-        return {}
-    finally:
-        files.posix.close(fd)
     last: Dict[Approval, str] = {}
     wanted = {sha256.encode("ascii") for sha256 in of}
-    for line in data.split(b"\n"):
+    for line in _ledger(home).split(b"\n"):
         at = line.find(_DIGEST)
         if (
             wanted
@@ -93,15 +83,37 @@ def decisions(home: str, of: Sequence[str] = ()) -> Dict[Approval, str]:
             and b"\\" not in line
         ):
             continue
-        try:
-            value = fastjson.parse(line) if line else None
-            if isinstance(value, dict) and value["v"] == 1 and value["decision"] in DECISIONS:
-                key = str(value["workspace"]), str(value["id"]), str(value["sha256"])
-                last.pop(key, None)
-                last[key] = value["decision"]
-        except (ValueError, KeyError, TypeError):
-            continue
+        read = _decision_in(line)
+        if read:
+            key, decision = read
+            last.pop(key, None)
+            last[key] = decision
     return last
+
+
+def _ledger(home: str) -> bytes:
+    try:
+        fd = files.open_read(home + "/" + LEDGER)
+    except OSError:
+        return b""
+    try:
+        return files.read_fd(fd, LIMIT) if _is_trusted_file(fd) else b""
+    except OSError:
+        return b""
+    finally:
+        files.posix.close(fd)
+
+
+def _decision_in(line: bytes) -> Optional[Tuple[Approval, str]]:
+    """Return (approval, decision) in a line, None for any other line."""
+    try:
+        value = fastjson.parse(line) if line else None
+        if isinstance(value, dict) and value["v"] == 1 and value["decision"] in DECISIONS:
+            key = str(value["workspace"]), str(value["id"]), str(value["sha256"])
+            return key, value["decision"]
+    except (ValueError, KeyError, TypeError):
+        pass
+    return None
 
 
 def decide(

@@ -183,25 +183,7 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
     if repository and repository + "/.dayleaf" != home:
         clear &= _merge(config, repository + "/.dayleaf/config.json", "project")
     agent = is_agent(env)  # a repository's settings may fill a session's environment
-    for key in DEFAULTS:
-        name = key.upper().replace(".", "_")
-        for prefix, source in (
-            ("CLAUDE_PLUGIN_OPTION_", "plugin option"),
-            ("DAYLEAF_", "environment"),
-        ):
-            if prefix + name in env and agent and key in HELD:
-                config.problems.append(
-                    "%s: in a session only your own config sets '%s'; use `dayleaf "
-                    "config set` in a terminal" % (prefix + name, key)
-                )
-            elif prefix + name in env:
-                _set(
-                    config,
-                    key,
-                    from_text(env[prefix + name], DEFAULTS[key]),
-                    source,
-                    prefix + name,
-                )
+    _add_variables(config, env, agent)
     if not is_listed and "listed" in (projects, config.values["capture.projects"]):
         config.values["capture.enabled"] = False
         config.sources["capture.enabled"] = "capture.projects"
@@ -229,26 +211,30 @@ def flatten(value: Values, prefix: str = "") -> Values:
     return flat
 
 
+def _add_variables(config: Config, env: Dict[str, str], agent: bool) -> None:
+    """Add the settings of the environment, but none of HELD in a session."""
+    for key in DEFAULTS:
+        name = key.upper().replace(".", "_")
+        for prefix, source in (
+            ("CLAUDE_PLUGIN_OPTION_", "plugin option"),
+            ("DAYLEAF_", "environment"),
+        ):
+            variable = prefix + name
+            if variable not in env:
+                continue
+            if agent and key in HELD:
+                config.problems.append(
+                    "%s: in a session only your own config sets '%s'; use `dayleaf "
+                    "config set` in a terminal" % (variable, key)
+                )
+            else:
+                _set(config, key, from_text(env[variable], DEFAULTS[key]), source, variable)
+
+
 def _merge(config: Config, path: str, source: str) -> bool:
     """Add a file's settings; tell whether its word on capture is clear."""
-    try:
-        data = files.read(path, 1 << 18)
-    except OSError as error:
-        if isinstance(error, (FileNotFoundError, NotADirectoryError)):
-            return True
-        config.problems.append(
-            "%s: %s; capture and notes are off until you mend its permissions"
-            % (path, error.strerror)
-        )
-        return False
-    try:
-        value = fastjson.parse(data)
-        if not isinstance(value, dict):
-            raise ValueError("not an object")
-    except ValueError as error:
-        config.problems.append(
-            "%s: %s; capture and notes are off until it is one JSON object" % (path, error)
-        )
+    value = _read_settings(config, path)
+    if value is None:
         return False
     clear = True
     for key, item in flatten(value).items():
@@ -263,11 +249,7 @@ def _merge(config: Config, path: str, source: str) -> bool:
                 "%s: unknown key '%s'; %s`dayleaf config list` names the valid ones"
                 % (path, key, "capture and notes are off until it is mended; " if meant else "")
             )
-        elif (
-            source in ("project", WORKSPACE)
-            and key not in PROJECT_KEYS
-            and (source, key) != (WORKSPACE, "tiers")
-        ):
+        elif not _may_set(source, key):
             config.problems.append(
                 "%s: '%s' may only be set in your own config; the %s's is ignored"
                 % (path, key, source)
@@ -275,6 +257,35 @@ def _merge(config: Config, path: str, source: str) -> bool:
         else:
             _set(config, key, item, source, path)
     return clear
+
+
+def _read_settings(config: Config, path: str) -> Dict[str, Any] | None:
+    """Return a file's settings, {} where absent, None where unreadable."""
+    try:
+        value = fastjson.parse(files.read(path, 1 << 18))
+        if not isinstance(value, dict):
+            raise ValueError("not an object")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        config.problems.append(
+            "%s: %s; capture and notes are off until you mend its permissions"
+            % (path, error.strerror)
+        )
+        return None
+    except ValueError as error:
+        config.problems.append(
+            "%s: %s; capture and notes are off until it is one JSON object" % (path, error)
+        )
+        return None
+    return value
+
+
+def _may_set(source: str, key: str) -> bool:
+    """Tell whether a file may set a key at all."""
+    if source not in ("project", WORKSPACE) or key in PROJECT_KEYS:
+        return True
+    return (source, key) == (WORKSPACE, "tiers")
 
 
 def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:

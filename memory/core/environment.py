@@ -37,7 +37,7 @@ def repository_variables(env: Dict[str, str], directories: List[str]) -> Dict[st
     ours = [key for key in env if key.startswith(SETTERS)]
     if not ours:
         return {}
-    user = (env.get("HOME") or env.get("USERPROFILE") or "").replace("\\", "/").rstrip("/")
+    user = _user_folder(env)
     own = _variables(user + SETTINGS[0]) if user else {}
     found: Dict[str, str] = {}
     for folder in _with_parents(directories):
@@ -57,6 +57,10 @@ def _with_parents(directories: List[str]) -> List[str]:
             found[at] = None
             at = at.rpartition("/")[0]
     return list(found)
+
+
+def _user_folder(env: Dict[str, str]) -> str:
+    return (env.get("HOME") or env.get("USERPROFILE") or "").replace("\\", "/").rstrip("/")
 
 
 def _variables(path: str) -> Dict[str, str]:

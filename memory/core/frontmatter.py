@@ -145,28 +145,30 @@ def _page(data: bytes, settle: bool) -> Page:
         return page
     start, end, offset = _fences(data)
     if start < 0 and data.startswith(b"+++", offset):
-        from memory.core import headtoml  # a Hugo site's
-
-        start, end, offset = headtoml.fences(data, offset)
-        page.meta = (
-            headtoml.parse(_decode(data[start:end][:HEAD_LIMIT], page)) if start >= 0 else {}
-        )
+        end, offset = _read_toml(data, offset, page)
     elif end > start or offset > 3:
         if not _read_head(data[start:end], page, data.count(b"\n", 0, start), settle):
-            start, offset = -1, start_of(data)
+            end, offset = -1, start_of(data)
             page.problems.clear()
     elif start >= 0 and end < 0:
         page.problems.append("line 1: the frontmatter is not closed; end it with a line `---`")
-    body = _decode(data[offset:] if offset else data, page)
-    if "\r" in body:
-        body = body.replace("\r\n", "\n").replace("\r", "\n")
-    if start >= 0 and end >= 0:
-        page.head_lines = data.count(b"\n", 0, offset)
-        if body[:1] == "\n":
-            page.head_lines += len(body) - len(body.lstrip("\n"))
-            body = body.lstrip("\n")
-    page.body = body
+    body = _decoded_lines(data[offset:], page)
+    if end >= 0:
+        page.body = body.lstrip("\n")
+        page.head_lines = data.count(b"\n", 0, offset) + len(body) - len(page.body)
+    else:
+        page.body = body
     return page
+
+
+def _read_toml(data: bytes, at: int, page: Page) -> Tuple[int, int]:
+    """Fill `page` from a TOML head; return its end and the body's start."""
+    from memory.core import headtoml  # a Hugo site's
+
+    start, end, offset = headtoml.fences(data, at)
+    if start >= 0:
+        page.meta = headtoml.parse(_decode(data[start:end][:HEAD_LIMIT], page))
+    return end, offset
 
 
 def start_of(data: bytes) -> int:
@@ -196,6 +198,12 @@ def _fences(data: bytes) -> Tuple[int, int, int]:
         if not data[stop : end if end >= 0 else len(data)].strip():
             return start, at + 1, end + 1 if end >= 0 else len(data)
         at = stop
+
+
+def _decoded_lines(data: bytes, page: Page) -> str:
+    """Return decoded text with `\\n` at the end of each line."""
+    text = _decode(data, page)
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def _decode(data: bytes, page: Page) -> str:
@@ -232,9 +240,7 @@ def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
     settle: ask PyYAML about unclear lines.
     """
     huge = len(head) > HEAD_LIMIT
-    text = _decode(head[:HEAD_LIMIT] if huge else head, page)
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = _decoded_lines(head[:HEAD_LIMIT], page)
     meta, duplicates, trouble = scan(text)
     problem = ""
     if huge:
@@ -243,8 +249,10 @@ def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
         from memory.core.headyaml import read_yaml
 
         read, duplicates, problem, page.guessed = read_yaml(text, duplicates, trouble)
-        page.misread = problem if read is None and not page.guessed else ""
-        meta = meta if read is None else read
+        if read is not None:
+            meta = read
+        elif not page.guessed:
+            page.misread = problem
     else:
         page.guessed = bool(trouble)
     page.unsure = sorted({above + number for number in trouble})
@@ -253,8 +261,12 @@ def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
         problem = "line 1: more than 256 keys; remove some"
     if problem:
         page.problems.append(problem)
+    if duplicates:
+        named = ", ".join("'%s'" % key for key in duplicates[:5])
+        page.problems.append(
+            "line 1: the key %s occurs twice and the last one counts; remove the other" % named
+        )
     page.meta, page.duplicates = meta, duplicates
-    _report_duplicates(page)
     return bool(meta) or not any(map(significant, text.split("\n")))
 
 
@@ -288,19 +300,28 @@ def _entry(key: str, value: Any) -> List[str]:
         isinstance(item, (dict, list, tuple)) for item in value
     ):
         return [name + ":"] + ["  - " + _inline(item) for item in value]
-    if isinstance(value, str) and "\n" in value.strip("\n") and not value.startswith(("\n", " ")):
-        lines = value.split("\n")
-        ended = lines[-1] == ""
-        lines = lines[:-1] if ended else lines
-        if all(is_plain_line(line) and (line.strip() or not line) for line in lines) and lines[-1]:
-            return [name + (": |" if ended else ": |-")] + [
-                "  " + line if line else "" for line in lines
-            ]
+    if isinstance(value, str) and "\n" in value.strip("\n"):
+        block = _literal_block(name, value)
+        if block:
+            return block
     return [
         name
         + ": "
         + (_inline(value) if isinstance(value, (dict, list, tuple)) else _scalar(value, False))
     ]
+
+
+def _literal_block(name: str, text: str) -> List[str]:
+    """Return the lines of a key with a `|` text; none where unsafe."""
+    if text.startswith(("\n", " ")):
+        return []
+    lines = text.split("\n")
+    ended = lines[-1] == ""
+    lines = lines[:-1] if ended else lines
+    are_plain = all(is_plain_line(line) and (line.strip() or not line) for line in lines)
+    if not lines[-1] or not are_plain:
+        return []
+    return [name + (": |" if ended else ": |-"), *("  " + line if line else "" for line in lines)]
 
 
 def _inline(value: Any) -> str:
@@ -319,14 +340,6 @@ def _scalar(value: Any, flow: bool) -> str:
         return repr(value)
     text = "" if value is None else str(value)
     return text if _plain(text, flow) else _quote(text)
-
-
-def _report_duplicates(page: Page) -> None:
-    if page.duplicates:
-        named = ", ".join("'%s'" % key for key in page.duplicates[:5])
-        page.problems.append(
-            "line 1: the key %s occurs twice and the last one counts; remove the other" % named
-        )
 
 
 def _plain(text: str, flow: bool) -> bool:

@@ -59,17 +59,19 @@ def _yaml(page: Page, number: int, rest: List[str]) -> str:
         return page.misread if any(map(_is_open, unsure)) else ""
     if page.head_lines or not rest or not rest[0].strip():
         return ""  # empty, or a rule above prose
+    return _unread(number, rest)
+
+
+def _unread(number: int, rest: List[str]) -> str:
+    """Return the fault of a head without keys; "" for a rule above prose."""
     closed = next(
         (at for at, line in enumerate(rest) if line.rstrip() in ("---", "...")), len(rest)
     )
     inside = [line.rstrip("\r") for line in rest[:closed] if significant(line)]
     if closed < len(rest) and rest[closed].rstrip() == "---":
         listed = bool(inside) and inside[0].lstrip()[:1] in ("-", "[", "{", '"', "'")
-        return (
-            "line %d: the frontmatter holds no keys; write each as `key: value`" % (number + 1)
-            if listed
-            else ""
-        )
+        fault = "line %d: the frontmatter holds no keys; write each as `key: value`" % (number + 1)
+        return fault if listed else ""
     if not inside or not top_key(inside[0], *inside[0].partition(": "), 0, [])[0]:
         return ""
     if closed < len(rest):

@@ -141,7 +141,11 @@ def _read_value(text: str, number: int, trouble: List[int], label: bool = False)
     if value is not None:
         return value
     trouble.append(number)
-    text = text.strip()
+    return _likely_value(text.strip())
+
+
+def _likely_value(text: str) -> Any:
+    """Return what a text that is no clear YAML most likely means."""
     if text[:1] == "[" and text[-1:] == "]" and "[" not in text[1:] and "]" not in text[:-1]:
         return [part.strip().strip("'\"") for part in text[1:-1].split(",") if part.strip()]
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
@@ -247,28 +251,32 @@ def _flow(text: str) -> Any:
         parts = text[1:-1].split(", ")
         if all(parts):
             return parts
-    close = "]" if text[0] == "[" else "}"
-    items: List[Any] = []
-    pairs: Dict[str, Any] = {}
+    return _flow_list(text) if text[0] == "[" else _flow_map(text)
+
+
+def _flow_list(text: str) -> Optional[List[str]]:
+    items: List[str] = []
     at = _past(text, 1)
-    while text[at : at + 1] != close:
-        name: Optional[str] = ""
-        if close == "}":
-            name, at = _flow_key(text, at)
-            if not name or name in pairs:
-                return None
-        value, at = _flow_value(text, at, close)
+    while text[at : at + 1] != "]":
+        value, at = _flow_value(text, at, "]")
         if value is None:
             return None
-        if name:
-            pairs[name] = value
-        else:
-            items.append(value)
-        if text[at : at + 1] == ",":
-            at = _past(text, at + 1)
-        elif text[at : at + 1] != close:
+        items.append(value)
+    return items if _ended(text, at + 1) else None
+
+
+def _flow_map(text: str) -> Optional[Dict[str, str]]:
+    pairs: Dict[str, str] = {}
+    at = _past(text, 1)
+    while text[at : at + 1] != "}":
+        name, at = _flow_key(text, at)
+        if not name or name in pairs:
             return None
-    return (items if close == "]" else pairs) if _ended(text, at + 1) else None
+        value, at = _flow_value(text, at, "}")
+        if value is None:
+            return None
+        pairs[name] = value
+    return pairs if _ended(text, at + 1) else None
 
 
 def _past(text: str, at: int) -> int:
@@ -287,7 +295,14 @@ def _flow_key(text: str, at: int) -> Tuple[Optional[str], int]:
 
 
 def _flow_value(text: str, at: int, close: str) -> Tuple[Optional[str], int]:
-    """Read a member of a flow collection."""
+    """Read a member of a flow collection and the comma behind it."""
+    value, at = _flow_scalar(text, at, close)
+    if text[at : at + 1] == ",":
+        return value, _past(text, at + 1)
+    return (value if text[at : at + 1] == close else None), at
+
+
+def _flow_scalar(text: str, at: int, close: str) -> Tuple[Optional[str], int]:
     if text[at : at + 1] in ('"', "'"):
         value, end = quoted(text, at)
         return (value, _past(text, end)) if end else (None, at)
@@ -354,18 +369,7 @@ def _block_scalar(header: str, lines: List[str], at: int, trouble: List[int]) ->
     style, chomp = header[0], header[1:].partition(" ")[0]
     if chomp not in ("", "-", "+") or not _ended(header, 1 + len(chomp)):
         trouble.append(at)
-    indent = next((len(line) - len(line.lstrip(" ")) for line in lines if line.strip(" ")), 0)
-    kept: List[str] = []
-    for offset, line in enumerate(lines):
-        if line.strip(" ") and len(line) - len(line.lstrip(" ")) < max(indent, 1):
-            if any(significant(rest) or "\t" in rest for rest in lines[offset:]):
-                trouble.append(at + 1 + offset)
-            break
-        if (not line.strip(" ") and len(line) > indent and not any(kept)) or (
-            line[indent : indent + 1] == "\t" and not any(kept)
-        ):
-            trouble.append(at + 1 + offset)
-        kept.append(line[indent:])
+    kept = _scalar_lines(lines, at, trouble)
     tail = 0
     while kept and not kept[-1]:
         kept.pop()
@@ -380,6 +384,23 @@ def _block_scalar(header: str, lines: List[str], at: int, trouble: List[int]) ->
         trouble.append(at)
         return text + "\n" * (tail + bool(kept))
     return text + "\n" if kept and chomp != "-" else text
+
+
+def _scalar_lines(lines: List[str], at: int, trouble: List[int]) -> List[str]:
+    """Return the lines of a `|` or `>` scalar without their indent."""
+    indent = next((len(line) - len(line.lstrip(" ")) for line in lines if line.strip(" ")), 0)
+    kept: List[str] = []
+    for offset, line in enumerate(lines):
+        blank = not line.strip(" ")
+        if not blank and len(line) - len(line.lstrip(" ")) < max(indent, 1):
+            if any(significant(rest) or "\t" in rest for rest in lines[offset:]):
+                trouble.append(at + 1 + offset)
+            break
+        starts_deeper = (blank and len(line) > indent) or line[indent : indent + 1] == "\t"
+        if starts_deeper and not any(kept):
+            trouble.append(at + 1 + offset)
+        kept.append(line[indent:])
+    return kept
 
 
 def _fold(lines: List[str]) -> str:

@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     Read = Tuple[Optional[Dict[str, Any]], List[str], str, bool]
 
 DEPTH_LIMIT = 32
+# levels that an event goes down
+_DEEPER = {
+    "MappingStartEvent": 1,
+    "SequenceStartEvent": 1,
+    "MappingEndEvent": -1,
+    "SequenceEndEvent": -1,
+}
 
 
 def read_yaml(text: str, duplicates: List[str], trouble: List[int]) -> Read:
@@ -88,22 +95,27 @@ def _inspect(yaml: Any, loader: Any, text: str) -> Tuple[str, List[str]]:
     for event in yaml.parse(text, Loader=loader):
         line = event.start_mark.line + 2
         kind = type(event).__name__
-        if kind == "AliasEvent" or getattr(event, "anchor", None) or getattr(event, "tag", None):
-            return "line %d: anchors, aliases and tags are not read; write the value out" % line, []
-        if kind == "ScalarEvent" and event.value == "<<" and event.style is None:
-            return "line %d: merge keys are not read; write the values out" % line, []
+        unread = _unread_feature(event, kind)
+        if unread:
+            return "line %d: %s" % (line, unread), []
         if depth == 1:
             if at_key and kind == "ScalarEvent":
                 (twice if event.value in keys else keys)[event.value] = None
             if not kind.endswith("EndEvent"):
                 at_key = not at_key
-        if kind in ("MappingStartEvent", "SequenceStartEvent"):
-            depth += 1
-            if depth > DEPTH_LIMIT:
-                return "line %d: nested more than 32 levels deep; flatten it" % line, []
-        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
-            depth -= 1
+        depth += _DEEPER.get(kind, 0)
+        if depth > DEPTH_LIMIT:
+            return "line %d: nested more than 32 levels deep; flatten it" % line, []
     return "", list(twice)
+
+
+def _unread_feature(event: Any, kind: str) -> str:
+    """Return why an event is not read, with the remedy, or ""."""
+    if kind == "AliasEvent" or getattr(event, "anchor", None) or getattr(event, "tag", None):
+        return "anchors, aliases and tags are not read; write the value out"
+    if kind == "ScalarEvent" and event.value == "<<" and event.style is None:
+        return "merge keys are not read; write the values out"
+    return ""
 
 
 def _clean(value: Any) -> Any:

@@ -639,23 +639,7 @@ def normalise_remote(url: str) -> str:
     So the ssh and https forms of one repository are one workspace.  Credentials, scheme, port and
     `.git` go; the host is lower-cased.  A relative path names no repository: "".
     """
-    url = url.strip().rstrip("/")
-    if "://" in url:
-        scheme, _, rest = url.partition("://")
-        if scheme.lower() == "file":
-            host, path = "", rest
-        else:
-            host, _, path = rest.partition("/")
-            host = host.rpartition("@")[2]
-            host = host.partition("]")[0] + "]" if host[:1] == "[" else host.partition(":")[0]
-    elif url.startswith("/"):
-        host, path = "", url
-    elif ":" in url and "/" not in url.partition(":")[0] and len(url.partition(":")[0]) > 1:
-        colon = "]:" if "]:" in url else ":"
-        host, _, path = url.partition(colon)
-        host = host.rpartition("@")[2] + colon[:-1]
-    else:
-        return ""
+    host, path = _host_and_path(url.strip().rstrip("/"))
     path = path[:-4] if path.lower().endswith(".git") else path
     if not path.strip("/"):
         return ""
@@ -665,6 +649,25 @@ def normalise_remote(url: str) -> str:
         parts = parts[1:] if parts[0] == "v3" else [*parts[:2], parts[3]]
         path = "/".join([*parts[:2], "_git", parts[2]])
     return (host.lower() + "/" + path.strip("/")) if host else "/" + path.strip("/")
+
+
+def _host_and_path(url: str) -> Tuple[str, str]:
+    """Return the host and path of a URL, "" twice for a relative path."""
+    if "://" in url:
+        scheme, _, rest = url.partition("://")
+        if scheme.lower() == "file":
+            return "", rest
+        host, _, path = rest.partition("/")
+        host = host.rpartition("@")[2]
+        return host.partition("]")[0] + "]" if host[:1] == "[" else host.partition(":")[0], path
+    if url.startswith("/"):
+        return "", url
+    before = url.partition(":")[0]
+    if before == url or "/" in before or len(before) < 2:
+        return "", ""
+    colon = "]:" if "]:" in url else ":"
+    host, _, path = url.partition(colon)
+    return host.rpartition("@")[2] + colon[:-1], path
 
 
 def slug(text: str, most: int = 40) -> str:

@@ -274,10 +274,8 @@ def _record(name: str, data: bytes, mtime: float, page: frontmatter.Page) -> Rec
     confidence = _choice(
         meta, "confidence", CONFIDENCES, "low" if source == "auto" else "medium", ours
     )
-    if kind == "rule" and not _text(meta.get("rationale")):
-        problems.append("line 1: a rule needs a rationale; add a line `rationale: ...`")
-    if kind == "plan" and meta.get("status"):
-        _choice(meta, "status", STATUSES, "active", problems)
+    _check_by_kind(kind, meta, problems)
+    own_text = "" if source == "auto" else page.body
     return Record(
         name,
         _id(name, kind, meta, problems),
@@ -286,10 +284,10 @@ def _record(name: str, data: bytes, mtime: float, page: frontmatter.Page) -> Rec
         page.body,
         _created(name, meta, mtime, problems),
         _instant(meta, "updated", problems) or mtime,
-        labels([meta.get("tags") or "", *(() if source == "auto" else body_tags(page.body))]),
+        labels([meta.get("tags"), *body_tags(own_text)]),
         labels(meta.get("topics")),
         labels(meta.get("versions")),
-        _links(meta.get("links"), "" if source == "auto" else page.body),
+        _links(meta.get("links"), own_text),
         source,
         confidence,
         is_true(meta.get("pinned")),
@@ -352,6 +350,14 @@ def labels(value: Any) -> Tuple[str, ...]:
             if part:
                 found[part] = None
     return tuple(found)
+
+
+def _check_by_kind(kind: str, meta: Dict[str, Any], problems: List[str]) -> None:
+    """Add what is wrong with the keys of a rule or a plan."""
+    if kind == "rule" and not _text(meta.get("rationale")):
+        problems.append("line 1: a rule needs a rationale; add a line `rationale: ...`")
+    if kind == "plan" and meta.get("status"):
+        _choice(meta, "status", STATUSES, "active", problems)
 
 
 def wiki_links(body: str) -> Tuple[str, ...]:

@@ -183,16 +183,7 @@ def _compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> T
     if len(word) <= LONGEST or not _is_noise(pieces):
         for piece in pieces:
             _atom(piece, stop, stems, found)
-        whole = low.rpartition("/")[2].strip("_")
-        if "." in whole or "/" in low:
-            whole = (
-                whole
-                if 1 <= len(whole) - 1 - whole.rfind(".") <= _EXTENSION and "." in whole
-                else ""
-            )
-            weight = PART
-        else:
-            whole, weight = (low.replace("-", "") if low.isascii() else ""), JOINED
+        whole, weight = _unbroken(low)
         if whole and len(whole) <= LONGEST:
             found.setdefault(whole, weight)
     return tuple(found.items())
@@ -205,6 +196,17 @@ def _is_noise(pieces: List[str]) -> bool:
         for piece in pieces
     )
     return len(pieces) <= max(1, 4 * odd)
+
+
+def _unbroken(low: str) -> Tuple[str, float]:
+    """Return a compound's term as one word and its weight, "" for none."""
+    file = low.rpartition("/")[2].strip("_")
+    point = file.rfind(".")
+    if point >= 0:
+        return (file if 1 <= len(file) - 1 - point <= _EXTENSION else ""), PART
+    if "/" in low or not low.isascii():
+        return "", PART
+    return low.replace("-", ""), JOINED
 
 
 def _atom(
@@ -408,25 +410,7 @@ def stem(word: str) -> str:
     word = _porter_step_1b(word)
     if word[-1] == "y" and "v" in _vowel_pattern(word)[:-1]:
         word = word[:-1] + "i"
-    for table in (_STEP2, _STEP3):
-        for end, new in table.get(word[-2:], ()):
-            if word.endswith(end):
-                if _measure(word, len(end)) > 0:
-                    word = word[: -len(end)] + new
-                break
-    for end in _STEP4.get(word[-2:], ()):
-        if word.endswith(end):
-            cut = 3 if end in ("sion", "tion") else len(end)
-            if _measure(word, cut) > 1:
-                word = word[:-cut]
-            break
-    if word[-1] == "e":
-        m = _measure(word, 1)
-        if m > 1 or (m == 1 and not _ends_cvc(word[:-1])):
-            word = word[:-1]
-    if word.endswith("ll") and _measure(word, 0) > 1:
-        word = word[:-1]
-    return word
+    return _porter_step_5(_porter_step_4(_porter_steps_2_and_3(word)))
 
 
 def _porter_step_1b(word: str) -> str:
@@ -437,6 +421,37 @@ def _porter_step_1b(word: str) -> str:
     if not cut or "v" not in _vowel_pattern(word)[:-cut]:
         return word
     return _restored(word[:-cut])
+
+
+def _porter_steps_2_and_3(word: str) -> str:
+    """Shorten endings such as -ational: Porter's steps 2 and 3."""
+    for table in (_STEP2, _STEP3):
+        for end, new in table.get(word[-2:], ()):
+            if word.endswith(end):
+                if _measure(word, len(end)) > 0:
+                    word = word[: -len(end)] + new
+                break
+    return word
+
+
+def _porter_step_4(word: str) -> str:
+    """Strip an ending such as -ment from a long word: Porter's step 4."""
+    for end in _STEP4.get(word[-2:], ()):
+        if word.endswith(end):
+            cut = 3 if end in ("sion", "tion") else len(end)
+            return word[:-cut] if _measure(word, cut) > 1 else word
+    return word
+
+
+def _porter_step_5(word: str) -> str:
+    """Strip a last -e and one of -ll: Porter's step 5."""
+    if word[-1] == "e":
+        m = _measure(word, 1)
+        if m > 1 or (m == 1 and not _ends_cvc(word[:-1])):
+            word = word[:-1]
+    if word.endswith("ll") and _measure(word, 0) > 1:
+        word = word[:-1]
+    return word
 
 
 def _restored(word: str) -> str:
