@@ -26,8 +26,7 @@ COMMAND_UNITS = 9500  # UTF-16 units; the host cuts above 10,000
 
 def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
     """Answer one of dayleaf's slash commands; any other expansion gets nothing."""
-    name = event.get("command_name")
-    verb = name[len("dayleaf:") :] if isinstance(name, str) and name.startswith("dayleaf:") else ""
+    verb = _verb(event.get("command_name"))
     if verb not in SHOWN + GIVEN or env.get(boundary.NESTED):
         return None, False
     raw = event.get("command_args")
@@ -48,6 +47,13 @@ def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event |
     said = fence.clip_utf16(said, COMMAND_UNITS)
     given = {"hookEventName": "UserPromptExpansion", "additionalContext": said}
     return {"hookSpecificOutput": given} if said else None, False
+
+
+def _verb(name: Any) -> str:
+    """Return the verb of `dayleaf:VERB`, "" for any other command."""
+    if isinstance(name, str) and name.startswith("dayleaf:"):
+        return name[len("dayleaf:") :]
+    return ""
 
 
 def _shown(text: str) -> Event:

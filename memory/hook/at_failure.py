@@ -138,23 +138,32 @@ def failure_keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -
     name = "path" if tool in PATHS else tool.lower()
     for text in error_lines(error):
         path = missing_path(tool, given, text, roots)
-        if path or is_unstartable(text):
-            found["a|" + path if path else "x|%s|cannot be started" % name] = True
+        if path:
+            found["a|" + path] = True
+        elif is_unstartable(text):
+            found["x|%s|cannot be started" % name] = True
         placed, ruled, words = words_of(text)
         if not words:
             continue
-        code = words[0].upper()
-        for rule in (code.lower() if placed and _is_code(code) else "", ruled if placed else ""):
-            if rule:
-                found["r|" + rule] = True
+        if placed:
+            found.update(("r|" + rule, True) for rule in _rules(words[0], ruled))
         line = "x|%s|%s" % (name, " ".join(words[:12]))
-        said = sum(word.isalpha() and len(word) > 2 and word not in _GENERAL for word in words)
-        if said > 2 or (placed and said):
+        if sum(map(_is_telling, words)) >= (1 if placed else 3):
             found[line] = True
         else:
             asked = _call_subjects(tool, given) if asked is None else asked
             found.update((line + "|" + one, True) for one in asked)
     return list(found)
+
+
+def _rules(first: str, ruled: str) -> List[str]:
+    """Return a linter's code in a line's first word, and its rule's name."""
+    code = first.upper()
+    return [rule for rule in (code.lower() if _is_code(code) else "", ruled) if rule]
+
+
+def _is_telling(word: str) -> bool:
+    return word.isalpha() and len(word) > 2 and word not in _GENERAL
 
 
 def error_lines(error: str) -> List[str]:
@@ -297,9 +306,7 @@ def _call_subjects(tool: str, given: str) -> List[str]:
 def program_and_verbs(part: str) -> str:
     """Return the program of a shell call with its verbs."""
     words = part.split()
-    while words and (
-        "=" in words[0].partition("/")[0] or words[0] in _WRAPPERS or words[0][:1] in "-({!"
-    ):
+    while words and _stands_before_program(words[0]):
         del words[0]
     if not words:
         return ""
@@ -308,23 +315,31 @@ def program_and_verbs(part: str) -> str:
         return ""
     plain = [word for word in words[1:] if word[:1] != "-"]
     if program in ("gh", "glab") and plain[:1] == ["api"] and plain[1:]:
-        steps = plain[1].strip("\"'").partition("?")[0].strip("/").split("/")
-        steps = steps[3:] if steps[0] == "repos" else steps
-        return (
-            program
-            + " api "
-            + " ".join([step.lower() for step in steps if step.replace("-", "").isalpha()][:2])
-        )
+        return program + " api " + " ".join(_resource(plain[1]))
+    return " ".join([program, *_verbs(program, plain)])
+
+
+def _stands_before_program(word: str) -> bool:
+    return "=" in word.partition("/")[0] or word in _WRAPPERS or word[:1] in "-({!"
+
+
+def _resource(path: str) -> List[str]:
+    """Return the first two names in a path of an API, without its owner."""
+    steps = path.strip("\"'").partition("?")[0].strip("/").split("/")
+    steps = steps[3:] if steps[0] == "repos" else steps
+    return [step.lower() for step in steps if step.replace("-", "").isalpha()][:2]
+
+
+def _verbs(program: str, plain: List[str]) -> List[str]:
+    """Return the words without a dash that say what a program does."""
     most = 2 if program in _DEEP else 1 if program in _VERBS else 0
-    verbs = [program]
+    verbs: List[str] = []
     for word in plain[:most]:
-        if (
-            not word.replace("-", "").replace("_", "").replace(":", "").isalnum()
-            or word[0].isdigit()
-        ):
+        letters = word.replace("-", "").replace("_", "").replace(":", "")
+        if not letters.isalnum() or word[0].isdigit():
             break
         verbs.append(word.lower())
-    return " ".join(verbs)
+    return verbs
 
 
 def missing_path(tool: str, given: str, line: str, roots: Sequence[str] = ()) -> str:
@@ -458,13 +473,7 @@ def _answer(
         return None, False
     settings = config.for_place(place, env)
     state = receipts.session(place.receipts(session))
-    silent = (
-        not settings["load.enabled"]
-        or not settings["load.walls"]
-        or state.off
-        or state.pushes >= MOST_PUSHES
-    )
-    found = [] if silent else look_up(place, session, state.walls, *call)
+    found = [] if _is_silent(settings, state) else look_up(place, session, state.walls, *call)
     if not found:
         return None, False
     from memory.core import tokeniser
@@ -490,6 +499,13 @@ def _answer(
         },
     )
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": block}}, False
+
+
+def _is_silent(settings: config.Config, state: receipts.Session) -> bool:
+    """Tell whether a session is to get no more remedies."""
+    if not settings["load.enabled"] or not settings["load.walls"]:
+        return True
+    return state.off or state.pushes >= MOST_PUSHES
 
 
 def _call(event: Event) -> Optional[Tuple[str, str, str]]:
@@ -543,45 +559,65 @@ def look_up(
         fd = files.open_read(path_of(place), follow=False)
     except OSError:
         return []
-    found: List[Match] = []
     try:
-        table, wanted = entries(fd), list(_failure_keys(place, tool, given, error))
-        for key in wanted:
-            hashed = hash_of(key)
-            skipped = hashed[:8] in done or (found and key[:2] != RULE)
-            wall = None if skipped else find(fd, table, hashed.encode("ascii"))
-            if wall is None:
-                continue
-            from memory.hook import fence  # most failures meet no wall
-
-            met = (
-                one
-                for one in wall.get("met") or ()
-                if not str(one.get("session")).endswith(session)
-            )
-            occurrence = next(
-                filter(None, (fence.current_occurrence(place, one) for one in met)), None
-            )
-            if occurrence is None or not fence.keep_existing_paths(place, wall):
-                continue
-            kin = (
-                [one for one in wanted if one[:2] == key[:2]]
-                if key[:2] == "a|"
-                else [key, "r|" + str(wall.get("rule") or key)]
-            )
-            marks = [hash_of(one)[:8] for one in kin]
-            if not any(
-                mark in done or any(mark in match.marks for match in found) for mark in marks
-            ):
-                found.append(Match(wall, occurrence, marks))
-                if key[:2] != RULE or len(found) == MOST_RULES:
-                    break
+        return _matches(fd, place, session, done, list(_failure_keys(place, tool, given, error)))
     # a damaged file tells nothing
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []
     finally:
         files.posix.close(fd)
+
+
+def _matches(
+    fd: int, place: Place, session: str, done: Container[str], wanted: List[str]
+) -> List[Match]:
+    """Return the walls of a failure's keys, as `look_up` does."""
+    found: List[Match] = []
+    table = entries(fd)
+    for key in wanted:
+        hashed = hash_of(key)
+        if hashed[:8] in done or (found and key[:2] != RULE):
+            continue
+        wall = find(fd, table, hashed.encode("ascii"))
+        if wall is None:
+            continue
+        occurrence = _occurrence_elsewhere(place, session, wall)
+        if occurrence is None:
+            continue
+        marks = _marks(key, wall, wanted)
+        if _is_known(marks, done, found):
+            continue
+        found.append(Match(wall, occurrence, marks))
+        if key[:2] != RULE or len(found) == MOST_RULES:
+            break
     return found
+
+
+def _occurrence_elsewhere(place: Place, session: str, wall: Dict[str, Any]) -> Any:
+    """Return a wall's current occurrence in another session, or None."""
+    from memory.hook import fence  # most failures meet no wall
+
+    for one in wall.get("met") or ():
+        if str(one.get("session")).endswith(session):
+            continue
+        occurrence = fence.current_occurrence(place, one)
+        if occurrence:
+            return occurrence if fence.keep_existing_paths(place, wall) else None
+    return None
+
+
+def _marks(key: str, wall: Dict[str, Any], wanted: List[str]) -> List[str]:
+    """Return the marks of a wall's keys, of which one shown is enough."""
+    if key[:2] == "a|":
+        kin = [one for one in wanted if one[:2] == key[:2]]
+    else:
+        kin = [key, "r|" + str(wall.get("rule") or key)]
+    return [hash_of(one)[:8] for one in kin]
+
+
+def _is_known(marks: List[str], done: Container[str], found: List[Match]) -> bool:
+    """Tell whether a mark was shown before, or is found already."""
+    return any(mark in done or any(mark in match.marks for match in found) for mark in marks)
 
 
 def _failure_keys(place: Place, tool: str, given: str, error: str) -> Iterator[str]:

@@ -48,17 +48,28 @@ def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[E
     if not isinstance(prompt, str) or event.get("agent_id") or is_machine(prompt):
         return None, False
     place, settings, path, state = opened_session(event, env)
-    # a paused session is noted, and that it goes on
-    paused = bool(path) and (
-        not settings["capture.enabled"] or files.exists(receipts.pauses_path(path))
-    )
+    paused = _is_paused(path, settings)
     if not settings["load.enabled"] or not settings["load.prompt"] or state.off:
         event[boundary.STALE] = False
         return None, paused
     found, block = _answered(event, env, now, "prompt", prompt, (place, settings, path, state))
     event[boundary.STALE] = found.stale or scan_due(place, now)
-    wish = settings["capture.enabled"] and settings["capture.wishes"] and len(prompt) <= WISH_CHARS
-    return output("UserPromptSubmit", block, ""), event[boundary.STALE] or wish or paused
+    paused = paused or _may_wish(prompt, settings)
+    return output("UserPromptSubmit", block, ""), event[boundary.STALE] or paused
+
+
+def _is_paused(path: str, settings: Config) -> bool:
+    """Tell whether a session is paused, or was and goes on."""
+    if not path:
+        return False
+    return not settings["capture.enabled"] or files.exists(receipts.pauses_path(path))
+
+
+def _may_wish(prompt: str, settings: Config) -> bool:
+    """Tell whether a prompt is to be looked through for wishes."""
+    if not settings["capture.enabled"] or not settings["capture.wishes"]:
+        return False
+    return len(prompt) <= WISH_CHARS
 
 
 def on_agent(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
@@ -192,30 +203,40 @@ def choose(
     from memory.hook import loader
 
     choice = loader.choose(found, prompt, mode, settings, state.shown)
-    since = clock.parse(state.since) if choice.strategy.whole and not choice.picks else None
-    if since is not None:
-        new = loader.written_since(found, prompt, since, state.shown)
-        choice.picks = new[: settings["load.top"]]
-    base = found.segment
-    # there is more than learnings
-    told = found.delta.docs or (base is not None and base.docs > base.pushable)
-    if told and (wanted or turned and settings["load.push"] != "off"):
+    if choice.strategy.whole and not choice.picks:
+        choice.picks = _new_learnings(found, prompt, settings, state)
+    asks = wanted or (turned and settings["load.push"] != "off")
+    if asks and _holds_more_than_learnings(found):
         from memory.hook import passages  # most prompts ask nothing, and each would pay for it
 
+        current = "" if state.forgot else own
         choice.passages, below = passages.choose(
-            found,
-            prompt,
-            settings["load.push"],
-            state.shown,
-            "" if state.forgot else own,
-            turned and not wanted,
+            found, prompt, settings["load.push"], state.shown, current, not wanted
         )
-        choice.below = [[below[0], round(below[1], 3)]] if below else []
+        if below:
+            choice.below = [[below[0], round(below[1], 3)]]
     if settings["load.walls"] and _holds_error(prompt):
         from memory.hook import at_failure
 
         choice.walls = at_failure.look_up(found.place, own or "-", state.walls, "Bash", "", prompt)
     return choice
+
+
+def _new_learnings(
+    found: Index, prompt: str, settings: Config, state: receipts.Session
+) -> List[loader.Pick]:
+    """Return the learnings written since a session began."""
+    from memory.hook import loader
+
+    since = clock.parse(state.since)
+    if since is None:
+        return []
+    return loader.written_since(found, prompt, since, state.shown)[: settings["load.top"]]
+
+
+def _holds_more_than_learnings(found: Index) -> bool:
+    base = found.segment
+    return bool(found.delta.docs) or (base is not None and base.docs > base.pushable)
 
 
 def _holds_error(prompt: str) -> bool:
@@ -628,13 +649,7 @@ def _names(word: str) -> Sequence[str]:
     """Return the file name in a word, else its identifiers."""
     file = word.rpartition("/")[2]
     stem, _, end = file.rpartition(".")
-    if (
-        len(stem) > 1
-        and 1 < len(end) <= 5
-        and end.isalpha()
-        and end.islower()
-        and end not in _DOMAINS
-    ):
+    if len(stem) > 1 and _is_extension(end):
         return [file]
     return [
         piece
@@ -644,6 +659,13 @@ def _names(word: str) -> Sequence[str]:
         and piece.replace("_", "").isalnum()
         and ("_" in piece.strip("_") or _is_camel(piece))
     ]
+
+
+def _is_extension(text: str) -> bool:
+    """Tell whether a text ends a file's name, and no domain's."""
+    if not text.isalpha() or not text.islower():
+        return False
+    return 1 < len(text) <= 5 and text not in _DOMAINS
 
 
 def _is_camel(word: str) -> bool:

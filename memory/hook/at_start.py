@@ -24,7 +24,7 @@ from memory.hook.strategies import choose_strategy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+    from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
     from memory.core.config import Config
     from memory.core.layout import Place
@@ -107,26 +107,18 @@ def _answer(
     state: receipts.Session,
 ) -> Tuple[str, str]:
     """Return (brief, greeting), each possibly "", and write the receipt."""
-    said_source = event.get("source")
-    source: str = said_source if isinstance(said_source, str) else "startup"
+    source = _text_in(event, "source", "startup")
     wanted = settings["load.enabled"] and settings["load.session"] and not state.off
     shown: Chosen = []
     block, greeting, name, candidates, saved = "", "", "", 0, 0
     if wanted:
-        note = None if event.get("agent_id") else handoffs.current(place)
-        others = () if event.get("agent_id") else handoffs.waiting(place)
-        greeted = source in GREETED and not event.get("agent_id")
-        session = layout.safe_id(event.get("session_id"))
-
-        def build_brief(found: Index) -> Tuple[str, Chosen, str]:
-            work = handoffs.find_work(found, source, session)
-            greeting = signs.greeting(found, work.last, work.branch, now) if greeted else ""
-            if source == "resume" and state.brief and not handoffs.has_news(found, path, session):
-                return "", [], greeting
-            return (*brief(found, note, now, work, others), greeting)
-
+        had_brief = path if source == "resume" and state.brief else ""
         found, (block, shown, greeting) = at_prompt.consult(
-            place, event, env, "session_start index", build_brief
+            place,
+            event,
+            env,
+            "session_start index",
+            _brief_builder(event, now, place, source, had_brief),
         )
         name = choose_strategy(found.learnings, found.learning_tokens).name
         candidates, saved = (
@@ -137,7 +129,6 @@ def _answer(
     if source == "resume" and tag == state.brief:
         block, shown = "", []
     if path:
-        transcript = event.get("transcript_path")
         receipts.write_or_log(
             env,
             path,
@@ -146,7 +137,7 @@ def _answer(
                 "t": clock.iso(now),
                 "event": "start",
                 "source": source,
-                "transcript": transcript if isinstance(transcript, str) else "",
+                "transcript": _text_in(event, "transcript_path", ""),
                 "brief": tag,
                 "strategy": name,
                 "candidates": candidates,
@@ -158,6 +149,34 @@ def _answer(
             },
         )
     return block, greeting
+
+
+def _text_in(event: Event, key: str, default: str) -> str:
+    said = event.get(key)
+    return said if isinstance(said, str) else default
+
+
+def _brief_builder(
+    event: Event, now: float, place: Place, source: str, had_brief: str
+) -> Callable[[Index], Tuple[str, Chosen, str]]:
+    """Return what makes (brief, its records, greeting) of an index.
+
+    had_brief: path of the receipts of a session that has a brief already, else "".
+    """
+    is_agent = bool(event.get("agent_id"))
+    note = None if is_agent else handoffs.current(place)
+    others = () if is_agent else handoffs.waiting(place)
+    greeted = source in GREETED and not is_agent
+    session = layout.safe_id(event.get("session_id"))
+
+    def build_brief(found: Index) -> Tuple[str, Chosen, str]:
+        work = handoffs.find_work(found, source, session)
+        greeting = signs.greeting(found, work.last, work.branch, now) if greeted else ""
+        if had_brief and not handoffs.has_news(found, had_brief, session):
+            return "", [], greeting
+        return (*brief(found, note, now, work, others), greeting)
+
+    return build_brief
 
 
 def brief(
@@ -263,11 +282,7 @@ def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
     """Add the user's undecided wishes, most repeated and newest first."""
     # of others it is a claim
     docs = [doc for doc in found.listed("rules") if doc.name[0] == layout.PRIVATE][:READ_WISHES]
-    records = (
-        [r for r in indexview.reread(found, docs, whole=True) if fence.field(r, "said")]
-        if docs
-        else []
-    )
+    records = [r for r in indexview.reread(found, docs, whole=True) if fence.field(r, "said")]
     if not records:
         return
     from memory.core import approvals
@@ -460,31 +475,31 @@ def _decided_elsewhere(found: Index, record: Any, budget: fence.Budget, chosen: 
     names = [name for line in own for name in line.split("`")[1::2] if "." in name][:NEAR_FILES]
     lines: List[str] = []
     for name in dict.fromkeys(name.rpartition("/")[2] for name in names):
-        numbers = sorted(found.holding(name.lower()))[-NEAR_DOCS:]
-        docs = [
-            doc
-            for doc in map(found.doc, numbers)
-            if doc.kind in ("checkpoint", "note") and doc.ordinal == 0
-        ]
-        for one in indexview.reread(found, sorted(docs, key=lambda doc: -doc.created)):
-            same = one.meta.get("session") == record.meta.get("session")
-            if same or handoffs.is_of_others(found.place, one):
-                continue
-            said = [
-                line
-                for line in handoffs.sections(fence.clean(one.body)).get("Decisions", ())
-                if name in line
-            ]
-            lines += [
-                "- [%s] %s" % (fence.line(one.id, 64), handoffs.clause(line[2:], OTHER_UNITS))
-                for line in said[:1]
-            ]
-            if said:
-                chosen.append([one.id, 1.0, "decided about a file at hand"])
+        for id, line in _decisions_about(found, name, record):
+            lines.append("- [%s] %s" % (fence.line(id, 64), handoffs.clause(line[2:], OTHER_UNITS)))
+            chosen.append([id, 1.0, "decided about a file at hand"])
     kept = list(dict.fromkeys(lines))[:NEAR_LINES]
     if kept and budget.take("Other sessions decided about these files:"):
         for line in kept:
             budget.take(line)
+
+
+def _decisions_about(found: Index, name: str, record: Any) -> Iterator[Tuple[str, str]]:
+    """Yield (id, line) of sessions other than a record's, newest first."""
+    numbers = sorted(found.holding(name.lower()))[-NEAR_DOCS:]
+    docs = [
+        doc
+        for doc in map(found.doc, numbers)
+        if doc.kind in ("checkpoint", "note") and doc.ordinal == 0
+    ]
+    for one in indexview.reread(found, sorted(docs, key=lambda doc: -doc.created)):
+        same = one.meta.get("session") == record.meta.get("session")
+        if same or handoffs.is_of_others(found.place, one):
+            continue
+        decisions = handoffs.sections(fence.clean(one.body)).get("Decisions", ())
+        line = next((line for line in decisions if name in line), "")
+        if line:
+            yield one.id, line
 
 
 def _later_outcome(record: Any) -> List[str]:
@@ -573,23 +588,36 @@ def _fitting_lines(parts: Dict[str, List[str]], room: int) -> List[str]:
     for name, lines in parts.items():
         latest = name == "Turns"
         title = "### %s (the newest of %d)" % (name, len(lines)) if latest else "### " + name
-        left, kept = room - fence.size(title) - 1, []
-        if latest:
-            lines = _requests_of_older(lines, left)
-        for line in reversed(lines) if latest else lines:
-            line = fence.clip_bytes(line, left - 1) if latest and left > CUT_BYTES else line
-            size = fence.size(line) + 1
-            if size > left:
-                if latest:
-                    break
-                continue
-            kept.append(line)
-            left -= size
+        left = room - fence.size(title) - 1
+        kept = _newest_turns(lines, left) if latest else _lines_that_fit(lines, left)
         if kept:
             title = title if len(kept) < len(lines) else "### " + name
-            found += [title, *(reversed(kept) if latest else kept)]
-            room = left
+            found += [title, *kept]
+            room = left - sum(fence.size(line) + 1 for line in kept)
     return found
+
+
+def _lines_that_fit(lines: List[str], left: int) -> List[str]:
+    kept = []
+    for line in lines:
+        size = fence.size(line) + 1
+        if size <= left:
+            kept.append(line)
+            left -= size
+    return kept
+
+
+def _newest_turns(lines: List[str], left: int) -> List[str]:
+    """Return the last lines that fit, in their order."""
+    kept: List[str] = []
+    for line in reversed(_requests_of_older(lines, left)):
+        line = fence.clip_bytes(line, left - 1) if left > CUT_BYTES else line
+        size = fence.size(line) + 1
+        if size > left:
+            break
+        kept.append(line)
+        left -= size
+    return kept[::-1]
 
 
 def _requests_of_older(lines: List[str], room: int) -> List[str]:

@@ -125,19 +125,23 @@ def weighted(said: str) -> Tuple[Tuple[str, float], ...]:
         tag, equals, weight = (part.strip() for part in piece.partition("="))
         if not tag or (tag.lower() == NONE and not equals):
             continue
-        try:
-            value = float(weight) if equals else None
-        except ValueError:
-            value = -1.0
-        if value is not None and not 0.0 <= value <= MOST_WEIGHT:
-            raise UsageError(
-                "the context tag '%s' needs a weight from 0 to 100, such as %s=1.5"
-                % (piece.strip()[:60], tag[:40])
-            )
-        given.append((tag, value))
+        given.append((tag, _weight(piece, tag, weight) if equals else None))
     known = [value for _, value in given if value is not None]
     default = sum(known) / len(known) if known else DEFAULT_WEIGHT
     return tuple((tag, default if value is None else value) for tag, value in given)
+
+
+def _weight(piece: str, tag: str, weight: str) -> float:
+    try:
+        value = float(weight)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= MOST_WEIGHT:
+        raise UsageError(
+            "the context tag '%s' needs a weight from 0 to 100, such as %s=1.5"
+            % (piece.strip()[:60], tag[:40])
+        )
+    return value
 
 
 def is_alone(said: str) -> bool:
@@ -156,8 +160,7 @@ def branch_words(name: str) -> Tuple[str, ...]:
     found: Dict[str, None] = {}
     for part in name.lower().replace("_", "-").replace(".", "-").split("/"):
         pieces = part.split("-")
-        for i, piece in enumerate(pieces):
-            after = pieces[i + 1] if i + 1 < len(pieces) else ""
+        for piece, after in zip(pieces, [*pieces[1:], ""]):
             if piece.isalpha() and piece not in _PLAIN and after.isdigit():
                 found[piece + "-" + after] = None
             elif (

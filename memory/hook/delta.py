@@ -94,12 +94,18 @@ def drop_frames(data: bytes, start: bytes, most: int = 0) -> bytes:
             last.pop(name, None)
             last[name] = data[at:end]
         at = end
-    for frame in reversed(list(last.values())):
-        most -= len(frame)
-        if most < 0:
+    return b"".join((*kept, *_newest(list(last.values()), most), data[at:]))
+
+
+def _newest(frames: List[bytes], room: int) -> List[bytes]:
+    """Return the last frames, newest first, of at most `room` bytes."""
+    found = []
+    for frame in reversed(frames):
+        room -= len(frame)
+        if room < 0:
             break
-        kept.append(frame)
-    return b"".join((*kept, data[at:]))
+        found.append(frame)
+    return found
 
 
 def _end_of_frame(data: bytes, at: int) -> int:

@@ -54,22 +54,23 @@ def sections(body: str, kind: str = "") -> List[Tuple[str, str]]:
     path: List[str] = []
     lines: List[str] = []
 
-    def close() -> None:
-        block = "".join(lines)
-        if found and len(block) < SECTION_LEAST:
-            found[-1] = (found[-1][0], found[-1][1] + block)
-        elif block.strip():
-            found.append((" > ".join(p for p in path if p), block))
-        lines.clear()
-
     for line, code in tokeniser.coded(body.splitlines(keepends=True)):
         level, title = (0, "") if code else tokeniser.heading(line)
         if level:
-            close()
+            _add_section(found, path, "".join(lines))
+            lines = []
             path[level - 1 :] = [""] * (level - 1 - len(path)) + [title[:80]]
         lines.append(line)
-    close()
+    _add_section(found, path, "".join(lines))
     return found or [("", body)]
+
+
+def _add_section(found: List[Tuple[str, str]], path: List[str], block: str) -> None:
+    """Add a section's text, a short one to the section before."""
+    if found and len(block) < SECTION_LEAST:
+        found[-1] = (found[-1][0], found[-1][1] + block)
+    elif block.strip():
+        found.append((" > ".join(p for p in path if p), block))
 
 
 def turns(body: str) -> List[Tuple[str, str]]:
@@ -419,6 +420,23 @@ def choose_files(
     sought = [word.encode("utf-8", "replace") for word in words]
     if len(listed) <= most or not sought:
         return listed[:most], max(0, len(listed) - most)
+    held = _held_words(place, listed, sought)
+    counts: Dict[bytes, int] = {}
+    for found in held:
+        for word in found:
+            counts[word] = counts.get(word, 0) + 1
+    worth = sorted(
+        (-sum(1 / counts[word] for word in found), at) for at, found in enumerate(held) if found
+    )
+    chosen = {at for _, at in worth[: most // 2]}
+    chosen.update([at for at in range(len(listed)) if at not in chosen][: most - len(chosen)])
+    return [listed[at] for at in sorted(chosen)], len(listed) - max(len(held), most)
+
+
+def _held_words(
+    place: Place, listed: Sequence[Found], sought: Sequence[bytes]
+) -> List[Sequence[bytes]]:
+    """Return the words in each file, of as many files as may be read."""
     left = LOOKED
     held: List[Sequence[bytes]] = []
     for name, _, _, size in listed:
@@ -431,16 +449,7 @@ def choose_files(
             continue
         left -= max(len(data), LEAST_LOOKED)
         held.append([word for word in sought if word in data])
-    counts: Dict[bytes, int] = {}
-    for found in held:
-        for word in found:
-            counts[word] = counts.get(word, 0) + 1
-    worth = sorted(
-        (-sum(1 / counts[word] for word in found), at) for at, found in enumerate(held) if found
-    )
-    chosen = {at for _, at in worth[: most // 2]}
-    chosen.update([at for at in range(len(listed)) if at not in chosen][: most - len(chosen)])
-    return [listed[at] for at in sorted(chosen)], len(listed) - max(len(held), most)
+    return held
 
 
 def new_folders(tier: str, watch: Dict[str, Any]) -> List[str]:
@@ -500,16 +509,8 @@ def folder_changes(
 
 def _new_folder(found: Index, folder: str, path: str, depth: int) -> List[str]:
     """Return the unindexed records of a folder and its subfolders."""
-    try:
-        listed = sorted(
-            (e.name, e.path, e.is_dir(follow_symlinks=False))
-            for e in files.posix.scandir(path)
-            if e.name[0] != "." and (e.is_symlink() or e.is_file() or e.is_dir())
-        )
-    except OSError:
-        return []
     names = []
-    for name, below, is_dir in listed:
+    for name, below, is_dir in _visible_entries(path):
         if is_dir and depth < 8:
             names += _new_folder(found, folder + "/" + name, below, depth + 1)
         elif (
@@ -517,3 +518,15 @@ def _new_folder(found: Index, folder: str, path: str, depth: int) -> List[str]:
         ):
             names.append(folder + "/" + name)
     return names
+
+
+def _visible_entries(path: str) -> List[Tuple[str, str, bool]]:
+    """Return (name, path, whether it is a folder) of a folder's entries."""
+    try:
+        return sorted(
+            (e.name, e.path, e.is_dir(follow_symlinks=False))
+            for e in files.posix.scandir(path)
+            if e.name[0] != "." and (e.is_symlink() or e.is_file() or e.is_dir())
+        )
+    except OSError:
+        return []

@@ -331,16 +331,7 @@ def has_news(found: Index, path: str, session: str) -> bool:
 
     path: of its receipts; where they do not say when, all is news.  session: its id.
     """
-    try:
-        rows = receipts.read(path)
-    except OSError:
-        return True
-    told = [
-        row
-        for row in rows
-        if row.get("event") == "start" and row.get("source") != "compact" and row.get("brief")
-    ]
-    since = clock.parse(str(told[-1].get("t"))) if told else None
+    since = _last_brief(path)
     if since is None:
         return True
     listed = [
@@ -354,6 +345,20 @@ def has_news(found: Index, path: str, session: str) -> bool:
     return any(
         _session(record) != segment.session_key(session) for record in _about_work(found, listed)
     )
+
+
+def _last_brief(path: str) -> Optional[float]:
+    """Return when a session last got a brief, as its receipts say."""
+    try:
+        rows = receipts.read(path)
+    except OSError:
+        return None
+    told = [
+        row
+        for row in rows
+        if row.get("event") == "start" and row.get("source") != "compact" and row.get("brief")
+    ]
+    return clock.parse(str(told[-1].get("t"))) if told else None
 
 
 def _own(record: Any) -> Any:

@@ -510,26 +510,28 @@ def lean(doc: Any, data: bytes) -> Optional[Lean]:
     at = data.find(b"\ntitle: ", 3, end + 1)
     if at < 0 or data.find(b"\ntitle:", at + 1, end) >= 0:
         return None
-    line = data[at + 8 : data.find(b"\n", at + 1)].strip()
-    if line[:1] == b'"':
-        line, quoted = line[1:-1] if line[-1:] == b'"' and len(line) > 1 else b"", True
-    else:
-        quoted = False
-    odd = (
-        b'"' in line
-        or b"\\" in line
-        or not (quoted or line[:1].isalnum() and b" #" not in line and b": " not in line)
-    )
+    title = _plain_title(data[at + 8 : data.find(b"\n", at + 1)].strip())
     try:
         head = data[:end].decode("utf-8")
         held = fence.versions_of(head)
-        if not line or odd or held is None:
+        if not title or held is None:
             return None
         return Lean(
-            doc, line.decode("utf-8"), data[end + 5 :].decode("utf-8"), held, fence.Head(head)
+            doc, title.decode("utf-8"), data[end + 5 :].decode("utf-8"), held, fence.Head(head)
         )
     except UnicodeDecodeError:
         return None
+
+
+def _plain_title(value: bytes) -> bytes:
+    """Return the title that a plain or quoted value is, b"" if unclear."""
+    quoted = value[:1] == b'"'
+    if quoted:
+        value = value[1:-1] if value[-1:] == b'"' and len(value) > 1 else b""
+    if b'"' in value or b"\\" in value:
+        return b""
+    plain = value[:1].isalnum() and b" #" not in value and b": " not in value
+    return value if quoted or plain else b""
 
 
 def reread(found: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[Any]:
@@ -547,23 +549,33 @@ def reread(found: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[A
         except OSError:
             found.stale = True
             continue
-        if b"\n>>>>>>> " in data:
-            from memory.core import frontmatter
-
-            if frontmatter.unmerged_line(data):
-                continue
+        if _is_unmerged(data):
+            continue
         same = files.sha256(data)[:16] == doc.checksum.hex()
         found.stale = found.stale or not same
         private = b"privat" in data.lower()
         record = lean(doc, data) if same and not whole and not private else None
         if record is not None:
             yield record
-            continue
-        from memory.core import records
+        else:
+            yield _skimmed(doc.name, data, stat.st_mtime, private)
 
-        read = records.skim(doc.name, data, stat.st_mtime)
-        if private:
-            from memory.hook import documents
 
-            read = documents.without_private(read)
-        yield read
+def _is_unmerged(data: bytes) -> bool:
+    if b"\n>>>>>>> " not in data:
+        return False
+    from memory.core import frontmatter
+
+    return bool(frontmatter.unmerged_line(data))
+
+
+def _skimmed(name: str, data: bytes, mtime: float, private: bool) -> Any:
+    """Return a record with all fields, without what is private."""
+    from memory.core import records
+
+    read = records.skim(name, data, mtime)
+    if not private:
+        return read
+    from memory.hook import documents
+
+    return documents.without_private(read)

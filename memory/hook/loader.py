@@ -137,17 +137,7 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
         table = categories(index.lists("brief").get("topics", ()), index.learnings)
         category = category_of(stems, mode, table)
     member = Membership(category, table.get(category, frozenset()) | stems)
-    best: Dict[str, Pick] = {}
-    candidates = 0
-    for piece in pieces(prompt):
-        picks, scored = _matching(
-            index, damp_common_terms(index.terms(piece)), config, member, shown
-        )
-        candidates += scored
-        for pick in picks:
-            id = index.doc(pick.number).id
-            if id not in best or pick.relevance > best[id].relevance:
-                best[id] = pick
+    best, candidates = _best_by_id(index, prompt, config, member, shown)
     below: FrozenSet[str] = frozenset()
     if best:
         from memory.hook import fence
@@ -162,6 +152,24 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     least = NEARLY * order[0].relevance if order else 0.0
     picks = [pick for pick in order[: config["load.top"]] if pick.relevance >= least]
     return Choice(strategy, picks, candidates, category, below)
+
+
+def _best_by_id(
+    index: Index, prompt: str, config: Config, member: Membership, shown: Set[str]
+) -> Tuple[Dict[str, Pick], int]:
+    """Return (the best pick of each record, number of records scored)."""
+    best: Dict[str, Pick] = {}
+    candidates = 0
+    for piece in pieces(prompt):
+        picks, scored = _matching(
+            index, damp_common_terms(index.terms(piece)), config, member, shown
+        )
+        candidates += scored
+        for pick in picks:
+            id = index.doc(pick.number).id
+            if id not in best or pick.relevance > best[id].relevance:
+                best[id] = pick
+    return best, candidates
 
 
 def written_since(index: Index, prompt: str, since: float, shown: Set[str]) -> List[Pick]:
@@ -247,14 +255,19 @@ def windows(text: str) -> List[str]:
             found.append(block)
             block = ""
         while len(line) > WINDOW:
-            at = max(line.rfind(". ", 0, WINDOW) + 1, 0) or line.rfind(" ", 0, WINDOW)
-            at = at if at > 0 else WINDOW
+            at = _cut(line)
             found.append(line[:at])
             line = line[at:].strip()
         block += ("\n" if block else "") + line if line else ""
     found += [block] if block else []
     half = MOST_WINDOWS // 2
     return found if len(found) <= MOST_WINDOWS else found[:half] + found[-half:]
+
+
+def _cut(line: str) -> int:
+    """Return where a long line is cut: a sentence, a word, else WINDOW."""
+    at = line.rfind(". ", 0, WINDOW) + 1 or line.rfind(" ", 0, WINDOW)
+    return at if at > 0 else WINDOW
 
 
 def _matching(
@@ -433,24 +446,33 @@ def search(
     if gone:
         best = {number: score for number, score in best.items() if number not in gone}
     if index.delta.docs:
-        base = index.segment.docs if index.segment else 0
-        documents = index.documents
-        found = [
-            (weight * idf(documents, index.df(term)) / 115.0, hits)
-            for term, weight in terms
-            for hits in (index.delta.search(term),)
-            if hits
-        ]
-        told = {place for value, hits in found if value * 115.0 >= telling for place, _ in hits}
-        for value, hits in found:
-            for place, impact in hits:
-                if place in told and (
-                    part == ALL or (part == PUSHED) == index.delta.pushable[place]
-                ):
-                    best[base + place] = best.get(base + place, 0.0) + value * impact
+        _add_from_delta(best, index, terms, part, telling)
     floor = max(least, sorted(best.values())[-limit]) if len(best) > limit else least
     ranked = sorted([(-score, number) for number, score in best.items() if score >= floor])[:limit]
     return [(-score, number) for score, number in ranked]
+
+
+def _add_from_delta(
+    best: Dict[int, float],
+    index: Index,
+    terms: Sequence[Tuple[str, float]],
+    part: int,
+    telling: float,
+) -> None:
+    """Add the scores of the documents that the index's log holds."""
+    base = index.segment.docs if index.segment else 0
+    documents = index.documents
+    found = [
+        (weight * idf(documents, index.df(term)) / 115.0, hits)
+        for term, weight in terms
+        for hits in (index.delta.search(term),)
+        if hits
+    ]
+    told = {place for value, hits in found if value * 115.0 >= telling for place, _ in hits}
+    for value, hits in found:
+        for place, impact in hits:
+            if place in told and (part == ALL or (part == PUSHED) == index.delta.pushable[place]):
+                best[base + place] = best.get(base + place, 0.0) + value * impact
 
 
 def shares(index: Index, number: int, worth: Dict[str, float]) -> List[Tuple[str, float]]:

@@ -123,16 +123,19 @@ def _fitting(text: str, joiner: str) -> str:
     out, *rest = text.split(joiner)
     for at, part in enumerate(rest, 1):
         before, after = out[-1:], part[:1] or joiner * (at < len(rest))
-        picture = _within(before, _PICTURES)
-        if joiner == _EMOJI:
-            fits = picture or (before in tuple("#*0123456789") and after == "\u20e3")
-        elif joiner == _JOIN and (picture or before == _EMOJI):
-            fits = _within(after, _PICTURES)
-        else:
-            free = not after.isalnum() and after not in (_APART, _JOIN)
-            fits = _within(before, _JOINING) and (free or _within(after, _JOINING))
-        out += (joiner if fits else "") + part
+        out += (joiner if _fits(before, joiner, after) else "") + part
     return out
+
+
+def _fits(before: str, joiner: str, after: str) -> bool:
+    """Tell whether a joiner means something between two characters."""
+    picture = _within(before, _PICTURES)
+    if joiner == _EMOJI:
+        return picture or (before in tuple("#*0123456789") and after == "\u20e3")
+    if joiner == _JOIN and (picture or before == _EMOJI):
+        return _within(after, _PICTURES)
+    free = not after.isalnum() and after not in (_APART, _JOIN)
+    return _within(before, _JOINING) and (free or _within(after, _JOINING))
 
 
 def _within(char: str, ranges: Sequence[Sequence[int]]) -> bool:
@@ -177,14 +180,13 @@ def _is_type(before: str, after: str) -> bool:
     bare = after.lstrip("&'[(*")
     name = _name(bare)
     stop = bare[len(name) :][:1]
-    if name.lower() in _SPEAKERS or (stop and stop not in ">,[]&|?:.(;* "):
+    if name.lower() in _SPEAKERS or stop not in ">,[]&|?:.(;* ":
         return False
     if len(name) < 3 and name[:1].isupper():
         return True
     glued = before.isalnum() or before in ("_", ":")
-    return glued and (
-        len(name) == 1 or name in _TYPES or (name[:1].isupper() and not name.isupper())
-    )
+    capitalised = name[:1].isupper() and not name.isupper()
+    return glued and (len(name) == 1 or name in _TYPES or capitalised)
 
 
 def _name(text: str) -> str:
@@ -217,10 +219,12 @@ def without_private(text: str) -> str:
                 start = max(low.rfind(mark, 0, at) for mark in _OPENING)
                 kept.append(text[last:start])
             depth = max(0, depth - 1) if closes else depth + 1
-            ends = [
-                end for end in (low.find(mark, at) for mark in (">", "&gt;", "u003e")) if end >= 0
-            ]
-            end = min(ends) if ends else len(text)
-            last = end + (1 if low[end : end + 1] == ">" else 4 if low[end : end + 1] == "&" else 5)
+            last = _tag_end(low, at)
         at = low.find("private", at + 7)
     return "".join(kept) + ("" if depth else text[last:])
+
+
+def _tag_end(low: str, at: int) -> int:
+    """Return the index behind the next ">", however it is written."""
+    places = [(low.find(mark, at), len(mark)) for mark in (">", "&gt;", "u003e")]
+    return min((start + size for start, size in places if start >= 0), default=len(low))

@@ -215,6 +215,28 @@ def _picked(
     from memory.hook import fence
 
     best = answered.windows[0].score or 1.0
+    texts, scores = _fitting_windows(answered, parts, best)
+    out: List[Passage] = []
+    for number, taken in texts.items():
+        part = parts[number]
+        said = windows.join_windows(taken)
+        asked = fence.clip_utf16(" ".join(part.asked.split()), REQUEST)
+        lead = 'asked "%s":\n' % asked if asked and part.doc.kind == "conversation" else ""
+        score = answered.telling * scores[number] / best
+        one = Passage(part.doc, part.record, found.mark(part.record), score, reason, lead + said)
+        odd = " ".join(
+            word for word in said.split() if not word.isalpha() or not word[1:].islower()
+        )
+        one.names = [name for name in handles(odd) if loader.is_rare(found, name)]
+        before = [(other.score, other.doc.created) for other in out]
+        out.insert(windows.place_of(score, part.doc.created, before), one)
+    return out
+
+
+def _fitting_windows(
+    answered: windows.Answered, parts: Sequence[_Part], best: float
+) -> Tuple[Dict[int, List[Tuple[int, str]]], Dict[int, float]]:
+    """Return ({part: [(place, text), …]}, {part: score of its first window})."""
     room = ROOM
     texts: Dict[int, List[Tuple[int, str]]] = {}
     scores: Dict[int, float] = {}
@@ -232,21 +254,7 @@ def _picked(
             room -= len(text)
             texts.setdefault(window.passage, []).append((window.at, text))
             scores.setdefault(window.passage, window.score)
-    out: List[Passage] = []
-    for number, taken in texts.items():
-        part = parts[number]
-        said = windows.join_windows(taken)
-        asked = fence.clip_utf16(" ".join(part.asked.split()), REQUEST)
-        lead = 'asked "%s":\n' % asked if asked and part.doc.kind == "conversation" else ""
-        score = answered.telling * scores[number] / best
-        one = Passage(part.doc, part.record, found.mark(part.record), score, reason, lead + said)
-        odd = " ".join(
-            word for word in said.split() if not word.isalpha() or not word[1:].islower()
-        )
-        one.names = [name for name in handles(odd) if loader.is_rare(found, name)]
-        before = [(other.score, other.doc.created) for other in out]
-        out.insert(windows.place_of(score, part.doc.created, before), one)
-    return out
+    return texts, scores
 
 
 def _fitted(text: str, room: int) -> str:

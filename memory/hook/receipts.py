@@ -112,24 +112,10 @@ def _word_hashes(line: bytes) -> Set[str]:
 def _apply(state: Session, row: Dict[str, Any]) -> None:
     event = row.get("event")
     if event == "start":
-        state.since = str(row.get("t") or "")
-        if row.get("source") in RESETS:
-            state.shown.clear()
-            state.walls.clear()
-            state.prompts = 0
-            state.compacted = row.get("source") == "compact"
-        state.forgot = state.forgot or row.get("source") == "compact"
-        # what comes then is of the session itself: a resume compares with the brief before
-        if row.get("source") != "compact":
-            state.brief = str(row.get("brief") or state.brief)
+        _apply_start(state, row)
     elif event in ("prompt", "wall"):
-        sigs = row.get("sigs")
-        state.walls.update(filter(None, map(str, sigs)) if isinstance(sigs, list) else ())
+        _apply_shown(state, row)
         state.prompts += event == "prompt"
-        met = row.get("met")
-        state.met |= (
-            {met[at : at + 4] for at in range(0, len(met), 4)} if isinstance(met, str) else set()
-        )
         if event == "wall":
             state.pushes += 1
             return  # a record that carries a remedy may still come whole
@@ -141,6 +127,30 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
         state.brief = "" if row.get("tag") == state.brief else state.brief
     else:
         state.shown.update(ids)
+
+
+def _apply_start(state: Session, row: Dict[str, Any]) -> None:
+    source = row.get("source")
+    compacted = source == "compact"
+    state.since = str(row.get("t") or "")
+    if source in RESETS:
+        state.shown.clear()
+        state.walls.clear()
+        state.prompts = 0
+        state.compacted = compacted
+    state.forgot = state.forgot or compacted
+    # what comes then is of the session itself: a resume compares with the brief before
+    if not compacted:
+        state.brief = str(row.get("brief") or state.brief)
+
+
+def _apply_shown(state: Session, row: Dict[str, Any]) -> None:
+    """Add the walls and the terms that a prompt or a failure met."""
+    sigs, met = row.get("sigs"), row.get("met")
+    if isinstance(sigs, list):
+        state.walls.update(filter(None, map(str, sigs)))
+    if isinstance(met, str):
+        state.met |= {met[at : at + 4] for at in range(0, len(met), 4)}
 
 
 def pauses_path(path: str) -> str:

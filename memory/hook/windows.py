@@ -188,7 +188,12 @@ def _parts(rows: List[str], code: bool, limit: int) -> Iterator[str]:
     if code or len(whole) <= limit or all(row.lstrip()[:1] == "|" for row in rows):
         if whole.strip():
             yield whole
-        return
+    else:
+        yield from _filled(rows, limit)
+
+
+def _filled(rows: List[str], limit: int) -> Iterator[str]:
+    """Yield pieces of a block that fit, each as full as can be."""
     held = ""
     for row in rows:
         for piece in _sentences(row) if len(row) > limit else [row]:
