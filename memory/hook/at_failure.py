@@ -201,30 +201,41 @@ def words_of(line: str) -> Tuple[bool, str, List[str]]:
     page clipped ends in `…`: its last word is left out, and its rule is "…".
     """
     words = line.split()
-    placed = False
+    placed = _drop_places(words)
     ruled = ""
-    while words and ((here := _is_place(words[0])) or _is_opener(words)):
-        placed = placed or here
-        del words[0]
-    if (
-        placed
-        and len(words) > 2
-        and words[-1].islower()
-        and line.rstrip().endswith("  " + words[-1])
-    ):
+    if placed and _ends_with_column(line, words):
         words[-1] = "(%s)" % words[-1].strip("()[]")  # a column of its own
     if words and words[-1].endswith("…"):
         ruled = "…"
         del words[-1]
-    last = words[-1] if words else ""
-    if last[:5] in ("(Test", "(test") or (last[:1] == "(" and "::" in last):
+    if words and _is_test(words[-1]):
         del words[-1]
-        last = words[-1] if words else ""
+    last = words[-1] if words else ""
     if len(words) > 2 and last[:1] + last[-1:] in ("()", "[]") and _is_name(last[1:-1]):
         ruled = last[1:-1] if last[1:-1].islower() else ruled
         del words[-1:]
     masked = (_masked(word.strip(_EDGE)) for word in words)
     return placed, ruled, [word for word in masked if word]
+
+
+def _drop_places(words: List[str]) -> bool:
+    """Drop what opens a line; tell whether a place was among it."""
+    placed = False
+    while words and ((here := _is_place(words[0])) or _is_opener(words)):
+        placed = placed or here
+        del words[0]
+    return placed
+
+
+def _ends_with_column(line: str, words: List[str]) -> bool:
+    """Tell whether a line's last word stands apart, as a linter's rule."""
+    if len(words) < 3 or not words[-1].islower():
+        return False
+    return line.rstrip().endswith("  " + words[-1])
+
+
+def _is_test(word: str) -> bool:
+    return word[:5] in ("(Test", "(test") or (word[:1] == "(" and "::" in word)
 
 
 def _is_name(word: str) -> bool:
@@ -277,17 +288,18 @@ def _masked(word: str) -> str:
     if word[0] in "/~" or word[1:3] in (":/", ":\\"):
         name = word.replace("\\", "/").rstrip("/").rpartition("/")[2]
         return "/" + ("#" if any(c.isdigit() for c in name) else name.lower())
+    digits = sum(c.isdigit() for c in word)
+    return _masked_digits(word, digits) if digits else word.lower()
+
+
+def _masked_digits(word: str, digits: int) -> str:
+    """Return a word with digits, "#" where they make up most of it."""
     if word.isdigit():
         return word if len(word) == 3 and word[0] in "45" else "#"
-    digits = sum(c.isdigit() for c in word)
-    if "=" in word and digits:
+    if "=" in word:
         return word.partition("=")[0].lower() + "=#"
-    if digits and (
-        word[0].isdigit()
-        or digits * 2 >= len(word)
-        or len(word) > 15
-        or not word.lower().strip("0123456789abcdef")
-    ):
+    is_mostly_number = word[0].isdigit() or digits * 2 >= len(word)
+    if is_mostly_number or len(word) > 15 or not word.lower().strip("0123456789abcdef"):
         return "#"
     return word.lower()
 

@@ -14,7 +14,7 @@ from memory.hook import WISH_CHARS, indexview, receipts, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+    from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
     from memory.core.config import Config
     from memory.core.layout import Place
@@ -150,6 +150,15 @@ def _answered(
         for one in choice.passages
         if one.doc.id in fitted
     }
+    rare = {
+        "sigs": [mark for wall in choice.walls for mark in wall.marks][:16] if block else [],
+        "words": named,
+        "met": "".join(words),
+        "below": choice.below,
+        "unfit": unfit,
+        "stale": found.stale,
+        "unread": found.unread,
+    }
     if path:
         receipts.write_or_log(
             env,
@@ -168,17 +177,7 @@ def _answered(
                 "tokens": tokens,
                 "ms": clock.elapsed_ms(now),
                 "saved": max(0, found.learning_tokens - tokens) if block else 0,
-                **(
-                    {"sigs": [mark for wall in choice.walls for mark in wall.marks][:16]}
-                    if choice.walls and block
-                    else {}
-                ),
-                **({"words": named} if named else {}),
-                **({"met": "".join(words)} if words else {}),
-                **({"below": choice.below} if choice.below else {}),
-                **({"unfit": unfit} if unfit else {}),
-                **({"stale": True} if found.stale else {}),
-                **({"unread": found.unread} if found.unread else {}),
+                **{key: value for key, value in rare.items() if value},
             },
         )
     return found, block
@@ -207,19 +206,30 @@ def choose(
         choice.picks = _new_learnings(found, prompt, settings, state)
     asks = wanted or (turned and settings["load.push"] != "off")
     if asks and _holds_more_than_learnings(found):
-        from memory.hook import passages  # most prompts ask nothing, and each would pay for it
-
         current = "" if state.forgot else own
-        choice.passages, below = passages.choose(
-            found, prompt, settings["load.push"], state.shown, current, not wanted
-        )
-        if below:
-            choice.below = [[below[0], round(below[1], 3)]]
+        _add_passages(choice, found, prompt, settings, state.shown, current, not wanted)
     if settings["load.walls"] and _holds_error(prompt):
         from memory.hook import at_failure
 
         choice.walls = at_failure.look_up(found.place, own or "-", state.walls, "Bash", "", prompt)
     return choice
+
+
+def _add_passages(
+    choice: loader.Choice,
+    found: Index,
+    prompt: str,
+    settings: Config,
+    shown: Set[str],
+    own: str,
+    turned: bool,
+) -> None:
+    from memory.hook import passages  # most prompts ask nothing, and each would pay for it
+
+    push = settings["load.push"]
+    choice.passages, below = passages.choose(found, prompt, push, shown, own, turned)
+    if below:
+        choice.below = [[below[0], round(below[1], 3)]]
 
 
 def _new_learnings(
@@ -404,14 +414,7 @@ def with_prompt(
     units: UTF-16 units of the block, 0 for `load.promptChars`.
     ("", []) where nothing reaches the threshold.
     """
-    picks = [(found.doc(p.number), p.relevance, p.reason) for p in choice.picks]
-    picked = [
-        (record, relevance, reason, found.mark(record))
-        for doc, relevance, reason in picks
-        for record in indexview.reread(found, [doc])
-        if record.accepted and record.kind == "learning"
-    ]
-    picked.sort(key=lambda row: bool(row[3]))  # what is stale stands below what is not
+    picked = _picked_records(found, choice)
     asked, of_place = _rules_for_prompt(found, prompt, mode, state, {row[0].id for row in picked})
     if not picked and not asked and not of_place and not choice.passages and not choice.walls:
         return "", []
@@ -423,33 +426,36 @@ def with_prompt(
     for record, relevance, reason, mark in picked:
         if budget.left < fence.LEAST_UNITS:
             break
-        if budget.take(
-            fence.item(
-                record,
-                min(fence.ITEM_UNITS, budget.left - 1),
-                prompt,
-                record.id in choice.misled,
-                mark,
-            )
-        ):
-            chosen.append([record.id, round(relevance, 3), reason + (", stale" if mark else "")])
+        units = min(fence.ITEM_UNITS, budget.left - 1)
+        if budget.take(fence.item(record, units, prompt, record.id in choice.misled, mark)):
+            chosen.append(_chosen_row(record, relevance, reason, mark))
     lines = ["- " + line for line in fence.walls(found.place, choice.walls)] if choice.walls else []
     if lines and budget.take("\n".join(lines)):
         chosen += [wall.row() for wall in choice.walls]
-    said = len(chosen)
-    for passage in choice.passages:
-        if budget.take(fence.passage_item(passage)):
-            chosen.append(
-                [
-                    passage.doc.id,
-                    round(passage.score, 3),
-                    passage.reason + (", stale" if passage.mark else ""),
-                ]
-            )
-    if len(chosen) > said:
+    passages = [one for one in choice.passages if budget.take(fence.passage_item(one))]
+    if passages:
+        chosen += [_chosen_row(one.doc, one.score, one.reason, one.mark) for one in passages]
         budget.take(fence.SAMPLE)
     fence.add_rules(of_place, budget, chosen)
     return (fence.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
+
+
+def _picked_records(found: Index, choice: loader.Choice) -> List[Tuple[Any, float, str, str]]:
+    """Return (record, relevance, reason, mark) of the picks that stand."""
+    picks = [(found.doc(p.number), p.relevance, p.reason) for p in choice.picks]
+    picked = [
+        (record, relevance, reason, found.mark(record))
+        for doc, relevance, reason in picks
+        for record in indexview.reread(found, [doc])
+        if record.accepted and record.kind == "learning"
+    ]
+    picked.sort(key=lambda row: bool(row[3]))  # what is stale stands below what is not
+    return picked
+
+
+def _chosen_row(item: Any, score: float, reason: str, mark: str) -> List[Any]:
+    """Return what the receipt holds of a shown record or passage."""
+    return [item.id, round(score, 3), reason + (", stale" if mark else "")]
 
 
 def _rules_for_prompt(
@@ -615,34 +621,48 @@ def is_ticket(name: str) -> bool:
 def _handles(word: str, before: str) -> Sequence[str]:
     """Return the handles in a word."""
     if "://" in word:
-        parts = word.split("/")
-        return [
-            "#" + number
-            for part, number in zip(parts, parts[1:])
-            if part in ("pull", "issues") and number.isdigit()
-        ]
+        return _numbers_in_url(word)
     if word[:3].lower() == "pr#":
         word, before = word[2:].partition("'")[0], "pr"
-    if word[:1] == "#" or before in _NUMBERED:
-        number = word.lstrip("#")
-        if number.isdigit():
-            return ["#" + number] if len(number) > 2 or before in _NUMBERED else ()
+    number = word.lstrip("#")
+    if number.isdigit() and (before in _NUMBERED or word[:1] == "#"):
+        return ["#" + number] if len(number) > 2 or before in _NUMBERED else ()
     if word[:2] == "--":
         return [word.partition("=")[0]] if len(word) > 5 else ()
-    if 7 <= len(word) <= 40 and not word.isdigit() and not word.isalpha() and _HEX.issuperset(word):
-        return [word]
+    key = word if _is_hash(word) else _ticket(word, before)
+    if key:
+        return [key]
+    return _names(word.partition("(")[0].partition(":")[0].partition("=")[0])
+
+
+def _numbers_in_url(url: str) -> List[str]:
+    """Return the number of the issue or of the pull request in a URL."""
+    parts = url.split("/")
+    return [
+        "#" + number
+        for part, number in zip(parts, parts[1:])
+        if part in ("pull", "issues") and number.isdigit()
+    ]
+
+
+def _is_hash(word: str) -> bool:
+    """Tell whether a word is a commit's hash, whole or short."""
+    if word.isdigit() or word.isalpha():
+        return False
+    return 7 <= len(word) <= 40 and _HEX.issuperset(word)
+
+
+def _ticket(word: str, before: str) -> str:
+    """Return the key of a ticket, such as `ABC-12`, in a word, or ""."""
     branch = word.count("/") == 1 and word.count("-") > 1
     head, dash, number = word.rpartition("/")[2].partition("-")
     number = number.partition("-")[0] if branch else number
-    if (
-        number.isdigit()
-        and head.isalpha()
-        and 2 <= len(head) <= 8
-        and head.lower() not in _STANDARDS
-        and (head.isupper() or branch or before in _TRACKERS)
-    ):
-        return [head + dash + number]
-    return _names(word.partition("(")[0].partition(":")[0].partition("=")[0])
+    if not number.isdigit() or not head.isalpha():
+        return ""
+    if not 2 <= len(head) <= 8 or head.lower() in _STANDARDS:
+        return ""
+    is_key = head.isupper() or branch or before in _TRACKERS
+    return head + dash + number if is_key else ""
 
 
 def _names(word: str) -> Sequence[str]:

@@ -386,14 +386,29 @@ def watched_changes(found: Index, most: int = 0) -> List[str]:
     """
     assert found.segment is not None
     watch = found.lists("watch")
-    place, names = found.place, []
     known = {
         doc.name: doc
         for doc in found.delta.docs
         if doc.ordinal == 0 and (most or not doc.name.startswith(UNWATCHED))
     }
+    tiers = dict(found.place.tiers())
+    names = _changes_in_folders(found, watch, tiers, known, most)
+    watched = [row for row in watch.get("files", []) if row[0] not in found.delta.names]
+    watched += [(name, doc.mtime_ns, doc.size) for name, doc in known.items()]
+    names += _changed_files(tiers, watched)
+    return list(dict.fromkeys(names))
+
+
+def _changes_in_folders(
+    found: Index,
+    watch: Dict[str, List[Any]],
+    tiers: Dict[str, str],
+    known: Dict[str, segment.Doc],
+    most: int,
+) -> List[str]:
+    """Return the changed files of the folders with another time."""
     stat = files.posix.stat
-    tiers = dict(place.tiers())
+    names: List[str] = []
     folders = dict(watch.get("folders", []))
     # A folder that is younger than the segment is watched by the stamp that the scan which found it
     # left in the log.
@@ -404,7 +419,7 @@ def watched_changes(found: Index, most: int = 0) -> List[str]:
             now_ns = stat(path).st_mtime_ns
         except OSError:
             now_ns = 0
-        if now_ns != found.delta.folders.get(folder, mtime_ns) and place.holds(folder):
+        if now_ns != found.delta.folders.get(folder, mtime_ns) and found.place.holds(folder):
             from memory.hook import documents
 
             for changed in documents.new_folders(folder, watch) if len(folder) == 1 else (folder,):
@@ -415,24 +430,24 @@ def watched_changes(found: Index, most: int = 0) -> List[str]:
                     known,
                     most or documents.MOST_LISTED,
                 )
-    for name, mtime_ns, size in watch.get("files", []):
-        if name in found.delta.names:
-            continue
+    return names
+
+
+def _changed_files(tiers: Dict[str, str], rows: Iterable[Sequence[Any]]) -> List[str]:
+    """Return the names of files with another time or size, or none.
+
+    rows: (name, time in ns, size) of each.
+    """
+    stat = files.posix.stat
+    names: List[str] = []
+    for name, mtime_ns, size in rows:
         try:
             st = stat(tiers[name[0]] + name[1:])
-            same = st.st_mtime_ns == mtime_ns and st.st_size == size
-        except (OSError, KeyError):
-            same = False
-        if not same:
-            names.append(name)
-    for name, doc in known.items():
-        try:
-            st = stat(tiers[name[0]] + name[1:])
-            if st.st_mtime_ns != doc.mtime_ns or st.st_size != doc.size:
+            if st.st_mtime_ns != mtime_ns or st.st_size != size:
                 names.append(name)
         except (OSError, KeyError):
             names.append(name)
-    return list(dict.fromkeys(names))
+    return names
 
 
 def from_files(place: Place, most: int, prompt: str = "", talks: bool = True) -> Index:
