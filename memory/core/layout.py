@@ -294,46 +294,75 @@ def locate(env: Dict[str, str], directory: str) -> Place:
     root, git = find_git(project)
     root = root or project
     common = common_git(git) if git else ""
-    urls = remotes_of(common, env) if common else []
-    remote = next(
-        (url for url in urls if files.is_folder(base + "/workspaces/" + name_for(url))),
-        (urls or [""])[0],
-    )
-    main = common[:-5] if common.endswith("/.git") else common
+    remote = _remote(base, common, env)
+    main = common.removesuffix("/.git") if git else lost_checkout(root)
     anchor = _anchor(root, git, common)
-    lost = "" if git else lost_checkout(root)
-    key, due, claimed = name_for(remote or main or project), "", ""
-    if lost:
-        main, key = lost, _last_workspace(base, lost)[0] or name_for(lost)
-    named = key
-    past, commit, by = _last_workspace(base, anchor)
-    own = name_for(anchor)
-    kept = past not in ("", key) and files.is_folder(base + "/workspaces/" + past)
-    if kept and by != "person":
-        kept = past != own and (
-            _has_commit(git, common, commit)
-            if git
-            else not files.is_folder(base + "/workspaces/" + own)
-        )
-    if kept:
-        key = past
-    elif (
-        remote
-        and not files.is_folder(base + "/workspaces/" + key)
-        and not (remote[0] == "/" and files.is_folder(remote))
-        and is_own(root, git, anchor)
-    ):
-        # The repository got its remote after its first notes: they count until `adoption` has moved
-        # them.
-        before = name_for(anchor)
-        key, due = before if files.is_folder(base + "/workspaces/" + before) else key, key
-    elif (remote or main or anchor) != anchor and not is_believed(base, key, anchor):
-        key, claimed = name_for(anchor), key
-        claimed = claimed if files.is_folder(base + "/workspaces/" + claimed) else ""
+    origin = remote or main
+    named = name_for(origin or project)
+    if main and not git:
+        named = _last_workspace(base, main)[0] or named
+    key = _kept_workspace(base, named, anchor, git, common)
+    due = claimed = ""
+    if not key:
+        is_moved = origin not in ("", anchor)
+        key, due, claimed = _workspace(base, named, remote, is_moved, root, git, anchor)
     shared = root + "/.dayleaf"
     return Place(
         base, key, project, root, git, "" if shared == base else shared, due, anchor, claimed, named
     )
+
+
+def _has_workspace(base: str, key: str) -> bool:
+    return files.is_folder(base + "/workspaces/" + key)
+
+
+def _remote(base: str, common: str, env: Dict[str, str]) -> str:
+    """Return the spelling of a remote that has a workspace, else its first."""
+    urls = remotes_of(common, env) if common else []
+    first = urls[0] if urls else ""
+    return next((url for url in urls if _has_workspace(base, name_for(url))), first)
+
+
+def _workspace(
+    base: str, named: str, remote: str, is_moved: bool, root: str, git: str, anchor: str
+) -> Tuple[str, str, str]:
+    """Return (workspace, the one due, the one claimed) of a path.
+
+    named: the workspace that the path would have now.
+    is_moved: whether another checkout or a remote names it.
+    """
+    own = name_for(anchor)
+    if _is_new_remote(base, named, remote) and is_own(root, git, anchor):
+        # The repository got its remote after its first notes: they count until `adoption` has moved
+        # them.
+        return own if _has_workspace(base, own) else named, named, ""
+    if is_moved and not is_believed(base, named, anchor):
+        return own, "", named if _has_workspace(base, named) else ""
+    return named, "", ""
+
+
+def _kept_workspace(base: str, named: str, anchor: str, git: str, common: str) -> str:
+    """Return the last workspace of a path where it still counts, or "".
+
+    named: the workspace that the path would have now.
+    """
+    past, commit, by = _last_workspace(base, anchor)
+    if past in ("", named) or not _has_workspace(base, past):
+        return ""
+    if by == "person":
+        return past
+    own = name_for(anchor)
+    if past == own:
+        return ""
+    kept = _has_commit(git, common, commit) if git else not _has_workspace(base, own)
+    return past if kept else ""
+
+
+def _is_new_remote(base: str, key: str, remote: str) -> bool:
+    """Tell whether a remote has no workspace yet, and is no folder here."""
+    if not remote or _has_workspace(base, key):
+        return False
+    return remote[0] != "/" or not files.is_folder(remote)
 
 
 def lost_checkout(root: str) -> str:

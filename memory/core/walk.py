@@ -14,12 +14,13 @@ from memory.core.layout import ADDED, FOLDERS, SHARED, endings, is_allowed, is_r
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
+    from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple, Union
 
     from memory.core.layout import Place
 
     Found = Tuple[str, str, int, int]  # name, path, mtime in ns, size
     Skip = Tuple[str, str, str]  # name, reason, remedy
+    Fault = Union[Tuple[str, str], Tuple[()]]  # reason and remedy
 
 TYPE, REGULAR, _LINK, _FOLDER = 0o170000, 0o100000, 0o120000, 0o040000  # of st_mode
 _ABSENT, _LOOP = 2, 62 if sys.platform == "darwin" else 40  # of errno
@@ -89,36 +90,51 @@ def walk(
     found: List[Found] = []
     folders: List[Tuple[str, int]] = []
     for letter, root in place.tiers():
-        fault = () if letter != SHARED or files.inside(root, place.root) else FOREIGN
-        try:
-            folders.append((letter, files.posix.stat(root).st_mtime_ns))
-        except OSError as error:
-            folders.append((letter, 0))
-            fault = fault or () if error.errno == _ABSENT else _fault(error)
-        if fault and skipped is not None:
-            skipped.append((letter, *fault))
+        mtime_ns, fault = _root(place, letter, root)
+        folders.append((letter, mtime_ns))
+        _report(skipped, letter, fault)
         if letter == ADDED:  # a folder of somebody's, of which every file may be a record
             scope = letter + "/" + place.scope
             _folder(scope, root, root, found, folders, skipped, most, 0)
-            closed = tuple("%s/%s/" % (scope, folder) for folder in template_folders(root))
-            if closed:
-                found = [one for one in found if not one[0].startswith(closed)]
+            found = _without_templates(found, scope, root)
             continue
         for kind in kinds:
-            folder = FOLDERS[kind]
-            name = letter + "/" + folder
+            name, path = letter + "/" + FOLDERS[kind], root + "/" + FOLDERS[kind]
+            reason = () if fault else _kind_fault(kind, letter, path)
+            _report(skipped, name, reason)
             if not is_allowed(kind, letter):
-                if skipped is not None and not fault and files.exists(root + "/" + folder):
-                    skipped.append((name, *PRIVATE_ONLY))
                 continue
-            linked = files.is_link(root + "/" + folder)
-            if linked and skipped is not None and not fault:
-                skipped.append((name, *LINKED))
-            if fault or linked:
+            if fault or reason:
                 folders.append((name, 0))
             else:
-                _folder(name, root + "/" + folder, root, found, folders, skipped, most, 0)
+                _folder(name, path, root, found, folders, skipped, most, 0)
     return found, folders
+
+
+def _report(skipped: Optional[List[Skip]], name: str, fault: Fault) -> None:
+    if fault and skipped is not None:
+        skipped.append((name, *fault))
+
+
+def _root(place: Place, letter: str, root: str) -> Tuple[int, Fault]:
+    """Return (mtime in ns or 0, reason and remedy or ()) of a tier's root."""
+    fault = () if letter != SHARED or files.inside(root, place.root) else FOREIGN
+    try:
+        return files.posix.stat(root).st_mtime_ns, fault
+    except OSError as error:
+        return 0, fault if error.errno == _ABSENT else _fault(error)
+
+
+def _kind_fault(kind: str, letter: str, path: str) -> Fault:
+    """Return why the folder of a kind is not walked, with the remedy."""
+    if is_allowed(kind, letter):
+        return LINKED if files.is_link(path) else ()
+    return PRIVATE_ONLY if files.exists(path) else ()
+
+
+def _without_templates(found: List[Found], scope: str, root: str) -> List[Found]:
+    closed = tuple("%s/%s/" % (scope, folder) for folder in template_folders(root))
+    return [one for one in found if not one[0].startswith(closed)] if closed else found
 
 
 def _folder(

@@ -210,9 +210,9 @@ def words_of(line: str) -> Tuple[bool, str, List[str]]:
         del words[-1]
     if words and _is_test(words[-1]):
         del words[-1]
-    last = words[-1] if words else ""
-    if len(words) > 2 and last[:1] + last[-1:] in ("()", "[]") and _is_name(last[1:-1]):
-        ruled = last[1:-1] if last[1:-1].islower() else ruled
+    rule = _rule_at_end(words)
+    if rule:
+        ruled = rule if rule.islower() else ruled
         del words[-1:]
     masked = (_masked(word.strip(_EDGE)) for word in words)
     return placed, ruled, [word for word in masked if word]
@@ -232,6 +232,13 @@ def _ends_with_column(line: str, words: List[str]) -> bool:
     if len(words) < 3 or not words[-1].islower():
         return False
     return line.rstrip().endswith("  " + words[-1])
+
+
+def _rule_at_end(words: List[str]) -> str:
+    """Return what may be a rule in brackets behind a line, or ""."""
+    last = words[-1] if len(words) > 2 else ""
+    in_brackets = last[:1] + last[-1:] in ("()", "[]")
+    return last[1:-1] if in_brackets and _is_name(last[1:-1]) else ""
 
 
 def _is_test(word: str) -> bool:
@@ -278,18 +285,19 @@ def _is_code(word: str) -> bool:
 
 def _masked(word: str) -> str:
     """Return a word with its varying parts masked."""
-    # most words, of the hundreds of a report
-    if word.isalpha() and len(word) <= 64 and "redacted" not in word:
-        return word.lower()
-    if not word or _is_code(word):
-        return word.lower()
     if "redacted" in word or len(word) > 64:
         return "#"
+    # most words, of the hundreds of a report
+    if word.isalpha() or not word or _is_code(word):
+        return word.lower()
     if word[0] in "/~" or word[1:3] in (":/", ":\\"):
-        name = word.replace("\\", "/").rstrip("/").rpartition("/")[2]
-        return "/" + ("#" if any(c.isdigit() for c in name) else name.lower())
+        return "/" + _masked_name(word.replace("\\", "/").rstrip("/").rpartition("/")[2])
     digits = sum(c.isdigit() for c in word)
     return _masked_digits(word, digits) if digits else word.lower()
+
+
+def _masked_name(name: str) -> str:
+    return "#" if any(c.isdigit() for c in name) else name.lower()
 
 
 def _masked_digits(word: str, digits: int) -> str:

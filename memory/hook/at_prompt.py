@@ -14,11 +14,11 @@ from memory.hook import WISH_CHARS, indexview, receipts, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+    from typing import Any, Callable, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
     from memory.core.config import Config
     from memory.core.layout import Place
-    from memory.hook import loader
+    from memory.hook import fence, loader
     from memory.hook.indexview import Index
 
     Event = Dict[str, Any]
@@ -206,8 +206,7 @@ def choose(
         choice.picks = _new_learnings(found, prompt, settings, state)
     asks = wanted or (turned and settings["load.push"] != "off")
     if asks and _holds_more_than_learnings(found):
-        current = "" if state.forgot else own
-        _add_passages(choice, found, prompt, settings, state.shown, current, not wanted)
+        _add_passages(choice, found, prompt, settings, state, own, not wanted)
     if settings["load.walls"] and _holds_error(prompt):
         from memory.hook import at_failure
 
@@ -220,14 +219,15 @@ def _add_passages(
     found: Index,
     prompt: str,
     settings: Config,
-    shown: Set[str],
+    state: receipts.Session,
     own: str,
     turned: bool,
 ) -> None:
     from memory.hook import passages  # most prompts ask nothing, and each would pay for it
 
-    push = settings["load.push"]
-    choice.passages, below = passages.choose(found, prompt, push, shown, own, turned)
+    choice.passages, below = passages.choose(
+        found, prompt, settings["load.push"], state.shown, "" if state.forgot else own, turned
+    )
     if below:
         choice.below = [[below[0], round(below[1], 3)]]
 
@@ -416,22 +416,18 @@ def with_prompt(
     """
     picked = _picked_records(found, choice)
     asked, of_place = _rules_for_prompt(found, prompt, mode, state, {row[0].id for row in picked})
-    if not picked and not asked and not of_place and not choice.passages and not choice.walls:
+    if not any((picked, asked, of_place, choice.passages, choice.walls)):
         return "", []
     from memory.hook import fence  # most prompts get nothing
 
     budget = fence.Budget((units or PROMPT_UNITS) - fence.overhead("prompt"))
     chosen: Chosen = []
     fence.add_rules(asked, budget, chosen, found.mark)
-    for record, relevance, reason, mark in picked:
-        if budget.left < fence.LEAST_UNITS:
-            break
-        units = min(fence.ITEM_UNITS, budget.left - 1)
-        if budget.take(fence.item(record, units, prompt, record.id in choice.misled, mark)):
-            chosen.append(_chosen_row(record, relevance, reason, mark))
-    lines = ["- " + line for line in fence.walls(found.place, choice.walls)] if choice.walls else []
-    if lines and budget.take("\n".join(lines)):
-        chosen += [wall.row() for wall in choice.walls]
+    chosen += _take_records(budget, picked, prompt, choice.misled)
+    if choice.walls:
+        lines = ["- " + line for line in fence.walls(found.place, choice.walls)]
+        if budget.take("\n".join(lines)):
+            chosen += [wall.row() for wall in choice.walls]
     passages = [one for one in choice.passages if budget.take(fence.passage_item(one))]
     if passages:
         chosen += [_chosen_row(one.doc, one.score, one.reason, one.mark) for one in passages]
@@ -451,6 +447,25 @@ def _picked_records(found: Index, choice: loader.Choice) -> List[Tuple[Any, floa
     ]
     picked.sort(key=lambda row: bool(row[3]))  # what is stale stands below what is not
     return picked
+
+
+def _take_records(
+    budget: fence.Budget,
+    picked: List[Tuple[Any, float, str, str]],
+    prompt: str,
+    misled: FrozenSet[str],
+) -> Chosen:
+    """Put as many records as fit in a block; return what is shown."""
+    from memory.hook import fence
+
+    chosen: Chosen = []
+    for record, relevance, reason, mark in picked:
+        if budget.left < fence.LEAST_UNITS:
+            break
+        units = min(fence.ITEM_UNITS, budget.left - 1)
+        if budget.take(fence.item(record, units, prompt, record.id in misled, mark)):
+            chosen.append(_chosen_row(record, relevance, reason, mark))
+    return chosen
 
 
 def _chosen_row(item: Any, score: float, reason: str, mark: str) -> List[Any]:
@@ -624,12 +639,11 @@ def _handles(word: str, before: str) -> Sequence[str]:
         return _numbers_in_url(word)
     if word[:3].lower() == "pr#":
         word, before = word[2:].partition("'")[0], "pr"
-    number = word.lstrip("#")
-    if number.isdigit() and (before in _NUMBERED or word[:1] == "#"):
-        return ["#" + number] if len(number) > 2 or before in _NUMBERED else ()
     if word[:2] == "--":
         return [word.partition("=")[0]] if len(word) > 5 else ()
-    key = word if _is_hash(word) else _ticket(word, before)
+    if _is_hash(word):
+        return [word]
+    key = _number(word, before) or _ticket(word, before)
     if key:
         return [key]
     return _names(word.partition("(")[0].partition(":")[0].partition("=")[0])
@@ -643,6 +657,15 @@ def _numbers_in_url(url: str) -> List[str]:
         for part, number in zip(parts, parts[1:])
         if part in ("pull", "issues") and number.isdigit()
     ]
+
+
+def _number(word: str, before: str) -> str:
+    """Return `#12` where a word or the one before makes it a handle."""
+    number = word.lstrip("#")
+    if not number.isdigit():
+        return ""
+    is_handle = before in _NUMBERED or (word[0] == "#" and len(number) > 2)
+    return "#" + number if is_handle else ""
 
 
 def _is_hash(word: str) -> bool:
