@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from memory.store.store import Store
 
 _OPEN, _TICKED = b"[ ]", (b"[x]", b"[X]")
+_ITEM = ("- ", "* ", "+ ")
 
 
 def active(found: Iterable[Record]) -> List[Record]:
@@ -97,10 +98,12 @@ def replace_body(data: bytes, body: str, append: bool, name: str = "") -> bytes:
     new = body.strip("\n").encode("utf-8", "replace").replace(b"\n", newline) + newline
     if not append:
         return data[:offset] + (newline if page.head_lines else b"") + new
-    listed = page.body.rstrip().rpartition("\n")[2].lstrip()[:2] in (
-        "- ",
-        "* ",
-        "+ ",
-    ) and body.lstrip()[:2] in ("- ", "* ", "+ ")
     end = b"" if data.endswith(b"\n") else newline
-    return data + end + (b"" if listed or not page.body.strip() else newline) + new
+    return data + end + (newline if _is_parted(page.body, body) else b"") + new
+
+
+def _is_parted(above: str, below: str) -> bool:
+    """Tell whether a blank line belongs between two texts: not within a list."""
+    last = above.rstrip().rpartition("\n")[2]
+    listed = last.lstrip().startswith(_ITEM) and below.lstrip().startswith(_ITEM)
+    return bool(above.strip()) and not listed

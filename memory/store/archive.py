@@ -88,6 +88,14 @@ def moves(root: str) -> Iterator[Tuple[Move, str, str]]:
             )
 
 
+def _end_of(id: str, into: Dict[str, str]) -> str:
+    """Return the last of the records that an id leads to, any of them in a circle."""
+    left = len(into)
+    while id in into and left:
+        id, left = into[id], left - 1
+    return id
+
+
 def successors(tiers: Iterable[Tuple[str, str]]) -> Dict[str, str]:
     """Return the present successor of each merged record, by id.
 
@@ -101,9 +109,7 @@ def successors(tiers: Iterable[Tuple[str, str]]) -> Dict[str, str]:
     for letter, moves in away:
         into = {id: move.into for id, move in moves.items() if move.into not in ("", id)}
         for id in into:
-            kept, left = id, len(into)
-            while kept in into and left:
-                kept, left = into[kept], left - 1
+            kept = _end_of(id, into)
             # a log written by hand may lead in a circle
             if kept not in into and not (letter == SHARED and id in own):
                 found.setdefault(id, kept)

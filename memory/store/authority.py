@@ -224,6 +224,23 @@ def is_persons(record: Record, place: Place) -> bool:
     return record.kind == "rule" and approvals.decisions(place.home).get(key) == "approve"
 
 
+def _persons_alone(verb: str, word: str, words: Sequence[str], option: str) -> str:
+    """Return the line that leaves a call to a person."""
+    listed = verb in VERBS and word in VERBS[verb].words
+    said = [spellings.spelled(verb)]
+    if listed:
+        said += words[:2]
+    if option:
+        said.append(option)
+    typed = one_line(" ".join(said), 120)
+    if listed and verb in DECIDED:
+        return "only a person decides on %s: run `dayleaf %s` in your own terminal" % (
+            DECIDED[verb],
+            typed,
+        )
+    return "only a person may run `dayleaf %s`: type it in your own terminal" % typed
+
+
 def refusal(
     caller: str,
     verb: str,
@@ -240,16 +257,7 @@ def refusal(
         if _TRUST.index(caller) < _TRUST.index(
             least_caller(verb, word, option, given.get(option, ""))
         ):
-            listed = verb in VERBS and word in VERBS[verb].words
-            more = [*(words[:2] if listed else ()), *([option] if option else ())]
-            said = " ".join([spellings.spelled(verb), *more])
-            typed = one_line(said, 120)
-            if listed and verb in DECIDED:
-                return "only a person decides on %s: run `dayleaf %s` in your own terminal" % (
-                    DECIDED[verb],
-                    typed,
-                )
-            return "only a person may run `dayleaf %s`: type it in your own terminal" % typed
+            return _persons_alone(verb, word, words, option)
     if caller == PERSON:
         return ""
     row = VERBS[verb]

@@ -51,6 +51,20 @@ class Unreadable(StoreError):
         self.skipped = skipped
 
 
+class _Namesakes(NamedTuple):
+    """Records by how a text names them.
+
+    exact, stems, starts: by id or name, by file name, by an id's prefix, each with its time.
+    known: the names of the others and of `starts`, by id.  called: how well it names the others.
+    """
+
+    exact: List[Tuple[bool, float, str]]
+    stems: List[Tuple[float, str]]
+    starts: List[Tuple[float, str]]
+    known: Dict[str, str]
+    called: List[Tuple[int, str, str]]
+
+
 def calls(record: Record, text: str) -> int:
     """Return how well a text names a record, from 0 to 3.
 
@@ -69,6 +83,13 @@ def calls(record: Record, text: str) -> int:
         writer.bare_stem(record.name.rpartition("/")[2])
         == (text[:-3] if text.endswith(".md") else text)
     )
+
+
+def _stays_below(name: str) -> bool:
+    """Tell whether a name leads to a visible file below its root, on this system."""
+    if "\0" in name or "\\" in name or (os.name == "nt" and ":" in name):
+        return False
+    return all(part and part[0] != "." for part in name.split("/"))
 
 
 def _best(called: List[Tuple[int, str, str]]) -> Dict[str, str]:
@@ -190,22 +211,7 @@ class Reader:
         names up to three ids.
         """
         text = text.strip()
-        exact = list[Tuple[bool, float, str]]()
-        stems, starts = (list[Tuple[float, str]]() for _ in range(2))
-        known, called = dict[str, str](), list[Tuple[int, str, str]]()
-        for record in self.each():
-            entry = (record.updated, record.name)
-            file = record.name.rpartition("/")[2]
-            if record.id == text or record.name == text:
-                exact.append((record.tier != SHARED, *entry))
-            elif text in (file, file[:-3]):
-                stems.append(entry)
-            elif text and record.id.startswith(text):
-                starts.append(entry)
-                known[record.id] = record.name
-            else:
-                known.setdefault(record.id, record.name)
-                called.append((calls(record, text), record.id, record.name))
+        exact, stems, starts, known, called = self._namesakes(text)
         if exact:
             return self.read(max(exact)[2])
         if len(stems) == 1:
@@ -220,6 +226,24 @@ class Reader:
             found = list(named)
         error = self._unfound(text, found, [name for _, name in sorted(stems)], known)
         raise error if found or stems else StoreError(str(error) + self._alike(text))
+
+    def _namesakes(self, text: str) -> _Namesakes:
+        """Sort the records by how a text names them."""
+        like = _Namesakes([], [], [], {}, [])
+        for record in self.each():
+            entry = (record.updated, record.name)
+            file = record.name.rpartition("/")[2]
+            if record.id == text or record.name == text:
+                like.exact.append((record.tier != SHARED, *entry))
+            elif text in (file, file[:-3]):
+                like.stems.append(entry)
+            elif text and record.id.startswith(text):
+                like.starts.append(entry)
+                like.known[record.id] = record.name
+            else:
+                like.known.setdefault(record.id, record.name)
+                like.called.append((calls(record, text), record.id, record.name))
+        return like
 
     def _alike(self, text: str) -> str:
         """Name the records whose titles are like a text, or ""."""
@@ -349,10 +373,7 @@ class Reader:
             or parts[0] not in self.roots
             or not (added or _is_folder(parts[1]))
             or not name.endswith(endings(name))
-            or any(not part or part[0] == "." for part in parts)
-            or "\0" in name
-            or "\\" in name
-            or (os.name == "nt" and ":" in name)
+            or not _stays_below(name)
         ):
             raise Unreadable(
                 Skipped(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Callable, Iterable, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from memory.core import StoreError, UsageError, clock, files, frontmatter, layout, records
 from memory.core.layout import DATED, FOLDERS, SHARED, Place
@@ -19,10 +19,6 @@ from memory.hook import announcements
 
 TITLE_LIMIT = 200
 WHOLE = 1 << 40  # bytes of a file that is rewritten: all of it
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
 
 
 class New(NamedTuple):
@@ -56,15 +52,8 @@ def composed(
     none, seconds since the epoch.  mark: what the id follows from; its own text and time where it
     is "".  The rest is as for `Store.add`.  Raises UsageError.
     """
-    if kind not in FOLDERS:
-        raise UsageError("no kind '%s'; use one of %s" % (kind, ", ".join(records.KINDS)))
-    if source not in records.SOURCES:
-        raise UsageError("no source '%s'; use one of %s" % (source, ", ".join(records.SOURCES)))
-    more = {
-        key: value
-        for key, value in (extra or {}).items()
-        if key not in ("id", "kind", "title", "source")
-    }
+    _refuse_unknown(kind, source)
+    more = _free(extra or {})
     title, body, given = cleaned(
         [title, body, {"session": session, **more, "tags": list(tags) or more.get("tags")}]
     )
@@ -72,11 +61,10 @@ def composed(
     if not title and not body.strip():
         raise UsageError("nothing is left to keep: all of it is marked private")
     created = _instant(given.pop("created", None), now)
-    told = (
-        files.sha256(mark.encode("utf-8", "replace"))
-        if mark
-        else digest(kind, title, body, created)
-    )
+    if mark:
+        told = files.sha256(mark.encode("utf-8", "replace"))
+    else:
+        told = digest(kind, title, body, created)
     if kind == "conversation":
         given["written"] = body_mark(body)
     identity = records.letter(kind) + "-" + told[:8]
@@ -96,6 +84,19 @@ def composed(
         identity,
         frontmatter.compose(meta, body),
     )
+
+
+def _free(extra: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the keys that a caller may give a record's head."""
+    own = ("id", "kind", "title", "source")
+    return {key: value for key, value in extra.items() if key not in own}
+
+
+def _refuse_unknown(kind: str, source: str) -> None:
+    if kind not in FOLDERS:
+        raise UsageError("no kind '%s'; use one of %s" % (kind, ", ".join(records.KINDS)))
+    if source not in records.SOURCES:
+        raise UsageError("no source '%s'; use one of %s" % (source, ", ".join(records.SOURCES)))
 
 
 def slug(kind: str, title: str, body: str) -> str:
