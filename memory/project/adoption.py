@@ -123,12 +123,20 @@ def look_for_past(place: Place) -> str:
     keys, found = _workspaces(place, rows), offered(place)
     if found or not keys or _has_looked(place):
         return found
-    past = [str(row.get("key")) for row in reversed(here)]
-    if last.get("by") != "commit":
-        found = next((key for key in past if key in keys), "")
-    found = found or _knows_commit(place, [key for key in keys if key not in past], rows)
+    found = _recognised(place, here, keys, rows)
     files.replace(place.cache + layout.OFFERED, found.encode("utf-8", "replace"))
     return found
+
+
+def _recognised(
+    place: Place, here: list[dict[str, Any]], keys: list[str], rows: list[dict[str, Any]]
+) -> str:
+    """Return the workspace that stood here before, else one that knows the commit."""
+    past = [str(row.get("key")) for row in reversed(here)]
+    stood = [key for key in past if key in keys]
+    if stood and here[-1].get("by") != "commit":
+        return stood[0]
+    return _knows_commit(place, [key for key in keys if key not in past], rows)
 
 
 def _has_looked(place: Place) -> bool:
@@ -292,19 +300,38 @@ def _is_proved(place: Place) -> bool:
     known = {str(row["commit"]) for row in seen if row.get("commit")} | _checkpoint_commits(
         place.home + "/workspaces/" + place.claimed
     )
+    paths = [str(row.get("path")) for row in seen if row.get("path") != place.anchor]
+    if remote[:1] == "/":
+        paths.append(remote)
+    heads = _heads(paths)
+    known.update(heads.values())
+    known.discard("")
     with Objects(place.git) as mine:
-        mine_now = git.head(place.git).commit
-        paths = [str(row.get("path")) for row in seen if row.get("path") != place.anchor]
-        for path in paths + ([remote] if local and remote else []):
-            root, folder = layout.find_git(path)
-            theirs_now = git.head(folder).commit if root == path else ""
-            known.add(theirs_now)
-            if theirs_now and mine_now and _holds(mine, mine_now):
-                with Objects(folder) as theirs:
-                    if _holds(theirs, mine_now):
-                        return True
-        known.discard("")
+        if _is_held(mine, git.head(place.git).commit, heads):
+            return True
         return any(_holds(mine, commit) for commit in sorted(known)) or not (seen or known or local)
+
+
+def _heads(paths: Iterable[str]) -> dict[str, str]:
+    """Return the commit of each path that is a repository, by its git folder."""
+    found = {}
+    for path in paths:
+        root, folder = layout.find_git(path)
+        if root == path:
+            found[folder] = git.head(folder).commit
+    return found
+
+
+def _is_held(mine: Objects, commit: str, heads: dict[str, str]) -> bool:
+    """Tell whether a commit of mine stands in a repository with commits too."""
+    if not commit or not _holds(mine, commit):
+        return False
+    for folder, head in heads.items():
+        if head:
+            with Objects(folder) as theirs:
+                if _holds(theirs, commit):
+                    return True
+    return False
 
 
 def known_paths(home: str) -> list[str]:

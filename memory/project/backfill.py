@@ -258,21 +258,28 @@ def _import_session(
         )
 
 
+def _workspace_at(
+    place: layout.Place, places: dict[str, Workspace], env: dict[str, str]
+) -> Workspace:
+    """Return the workspace of a place, a known one where there is one."""
+    return next(
+        (w for w in places.values() if w.place.key == place.key and w.place.root == place.root),
+        Workspace(place, config.for_place(place, env)),
+    )
+
+
 def _passed_over(
     session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
 ) -> ImportedSession | None:
     """Return the reason to skip a session, or None."""
     if session.directory not in places:
-        place = place_of(session, env)
-        if place is None:
+        found = place_of(session, env)
+        if found is None:
             return _skipped(
                 session, None, "its directory is gone", "make it again, even empty"
             )._replace(gone=True)
-        place = place if dry else adoption.adopt(place, now)
-        places[session.directory] = next(
-            (w for w in places.values() if w.place.key == place.key and w.place.root == place.root),
-            Workspace(place, config.for_place(place, env)),
-        )
+        found = found if dry else adoption.adopt(found, now)
+        places[session.directory] = _workspace_at(found, places, env)
     space = places[session.directory]
     place = space.place
     if progress.captured_size(place, session.id) == session.size:
@@ -347,6 +354,21 @@ def _seams(session: Session) -> list[Stop]:
     )
 
 
+def _count_checkpoints(capture: Capture, session: Session) -> tuple[int, bool]:
+    """Return (checkpoints that a capture would write, whether anything is worth one)."""
+    checkpoints, any_worth = 0, False
+    done = capture.state.spans.get("", [0])[0]
+    for stop in (*(stop for stop in _seams(session) if stop.offset > done), None):
+        capture.stop = stop
+        capture.read()
+        worth = is_worth_checkpoint(capture.state.facts)
+        any_worth = any_worth or worth
+        if capture.ends():
+            checkpoints += worth
+            capture.close()
+    return checkpoints, any_worth
+
+
 def rehearse(
     space: Workspace, env: dict[str, str], now: float, session: Session
 ) -> ImportedSession:
@@ -364,19 +386,12 @@ def rehearse(
         ended=True,
         source=session.source,
     )
-    checkpoints, spoken, fresh = 0, False, not capture.state.spans
+    fresh = not capture.state.spans
     known = bool(capture.state.since) or not fresh
     kin = {progress.identity(session.id), "first " + _first(session)}
     capture.foreign.update(*(space.read.get(key, ()) for key in kin))
-    done = capture.state.spans.get("", [0])[0]
-    for stop in (*(stop for stop in _seams(session) if stop.offset > done), None):
-        capture.stop = stop
-        capture.read()
-        worth = is_worth_checkpoint(capture.state.facts)
-        spoken = spoken or (worth and bool(space.settings["capture.conversations"]))
-        if capture.ends():
-            checkpoints += worth
-            capture.close()
+    checkpoints, worth = _count_checkpoints(capture, session)
+    spoken = worth and bool(space.settings["capture.conversations"])
     for key in kin:
         space.read.setdefault(key, set()).update(capture.state.seen)
     nothing = not (checkpoints or spoken)

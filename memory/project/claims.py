@@ -76,10 +76,14 @@ def at(place: Place) -> Checkout:
     return Checkout(place.root, place.git, known=indexview.marks(place))
 
 
-def _ahead(body: str) -> str:
-    """Return the lines of a checkpoint under Next and Open."""
-    found = sections.outline(body)
-    return "\n".join(sections.text(body, one) for one in found if one.path in ("Next", "Open"))
+def _ahead(record: Record) -> Record:
+    """Return a checkpoint with its lines under Next and Open alone."""
+    found = sections.outline(record.body)
+    body = "\n".join(
+        sections.text(record.body, one) for one in found if one.path in ("Next", "Open")
+    )
+    listed = [path for path in mentions.listed_files(record) if path and path in body]
+    return record.replaced(body=body, meta={**record.meta, "files": listed})
 
 
 class Checkout:
@@ -124,9 +128,7 @@ class Checkout:
             return Claims((), UNKNOWN)
         # it tells the past: only what is open or next can be stale
         if record.kind in DATED and record.source == "auto":
-            ahead = _ahead(record.body)
-            listed = [path for path in mentions.listed_files(record) if path and path in ahead]
-            record = record.replaced(body=ahead, meta={**record.meta, "files": listed})
+            record = _ahead(record)
         then = _Then(self, record)
         found = [*self._files(record, then), *self._symbols(record, then), *self._commits(record)]
         state = UNKNOWN
@@ -229,6 +231,11 @@ class Checkout:
             )
         return Claim("symbol", symbol.name, True if now else None, path=path)
 
+    def _noted_loss(self, name: str, record: Record) -> str:
+        """Return the reason that the index notes for a lost symbol, or ""."""
+        rows = indexview.causes(self.known, record.checksum)
+        return next((row[0] for row in rows if not row[1] and row[3] == name), "")
+
     def _anywhere(self, symbol: Symbol, near: List[str], then: _Then) -> Claim:
         """Check a symbol without a file in the whole tree."""
         most = mentions.most(symbol.name)
@@ -237,8 +244,7 @@ class Checkout:
                 return Claim("symbol", symbol.name, True, path=path)
         now = self._level(symbol.name)
         if now is None:
-            rows = indexview.causes(self.known, then.record.checksum)
-            reason = next((row[0] for row in rows if not row[1] and row[3] == symbol.name), "")
+            reason = self._noted_loss(symbol.name, then.record)
             return Claim("symbol", symbol.name, False if reason else None, reason)
         before = None if now == most else then.anywhere(symbol.name)
         # what was only used may be another project's

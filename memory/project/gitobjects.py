@@ -265,9 +265,8 @@ class Objects:
         self._packs = []
         if not self.common or not files.is_folder(self.folder):
             return self._packs
-        self._inside = files.inside(self.folder + "/pack", self.common) and files.inside(
-            self.folder, self.common
-        )
+        folders = (self.folder + "/pack", self.folder)
+        self._inside = all(files.inside(folder, self.common) for folder in folders)
         names = self._names() if self._inside else []
         self._whole = self._inside and len(names) <= PACKS and not self._is_partial(names)
         for name in names[:PACKS]:
@@ -370,6 +369,19 @@ def _size(delta: bytes, at: int) -> Tuple[int, int]:
             return size, at
 
 
+def _copied(delta: bytes, at: int, code: int) -> Tuple[int, int, int]:
+    """Return (start, size, end of the instruction) of a copy from the base."""
+    start = size = 0
+    for bit in range(7):
+        if code >> bit & 1:
+            if bit < 4:
+                start |= delta[at] << 8 * bit
+            else:
+                size |= delta[at] << 8 * (bit - 4)
+            at += 1
+    return start, size or 0x10000, at
+
+
 def _patched(base: bytes, delta: bytes) -> bytes:
     """Return an object's bytes: its base with a delta applied.
 
@@ -387,15 +399,8 @@ def _patched(base: bytes, delta: bytes) -> bytes:
             out.append(delta[at : at + code])
             at += code
         else:
-            start = size = 0
-            for bit in range(7):
-                if code >> bit & 1:
-                    if bit < 4:
-                        start |= delta[at] << 8 * bit
-                    else:
-                        size |= delta[at] << 8 * (bit - 4)
-                    at += 1
-            out.append(base[start : start + (size or 0x10000)])
+            start, size, at = _copied(delta, at, code)
+            out.append(base[start : start + size])
         length += len(out[-1])
     if length != after:
         raise Missing

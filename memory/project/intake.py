@@ -153,16 +153,13 @@ class Imported:
             return
         record = records.from_bytes(name, data[:offset], 0.0)
         said, path = record.meta.get(ORIGIN), record.meta.get("path")
-        ours = isinstance(said, dict) and said.get("from") == from_
-        origin = (
-            {key: str(value) for key, value in said.items()}
-            if isinstance(said, dict) and ours
-            else {}
-        )
+        origin: Dict[str, str] = {}
+        if isinstance(said, dict) and said.get("from") == from_:
+            origin = {key: str(value) for key, value in said.items()}
         checksum = str(record.meta.get("checksum") or origin.get("checksum") or "")
         untouched = origin.get("written", "")[:16] == files.sha256(text)[:16]
         found = Standing(name, record.id, checksum, origin, untouched, record.versions)
-        if ours:
+        if origin:
             key = origin.get("path", ""), origin.get("part", "")
             self.by_key.setdefault(key, found)
             self._note_lost(key, {**origin, "checksum": checksum})
@@ -199,9 +196,7 @@ class Imported:
             return piece.key
         for sign, value in (("below", piece.below), ("id", ""), ("checksum", piece.checksum)):
             if sign == "id" and any(sign == one for one, _ in self.moved):
-                made = piece.draft()
-                extra = (made.extra or {}) if isinstance(made, Draft) else {}
-                value = str((extra.get(ORIGIN) or {}).get("id") or "")
+                value = _id_there(piece)
             lost = [key for key in self.moved.get((sign, value), ()) if key not in seen]
             if lost:
                 return lost[0]
@@ -341,6 +336,13 @@ def _made(
     return draft, made
 
 
+def _id_there(piece: Piece) -> str:
+    """Return the id of a piece's source where it came from, or ""."""
+    made = piece.draft()
+    extra = (made.extra or {}) if isinstance(made, Draft) else {}
+    return str((extra.get(ORIGIN) or {}).get("id") or "")
+
+
 def _path(piece: Piece, tier: str) -> str:
     return hidden_path(piece.key[0]) if tier == layout.SHARED else piece.key[0]
 
@@ -361,19 +363,23 @@ def _origin(
     }
 
 
+def _changed_head(store: Store, found: Standing, piece: Piece) -> Dict[str, Any]:
+    """Return versions and origin of an imported record, as far as they changed."""
+    more: Dict[str, Any] = {}
+    new = [one for one in piece.versions if one not in found.versions]
+    if new:
+        more["versions"] = [*found.versions, *new]
+    path = store.cleaned(_path(piece, found.name[:1]))
+    if piece.below and path != found.origin.get("path"):
+        more["origin"] = {**found.origin, "path": path, "below": piece.below}
+    return more
+
+
 def _update_existing(
     store: Store, found: Standing, piece: Piece, from_: str, dry: bool, result: Result
 ) -> None:
     """Update an existing record from its source, or leave it."""
-    wanted = (
-        [*found.versions, *(one for one in piece.versions if one not in found.versions)]
-        if found.origin
-        else []
-    )
-    more: Dict[str, Any] = {"versions": wanted} if len(wanted) > len(found.versions) else {}
-    path = store.cleaned(_path(piece, found.name[:1]))
-    if piece.below and found.origin and path != found.origin.get("path"):
-        more["origin"] = {**found.origin, "path": path, "below": piece.below}
+    more = _changed_head(store, found, piece) if found.origin else {}
     if found.checksum == piece.checksum and not more:
         result.same.append(found.id)
         return

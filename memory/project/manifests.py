@@ -220,6 +220,11 @@ def _tag_of(name: str) -> str:
 # ---- which files
 
 
+def _pattern_of(name: str) -> str:
+    """Return the key of `_FILES` for a file's name, or ""."""
+    return name if name in _FILES else next((p for p in _STARRED if _fits(name, p)), "")
+
+
 def _manifests(root: str) -> Iterator[Tuple[str, Tuple[str, ...], bool]]:
     """Yield (path, tags by its name, whether it names dependencies) of each manifest."""
     folders, at = [""], 0
@@ -228,7 +233,7 @@ def _manifests(root: str) -> Iterator[Tuple[str, Tuple[str, ...], bool]]:
         at += 1
         names, below = _listed(root + "/" + folder)
         for name in names:
-            pattern = name if name in _FILES else next((p for p in _STARRED if _fits(name, p)), "")
+            pattern = _pattern_of(name)
             if pattern:
                 yield folder + name, tuple(_FILES[pattern].split()), pattern not in _BARE
         if not folder:

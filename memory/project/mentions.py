@@ -130,8 +130,7 @@ def _paths(text: str) -> Tuple[str, ...]:
             if "/" in path and is_file(path):
                 found[path] = None
     for quoted in _QUOTED.findall(text):
-        word = quoted.strip().partition(":")[0]
-        word = word[2:] if word.startswith("./") else word
+        word = quoted.strip().partition(":")[0].removeprefix("./")
         if _PATH.fullmatch(word) and is_file(word):
             found[word] = None
     return tuple(found)
@@ -208,12 +207,7 @@ def named_symbols(body: str) -> List[Symbol]:
 
 @lru_cache(maxsize=KEPT)
 def _named(text: str) -> Tuple[Symbol, ...]:
-    found: Dict[str, str] = {}
-    for word in text.split():
-        for match in _AT.finditer(word) if ":" in word and "." in word else ():
-            path, name = match.group(1), match.group(2)
-            if is_file(path):
-                found[name] = _path(path)
+    found = _named_after_paths(text)
     for match in islice(_QUOTED.finditer(text), QUOTES):
         symbol = _SYMBOL.match(match.group(1).strip())
         if not symbol or is_file(symbol.group(1)):
@@ -222,6 +216,17 @@ def _named(text: str) -> Tuple[Symbol, ...]:
         if place or (is_identifier(name) or symbol.group(2)) and len(name) > 2:
             found[name] = found.get(name) or place
     return tuple(Symbol(name, path) for name, path in found.items())
+
+
+def _named_after_paths(text: str) -> Dict[str, str]:
+    """Return the path of each symbol written behind its file."""
+    found: Dict[str, str] = {}
+    for word in text.split():
+        for match in _AT.finditer(word) if ":" in word and "." in word else ():
+            path, name = match.group(1), match.group(2)
+            if is_file(path):
+                found[name] = _path(path)
+    return found
 
 
 def _place(text: str, match: re.Match[str]) -> str:
@@ -329,17 +334,22 @@ def _place_level(source: str, at: int, end: int) -> int:
     before, after = source[first:at][-400:], source[end : last if last >= 0 else len(source)][:400]
     if _COMMENT.match(before):
         return ABSENT
-    words = before.split()
-    typed = bool(words) and words[0] not in _STATEMENTS and bool(_TYPES.match(before))
-    modified = before[-1:].strip() == "" and _MODIFIERS.issuperset(words)
     defined = (
         (not before.strip(" \t\"'") and _KEY.match(after))
         or (_ASSIGNED.match(after) and _LEFT.match(before))
-        or ((modified or typed) and _BODY.match(after))
-        or (typed and (_HEAD.match(after) or _FIELD.match(after)))
+        or _is_declared(before, after)
         or _is_defining(before)
     )
     return DEFINED if defined else USED
+
+
+def _is_declared(before: str, after: str) -> bool:
+    """Tell whether a type or modifiers before a name declare it."""
+    words = before.split()
+    if words and words[0] not in _STATEMENTS and _TYPES.match(before):
+        return bool(_BODY.match(after) or _HEAD.match(after) or _FIELD.match(after))
+    modified = before[-1:].strip() == "" and _MODIFIERS.issuperset(words)
+    return modified and bool(_BODY.match(after))
 
 
 def _is_defining(before: str) -> bool:

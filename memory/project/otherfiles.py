@@ -189,21 +189,39 @@ def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Sk
         last = name.rpartition("/")[2]
         if name and _is_passed(last):
             continue
+        found: Union[Source, Skip, None] = None
         if isinstance(stat, OSError):
-            if not name or not isinstance(stat, FileNotFoundError):
-                why = (stat.strerror or "unreadable").lower()
-                yield Skip(name or root, why, "mend its permissions")
+            found = _unread(root, name, stat)
         elif walk.is_folder(stat):
-            if name.count("/") >= DEPTH_LIMIT and last not in IGNORED:
-                why = "nested more than %d folders deep" % DEPTH_LIMIT
-                yield Skip(name, why, "import it by itself")
-        else:
-            linked = modes.S_ISLNK(stat.st_mode)
-            if linked and os.path.isdir(path):
-                yield Skip(name, *LINKED)
-            elif wanted(last):
-                out = linked and not files.inside(path, root)
-                yield Skip(name, *OUTSIDE) if out else Source(path, name)
+            found = _too_deep(name)
+        elif modes.S_ISLNK(stat.st_mode):
+            found = _linked(root, name, path, wanted(last))
+        elif wanted(last):
+            found = Source(path, name)
+        if found:
+            yield found
+
+
+def _too_deep(folder: str) -> Union[Skip, None]:
+    """Return the skip of a folder that is not entered for its depth, or None."""
+    if folder.count("/") < DEPTH_LIMIT or folder.rpartition("/")[2] in IGNORED:
+        return None
+    return Skip(folder, "nested more than %d folders deep" % DEPTH_LIMIT, "import it by itself")
+
+
+def _unread(root: str, name: str, error: OSError) -> Union[Skip, None]:
+    """Return the skip of an unreadable entry, None where it has just gone."""
+    if name and isinstance(error, FileNotFoundError):
+        return None
+    return Skip(name or root, (error.strerror or "unreadable").lower(), "mend its permissions")
+
+
+def _linked(root: str, name: str, path: str, wanted: bool) -> Union[Source, Skip, None]:
+    if os.path.isdir(path):
+        return Skip(name, *LINKED)
+    if not wanted:
+        return None
+    return Source(path, name) if files.inside(path, root) else Skip(name, *OUTSIDE)
 
 
 def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:

@@ -20,6 +20,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 
 from memory.core import clock, files, frontmatter, layout, records
 from memory.core.layout import ADDED, PRIVATE, Place
+from memory.core.records import Record
 from memory.project import claudemem, otherfiles
 from memory.project.intake import Draft, Piece
 from memory.project.otherfiles import LINKED, Skip, Source
@@ -149,19 +150,24 @@ def _draft(given: _Given, source: Source, path: str, data: bytes) -> Union[Draft
         return skip
     extra = _extra(given, source, path, meta, kind, data)
     read = records.from_bytes("p/x/" + source.name.rpartition("/")[2], data, 0.0)
-    # a source is theirs, and a confidence may be read in another measure
-    quiet = ("line 1: source ", "line 1: confidence ")[: 1 + bool(extra.get("confidence"))]
-    problems = tuple(one for one in read.problems if not one.startswith(quiet))
+    problems = _problems(read, extra)
     said = str(meta.get("source")).lower()
     agent = given.author == "agent" or kind == "checkpoint" or said in records.SOURCES[1:]
     title = _title(meta, page.body, source, root.store)
     named = "" if root.store else records.note_name(source.name) or _number_name(source.name)
-    if extra.get("date"):
-        said = str(extra["date"])[:40]
-        problems += ("the date '%s' cannot be read; write it as 2018-05-15" % said,)
     if named and named != title:  # it is found, and linked to, by its file's name too
         extra["aliases"] = list(dict.fromkeys([*records.labels(meta.get("aliases")), named]))
     return Draft(kind, title, page.body, read.tags, "agent" if agent else "human", extra, problems)
+
+
+def _problems(read: Record, extra: Dict[str, Any]) -> Tuple[str, ...]:
+    # a source is theirs, and a confidence may be read in another measure
+    quiet = ("line 1: source ", "line 1: confidence ")[: 1 + bool(extra.get("confidence"))]
+    problems = tuple(one for one in read.problems if not one.startswith(quiet))
+    if extra.get("date"):
+        said = str(extra["date"])[:40]
+        problems += ("the date '%s' cannot be read; write it as 2018-05-15" % said,)
+    return problems
 
 
 def _skip(
@@ -178,7 +184,7 @@ def _skip(
         why = ("no text below its frontmatter", "write something into it")
     elif kind == "rule" and not meta.get("rationale"):
         why = ("a rule without a rationale", "add a line `rationale: ...`")
-    elif kind == "plan" and str(meta.get("status") or "active").lower() == "active":
+    elif kind == "plan" and _is_active(meta):
         other = next((called for of, called in active.items() if of != path), "")
         if not other:
             active[path] = source.name
@@ -187,6 +193,10 @@ def _skip(
     else:
         return None
     return Skip(source.name, *why)
+
+
+def _is_active(meta: Dict[str, Any]) -> bool:
+    return str(meta.get("status") or "active").lower() == "active"
 
 
 def _number_name(name: str) -> str:
@@ -213,18 +223,29 @@ def _extra(
     extra.pop("confidence", None)
     if level:
         extra["confidence"] = level
+    if kind == "checkpoint":
+        _spread_git(extra)
+    _set_dates(extra, given, source, meta)
+    if isinstance(meta.get("id"), str):
+        extra["origin"] = {"id": meta["id"]}
+    return extra
+
+
+def _spread_git(extra: Dict[str, Any]) -> None:
+    """Put what goldfish tells of git in one key into keys of its own."""
     git = extra.get("git")
-    if isinstance(git, dict) and kind == "checkpoint":  # goldfish's
+    if isinstance(git, dict):
         extra.update((key, git[key]) for key in ("branch", "commit", "files") if git.get(key))
         del extra["git"]
+
+
+def _set_dates(extra: Dict[str, Any], given: _Given, source: Source, meta: Dict[str, Any]) -> None:
+    """Set `created`, an unreadable `date`, and take out an `updated` to come."""
     extra["created"], unread = _created(given, source, meta)
     if unread:
         extra["date"] = unread
     if (clock.parse(str(extra.get("updated") or "")) or 0.0) > given.now:
         del extra["updated"]
-    if isinstance(meta.get("id"), str):
-        extra["origin"] = {"id": meta["id"]}
-    return extra
 
 
 def _level(said: Any) -> str:
@@ -241,18 +262,23 @@ def _level(said: Any) -> str:
     return ("low" if share < 0.4 else "medium" if share < 0.75 else "high") if share <= 1 else ""
 
 
+def _head_title(meta: Dict[str, Any], store: str) -> str:
+    said = meta.get("title") or meta.get("name") or (meta.get("summary") if store else "")
+    return said if isinstance(said, str) else ""
+
+
 def _title(meta: Dict[str, Any], body: str, source: Source, store: str) -> str:
     """Return a note's title."""
     if source.name.endswith(".txt") and not meta:
         return re.sub(r"[-_]+", " ", source.name.rpartition("/")[2][:-4]).strip()
-    said = meta.get("title") or meta.get("name") or (meta.get("summary") if store else "")
-    if store and isinstance(said, str) and said.isupper():  # goldfish's first heading, `WHAT`
+    said = _head_title(meta, store)
+    if said:
+        if not (store and said.isupper()):
+            return said
+        # goldfish's first heading, `WHAT`
         body = "\n".join(line for line in body.split("\n") if line[:1] != "#")
-        said = ""
     # stores of other tools name their files after an instant
     named = "%s/x/%s" % (PRIVATE if store else ADDED, source.name)
-    if isinstance(said, str) and said:
-        return said
     return records.from_bytes(named, body.encode(), 0.0).title
 
 
@@ -266,8 +292,10 @@ def _kind(meta: Dict[str, Any], given: str, root: Root, source: Source) -> str:
         said = ""
     if said in (*records.KINDS, "conversation"):
         return said
-    if given or root.store != ".memories":
-        return given or "learning"
+    if given:
+        return given
+    if root.store != ".memories":
+        return "learning"
     if source.name.startswith(("plans/", "briefs/")):
         return "plan"
     return "checkpoint" if _DAY.search(source.name) else "learning"
@@ -278,13 +306,10 @@ def _created(given: _Given, source: Source, meta: Dict[str, Any]) -> Tuple[float
 
     As the head says, else the file's name, git's first commit of it, its last change.
     """
-    unread, now = "", given.now
-    for key in ("created", "timestamp", "date"):
-        said = str(meta.get(key) or "").strip()
-        found = _instant(said)
-        if found is not None and found <= now:
-            return found, ""
-        unread = unread or (said if found is None else "")
+    now = given.now
+    found, unread = _head_date(meta, now)
+    if found is not None:
+        return found, ""
     found = _day_in(source)
     if found is None or found > now:
         checkout = layout.find_git(source.path.rpartition("/")[0])[0]
@@ -292,6 +317,19 @@ def _created(given: _Given, source: Source, meta: Dict[str, Any]) -> Tuple[float
     if found is not None and found <= now:
         return found, unread
     return min(os.stat(source.path).st_mtime, now), unread
+
+
+def _head_date(meta: Dict[str, Any], now: float) -> Tuple[Optional[float], str]:
+    """Return (creation time that a head names or None, its first unreadable date or "")."""
+    unread = ""
+    for key in ("created", "timestamp", "date"):
+        said = str(meta.get(key) or "").strip()
+        found = _instant(said)
+        if found is None:
+            unread = unread or said
+        elif found <= now:
+            return found, unread
+    return None, unread
 
 
 def _instant(said: str) -> Optional[float]:

@@ -317,13 +317,7 @@ class Repository:
         for at, row in enumerate(rows):
             if len(row) == 2 and row[1].startswith(_ARRIVED):
                 stop = at + 1
-                while (
-                    stop < len(rows)
-                    and rows[stop][1:]
-                    and rows[stop][1].startswith(("pull", "rebase"))
-                    and "(" in rows[stop - 1][1]
-                    and "(start)" not in rows[stop - 1][1]
-                ):
+                while stop < len(rows) and _is_one_step(rows[stop], rows[stop - 1][1]):
                     stop += 1
                 return rows[stop][0] if stop < len(rows) else ""
         return ""
@@ -441,6 +435,13 @@ def status(store: Store, env: Mapping[str, str]) -> Status:
             conflicts.append((path, advice))
     removed = _removed(asked, store, since, me, [one.name for one in held]) if since else []
     return Status(held, removed, conflicts, *_apart(asked), since)
+
+
+def _is_one_step(row: List[str], later: str) -> bool:
+    """Tell whether a row of HEAD's log belongs to the pull or rebase of a later one."""
+    if not row[1:] or not row[1].startswith(("pull", "rebase")):
+        return False
+    return "(" in later and "(start)" not in later
 
 
 def _apart(asked: Repository) -> Tuple[int, int]:

@@ -125,17 +125,22 @@ def _is_version(name: str) -> bool:
     return not any(c.isspace() or c in ",#" for c in name)
 
 
+def _folder_in(path: str) -> str:
+    """Return the first folder of a path, "" for a file alone."""
+    first, _, rest = path.partition("/")
+    return first if rest else ""
+
+
 def _take(tree: Tree, prefix: str, name: str, versions: Tuple[str, ...]) -> None:
     """Add the files of one of a tree's four directories."""
     refused, top, kind = set(), prefix + name, _TYPES[name]
     project = _label(prefix.rstrip("/"))
     for one in otherfiles.below(tree.root + "/" + top, lambda name: True):
-        inner, _, rest = (one.name if isinstance(one, Source) else one.path).partition("/")
         if isinstance(one, Skip):
             tree.skipped.append(one._replace(path=top + "/" + one.path))
             continue
         source = Source(one.path, top + "/" + one.name)
-        folder = inner if kind and rest else top.rpartition("/")[2] if not kind else ""
+        folder = _folder_in(one.name) if kind else top.rpartition("/")[2]
         if not _is_version(folder):
             if folder not in refused:
                 refused.add(folder)
