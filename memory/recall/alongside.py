@@ -71,26 +71,24 @@ def session_checkpoint(
     return found[0] if found else None
 
 
+def _lone_sessions(key: str, pool: Sequence[Candidate]) -> List[str]:
+    """Return a workspace's sessions with turns and no checkpoint among the candidates."""
+    mine = [(str(c.record.meta.get("session")), c.record.kind) for c in pool if c.workspace == key]
+    there = {session for session, kind in mine if kind == "checkpoint"}
+    talked = dict.fromkeys(session for session, kind in mine if kind == "conversation")
+    return [session for session in talked if session not in there]
+
+
 def checkpoints_of_turns(shelf: Shelf, pool: Sequence[Candidate], query: Query) -> List[Candidate]:
     """Return checkpoints of sessions whose turns alone are candidates.
 
     A session's score needs both. Of the best LONE sessions, the newest MATES of each. query: its
     filters hold for them too; a query for one session gets them apart.
     """
-    if shelf.is_distant:
+    if shelf.is_distant or query.session:
         return []
-    key = shelf.place.key
-    mine = [
-        (str(c.record.meta.get("session")), c.record.kind)
-        for c in pool
-        if c.workspace == key and not query.session
-    ]
-    there = {session for session, kind in mine if kind == "checkpoint"}
-    lone = dict.fromkeys(
-        session for session, kind in mine if kind == "conversation" and session not in there
-    )
     found: List[Candidate] = []
-    for session in list(lone)[:LONE]:
+    for session in _lone_sessions(shelf.place.key, pool)[:LONE]:
         numbers = [
             n
             for n in shelf.index.holding(segment.session_term(session))

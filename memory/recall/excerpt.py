@@ -5,7 +5,7 @@ said and run there.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory.capture import progress
 from memory.core import StoreError, UsageError, clock, layout, plaintext
@@ -88,14 +88,7 @@ def find_turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
     if said.isdigit():
         found = turns[int(said) - 1 : int(said)] if int(said) else turns[:0]
     else:
-        day, time_ = said[:-6], said[-5:]
-        found = [one for one in turns if one.at.endswith(said)]
-        going = [one for one in turns if one.at.startswith(day) and one.at[11:] <= time_]
-        found = found or [one for one in going if one.at[:10] == going[0].at[:10]][-1:]
-        for one in found:
-            ended = str(record.meta.get("until") or one.at[:11] + "23:59")[:16]
-            if time_ > "23:59" or one.at[:11] + time_ > max(one.at, ended):
-                found = []
+        found = _turns_at(record, turns, said)
     if found:
         return found[0]
     raise UsageError(
@@ -107,6 +100,19 @@ def find_turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
             ": `dayleaf show %s --outline` lists them" % record.id if turns else "",
         )
     )
+
+
+def _turns_at(record: Record, turns: Sequence[Turn], said: str) -> Sequence[Turn]:
+    """Return the turns begun at a time, else the one going on then."""
+    day, time_ = said[:-6], said[-5:]
+    found = [one for one in turns if one.at.endswith(said)]
+    going = [one for one in turns if one.at.startswith(day) and one.at[11:] <= time_]
+    found = found or [one for one in going if one.at[:10] == going[0].at[:10]][-1:]
+    for one in found:
+        ended = str(record.meta.get("until") or one.at[:11] + "23:59")[:16]
+        if time_ > "23:59" or one.at[:11] + time_ > max(one.at, ended):
+            return []
+    return found
 
 
 def excerpt(
@@ -136,12 +142,7 @@ def excerpt(
         asked = [_instant(entry.at) for entry in transcript.read(path) if entry.kind in ASKED]
         start, end = _turn_start(turns, number, asked), _turn_start(turns, number + 1, asked)
     else:
-        end = _stretch_end(record)
-        before = (
-            map(_stretch_end, _of_session(store, session)) if record.kind == "checkpoint" else ()
-        )
-        start = max((other for other in before if other < end), default="")
-        start, end = start + "~" * bool(start), end + "~"  # after the one, up to and with the other
+        start, end = _stretch(store, record, session)
     found = [
         entry
         for source in (path, *transcript.agents(path, env))
@@ -180,6 +181,17 @@ def _of_session(store: Store, session: str) -> Iterable[Record]:
     return (
         record for record in store.each(("checkpoint",)) if record.meta.get("session") == session
     )
+
+
+def _stretch(store: Store, record: Record, session: str) -> Tuple[str, str]:
+    """Return what comes just after the checkpoint before, and just after the record's own end."""
+    end, start = _stretch_end(record), ""
+    if record.kind == "checkpoint":
+        before = map(_stretch_end, _of_session(store, session))
+        start = max((other for other in before if other < end), default="")
+    if start:
+        start += "~"
+    return start, end + "~"
 
 
 def _stretch_end(record: Record) -> str:

@@ -97,6 +97,11 @@ def _alike(known: Sequence[str], length: int, limit: int) -> List[str]:
     return [w for w in known if abs(len(w) - length) <= limit]
 
 
+def _known_stems(stem: str, known: FrozenSet[str]) -> List[str]:
+    stems = (stem, tokeniser.stem(stem))
+    return [other for other in stems if other in known and len(other) >= PART]
+
+
 def _split_ending(
     word: str, known: Sequence[str], near: Callable[..., List[Tuple[str, int]]]
 ) -> List[Tuple[int, str, str]]:
@@ -110,11 +115,7 @@ def _split_ending(
             found += [(distance, other, stem) for other, distance in near(stem, alike, 1)]
         elif len(ending) > 1:
             rest = ending[1:] if len(ending) > 3 and ending[0] == stem[-1] else ending  # running
-            exact = [
-                other
-                for other in (stem, tokeniser.stem(stem))
-                if other in stems and len(other) >= PART
-            ]
+            exact = _known_stems(stem, stems)
             if exact and near(rest, [e for e in ENDINGS if len(e) > 1], 1):
                 found += [(1, other, stem) for other in exact]
     return found

@@ -22,6 +22,17 @@ from memory.store.store import READ_ONLY, Store
 LOCAL_ALONE = "%s; only this machine was searched"
 
 
+def _keys(home: str) -> List[str]:
+    try:
+        return sorted(
+            e.name
+            for e in files.posix.scandir(home + "/workspaces")
+            if e.is_dir() and e.name[0] != "."
+        )
+    except OSError:
+        return []
+
+
 def workspaces(place: Place, name: str, every: bool = True) -> List[Place]:
     """Return the places named by `--workspace`.
 
@@ -31,15 +42,7 @@ def workspaces(place: Place, name: str, every: bool = True) -> List[Place]:
     """
     if name in ("", place.key):
         return [place]
-    try:
-        keys = sorted(
-            e.name
-            for e in files.posix.scandir(place.home + "/workspaces")
-            if e.is_dir() and e.name[0] != "."
-        )
-    except OSError:
-        keys = []
-    keys = [key for key in keys if key != place.claimed]
+    keys = [key for key in _keys(place.home) if key != place.claimed]
     others = [Place(place.home, key, "", "", "", "") for key in keys if key != place.key]
     if name == "all" and every:
         return [place, *others]

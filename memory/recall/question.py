@@ -218,21 +218,7 @@ class Terms:
 
     def _guess(self) -> None:
         """Add known words near the unknown ones."""
-        for term, a, b in fuzzy.join_compounds(self._raws, self.df):
-            self._add(term, fuzzy.VARIANT, a + " " + b)
-        lost = [
-            raw.strip("-./_").lower()
-            for raw, terms in self._of.items()
-            if not any(map(self.df, terms))
-        ]
-        self._expect(
-            lambda df: [fuzzy.split_compound(word, df) for word in lost],
-            lambda df: [fuzzy.hangul_forms(term, df) for term in self._unknown],
-        )
-        for term, weight in list(self._unknown.items()):
-            for other in fuzzy.hangul_forms(term, self.df):
-                self._add(other, SHORT * weight, "%s~%s" % (term, other))
-                self._guessed.add(term)
+        self._join_and_bend()
         typed: Dict[str, str] = {}
         for raw, terms in self._of.items():
             low = raw.strip("-./_").lower()
@@ -247,25 +233,45 @@ class Terms:
             if weight >= tokeniser.PART
             and (fuzzy.is_fuzzable(term) or fuzzy.is_fuzzable(typed.get(term, "")))
         }
-        near = fuzzy.scorer() if wanted else None
-        if wanted and near is None:
+        if wanted:
+            self._add_near(wanted, typed)
+
+    def _add_near(self, wanted: Mapping[str, float], typed: Mapping[str, str]) -> None:
+        """Add the known words near to misspelt terms; typed: the word of each."""
+        near = fuzzy.scorer()
+        if near is None:
             self.notes.append(
                 "RapidFuzz is not installed, so misspelt words are not found; `dayleaf "
                 "doctor` says how to mend it"
             )
-        for term, weight in wanted.items() if near else ():
-            longest = len(typed.get(term, term)) + 2
+            return
+        for term, weight in wanted.items():
+            word = typed.get(term, term)
             words = [
-                w for shelf in self._shelves for w in shelf.backend.vocabulary(term[0], longest)
+                w
+                for shelf in self._shelves
+                for w in shelf.backend.vocabulary(term[0], len(word) + 2)
             ]
-            for word, similarity in fuzzy.neighbours(
-                term,
-                typed.get(term, term),
-                words,
-                self.df,
-                near,  # type: ignore[arg-type]
-            ):
-                self._add(word, similarity * weight, "%s~%s" % (typed.get(term, term), word))
+            for other, similarity in fuzzy.neighbours(term, word, words, self.df, near):
+                self._add(other, similarity * weight, "%s~%s" % (word, other))
+                self._guessed.add(term)
+
+    def _join_and_bend(self) -> None:
+        """Add compounds written apart, and other forms of unknown Hangul terms."""
+        for term, a, b in fuzzy.join_compounds(self._raws, self.df):
+            self._add(term, fuzzy.VARIANT, a + " " + b)
+        lost = [
+            raw.strip("-./_").lower()
+            for raw, terms in self._of.items()
+            if not any(map(self.df, terms))
+        ]
+        self._expect(
+            lambda df: [fuzzy.split_compound(word, df) for word in lost],
+            lambda df: [fuzzy.hangul_forms(term, df) for term in self._unknown],
+        )
+        for term, weight in list(self._unknown.items()):
+            for other in fuzzy.hangul_forms(term, self.df):
+                self._add(other, SHORT * weight, "%s~%s" % (term, other))
                 self._guessed.add(term)
 
     def _trim(self) -> None:
@@ -346,42 +352,52 @@ def interpret(query: Query, now: float, offset: float) -> Sense:
     """
     if not query.text:
         return Sense(query, False, False, timewords.OPEN)
-    lines = query.text.splitlines()
-    pasted = [line for line in lines if _MACHINE.match(line)]
-    times, kept, only, about = timewords.read(
-        " ".join(line for line in lines if line not in pasted), now, offset
-    )
-    words = [
-        word
-        for word in (
-            raw.strip("-./_").lower() for raw in tokeniser.split(" ".join((times.rest, *pasted)))
-        )
-        if word and word not in tokeniser.STOP
-    ]
+    typed, pasted = _parted(query.text)
+    times, kept, only, about = timewords.read(typed, now, offset)
+    words = _content_words(" ".join((times.rest, *pasted)))
     given = query.since is not None or query.until is not None
     timed = not given and (times.since, times.until) != timewords.OPEN
-    if (
-        words
-        and not query.kinds
-        and all(word in _KIND_WORDS for word in words)
-        and (timed or times.latest or any(word.endswith("s") for word in words))
-    ):
-        query, words = (
-            query._replace(
-                text="", kinds=tuple(dict.fromkeys(_KIND_WORDS[word] for word in words))
-            ),
-            [],
-        )
-    if timed and not words:
-        query = query._replace(text="", since=times.since, until=times.until)
-    elif times.latest and not words:
-        query = query._replace(text="")
-    elif words and (only != timewords.OPEN or times.latest) and not given:
-        timed = only != timewords.OPEN
+    kinds = _wanted_kinds(query, words, timed or times.latest)
+    if kinds:
+        query, words = query._replace(text="", kinds=kinds), []
+    if not words:
+        return _wordless(query, times, timed)
+    if given:
+        return Sense(query, False, times.latest, about)
+    timed = only != timewords.OPEN
+    if timed or times.latest:
         query = query._replace(text=" ".join((kept, *pasted)), since=only[0], until=only[1])
-    else:
-        timed = False
-    return Sense(query, timed, times.latest, about if words else timewords.OPEN)
+    return Sense(query, timed, times.latest, about)
+
+
+def _wordless(query: Query, times: timewords.Times, timed: bool) -> Sense:
+    """Return the sense of a query that asks for a time or for kinds alone."""
+    if timed:
+        query = query._replace(text="", since=times.since, until=times.until)
+    elif times.latest:
+        query = query._replace(text="")
+    return Sense(query, timed, times.latest, timewords.OPEN)
+
+
+def _parted(text: str) -> Tuple[str, List[str]]:
+    """Return (what a person typed on one line, lines of a machine's)."""
+    lines = text.splitlines()
+    pasted = [line for line in lines if _MACHINE.match(line)]
+    return " ".join(line for line in lines if line not in pasted), pasted
+
+
+def _content_words(text: str) -> List[str]:
+    words = (raw.strip("-./_").lower() for raw in tokeniser.split(text))
+    return [word for word in words if word and word not in tokeniser.STOP]
+
+
+def _wanted_kinds(query: Query, words: Sequence[str], timed: bool) -> Tuple[str, ...]:
+    """Return the kinds that a query of nothing else asks for, in the plural or by time."""
+    if query.kinds or not all(word in _KIND_WORDS for word in words):
+        return ()
+    if not timed and not any(word.endswith("s") for word in words):
+        return ()
+    return tuple(dict.fromkeys(_KIND_WORDS[word] for word in words))
 
 
 def query_from_options(
@@ -395,6 +411,36 @@ def query_from_options(
         options not given. Raises UsageError.
     """
     values = {key.replace("_", "-"): value for key, value in given.items() if value is not None}
+    changes = _words_given(values)
+    times = {
+        key: option_text(key, values[key])
+        for key in ("since", "days", "from", "to")
+        if key in values
+    }
+    if times:
+        changes["since"], changes["until"] = timewords.bounds(
+            times.get("since", ""),
+            times.get("days", ""),
+            times.get("from", ""),
+            times.get("to", ""),
+            now,
+            offset,
+        )
+    if "type" in values:
+        changes["type"] = _type(values["type"])
+        changes.setdefault("kinds", ("resource",))
+    changes.update(_ranking_given(values))
+    unknown = sorted(set(values) - _OPTIONS)
+    if unknown:
+        raise UsageError(
+            "recall has no option '%s'; use one of %s"
+            % (unknown[0][:40], ", ".join(sorted(_OPTIONS)))
+        )
+    return (base or Query())._replace(**changes)
+
+
+def _words_given(values: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the fields of a query that hold texts and lists of them."""
     changes: Dict[str, Any] = {}
     for key, field in (
         ("query", "text"),
@@ -420,45 +466,31 @@ def query_from_options(
                 "the version '%s' contains a space; separate several versions with commas"
                 % version[:40]
             )
-    times = {
-        key: option_text(key, values[key])
-        for key in ("since", "days", "from", "to")
-        if key in values
-    }
-    if times:
-        changes["since"], changes["until"] = timewords.bounds(
-            times.get("since", ""),
-            times.get("days", ""),
-            times.get("from", ""),
-            times.get("to", ""),
-            now,
-            offset,
-        )
-    if "type" in values:
-        said = option_text("type", values["type"])
-        if said not in TYPES:
-            raise UsageError("no type '%s'; use one of %s" % (said[:40], ", ".join(TYPES)))
-        changes["type"] = said if said != "both" else ""
-        changes.setdefault("kinds", ("resource",))
+    return changes
+
+
+def _ranking_given(values: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the fields of a query that say how many hits come, and how ranked."""
+    changes: Dict[str, Any] = {}
     if "context-tags" in values:
         said = ",".join(_several("context-tags", values["context-tags"]))
-        changes["context_tags"], changes["context_alone"] = (
-            context.weighted(said),
-            context.is_alone(said),
-        )
+        changes["context_tags"] = context.weighted(said)
+        changes["context_alone"] = context.is_alone(said)
     if "limit" in values:
         changes["limit"] = int(_number("limit", values["limit"], 1, MOST_LIMIT))
     if "min-score" in values:
         changes["min_score"] = _number("min-score", values["min-score"], -1e9, 1e9)
     if "semantic" in values or "lexical" in values:
         changes["semantic"] = bool(values.get("semantic")) and not values.get("lexical")
-    unknown = sorted(set(values) - _OPTIONS)
-    if unknown:
-        raise UsageError(
-            "recall has no option '%s'; use one of %s"
-            % (unknown[0][:40], ", ".join(sorted(_OPTIONS)))
-        )
-    return (base or Query())._replace(**changes)
+    return changes
+
+
+def _type(value: Any) -> str:
+    """Return the wanted type of resources, "" for both."""
+    said = option_text("type", value)
+    if said not in TYPES:
+        raise UsageError("no type '%s'; use one of %s" % (said[:40], ", ".join(TYPES)))
+    return said if said != "both" else ""
 
 
 def option_text(key: str, value: Any) -> str:
@@ -495,26 +527,42 @@ def passes(query: Query, record: Record) -> bool:
     """Tell whether a record passes every filter; a template passes none."""
     if record.tier == ADDED and records.is_note_template(record.meta, record.body):
         return False
+    return (
+        _is_in_time(query, record)
+        and _is_of_kind(query, record)
+        and _has_labels(query, record)
+        and _is_of_session(query, record)
+        and (not query.file or mentions.mentions(record, query.file))
+    )
+
+
+def _is_in_time(query: Query, record: Record) -> bool:
     if query.since is not None and record.created < query.since:
         return False
-    if query.until is not None and record.created >= query.until:
+    return query.until is None or record.created < query.until
+
+
+def _is_of_kind(query: Query, record: Record) -> bool:
+    if query.kinds and record.kind not in query.kinds:
         return False
-    if query.kinds and record.kind not in query.kinds or query.type and record.end != query.type:
-        return False
+    return not query.type or record.end == query.type
+
+
+def _has_labels(query: Query, record: Record) -> bool:
+    """Tell whether a record has the wanted versions, tags and topics; a tag is a topic too."""
     if query.versions and rank.version_fit(query.versions, record.versions) is None:
         return False
-    held = {tag.lower() for tag in record.tags} if query.tags or query.topics else set()
+    if not query.tags and not query.topics:
+        return True
+    held = {tag.lower() for tag in record.tags}
     if any(tag.lstrip("#").lower() not in held for tag in query.tags):
         return False
-    held |= (
-        {topic.lower() for topic in record.topics} | set(documents.topic_names(record))
-        if query.topics
-        else set()
-    )
-    if any(topic.lower() not in held for topic in query.topics):
-        return False
+    if query.topics:
+        held |= {topic.lower() for topic in record.topics} | set(documents.topic_names(record))
+    return all(topic.lower() in held for topic in query.topics)
+
+
+def _is_of_session(query: Query, record: Record) -> bool:
     if query.branch and str(record.meta.get("branch", "")) != query.branch:
         return False
-    if query.session and not str(record.meta.get("session", "")).startswith(query.session):
-        return False
-    return not query.file or mentions.mentions(record, query.file)
+    return str(record.meta.get("session", "")).startswith(query.session)

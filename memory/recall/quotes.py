@@ -123,6 +123,12 @@ def first_line_quote(record: Record) -> Tuple[Quote, ...]:
     return ()
 
 
+def _head_room(window: Window, places: Sequence[_Place], taken: Sequence[_Part]) -> int:
+    """Return the room of the head that a window needs above it."""
+    is_new_turn = all(window.passage != one.passage for one in taken)
+    return HEAD if places[window.passage].turn and is_new_turn else 0
+
+
 def _choose_windows(
     found: Sequence[Window],
     hit_of: Callable[[Window], int],
@@ -144,8 +150,7 @@ def _choose_windows(
         if taken and not window.score:
             break
         left.remove(window)
-        is_new_turn = all(window.passage != one.passage for one in taken)
-        head = HEAD if places[window.passage].turn and is_new_turn else 0
+        head = _head_room(window, places, taken)
         text = windows.without_lead_ins(_fit_rows(window.text, room - head))
         if not text:
             break
@@ -178,21 +183,31 @@ def _join_by_passage(
     return out
 
 
+def _turn_parts(talk: Record, number: int, wide: bool) -> Iterator[Tuple[_Place, str]]:
+    """Yield the turn with a number, or all."""
+    for turn in hit.turns(talk):
+        if wide or turn.number == number:
+            place = _Place(talk, turn.request, turn.number, turn.at)
+            yield place, windows.without_runs(turn.answer)
+
+
+def _texts_of(one: Hit, pool: Iterable[Candidate]) -> List[str]:
+    """Return the sections found of a resource, else the whole body."""
+    found: List[str] = []
+    if one.kind == "resource":
+        found = [c.text for c in pool if c.path == one.path]
+    return found or [one.body]
+
+
 def _parts(
     one: Hit, pool: Iterable[Candidate], checkpoints: Sequence[Record], wide: bool
 ) -> Iterator[Tuple[_Place, str]]:
     """Yield a hit's texts in which windows are searched."""
     talk = one.told
     if talk is not None:
-        for turn in hit.turns(talk):
-            if wide or turn.number == one.turn:
-                yield (
-                    _Place(talk, turn.request, turn.number, turn.at),
-                    windows.without_runs(turn.answer),
-                )
-    sections = [c.text for c in pool if c.path == one.path]
+        yield from _turn_parts(talk, one.turn, wide)
     if one.kind != "conversation" and (wide or talk is None):
-        for text in sections if sections and one.kind == "resource" else [one.body]:
+        for text in _texts_of(one, pool):
             yield _Place(one.record, one.title), text
     for record in checkpoints:
         if record.name != one.record.name:

@@ -144,16 +144,22 @@ def relevances(
             for key in ((candidate.workspace, candidate.number + step) for step in (-1, 1))
             if key in own and own[key][1] == session
         )
-        body = candidate.record.body.rstrip()
         more = [("neighbours", NEIGHBOUR * beside), ("session", SESSION * best[session])]
-        if author(candidate.record) in named:
-            more.append(("author", AUTHOR))
-        if when and _DATED.search(body):
-            more.append(("dated", WHEN))
-        if body.endswith("?"):
-            more.append(("asking", ASKING))
-        out.append((*parts, *more))
+        out.append((*parts, *more, *_talk_factors(candidate.record, named, when)))
     return out
+
+
+def _talk_factors(record: Record, named: Set[str], when: bool) -> List[Tuple[str, float]]:
+    """Return the factors of a turn for a question about `named` authors or a time."""
+    body = record.body.rstrip()
+    found = []
+    if author(record) in named:
+        found.append(("author", AUTHOR))
+    if when and _DATED.search(body):
+        found.append(("dated", WHEN))
+    if body.endswith("?"):
+        found.append(("asking", ASKING))
+    return found
 
 
 _TIMES = frozenset(("author", "dated", "asking"))

@@ -345,16 +345,20 @@ def with_link(written: Any, relation: str, target: str) -> Any:
         there = written.get(relation)
         held = [] if there is None else there if isinstance(there, list) else [there]
         return {**written, relation: [*held, target] if held else target}
-    held = (
-        written
-        if isinstance(written, list)
-        else [written]
-        if isinstance(written, dict) and written
-        else [part.strip() for part in written.split(",") if part.strip()]
-        if isinstance(written, str)
-        else []
-    )
-    return [*held, {"relation": relation, "target": target}]
+    return [*_listed(written), {"relation": relation, "target": target}]
+
+
+def _listed(written: Any) -> List[Any]:
+    """Return the links of a value as a list."""
+    if isinstance(written, list):
+        return written
+    if isinstance(written, dict) and written:
+        return [written]
+    return _parts(written) if isinstance(written, str) else []
+
+
+def _parts(written: str) -> List[str]:
+    return [part.strip() for part in written.split(",") if part.strip()]
 
 
 def without_links(written: Any, gone: Set[Tuple[str, str]]) -> Any:
@@ -363,7 +367,7 @@ def without_links(written: Any, gone: Set[Tuple[str, str]]) -> Any:
     gone: (relation, key of target). The rest keeps its form.
     """
     if isinstance(written, str):
-        parts = [part.strip() for part in written.split(",") if part.strip()]
+        parts = _parts(written)
         left = [part for part in parts if not _is_gone(part, gone)]
         return written if left == parts else ", ".join(left)
     if isinstance(written, dict):

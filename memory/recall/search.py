@@ -9,7 +9,18 @@ looked for as misspellings (fuzzy.py).
 from __future__ import annotations
 
 import struct
-from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import (
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 from memory.core import IndexFault, UsageError, approvals, tokeniser
 from memory.core.config import Config
@@ -191,6 +202,17 @@ class _Near(NamedTuple):
         return self.shelf.section(self.name, self.ordinal, number)
 
 
+def _best_places(
+    scores: Sequence[float], pool: Sequence[look.Candidate]
+) -> Iterable[Tuple[float, int]]:
+    """Return the best score above 0 of each file, with its place in the pool."""
+    best: Dict[str, Tuple[float, int]] = {}
+    for i, (score, candidate) in enumerate(zip(scores, pool)):
+        if score > best.get(candidate.path, (0.0, 0))[0]:
+            best[candidate.path] = (score, i)
+    return best.values()
+
+
 class _Task:
     """One query on its way through the workspaces."""
 
@@ -220,45 +242,60 @@ class _Task:
 
     def run(self, links: bool) -> Found:
         for shelf in self.shelves:
-            self.notes += [note for note in shelf.notes if note not in self.notes]
+            self._note(shelf.notes)
         asked = self.query
         self.query, timed, self.latest, self.about = interpret(asked, self.now, self.offset)
         hits, gaps = self._hits()
-        if timed and not hits and self.query.text:
-            self.query = asked
-            again, _ = self._hits()
-            if again:
-                self.notes.append(
-                    "nothing from the time that the query names; showing hits from any time"
-                )
-            hits = again
-        elif not hits and asked.text and self._is_filtered():
-            self.query = Query(asked.text, workspace=asked.workspace)
-            there = len(self._hits()[0])
-            self.query = asked
-            if there:
-                self.notes.append(
-                    "nothing fits the filters; without them there %s"
-                    % ("is 1 hit" if there == 1 else "are %d hits" % there)
-                )
+        if not hits:
+            hits = self._instead(asked, timed)
         found = self._found(hits, gaps)
         # What the text itself says of time is said of the hits alone; what it says of kinds holds
         # for all.
-        beside = (
-            alongside.linked_hits(found.hits, self.shelves, asked._replace(kinds=self.query.kinds))
-            if links
-            else []
-        )
-        plan = self._plan([*found.hits, *beside]) if links else []
-        raw = bool(asked.text and hits and not self.query.kinds) and all(
-            each.kind in DATED for each in hits
-        )
+        beside: List[Hit] = []
+        plan: List[Hit] = []
+        if links:
+            of_kind = asked._replace(kinds=self.query.kinds)
+            beside = alongside.linked_hits(found.hits, self.shelves, of_kind)
+            plan = self._plan([*found.hits, *beside])
+        is_free = bool(asked.text and hits and not self.query.kinds)
         return found._replace(
             linked=self.searcher.shown(beside, self.now),
-            raw=raw,
+            raw=is_free and all(each.kind in DATED for each in hits),
             weak=self.weak,
             plan=next(iter(self.searcher.shown(plan, self.now)), None),
         )
+
+    def _note(self, notes: Iterable[str]) -> None:
+        self.notes += [note for note in notes if note not in self.notes]
+
+    def _instead(self, asked: Query, timed: bool) -> List[Hit]:
+        """Return the hits of a query that had none, and note what kept them out."""
+        if timed and self.query.text:
+            return self._at_any_time(asked)
+        if asked.text and self._is_filtered():
+            self._note_unfiltered(asked)
+        return []
+
+    def _at_any_time(self, asked: Query) -> List[Hit]:
+        """Return the hits without the time that the text of a query names."""
+        self.query = asked
+        hits, _ = self._hits()
+        if hits:
+            self.notes.append(
+                "nothing from the time that the query names; showing hits from any time"
+            )
+        return hits
+
+    def _note_unfiltered(self, asked: Query) -> None:
+        """Note how many hits a query has without its filters."""
+        self.query = Query(asked.text, workspace=asked.workspace)
+        there = len(self._hits()[0])
+        self.query = asked
+        if there:
+            self.notes.append(
+                "nothing fits the filters; without them there %s"
+                % ("is 1 hit" if there == 1 else "are %d hits" % there)
+            )
 
     def _plan(self, there: Sequence[Hit]) -> List[Hit]:
         """Return the present workspace's active plan unless already a hit."""
@@ -288,7 +325,7 @@ class _Task:
             self.shelves,
             self.searcher.fuzzy,
         )
-        self.notes += [note for note in terms.notes if note not in self.notes]
+        self._note(terms.notes)
         pool = [c for shelf in self.shelves for c in self._pool(shelf, terms, CANDIDATES)]
         question = terms.question()
         expansion = self.searcher.expansion
@@ -330,13 +367,9 @@ class _Task:
         if near:
             relevance = rank.fuse_vectors(relevance, [near.get(c.path, 0.0) for c in pool])
         scored = rank.adjust_scores(pool, relevance, self._signals(pool))
-        best: Dict[str, Tuple[float, int]] = {}
-        for i, ((score, _), candidate) in enumerate(zip(scored, pool)):
-            if score > 0.0 and score > best.get(candidate.path, (0.0, 0))[0]:
-                best[candidate.path] = (score, i)
         hits = []
         whole, most = sum(question.weights.values()), 0.0
-        for score, i in best.values():
+        for score, i in _best_places([score for score, _ in scored], pool):
             c = pool[i]
             most = max(
                 most,
@@ -452,9 +485,11 @@ class _Task:
         conversations: there vectors cost MRR (evals/README.md) and neighbours help more.
         """
         semantic = self.searcher.semantic
-        if semantic is None or not semantic.is_wanted(self.query.semantic):
-            if self.query.semantic and semantic is None:
+        if semantic is None:
+            if self.query.semantic:
                 self.notes.append(fallback_note("no semantic search here"))
+            return {}
+        if not semantic.is_wanted(self.query.semantic):
             return {}
         nearest = self._nearest(semantic)
         best = {row.path: row for row in reversed(nearest)}
@@ -464,13 +499,7 @@ class _Task:
         self.similar = {
             row.path: row.similarity for row in order if row.similarity >= semantic.floor
         }
-        there = {c.path for c in pool}
-        most = len(there) + max(CANDIDATES, 2 * self.limit)
-        for i, row in enumerate(order[: len(self.similar)]):
-            candidate = row.read(-1 - i) if row.path not in there and len(there) < most else None
-            if candidate and passes(self.query, candidate.record):
-                pool.append(candidate)
-                there.add(row.path)
+        self._add_similar(pool, order[: len(self.similar)])
         order = order[:NEAR]
         low, high = order[-1].similarity, order[0].similarity
 
@@ -479,11 +508,21 @@ class _Task:
 
         near = {row.path: scaled(row.similarity) for row in order}
         self._meanings = {(c.record.id, 0): near.get(c.path, 0.0) for c in pool if not c.turn}
-        turns = [row for row in nearest if row.similarity >= semantic.floor and _TALKS in row.name]
-        for similarity, candidate in self._turns(turns[:TURNS], pool):
+        similar = [row for row in nearest if row.similarity >= semantic.floor]
+        for similarity, candidate in self._turns(similar, pool):
             key = (candidate.record.id, candidate.turn)
             self._meanings[key] = max(self._meanings.get(key, 0.0), scaled(similarity))
         return near
+
+    def _add_similar(self, pool: List[look.Candidate], rows: Sequence[_Near]) -> None:
+        """Add the records of rows to the candidates, the nearest first."""
+        there = {c.path for c in pool}
+        most = len(there) + max(CANDIDATES, 2 * self.limit)
+        for i, row in enumerate(rows):
+            candidate = row.read(-1 - i) if row.path not in there and len(there) < most else None
+            if candidate and passes(self.query, candidate.record):
+                pool.append(candidate)
+                there.add(row.path)
 
     def _nearest(self, semantic: Semantic) -> List[_Near]:
         """Return the sections nearest to the query, best first."""
@@ -500,9 +539,10 @@ class _Task:
     def _turns(
         self, nearest: Sequence[_Near], pool: List[look.Candidate]
     ) -> Iterator[Tuple[float, look.Candidate]]:
-        """Yield turns with their similarity, adding new ones to the pool."""
+        """Yield the nearest turns with their similarity, adding new ones to the pool."""
         known = {(c.path, c.text) for c in pool}
-        for i, row in enumerate(nearest):
+        turns = [row for row in nearest if _TALKS in row.name]
+        for i, row in enumerate(turns[:TURNS]):
             candidate = row.read(-1 - NEAR - i)
             if candidate and passes(self.query, candidate.record):
                 yield row.similarity, candidate

@@ -74,17 +74,31 @@ def statements(text: str) -> List[str]:
     Without code and tables, with what announces them, and without headings and lines of logs.
     """
     found = lines(text[:MOST])
-    code = [line.kind in (CODE, TABLE) or line.text[:4] in ("    ", "\t") for line in found]
-    announcing = {line.lead for line, coded in zip(found, code) if coded}
+    announcing = {line.lead for line in found if _is_coded(line)}
     out: List[str] = []
     for at, line in enumerate(found):
-        listed = line.kind in (ITEM, RUN)
-        item = _ITEM.match(line.text) if listed else None
-        said = " ".join((line.text[item.end() - 1 :] if item else line.text).split())
-        is_heading = line.kind == LEAD and (tokeniser.heading(said)[0] or tokeniser.is_bold(said))
-        if not (code[at] and not listed or at in announcing or is_heading):
-            out += [said] if listed or not LOGGED.match(said) else []
+        if at in announcing:
+            continue
+        if line.kind in (ITEM, RUN):
+            item = _ITEM.match(line.text)
+            out.append(_one_line(line.text[item.end() - 1 :] if item else line.text))
+            continue
+        said = _one_line(line.text)
+        if not (_is_coded(line) or _is_heading(line, said) or LOGGED.match(said)):
+            out.append(said)
     return out
+
+
+def _is_heading(line: Line, said: str) -> bool:
+    return line.kind == LEAD and bool(tokeniser.heading(said)[0] or tokeniser.is_bold(said))
+
+
+def _is_coded(line: Line) -> bool:
+    return line.kind in (CODE, TABLE) or line.text[:4] in ("    ", "\t")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 class _Reader:
@@ -127,13 +141,18 @@ class _Reader:
             self.paragraph, self.kind = [row.rstrip()], RUN if _RUN.match(row) else ITEM
         elif self.items and not self.paragraph and row[:1].isspace():
             self.paragraph, self.kind = [row.rstrip()], ITEM
+        elif bare.startswith(">"):
+            self.kind = SAID
+            self.paragraph.append(row.strip("> ").rstrip())
         else:
-            said = bare.startswith(">")
-            if not self.paragraph and not said or self.kind == SAID and not said:
-                self._flush()
-                self._end_list()
-            self.kind = SAID if said else self.kind
-            self.paragraph.append(row.strip("> ").rstrip() if said else row.rstrip())
+            self._prose(row)
+
+    def _prose(self, row: str) -> None:
+        """Add a row to its paragraph, or begin one."""
+        if not self.paragraph or self.kind == SAID:
+            self._flush()
+            self._end_list()
+        self.paragraph.append(row.rstrip())
 
     def _flush(self) -> None:
         """End a paragraph or an item."""
@@ -141,19 +160,17 @@ class _Reader:
         self.paragraph, self.kind = [], PROSE
         if not held:
             return
-        if kind in (ITEM, RUN):
-            self._item(_joined(held)[0] if kind == RUN else " ".join(_joined(held)), kind, held[0])
-            return
         rows = _joined(held)
-        for number, row in enumerate(rows):
-            if kind == PROSE and number == len(rows) - 1 and _leads_on(row):
-                self._close(kind)
-                self._leads(row)
-                return
-            whole = kind == SAID and len(row.encode()) <= ITEM_BYTES
-            for one in [row] if whole else sentences(row):
+        if kind in (ITEM, RUN):
+            self._item(rows[0] if kind == RUN else " ".join(rows), kind, held[0])
+            return
+        lead = rows.pop() if kind == PROSE and _leads_on(rows[-1]) else ""
+        for row in rows:
+            for one in _cut(row, kind):
                 self._add(one, kind, self.lead)
         self._close(kind)
+        if lead:
+            self._leads(lead)
 
     def _item(self, text: str, kind: str, row: str) -> None:
         indent = len(row) - len(row.lstrip())
@@ -195,17 +212,10 @@ def _rows(text: str) -> Iterator[Tuple[List[str], str]]:
     held: List[str] = []
     kind = ""
     rows = list(tokeniser.coded(text.split("\n")))
-    for at, (row, code) in enumerate(rows):
-        ruled = at + 1 < len(rows) and "|" in row and bool(_RULER.match(rows[at + 1][0]))
-        now = CODE if code else TABLE if "|" in row and (kind == TABLE or ruled) else ""
-        fence = (
-            bool(held)
-            and now == kind == CODE
-            and len(held) > 1
-            and _is_fence(held[-1])
-            and _is_fence(row)
-        )
-        if held and (now != kind or fence):
+    following = [*(row for row, _ in rows[1:]), ""]
+    for (row, code), after in zip(rows, following):
+        now = CODE if code else TABLE if _is_of_table(row, after, kind) else ""
+        if held and (now != kind or now == CODE and _is_next_block(held, row)):
             yield held, kind
             held = []
         kind = now
@@ -215,6 +225,15 @@ def _rows(text: str) -> Iterator[Tuple[List[str], str]]:
             yield [row], ""
     if held:
         yield held, kind
+
+
+def _is_of_table(row: str, after: str, before: str) -> bool:
+    """Tell whether a row belongs to a table, begun before or with a ruler after it."""
+    return "|" in row and (before == TABLE or bool(_RULER.match(after)))
+
+
+def _is_next_block(held: List[str], row: str) -> bool:
+    return len(held) > 1 and _is_fence(held[-1]) and _is_fence(row)
 
 
 def _is_fence(row: str) -> bool:
@@ -230,20 +249,42 @@ def _leads_on(row: str) -> bool:
     return len(row) <= LEAD_CHARS and row.rstrip("*_ ").endswith((":", "："))
 
 
+def _glue(last: str, first: str) -> str:
+    """Return what stands between the letters at which two rows are joined."""
+    wide = tokeniser.is_cjk(last) and tokeniser.is_cjk(first)
+    return "" if wide and not tokeniser.is_hangul(first) else " "
+
+
+def _cut(row: str, kind: str) -> List[str]:
+    """Return the sentences of a row; a short quoted one stays whole."""
+    if kind == SAID and len(row.encode()) <= ITEM_BYTES:
+        return [row]
+    return sentences(row)
+
+
 def _joined(rows: List[str]) -> List[str]:
     """Return the rows of a paragraph, wrapped ones joined."""
     out: List[str] = []
     open_end = False
     for row in rows:
         if out and open_end and not (LOGGED.match(row) or _FIELD.match(row.lstrip())):
-            wide = tokeniser.is_cjk(out[-1][-1]) and tokeniser.is_cjk(row.strip()[0])
-            glue = "" if wide and not tokeniser.is_hangul(row.strip()[0]) else " "
-            out[-1] += glue + row.strip()
+            out[-1] += _glue(out[-1][-1], row.strip()[0]) + row.strip()
         else:
             out.append(row.rstrip() if not out else row.strip())
         ended = row.rstrip("*_`\")' ").endswith(_ENDS) or LOGGED.match(out[-1])
         open_end = len(row.encode()) >= WRAPPED and not ended
     return out
+
+
+def _is_end(text: str, start: int, stop: re.Match[str]) -> bool:
+    """Tell whether a stop ends the sentence that begins at `start`."""
+    if stop[0][:1] in ("。", "！", "？", "．", ""):
+        return True
+    before = text[max(start, stop.start() - 12) : stop.start() + 1]
+    after = text[stop.end() : stop.end() + 4]
+    if after[:1].islower():
+        return False
+    return not (_SHORT.search(before) or _ORDINAL.search(before + " " + after))
 
 
 def sentences(text: str) -> List[str]:
@@ -254,17 +295,8 @@ def sentences(text: str) -> List[str]:
         end = stop.end()
         ticks += text.count("`", last, end)
         last = end
-        before = text[max(start, stop.start() - 12) : stop.start() + 1]
-        after = text[end : end + 4]
-        going = (
-            after[:1].islower() or _SHORT.search(before) or _ORDINAL.search(before + " " + after)
-        )
-        ended = stop[0][:1] in ("。", "！", "？", "．", "") or not going
-        if (
-            ended
-            and ticks % 2 == 0
-            and len(text[start : min(end, start + LEAST)].encode()) >= LEAST
-        ):
+        long = len(text[start : min(end, start + LEAST)].encode()) >= LEAST
+        if long and ticks % 2 == 0 and _is_end(text, start, stop):
             out.append(text[start:end].rstrip())
             start = end
     rest = text[start:].rstrip()

@@ -579,6 +579,16 @@ def _without(text: str, match: Match) -> str:
     return text[: match.start()] + " " + text[match.end() :]
 
 
+def _written_instant(text: str, point: float, offset: float, end: bool) -> float:
+    """Return the instant of a date read as UTC, local unless it says its zone."""
+    if text.isdigit() and len(text) != 8:
+        return point
+    if len(text) <= 10:
+        return point - offset + (DAY if end else 0.0)
+    zoned = text[-1] in "zZ" or "+" in text[10:] or "-" in text[10:]
+    return point if zoned else point - offset
+
+
 def instant(said: str, now: float, offset: float, end: bool = False) -> float:
     """Return the time of an option in seconds since the epoch.
 
@@ -591,11 +601,7 @@ def instant(said: str, now: float, offset: float, end: bool = False) -> float:
         return now - length
     point = clock.parse(text)
     if point is not None:
-        if text.isdigit() and len(text) != 8:
-            return point
-        bare = len(text) <= 10
-        zoned = not bare and (text[-1] in "zZ" or "+" in text[10:] or "-" in text[10:])
-        return point - (0.0 if zoned else offset) + (DAY if bare and end else 0.0)
+        return _written_instant(text, point, offset, end)
     for trial in (text, "on " + text, "in " + text, "since " + text):
         found = parse(trial, now, offset)
         if not found.rest and (found.since, found.until) != (None, None):
@@ -622,15 +628,13 @@ def bounds(
     `--since`, `--days`, `--from` and `--to`; empty ones count as not given, `--to` with a day
     includes that day. Raises UsageError.
     """
-    low: Optional[float] = None
+    lows: List[float] = []
     if days:
         if not days.isdigit() or not 0 < int(days) < 100000:
             raise UsageError("--days takes a number of days such as 7, not '%s'" % days[:40])
-        low = now - int(days) * DAY
-    for said in (since, start):
-        if said:
-            found = instant(said, now, offset)
-            low = found if low is None else max(low, found)
+        lows.append(now - int(days) * DAY)
+    lows += [instant(said, now, offset) for said in (since, start) if said]
+    low = max(lows, default=None)
     high = instant(end, now, offset, True) if end else None
     if low is not None and high is not None and low >= high:
         raise UsageError("the time asked for ends before it starts; swap --from and --to")

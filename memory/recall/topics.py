@@ -25,23 +25,27 @@ CJK_WORD = 6
 TEXT_LIMIT = 1 << 17  # characters of a body that are looked at
 
 
+def _is_telling(word: str) -> bool:
+    if not word or word.lower() in tokeniser.STOP:
+        return False
+    return not word.isdigit() and len(word) <= tokeniser.LONGEST
+
+
+def _cjk_parts(word: str) -> List[str]:
+    """Return a short word whole, of a longer run each two neighbours."""
+    if 1 < len(word) <= CJK_WORD:
+        return [word]
+    return [word[i : i + 2] for i in range(len(word) - 1)]
+
+
 def _words(content: str) -> Iterator[Tuple[str, str]]:
     """Yield (term, surface form) of each possible keyword of a text."""
     for raw in tokeniser.split(content):
         word = raw.strip("-./_")
-        if (
-            not word
-            or word.lower() in tokeniser.STOP
-            or word.isdigit()
-            or len(word) > tokeniser.LONGEST
-        ):
+        if not _is_telling(word):
             continue
         if tokeniser.is_cjk(word[0]):
-            if 1 < len(word) <= CJK_WORD:
-                yield word, word
-            else:
-                for i in range(len(word) - 1):
-                    yield word[i : i + 2], word[i : i + 2]
+            yield from ((part, part) for part in _cjk_parts(word))
         elif len(word.replace(".", "")) > 2 or (word.isalpha() and len(word) > 1):
             found = tokeniser.expand(word)
             if found:
