@@ -54,7 +54,7 @@ class Codex:
 
     def spoken(self, path: str, data: bytes, env: dict[str, str]) -> Spoken | None:
         """Return the session in a rollout."""
-        lines = [line for line in map(_line, data.split(b"\n")) if line]
+        lines = list(filter(None, map(_line, data.split(b"\n"))))
         meta = next((_payload(line) for line in lines if line.get("type") == "session_meta"), {})
         id, cwd = meta.get("id") or meta.get("session_id"), meta.get("cwd")
         if not isinstance(id, str) or not isinstance(cwd, str) or _is_subagent(meta):
@@ -64,23 +64,13 @@ class Codex:
         items = [_payload(line) for line in lines if line.get("type") == "response_item"]
         roles = {item.get("role") for item in items}
         calls = {item.get("call_id") for item in items}
+        is_older = not roles & {"user", "assistant"}
         for line in lines:
             made.at = instant(line.get("timestamp")) or made.at
-            payload, kind = _payload(line), line.get("type")
-            if kind == "response_item":
-                _item(made, payload)
-            elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
-                _take_back(made, payload.get("num_turns"))
-            elif kind == "event_msg" and payload.get("type") == "item_completed":
-                _add_completed(made, payload.get("item"), calls)
-            elif kind == "event_msg" and not roles & {"user", "assistant"}:
-                _add_message(
-                    made,
-                    {"user_message": "user", "agent_message": "assistant"}.get(
-                        str(payload.get("type")), ""
-                    ),
-                    text_of(payload.get("message")),
-                )
+            if line.get("type") == "response_item":
+                _item(made, _payload(line))
+            elif line.get("type") == "event_msg":
+                _event(made, _payload(line), calls, is_older)
         return Spoken(id, cwd, [row for row in made.rows if row["timestamp"]])
 
 
@@ -148,6 +138,18 @@ def _add_message(made: Maker, role: str, text: str) -> None:
         made.answered(text)
 
 
+def _event(made: Maker, payload: dict[str, Any], calls: Collection[object], is_older: bool) -> None:
+    """Take an event; a message of an older rollout stands in events alone."""
+    kind = payload.get("type")
+    if kind == "thread_rolled_back":
+        _take_back(made, payload.get("num_turns"))
+    elif kind == "item_completed":
+        _add_completed(made, payload.get("item"), calls)
+    elif is_older:
+        role = {"user_message": "user", "agent_message": "assistant"}.get(str(kind), "")
+        _add_message(made, role, text_of(payload.get("message")))
+
+
 def _item(made: Maker, payload: dict[str, Any]) -> None:
     kind, call = payload.get("type"), str(payload.get("call_id") or "")
     if payload.get("role"):
@@ -163,15 +165,19 @@ def _item(made: Maker, payload: dict[str, Any]) -> None:
     elif kind == "custom_tool_call" and payload.get("name") == "apply_patch":
         _patched(made, call, str(payload.get("input") or ""))
     elif kind in ("function_call_output", "custom_tool_call_output"):
-        output, status = _output(payload.get("output"))
-        for use in _open(made, call):
-            if use["name"] == "Bash":
-                made.ran(use["id"], output, status)
-            elif use["name"] == "TodoWrite":
-                made.returned(use["id"], "", False, {"newTodos": use["input"]["todos"]})
-            else:
-                failed = not output.startswith("Success") if status is None else bool(status)
-                _end_changes(made, [use], output, failed)
+        _end(made, call, *_output(payload.get("output")))
+
+
+def _end(made: Maker, call: str, output: str, status: int | None) -> None:
+    """Add the output of a call to what it used."""
+    for use in _open(made, call):
+        if use["name"] == "Bash":
+            made.ran(use["id"], output, status)
+        elif use["name"] == "TodoWrite":
+            made.returned(use["id"], "", False, {"newTodos": use["input"]["todos"]})
+        else:
+            failed = not output.startswith("Success") if status is None else bool(status)
+            _end_changes(made, [use], output, failed)
 
 
 def _is_harness(payload: dict[str, Any]) -> bool:
@@ -204,14 +210,17 @@ def _called(made: Maker, call: str, name: str, given: dict[str, Any]) -> None:
     elif name == "apply_patch":
         _patched(made, call, str(given.get("input") or given.get("patch") or ""))
     elif name in SHELLS:
-        said = given.get("cmd") or given.get("command")
-        words = [str(word) for word in said] if isinstance(said, list) else []
-        if words[:1] == ["apply_patch"] and len(words) == 2:
-            _patched(made, call, words[1])
-            return
-        command = _command(said)
-        if command:
-            made.used(call, "Bash", {"command": command})
+        _in_shell(made, call, given.get("cmd") or given.get("command"))
+
+
+def _in_shell(made: Maker, call: str, said: object) -> None:
+    words = [str(word) for word in said] if isinstance(said, list) else []
+    if words[:1] == ["apply_patch"] and len(words) == 2:
+        _patched(made, call, words[1])
+        return
+    command = _command(said)
+    if command:
+        made.used(call, "Bash", {"command": command})
 
 
 def _command(said: object) -> str:

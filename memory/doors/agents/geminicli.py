@@ -106,7 +106,7 @@ def _replayed(data: bytes) -> dict[str, Any]:
         change = line.get("$set")
         if isinstance(change, dict):
             session.update(change)
-            messages = change["messages"] if isinstance(change.get("messages"), list) else messages
+            messages = _messages(change, messages)
         elif "$rewindTo" in line:
             at = next(
                 (n for n, one in enumerate(messages) if _id(one) == line["$rewindTo"]),
@@ -115,7 +115,7 @@ def _replayed(data: bytes) -> dict[str, Any]:
             messages = messages[:at]
         elif "sessionId" in line and "type" not in line:
             session.update(line)
-            messages = line["messages"] if isinstance(line.get("messages"), list) else messages
+            messages = _messages(line, messages)
         elif line.get("type"):
             at = next(
                 (n for n in range(len(messages) - 1, -1, -1) if _id(messages[n]) == line.get("id")),
@@ -123,6 +123,12 @@ def _replayed(data: bytes) -> dict[str, Any]:
             )
             messages[at : at + 1] = [line]
     return {**session, "messages": messages}
+
+
+def _messages(line: dict[str, Any], before: list[Any]) -> list[Any]:
+    """Return the messages that a line sets, or those before it."""
+    found = line.get("messages")
+    return found if isinstance(found, list) else before
 
 
 def _id(message: Any) -> Any:
@@ -178,13 +184,7 @@ def _called(made: Maker, call: dict[str, Any]) -> None:
     id, name = str(call.get("id") or ""), str(call.get("name"))
     given = given if isinstance(given, dict) else {}
     if name == "write_todos" and isinstance(given.get("todos"), list):
-        listed = [one for one in given["todos"] if isinstance(one, dict)]
-        todos = [
-            {"content": str(one.get("description") or ""), "status": one.get("status")}
-            for one in listed
-        ]
-        made.used(id, "TodoWrite", {"todos": todos})
-        made.returned(id, "", False, {"newTodos": todos})
+        _add_todos(made, id, given["todos"])
         return
     tool, key, theirs = _TOOLS.get(name, ("", "", ""))
     if not tool or not isinstance(given.get(theirs), str):
@@ -194,22 +194,35 @@ def _called(made: Maker, call: dict[str, Any]) -> None:
     )
     made.used(id, tool, {key: said})
     output = _AROUND.sub("", _result(call))
+    failed = status == "error"
     if status == "cancelled":
         made.returned(id, output, refused=True)
     elif tool == "Bash":
-        found = _STATUS.search(output)
-        printed = _PRINTED.match(output)
-        code = int(found[1]) if found else int(status == "error")
-        made.ran(id, printed[1].replace("(empty)", "") if printed else output, code)
-    else:
+        _ran(made, id, output, failed)
+    elif tool == "Write":
         display = call.get("resultDisplay")
         new = isinstance(display, dict) and display.get("isNewFile") is True
-        made.returned(
-            id,
-            output,
-            status == "error",
-            {"type": "create" if new else "update"} if tool == "Write" else None,
-        )
+        made.returned(id, output, failed, {"type": "create" if new else "update"})
+    else:
+        made.returned(id, output, failed)
+
+
+def _add_todos(made: Maker, id: str, given: list[Any]) -> None:
+    todos = [
+        {"content": str(one.get("description") or ""), "status": one.get("status")}
+        for one in given
+        if isinstance(one, dict)
+    ]
+    made.used(id, "TodoWrite", {"todos": todos})
+    made.returned(id, "", False, {"newTodos": todos})
+
+
+def _ran(made: Maker, id: str, output: str, failed: bool) -> None:
+    """Add what a command printed, and its exit status."""
+    found = _STATUS.search(output)
+    printed = _PRINTED.match(output)
+    code = int(found[1]) if found else int(failed)
+    made.ran(id, printed[1].replace("(empty)", "") if printed else output, code)
 
 
 def _result(call: dict[str, Any]) -> str:

@@ -125,10 +125,18 @@ def found(agent: Agent, env: dict[str, str]) -> Iterator[Found]:
     yield from told.values()
 
 
+def _is_own(path: str) -> bool:
+    return not hasattr(os, "getuid") or os.stat(path).st_uid == os.getuid()
+
+
+def _is_absolute(directory: str) -> bool:
+    return directory.startswith("/") or directory[1:2] == ":"
+
+
 def _read(agent: Agent, path: str, env: dict[str, str]) -> Found:
     real = files.real_path(path)
     try:
-        if hasattr(os, "getuid") and os.stat(real).st_uid != os.getuid():
+        if not _is_own(real):
             return Found(path, None, why="not a file of your own")
         data = files.read(real, LIMIT, follow=False)
     except OSError as error:
@@ -139,7 +147,7 @@ def _read(agent: Agent, path: str, env: dict[str, str]) -> Found:
         spoken = None
     if spoken is None or not layout.safe_id(spoken.id) or not spoken.rows:
         return Found(path, None, why="no session in it")
-    if not spoken.directory.startswith("/") and spoken.directory[1:2] != ":":
+    if not _is_absolute(spoken.directory):
         return Found(path, None, why=backfill.NO_DIRECTORY)
     stamps = [clock.parse(str(row["timestamp"])) or 0.0 for row in spoken.rows]
     return Found(real, spoken, min(stamps), max(stamps))

@@ -65,21 +65,30 @@ def place_of(name: str) -> tuple[str, str]:
     size = 1 if parts[0] == "global" else 2
     inner = parts[size:]
     kept = inner[1:] if inner[:1] == [archive.FOLDER] else inner
-    known = parts[0] == "global" or (
-        parts[0] == "workspaces" and len(parts) > 2 and _KEY.match(parts[1])
-    )
     if (
-        not known
+        not _is_tier(parts)
         or len(kept) < 2
         or kept[0] not in _FOLDERS
         or (size == 1 and kept[0] in (layout.FOLDERS[kind] for kind in layout.SAID))
-        or not name.endswith(".md")
-        or any(part[:1] in ("", ".") for part in parts)
-        or not name.isprintable()
-        or not bundle.is_safe(bundle.HOME + "/" + name)
+        or not _is_portable(name)
     ):
         return "", ""
     return "/".join(parts[:size]), "/".join(inner)
+
+
+def _is_tier(parts: list[str]) -> bool:
+    if parts[0] == "workspaces":
+        return len(parts) > 2 and bool(_KEY.match(parts[1]))
+    return parts[0] == "global"
+
+
+def _is_portable(name: str) -> bool:
+    """Tell whether every system allows a file's name, and nothing in it is hidden."""
+    if not name.endswith(".md") or not name.isprintable():
+        return False
+    if any(part[:1] in ("", ".") for part in name.split("/")):
+        return False
+    return bundle.is_safe(bundle.HOME + "/" + name)
 
 
 def log_of(name: str) -> str:

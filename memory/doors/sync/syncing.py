@@ -10,7 +10,7 @@ import json
 import os
 import re
 from contextlib import suppress
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from memory.core import StoreError, files, frontmatter, layout, records, walk
 from memory.doors.sync.packs import place_of
@@ -194,18 +194,12 @@ def scan(state: State, gone: bool = False) -> List[str]:
             problems.append(
                 "%s: %s; mend its permissions" % (name, (stat.strerror or "unreadable").lower())
             )
-        elif (
-            walk.is_regular(stat)
-            and name.endswith(".md")
-            and place_of(name.rpartition("/")[0] + "/x.md")[0]
-        ):
+        elif walk.is_regular(stat) and _is_beside_records(name):
             if not place_of(name)[0]:
-                hidden = name.rpartition("/")[2][0] == "."
-                problems += (
-                    []
-                    if hidden
-                    else ["%s: a file name that not every system allows; rename it" % ascii(name)]
-                )
+                if name.rpartition("/")[2][0] != ".":
+                    problems.append(
+                        "%s: a file name that not every system allows; rename it" % ascii(name)
+                    )
                 continue
             known, seen = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns], stats.get(name)
             row = state.rows.get(name, NONE)
@@ -219,6 +213,11 @@ def scan(state: State, gone: bool = False) -> List[str]:
             found[name], stats[name] = fresh, known
     _compare(state, found, unread, gone)
     return problems
+
+
+def _is_beside_records(name: str) -> bool:
+    """Tell whether a Markdown file lies in a folder of synced ones."""
+    return name.endswith(".md") and bool(place_of(name.rpartition("/")[0] + "/x.md")[0])
 
 
 def _entered(name: str) -> bool:
@@ -242,9 +241,7 @@ def _compare(state: State, found: Dict[str, str], unread: List[str], gone: bool)
     missing = [
         name
         for name, row in sorted(rows.items())
-        if row.sha256
-        and name not in found
-        and not any(name == path or name.startswith(path + "/") for path in unread)
+        if row.sha256 and name not in found and not _is_at_or_below(name, unread)
     ]
     before = {name: rows[name] for name in missing}
     new = {
@@ -252,15 +249,7 @@ def _compare(state: State, found: Dict[str, str], unread: List[str], gone: bool)
         for name, sha256 in found.items()
         if rows.get(name, NONE).sha256 != sha256 and held.get(name) != sha256
     }
-    by_id: Dict[Tuple[str, str], List[str]] = {}
-    for name, id in sorted(new.items()):
-        by_id.setdefault((place_of(name)[0], id), []).append(name)
-    ways = {}
-    for name in missing:
-        near = by_id.get((place_of(name)[0], before[name].id), [])
-        ways[name] = next(
-            (one for one in near if found[one] == before[name].sha256), near[0] if near else ""
-        )
+    ways = _ways(before, new, found)
     lost = sum(not way for way in ways.values())
     if lost > max(MOST_GONE, sum(bool(row.sha256) for row in rows.values()) // 4) and not gone:
         raise StoreError(
@@ -275,6 +264,27 @@ def _compare(state: State, found: Dict[str, str], unread: List[str], gone: bool)
         state.mark(name, "", before[name].id, way, before[name].sha256)
         state.value["stats"].pop(name, None)
     state.value["held"] = {name: sha256 for name, sha256 in held.items() if name in found}
+
+
+def _is_at_or_below(name: str, paths: Iterable[str]) -> bool:
+    return any(name == path or name.startswith(path + "/") for path in paths)
+
+
+def _ways(before: Dict[str, Row], new: Dict[str, str], found: Dict[str, str]) -> Dict[str, str]:
+    """Return where each file that is gone went, "" for nowhere.
+
+    before: rows of these.  new: ids of the new files.  found: what files hold now.
+    """
+    by_id: Dict[Tuple[str, str], List[str]] = {}
+    for name, id in sorted(new.items()):
+        by_id.setdefault((place_of(name)[0], id), []).append(name)
+    ways = {}
+    for name, row in before.items():
+        near = by_id.get((place_of(name)[0], row.id), [])
+        ways[name] = next(
+            (one for one in near if found[one] == row.sha256), near[0] if near else ""
+        )
+    return ways
 
 
 def _id(home: str, name: str) -> str:
