@@ -354,10 +354,10 @@ def _listed(written: Any) -> List[Any]:
         return written
     if isinstance(written, dict) and written:
         return [written]
-    return _parts(written) if isinstance(written, str) else []
+    return _split_links(written) if isinstance(written, str) else []
 
 
-def _parts(written: str) -> List[str]:
+def _split_links(written: str) -> List[str]:
     return [part.strip() for part in written.split(",") if part.strip()]
 
 
@@ -367,7 +367,7 @@ def without_links(written: Any, gone: Set[Tuple[str, str]]) -> Any:
     gone: (relation, key of target). The rest keeps its form.
     """
     if isinstance(written, str):
-        parts = _parts(written)
+        parts = _split_links(written)
         left = [part for part in parts if not _is_gone(part, gone)]
         return written if left == parts else ", ".join(left)
     if isinstance(written, dict):

@@ -55,13 +55,13 @@ class Codex:
     def spoken(self, path: str, data: bytes, env: dict[str, str]) -> Spoken | None:
         """Return the session in a rollout."""
         lines = list(filter(None, map(_line, data.split(b"\n"))))
-        meta = next((_payload(line) for line in lines if line.get("type") == "session_meta"), {})
+        meta = next(iter(_payloads(lines, "session_meta")), {})
         id, cwd = meta.get("id") or meta.get("session_id"), meta.get("cwd")
         if not isinstance(id, str) or not isinstance(cwd, str) or _is_subagent(meta):
             return None
-        made, git = Maker(id, cwd), meta.get("git")
-        made.branch = str(git.get("branch") or "") if isinstance(git, dict) else ""
-        items = [_payload(line) for line in lines if line.get("type") == "response_item"]
+        made = Maker(id, cwd)
+        made.branch = _branch(meta)
+        items = _payloads(lines, "response_item")
         roles = {item.get("role") for item in items}
         calls = {item.get("call_id") for item in items}
         is_older = not roles & {"user", "assistant"}
@@ -85,6 +85,15 @@ def _line(raw: bytes) -> dict[str, Any]:
 def _payload(line: dict[str, Any]) -> dict[str, Any]:
     found = line.get("payload")
     return found if isinstance(found, dict) else {}
+
+
+def _payloads(lines: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [_payload(line) for line in lines if line.get("type") == kind]
+
+
+def _branch(meta: dict[str, Any]) -> str:
+    git = meta.get("git")
+    return str(git.get("branch") or "") if isinstance(git, dict) else ""
 
 
 def _is_subagent(meta: dict[str, Any]) -> bool:

@@ -180,7 +180,7 @@ def _message(made: Maker, message: dict[str, Any]) -> None:
 
 
 def _called(made: Maker, call: dict[str, Any]) -> None:
-    given, status = call.get("args"), str(call.get("status"))
+    given = call.get("args")
     id, name = str(call.get("id") or ""), str(call.get("name"))
     given = given if isinstance(given, dict) else {}
     if name == "write_todos" and isinstance(given.get("todos"), list):
@@ -193,7 +193,11 @@ def _called(made: Maker, call: dict[str, Any]) -> None:
         given[theirs] if tool == "Bash" else os.path.normpath(os.path.join(made.cwd, given[theirs]))
     )
     made.used(id, tool, {key: said})
-    output = _AROUND.sub("", _result(call))
+    _add_result(made, id, tool, call)
+
+
+def _add_result(made: Maker, id: str, tool: str, call: dict[str, Any]) -> None:
+    output, status = _AROUND.sub("", _result(call)), str(call.get("status"))
     failed = status == "error"
     if status == "cancelled":
         made.returned(id, output, refused=True)

@@ -72,22 +72,26 @@ def read_arguments(tool: Tool, name: str, given: Any) -> dict[str, Any]:
     for said, value in given.items():
         key = said if said in known else ALIASES.get(said, said)
         if key not in known:
-            raise UsageError(
-                "%s takes no '%s'; %s"
-                % (
-                    name,
-                    shown(str(key)),
-                    nearest(str(key)[:80], known, "it takes " + (", ".join(known) or "nothing")),
-                )
-            )
+            raise _unknown(name, str(key), known)
         if value is None:
             continue
         value = _read(name, known[key], value)
-        found[key] = found[key] + value if key in found and isinstance(value, list) else value
+        if isinstance(value, list):
+            value = found.get(key, []) + value
+        found[key] = value
+    _refuse_missing(tool, name, found)
+    return found
+
+
+def _refuse_missing(tool: Tool, name: str, found: Mapping[str, Any]) -> None:
     for arg in tool.args:
         if arg.needed and not (found.get(arg.name) or "").strip():
             raise UsageError("%s needs '%s'" % (name, arg.name))
-    return found
+
+
+def _unknown(name: str, key: str, known: Mapping[str, Arg]) -> UsageError:
+    takes = "it takes " + (", ".join(known) or "nothing")
+    return UsageError("%s takes no '%s'; %s" % (name, shown(key), nearest(key[:80], known, takes)))
 
 
 def _read(name: str, arg: Arg, value: Any) -> Any:
@@ -279,6 +283,16 @@ ALIASES = {
 }
 
 
+def _options(name: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """Return a call's arguments as options of the verb behind the tool."""
+    free = ("kind", "title") if name == "remember" else ()
+    return {
+        OPTIONS.get(key, "--" + key.replace("_", "-")): str(value)
+        for key, value in values.items()
+        if key not in WORDS and key not in free
+    }
+
+
 def run_tool(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> ToolAnswer:
     """Run a tool for a model.
 
@@ -293,17 +307,10 @@ def run_tool(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> To
     values = read_arguments(tool, name, given or {})
     if name == "remember" and values.get("kind") == "checkpoint" and values.get("version"):
         raise UsageError("remember: a checkpoint takes no 'version'")
-    options = {
-        OPTIONS.get(key, "--" + key.replace("_", "-")): str(value)
-        for key, value in values.items()
-        if key not in WORDS
-    }
     verb, *words = authority.TOOLS[name]
-    if name == "remember":
-        verb = "checkpoint" if values.get("kind") == "checkpoint" else verb
-        options = {
-            option: options[option] for option in options if option not in ("--kind", "--title")
-        }
+    if name == "remember" and values.get("kind") == "checkpoint":
+        verb = "checkpoint"
+    options = _options(name, values)
     root = call.place.root
     refused = authority.refusal(
         authority.SESSION,

@@ -69,6 +69,31 @@ def command(env: dict[str, str]) -> str:
     )
 
 
+def _run_client(client: str, words: list[str], env: dict[str, str]) -> process.Finished:
+    return process.run([client, *words[1:]], b"", SECONDS, env, "", ANSWER)
+
+
+def _failed(words: list[str], done: process.Finished) -> DayleafError:
+    said = (done.err.strip() or done.out.strip()).decode("utf-8", "replace")
+    return DayleafError(
+        "`%s` failed (%s), so nothing was changed; run it yourself, then try again"
+        % (shlex.join(words), one_line(said)[:200])
+    )
+
+
+def _without_client(words: list[str], env: dict[str, str], on: bool) -> str:
+    """Return the result where the client is missing.
+
+    Raises DayleafError where something is to be changed.
+    """
+    if not on and not registration(env):
+        return "Claude Code starts no `dayleaf mcp`"
+    raise DayleafError(
+        "Claude Code is not on PATH, so nothing was changed; run this where it is: %s%s"
+        % (shlex.join(words), "; docs/mcp.md has what other agents need" if on else "")
+    )
+
+
 def register(env: dict[str, str], on: bool) -> str:
     """Register the server with Claude Code, or remove it.
 
@@ -83,23 +108,14 @@ def register(env: dict[str, str], on: bool) -> str:
         else remove
     )
     client = process.which("claude", env)
-    if not client and not on and not registration(env):
-        return "Claude Code starts no `dayleaf mcp`"
     if not client:
-        raise DayleafError(
-            "Claude Code is not on PATH, so nothing was changed; run this where it is: %s%s"
-            % (shlex.join(words), "; docs/mcp.md has what other agents need" if on else "")
-        )
-    done = process.run([client, *words[1:]], b"", SECONDS, env, "", ANSWER)
+        return _without_client(words, env, on)
+    done = _run_client(client, words, env)
     if done.rc and on:  # it is there already, perhaps with another path
-        process.run([client, *remove[1:]], b"", SECONDS, env, "", ANSWER)
-        done = process.run([client, *words[1:]], b"", SECONDS, env, "", ANSWER)
+        _run_client(client, remove, env)
+        done = _run_client(client, words, env)
     if done.rc and (on or registration(env)):
-        said = (done.err.strip() or done.out.strip()).decode("utf-8", "replace")
-        raise DayleafError(
-            "`%s` failed (%s), so nothing was changed; run it yourself, then try again"
-            % (shlex.join(words), one_line(said)[:200])
-        )
+        raise _failed(words, done)
     return "Claude Code %s `dayleaf mcp` from its next session on" % (
         "starts" if on else "no longer starts"
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from memory.capture import checkpointoutline, conversationpage, wishes
 from memory.capture.checkpointpage import FAILS
-from memory.capture.turns import COMMIT, FILE, LINK
+from memory.capture.turns import COMMIT, FILE, LINK, Piece
 from memory.cli.rule import RULE, SCRIPT
 from memory.core import (
     DayleafError,
@@ -255,46 +255,40 @@ class Pages:
         read = [
             record for record in _read(self._store(), names) if record.meta.get("session") == id
         ]
-        checkpoints = sorted((r for r in read if r.kind == "checkpoint"), key=lambda r: -r.created)
-        telling = [r for r in checkpoints if not handoffs.is_repetition(r)] or checkpoints
-        talked = next((r for r in read if r.kind == "conversation"), None)
+        checkpoints = sorted(_of_kind(read, "checkpoint"), key=lambda r: -r.created)
+        telling = _without_repetitions(checkpoints)
+        talked = next(iter(_of_kind(read, "conversation")), None)
         events = self._pushed(id)
         if not read and not events:
             raise StoreError("no record is about session '%s'" % one_line(id, 80))
-        pieces = (
-            [
-                piece
-                for turn in conversationpage.parse(talked.body, clock.day(talked.created))
-                for piece in turn.pieces
-            ]
-            if talked
-            else []
-        )
+        pieces: list[Piece] = []
+        exchanges: list[talk.Exchange] = []
+        if talked:
+            pieces, exchanges = _pieces_in(talked), talk.exchanges(talked)
         outlines = [checkpointoutline.outline(without_private(record)) for record in checkpoints]
-        commits = [
-            " ".join(filter(None, (p.name[:10], p.text))) for p in pieces if p.kind == COMMIT
-        ] or [line for one in outlines[::-1] for line in one.commits]
-        touched = dict.fromkeys(
-            [p.text for p in pieces if p.kind == FILE] + [f for one in outlines for f in one.files]
-        )
+        touched = _texts_of_kind(pieces, FILE) + [path for one in outlines for path in one.files]
         newest = telling[0] if telling else talked
-        cards = [catalogue.card_of(record) for record in read if record.kind in DATED]
-        began = clock.parse(str(events[0].get("t"))) if events else None
+        if newest:
+            title = one_line(newest.title)
+            cards = [catalogue.card_of(record) for record in read if record.kind in DATED]
+            what = _session_summary(cards, newest)
+        else:
+            title = "A session without a checkpoint"
+            began = _began(events) or self.now
+            what = {"branch": "", "began": began, "at": began}
         return self._sheet(
             "session",
-            one_line(newest.title) if newest else "A session without a checkpoint",
+            title,
             id=id,
             talk=talked,
-            note=next((r for r in read if r.kind == "note"), None),
-            what=_session_summary(cards, newest)
-            if newest
-            else {"branch": "", "began": began or self.now, "at": began or self.now},
+            note=next(iter(_of_kind(read, "note")), None),
+            what=what,
             checkpoints=telling,
             others=[record for record in read if record.kind not in DATED],
-            exchanges=talk.exchanges(talked) if talked else [],
-            commits=list(dict.fromkeys(commits)),
-            files=list(touched),
-            addresses=list(dict.fromkeys(p.text for p in pieces if p.kind == LINK)),
+            exchanges=exchanges,
+            commits=list(dict.fromkeys(_commits(pieces, outlines))),
+            files=list(dict.fromkeys(touched)),
+            addresses=list(dict.fromkeys(_texts_of_kind(pieces, LINK))),
             events=events,
         )
 
@@ -325,21 +319,19 @@ class Pages:
             beginning, and no vector is made of it.
         """
         now = self.now
-        given: dict[str, Any] = {
-            "kind": kind or None,
-            "topic": topic or None,
-            "since": since or None,
-            "workspace": "all" if within == "all" else None,
-        }
         asked, completed = words, ""
         if live:
             asked, completed = self._completed(words)
         given = {
-            "query": asked or None,
+            "query": asked,
             "limit": LIVE if live else HITS,
-            "lexical": live or None,
-            **given,
+            "lexical": live,
+            "kind": kind,
+            "topic": topic,
+            "since": since,
+            "workspace": "all" if within == "all" else "",
         }
+        given = {key: value for key, value in given.items() if value}
         query = question.query_from_options(given, now, clock.local_offset(now))
         idle = live and not any(tokeniser.expand(raw) for raw in tokeniser.split(asked))
         found = None if idle else self._found(query, live, "" if live else self._dsn)
@@ -578,6 +570,37 @@ class Pages:
         return self._sheet("charts", "Charts", **made)
 
 
+def _without_repetitions(checkpoints: list[Record]) -> list[Record]:
+    """Return the checkpoints that say something new, all where none does."""
+    return [r for r in checkpoints if not handoffs.is_repetition(r)] or checkpoints
+
+
+def _began(events: Sequence[dict[str, Any]]) -> float | None:
+    return clock.parse(str(events[0].get("t"))) if events else None
+
+
+def _of_kind(found: Sequence[Record], kind: str) -> list[Record]:
+    return [record for record in found if record.kind == kind]
+
+
+def _pieces_in(talked: Record) -> list[Piece]:
+    """Return what was done in a conversation, turn by turn."""
+    turns = conversationpage.parse(talked.body, clock.day(talked.created))
+    return [piece for turn in turns for piece in turn.pieces]
+
+
+def _texts_of_kind(pieces: Sequence[Piece], kind: str) -> list[str]:
+    return [piece.text for piece in pieces if piece.kind == kind]
+
+
+def _commits(pieces: Sequence[Piece], outlines: Sequence[checkpointoutline.Outline]) -> list[str]:
+    """Return the commits of a conversation, else those of its checkpoints."""
+    made = [piece for piece in pieces if piece.kind == COMMIT]
+    if made:
+        return [" ".join(filter(None, (piece.name[:10], piece.text))) for piece in made]
+    return [line for one in outlines[::-1] for line in one.commits]
+
+
 def _session_summary(cards: Sequence[Card], record: Record) -> dict[str, Any]:
     branch, session = record.meta.get("branch"), record.meta.get("session")
     told = {
@@ -604,9 +627,12 @@ def _session_summary(cards: Sequence[Card], record: Record) -> dict[str, Any]:
             "failing": nothing,
             "commits": 0,
         }
-    outline = checkpointoutline.outline(without_private(record))
+    return {**told, **_outlined(record)}
+
+
+def _outlined(checkpoint: Record) -> dict[str, Any]:
+    outline = checkpointoutline.outline(without_private(checkpoint))
     return {
-        **told,
         "outcome": (outline.outcome or outline.said)[:2],
         "next": outline.next,
         "open": tuple(line for line in outline.open if FAILS not in line),

@@ -131,11 +131,8 @@ def _summed(pieces: Sequence[Piece]) -> str:
     files = len({piece.text for piece in pieces if piece.kind == FILE})
     commits = sum(piece.kind == COMMIT for piece in pieces)
     links = sum(piece.kind == LINK for piece in pieces)
-    ran = count(runs, "call") + (", %d failed" % failed if failed else "") if runs else ""
-    said = [
-        ran,
-        count(files, "file") if files else "",
-        count(commits, "commit") if commits else "",
-        count(links, "pull request") if links else "",
-    ]
-    return " · ".join(filter(None, said)) or count(len(pieces), "step")
+    found = ((runs, "call"), (files, "file"), (commits, "commit"), (links, "pull request"))
+    said = [count(number, noun) for number, noun in found if number]
+    if failed:
+        said[0] += ", %d failed" % failed
+    return " · ".join(said) or count(len(pieces), "step")

@@ -117,6 +117,15 @@ def telling(cards: Sequence[Card]) -> Card:
     return max(some, key=lambda card: (card.created, card.id))
 
 
+def _is_wanted(entry: Entry, wanted: Filter) -> bool:
+    """Tell whether an entry is of the wanted kind, branch and author."""
+    return (
+        wanted.kind in (EVERY, entry.kind)
+        and (not wanted.branch or entry.branch == wanted.branch)
+        and (not wanted.author or entry.author == wanted.author)
+    )
+
+
 def chosen(catalogue: Catalogue, wanted: Filter, offset: float) -> list[Entry]:
     """Return the entries of a filter, newest first.
 
@@ -127,9 +136,7 @@ def chosen(catalogue: Catalogue, wanted: Filter, offset: float) -> list[Entry]:
     return [
         entry
         for entry in entries(catalogue)
-        if wanted.kind in (EVERY, entry.kind)
-        and (not wanted.branch or entry.branch == wanted.branch)
-        and (not wanted.author or entry.author == wanted.author)
+        if _is_wanted(entry, wanted)
         and (since is None or entry.at + offset >= since)
         and (until is None or entry.began + offset < until + clock.DAY)
         and (not wanted.words or any(fits(card, wanted.words, names) for card in entry.cards))

@@ -122,23 +122,15 @@ class Gate:
         )
         if size > MOST_HEAD:
             return PlainTextResponse("the request is too long", 431)
-        heads: dict[str, list[str]] = {}
-        for name, value in scope["headers"]:
-            heads.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+        heads = _heads(scope)
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("this page only reads", 405, {"Allow": "GET, HEAD"})
-        if (
-            heads.get("content-length", ["0"]) != ["0"]
-            or "transfer-encoding" in heads
-            or "upgrade" in heads
-        ):
+        if _has_body(heads):
             return PlainTextResponse("a request to this page has no body", 400)
         host = heads.get("host", [])
         if len(host) != 1 or host[0] not in self._hosts:
             return PlainTextResponse("this page does not belong to that host", 403)
-        if any(origin != "http://" + host[0] for origin in heads.get("origin", [])) or any(
-            site not in ("same-origin", "none") for site in heads.get("sec-fetch-site", [])
-        ):
+        if _is_foreign(heads, "http://" + host[0]):
             return PlainTextResponse("the request came from another page", 403)
         if "purpose" in heads or "sec-purpose" in heads:
             return PlainTextResponse("this page is not prefetched", 403)
@@ -397,3 +389,24 @@ class Site:
                 return True
         await served
         return False
+
+
+def _heads(scope: Message) -> dict[str, list[str]]:
+    """Return the heads of a request, by name in lower case."""
+    heads: dict[str, list[str]] = {}
+    for name, value in scope["headers"]:
+        heads.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return heads
+
+
+def _has_body(heads: dict[str, list[str]]) -> bool:
+    length = heads.get("content-length", ["0"])
+    return length != ["0"] or "transfer-encoding" in heads or "upgrade" in heads
+
+
+def _is_foreign(heads: dict[str, list[str]], origin: str) -> bool:
+    """Tell whether a request comes from a page of another origin."""
+    if any(said != origin for said in heads.get("origin", [])):
+        return True
+    sites = heads.get("sec-fetch-site", [])
+    return any(site not in ("same-origin", "none") for site in sites)

@@ -16,6 +16,11 @@ from memory.recall.hit import Hit
 from memory.recall.shelf import Shelf
 
 
+def _is_called(key: str, name: str) -> bool:
+    """Tell whether a workspace's key is what `--workspace` names."""
+    return name == "all" or name in (key, key.rpartition("-")[0])
+
+
 def shelves(
     place: Place, settings: Config, name: str, dsn: str, notes: List[str]
 ) -> Tuple[List[Place], List[Distant]]:
@@ -38,11 +43,7 @@ def shelves(
         notes.append(lookup.LOCAL_ALONE % fault)
         return here, []
     wanted = {p.key for p in here}
-    held = {
-        key: space
-        for key, space in spaces.items()
-        if name == "all" or key in wanted or name in (key, key.rpartition("-")[0])
-    }
+    held = {key: space for key, space in spaces.items() if key in wanted or _is_called(key, name)}
     if unknown is not None and not held:
         raise unknown
     return here, [

@@ -17,6 +17,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import time
+from itertools import combinations
 from math import ceil
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
@@ -535,25 +536,20 @@ def _pairs(common: Sequence[str], counts: Dict[str, int], total: int, left: int)
     """
     anchors = [term for term in common if counts[term] <= ANCHOR]
     found: List[Tuple[float, str, str]] = []
-    for i, first in enumerate(common):
-        found += [
-            (counts[first] * counts[second] / total, first, second)
-            for second in common[i + 1 :]
-            if first in anchors
-        ]
+    found += [
+        (counts[first] * counts[second] / total, first, second)
+        for first, second in combinations(common, 2)
+        if first in anchors
+    ]
     if not anchors:
-        rest = [term for term in common if term not in anchors][:4]
-        for i, first in enumerate(rest):
-            for second in rest[i + 1 :]:
-                tiers = [
-                    (rows.tier(first, n), rows.tier(second, n)) for n in range(len(rows.TIERS) + 1)
-                ]
-                expected = [
-                    (counts[a] * counts[b] / total, a, b)
-                    for a, b in tiers
-                    if counts[a] and counts[b]
-                ]
-                found += [row for row in expected if row[0] <= min(left, TIERED)][:1]
+        for first, second in combinations(common[:4], 2):
+            tiers = [
+                (rows.tier(first, n), rows.tier(second, n)) for n in range(len(rows.TIERS) + 1)
+            ]
+            expected = [
+                (counts[a] * counts[b] / total, a, b) for a, b in tiers if counts[a] and counts[b]
+            ]
+            found += [row for row in expected if row[0] <= min(left, TIERED)][:1]
     out = []
     for count, a, b in sorted(found):
         left -= ceil(count)

@@ -207,6 +207,11 @@ def set_up_and_load(
         raise StoreError(driver.database_error(error)) from None
 
 
+def _remove_rows(connection: Any, space: int, names: Sequence[str]) -> None:
+    for start in range(0, len(names), BATCH):
+        put(connection, space, [], names[start : start + BATCH])
+
+
 def load(
     connection: Any,
     place: Place,
@@ -244,8 +249,7 @@ def load(
             if progress:
                 progress(done, len(listed))
         gone += [said.partition(":")[0] for said in left if said.partition(":")[0] in known]
-        for start in range(0, len(gone), BATCH):
-            put(connection, space, [], gone[start : start + BATCH])
+        _remove_rows(connection, space, gone)
         connection.execute("UPDATE dayleaf.workspace SET loaded = now() WHERE id = %s", (space,))
         if changed or added or gone:
             connection.execute("SELECT dayleaf.recount()")

@@ -181,7 +181,7 @@ def scan(state: State, gone: bool = False) -> List[str]:
     Returns a line for each file that cannot be synced. gone: many files may have gone at once.
     Raises StoreError where they have and may not, OSError.
     """
-    home, stats, problems = state.home, state.value["stats"], list[str]()
+    home, problems = state.home, list[str]()
     clock = home + "/%s/lock" % FOLDER
     os.utime(clock)
     # of the file system: no other clock is asked
@@ -201,18 +201,30 @@ def scan(state: State, gone: bool = False) -> List[str]:
                         "%s: a file name that not every system allows; rename it" % ascii(name)
                     )
                 continue
-            known, seen = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns], stats.get(name)
-            row = state.rows.get(name, NONE)
-            fresh = row.sha256 or state.value["held"].get(name, "")
-            if known != seen or stat.st_ctime_ns > at - 10**8 or not fresh:
-                try:
-                    fresh = files.sha256(files.read(path, WHOLE, follow=False))
-                except OSError:
-                    unread.append(name)
-                    continue
-            found[name], stats[name] = fresh, known
+            sha256 = _checksum(state, name, path, stat, at)
+            if sha256:
+                found[name] = sha256
+            else:
+                unread.append(name)
     _compare(state, found, unread, gone)
     return problems
+
+
+def _checksum(state: State, name: str, path: str, stat: os.stat_result, since: int) -> str:
+    """Return a file's checksum, "" where it cannot be read; note how it looks now.
+
+    It is read where it looks otherwise than at the last scan, or changed `since` that.
+    """
+    looks = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
+    known: str = state.rows.get(name, NONE).sha256 or state.value["held"].get(name, "")
+    seen = state.value["stats"].get(name)
+    if looks != seen or stat.st_ctime_ns > since - 10**8 or not known:
+        try:
+            known = files.sha256(files.read(path, WHOLE, follow=False))
+        except OSError:
+            return ""
+    state.value["stats"][name] = looks
+    return known
 
 
 def _is_beside_records(name: str) -> bool:
@@ -238,12 +250,7 @@ def _compare(state: State, found: Dict[str, str], unread: List[str], gone: bool)
     Raises StoreError where too many are gone.
     """
     held, rows = state.value["held"], state.rows
-    missing = [
-        name
-        for name, row in sorted(rows.items())
-        if row.sha256 and name not in found and not _is_at_or_below(name, unread)
-    ]
-    before = {name: rows[name] for name in missing}
+    before = _missing_rows(rows, found, unread)
     new = {
         name: _id(state.home, name)
         for name, sha256 in found.items()
@@ -266,8 +273,17 @@ def _compare(state: State, found: Dict[str, str], unread: List[str], gone: bool)
     state.value["held"] = {name: sha256 for name, sha256 in held.items() if name in found}
 
 
-def _is_at_or_below(name: str, paths: Iterable[str]) -> bool:
-    return any(name == path or name.startswith(path + "/") for path in paths)
+def _missing_rows(
+    rows: Dict[str, Row], found: Dict[str, str], unread: Iterable[str]
+) -> Dict[str, Row]:
+    """Return the rows of files that are gone, and not only unread."""
+    return {
+        name: row
+        for name, row in sorted(rows.items())
+        if row.sha256
+        and name not in found
+        and not any(name == path or name.startswith(path + "/") for path in unread)
+    }
 
 
 def _ways(before: Dict[str, Row], new: Dict[str, str], found: Dict[str, str]) -> Dict[str, str]:
@@ -362,25 +378,34 @@ class Merge:
             self.rows[name] = Row(joined(version, barred), "", theirs.id, "", theirs.sha256)
             self.state.dirty.add(name)
             return
+        self._merge(name, mine, news, bool(held))
+        if not (self.rows[name].sha256 or self.rows[name].to):
+            self._retire(name, self.rows[name])
+        if theirs.sha256:
+            self.state.value["held"].pop(name, None)
+
+    def _merge(self, name: str, mine: Row, news: News, held: bool) -> None:
+        theirs = news.row
+        version = joined(mine.version, theirs.version)
         if mine.sha256 == theirs.sha256:
-            # what was removed for good is that, wherever else it went
-            final = mine if mine != NONE and not mine.to else theirs
-            self.rows[name] = final._replace(version=version)
-            if theirs.to and mine.to not in ("", theirs.to):
-                one, other = sorted(
-                    (theirs, mine), key=lambda row: ("/%s/" % archive.FOLDER not in row.to, row.to)
-                )
-                self._two_ways(one, other)
+            self._agree(name, mine, theirs)
         elif contains(theirs.version, mine.version) and not held:
             self._follow(name, mine, news)
         elif mine.sha256 and theirs.sha256:
             self._both(name, mine, news, version)
         else:
             self._moved(name, mine, news, version)
-        if not (self.rows[name].sha256 or self.rows[name].to):
-            self._retire(name, self.rows[name])
-        if theirs.sha256:
-            self.state.value["held"].pop(name, None)
+
+    def _agree(self, name: str, mine: Row, theirs: Row) -> None:
+        """Keep one of two rows of the same file, which may have moved two ways."""
+        # what was removed for good is that, wherever else it went
+        final = mine if mine != NONE and not mine.to else theirs
+        self.rows[name] = final._replace(version=joined(mine.version, theirs.version))
+        if theirs.to and mine.to not in ("", theirs.to):
+            one, other = sorted(
+                (theirs, mine), key=lambda row: ("/%s/" % archive.FOLDER not in row.to, row.to)
+            )
+            self._two_ways(one, other)
 
     def _follow(self, name: str, mine: Row, news: News) -> None:
         self.rows[name] = news.row

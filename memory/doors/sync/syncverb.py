@@ -30,6 +30,14 @@ def sync(call: Call) -> int:
         raise UsageError(
             "sync %s takes %d word%s" % (word, SYNC_WORDS[word] - 1, "s" * (SYNC_WORDS[word] != 2))
         )
+    _refuse_options(call, word)
+    return {"": _synced, "setup": _set_up, "status": _standing, "take": _decided, "drop": _decided}[
+        word
+    ](call)
+
+
+def _refuse_options(call: Call, word: str) -> None:
+    """Refuse an option of another word."""
     given = [name for name in ("identity", "gone", "anew") if getattr(call.options, name)]
     wrong = [name for name in given if (name == "identity") != (word == "setup")]
     if wrong or (given and word not in ("", "setup")):
@@ -37,9 +45,6 @@ def sync(call: Call) -> int:
         raise UsageError(
             "--%s is for `dayleaf store sync%s`" % (option, " setup" * (option == "identity"))
         )
-    return {"": _synced, "setup": _set_up, "status": _standing, "take": _decided, "drop": _decided}[
-        word
-    ](call)
 
 
 def _set_up(call: Call) -> int:

@@ -89,6 +89,15 @@ class Provider(NamedTuple):
         )[:16]
 
 
+def _shell_words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(
+            "'%s' is not a command: %s; quote it as for a shell" % (command[:200], error)
+        ) from None
+
+
 def from_settings(settings: Config, override: str, env: Mapping[str, str]) -> Provider | None:
     """Return the provider in force, or None where none is named.
 
@@ -107,12 +116,7 @@ def from_settings(settings: Config, override: str, env: Mapping[str, str]) -> Pr
             "embeddings.provider.args is not a list of words; set it to the command's arguments"
         )
     if override:
-        try:
-            words = shlex.split(override)
-        except ValueError as error:
-            raise UsageError(
-                "'%s' is not a command: %s; quote it as for a shell" % (override[:200], error)
-            ) from None
+        words = _shell_words(override)
         if words and words != [command]:
             command, args, label = words[0], words[1:], ""
     if not command:

@@ -46,6 +46,17 @@ def build(call: Call, places: Sequence[Place]) -> tuple[list[dict[str, Any]], li
     return out, lines
 
 
+def _fault(made: dict[str, Any], label: str) -> str:
+    """Return the reason why a provider's vectors cannot be used, or ""."""
+    if made["problem"]:
+        return str(made["problem"])
+    if not made["rows"]:
+        return "none yet"
+    if made["label"] != label:
+        return "they were made by another model, " + str(made["label"])
+    return ""
+
+
 def check(place: Place, settings: Config, env: dict[str, str]) -> Iterator[Finding]:
     """Check that recall can rank by vectors, if asked for."""
     made, provider = vectors.state(place), embedder.from_settings(settings, "", env)
@@ -63,11 +74,9 @@ def check(place: Place, settings: Config, env: dict[str, str]) -> Iterator[Findi
     except ProviderError as error:
         yield Finding(WARN, "vectors", "%s: %s" % (provider.label, error), SET_UP)
         return
-    if made["problem"] or not made["rows"] or made["label"] != provider.label:
-        found = made["problem"] or (
-            "none yet" if not made["rows"] else "they were made by another model, " + made["label"]
-        )
-        yield Finding(WARN, "vectors", "%s answers; %s" % (provider.label, found), figures.EMBED)
+    fault = _fault(made, provider.label)
+    if fault:
+        yield Finding(WARN, "vectors", "%s answers; %s" % (provider.label, fault), figures.EMBED)
     else:
         yield Finding(
             WARN if made["behind"] else OK,
