@@ -260,28 +260,40 @@ def _structured(text: str, label: Label) -> Iterator[Span]:
 
 def _below(text: str, label: Label) -> Iterator[Span]:
     """Find the codes or the phrase in the lines below a label."""
-    rest = rx(REST).match(text, label.end)
-    if not rest or rest.end() < label.high - 1 or rx(r"[,;\t]\S").match(rest[0]):
+    if not _ends_line(text, label):
         return
     if label.kind == "pass" and rx(r"\S").search(text, label.low, label.start):
         return
-    at, seen = label.high + 1, 0
-    line = _line(text, at)
-    while seen < 8 and at + len(line) < len(text) and rx(FILLING).match(line):
-        at, seen = at + len(line) + 1, seen + 1
-        line = _line(text, at)
+    at = _filled_line(text, label.high + 1)
     if label.kind == "codes":
         yield from _codes(text, at)
         return
+    if label.tier != "strong" or label.kind == "pass":
+        return
+    line = _line(text, at)
     row = line.strip(" \t\r`*>#+-\"'│|")
-    if (
-        label.tier == "strong"
-        and label.kind != "pass"
-        and " " in row
-        and _is_row_phrase(text, label, row)
-    ):
+    if " " in row and _is_row_phrase(text, label, row):
         start = at + line.index(row)
         yield start, start + len(row), label.kind
+
+
+def _ends_line(text: str, label: Label) -> bool:
+    """Tell whether nothing but a rest without a value follows a label in its line."""
+    rest = rx(REST).match(text, label.end)
+    if not rest or rest.end() < label.high - 1:
+        return False
+    return not rx(r"[,;\t]\S").match(rest[0])
+
+
+def _filled_line(text: str, at: int) -> int:
+    """Return the start of the first line, from one on, with more than filling."""
+    line = _line(text, at)
+    for _ in range(8):
+        if at + len(line) >= len(text) or not rx(FILLING).match(line):
+            break
+        at += len(line) + 1
+        line = _line(text, at)
+    return at
 
 
 def _is_row_phrase(text: str, label: Label, row: str) -> bool:
@@ -466,6 +478,20 @@ def _is_cell_secret(value: str, tier: str) -> bool:
     return tier in ("strong", "medium") and rx(HEX).fullmatch(last) is not None
 
 
+def _is_ruled_out(value: str) -> bool:
+    """Tell whether a value is a placeholder, an address, a path or code."""
+    if len(value) < 5 or not value.isascii() or is_made_up(value) or rx(DIGEST).match(value):
+        return True
+    if rx(NO_VALUE).match(value):
+        return True
+    return bool(
+        rx(
+            r"[\w.\-]{1,64}@[\w\-]{1,64}\.|[A-Za-z][\w+.\-]{1,20}://|[/~.]{1,2}/|\$[\w{(]"
+            r"|--?[a-z]|<|\w{1,60}\("
+        ).match(value)
+    )
+
+
 @lru_cache(maxsize=4096)
 def is_labelled_secret(value: str, tier: str, alone: bool) -> bool:
     """Tell whether a value that its structure ties to a label is a secret.
@@ -474,14 +500,7 @@ def is_labelled_secret(value: str, tier: str, alone: bool) -> bool:
     """
     if alone and tier == "strong" and _is_phrase(value):
         return True
-    if len(value) < 5 or not value.isascii() or is_made_up(value) or rx(DIGEST).match(value):
-        return False
-    if rx(NO_VALUE).match(value):
-        return False
-    if rx(
-        r"[\w.\-]{1,64}@[\w\-]{1,64}\.|[A-Za-z][\w+.\-]{1,20}://|[/~.]{1,2}/|\$[\w{(]"
-        r"|--?[a-z]|<|\w{1,60}\("
-    ).match(value):
+    if _is_ruled_out(value):
         return False
     if tier == "strong":
         return _is_password(value, alone)

@@ -90,11 +90,16 @@ def _assigned(text: str, lower: str, at: int, name: Tuple[str, str, str]) -> Opt
     level = _level(text, lower, at, word, tier, match) if len(value) >= LEAST[tier] else ""
     if not level or not _accept(value, text[start - 1 : start], level, match):
         return None
+    return start, _whole_end(text, start, end), kind
+
+
+def _whole_end(text: str, start: int, end: int) -> int:
+    """Return the end of a bare value beyond the bound of BARE."""
     while (
         end - start >= 160 and (rest := rx(BARE).match(text, end)) and not rx(STOP).match(rest[0])
     ):
-        end += _cut(rest[0])  # BARE is bounded: what follows belongs to the value as well
-    return start, end, kind
+        end += _cut(rest[0])
+    return end
 
 
 def by_sentence(text: str, places: Places) -> Iterator[Span]:
@@ -208,23 +213,31 @@ def _snake(name: str) -> str:
     return rx(r"(?<=[a-z0-9])(?=[A-Z])").sub("_", name).lower()
 
 
+def _closed(text: str, start: int, quote: str) -> int:
+    """Return where the value begun by a quote ends, 0 where it does not."""
+    last = {"「": "」", "『": "』", "“": "”", "‘": "’"}.get(quote, quote)
+    if len(quote) != 1 or last != quote:
+        return _closed_by(text, start, last)
+    inner = rx(r"(?:[^\\\n%s]|\\[^\n]){1,4096}" % quote).match(text, start)
+    return inner.end() if inner and text[inner.end() : inner.end() + 1] == quote else 0
+
+
+def _closed_by(text: str, start: int, last: str) -> int:
+    """Return where a quote closes a value, 0 where none does in the line."""
+    end, stop = text.find(last, start, start + 4096), text.find("\n", start, start + 4096)
+    while end > 0 and text[end - 1] == "\\":  # a deeper quote inside the value
+        end = text.find(last, end + len(last), start + 4096)
+    return end if end > start and (stop < 0 or end < stop or len(last) == 3) else 0
+
+
 def _value(text: str, at: int) -> Tuple[int, int]:
     """Return the span of the value beginning at `at`."""
     opened = rx(OPEN).match(text, at)
     if opened:
-        quote, start = opened["q"], opened.end()
-        last = {"「": "」", "『": "』", "“": "”", "‘": "’"}.get(quote, quote)
-        if len(quote) == 1 and last == quote:
-            inner = rx(r"(?:[^\\\n%s]|\\[^\n]){1,4096}" % quote).match(text, start)
-            if inner and text[inner.end() : inner.end() + 1] == quote:
-                return start, inner.end()
-        else:
-            end, stop = text.find(last, start, start + 4096), text.find("\n", start, start + 4096)
-            while end > 0 and text[end - 1] == "\\":  # a deeper quote inside the value
-                end = text.find(last, end + len(last), start + 4096)
-            if end > start and (stop < 0 or end < stop or len(last) == 3):
-                return start, end
-        at = start
+        at = opened.end()
+        closed = _closed(text, at, opened["q"])
+        if closed:
+            return at, closed
     bare = rx(BARE).match(text, at)
     if not bare:
         return at, at
@@ -269,6 +282,10 @@ def is_uuid(value: str) -> bool:
     )
 
 
+def _is_too_short(value: str, tier: str) -> bool:
+    return len(value) < LEAST[tier] or (value.isalpha() and len(value) < 12)
+
+
 @lru_cache(maxsize=4096)
 def is_secret(value: str, tier: str, quoted: bool) -> bool:
     """Tell whether a named value is a secret.
@@ -276,7 +293,7 @@ def is_secret(value: str, tier: str, quoted: bool) -> bool:
     Long and irregular enough for the name's tier, and no placeholder, code, path or word.
     """
     head = value[:128]
-    if len(value) < LEAST[tier] or (value.isalpha() and len(value) < 12):
+    if _is_too_short(value, tier):
         return False
     if (
         rx(PLACE).match(head)

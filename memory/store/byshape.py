@@ -75,17 +75,20 @@ def _body(text: str, at: int) -> int:
         match = line.match(text, at)
         if not match or match.end() == at:
             return end
-        body = match["b"] or ""
-        if body:
-            short = len(body) < 40 and not body.endswith("=")
-            if text[match.end() : match.end() + 1] in ("_", ":", "(") or (
-                len(body) < 16 and not wide
-            ):
-                return end
-            if short and not (wide and rx(r"[A-Z0-9+/]").search(body)):
+        if match["b"]:
+            if not _is_body(match["b"], text[match.end() : match.end() + 1], wide):
                 return end
             end, wide = match.end(), True
         at = match.end()
+
+
+def _is_body(row: str, after: str, wide: bool) -> bool:
+    """Tell whether a row belongs to a key's body; wide: one before it does."""
+    if after in ("_", ":", "(") or (len(row) < 16 and not wide):
+        return False
+    if len(row) >= 40 or row.endswith("="):
+        return True
+    return wide and rx(r"[A-Z0-9+/]").search(row) is not None
 
 
 def _body_before(text: str, at: int, floor: int) -> int:
@@ -146,15 +149,20 @@ def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
         match = rx(USERINFO).search(text, max(0, at - 200), at)
         if match is None:
             continue
-        value = match["v"]
-        special = bool(rx(r"[!#$%^&*?~]").search(value))
-        cased = bool(rx(r"[a-z]").search(value) and rx(r"[A-Z]").search(value))
-        if (
-            rx(r"\d").search(value)
-            and (special or (cased and (host[0][-1] == "(" or match["u"].lower() in ACCOUNTS)))
-            and _judge(value, "strong")
-        ):
+        if _is_mixed(match, host[0]) and _judge(match["v"], "strong"):
             yield match.start("v"), at, "login-password"
+
+
+def _is_mixed(login: re.Match[str], host: str) -> bool:
+    """Tell whether a password has digits and signs; of a known account both cases will do."""
+    value = login["v"]
+    if not rx(r"\d").search(value):
+        return False
+    if rx(r"[!#$%^&*?~]").search(value):
+        return True
+    if host[-1] != "(" and login["u"].lower() not in ACCOUNTS:
+        return False
+    return bool(rx(r"[a-z]").search(value) and rx(r"[A-Z]").search(value))
 
 
 def stretches(places: Sequence[int], reach: int, back: int = 12) -> List[Tuple[int, int]]:
@@ -177,11 +185,7 @@ def _judge(value: str, judge: str) -> bool:
     if rx(r"\$\{?\w{1,60}\}?(?:[\"'\s/:@$]|\Z)").match(value):
         return False  # a variable
     if judge == "given":
-        return (
-            len(value) > 2
-            and not is_made_up(value)
-            and not rx(STOCK, re.I).fullmatch(value.strip("<>[]{}'"))
-        )
+        return _is_given(value)
     if judge == "random":
         return is_random(value, 16)
     if judge == "strong":
@@ -189,8 +193,25 @@ def _judge(value: str, judge: str) -> bool:
     if judge == "bare":
         return is_random(value, 16) and not rx(COMPOSED).fullmatch(value)
     if judge == "header":
-        long = len(value) >= 32 and not rx(WORDY).fullmatch(value)
-        return not is_made_up(value) and (long or is_random(value, 8) or is_uuid(value))
+        return not is_made_up(value) and _is_of_header(value)
+    return _is_pair(value)
+
+
+def _is_given(value: str) -> bool:
+    """Tell whether a value is neither a placeholder nor a stock word."""
+    if len(value) <= 2 or is_made_up(value):
+        return False
+    return not rx(STOCK, re.I).fullmatch(value.strip("<>[]{}'"))
+
+
+def _is_of_header(value: str) -> bool:
+    if len(value) >= 32 and not rx(WORDY).fullmatch(value):
+        return True
+    return is_random(value, 8) or is_uuid(value)
+
+
+def _is_pair(value: str) -> bool:
+    """Tell whether a value is a user and a password in base64."""
     try:
         return b":" in binascii.a2b_base64(value + "=" * (-len(value) % 4))[1:]
     except binascii.Error:

@@ -186,17 +186,22 @@ def words_near(text: str, labels: Sequence[Label]) -> Iterator[Near]:
         if number + 1 < len(labels):
             border = max(label.end, _border(label, labels[number + 1]))
         done = _end(text, label.end, border)
-        for begin, end in ((low, label.start), (label.end, done)):
-            if end - begin < SHORTEST:
-                continue
-            for start, word in _words(text, begin, end):
-                if is_possible(start, word, label, text):
-                    yield Near(start, word, label, end == label.start)
+        yield from _possible_in(text, label, low, label.start)
+        yield from _possible_in(text, label, label.end, done)
         if _names_number(text, label):
             if groups is None:
                 groups = [(match.start(), match[0]) for match in rx(GROUPED_DIGITS).finditer(text)]
             for start, word in _between(groups, low, done) if groups else ():
                 yield Near(start, word, label, start < label.start)
+
+
+def _possible_in(text: str, label: Label, begin: int, end: int) -> Iterator[Near]:
+    """Yield the words of a stretch beside a label that may be its secret."""
+    if end - begin < SHORTEST:
+        return
+    for start, word in _words(text, begin, end):
+        if is_possible(start, word, label, text):
+            yield Near(start, word, label, end == label.start)
 
 
 def _between(places: List[Tuple[int, str]], low: int, high: int) -> List[Tuple[int, str]]:
@@ -282,12 +287,18 @@ def _words_of(piece: str, low: int, high: int) -> Tuple[Tuple[int, str], ...]:
     return tuple(found)
 
 
+def _is_pin(start: int, digits: str, label: Label, text: str) -> bool:
+    """Tell whether digits may be a PIN that a label names; a year is none."""
+    if not 4 <= len(digits) <= 8 or len(digits) == 4 and digits[:2] in ("19", "20"):
+        return False
+    between = text[min(label.end, start) : max(label.start, start)]
+    return between.count("\n") < 3 and _names_number(text, label)
+
+
 def is_possible(start: int, word: str, label: Label, text: str) -> bool:
     """Tell whether a word may be the secret of a label; a number may in its line alone."""
     if word.isdigit():
-        number = 4 <= len(word) <= 8 and (len(word) != 4 or word[:2] not in ("19", "20"))
-        between = text[min(label.end, start) : max(label.start, start)]
-        return number and between.count("\n") < 3 and _names_number(text, label)
+        return _is_pin(start, word, label, text)
     if len(word) < 5 or not _is_secret_shape(word):
         return False
     if label.tier == "strong":
@@ -300,23 +311,25 @@ def is_possible(start: int, word: str, label: Label, text: str) -> bool:
     return label.tier == "login" or rx(r"\d").search(word) is not None and not named
 
 
+def _is_of_letters(word: str) -> bool:
+    """Tell whether letters alone may be a secret: of both cases, or words with hyphens."""
+    if rx(r"(?=.{0,30}[a-z][A-Z])[A-Za-z]{10,40}").fullmatch(word):
+        return surprise(word)[1] > 5 and not is_identifier(word)
+    return rx(r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){2,9}").fullmatch(word) is not None
+
+
 @lru_cache(maxsize=4096)
 def _is_secret_shape(word: str) -> bool:
     kinds = {_class_of(sign) for sign in word}
     if not kinds & {"a", "A"}:
         return False
     if "0" not in kinds and not rx(r"[!#$%^&*?~@]").search(word):
-        if rx(r"(?=.{0,30}[a-z][A-Z])[A-Za-z]{10,40}").fullmatch(word):
-            return surprise(word)[1] > 5 and not is_identifier(word)
-        return rx(r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){2,9}").fullmatch(word) is not None
-    return not (
-        rx(_NO_SECRET).match(word)
-        or rx(NO_VALUE).match(word)
-        or rx(TECHNICAL, re.I).fullmatch(word)
-        or rx(TICKET).fullmatch(word)
-        or is_made_up(word)
-        or is_uuid(word)
-    )
+        return _is_of_letters(word)
+    if rx(_NO_SECRET).match(word) or rx(NO_VALUE).match(word):
+        return False
+    if rx(TECHNICAL, re.I).fullmatch(word) or rx(TICKET).fullmatch(word):
+        return False
+    return not is_made_up(word) and not is_uuid(word)
 
 
 def log_odds(found: Dict[str, float]) -> float:

@@ -39,6 +39,7 @@ from itertools import count
 from typing import (
     Any,
     Callable,
+    Collection,
     Dict,
     Iterator,
     List,
@@ -233,22 +234,26 @@ def _private_parts(text: str) -> List[Tuple[int, int]]:
     ]
 
 
-def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]:
-    """Return the private stretches of a text."""
-    spans = [
-        pair
-        for pair in private_pairs(lower)
-        if not mentions or text[pair[0] - 1 : pair[0]] != mentions
-    ]
-    depth = start = 0
+def _private_tags(text: str, lower: str) -> Iterator[re.Match[str]]:
     begins = [
         at
         for at in spots(lower, "private")
         if text[max(0, at - 48) : at].rstrip()[-1:] in BEFORE_PRIVATE
     ]
-    reach = stretches(begins, 400, 48)
-    for tag in (tag for a, b in reach for tag in rx(PRIVATE_TAG, re.I | re.S).finditer(text, a, b)):
-        if mentions and text[tag.start() - 1 : tag.start()] == mentions:
+    for start, end in stretches(begins, 400, 48):
+        yield from rx(PRIVATE_TAG, re.I | re.S).finditer(text, start, end)
+
+
+def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]:
+    """Return the private stretches of a text."""
+
+    def is_mentioned(at: int) -> bool:
+        return bool(mentions) and text[at - 1 : at] == mentions
+
+    spans = [pair for pair in private_pairs(lower) if not is_mentioned(pair[0])]
+    depth = start = 0
+    for tag in _private_tags(text, lower):
+        if is_mentioned(tag.start()):
             continue
         if not tag["close"]:
             start = start if depth else tag.start()
@@ -405,22 +410,31 @@ def _merge_spans(text: str, spans: List[Span], allow: Sequence[str]) -> List[Spa
     return [(a, b, kind) for a, b, kind, _ in joined]
 
 
-def _add_occurrences(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
-    """Add every other occurrence of the found secrets."""
+def _places_of(text: str, heads: Collection[str]) -> List[int]:
+    """Return where one of some beginnings of 6 characters stands."""
+    if len(heads) < 50:  # a search for each costs less than a look at every character
+        return sorted(at for head in heads for at in spots(text, head))
+    return [i for i in range(len(text) - 5) if text[i : i + 6] in heads]
+
+
+def _kinds_of_forms(text: str, spans: List[Span]) -> Dict[str, str]:
+    """Return the kind of each form of the found secrets."""
     kinds: Dict[str, str] = {}
-    lengths: Dict[str, Set[int]] = {}
     for found, kind in {text[start:end]: kind for start, end, kind in spans}.items():
         for value in _forms(found, kind):
             kinds.setdefault(value, kind)
-            lengths.setdefault(value[:6], set()).add(len(value))
+    return kinds
+
+
+def _add_occurrences(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
+    """Add every other occurrence of the found secrets."""
+    kinds = _kinds_of_forms(text, spans)
+    lengths: Dict[str, Set[int]] = {}
+    for value in kinds:
+        lengths.setdefault(value[:6], set()).add(len(value))
     longest = {head: sorted(many, reverse=True) for head, many in lengths.items()}
     taken, extra, known = 0, [], {span[:2] for span in spans}
-    few = len(lengths) < 50  # a search for each costs less than a look at every character
-    for at in (
-        sorted(at for head in lengths for at in spots(text, head))
-        if few
-        else [i for i in range(len(text) - 5) if text[i : i + 6] in lengths]
-    ):
+    for at in _places_of(text, lengths):
         for length in longest[text[at : at + 6]] if at >= taken else ():
             value = text[at : at + length]
             if value in kinds and (length >= 12 or _apart(text, at, at + length)):
@@ -431,24 +445,29 @@ def _add_occurrences(text: str, spans: List[Span], allow: Sequence[str]) -> List
     return _merge_spans(text, spans + extra, allow) if extra else spans
 
 
+def _is_common(value: str) -> bool:
+    """Tell whether a value is so short or plain that it may stand elsewhere by chance."""
+    return len(value) < 6 or (len(value) < 10 and (value.isalpha() or value.isdigit()))
+
+
+def _is_unmistakable(value: str) -> bool:
+    """Tell whether a value is a secret wherever it stands."""
+    return (
+        is_random(value, 8)
+        or rx(r"\d.*[!@#$%^&*?~+|]|[!@#$%^&*?~+|].*\d").search(value[:256]) is not None
+        or rx(r"[a-z]{3,12}(?:[ -][a-z]{3,12}){3,23}").fullmatch(value) is not None
+    )
+
+
 def _forms(value: str, kind: str) -> Iterator[str]:
     if kind == "private":
         return
     if kind == "private-key":
         yield from rx(r"[A-Za-z0-9+/]{40,}={0,2}").findall(value)
         return
-    if (
-        kind not in SURE
-        and not is_random(value, 8)
-        and not rx(r"\d.*[!@#$%^&*?~+|]|[!@#$%^&*?~+|].*\d").search(value[:256])
-        and not rx(r"[a-z]{3,12}(?:[ -][a-z]{3,12}){3,23}").fullmatch(value)
-    ):
+    if kind not in SURE and not _is_unmistakable(value):
         return
-    if (
-        len(value) < 6
-        or (len(value) < 10 and (value.isalpha() or value.isdigit()))
-        or "[redacted:" in value
-    ):
+    if _is_common(value) or "[redacted:" in value:
         return
     yield value
     if len(value) <= 256:
