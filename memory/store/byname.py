@@ -313,29 +313,48 @@ def _irregular(value: str, tier: str) -> bool:
             and not rx(COMPOSED).fullmatch(value)
         )
     if tier == "medium":
-        if is_identifier(value) and len(rx(r"\d").findall(head)) < len(head) / 8:
-            return False
-        if rx(r"(?:[\w.\-]{1,40}/)+(?:\.env|[\w\-]{1,40}\.[a-z]{1,5})").fullmatch(value):
-            return False
-        return is_random(value, 8) or (is_uuid(value) and not is_made_up(value))
+        return _is_irregular_token(value, head)
+    return _is_irregular_password(value, head)
+
+
+def _is_irregular_token(value: str, head: str) -> bool:
+    if is_identifier(value) and len(rx(r"\d").findall(head)) < len(head) / 8:
+        return False
+    if rx(r"(?:[\w.\-]{1,40}/)+(?:\.env|[\w\-]{1,40}\.[a-z]{1,5})").fullmatch(value):
+        return False
+    return is_random(value, 8) or (is_uuid(value) and not is_made_up(value))
+
+
+def _is_irregular_password(value: str, head: str) -> bool:
     kinds = sum(
         bool(rx(p).search(head)) for p in (r"[a-z]", r"[A-Z]", r"\d", r"[!@#$%^&*?~+=/\\|:;,.]")
     )
     if head.isdigit():
         return 6 <= len(value) <= 20
-    if rx(TECHNICAL, re.I).fullmatch(head) or rx(r"\d{4}-\d\d-\d\d([T ].*)?").fullmatch(head):
-        return is_random(value, 16)
-    # a file, a version, a size
-    if kinds < 4 and rx(r"[\w\-./]*[/.]\w{1,5}|\d[\d.,:\-/]*\w{0,3}").fullmatch(head):
+    if _is_technical(head, kinds):
         return is_random(value, 16)
     if rx(r"\d").search(head):
-        slug = rx(r"[A-Za-z]+(?:[-_.][A-Za-z]*\d{0,4})+").fullmatch(head)
-        return kinds > 1 and not (slug and not rx(r"[A-Z].*[a-z]|[a-z].*[A-Z]").search(head))
+        return kinds > 1 and not _is_slug(head)
     if kinds > 1 and rx(r"[!@#$%^&*?~+|]").search(head[:-1]):
         return not rx(
             r"[A-Za-z]+(?:[&|+*/%] ?[A-Za-z]+)+|[A-Za-z.]+@[A-Za-z]+\.[A-Za-z.]+"
         ).fullmatch(head)
     return len(value) >= 12 and kinds > 1 and is_jagged(value)
+
+
+def _is_technical(head: str, kinds: int) -> bool:
+    """Tell whether a text of some kinds of signs may be a date, a file, a version or a size."""
+    if rx(TECHNICAL, re.I).fullmatch(head) or rx(r"\d{4}-\d\d-\d\d([T ].*)?").fullmatch(head):
+        return True
+    if kinds > 3:
+        return False
+    return rx(r"[\w\-./]*[/.]\w{1,5}|\d[\d.,:\-/]*\w{0,3}").fullmatch(head) is not None
+
+
+def _is_slug(head: str) -> bool:
+    """Tell whether a text is joined words of one case, with numbers."""
+    slug = rx(r"[A-Za-z]+(?:[-_.][A-Za-z]*\d{0,4})+").fullmatch(head)
+    return bool(slug) and not rx(r"[A-Z].*[a-z]|[a-z].*[A-Z]").search(head)
 
 
 def is_jagged(value: str) -> bool:
@@ -357,6 +376,19 @@ def is_identifier(value: str) -> bool:
     return sum(len(word) for word in words if len(word) > 2) > 0.55 * len(value[:80])
 
 
+def _is_random_letters(value: str, head: str) -> bool:
+    if len(value) < 16 or head.islower() or _is_monotonous(head):
+        return False
+    return is_jagged(value) and rx(r"[A-Z]").search(head) is not None
+
+
+def _is_monotonous(head: str) -> bool:
+    """Tell whether a text has few different signs, or is words, a placeholder or a digest."""
+    if len(set(head)) < min(9, len(head) * 0.5) or rx(WORDY).fullmatch(head):
+        return True
+    return is_made_up(head) or rx(DIGEST).match(head) is not None
+
+
 @lru_cache(maxsize=4096)
 def is_random(value: str, least: int) -> bool:
     """Tell whether a value is a random string.
@@ -365,19 +397,12 @@ def is_random(value: str, least: int) -> bool:
     """
     head = value[:200]
     digits = sum(map(str.isdigit, head))
-    if not digits and (len(value) < 16 or head.islower()):
+    if len(value) < least or digits == len(head):
         return False
-    if len(value) < least or len(set(head)) < min(9, len(head) * 0.5) or rx(WORDY).fullmatch(head):
+    if not digits:
+        return _is_random_letters(value, head)
+    if _is_monotonous(head):
         return False
-    if is_made_up(head) or rx(DIGEST).match(head):
-        return False
-    if not digits or digits == len(head):
-        return (
-            not digits
-            and len(value) >= 16
-            and is_jagged(value)
-            and rx(r"[A-Z]").search(head) is not None
-        )
     if rx(r"[0-9a-fA-F]+").fullmatch(head):
         return len(head) >= max(least, 12)
     mixed = len(rx(r"\d[A-Za-z]").findall(head))

@@ -127,28 +127,37 @@ def by_token(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -
 def _token(text: str, at: int, row: _Row) -> Span | None:
     """Return the token at a place by a table row, or None."""
     prefix, kind = row.prefix, row.kind
-    if (prefix[-1].isalnum() or len(prefix) < 5) and not at_edge(text, at):
-        return None  # a short one begins a word
-    if len(prefix) < 4 and rx(_BASE64, re.I).search(text[max(0, at - 8) : at]):
-        return None  # of a digest in Base64, where any three characters stand sooner or later
+    if not _begins_token(text, at, prefix):
+        return None
     match = rx(row.body).match(text, at, at + LONGEST)
     if not match:
         return None
     value, end = match[0][len(prefix) :], match.end()
     if is_filler(value) or (kind != "aws-key" and rx(WORDY).fullmatch(value[:512])):
         return None
-    if (
-        len(prefix) < 3
-        and prefix[-1] == "."
-        and (text[end : end + 1] == "(" or not is_jagged(value))
-    ):
-        return None  # an attribute of `s`
+    if _is_attribute(prefix, value, text[end : end + 1]):
+        return None
     host = rx(WEB).search(text, max(0, at - 120), at) if kind == "webhook-url" else None
     if end == at + LONGEST:
         end = rx(r"[\w\-+/=.%]*").match(text, end).end()  # type: ignore[union-attr]
     else:
         end -= len(value) - len(value.rstrip(".-/"))
     return host.start() if host else at, end, kind
+
+
+def _begins_token(text: str, at: int, prefix: str) -> bool:
+    """Tell whether a prefix stands where a token may begin."""
+    if (prefix[-1].isalnum() or len(prefix) < 5) and not at_edge(text, at):
+        return False  # a short one begins a word
+    # in a digest in Base64 any three characters stand sooner or later
+    return len(prefix) > 3 or not rx(_BASE64, re.I).search(text[max(0, at - 8) : at])
+
+
+def _is_attribute(prefix: str, name: str, after: str) -> bool:
+    """Tell whether what follows a letter and a dot is an attribute and no token."""
+    if len(prefix) > 2 or prefix[-1] != ".":
+        return False
+    return after == "(" or not is_jagged(name)
 
 
 def _marked(text: str, held: _Runs) -> Iterator[Span]:

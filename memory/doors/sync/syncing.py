@@ -424,6 +424,8 @@ class Merge:
 
         ("", its last row) where it is gone. Raises Changed where it has not arrived yet.
         """
+        if not name:
+            return "", NONE
         row, seen = self.rows.get(name, NONE), {name}
         while row.to and row.to not in seen:
             name, row = row.to, self.rows.get(row.to, NONE)
@@ -475,13 +477,13 @@ class Merge:
         gone, live = (news.row, mine) if mine.sha256 else (mine, news.row)
         data = self._own(name, live.sha256) if live is mine else news.data
         self.rows[name] = gone._replace(version=version)
-        end, row = self._end(gone.to) if gone.to else ("", NONE)
+        end, row = self._end(gone.to)
         if row.to:  # a circle: one machine forgot what another brought back
             if live is not mine:
                 self._write(name, data, news.mtime, "")
             self.state.mark(name, live.sha256, live.id)
         elif end or live.sha256 == gone.was:
-            if end and live.sha256 not in (gone.was, row.sha256):
+            if end:
                 self._along(end, row, gone, live, data, news.mtime)
             if live is mine:
                 self._drop(name)
@@ -494,6 +496,8 @@ class Merge:
 
     def _along(self, name: str, row: Row, gone: Row, live: Row, data: bytes, mtime: int) -> None:
         """Write a changed text at or beside its file's new place."""
+        if live.sha256 in (gone.was, row.sha256):
+            return
         if row.sha256 == gone.was and contains(live.version, gone.of):
             self._write(name, data, mtime, row.sha256)
             self.state.mark(name, live.sha256, row.id)
