@@ -131,7 +131,7 @@ def look_for_past(place: Place) -> str:
 def _recognised(
     place: Place, here: list[dict[str, Any]], keys: list[str], rows: list[dict[str, Any]]
 ) -> str:
-    """Return the workspace that stood here before, else one that knows the commit."""
+    """Return the workspace here before, else one with the commit."""
     past = [str(row.get("key")) for row in reversed(here)]
     stood = [key for key in past if key in keys]
     if stood and here[-1].get("by") != "commit":
@@ -313,7 +313,7 @@ def _is_proved(place: Place) -> bool:
 
 
 def _heads(paths: Iterable[str]) -> dict[str, str]:
-    """Return the commit of each path that is a repository, by its git folder."""
+    """Return the head of each repository's path, by git folder."""
     found = {}
     for path in paths:
         root, folder = layout.find_git(path)

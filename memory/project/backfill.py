@@ -261,7 +261,7 @@ def _import_session(
 def _workspace_at(
     place: layout.Place, places: dict[str, Workspace], env: dict[str, str]
 ) -> Workspace:
-    """Return the workspace of a place, a known one where there is one."""
+    """Return the known workspace of a place, else a new one."""
     return next(
         (w for w in places.values() if w.place.key == place.key and w.place.root == place.root),
         Workspace(place, config.for_place(place, env)),

@@ -337,7 +337,7 @@ def _made(
 
 
 def _id_there(piece: Piece) -> str:
-    """Return the id of a piece's source where it came from, or ""."""
+    """Return the original id of a piece's source, or ""."""
     made = piece.draft()
     extra = (made.extra or {}) if isinstance(made, Draft) else {}
     return str((extra.get(ORIGIN) or {}).get("id") or "")
@@ -364,7 +364,7 @@ def _origin(
 
 
 def _changed_head(store: Store, found: Standing, piece: Piece) -> Dict[str, Any]:
-    """Return versions and origin of an imported record, as far as they changed."""
+    """Return the changed versions and origin of an imported record."""
     more: Dict[str, Any] = {}
     new = [one for one in piece.versions if one not in found.versions]
     if new:

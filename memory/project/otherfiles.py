@@ -203,14 +203,14 @@ def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Sk
 
 
 def _too_deep(folder: str) -> Union[Skip, None]:
-    """Return the skip of a folder that is not entered for its depth, or None."""
+    """Return the skip of a folder too deep to enter, or None."""
     if folder.count("/") < DEPTH_LIMIT or folder.rpartition("/")[2] in IGNORED:
         return None
     return Skip(folder, "nested more than %d folders deep" % DEPTH_LIMIT, "import it by itself")
 
 
 def _unread(root: str, name: str, error: OSError) -> Union[Skip, None]:
-    """Return the skip of an unreadable entry, None where it has just gone."""
+    """Return the skip of an unreadable entry, None for a missing one."""
     if name and isinstance(error, FileNotFoundError):
         return None
     return Skip(name or root, (error.strerror or "unreadable").lower(), "mend its permissions")

@@ -232,7 +232,7 @@ def _extra(
 
 
 def _spread_git(extra: Dict[str, Any]) -> None:
-    """Put what goldfish tells of git in one key into keys of its own."""
+    """Spread goldfish's one key for git over several."""
     git = extra.get("git")
     if isinstance(git, dict):
         extra.update((key, git[key]) for key in ("branch", "commit", "files") if git.get(key))
@@ -320,7 +320,7 @@ def _created(given: _Given, source: Source, meta: Dict[str, Any]) -> Tuple[float
 
 
 def _head_date(meta: Dict[str, Any], now: float) -> Tuple[Optional[float], str]:
-    """Return (creation time that a head names or None, its first unreadable date or "")."""
+    """Return (creation time of a head or None, first unreadable date or "")."""
     unread = ""
     for key in ("created", "timestamp", "date"):
         said = str(meta.get(key) or "").strip()

@@ -124,7 +124,7 @@ def first_line_quote(record: Record) -> Tuple[Quote, ...]:
 
 
 def _head_room(window: Window, places: Sequence[_Place], taken: Sequence[_Part]) -> int:
-    """Return the room of the head that a window needs above it."""
+    """Return the room for a window's head."""
     is_new_turn = all(window.passage != one.passage for one in taken)
     return HEAD if places[window.passage].turn and is_new_turn else 0
 

@@ -269,7 +269,7 @@ class _Task:
         self.notes += [note for note in notes if note not in self.notes]
 
     def _instead(self, asked: Query, timed: bool) -> List[Hit]:
-        """Return the hits of a query that had none, and note what kept them out."""
+        """Return hits for a query without any, or note the reason."""
         if timed and self.query.text:
             return self._at_any_time(asked)
         if asked.text and self._is_filtered():

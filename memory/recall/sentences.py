@@ -250,7 +250,7 @@ def _leads_on(row: str) -> bool:
 
 
 def _glue(last: str, first: str) -> str:
-    """Return what stands between the letters at which two rows are joined."""
+    """Return the glue between the letters of two joined rows."""
     wide = tokeniser.is_cjk(last) and tokeniser.is_cjk(first)
     return "" if wide and not tokeniser.is_hangul(first) else " "
 

@@ -580,7 +580,7 @@ def _without(text: str, match: Match) -> str:
 
 
 def _written_instant(text: str, point: float, offset: float, end: bool) -> float:
-    """Return the instant of a date read as UTC, local unless it says its zone."""
+    """Return the instant of a date without a zone as local time."""
     if text.isdigit() and len(text) != 8:
         return point
     if len(text) <= 10:

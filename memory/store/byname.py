@@ -214,7 +214,7 @@ def _snake(name: str) -> str:
 
 
 def _closed(text: str, start: int, quote: str) -> int:
-    """Return where the value begun by a quote ends, 0 where it does not."""
+    """Return the end of a quoted value, or 0."""
     last = {"「": "」", "『": "』", "“": "”", "‘": "’"}.get(quote, quote)
     if len(quote) != 1 or last != quote:
         return _closed_by(text, start, last)
@@ -223,7 +223,7 @@ def _closed(text: str, start: int, quote: str) -> int:
 
 
 def _closed_by(text: str, start: int, last: str) -> int:
-    """Return where a quote closes a value, 0 where none does in the line."""
+    """Return the place of a value's closing quote in its line, or 0."""
     end, stop = text.find(last, start, start + 4096), text.find("\n", start, start + 4096)
     while end > 0 and text[end - 1] == "\\":  # a deeper quote inside the value
         end = text.find(last, end + len(last), start + 4096)

@@ -83,7 +83,7 @@ def _body(text: str, at: int) -> int:
 
 
 def _is_body(row: str, after: str, wide: bool) -> bool:
-    """Tell whether a row belongs to a key's body; wide: one before it does."""
+    """Tell whether a row belongs to a key's body; wide: after another."""
     if after in ("_", ":", "(") or (len(row) < 16 and not wide):
         return False
     if len(row) >= 40 or row.endswith("="):

@@ -196,7 +196,7 @@ def words_near(text: str, labels: Sequence[Label]) -> Iterator[Near]:
 
 
 def _possible_in(text: str, label: Label, begin: int, end: int) -> Iterator[Near]:
-    """Yield the words of a stretch beside a label that may be its secret."""
+    """Yield a label's possible secrets in a stretch beside it."""
     if end - begin < SHORTEST:
         return
     for start, word in _words(text, begin, end):

@@ -446,7 +446,7 @@ def _add_occurrences(text: str, spans: List[Span], allow: Sequence[str]) -> List
 
 
 def _is_common(value: str) -> bool:
-    """Tell whether a value is so short or plain that it may stand elsewhere by chance."""
+    """Tell whether a value is too short or plain to be unique."""
     return len(value) < 6 or (len(value) < 10 and (value.isalpha() or value.isdigit()))
 
 

@@ -178,7 +178,7 @@ def _item(made: Maker, payload: dict[str, Any]) -> None:
 
 
 def _end(made: Maker, call: str, output: str, status: int | None) -> None:
-    """Add the output of a call to what it used."""
+    """Add a call's output to its uses."""
     for use in _open(made, call):
         if use["name"] == "Bash":
             made.ran(use["id"], output, status)

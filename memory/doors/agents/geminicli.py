@@ -126,7 +126,7 @@ def _replayed(data: bytes) -> dict[str, Any]:
 
 
 def _messages(line: dict[str, Any], before: list[Any]) -> list[Any]:
-    """Return the messages that a line sets, or those before it."""
+    """Return a line's messages, else the earlier ones."""
     found = line.get("messages")
     return found if isinstance(found, list) else before
 
@@ -222,7 +222,7 @@ def _add_todos(made: Maker, id: str, given: list[Any]) -> None:
 
 
 def _ran(made: Maker, id: str, output: str, failed: bool) -> None:
-    """Add what a command printed, and its exit status."""
+    """Add a command's output and exit status."""
     found = _STATUS.search(output)
     printed = _PRINTED.match(output)
     code = int(found[1]) if found else int(failed)

@@ -571,7 +571,7 @@ class Pages:
 
 
 def _without_repetitions(checkpoints: list[Record]) -> list[Record]:
-    """Return the checkpoints that say something new, all where none does."""
+    """Return the checkpoints with news, else all."""
     return [r for r in checkpoints if not handoffs.is_repetition(r)] or checkpoints
 
 

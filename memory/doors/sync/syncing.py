@@ -211,7 +211,7 @@ def scan(state: State, gone: bool = False) -> List[str]:
 
 
 def _checksum(state: State, name: str, path: str, stat: os.stat_result, since: int) -> str:
-    """Return a file's checksum, "" where it cannot be read; note how it looks now.
+    """Return a file's checksum, "" for an unreadable one; note its looks.
 
     It is read where it looks otherwise than at the last scan, or changed `since` that.
     """
@@ -287,7 +287,7 @@ def _missing_rows(
 
 
 def _ways(before: Dict[str, Row], new: Dict[str, str], found: Dict[str, str]) -> Dict[str, str]:
-    """Return where each file that is gone went, "" for nowhere.
+    """Return the new place of each missing file, or "".
 
     before: rows of these.  new: ids of the new files.  found: what files hold now.
     """
@@ -397,7 +397,7 @@ class Merge:
             self._moved(name, mine, news, version)
 
     def _agree(self, name: str, mine: Row, theirs: Row) -> None:
-        """Keep one of two rows of the same file, which may have moved two ways."""
+        """Keep one of two rows of the same file, perhaps moved two ways."""
         # what was removed for good is that, wherever else it went
         final = mine if mine != NONE and not mine.to else theirs
         self.rows[name] = final._replace(version=joined(mine.version, theirs.version))
