@@ -241,17 +241,26 @@ def _fitting_windows(
     texts: Dict[int, List[Tuple[int, str]]] = {}
     scores: Dict[int, float] = {}
     held: Set[str] = set()
-    # Of windows that answer about as well the newest is taken, and what repeats it is left out.
-    close = [window for window in answered.windows[:LOOKED] if window.score >= windows.CLOSE * best]
-    close.sort(key=lambda window: -parts[window.passage].doc.created)
-    for window in [*close, *answered.windows[len(close) : LOOKED]]:
-        if window.score < SLIGHT * best or sum(map(len, texts.values())) == MOST:
-            break
+    shown: Dict[str, int] = {}
+
+    def order(window: windows.Window) -> Tuple[bool, float, float]:
+        """Return the sort key: the newest of the best first, then by score."""
+        part = parts[window.passage]
+        score = window.score * windows.REPEATED ** shown.get(part.session, 0)
+        close = not shown and score >= windows.CLOSE * best
+        return close, part.doc.created if close else 0.0, score
+
+    left = [one for one in answered.windows[:LOOKED] if one.score >= SLIGHT * best]
+    while left and sum(map(len, texts.values())) < MOST:
+        window = max(left, key=order)
+        left.remove(window)
         text = windows.without_lead_ins(
             window.text if len(window.text) <= room else _fitted(window.text, room)
         )
         if len(text) >= LEAST and windows.is_news(text, held) or not texts and text:
             room -= len(text)
+            session = parts[window.passage].session
+            shown[session] = shown.get(session, 0) + 1
             texts.setdefault(window.passage, []).append((window.at, text))
             scores.setdefault(window.passage, window.score)
     return texts, scores

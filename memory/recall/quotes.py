@@ -1,8 +1,8 @@
 """Choose what hits show of their records: the windows that answer the question.
 
 The first hits share one room: the best window of the best hit, then the best of all of them, where
-each further window of a hit counts REPEATED times less.  A later hit shows a line.  Windows stand
-by the turn that they are taken from, in their order there.
+each further window of a hit counts `windows.REPEATED` less.  A later hit shows a line.  Windows
+stand by the turn that they are taken from, in their order there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from memory.recall.rank import VECTOR
 from memory.recall.sentences import CODE, LEAD, TABLE, clip_at_clause, lines
 
 FIRST, ROOM = 5, 708  # hits that show windows, and characters for each, which they share
-REPEATED = 0.93  # factor of a window's score for each window that its hit shows already
 LEAST = 120  # characters that a window which no longer fits is cut to at least
 HEAD = 90  # characters of the line above the windows of a turn
 LATER = 90  # characters of a later hit
@@ -142,10 +141,14 @@ def _choose_windows(
     taken: List[_Part] = []
     held: Set[str] = set()
     shown: Counter[int] = Counter()
+
+    def worth(window: Window) -> float:
+        return window.score * windows.REPEATED ** shown[hit_of(window)]
+
     left = list(found)
     best = [window for window in left if hit_of(window) == 0][:1]
     while left:
-        window = max(best or left, key=lambda one: one.score * REPEATED ** shown[hit_of(one)])
+        window = max(best or left, key=worth)
         best = []
         if taken and not window.score:
             break

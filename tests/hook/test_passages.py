@@ -8,12 +8,13 @@ import json
 import os
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from harness import talks, vault
 
 from memory.core import config
-from memory.hook import at_failure, at_prompt, indexview, loader, passages, receipts
+from memory.hook import at_failure, at_prompt, indexview, loader, passages, receipts, windows
 from memory.index import builder
 from memory.knowledge import walls
 
@@ -165,6 +166,27 @@ def test_the_turn_that_is_about_what_is_asked_comes_first_with_how_it_ended(told
     block = asked("remind me: do parcels for the depot wait in the yard at night?")
     assert block.index("c-00000071") < (block + "c-00000072").index("c-00000072")
     assert "The depot opens at six." in block and "The gate now closes after the last van" in block
+
+
+def test_another_session_is_heard_before_the_fourth_window_of_the_best():
+    """Where it says hardly less; the newest of the best comes first."""
+
+    def part(session: str, created: float) -> passages._Part:
+        return passages._Part(SimpleNamespace(created=created), None, session, "", "")
+
+    words = ("one two three", "six seven nine", "ten eleven", "red green blue", "old lore")
+    found = [
+        windows.Window(
+            number // 4, number % 4, "%s of what is known here. " % said * 2, 10 - number / 10
+        )
+        for number, said in enumerate(words)
+    ]
+    answered = windows.Answered(found, {}, 4.0, 1.0)
+    texts, _ = passages._fitting_windows(answered, [part("s1", 2.0), part("s2", 1.0)], 10.0)
+    assert {number: [at for at, _ in taken] for number, taken in texts.items()} == {
+        0: [0, 1, 2],
+        1: [0],
+    }
 
 
 def test_each_passage_comes_once_in_a_session_and_again_after_a_compaction(told, asked, handled):
