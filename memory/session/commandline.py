@@ -174,7 +174,7 @@ def key_of(part: str) -> str:
 
 def _python(words: list[str]) -> str:
     """Return the program of a Python command line."""
-    if "-m" in words and len(words) > words.index("-m") + 1:
+    if "-m" in words[:-1]:
         return key_of(" ".join(words[words.index("-m") + 1 :]))
     script = next((w for w in words if not w.startswith("-")), "")
     if "-c" in words or not script or script.startswith("<<"):
@@ -298,6 +298,11 @@ def _arguments(part: str, key: str) -> tuple[list[str], list[str], list[str]]:
     return targets, filters, tags
 
 
+def _keeps_status(join: str, part: str, strict: bool) -> bool:
+    """Tell whether a chain's status still tells of what precedes."""
+    return join in ("", "&&") or (join == "|" and not strict and is_noise(key_of(part)))
+
+
 def passed(run: Run, strict: bool = False) -> tuple[Task, ...]:
     """Return the tasks that a run shows to pass.
 
@@ -306,10 +311,7 @@ def passed(run: Run, strict: bool = False) -> tuple[Task, ...]:
         counts.
     """
     chain = tasks(run.command)
-    sure = all(
-        join in ("", "&&") or (join == "|" and not strict and is_noise(key_of(part)))
-        for join, part in steps(run.command)
-    )
+    sure = all(_keeps_status(join, part, strict) for join, part in steps(run.command))
     if run.passed:
         return tuple(task for _, task in chain if sure or task.key == run.key)
     at = next((number for number, (_, task) in enumerate(chain) if task.key == run.key), 0)
@@ -361,9 +363,11 @@ def closes(task: Task, failure: Run) -> bool:
     A run of another program counts for all of its kind.
     """
     other = main_task(failure)
-    if other is None or task.key == other.key:
+    if other is None:
+        return False
+    if task.key == other.key:
         said = "\n".join((failure.detail, *failure.names))
-        return other is not None and (covers(task, other, said) or _tries(task, other, said))
+        return covers(task, other, said) or _tries(task, other, said)
     if installs(other.key) or not task.kind or task.kind == FORMAT:
         return False
     compiled = BUILD in (failure.kind, other.kind) or "(typecheck)" in failure.detail

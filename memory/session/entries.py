@@ -332,6 +332,13 @@ def _message_entries(record: dict[str, Any], blocks: list[dict[str, Any]]) -> li
     return found
 
 
+def _is_refused(record: dict[str, Any], text: str) -> bool:
+    """Tell whether a failed call was refused."""
+    if "toolDenialKind" in record:
+        return record["toolDenialKind"] in ("user-rejected", "permission-rule")
+    return "permissionDecision" not in record and bool(_REFUSED.match(text))
+
+
 def _result(record: dict[str, Any], block: dict[str, Any]) -> list[Entry]:
     """Return the entries of a tool's result."""
     text, call, data = (
@@ -340,11 +347,7 @@ def _result(record: dict[str, Any], block: dict[str, Any]) -> list[Entry]:
         record.get("toolUseResult"),
     )
     failed = block.get("is_error") is True
-    refused = failed and (
-        record["toolDenialKind"] in ("user-rejected", "permission-rule")
-        if "toolDenialKind" in record
-        else "permissionDecision" not in record and bool(_REFUSED.match(text))
-    )
+    refused = failed and _is_refused(record, text)
     found = [Entry(RESULT, record, text, call, data=data, failed=failed, refused=refused)]
     if refused:
         return found + (_refusal(record, text, call) if text.startswith(_BY_USER) else [])
@@ -548,21 +551,29 @@ def _sent(record: dict[str, Any], raw: str) -> list[Entry] | None:
         return None
     found: list[Entry] = []
     for tag, head, said in _MESSAGE.findall(raw):
-        text = clean(said)
-        if _is_clients(text):
-            task = json.loads(text)
-            said = ": ".join(
-                filter(None, (_str(task.get("subject")), _str(task.get("description"))))
-            )
-            text = clean(said) if task.get("type") == "task_assignment" else ""
-        if tag == "agent-message":  # the host sets in each line of the report
-            lines = [line[2:] for line in said.split("\n") if line.startswith("  ")]
-            found.append(Entry(REPORT, record, clean("\n".join(lines)) or text))
+        said, text = _message_text(said)
+        if tag == "agent-message":
+            found.append(Entry(REPORT, record, clean(_indented_lines(said)) or text))
         elif text:
             by = _SENDER.findall(head) or ["unnamed"]
             person = tag == "channel" or None
             found.append(Entry(TEAM, record, text, name=clean(by[-1]), data=person))
     return [] if record.get("isSidechain") is True else found
+
+
+def _message_text(said: str) -> tuple[str, str]:
+    """Return a message's (raw, clean) text; of a task, its words."""
+    text = clean(said)
+    if not _is_clients(text):
+        return said, text
+    task = json.loads(text)
+    said = ": ".join(filter(None, (_str(task.get("subject")), _str(task.get("description")))))
+    return said, clean(said) if task.get("type") == "task_assignment" else ""
+
+
+def _indented_lines(said: str) -> str:
+    """Return the lines of a report, which the host sets in."""
+    return "\n".join(line[2:] for line in said.split("\n") if line.startswith("  "))
 
 
 def _is_clients(raw: str) -> bool:

@@ -168,10 +168,9 @@ def merged_pull(command: str, output: str, branch: str = "") -> str:
     branch: the branch checked out, "" for unknown.
     """
     words = command.split()
-    named = [word for word in words[3:] if word[0] != "-"]
-    known = _PULL_FLAGS.issuperset(word for word in words[3:] if word[0] == "-")
+    named = [word for word in words[3:] if word not in _PULL_FLAGS]
     name = (named or [branch])[0]
-    if words[:3] != ["gh", "pr", "merge"] or not known or len(named) > 1:
+    if words[:3] != ["gh", "pr", "merge"] or len(named) > 1:
         return ""
     if not _PULL_NAME.fullmatch(name) or name in layout.TRUNKS or _REFUSED.search(output):
         return ""
@@ -252,12 +251,16 @@ def discarded_paths(command: str) -> tuple[str, ...]:
     return ("*",) if "*" in found else tuple(dict.fromkeys(found))
 
 
+def _restores_files(verb: str, words: list[str]) -> bool:
+    is_index_only = "--staged" in words and "--worktree" not in words
+    return verb in ("checkout", "restore") and not is_index_only and "-b" not in words
+
+
 def _paths(verb: str, words: list[str]) -> list[str]:
     """Return the paths restored by a git verb, `*` for all."""
     if verb == "reset":
         return ["*"] if "--hard" in words else []
-    staged = "--staged" in words and "--worktree" not in words
-    if verb not in ("checkout", "restore") or staged or "-b" in words:
+    if not _restores_files(verb, words):
         return []
     if "--" in words:
         return words[words.index("--") + 1 :]

@@ -253,20 +253,28 @@ def _passed_despite_hidden_status(
     if hidden[0] == "&" or _speaks_of_failure(text, key, hidden):
         return False
     filters = hidden[1:]
-    cut = next(filter(None, (re.match(_HEAD, part) for part in filters)), None)
-    if cut and text.count("\n") + 1 >= int(cut[1] or 10):
+    if _may_be_cut(text, filters):
         return False
     searched = [part for part in filters if part.split()[0] not in _FILTERS]
     if any(not re.search(r"(?i)fail|error|passed|^\S+ -v|\^ok", part) for part in searched):
         return False
     if not text:  # else it was searched for failures, and none was found
         return bool(kind_of(key)) and (not searched or "2>&1" in piped)
-    return bool(summary) or any(
-        line.startswith(_STOOD) or _STOOD_TOO.search(line) for line in _bare_lines(text)
-    )
+    return bool(summary) or _speaks_of_success(text)
 
 
-def _outcome(text: str, data: object, failed: bool, refused: bool) -> str:
+def _may_be_cut(text: str, filters: tuple[str, ...]) -> bool:
+    """Tell whether an output has all the lines that `head` lets through."""
+    cut = next(filter(None, (re.match(_HEAD, part) for part in filters)), None)
+    return cut is not None and text.count("\n") + 1 >= int(cut[1] or 10)
+
+
+def _speaks_of_success(text: str) -> bool:
+    return any(line.startswith(_STOOD) or _STOOD_TOO.search(line) for line in _bare_lines(text))
+
+
+def _unfinished(text: str, data: object, failed: bool) -> str:
+    """Return BACKGROUND or INTERRUPTED, "" for a command that ended."""
     host: dict[str, object] = data if isinstance(data, dict) else {}
     start = text[:300]
     if host.get("backgroundTaskId") or start.startswith("Command running in background with ID"):
@@ -275,6 +283,13 @@ def _outcome(text: str, data: object, failed: bool, refused: bool) -> str:
         failed and any(said in start.lower() for said in _INTERRUPTIONS)
     ):
         return INTERRUPTED
+    return ""
+
+
+def _outcome(text: str, data: object, failed: bool, refused: bool) -> str:
+    unfinished = _unfinished(text, data, failed)
+    if unfinished:
+        return unfinished
     code = _EXIT.match(text)
     if code and "Command timed out" in text[:200]:
         return TIMED_OUT

@@ -211,17 +211,20 @@ def _jest(text: str) -> list[tuple[str, str, str]]:
             for line in lines
             if line and not re.match(r"at |❯ |\d+ ?\||\||>|FAIL |Test(?:s| Suites| Files):", line)
         ]
-        facts = [
-            line
-            for line in words
-            if re.match(r"(?:Expected|Received|expected|received|\+|-) ?[\w ]*:? ", line)
-        ][:2]
         if words and not (name.startswith("Console") or "›" in name and words[0].startswith("›")):
-            message = words[0] + (
-                "; " + "; ".join(facts) if facts and words[0] not in facts else ""
-            )
-            found.append((at[1].replace("file://", "") if at else "", message, name))
+            place = at[1].replace("file://", "") if at else ""
+            found.append((place, _jest_message(words), name))
     return list(dict.fromkeys(found))
+
+
+def _jest_message(words: list[str]) -> str:
+    """Return a failure's first line, with the values it compares."""
+    facts = [
+        line
+        for line in words
+        if re.match(r"(?:Expected|Received|expected|received|\+|-) ?[\w ]*:? ", line)
+    ][:2]
+    return "; ".join(words[:1] if words[0] in facts else [words[0], *facts])
 
 
 def _eslint(text: str) -> list[tuple[str, str, str]]:
@@ -324,6 +327,12 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
 )
 
 
+def _told(place: str, said: str, name: str) -> str:
+    """Return a failure in one line."""
+    head = place + ": " if place else ""
+    return head + said + (" (%s)" % name if name and name not in said else "")
+
+
 def pick_telling_lines(text: str, command: str = "", most: int = 3) -> TellingLines:
     """Return the lines with the cause of a command's failure.
 
@@ -340,12 +349,7 @@ def pick_telling_lines(text: str, command: str = "", most: int = 3) -> TellingLi
         )
         found = [entry for entry in found if not is_trailer(entry[1])]
         if found:
-            told = [
-                (place + ": " if place else "")
-                + said
-                + (" (%s)" % name if name and name not in said else "")
-                for place, said, name in found
-            ]
+            told = [_told(*entry) for entry in found]
             names = [
                 name if runner.kind == TEST else re.sub(r"[:(]\d.*", "", place)
                 for place, _, name in found
@@ -440,19 +444,24 @@ def _matches(pattern: str, text: str) -> list[tuple[str, str, str]]:
     return found
 
 
+def _raised(lines: list[str], traced: bool) -> list[str]:
+    """Return the line of an exception and its place, [] for none.
+
+    traced: the output has a traceback, whose last line tells.
+    """
+    raised = [line for line in lines if re.match(_RAISED, line)]
+    if not raised:
+        return []
+    places = [line for line in lines if re.match(r'\s*File "|.*:\d+: \w*(?:Error|Exception)', line)]
+    return [raised[-1 if traced else 0], *places[-1:]]
+
+
 def _plain(text: str, most: int) -> list[str]:
     """Return the telling lines of an unknown runner's output."""
     every = [line.rstrip() for line in text.split("\n") if line.strip()]
     lines = [line for line in every if not is_trailer(line)]
-    raised = [line for line in lines if re.match(_RAISED, line)]
-    if raised:
-        telling = raised[-1] if "Traceback (most" in text else raised[0]
-        place = [
-            line for line in lines if re.match(r'\s*File "|.*:\d+: \w*(?:Error|Exception)', line)
-        ][-1:]
-        chosen = [telling, *place]
-    else:
-        chosen = [line for line in lines if has_error(line)] or lines
+    chosen = _raised(lines, "Traceback (most" in text)
+    chosen = chosen or [line for line in lines if has_error(line)] or lines
     chosen = chosen or [line for line in every if re.match(_PACKAGE, line)] or every[-1:]
     return [
         line.strip() if is_trailer(line) else re.sub(_PROGRAM, "", line.strip())

@@ -105,22 +105,28 @@ class Reading:
                 if since:
                     yield Entry(REWIND, record, since)
                 if record.get("type") in ("queue-operation", "attachment"):
-                    if self._queue is None:
-                        self._queue = _queue_before(self._fd, start)
-                    yield from self._queue.turn(record)
+                    yield from self._queued(record, start)
                     continue
                 for entry in told:
                     if entry.kind == USE:
-                        self._calls[entry.id] = entry
-                        if len(self._calls) > _PENDING:
-                            del self._calls[next(iter(self._calls))]
+                        self._await_result(entry)
                     elif entry.kind in _TOOLS and not self._may_tell(entry):
                         continue
                     yield entry
-                if told and told[0].kind == RESULT:
-                    yield from self._answered(told)
+                yield from self._answered(told)
         finally:
             self.close()
+
+    def _queued(self, record: dict[str, Any], start: int) -> list[Entry]:
+        """Return the user's words in a line about the queue."""
+        if self._queue is None:
+            self._queue = _queue_before(self._fd, start)
+        return self._queue.turn(record)
+
+    def _await_result(self, call: Entry) -> None:
+        self._calls[call.id] = call
+        if len(self._calls) > _PENDING:
+            del self._calls[next(iter(self._calls))]
 
     def _may_tell(self, entry: Entry) -> bool:
         """Tell whether an entry beside a result fits the call's tool."""
@@ -151,9 +157,7 @@ class Reading:
         start = at = self.offset
         tail = b""
         while at < self._stop or self.offset == start:
-            block = files.read_at(
-                self._fd, min(BLOCK, self._stop - at) if at < self._stop else BLOCK, at
-            )
+            block = self._block(at)
             if not block:
                 if self._ended and tail and parse_line(tail):
                     self.offset = at
@@ -171,6 +175,14 @@ class Reading:
                 self.offset, tail = at, b""
                 if line:
                     yield line
+
+    def _block(self, at: int) -> bytes:
+        """Return the bytes at an offset, none of them behind the limit.
+
+        An offset behind it is in a line that began before.
+        """
+        left = self._stop - at
+        return files.read_at(self._fd, min(BLOCK, left) if left > 0 else BLOCK, at)
 
     def _counting(self, line: bytes) -> bytes:
         """Return a line that may hold entries, else b""."""
@@ -246,16 +258,20 @@ class _Queue:
         if operation == "enqueue":
             self._waiting.append((record, content))
         elif operation in ("remove", "dequeue", "popAll") and self._waiting:
-            known = [i for i, (_, words) in enumerate(self._waiting) if words == content]
-            if operation == "popAll" and not known:
-                self._waiting.clear()
-                return []
-            before, words = self._waiting.pop(known[0] if known else 0)
-            if operation == "remove" and record.get("reason") in (None, "absorbed_mid_turn"):
-                return [
-                    e for e in queued(before, words) if self._first(e.text, self._given, self._told)
-                ]
+            return self._left(record, content)
         return []
+
+    def _left(self, record: dict[str, Any], content: str) -> list[Entry]:
+        """Return the words that left the queue for the model."""
+        operation = record.get("operation")
+        known = [i for i, (_, words) in enumerate(self._waiting) if words == content]
+        if operation == "popAll" and not known:
+            self._waiting.clear()
+            return []
+        before, words = self._waiting.pop(known[0] if known else 0)
+        if operation != "remove" or record.get("reason") not in (None, "absorbed_mid_turn"):
+            return []
+        return [e for e in queued(before, words) if self._first(e.text, self._given, self._told)]
 
     @staticmethod
     def _first(words: str, other: list[str], own: list[str]) -> bool:
