@@ -197,10 +197,14 @@ def _contradiction_of(one: _Claim, other: _Claim) -> str:
         return ""
     if one.negative != other.negative:
         return "one says no" if one.numbers == other.numbers else ""
+    return "another number for the same thing" if _differ_in_one_number(one, other) else ""
+
+
+def _differ_in_one_number(one: _Claim, other: _Claim) -> bool:
+    """Tell whether only a number of one unit differs."""
     differing = [(a, b) for a, b in zip(one.numbers, other.numbers) if a != b]
     units = {_NUMBER.sub(r"\1", number) for pair in differing for number in pair}
-    alone = len(one.numbers) == len(other.numbers) and len(differing) == 1
-    return "another number for the same thing" if alone and len(units) == 1 else ""
+    return len(one.numbers) == len(other.numbers) and len(differing) == len(units) == 1
 
 
 def _alike(one: _Claim, other: _Claim) -> bool:

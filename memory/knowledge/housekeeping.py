@@ -206,6 +206,16 @@ def _bound_ids(found: Sequence[Record], successors: Mapping[str, str]) -> set[st
     }
 
 
+def _merged_links(kept: Record, other: Record) -> list[dict[str, str]]:
+    """Return the frontmatter's links after a merge, [] for no change."""
+    more = [link for link in other.links if link not in kept.links and link.target != kept.id]
+    if not more:
+        return []
+    inline = {Link("related_to", target) for target in records.wiki_links(kept.body)}
+    own = [link for link in kept.links if link not in inline]
+    return [{"relation": link.relation, "target": link.target} for link in (*own, *more)]
+
+
 def merged_frontmatter(kept: Record, other: Record) -> dict[str, Any]:
     """Return the frontmatter keys that a merge adds to a record."""
     changes: dict[str, Any] = {}
@@ -213,13 +223,9 @@ def merged_frontmatter(kept: Record, other: Record) -> dict[str, Any]:
         mine, theirs = getattr(kept, key), getattr(other, key)
         if set(theirs) - set(mine):
             changes[key] = list(dict.fromkeys((*mine, *theirs)))
-    links = [link for link in other.links if link not in kept.links and link.target != kept.id]
+    links = _merged_links(kept, other)
     if links:
-        inline = {Link("related_to", target) for target in records.wiki_links(kept.body)}
-        changes["links"] = [
-            {"relation": link.relation, "target": link.target}
-            for link in (*(link for link in kept.links if link not in inline), *links)
-        ]
+        changes["links"] = links
     if other.pinned and not kept.pinned:
         changes["pinned"] = True
     # the file's time is about to change

@@ -196,6 +196,17 @@ def _changed(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(met))[:FEW]
 
 
+def _successes(reach: Sequence[tuple[int, Piece]]) -> list[tuple[int, str, shell.Run]]:
+    """Return (place, command, run) of the commands that passed."""
+    return [
+        (at, p.text, run)
+        for at, (_, p) in enumerate(reach)
+        if p.kind == RUN and not p.name and p.outcome in (shell.OK, shell.BY_HAND)
+        for run in (_run(p),)
+        if run is not None
+    ]
+
+
 def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str]:
     """Return (place, call) of the first success.
 
@@ -204,13 +215,7 @@ def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str
     failure = _run(failed)
     if failure is None:
         return 0, ""
-    runs = [
-        (at, p.text, run)
-        for at, (_, p) in enumerate(reach)
-        if p.kind == RUN and not p.name and p.outcome in (shell.OK, shell.BY_HAND)
-        for run in (_run(p),)
-        if run is not None
-    ]
+    runs = _successes(reach)
     for at, command, run in runs:
         if _is_same_call(failure, command):
             return at, one_line(failed.text)

@@ -120,6 +120,19 @@ def environment(env: Mapping[str, str], path: str) -> dict[str, str]:
     return {**kept, "PATH": process.absolute(env.get("PATH", "")), "DAYLEAF_SCRIPT": path}
 
 
+def _interpreter(data: bytes) -> list[str]:
+    """Return the path and the argument behind `#!`."""
+    line = data[2:4096].split(b"\n")[0]
+    if line.endswith(b"\r"):
+        raise StoreError("its first line ends with a carriage return; save it with LF line ends")
+    words = line.decode("utf-8", "surrogateescape").strip().split(None, 1)
+    if not words or not words[0].startswith("/"):
+        raise StoreError(
+            "its first line names no absolute path; write it as `#!/usr/bin/env python3`"
+        )
+    return words
+
+
 def program(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, ...]:
     """Return the interpreter and argument of a script's first line.
 
@@ -133,14 +146,7 @@ def program(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, .
         raise StoreError(
             "it has no first line `#!` that names its interpreter; add one, such as `#!/bin/sh`"
         )
-    line = data[2:4096].split(b"\n")[0]
-    if line.endswith(b"\r"):
-        raise StoreError("its first line ends with a carriage return; save it with LF line ends")
-    words = line.decode("utf-8", "surrogateescape").strip().split(None, 1)
-    if not words or not words[0].startswith("/"):
-        raise StoreError(
-            "its first line names no absolute path; write it as `#!/usr/bin/env python3`"
-        )
+    words = _interpreter(data)
     if os.name != "posix":
         return _find_program(words, env) if env else tuple(words)
     if not os.path.isfile(words[0]) or not os.access(words[0], os.X_OK):

@@ -303,14 +303,20 @@ def _changes(past: Past) -> Iterable[Row]:
             }
 
 
+def _removed_words(piece: Piece) -> list[str]:
+    """Return the paths that a piece removed, as typed."""
+    if piece.name == REMOVED:
+        return [piece.text]
+    is_good = piece.kind == RUN and not piece.name and piece.outcome == shell.OK
+    if not is_good or "cd " in piece.text:
+        return []
+    return " ".join(shell.DELETED.findall(piece.text)).split()
+
+
 def _removed_paths(past: Past, roots: Sequence[str]) -> Iterable[Row]:
     """Yield the project's paths that a session removed."""
     for at, (number, piece) in enumerate(past.steps()):
-        removed = [piece.text] if piece.name == REMOVED else []
-        is_good = piece.kind == RUN and not piece.name and piece.outcome == shell.OK
-        if is_good and "cd " not in piece.text:
-            removed = " ".join(shell.DELETED.findall(piece.text)).split()
-        paths = [at_failure.relative(word.strip("'\""), roots) for word in removed]
+        paths = [at_failure.relative(word.strip("'\""), roots) for word in _removed_words(piece)]
         keys = ["g|" + path for path in paths if path and _is_inside(path)]
         if keys:
             came = next(iter(next_commits(past, number)), "") or "during “%s”" % past.title

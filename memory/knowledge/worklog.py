@@ -200,13 +200,11 @@ def _stretches(found: Sequence[tuple[float, Record]], offset: float) -> dict[str
     return sessions
 
 
-def _records(
+def _records_since(
     place: Place, settings: Config, since: float, now: float
-) -> tuple[list[tuple[float, Record]], dict[str, tuple[Turn, ...]], dict[str, Record]]:
-    """Return checkpoints with their instant, and turns and notes by session."""
-    store, found, seen = Store(place, settings, now), [], set()
-    talks: dict[str, tuple[Turn, ...]] = {}
-    notes: dict[str, Record] = {}
+) -> Iterator[tuple[float, Record]]:
+    """Yield the dated records of a period, each with its instant."""
+    store = Store(place, settings, now)
     for name, _, mtime_ns, _ in walk.walk(place, DATED)[0]:
         old = mtime_ns / 1e9 < since and name.split("/")[2][:10] < clock.day(since)
         if old or name[0] == GLOBAL:
@@ -217,8 +215,18 @@ def _records(
             continue
         told = [clock.parse(meta_text(record, key)) for key in ("until", "updated")]
         at = max([record.created, *(instant for instant in told if instant)])
-        if at < since:
-            continue
+        if at >= since:
+            yield at, record
+
+
+def _records(
+    place: Place, settings: Config, since: float, now: float
+) -> tuple[list[tuple[float, Record]], dict[str, tuple[Turn, ...]], dict[str, Record]]:
+    """Return checkpoints with their instant, and turns and notes by session."""
+    found, seen = [], set()
+    talks: dict[str, tuple[Turn, ...]] = {}
+    notes: dict[str, Record] = {}
+    for at, record in _records_since(place, settings, since, now):
         if record.kind == "conversation":
             day = clock.day(record.created)
             talks[meta_text(record, "session")] = conversationpage.parse(record.body, day)
@@ -343,12 +351,8 @@ def _pull(branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Mer
 # --- by branch
 
 
-def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
-    """Return the work of a workspace by branch, newest days first.
-
-    Of a day most commits come first, unattended work last. every: newest first. by_day: group each
-    day by itself.
-    """
+def _by_branch(every: Sequence[Work], by_day: bool) -> list[list[Work]]:
+    """Return the work of each branch, in the order of `strands`."""
     groups: dict[tuple[str, str], list[Work]] = {}
     for work in every:
         groups.setdefault((work.day if by_day else "", _topic(work)), []).append(work)
@@ -356,10 +360,19 @@ def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
     ordered.sort(key=lambda group: group[0].day, reverse=True)
     if not by_day:
         ordered.sort(key=_is_unattended)
+    return ordered
+
+
+def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
+    """Return the work of a workspace by branch, newest days first.
+
+    Of a day most commits come first, unattended work last. every: newest first. by_day: group each
+    day by itself.
+    """
     told: set[str] = set()
     topics: set[str] = set()
     found = []
-    for group in ordered:
+    for group in _by_branch(every, by_day):
         last, topic = group[0], _topic(group[0])
         made = [line for work in group[::-1] for line in work.made]
         noted = [work.said for work in group if work.noted]

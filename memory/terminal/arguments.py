@@ -508,6 +508,16 @@ Known = Callable[[str, str], Sequence[tuple[str, str]]]
 IDS = ("ID", "FROM", "TO")
 
 
+def _flags(verb: Verb, part: Part | None) -> dict[str, Option]:
+    """Return the options that help lists, by flag."""
+    return {
+        flag: option
+        for option in (*_options(verb, part), JSON)
+        for flag in option.flags
+        if option.rest.get("help") != argparse.SUPPRESS
+    }
+
+
 def completions(
     verbs: Mapping[str, Verb], words: Sequence[str], known: Known
 ) -> list[tuple[str, str]]:
@@ -526,12 +536,7 @@ def completions(
         return _begun(_behind(name, verbs), typed)
     verb, before = verbs[name], before[used - 1 :]
     part = verb.parts.get(before[1]) if before[1:] else None
-    flags = {
-        flag: option
-        for option in (*_options(verb, part), JSON)
-        for flag in option.flags
-        if option.rest.get("help") != argparse.SUPPRESS
-    }
+    flags = _flags(verb, part)
     if before[-1] in flags and flags[before[-1]].rest.get("action", "append") == "append":
         return _values(before[-1], flags[before[-1]], typed, known)
     if typed[:1] == "-":

@@ -190,10 +190,11 @@ def tree(web: Web, start: Node, depth: int) -> list[str]:
             continue
         step, new = children[at]
         stack.append((here, indent, at + 1))
-        last = at + 1 == len(children)
-        lines.append(indent + ("└─ " if last else "├─ ") + _step(step, new, web, part))
+        is_last = at + 1 == len(children)
+        branch, below = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
+        lines.append(indent + branch + _step(step, new, web, part))
         if new and step.to is not None:
-            stack.append((step.to, indent + ("   " if last else "│  "), 0))
+            stack.append((step.to, indent + below, 0))
     if stack:
         lines.append("… cut at %d lines; `--json` has all" % MOST_LINES)
     return lines if part.below else [*lines, "└─ no links"]

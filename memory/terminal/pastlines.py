@@ -59,6 +59,16 @@ def switched_off_lines(found: list[dict[str, str]], what: str = "pushes") -> lis
     return [one_line("%s: off %s; %s" % (what, one["where"], one["remedy"])) for one in found]
 
 
+def _got_nothing(empty: list[str], near: list[str]) -> list[str]:
+    """Return the prompts without records in lines."""
+    counts = ((empty.count(event), what) for event, what in zip(PROMPTS, ("prompt", "subagent")))
+    lines = ["%s got nothing" % " and ".join(count(*one) for one in counts if one[0])]
+    if near:
+        nearest = "  ".join(sorted(near, reverse=True)[:NEAREST])
+        lines.append("  nearest, but not near enough: " + nearest)
+    return lines
+
+
 def push_lines(value: dict[str, Any], now: float) -> list[str]:
     """Return `accounts.report` in lines: each start and prompt with its records."""
     if not value["session"]:
@@ -73,15 +83,7 @@ def push_lines(value: dict[str, Any], now: float) -> list[str]:
             continue
         out += ["", *_event(event, now)]
     if empty:
-        counts = (
-            (empty.count(event), what) for event, what in zip(PROMPTS, ("prompt", "subagent"))
-        )
-        out += ["", "%s got nothing" % " and ".join(count(*one) for one in counts if one[0])]
-        out += (
-            ["  nearest, but not near enough: " + "  ".join(sorted(near, reverse=True)[:NEAREST])]
-            if near
-            else []
-        )
+        out += ["", *_got_nothing(empty, near)]
     told = moments(value["moments"]) if len(value["events"]) > 1 else []
     return [*out, "", *("  " + line for line in told)] if told else out
 
@@ -111,6 +113,21 @@ def _below(event: dict[str, Any]) -> list[str]:
         if isinstance(found, list)
         else []
     )
+
+
+def _left_out(event: dict[str, Any]) -> list[str]:
+    """Return in lines what did not reach the model, and why."""
+    lines: list[str] = []
+    unfit = event.get("unfit")
+    if isinstance(unfit, list) and unfit:
+        lines.append("  did not fit: " + one_line(", ".join(map(str, unfit))))
+    lines += ["  not near enough: " + one for one in _below(event)]
+    if event.get("stale") is True:
+        lines.append("  the index was older than the files")
+    unread = _int(event, "unread")
+    if unread > 0:
+        lines.append("  %s not searched, because there is no index" % count(unread, "file"))
+    return lines
 
 
 def _event(event: dict[str, Any], now: float) -> list[str]:
@@ -143,27 +160,13 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
         ]
         for item in event["chosen"]
     ]
-    unfit = event.get("unfit")
-    left = (
-        ["  did not fit: " + one_line(", ".join(map(str, unfit)))]
-        if isinstance(unfit, list) and unfit
-        else []
-    )
-    left += ["  not near enough: " + one for one in _below(event)]
-    left += ["  the index was older than the files"] if event.get("stale") is True else []
-    unread = _int(event, "unread")
-    left += (
-        ["  %s not searched, because there is no index" % count(unread, "file")]
-        if unread > 0
-        else []
-    )
     return [
         head,
         *(
             screen.table(rows, "  ", (0,))
             or ["  counts and titles only" if _int(event, "chars") else "  nothing"]
         ),
-        *left,
+        *_left_out(event),
     ]
 
 
@@ -354,13 +357,14 @@ def _rows(pairs: Iterable[tuple[str, str]]) -> list[str]:
     ]
 
 
+def _failed(met: MetFailure) -> str:
+    tool = met.tool + " " if met.tool else ""
+    telling = ": " + met.telling if met.telling else ""
+    return "%s`%s`%s" % (tool, brief(met.ran), telling)
+
+
 def _met(met: MetFailure, style: Style, offset: float) -> list[str]:
     """Return one occurrence in lines: the failure, the attempts, the success."""
-    what = "%s`%s`%s" % (
-        met.tool + " " if met.tool else "",
-        brief(met.ran),
-        ": " + met.telling if met.telling else "",
-    )
     again = met.passed == met.ran
     passed = _passed(met) if met.passed else ""
     after = (" after editing %s" % _several(met.edits)) if met.edits and met.passed else ""
@@ -368,7 +372,7 @@ def _met(met: MetFailure, style: Style, offset: float) -> list[str]:
         _head(met.at, met.where, met.past, style, offset),
         *_rows(
             (
-                ("failed", what),
+                ("failed", _failed(met)),
                 (
                     "tried",
                     "; ".join("`%s`" % brief(one) for one in met.did) if not again else "",

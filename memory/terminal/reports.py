@@ -87,6 +87,22 @@ def _records(value: dict[str, Any]) -> list[str]:
     return screen.table(rows, "  ", (1,)) or ['  none yet: `dayleaf learn "…"` keeps the first']
 
 
+def _vectors(made: dict[str, Any]) -> str:
+    """Return what the vectors hold, and what mends them."""
+    remedy = ""
+    if made["problem"]:
+        remedy = "; %s, %s mends it" % (made["problem"], EMBED)
+    elif made["behind"]:
+        remedy = "; %s behind, %s catches up" % (count(made["behind"], "file"), EMBED)
+    return "{}, {}, {:,} bytes ({}){}".format(
+        count(made["records"], "record"),
+        count(made["rows"], "chunk"),
+        made["bytes"],
+        made["label"],
+        remedy,
+    )
+
+
 def index(value: dict[str, Any]) -> list[str]:
     """Return the index's part of `figures.state` in lines."""
     found = value["index"]
@@ -119,22 +135,7 @@ def index(value: dict[str, Any]) -> list[str]:
         ]
     made = value["vectors"]
     if made["rows"] or made["problem"]:
-        rows.append(
-            [
-                "vectors",
-                "{}, {}, {:,} bytes ({}){}".format(
-                    count(made["records"], "record"),
-                    count(made["rows"], "chunk"),
-                    made["bytes"],
-                    made["label"],
-                    "; %s, %s mends it" % (made["problem"], EMBED)
-                    if made["problem"]
-                    else "; %s behind, %s catches up" % (count(made["behind"], "file"), EMBED)
-                    if made["behind"]
-                    else "",
-                ),
-            ]
-        )
+        rows.append(["vectors", _vectors(made)])
     skipped = [
         "  skipped %s:%d: %s; %s" % (one_line(s["name"]), s["line"], s["reason"], s["remedy"])
         for s in value["skipped"][:MOST_LISTED]
@@ -353,6 +354,15 @@ def _misses(one: dict[str, Any]) -> list[str]:
 # ---- a team
 
 
+def _unexchanged(found: Status) -> list[str]:
+    """Return the commits to push and to merge in lines."""
+    return [
+        "%s about shared records not %s yet" % (count(number, "commit"), what)
+        for number, what in ((found.ahead, "pushed"), (found.behind, "merged"))
+        if number > 0
+    ]
+
+
 def team(
     found: Status, titles: dict[str, tuple[str, str]], skipped: Sequence[Skipped]
 ) -> list[str]:
@@ -393,16 +403,7 @@ def team(
                 ]
             ),
         )
-    lines += (
-        ["%s about shared records not pushed yet" % count(found.ahead, "commit")]
-        if found.ahead > 0
-        else []
-    )
-    lines += (
-        ["%s about shared records not merged yet" % count(found.behind, "commit")]
-        if found.behind > 0
-        else []
-    )
+    lines += _unexchanged(found)
     return lines or ["nothing is shared here; `dayleaf record share ID` shares a record"]
 
 

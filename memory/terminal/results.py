@@ -50,6 +50,19 @@ ADD = "`dayleaf resource add --path FILE` adds a file"
 NOTHING = "nothing found"  # recall's own note, which the first line says already
 
 
+def _under_headings(
+    every: Sequence[Hit], written: Sequence[Sequence[str]], style: Style
+) -> list[str]:
+    """Return the lines of hits by kind, a blank line between kinds."""
+    lines: list[str] = []
+    for name, (_, heading) in GROUPS.items():
+        group = [lines for hit, lines in zip(every, written) if hit.group == name]
+        if group:
+            lines += ["", style.bold(heading)] if lines else [style.bold(heading)]
+        lines += [line for each in group for line in each]
+    return lines
+
+
 def hits(
     found: Found,
     words: str,
@@ -77,12 +90,10 @@ def hits(
         _written(hit, row, widths, words, style, found.context if explain else None)
         for hit, row in zip(every, rows)
     ]
-    lines: list[str] = []
-    for name, (_, heading) in GROUPS.items() if grouped else ():
-        of = [lines for hit, lines in zip(every, written) if hit.group == name]
-        lines += [*([""] * bool(lines)), style.bold(heading)] if of else []
-        lines += [line for each in of for line in each]
-    lines = lines if grouped else [line for each in written for line in each]
+    if grouped:
+        lines = _under_headings(every, written, style)
+    else:
+        lines = [line for each in written for line in each]
     told = (
         ["", style.dim("context tags: " + context_line(found.context))]
         if explain and found.context
