@@ -237,20 +237,34 @@ def next_commits(past: Past, number: int, turns: int = 4) -> list[str]:
     return []
 
 
-def _touch(past: Past, wanted: str, named: re.Pattern[str]) -> Touch | None:
+def _files_like(past: Past, wanted: str) -> list[tuple[int, Piece]]:
+    """Return the edits of a file, each with its turn's number."""
     files = [(n, piece) for n, piece in past.steps() if piece.kind == FILE]
-    files = [(n, piece) for n, piece in files if is_same(piece.text, wanted)]
+    return [(n, piece) for n, piece in files if is_same(piece.text, wanted)]
+
+
+def _dealing(files: Sequence[tuple[int, Piece]], is_listed: bool) -> str:
+    """Return what a session did with a file.
+
+    files: its edits. is_listed: among those that the session changed.
+    """
+    if any(piece.name == CREATED for _, piece in files):
+        return CREATED
+    return "edited" if files or is_listed else "discussed"
+
+
+def _touch(past: Past, wanted: str, named: re.Pattern[str]) -> Touch | None:
+    files = _files_like(past, wanted)
     touched = sorted({n for n, _ in files})
     spoken = [n for n, turn in past.numbered() if _mentions(turn, named)]
     is_listed = any(is_same(one, wanted) for one in past.files)
     if not (touched or spoken or is_listed):
         return None
     turns = (touched or spoken)[::-1] or [len(past.turns)]
-    how = "edited" if touched or is_listed else "discussed"
     return Touch(
         past,
         past.at(turns[0]) if past.turns else past.created,
-        CREATED if any(piece.name == CREATED for _, piece in files) else how,
+        _dealing(files, is_listed),
         tuple((past.ref(n), one_line(past.turns[n - 1].request)) for n in turns if past.turns),
         tuple((id, at_word(line, QUOTE)) for id, line in past.decisions if named.search(line)),
         tuple(dict.fromkeys(commit for n in touched for commit in next_commits(past, n))),

@@ -141,20 +141,14 @@ def _staying(store: Store) -> set[str]:
     return set(store.duplicates).union(*restored)
 
 
-def _expired(store: Store, found: Sequence[Record]) -> list[Record]:
-    """Return the checkpoints and conversations that expire, sorted by name.
-
-    Of the automatic ones older than their kind's days not what is pinned, linked, a handoff, of the
-    active plan's sessions, or rewritten by a person.  Links count from the archive too, so that a
-    second run finds nothing more.  Records of the shared tier were put there on purpose and stay.
-    """
+def _outdated(store: Store, found: Sequence[Record]) -> list[Record]:
+    """Return the automatic records older than their kind's days."""
+    talks = float(store.config["upkeep.conversationDays"]) or float("inf")
     days = {
         "checkpoint": float(store.config["upkeep.expireDays"]),
-        **dict.fromkeys(
-            layout.SAID, float(store.config["upkeep.conversationDays"]) or float("inf")
-        ),
+        **dict.fromkeys(layout.SAID, talks),
     }
-    old = [
+    return [
         record
         for record in found
         if record.kind in days
@@ -162,9 +156,20 @@ def _expired(store: Store, found: Sequence[Record]) -> list[Record]:
         and record.tier != SHARED
         and store.now - last_change(record) > days[record.kind] * clock.DAY
     ]
+
+
+def _expired(store: Store, found: Sequence[Record]) -> list[Record]:
+    """Return the checkpoints and conversations that expire, sorted by name.
+
+    Of the automatic ones older than their kind's days not what is pinned, linked, a handoff, of the
+    active plan's sessions, or rewritten by a person.  Links count from the archive too, so that a
+    second run finds nothing more.  Records of the shared tier were put there on purpose and stay.
+    """
+    old = _outdated(store, found)
     if not old:
         return []
-    archived = (record for kind in days for record in store.archived(kind))
+    kinds = ("checkpoint", *layout.SAID)
+    archived = (record for kind in kinds for record in store.archived(kind))
     linked = _targets([*found, *archived], store.successors())
     active = {plan.id for plan in activeplan.active(found)}
     serving = {

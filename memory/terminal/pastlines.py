@@ -190,88 +190,83 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
 
     explain: every candidate, and the block itself.
     """
-    out = [
-        "%s%s%s"
-        % (
-            count(value["learnings"], "learning")
-            if value["learnings"]
-            else "no accepted learnings yet",
-            ", {:,} tokens: {}".format(
-                value["learningTokens"], HOW.get(value["strategy"], value["strategy"])
-            )
-            if value["learnings"]
-            else "",
-            "; this prompt's is %s" % value["category"] if value["category"] else "",
-        )
-    ]
-    out += switched_off_lines(value["off"])
+    out = [_learnings(value), *switched_off_lines(value["off"])]
     if not value["enabled"] and not value["off"]:
         out.append("prompts get nothing: load.prompt is false (`dayleaf config list`)")
     given = sum(pick["reason"] == value["strategy"] for pick in value["picks"])
     said = strategy_by_name(value["strategy"]).describe(given, value["learnings"])
-    out += [said] if said and not value["off"] else []
-    rows = [
-        ["%.2f" % one["relevance"], one["id"], one_line(one["title"]), _reason(one["reason"])]
-        for one in value["picks"]
-    ]
-    is_on = value["enabled"] and not value["off"]
-    # what every start gives is not given again with this prompt
-    at_start = bool(rows) and given == len(rows) and value["strategy"] == "load_all"
-    head = (
-        "given once switched on"
-        if not is_on
-        else "given at the session's start"
-        if at_start
-        else "given"
-    )
-    chosen = ["", "%s (%s):" % (head, count(len(rows), "record")), *screen.table(rows, "  ", (0,))]
-    out += chosen if rows else ["this prompt gets nothing: " + _why_nothing(value)]
+    if said and not value["off"]:
+        out.append(said)
+    out += _chosen(value, given)
     if value["didNotFit"]:
         out += ["", "did not fit:"] + [
             "  %s  %s" % (one["id"], one_line(one["title"])) for one in value["didNotFit"]
         ]
-    out += (
-        [
-            "",
-            "sessions that come near, but not near enough (load.push is %s):" % value["push"],
-            *screen.table(
-                [
-                    ["%.2f" % one["relevance"], one["id"], one_line(one["title"])]
-                    for one in value["below"]
-                ],
-                "  ",
-                (0,),
-            ),
-        ]
-        if value["below"]
-        else []
-    )
-    size = "with its frame: %s, %s tokens" % (
-        count(value["characters"], "character"),
-        value["tokens"],
-    )
-    more = "; all learnings would take {:,} more".format(value["saved"]) if value["saved"] else ""
-    out += ["", size + more] if rows else []
-    if explain:
+    if value["below"]:
         rows = [
-            [
-                "%.2f" % one["relevance"],
-                one["id"],
-                one_line(one["title"]),
-                one["leftOut"] or "chosen",
-                "  ".join(
-                    "%s %.2f" % (one_line(term), part) for term, part in one["terms"].items()
-                ),
-            ]
-            for one in value["considered"]
+            ["%.2f" % one["relevance"], one["id"], one_line(one["title"])] for one in value["below"]
         ]
-        if rows:
-            out += [
-                "",
-                "compared (the best %d; %.2f is near enough):" % (len(rows), value["threshold"]),
-                *screen.table(rows, "  ", (0,)),
-            ]
-        out += ["", plain(value["block"])] if value["block"] else []
+        head = "sessions that come near, but not near enough (load.push is %s):" % value["push"]
+        out += ["", head, *screen.table(rows, "  ", (0,))]
+    if value["picks"]:
+        out += ["", _size(value)]
+    return out + _compared(value) if explain else out
+
+
+def _learnings(value: dict[str, Any]) -> str:
+    """Return how many learnings there are, and how they load."""
+    category = "; this prompt's is %s" % value["category"] if value["category"] else ""
+    if not value["learnings"]:
+        return "no accepted learnings yet" + category
+    how = HOW.get(value["strategy"], value["strategy"])
+    known = count(value["learnings"], "learning")
+    return "{}, {:,} tokens: {}{}".format(known, value["learningTokens"], how, category)
+
+
+def _chosen(value: dict[str, Any], given: int) -> list[str]:
+    """Return the records that a prompt gets in lines.
+
+    given: how many of them the strategy gives.
+    """
+    rows = [
+        ["%.2f" % one["relevance"], one["id"], one_line(one["title"]), _reason(one["reason"])]
+        for one in value["picks"]
+    ]
+    if not rows:
+        return ["this prompt gets nothing: " + _why_nothing(value)]
+    head = "given"
+    if not value["enabled"] or value["off"]:
+        head = "given once switched on"
+    elif given == len(rows) and value["strategy"] == "load_all":
+        # what every start gives is not given again with this prompt
+        head = "given at the session's start"
+    return ["", "%s (%s):" % (head, count(len(rows), "record")), *screen.table(rows, "  ", (0,))]
+
+
+def _size(value: dict[str, Any]) -> str:
+    more = "; all learnings would take {:,} more".format(value["saved"]) if value["saved"] else ""
+    characters = count(value["characters"], "character")
+    return "with its frame: %s, %s tokens%s" % (characters, value["tokens"], more)
+
+
+def _compared(value: dict[str, Any]) -> list[str]:
+    """Return every candidate, and the block itself, in lines."""
+    out: list[str] = []
+    rows = [
+        [
+            "%.2f" % one["relevance"],
+            one["id"],
+            one_line(one["title"]),
+            one["leftOut"] or "chosen",
+            "  ".join("%s %.2f" % (one_line(term), part) for term, part in one["terms"].items()),
+        ]
+        for one in value["considered"]
+    ]
+    if rows:
+        head = "compared (the best %d; %.2f is near enough):" % (len(rows), value["threshold"])
+        out += ["", head, *screen.table(rows, "  ", (0,))]
+    if value["block"]:
+        out += ["", plain(value["block"])]
     return out
 
 
