@@ -230,6 +230,11 @@ class _Choice:
     def _kind(self, quote: _Quote) -> str:
         return self.lines[quote.passage][quote.place].kind
 
+    def _factor(self, passage: int, place: int, line: Line) -> float:
+        if line.kind in (CODE, TABLE):
+            return BLOCK
+        return 0.0 if place in self.passing[passage] else 1.0
+
     def _quote(self, passage: int, place: int, line: Line, weight: float) -> _Quote:
         before = self.lines[passage][place - 1] if place else None
         terms = frozenset(tokeniser.tokens(line.text))
@@ -240,9 +245,7 @@ class _Choice:
         worth = SHARE * self.found.share(told) + (
             0.0 if line.kind == LEAD else BASE + NAMES * names
         )
-        factor = (
-            BLOCK if line.kind in (CODE, TABLE) else 0.0 if place in self.passing[passage] else 1.0
-        )
+        factor = self._factor(passage, place, line)
         text = self._fitted(passage, line)
         lead = line.lead
         if before is not None and line.kind == PROSE and lead < place - 1:

@@ -264,13 +264,17 @@ class Proof:
             return _stands(word.rstrip("/"), self.plain, "0aA.-", "0aA-.")
         if _HASH.fullmatch(word):
             return _stands(word, self.plain, "0aA", "")
-        # `3x`, `2nd`: no number of its own
-        if number and number[2] and number[2].casefold() not in _UNITS:
-            return _stands(word.lstrip("+-"), self.plain, "0aA", "0aA")
         if number:
+            # `3x`, `2nd`: no number of its own
+            if number[2] and number[2].casefold() not in _UNITS:
+                return _stands(word.lstrip("+-"), self.plain, "0aA", "0aA")
             return self._counted(number[1].rstrip(".:-"))
         if not _IDENTIFIER.fullmatch(word):
             return all(self._counted(digits) for digits in _DIGITS.findall(word))
+        return self._names(word)
+
+    def _names(self, word: str) -> bool:
+        """Tell whether an identifier stands in the records."""
         border = "0aA-" if word[0] == "-" else "0aA"
         return (
             _stands(word, self.plain, border, border)
@@ -331,14 +335,22 @@ class Proof:
 
     def _turned(self, said: str) -> str:
         """Return a direction in a text that the records reverse, or ""."""
+        return self._turned_range(said) or self._turned_change(said)
+
+    def _turned_range(self, said: str) -> str:
         for match in _RANGE.finditer(said):
             first, last = (part.rstrip(".") for part in match.groups())
-            if re.search(
-                r"%s\W+(?:\w+ ){0,2}?%s" % (re.escape(last), re.escape(first)), self.spaced
-            ) and not re.search(
-                r"%s\W+(?:\w+ ){0,2}?%s" % (re.escape(first), re.escape(last)), self.spaced
-            ):
+            if self._follows(first, last) and not self._follows(last, first):
                 return match[0]
+        return ""
+
+    def _follows(self, one: str, before: str) -> bool:
+        """Tell whether in the records one number follows another."""
+        order = r"%s\W+(?:\w+ ){0,2}?%s" % (re.escape(before), re.escape(one))
+        return bool(re.search(order, self.spaced))
+
+    def _turned_change(self, said: str) -> str:
+        """Return a rise or fall in a text that the records reverse, or ""."""
         up, down = _UP.search(said), _DOWN.search(said)
         if bool(up) == bool(down):
             return ""
@@ -377,9 +389,17 @@ class Proof:
 
     def _numbers(self, said: str) -> str:
         """Return an unproven measure, spelt number or date, or ""."""
+        return (
+            self._unproven_date(said) or self._unproven_measure(said) or self._unproven_word(said)
+        )
+
+    def _unproven_date(self, said: str) -> str:
         for words, day in _dates(said):
             if not any(day[1:] == known[1:] and day[0] in ("", known[0]) for known in self.days):
                 return words
+        return ""
+
+    def _unproven_measure(self, said: str) -> str:
         for match in _MEASURE.finditer(said):
             unit = _UNITS.get((match[2] or "").casefold())
             counted = _singular(match[3] or "")
@@ -391,6 +411,10 @@ class Proof:
                     )
                 if not self.measures[known]:
                     return match[0]
+        return ""
+
+    def _unproven_word(self, said: str) -> str:
+        """Return an unproven spelt number, or ""."""
         return next(
             (
                 match[0]
@@ -500,36 +524,44 @@ def _word(char: str) -> bool:
     return char.isascii() and (char.isalnum() or char == "_")
 
 
+def _is_digit_and_mark(text: str) -> bool:
+    """Tell whether a text begins a decimal or goes on a date."""
+    return len(text) == 2 and text[0].isdigit() and text[1] in ".,-"
+
+
+def _joins(rule: str, own: str, beside: str) -> bool:
+    """Tell whether a character belongs to the word it stands beside."""
+    return ("0" in rule and _word(own) and _word(beside)) or ("-" in rule and beside == "-")
+
+
 def _touches_left(before: str, rule: str, first: str) -> bool:
     last = before[-1:]
     if not last:
         return False
-    # of a decimal, of a date
-    if first.isdigit() and last in ".,-" and before[:1].isdigit() and len(before) == 2:
+    if first.isdigit() and _is_digit_and_mark(before):
         return True
     if first == "/" and "." in rule:  # the rest of a relative path is no absolute one
         return _word(last) or last in ".~-"
-    return (
-        ("0" in rule and _word(first) and _word(last))
-        or ("-" in rule and last == "-")
-        or ("." in rule and last == ".")
-    )
+    return _joins(rule, first, last) or ("." in rule and last == ".")
 
 
 def _touches_right(after: str, rule: str, last: str) -> bool:
     following = after[:1]
     if rule == "u":
-        letters = re.match(r"\w*", after, re.ASCII)
-        more = letters[0] if letters else ""
-        return (
-            len(more) > 3
-            or any(c.isdigit() for c in more)
-            or (following in (".", ",") and after[1:2].isdigit())
-        )
+        return _is_more_than_unit(after)
     if not following:
         return False
+    return _joins(rule, last, following) or (
+        "." in rule and following == "." and _word(after[1:2] or " ")
+    )
+
+
+def _is_more_than_unit(after: str) -> bool:
+    """Tell whether a number goes on behind its digits."""
+    letters = re.match(r"\w*", after, re.ASCII)
+    more = letters[0] if letters else ""
     return (
-        ("0" in rule and _word(last) and _word(following))
-        or ("-" in rule and following == "-")
-        or ("." in rule and following == "." and _word(after[1:2] or " "))
+        len(more) > 3
+        or any(c.isdigit() for c in more)
+        or (after[:1] in (".", ",") and after[1:2].isdigit())
     )

@@ -432,6 +432,17 @@ def _count(*values: object) -> int | None:
     return sum(known) if known else None
 
 
+def _claude_failure(done: Finished, result: dict[str, Any], answer: Answer) -> CallFailed:
+    status, errors = result.get("api_error_status"), result.get("errors")
+    why = "exit %d" % done.rc if done.rc else "is_error"
+    if isinstance(status, int):
+        why = "api error %d" % status
+    detail = answer.text
+    if not detail and isinstance(errors, list) and errors:
+        detail = str(errors[0])
+    return CallFailed(why, _first_line(detail or done.err), answer)
+
+
 def _claude_answer(done: Finished) -> Answer:
     """Read `--output-format json`."""
     # is_error and the status are trusted: `subtype` says success on an API error.
@@ -454,19 +465,7 @@ def _claude_answer(done: Finished) -> Answer:
         float(cost) if isinstance(cost, (int, float)) and 0 <= cost < 1e15 else None,
     )
     if done.rc or result.get("is_error") is not False:
-        status = result.get("api_error_status")
-        why = (
-            "api error %d" % status
-            if isinstance(status, int)
-            else "exit %d" % done.rc
-            if done.rc
-            else "is_error"
-        )
-        said_errors = result.get("errors")
-        detail = answer.text or (
-            str(said_errors[0]) if isinstance(said_errors, list) and said_errors else ""
-        )
-        raise CallFailed(why, _first_line(detail or done.err), answer)
+        raise _claude_failure(done, result, answer)
     if _BLOCKED.search(answer.text[:400]):
         raise CallFailed("blocked by a hook", answer=answer)
     if not result.get("num_turns"):

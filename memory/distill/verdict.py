@@ -73,19 +73,27 @@ def listed(answer: str) -> list[str]:
     items: list[str] = []
     inside, fenced = False, False
     for line in answer.split("\n"):
-        mark = None if fenced else _MARK.match(line)
+        is_fence = line.strip().startswith("```")
+        if fenced:
+            items[-1] += _continuation(line)
+            fenced = not is_fence
+            continue
+        mark = _MARK.match(line)
         if mark:
             items.append(mark[1].rstrip())
             inside = True
-        elif not line.strip() and not fenced:
+        elif not line.strip():
             continue
-        elif inside and (fenced or line[:1] in " \t"):
-            items[-1] += "\n" + (line[2:] if line.startswith("  ") else line).rstrip()
+        elif inside and line[0] in " \t":
+            items[-1] += _continuation(line)
         else:
             inside = False
-        if line.strip().startswith("```") and inside:
-            fenced = not fenced
+        fenced = inside and is_fence
     return items
+
+
+def _continuation(line: str) -> str:
+    return "\n" + line.removeprefix("  ").rstrip()
 
 
 class _Held:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -65,6 +65,26 @@ SAID = (
 )
 
 
+def _no_report() -> dict[str, Any]:
+    return {"session": "", "events": [], "moments": []}
+
+
+def _gave_something(row: dict[str, Any]) -> bool:
+    """Tell whether a receipt is of a prompt with records."""
+    return row.get("event") == "prompt" and bool(row.get("chosen"))
+
+
+def _rows_that(
+    place: layout.Place, sessions: list[str], fits: Callable[[dict[str, Any]], bool]
+) -> tuple[str, list[dict[str, Any]]]:
+    """Return the first session with receipts that fit, and these."""
+    for name in sessions:
+        rows = [row for row in _rows(place, name) if fits(row)]
+        if rows:
+            return name, rows
+    return "", []
+
+
 def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
     """Return the report of what the model was shown.
 
@@ -74,25 +94,19 @@ def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
     """
     sessions = sessions_of(place)
     if not sessions:
-        return {"session": "", "events": [], "moments": []}
+        return _no_report()
     if not word:
         word = session if session in sessions else sessions[0]
     if word == "last":
-        for name in sessions:
-            rows = [
-                row
-                for row in _rows(place, name)
-                if row.get("event") == "prompt" and row.get("chosen")
-            ]
-            if rows:
-                return _report(place, name, rows[-1:])
-        return {"session": "", "events": [], "moments": []}
+        name, rows = _rows_that(place, sessions, _gave_something)
+        return _report(place, name, rows[-1:]) if rows else _no_report()
     if word in sessions:
         return _report(place, word, _rows(place, word))
-    for name in sessions:
-        rows = [row for row in _rows(place, name) if str(row.get("prompt") or "").startswith(word)]
-        if rows:
-            return _report(place, name, rows)
+    name, rows = _rows_that(
+        place, sessions, lambda row: str(row.get("prompt") or "").startswith(word)
+    )
+    if rows:
+        return _report(place, name, rows)
     begun = [name for name in sessions if name.startswith(word)]
     if len(begun) == 1:
         return _report(place, begun[0], _rows(place, begun[0]))
@@ -225,7 +239,7 @@ def _rows(place: layout.Place, session: str) -> list[dict[str, Any]]:
     except OSError:
         return []
     fresh = "first"
-    lost = {str(row.get("tag") or "") for row in rows if row.get("event") == "lost"} - {""}
+    lost = {str(row.get("tag", "")) for row in rows if row.get("event") == "lost"} - {""}
     for row in rows:
         event = str(row.get("event"))
         if event == "start" and row.get("source") in receipts.RESETS:

@@ -42,6 +42,7 @@ FREE_FILES, FILE_BYTES = 10_000, 32
 # one of them, which is read whole, may be that large, or so often the file's size
 FREE_PIECE, PIECE_RATIO = 24 << 20, 50
 HEADER_BYTES, FREE_MANIFEST, ROW_BYTES = 1 << 16, 1 << 20, 1 << 9
+_EXISTS = "%s exists already, and a backup overwrites nothing; name another FILE"
 LAST_TIME = (1 << 63) - 1  # ns since 1970; tmpfs keeps later times, which no other file system does
 BROKEN = (
     OSError,
@@ -89,6 +90,15 @@ class Backup(NamedTuple):
 Progress = Callable[[int, int], None]
 
 
+def _check_target(place: Place, target: str) -> None:
+    """Raise StoreError where no backup can be written."""
+    if os.path.lexists(target):
+        raise StoreError(_EXISTS % target)
+    folder = os.path.dirname(target)
+    if any(files.inside(folder, root) for root in (place.home, place.shared) if root):
+        raise StoreError("%s lies inside what is backed up; name a FILE elsewhere" % target)
+
+
 def write(
     place: Place,
     target: str,
@@ -107,13 +117,8 @@ def write(
         another one; the unencrypted file stays in the home. Raises StoreError where the file
         exists, cannot be written, or does not read back.
     """
-    if os.path.lexists(target):
-        raise StoreError(
-            "%s exists already, and a backup overwrites nothing; name another FILE" % target
-        )
+    _check_target(place, target)
     folder = os.path.dirname(target)
-    if any(files.inside(folder, root) for root in (place.home, place.shared) if root):
-        raise StoreError("%s lies inside what is backed up; name a FILE elsewhere" % target)
     temp = files.temp_name(folder, "backup")
     plain = files.temp_name(files.make_folder(place.home + "/cache"), "plain") if seal else temp
     try:
@@ -130,9 +135,7 @@ def write(
         files.move_without_replacing(temp, target)
         files.sync(folder)
     except FileExistsError:
-        raise StoreError(
-            "%s exists already, and a backup overwrites nothing; name another FILE" % target
-        ) from None
+        raise StoreError(_EXISTS % target) from None
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise StoreError(
@@ -241,24 +244,30 @@ def _listed(
     left: list[tuple[str, str]] = []
     for top, root in roots:
         for inner, path, stat in walk.entries_below(root, lambda name: _unkept(top, name) is None):
-            name, why = (top + "/" + inner if inner else top), _unkept(top, inner)
-            if why is None and isinstance(stat, OSError):
-                why = (
-                    ""
-                    if isinstance(stat, FileNotFoundError)
-                    else (stat.strerror or "unreadable").lower()
-                )
+            name = top + "/" + inner if inner else top
+            why = _unkept(top, inner)
+            if why is None:
+                why = _hindrance(path, stat)
             if why is None and walk.is_folder(stat):
                 folders.append(
                     (name, stat.st_mode & 0o777, max(-LAST_TIME, min(stat.st_mtime_ns, LAST_TIME)))
                 )
-            elif why is None and walk.is_regular(stat):
+            elif why is None:
                 found.append((name, path))
-            elif why != "":
-                left.append(
-                    (name, why or ("a link" if files.is_link(path) else "not a regular file"))
-                )
+            elif why:
+                left.append((name, why))
     return sorted(folders), sorted(found), sorted(left)
+
+
+def _hindrance(path: str, stat: Any) -> str | None:
+    """Return why a path cannot be backed up, "" where it has vanished."""
+    if isinstance(stat, FileNotFoundError):
+        return ""
+    if isinstance(stat, OSError):
+        return (stat.strerror or "unreadable").lower()
+    if walk.is_folder(stat) or walk.is_regular(stat):
+        return None
+    return "a link" if files.is_link(path) else "not a regular file"
 
 
 def _unkept(top: str, inner: str) -> str | None:
@@ -352,17 +361,7 @@ class _Unpacked:
             if more or info.size > HEADER_BYTES:
                 raise ValueError("one of its headers is too large")
             more = _extended(b"".join(self.pieces(info.size)))
-        name = more.get("path", info.name)
-        if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or any(
-            key.startswith("GNU.sparse") for key in more
-        ):
-            raise ValueError("%s is not a regular file" % shown(name))
-        if not (name == MANIFEST or is_safe(name)):
-            raise ValueError("the name %s leads outside" % shown(name))
-        size = int(more.get("size", info.size))
-        if size < 0:
-            raise ValueError("%s has no size" % shown(name))
-        return name, size
+        return _member(info, more)
 
     def end(self) -> None:
         """Read the rest, which ends in the checksum."""
@@ -481,6 +480,24 @@ def is_safe(name: str) -> bool:
     )
 
 
+def _member(info: tarfile.TarInfo, more: dict[str, str]) -> tuple[str, int]:
+    """Return (name, size) of a member.
+
+    more: from the header before its own. Raises ValueError for what no backup has.
+    """
+    name = more.get("path", info.name)
+    if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or any(
+        key.startswith("GNU.sparse") for key in more
+    ):
+        raise ValueError("%s is not a regular file" % shown(name))
+    if not (name == MANIFEST or is_safe(name)):
+        raise ValueError("the name %s leads outside" % shown(name))
+    size = int(more.get("size", info.size))
+    if size < 0:
+        raise ValueError("%s has no size" % shown(name))
+    return name, size
+
+
 def _manifest(value: Any) -> Backup:
     if isinstance(value["v"], int) and value["v"] > VERSION:
         raise ValueError(
@@ -502,6 +519,12 @@ def _manifest(value: Any) -> Backup:
             (str(key), str(commit), str(named)) for key, commit, named in value.get("known", ())
         ),
     )
+    _check_manifest(found)
+    return found
+
+
+def _check_manifest(found: Backup) -> None:
+    """Raise ValueError for what no backup says of itself."""
     for name, time in [row[::2] for row in found.folders] + [
         (kept.name, kept.mtime_ns) for kept in found.files
     ]:
@@ -510,10 +533,9 @@ def _manifest(value: Any) -> Backup:
     for key, commit, named in found.known:
         if layout.slug(key, 60) != key or layout.slug(commit + named, 120) != commit + named:
             raise ValueError("%s names no workspace" % shown(key))
-    for name in [name for name, _, _ in found.folders if name not in (HOME, SHARED)]:
-        if not is_safe(name):
+    for name, _, _ in found.folders:
+        if name not in (HOME, SHARED) and not is_safe(name):
             raise ValueError("the folder %s leads outside" % shown(name))
-    return found
 
 
 def shown(name: str) -> str:

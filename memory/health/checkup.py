@@ -117,30 +117,30 @@ def _with_bits(place: layout.Place, bits: int) -> Iterator[str]:
             yield path
 
 
+def _skipped_files(store: Store) -> Iterator[Finding]:
+    for skipped in store.skipped[:MOST_FILES]:
+        yield warn(skipped.reason, skipped.remedy, _path(store.place, skipped.name), skipped.line)
+    if len(store.skipped) > MOST_FILES:
+        yield warn(
+            "and %d more are skipped" % (len(store.skipped) - MOST_FILES),
+            "mend the ones above first",
+        )
+
+
 def check_records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
     """Report unreadable and skipped records, and contradictions among records.
 
     found: the heads of the store's records.
     """
     place = store.place
-    planned: list[Head] = []
-    faulty: list[tuple[str, str]] = []
-    for record in found:
-        planned += [record] if record.active else []
-        if record.problems and len(faulty) < MOST_FILES:
-            faulty.append((record.name, record.problems[0]))
+    planned = [record for record in found if record.active]
+    faulty = [(record.name, record.problems[0]) for record in found if record.problems]
     yield finding(
         OK if not store.skipped else WARN,
         "%s readable, %d skipped" % (count(len(found), "record"), len(store.skipped)),
     )
-    for skipped in store.skipped[:MOST_FILES]:
-        yield warn(skipped.reason, skipped.remedy, _path(place, skipped.name), skipped.line)
-    if len(store.skipped) > MOST_FILES:
-        yield warn(
-            "and %d more are skipped" % (len(store.skipped) - MOST_FILES),
-            "mend the ones above first",
-        )
-    for name, problem in faulty:
+    yield from _skipped_files(store)
+    for name, problem in faulty[:MOST_FILES]:
         said, _, remedy = problem.rpartition("; ")
         yield warn(said or problem, remedy if said else "", _path(place, name))
     if len(planned) > 1:
@@ -367,6 +367,13 @@ def check_settings(place: layout.Place, settings: config.Config) -> Iterator[Fin
 # ---- the host
 
 
+def _own_plugins(plugins: object) -> dict[str, object]:
+    """Return the state of each dayleaf in `enabledPlugins`."""
+    if not isinstance(plugins, dict):
+        return {}
+    return {name: on for name, on in plugins.items() if "dayleaf" in name}
+
+
 def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
     home = (
         env.get("CLAUDE_CONFIG_DIR")
@@ -382,12 +389,7 @@ def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
         yield warn("%s cannot be read (%s)" % (path, error), "correct it by hand")
         return
     value = value if isinstance(value, dict) else {}
-    plugins = value.get("enabledPlugins")
-    named = (
-        {name: on for name, on in plugins.items() if "dayleaf" in name}
-        if isinstance(plugins, dict)
-        else {}
-    )
+    named = _own_plugins(value.get("enabledPlugins"))
     if value.get("disableAllHooks") is True:
         yield warn(
             "%s has disableAllHooks, so nothing is captured or pushed" % path, "remove that line"
@@ -528,10 +530,14 @@ def check_shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
         )
     else:
         yield ok("%s in %s, all in git" % (count(held, "record"), place.shared))
+    yield _commit_hook(place)
+
+
+def _commit_hook(place: layout.Place) -> Finding:
     from memory.project import sharing
 
     there, command = sharing.commit_hook(place)
-    yield finding(
+    return finding(
         OK if there else WARN,
         "a pre-commit hook checks it for secrets"
         if there

@@ -75,6 +75,7 @@ SEARCHED = (
     "sync's file names",
     "not ours",
 )
+_FOLDERS = {"sync": SYNC, approvals.KEPT: COPY, "log": LOG}  # of the home
 LEFT = (SETTINGS, SYNC, FOREIGN)
 TEXTS = (RECORD, OTHER, ARCHIVE, BEFORE, COPY, TEMP)  # elsewhere a project's path is needed
 DERIVED_ENDS = tuple(
@@ -386,30 +387,37 @@ def _sparing(found: Finder, place: Place) -> Finder:
 
 
 def _role(path: str, place: Place) -> str:
-    ours = path.startswith(place.home + "/")
-    parts = (
-        path[len(place.home) + 1 :].split("/")
-        if ours
-        else ["", *path[len(place.shared) + 1 :].split("/")]
-    )
+    if path.startswith(place.home + "/"):
+        parts = path[len(place.home) + 1 :].split("/")
+    else:
+        parts = ["", *path[len(place.shared) + 1 :].split("/")]
     file = parts[-1]
     if file.startswith(files.TEMP):
         return TEMP
     if file == "config.json" and len(parts) <= 2:
         return SETTINGS
     if parts[0] == "cache":
-        state = "sessions" in parts or file.startswith(("edit-", "new-")) or file == "handoff.json"
-        return STATE if state else DERIVED
-    if parts[0] == "sync":
-        return SYNC
-    if parts[0] == approvals.KEPT:
-        return COPY
-    inner = parts[2:] if parts[0] == "workspaces" else parts[1:]
+        return _role_in_cache(parts)
+    if parts[0] in _FOLDERS:
+        return _FOLDERS[parts[0]]
+    return _role_in_tier(parts[2:] if parts[0] == "workspaces" else parts[1:], file)
+
+
+def _role_in_cache(parts: list[str]) -> str:
+    file = parts[-1]
+    is_state = "sessions" in parts or file.startswith(("edit-", "new-")) or file == "handoff.json"
+    return STATE if is_state else DERIVED
+
+
+def _role_in_tier(inner: list[str], file: str) -> str:
+    """Return the role of a file by its path below a tier."""
     if inner[:1] == [archive.FOLDER]:
-        return BEFORE if inner[1:2] == ["before"] else MOVES if file == archive.LOG else ARCHIVE
+        if inner[1:2] == ["before"]:
+            return BEFORE
+        return MOVES if file == archive.LOG else ARCHIVE
     if file == "journal.jsonl":
         return MOVES
-    if parts[0] == "log" or file.endswith(".jsonl"):
+    if file.endswith(".jsonl"):
         return LOG
     return OTHER if inner[:1] and inner[0] in _KINDS and file.endswith(".md") else FOREIGN
 
@@ -481,6 +489,13 @@ def _clean_file(
     return path if one.role == BEFORE else _rename(tiers, path, found)
 
 
+def _without_marked(value: Any, marked: Any) -> list[Any] | None:
+    """Return the labels that no mark has changed, None for none."""
+    if not isinstance(value, list):
+        return None
+    return [one for one, kept in zip(value, marked) if one == kept] or None
+
+
 def _cleaned(path: str, data: bytes, found: Finder) -> bytes:
     """Return a file's bytes without the texts, as valid as before.
 
@@ -497,8 +512,7 @@ def _cleaned(path: str, data: bytes, found: Finder) -> bytes:
     for key, value in frontmatter.parse(named).meta.items():
         marked = _marked(value, marks)
         if marked != value and key in LABELS:
-            pairs = zip(value, marked) if isinstance(value, list) else ()
-            marked = [one for one, kept in pairs if one == kept] or None
+            marked = _without_marked(value, marked)
         if marked != value:
             changes[key] = marked
     try:
@@ -596,21 +610,38 @@ def _pending(place: Place, todo: Iterable[Holder], hashes: dict[bytes, bytes]) -
 # ---- what else is kept of records that were deleted
 
 
+def _forget_sessions(place: Place, gone: Sequence[Record]) -> None:
+    """Remove the states and receipts of deleted conversations."""
+    sessions = {str(one.meta.get("session")) for one in gone if one.kind == conversations.KIND}
+    for session in sessions:
+        _blank_state("%s/sessions/%s" % (place.cache, session))
+        files.remove(place.receipts(session))
+
+
+def _forget_approved(place: Place, gone: Sequence[Record]) -> None:
+    """Remove the copies of deleted records, made at their approval."""
+    owners = {(approvals.workspace_of(record.name, place.key), record.id) for record in gone}
+    for workspace, id, sha256 in approvals.decisions(place.home):
+        if (workspace.removeprefix(approvals.SCRIPT), id) in owners:
+            files.remove("%s/%s/%s" % (place.home, approvals.KEPT, sha256))
+
+
+def _forget_trace(tiers: Tiers, holder: Holder, named: Finder, now: float) -> None:
+    path, role = holder.path, holder.role
+    if role in (TEMP, BEFORE) or (role == STATE and path.endswith(".md")):
+        _remove(tiers, path, role, now)
+    elif role in (LOG, MOVES, STATE, DERIVED):
+        _clean_file(tiers, holder, named, {}, now)
+
+
 def forget(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
     """Remove the copies and traces of deleted records; return the rest.
 
     Copies for a way back go as a whole, file names from logs and states.  Raises OSError.
     """
     names = {record.name[2:].removeprefix(archive.FOLDER + "/") for record in gone}
-    sessions = {str(one.meta.get("session")) for one in gone if one.kind == conversations.KIND}
-    for session in sessions:
-        _blank_state("%s/sessions/%s" % (place.cache, session))
-        files.remove(place.receipts(session))
-    for workspace, id, sha256 in approvals.decisions(place.home):
-        for record in gone:
-            own = approvals.workspace_of(record.name, place.key)
-            if (workspace.removeprefix(approvals.SCRIPT), id) == (own, record.id):
-                files.remove("%s/%s/%s" % (place.home, approvals.KEPT, sha256))
+    _forget_sessions(place, gone)
+    _forget_approved(place, gone)
     tag = files.sha256("\0".join(sorted(names)).encode("utf-8", "surrogateescape"))
     named = _literal(names, "[redacted:name#%s]" % tag[:4])
     ids = b"|".join(re.escape(record.id.encode()) for record in gone)
@@ -629,12 +660,8 @@ def forget(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
     found = _traces(finder_of, _listed(roots, passed))[1]
     with files.Lock(place.home + "/cache/upkeep.lock", wait=True), Tiers(place) as tiers:
         for path, hits in found:
-            role = _role(path, place)
             with suppress(StoreError, OSError):
-                if role in (TEMP, BEFORE) or (role == STATE and path.endswith(".md")):
-                    _remove(tiers, path, role, now)
-                elif role in (LOG, MOVES, STATE, DERIVED):
-                    _clean_file(tiers, Holder(path, hits, role), named, {}, now)
+                _forget_trace(tiers, Holder(path, hits, _role(path, place)), named, now)
     titles = {record.title: "-" for record in gone if len(record.title) >= TERM}
     left = search(place, finder(titles), frozenset())[1] if titles else []
     listed = [Holder(path, hits, SYNC) for path, hits in found if _role(path, place) == SYNC]

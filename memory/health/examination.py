@@ -513,20 +513,25 @@ def _sweep(place: layout.Place, now: float) -> Iterator[str]:
         yield "deleted %s, the cache of a deleted workspace" % folder
 
 
-def _index(place: layout.Place, now: float) -> Iterator[str]:
+def _index_fault(place: layout.Place) -> str:
+    """Return the state of an index that needs work, or ""."""
     found = figures.index_state(place)
-    damaged = found["state"] == "damaged" or not found.get("whole", True)
-    if found["state"] == "missing" and not any(files.is_folder(root) for _, root in place.tiers()):
+    if found["state"] == "missing":
+        return "missing" if any(files.is_folder(root) for _, root in place.tiers()) else ""
+    if not found.get("whole", True):
+        return "damaged"
+    return "" if found["state"] == "fresh" else str(found["state"])
+
+
+def _index(place: layout.Place, now: float) -> Iterator[str]:
+    fault = _index_fault(place)
+    if not fault:
         return
-    if not damaged and found["state"] == "fresh":
-        return
+    damaged = fault == "damaged"
     if damaged:
         builder.move_aside_damaged(place)
-    done = (
-        builder.build(place, now)
-        if damaged or found["state"] == "missing"
-        else builder.refresh(place, now)
-    )
+    remade = damaged or fault == "missing"
+    done = builder.build(place, now) if remade else builder.refresh(place, now)
     if done.busy:
         yield "not mended: another process is building the index"
     else:

@@ -115,6 +115,26 @@ def _yaml(path: str, said: str) -> dict[str, Any]:
     return value
 
 
+def _expected_ids(row: dict[str, Any]) -> tuple[str, ...]:
+    expect = row.get("expect") or ""
+    said = map(str, expect) if isinstance(expect, list) else str(expect).split(",")
+    return tuple(dict.fromkeys(filter(None, map(str.strip, said))))
+
+
+def _ranker(row: dict[str, Any], where: str) -> str:
+    """Return the ranker that a query names, or "".
+
+    Raises StoreError for an unknown one.
+    """
+    ranker = str(row.get("ranker") or "").strip().lower()
+    if ranker not in ("", *RANKERS):
+        shown = one_line(ranker)[:40]
+        raise StoreError(
+            "%s: '%s' is no ranker; use one of %s" % (where, shown, ", ".join(RANKERS))
+        )
+    return ranker
+
+
 def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
     id = str(row.get("id") or "q%02d" % at) if isinstance(row, dict) else ""
     where = "%s: query %s" % (path, one_line(id)[:40] or at)
@@ -123,22 +143,15 @@ def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
             "%s needs `query:` and `expect:`; `dayleaf debug eval --template` shows the form"
             % where
         )
-    expect = row.get("expect") or ()
-    said = map(str, expect) if isinstance(expect, list) else str(expect or "").split(",")
-    ids = dict.fromkeys(filter(None, map(str.strip, said)))
+    ids = _expected_ids(row)
     if not isinstance(row.get("query"), str) or not row["query"].strip():
         raise StoreError("%s has no text; write `query: words`" % where)
     if not ids:
         raise StoreError("%s expects no record; write `expect: [ID]`" % where)
-    ranker = str(row.get("ranker") or "").strip().lower()
-    if ranker not in ("", *RANKERS):
-        shown = one_line(ranker)[:40]
-        raise StoreError(
-            "%s: '%s' is no ranker; use one of %s" % (where, shown, ", ".join(RANKERS))
-        )
+    ranker = _ranker(row, where)
     options = {key: value for key, value in row.items() if key not in ("id", "expect", "ranker")}
     try:
-        return Golden(id, question.query_from_options(options, now, offset), tuple(ids), ranker)
+        return Golden(id, question.query_from_options(options, now, offset), ids, ranker)
     except UsageError as error:
         raise StoreError("%s: %s" % (where, error)) from None
 
@@ -182,6 +195,10 @@ class Draft(NamedTuple):
     title: str
 
 
+def _is_usable(record: Record) -> bool:
+    return record.accepted and bool(record.body.strip()) and not handoffs.is_handoff(record)
+
+
 def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]:
     """Return queries drafted from records, at most MOST.
 
@@ -192,12 +209,7 @@ def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]
     """
     told = {r.meta.get("conversation") for r in records if r.kind == "checkpoint"}
     usable = [
-        r
-        for r in records
-        if r.accepted
-        and r.body.strip()
-        and not handoffs.is_handoff(r)
-        and not (r.kind == "conversation" and r.id in told)
+        r for r in records if _is_usable(r) and not (r.kind == "conversation" and r.id in told)
     ]
     usable.sort(
         key=lambda record: (files.sha256(record.id.encode("utf-8", "replace")), record.name)

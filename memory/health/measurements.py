@@ -121,13 +121,7 @@ def measure(
         name: {said: round(each[key] / len(asked), 4) for said, key in _SCORED.items()}
         for name, each in sums.items()
     }
-    ranks = {
-        one.id: {
-            id: answers[main][one.id].index(id) + 1 if id in answers[main][one.id] else 0
-            for id in one.expect
-        }
-        for one in asked
-    }
+    ranks = {one.id: {id: _rank(id, answers[main][one.id]) for id in one.expect} for one in asked}
     return Measured(asked, gone, measures, ranks, main, tuple(notes))
 
 
@@ -160,6 +154,11 @@ def _answers(
                 for id in _named(hit, one.expect)
             ]
         return found
+
+
+def _rank(id: str, answer: Sequence[str]) -> int:
+    """Return a record's place in an answer, 0 for none."""
+    return answer.index(id) + 1 if id in answer else 0
 
 
 def _named(hit: Hit, expected: Sequence[str]) -> Iterator[str]:

@@ -192,6 +192,13 @@ def _body_line(data: bytes) -> int:
     return frontmatter.parse(data[:READ_LIMIT]).head_lines + 1
 
 
+def _waits_for_acceptance(record: Record) -> bool:
+    """Tell whether `accepted` decides on a record."""
+    return record.kind == "learning" and (
+        record.source == "auto" or "origin" in record.meta or not record.accepted
+    )
+
+
 def _keys(record: Record, lines: dict[str, int]) -> Iterator[Row]:
     """Find keys without effect and rules that never bind."""
     if record.kind == "rule" and record.unsure and not record.problems:
@@ -202,10 +209,7 @@ def _keys(record: Record, lines: dict[str, int]) -> Iterator[Row]:
         remedy = "remove it; `dayleaf %s approve %s` in a terminal approves the %s"
         what = "`approved` in a file means nothing"
         yield lines.get("approved", 1), False, what, remedy % (verb, record.id, noun)
-    weighed = record.kind == "learning" and (
-        record.source == "auto" or "origin" in record.meta or not record.accepted
-    )
-    if "accepted" in record.meta and not weighed:
+    if "accepted" in record.meta and not _waits_for_acceptance(record):
         by = {"auto": "dayleaf itself", "agent": "an agent"}.get(record.source, "a human")
         what = "`accepted` means nothing for a %s by %s" % (record.kind, by)
         yield lines.get("accepted", 1), False, what, "remove it"
@@ -305,22 +309,28 @@ def line_of(target: str, text: str, start: int) -> int:
     )
 
 
+def _is_gone(path: str, record: Record, place: Place) -> bool:
+    """Tell whether a resource's file is known not to exist."""
+    if "://" in path:
+        return False
+    if os.path.isabs(path):
+        return not files.exists(path)
+    root = place.root or place.project
+    return bool(root) and record.tier != layout.GLOBAL and not files.exists(root + "/" + path)
+
+
 def _resource(record: Record, lines: dict[str, int], place: Place) -> Iterator[Row]:
     kind, path = records.meta_text(record, "type"), records.meta_text(record, "path")
     line = lines.get("path", 1)
     if kind and kind.lower() not in TYPES:
         what = "type '%s' is unknown" % kind[:40]
         yield lines.get("type", 1), True, what, "use one of " + ", ".join(TYPES)
-    root = place.root or place.project
-    absolute = os.path.isabs(path)
-    whole = path if absolute else root + "/" + path
-    known = absolute or (root and record.tier != layout.GLOBAL)
     if not path:
         yield line, True, "a resource needs a path", "add a line `path: ...`"
-    elif record.tier == layout.SHARED and absolute:
+    elif record.tier == layout.SHARED and os.path.isabs(path):
         what = "the path of a shared resource is not relative to its repository"
         yield line, True, what, "write it relative to %s" % place.root
-    elif known and "://" not in path and not files.exists(whole):
+    elif _is_gone(path, record, place):
         remedy = "correct the path, or `dayleaf record forget %s`" % record.id
         yield line, True, "its path '%s' is gone" % path[:200], remedy
 

@@ -140,21 +140,29 @@ def _by_id(path: str, steps: list[Step]) -> list[Step]:
         if root not in tiers:
             tiers[root] = _known(root)
         record = records.skim("p/" + home, data[: records.READ_LIMIT], 0.0)
-        name, sha256 = tiers[root].files.get(record.id, ("", ""))
-        away = tiers[root].away.get(record.id)
-        gone = (
-            away == ""
-            or not _is_archived(home)
-            and (away is not None or record.meta.get("session") in tiers[root].sessions)
-        )
-        if name and _is_archived(home):  # of a record that is here, in use or not
-            again[kept.name] = wanted[kept.name]._replace(state=SAME)
-        elif name and not _is_archived(name):
-            state = SAME if sha256 == kept.sha256 else DIFFERENT
-            again[kept.name] = Step(kept, root + "/" + name, state)
-        elif name or gone:
-            again[kept.name] = wanted[kept.name]._replace(state=FORGOTTEN)
+        again[kept.name] = _compared(wanted[kept.name], record, tiers[root])
     return [again.get(step.kept.name, step) for step in steps]
+
+
+def _compared(step: Step, record: records.Record, known: Known) -> Step:
+    """Return the step of a new record, with its state in the tier."""
+    root, home = _tier_of(step)
+    name, sha256 = known.files.get(record.id, ("", ""))
+    if name and _is_archived(home):  # of a record that is here, in use or not
+        return step._replace(state=SAME)
+    if name and not _is_archived(name):
+        state = SAME if sha256 == step.kept.sha256 else DIFFERENT
+        return Step(step.kept, root + "/" + name, state)
+    if name or _is_forgotten(record, home, known):
+        return step._replace(state=FORGOTTEN)
+    return step
+
+
+def _is_forgotten(record: records.Record, home: str, known: Known) -> bool:
+    away = known.away.get(record.id)
+    if away == "" or _is_archived(home):
+        return away == ""
+    return away is not None or record.meta.get("session") in known.sessions
 
 
 def _tier_of(step: Step) -> tuple[str, str]:
@@ -199,12 +207,13 @@ def _state(kept: Kept, path: str, target: Target) -> str:
         return SAME
     if _is_trust(kept):
         return BEHIND if target.trust else LEFT
-    if kept.name.endswith(".jsonl"):
-        if files.sha256(data[: kept.size]) == kept.sha256:
-            return SAME  # it has grown since
-        if _is_ledger(kept.name):
-            return BEHIND
-    return DIFFERENT
+    return _log_state(kept, data) if kept.name.endswith(".jsonl") else DIFFERENT
+
+
+def _log_state(kept: Kept, data: bytes) -> str:
+    if files.sha256(data[: kept.size]) == kept.sha256:
+        return SAME  # it has grown since
+    return BEHIND if _is_ledger(kept.name) else DIFFERENT
 
 
 def _is_trust(kept: Kept) -> bool:
@@ -387,6 +396,15 @@ def _decision_keys(data: bytes) -> frozenset[tuple[str, str, str]]:
     )
 
 
+def _files_in(folder: str, name: str) -> set[str]:
+    """Return the names in a backup of a folder's files."""
+    return {
+        name + "/" + entry.name
+        for entry in os.scandir(folder)
+        if entry.is_file(follow_symlinks=False)
+    }
+
+
 def _settle(found: Backup, target: Target) -> None:
     """Create empty folders, and restore the times of folders."""
     names = {kept.name for kept in found.files}
@@ -398,12 +416,7 @@ def _settle(found: Backup, target: Target) -> None:
             continue
         with suppress(OSError):
             files.make_folder(path)
-            inside = {
-                name + "/" + entry.name
-                for entry in os.scandir(path)
-                if entry.is_file(follow_symlinks=False)
-            }
-            if rest and inside <= names:
+            if rest and _files_in(path, name) <= names:
                 os.chmod(path, 0o755 if _tier(name) else files.FOLDER_MODE)
                 os.utime(path, ns=(time, time))
 

@@ -305,6 +305,23 @@ def _settle(todo: Job) -> None:
         boundary.note(todo.env, str(row.get("event")), boundary.Unwelcome())
 
 
+def _missing(
+    rows: list[dict[str, Any]], pushed: list[dict[str, Any]], data: bytes
+) -> list[dict[str, Any]]:
+    """Return the receipts whose turn is in a transcript without their block."""
+    turns = [at for at, row in enumerate(rows) if _is_turn(row, data)]
+    return [
+        row
+        for row in pushed
+        if receipts.tag_of(row).encode("ascii", "replace") not in data
+        and (
+            _is_turn(row, data)
+            if row.get("event") == "prompt"
+            else any(at > rows.index(row) for at in turns)
+        )
+    ]
+
+
 def unarrived(place: Place, session: str, path: str, now: float) -> list[dict[str, Any]]:
     """Note the blocks that did not reach the model; return their receipts.
 
@@ -321,17 +338,7 @@ def unarrived(place: Place, session: str, path: str, now: float) -> list[dict[st
     data = files.read(path, TRANSCRIPT)
     if not any(mark in data for mark in _WRITES):
         return []  # a host that keeps no trace of hooks proves nothing
-    turns = [at for at, row in enumerate(rows) if _is_turn(row, data)]
-    missing = [
-        row
-        for row in pushed
-        if receipts.tag_of(row).encode("ascii", "replace") not in data
-        and (
-            _is_turn(row, data)
-            if row.get("event") == "prompt"
-            else any(at > rows.index(row) for at in turns)
-        )
-    ]
+    missing = _missing(rows, pushed, data)
     for row in missing:
         receipts.write(
             place.receipts(session),

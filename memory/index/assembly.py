@@ -213,17 +213,17 @@ def _read_all(
 def _read_once(
     reading: _Reading, found: Sequence[Found], misfiled: set[str], progress: Progress
 ) -> set[str]:
-    likely = sorted(
-        (f for f in found if f[0][2:].startswith("learnings/") or f[0] in misfiled), key=_key
-    )
-    rest = [f for f in found if not (f[0][2:].startswith("learnings/") or f[0] in misfiled)]
+    likely: List[Found] = []
+    rest: List[Found] = []
+    for one in found:
+        is_likely = one[0][2:].startswith("learnings/") or one[0] in misfiled
+        (likely if is_likely else rest).append(one)
     done = 0
-    for file, record, secret in reading.each(likely):
+    for file, record, secret in reading.each(sorted(likely, key=_key)):
         if documents.is_pushable(record) and not secret:
             reading.add(record, file, secret)
             done += 1
-            if progress and done % 500 == 0:
-                progress(done, len(found))
+            _report_progress(progress, done, len(found))
         else:
             rest.append(file)
     reading.pushable = reading.documents
@@ -234,9 +234,13 @@ def _read_once(
         else:
             reading.add(record, file, secret)
         done += 1
-        if progress and done % 500 == 0:
-            progress(done, len(found))
+        _report_progress(progress, done, len(found))
     return late - misfiled
+
+
+def _report_progress(progress: Progress, done: int, of: int) -> None:
+    if progress and done % 500 == 0:
+        progress(done, of)
 
 
 def read_known_size(path: str, size: int) -> bytes:

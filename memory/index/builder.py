@@ -433,11 +433,8 @@ def verify(place: Place, now: float) -> List[str]:
         mine, theirs = manifest(found), manifest(fresh)
         lines = ["not in the index: " + n for n in sorted(theirs.keys() - mine.keys())]
         lines += ["in the index, but no file: " + n for n in sorted(mine.keys() - theirs.keys())]
-        lines += [
-            "changed since it was indexed: " + n
-            for n in sorted(mine)
-            if n in theirs and mine[n][2] != theirs[n][2]
-        ]
+        both = sorted(mine.keys() & theirs.keys())
+        lines += ["changed since it was indexed: " + n for n in both if mine[n][2] != theirs[n][2]]
         if found.segment is not None and not found.segment.is_intact():
             lines.append(
                 "the index file has changed since it was written; `dayleaf index build` replaces it"

@@ -58,14 +58,11 @@ class _Turn(NamedTuple):
     typed: tuple[str, ...]
 
 
-def check(note: Note, body: str, day: str) -> tuple[Note, list[Dropped]]:
-    """Return the proven part of a note, and the dropped pieces.
-
-    body: the conversation's markdown. day: of its first turn, such as `2026-01-24`.
-    """
-    turns, proof = list(_turns(body, day)), Proof(body)
-    dropped: list[Dropped] = []
-    stands = []
+def _checked_items(
+    note: Note, turns: Sequence[_Turn], proof: Proof
+) -> tuple[list[Item], list[Dropped]]:
+    """Return the proven items of a note, and the others."""
+    stands, dropped = [], []
     for item in note.items:
         found = _quoted_turn(item, turns)
         why = _fault(item, found, turns, proof)
@@ -76,6 +73,16 @@ def check(note: Note, body: str, day: str) -> tuple[Note, list[Dropped]]:
             stands.append(
                 item._replace(number=found.number, quote=quote, why=_proven(item.why, proof))
             )
+    return stands, dropped
+
+
+def check(note: Note, body: str, day: str) -> tuple[Note, list[Dropped]]:
+    """Return the proven part of a note, and the dropped pieces.
+
+    body: the conversation's markdown. day: of its first turn, such as `2026-01-24`.
+    """
+    proof = Proof(body)
+    stands, dropped = _checked_items(note, list(_turns(body, day)), proof)
     title = _proven(note.title, proof)
     if note.title and not title:
         dropped.append(Dropped("title", NO_SOURCE, note.title))
