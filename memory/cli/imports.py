@@ -58,6 +58,16 @@ class Batch(NamedTuple):
     covered: Callable[[str], bool]
 
 
+def _check_words(kind: str, words: Sequence[str]) -> None:
+    """Raise UsageError for a missing directory, or words too many."""
+    if kind in ("tree", "dir"):
+        if len(words) != 1:
+            raise UsageError("import %s takes one directory, not %d" % (kind, len(words)))
+    elif words:
+        said = one_line(words[0])[:60]
+        raise UsageError("import %s takes no more words; leave '%s' out" % (kind, said))
+
+
 def import_(call: Call) -> int:
     """Import a tree, a directory, the client's memory, or past sessions."""
     kind = call.words[0] if call.words else ""
@@ -71,17 +81,7 @@ def import_(call: Call) -> int:
                 "--%s is for import %s"
                 % (name.removeprefix("tier_").replace("_", "-"), " and ".join(of))
             )
-    wanted = 1 if kind in ("tree", "dir") else 0
-    if len(call.words) - 1 != wanted:
-        raise UsageError(
-            "import %s takes %s"
-            % (
-                kind,
-                "one directory, not %d" % (len(call.words) - 1)
-                if wanted
-                else "no more words; leave '%s' out" % one_line(call.words[1])[:60],
-            )
-        )
+    _check_words(kind, call.words[1:])
     try:
         return KINDS[kind](call)
     except KeyboardInterrupt:
@@ -390,7 +390,8 @@ def span(seconds: float) -> str:
     return "%d s" % max(1, round(seconds)) if seconds < 90 else "%d min" % round(seconds / 60)
 
 
-def _transcripts(call: Call) -> int:
+def _sessions_to_import(call: Call) -> tuple[list[backfill.Session], list[Skip]]:
+    """Return the sessions that a call names, and what cannot be read."""
     said, offset = call.options.since, clock.local_offset(call.now)
     since = timewords.instant(said, call.now, offset) if said else 0.0
     agent = call.options.agent
@@ -399,13 +400,27 @@ def _transcripts(call: Call) -> int:
         if agent
         else backfill.sessions(call.env)
     )
+    readable = [one for one in found if not isinstance(one, Skip)]
     unread = [one for one in found if isinstance(one, Skip)]
-    wanted = backfill.chosen(
-        [one for one in found if not isinstance(one, Skip)],
-        None if call.options.all else call.place,
-        call.env,
-        since,
+    if call.options.all:
+        return backfill.chosen(readable, None, call.env, since), unread
+    # those of no known directory may be of this one
+    unread = [one for one in unread if one.reason == backfill.NO_DIRECTORY]
+    return backfill.chosen(readable, call.place, call.env, since), unread
+
+
+def _stopped(call: Call, done: int, of: int) -> str:
+    words = " ".join(word for word in call.argv if word != "--ask")
+    return "stopped after %d of %s; `%s store %s` goes on from there" % (
+        done,
+        count(of, "session"),
+        offers.command(call.env),
+        words,
     )
+
+
+def _transcripts(call: Call) -> int:
+    wanted, unread = _sessions_to_import(call)
     later: list[str] = []
     if call.options.ask:
         plan = _asked(call, wanted)
@@ -433,19 +448,9 @@ def _transcripts(call: Call) -> int:
             stopped = True
         took, spinner.step = pace.took, "indexing"
         discoveries = _index_told(call, told)
-    if not call.options.all:  # those of no known directory may be of this one
-        unread = [one for one in unread if one.reason == backfill.NO_DIRECTORY]
     if stopped:
         unread = []
-        later = [
-            "stopped after %d of %s; `%s store %s` goes on from there"
-            % (
-                len(told),
-                count(len(wanted), "session"),
-                offers.command(call.env),
-                " ".join(word for word in call.argv if word != "--ask"),
-            )
-        ]
+        later = [_stopped(call, len(told), len(wanted))]
     _answer_told(call, told, unread, took, discoveries, later)
     return STOPPED if stopped else 0
 
@@ -496,6 +501,38 @@ def _index_told(call: Call, told: Iterable[backfill.ImportedSession]) -> list[Di
     return discoveries.best(found)
 
 
+def _counts(told: list[backfill.ImportedSession]) -> dict[str, int]:
+    """Return the numbers of sessions by what became of them."""
+    live = [one for one in told if not (one.before or one.skip)]
+    old = sum(1 for one in live if one.old)
+    new = sum(1 for one in live if not one.old and (one.written or any(one.plan)))
+    return {
+        "new": new,
+        "updated": old,
+        "before": sum(one.before for one in told),
+        "without": len(live) - new - old,
+    }
+
+
+def _skipped_lines(told: list[backfill.ImportedSession], unread: list[Skip]) -> list[str]:
+    lines = _gone([one.session.directory for one in told if one.gone])
+    return lines + _first(
+        [one.skip for one in told if one.skip and not one.gone] + unread,
+        lambda skip: "skipped %s: %s; %s" % skip,
+    )
+
+
+def _no_session(call: Call) -> str:
+    where = transcript.host(call.env) + "/projects"
+    if call.options.agent:
+        where = "what %s keeps" % call.options.agent
+    if call.options.all:
+        return one_line(where) + " holds no session"
+    return "%s holds no session of this workspace; --all takes those of every workspace" % one_line(
+        where
+    )
+
+
 def _answer_told(
     call: Call,
     told: list[backfill.ImportedSession],
@@ -513,37 +550,11 @@ def _answer_told(
         if dry
         else backfill.Plan(len(made), len(talks))
     )
-    live = [one for one in told if not (one.before or one.skip)]
-    old, new = (
-        [one for one in live if one.old],
-        [one for one in live if not one.old and (one.written or any(one.plan))],
-    )
-    counts = {
-        "new": len(new),
-        "updated": len(old),
-        "before": sum(one.before for one in told),
-        "without": len(live) - len(new) - len(old),
-    }
+    counts = _counts(told)
     lines = [_summed(counts, len(told) + len(unread), plan, len(skipped), dry)]
-    lines += _gone([one.session.directory for one in told if one.gone])
-    lines += _first(
-        [one.skip for one in told if one.skip and not one.gone] + unread,
-        lambda skip: "skipped %s: %s; %s" % skip,
-    )
+    lines += _skipped_lines(told, unread)
     if not told:
-        where = (
-            "what %s keeps" % call.options.agent
-            if call.options.agent
-            else transcript.host(call.env) + "/projects"
-        )
-        lines.append(
-            one_line(where)
-            + (
-                " holds no session"
-                if call.options.all
-                else " holds no session of this workspace; --all takes those of every workspace"
-            )
-        )
+        lines.append(_no_session(call))
     lines += later
     if made and not dry:
         lines += offers.found_lines(
@@ -567,14 +578,14 @@ def _summed(
     counts: dict[str, int], sessions: int, plan: backfill.Plan, skipped: int, dry: bool
 ) -> str:
     would = "would be " if dry else ""
-    parts = [
-        counts["new"] and "%d %simported" % (counts["new"], would),
-        counts["updated"] and "%d %supdated" % (counts["updated"], would),
-        counts["before"] and "%d imported before" % counts["before"],
-        counts["without"] and "%d with nothing worth keeping" % counts["without"],
-        skipped and "%d skipped" % skipped,
-    ]
-    said = ", ".join(str(part) for part in parts if part)
+    parts = (
+        (counts["new"], would + "imported"),
+        (counts["updated"], would + "updated"),
+        (counts["before"], "imported before"),
+        (counts["without"], "with nothing worth keeping"),
+        (skipped, "skipped"),
+    )
+    said = ", ".join("%d %s" % part for part in parts if part[0])
     records = ", ".join(
         count(number, noun) for number, noun in zip(plan, ("checkpoint", "conversation")) if number
     )

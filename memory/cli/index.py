@@ -232,34 +232,38 @@ def _list_settings(call: Call) -> int:
     )
 
 
-def _set(call: Call, key: str, value: Any) -> int:
-    """Set a key, or remove it (None), and print the result."""
-    path, told = settings_file(call, "")[0], []
+def _consequence(call: Call, key: str, value: Any) -> list[str]:
+    """Register what a setting switches on; return what to say of it."""
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
         from memory.doors import registry
 
-        # first: where that fails, the setting stays as it was
-        told = [registry.offer("mcp", "register")(call.env, bool(value))]
-    if key == "redact.enabled" and value is False:
-        told = [SECRETS_STAY]
+        return [registry.offer("mcp", "register")(call.env, bool(value))]
+    return [SECRETS_STAY] if key == "redact.enabled" and value is False else []
+
+
+def _set(call: Call, key: str, value: Any) -> int:
+    """Set a key, or remove it (None), and print the result."""
+    path = settings_file(call, "")[0]
+    # first: where that fails, the setting stays as it was
+    told = _consequence(call, key, value)
     if value is not None or files.exists(path):
         change_config(path, key, value, files.FILE_MODE)
     call._settings = None
     now, source = call.settings[key], call.settings.sources[key]
-    said = "%s = %s" % (key, to_json(now if value is None else value))
+    given = now if value is None else value
+    said = "%s = %s" % (key, to_json(given))
     if source not in ("user", "default"):
         said += (
             " (%s)" % source
             if value is None
             else "; but the %s overrides it with %s" % (source, to_json(now))
         )
-    value = now if value is None else value
-    if key == "index.backend" and value == "postgres":
+    if key == "index.backend" and given == "postgres":
         from memory.cli import recall
 
         recall.dsn_of(call)  # which says where there is no database
     return call.answer(
-        {"key": key, "value": value, **({"told": told[0]} if told else {})}, [said, *told]
+        {"key": key, "value": given, **({"told": told[0]} if told else {})}, [said, *told]
     )
 
 
@@ -377,31 +381,11 @@ def _switch(call: Call, on: bool) -> int:
     if call.words == ["mine"]:
         return _switch_mine(call, on)
     if call.words == ["project"]:
-        path, mode = settings_file(call, "project")
-        change_config(path, "load.enabled", None if on else False, mode)
-        return call.answer(
-            {"project": call.place.root, "config": path, "enabled": on},
-            [
-                "pushes are %s in this project, for everyone who has this file: %s"
-                % ("on again" if on else "off", path)
-            ],
-        )
+        return _switch_project(call, on)
     session = _switched(call, on)
+    said = "no session of this project is switched off"
     if session:
-        receipts.write(
-            call.place.receipts(session), {"v": 1, "t": clock.iso(call.now), "event": call.verb}
-        )
-        said = "dayleaf %s in session %s" % (
-            "pushes notes again" if on else "pushes no more notes",
-            session,
-        )
-        if not on and call.settings["capture.enabled"]:
-            said += (
-                "; it is still written down, and a note made of it where notes are on; `dayleaf "
-                "push off mine` stops that too, in this project"
-            )
-    else:
-        said = "no session of this project is switched off"
+        said = _switch_session(call, session, on)
     if on and not call.settings["load.enabled"]:
         said += "; but load.enabled is off (%s)" % call.settings.sources["load.enabled"]
     return call.answer({"session": session, "enabled": on}, [said])
@@ -428,6 +412,34 @@ def _switch_mine(call: Call, on: bool) -> int:
     )
 
 
+def _switch_project(call: Call, on: bool) -> int:
+    path, mode = settings_file(call, "project")
+    change_config(path, "load.enabled", None if on else False, mode)
+    return call.answer(
+        {"project": call.place.root, "config": path, "enabled": on},
+        [
+            "pushes are %s in this project, for everyone who has this file: %s"
+            % ("on again" if on else "off", path)
+        ],
+    )
+
+
+def _switch_session(call: Call, session: str, on: bool) -> str:
+    """Switch a session, and return what to say of it."""
+    receipts.write(
+        call.place.receipts(session), {"v": 1, "t": clock.iso(call.now), "event": call.verb}
+    )
+    if on:
+        return "dayleaf pushes notes again in session %s" % session
+    said = "dayleaf pushes no more notes in session %s" % session
+    if call.settings["capture.enabled"]:
+        said += (
+            "; it is still written down, and a note made of it where notes are on; `dayleaf "
+            "push off mine` stops that too, in this project"
+        )
+    return said
+
+
 def _switched(call: Call, on: bool) -> str:
     """Return the session to switch.
 
@@ -442,20 +454,17 @@ def _switched(call: Call, on: bool) -> str:
         and named != call.env.get("CLAUDE_CODE_SESSION_ID")
         and named not in ran
     ):
-        raise UsageError(
-            "no session '%s' here; %s"
-            % (
-                shown(call.options.session),
-                "the newest is " + ran[0] if ran else "no session has run in this workspace",
-            )
-        )
-    if not named and not ran:
+        newest = "the newest is " + ran[0] if ran else "no session has run in this workspace"
+        raise UsageError("no session '%s' here; %s" % (shown(call.options.session), newest))
+    if named:
+        return named
+    if not ran:
         raise UsageError(
             "no session has run in this workspace yet; `%s project` is "
             "for the whole project" % spellings.typed(call.verb)
         )
-    if named or not on:
-        return named or ran[0]
+    if not on:
+        return ran[0]
     return next(
         (session for session in ran if receipts.session(call.place.receipts(session)).off), ""
     )

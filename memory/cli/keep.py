@@ -18,6 +18,10 @@ from memory.terminal.call import REVIEW, Call
 TITLE = 200  # characters of what was said that name the rule; more stands in its text
 
 
+def _has_person(call: Call) -> bool:
+    return is_typed(call.env) or (sys.stdin.isatty() and sys.stderr.isatty())
+
+
 def keep(call: Call) -> int:
     """Write the user's words as a rule and approve it.
 
@@ -49,7 +53,7 @@ def keep(call: Call) -> int:
     if hindrance:
         raise UsageError("%s cannot be approved: %s" % (record.name, hindrance))
     # A script has no say: what it keeps stands in the brief as said, and waits for a person.
-    if not is_typed(call.env) and not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not _has_person(call):
         lines = [
             "noted %s  %s" % (record.id, one_line(record.title)),
             "  it waits for review: " + REVIEW,

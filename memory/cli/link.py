@@ -116,31 +116,24 @@ def _added(call: Call, store: Store, web: Web, source: Record, relation: str, to
     return _report_change(call, changed, relation, to.id, "linked", source, _reach(source.name, to))
 
 
+def _no_such_link(id: str, relation: str, said: str, others: list[Edge]) -> StoreError:
+    remedy = "`dayleaf record link %s` lists its links" % id
+    if others:
+        remedy = "it has " + ", ".join(sorted({edge.relation for edge in others}))
+    return StoreError("%s has no link %s to '%s'; %s" % (id, relation, shown(said), remedy))
+
+
 def _removed(call: Call, store: Store, web: Web, source: Record, relation: str, said: str) -> int:
     """Remove a link from its source record; its target may be gone."""
     here = relations.node(source)
     mine = [edge for edge in web.edges if edge.source == here and _is_named(edge, web, said)]
     wanted = [edge for edge in mine if edge.relation == relation]
     if not wanted:
-        others = ", ".join(sorted({edge.relation for edge in mine}))
-        raise StoreError(
-            "%s has no link %s to '%s'; %s"
-            % (
-                here.id,
-                relation,
-                shown(said),
-                "it has " + others
-                if others
-                else "`dayleaf record link %s` lists its links" % here.id,
-            )
-        )
+        raise _no_such_link(here.id, relation, said, mine)
     gone = {(edge.relation, documents.link_key(edge.target)) for edge in wanted}
     left = relations.without_links(source.meta.get("links"), gone)
-    in_text = [
-        edge
-        for edge in wanted
-        if edge.target in records.wiki_links(source.body) and source.source != "auto"
-    ]
+    written = records.wiki_links(source.body) if source.source != "auto" else ()
+    in_text = [edge for edge in wanted if edge.target in written]
     if left == source.meta.get("links"):
         raise StoreError(
             "the link is in the text of %s, as [[%s]]; remove it with `dayleaf record edit %s`"

@@ -83,6 +83,12 @@ DENIED = (
 )
 
 
+def _warn_of_variables(given: dict[str, str]) -> None:
+    """Warn of the variables that a repository has set."""
+    for key, path in environment.repository_variables(given, _folders(given)).items():
+        warn(environment.IGNORED % (key, path))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
@@ -92,12 +98,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     env = environment.trusted_environment(given, _folders(given))
     _streams()
     try:
-        for key, path in (
-            environment.repository_variables(given, _folders(given)).items()
-            if env is not given
-            else ()
-        ):
-            warn(environment.IGNORED % (key, path))
+        if env is not given:
+            _warn_of_variables(given)
         status = run(list(sys.argv[1:] if argv is None else argv), env, now)
         sys.stdout.flush()
         return status
@@ -151,9 +153,7 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
     if argv[:1] in (["help"], ["--help"], ["-h"]):
         print(help_text(VERBS, argv[1:]))
         return 0
-    name, used = spellings.row_of(argv if argv[:1] != ["--json"] else [])
-    if name not in VERBS and name not in spellings.FAMILIES:
-        raise UsageError("unknown command '%s'; %s" % (shown(name), suggest_verb(name, VERBS)))
+    name, used = _verb_or_family(argv)
     given = argv[used:]
     if any(word in ("--help", "-h") for word in given[: _end(given)]):
         print(help_text(VERBS, argv))
@@ -167,17 +167,25 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
         raise unknown_family_word(name, given)
     words, option = spellings.respelled(name, given)
     # a slash command has one word for the command line and the plugin
-    if (option or used == 1) and not {"--hook", "--args-from-stdin"}.intersection(given):
-        _say_new_spelling(name, option)
+    if not {"--hook", "--args-from-stdin"}.intersection(given):
+        _say_new_spelling(name, option, used)
     return _run(name, words, env, now)
+
+
+def _verb_or_family(argv: list[str]) -> tuple[str, int]:
+    """Return a name, and how many words it takes."""
+    name, used = spellings.row_of(argv if argv[:1] != ["--json"] else [])
+    if name not in VERBS and name not in spellings.FAMILIES:
+        raise UsageError("unknown command '%s'; %s" % (shown(name), suggest_verb(name, VERBS)))
+    return name, used
 
 
 def _end(words: list[str]) -> int:
     return words.index("--") if "--" in words else len(words)
 
 
-def _say_new_spelling(name: str, option: str) -> None:
-    if not option and name not in spellings.MOVED:
+def _say_new_spelling(name: str, option: str, used: int) -> None:
+    if not option and (used != 1 or name not in spellings.MOVED):
         return
     typed = "dayleaf " + " ".join(filter(None, (name, option)))
     new = spellings.OPTIONS[name][option] if option else ""

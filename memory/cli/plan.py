@@ -26,12 +26,17 @@ ENDED = 5  # plans that are listed below the active one
 MARKS = {True: "x", False: " "}
 
 
+def _plan_words(call: Call) -> list[str]:
+    """Return a call's words, `list` for none."""
+    if call.options.args_from_stdin and call.words:  # a slash command gives them as one
+        parted = call.words[0].split(None, 1)
+        return parted if parted[0] in WORDS else call.words
+    return call.words or ["list"]
+
+
 def plan(call: Call) -> int:
     """Make a plan, or list, show, change or end one."""
-    words = call.words
-    if call.options.args_from_stdin and words:  # a slash command gives them as one
-        words = words[0].split(None, 1) if words[0].split(None, 1)[0] in WORDS else words
-    words = words or ["list"]
+    words = _plan_words(call)
     word = words[0]
     if word in WORDS:
         run, allowed = WORDS[word]

@@ -393,6 +393,36 @@ def _offered(place: layout.Place) -> str:
         return adoption.offered(place)
 
 
+def _workspace_to_claim(place: layout.Place, name: str) -> tuple[str, bool]:
+    """Return a workspace or "", and whether its directory moved here."""
+    if name:
+        return _workspace_named(place, name), False
+    if place.claimed:
+        return place.claimed, False
+    moved = _offered(place)
+    return moved, bool(moved)
+
+
+def _claim_question(place: layout.Place, wanted: str, moved: bool) -> str:
+    from memory.project import adoption
+
+    why = "claims to be" if wanted == place.claimed else "is to be"
+    if moved:
+        why = layout.reason_of(place, wanted)
+    return (
+        "%s %s %s; show and write that project's private memory here? What %s holds %s; "
+        "%stype yes: "
+        % (
+            place.root,
+            why,
+            wanted,
+            place.key,
+            "goes along" if adoption.goes_along(place) else "stays there",
+            "`no` stops asking; " if moved else "",
+        )
+    )
+
+
 def _claim(call: Call, name: str = "") -> int:
     """Ask whether this directory belongs to its claimed or a named workspace.
 
@@ -401,34 +431,15 @@ def _claim(call: Call, name: str = "") -> int:
     from memory.project import adoption
 
     place, done = call.place, []
-    moved = "" if name or place.claimed else _offered(place)
-    wanted = _workspace_named(place, name) if name else place.claimed or moved
+    wanted, moved = _workspace_to_claim(place, name)
     if wanted:
         need_person(call, authority.DECIDED["workspace"], "store workspace claim")
-        why = (
-            layout.reason_of(place, wanted)
-            if moved
-            else "claims to be"
-            if wanted == place.claimed
-            else "is to be"
-        )
-        reply = ask_line(
-            "%s %s %s; show and write that project's private memory here? What %s holds %s; "
-            "%stype yes: "
-            % (
-                place.root,
-                why,
-                wanted,
-                place.key,
-                "goes along" if adoption.goes_along(place) else "stays there",
-                "`no` stops asking; " if moved else "",
-            )
-        )
+        reply = ask_line(_claim_question(place, wanted, moved))
         if reply in ("y", "yes"):
             place.claimed = wanted
             done = [adoption.confirm_claim(place, "person", call.now).key]
         elif reply in ("n", "no") and moved:
-            adoption.decline(place, moved, call.now)
+            adoption.decline(place, wanted, call.now)
     return call.answer(
         {"claimed": done},
         ["this directory now belongs to %s" % key for key in done]

@@ -58,12 +58,18 @@ def resource(call: Call) -> int:
 # ---- adding and changing
 
 
+def _path_to_add(call: Call, words: list[str]) -> str:
+    path = call.options.path
+    if path and words or len(words) > 1:
+        raise UsageError("resource add takes one path: `dayleaf resource add --path PATH`")
+    return path or (words[0] if words else "")
+
+
 def _add(call: Call, words: list[str]) -> int:
     o = call.options
-    if o.path and words or len(words) > 1:
-        raise UsageError("resource add takes one path: `dayleaf resource add --path PATH`")
+    path = _path_to_add(call, words)
     tier, store = tier_of(call), call.store()
-    source = _source(call, o.path or (words[0] if words else ""), tier)
+    source = _source(call, path, tier)
     there = material.find_resource(store, source.path, tier)
     if there:
         return _already(call, there)

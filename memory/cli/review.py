@@ -50,11 +50,19 @@ def review(call: Call) -> int:
     return 0
 
 
+def _chosen_way(matter: Matter, name: str, hindrance: str) -> str:
+    ways = [matter.yes, "reject", *(["edit"] if matter.edits else []), "skip", "quit"]
+    way = ask_choice(ways)
+    while way == matter.yes and hindrance:
+        warn("%s cannot be approved: %s" % (name, hindrance))
+        way = ask_choice(ways)
+    return way
+
+
 def _answered(
     call: Call, store: Store, matter: Matter, name: str, where: str
 ) -> list[dict[str, Any]] | None:
     """Ask about one record until decided or skipped, None to quit."""
-    ways = [matter.yes, "reject", *(["edit"] if matter.edits else []), "skip", "quit"]
     while True:
         try:
             one = matter.read(store, name)
@@ -63,10 +71,7 @@ def _answered(
             return []
         notes = ["cannot be approved: " + one_line(one.hindrance)] if one.hindrance else []
         sys.stderr.write("\n".join(["", where, *matter.content(call, one), *notes, ""]))
-        way = ask_choice(ways)
-        while way == matter.yes and one.hindrance:
-            warn("%s cannot be approved: %s" % (name, one.hindrance))
-            way = ask_choice(ways)
+        way = _chosen_way(matter, name, one.hindrance)
         try:
             if way in (matter.yes, "reject"):
                 return [matter.decide(call, store, one, way)]

@@ -55,24 +55,33 @@ def rule(call: Call) -> int:
 # ---- suggesting and listing
 
 
-def _suggest(call: Call, words: list[str]) -> int:
+def _title_and_rationale(call: Call, words: list[str]) -> tuple[str, str]:
     from memory.store.redactor import strip_private
 
     options = call.options
-    title, rationale = (
-        strip_private(said).strip()
-        for said in (options.title or " ".join(words), options.rationale or "")
-    )
+    title = strip_private(options.title or " ".join(words)).strip()
+    rationale = strip_private(options.rationale or "").strip()
     if not title or not rationale or (options.title and words):
         raise UsageError(
             "rule suggest needs one title and a rationale: `dayleaf rule suggest "
             '"TITLE" --rationale WHY`'
         )
+    return title, rationale
+
+
+def _suggested_body(call: Call) -> str:
+    given = call.options.body
+    body = (read_stdin() if given == "-" else given or "").strip()
+    return body + "\n" if body else ""
+
+
+def _suggest(call: Call, words: list[str]) -> int:
+    options = call.options
+    title, rationale = _title_and_rationale(call, words)
     tier = tier_of(call)
     store, who = call.store(), author(call)
     links = [{"relation": "related_to", "target": _linked(store, id)} for id in options.link or ()]
-    body = (read_stdin() if options.body == "-" else options.body or "").strip()
-    body = body + "\n" if body else ""
+    body = _suggested_body(call)
     there = store.same("rule", title, body, tier)
     tags = list(options.tag or ())
     kept = there or store.add(

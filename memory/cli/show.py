@@ -258,16 +258,15 @@ def _source(found: Record, place: Place) -> list[tuple[str, str]]:
 
     if found.kind != "resource" or found.tier == layout.ADDED:
         return []
-    state, now = material.state(found, place), ""
+    state = material.state(found, place)
     then = found.meta.get("source_ref") or ""
-    if state.source and then:
-        now = otherfiles.commit_of(state.source.path)
+    now = otherfiles.commit_of(state.source.path) if state.source and then else ""
     trouble = (
         "%s: `dayleaf resource refresh %s`" % (state.why, found.id)
         if state.word == material.STALE
         else state.why
     )
-    head = "HEAD is %s" % now if now and now != then else ""
+    head = "HEAD is %s" % now if now not in ("", then) else ""
     said = [found.path, "at commit %s" % then if then else "", head, trouble]
     return [("type", material.type_of(found)), ("source", "; ".join(part for part in said if part))]
 

@@ -55,6 +55,13 @@ HITS = 20  # records that are distilled where --limit names no other number
 # --- distill
 
 
+def _is_lasting(call: Call, question: str, digest: Digest) -> bool:
+    """Tell whether the same question would have the same answer."""
+    # _repeated looks at those
+    skipped = [step for step in digest.steps[:-1] if not step.outcome.endswith(" is not on PATH")]
+    return not skipped and not _depends_on_time(call, question)
+
+
 def distill(call: Call) -> int:
     """Answer a question from the records in a few bullets."""
     question = " ".join(call.words).strip()
@@ -81,11 +88,11 @@ def distill(call: Call) -> int:
             call.options.max_tokens,
             not call.options.no_cache,
         )
-    saved = _save(call, question, digest, found) if call.options.save and digest.bullets else None
+    saved = None
+    if call.options.save and digest.bullets:
+        saved = _save(call, question, digest, found)
     print(_render_answer(call, digest, found, saved), flush=True)
-    # _repeated looks at those
-    skipped = [step for step in digest.steps[:-1] if not step.outcome.endswith(" is not on PATH")]
-    if key and not (skipped or _depends_on_time(call, question)):
+    if key and _is_lasting(call, question, digest):
         _keep(
             call,
             key,
@@ -293,41 +300,50 @@ def _reason(provider: str, outcome: str) -> str:
     return why if why.startswith(provider) else "%s %s" % (provider, outcome)
 
 
+_REPLACED = {  # by whether it still waits
+    True: "the older handoff (%s  %s) was not read yet; the next session gets both",
+    False: "replaced %s  %s; the old one is now a checkpoint",
+}
+
+
 def handoff(call: Call) -> int:
     """Leave a note for the next session, or show or clear it."""
-    if (call.options.show or call.options.clear) and (
-        call.words or call.options.show == call.options.clear
-    ):
+    if call.options.show or call.options.clear:
+        return _show_or_clear(call)
+    said = _handoff_note(call)
+    before = handoffs.current(call.place)
+    kept = _noted(call, said) if said else _drafted(call)
+    call.indexed()
+    is_for_person = not (call.options.json or call.options.hook)
+    if before is not None and is_for_person:
+        waits = any(one.id == before.id for one in handoffs.waiting(call.place))
+        print(_REPLACED[waits] % (before.id, one_line(before.title)))
+    status = report_written(call, kept, "handed off", said or None)
+    if not said and is_for_person:
+        print("\n" + plain(kept.body).strip("\n"), flush=True)
+    return status
+
+
+def _show_or_clear(call: Call) -> int:
+    if call.words or call.options.show == call.options.clear:
         raise UsageError(
             "--show and --clear take no text; without them, the text is the new handoff"
         )
-    if call.options.show:
-        return _show(call)
-    if call.options.clear:
-        return _clear(call)
+    return _show(call) if call.options.show else _clear(call)
+
+
+def _handoff_note(call: Call) -> str:
+    """Return the note as given, "" to have one made."""
     said = call.text()
-    if call.options.provider and (call.options.show or call.options.clear or said.strip()):
+    is_empty = not said.strip()
+    if call.options.provider and not is_empty:
         raise UsageError("--provider has a model write the handoff; leave the other words out")
-    if call.words and not said.strip():
+    if call.words and is_empty:
         raise UsageError(
             "the handoff is empty; give a note, or no words at all to have one "
             "made from the session"
         )
-    before = handoffs.current(call.place)
-    kept = _noted(call, said) if said.strip() else _drafted(call)
-    call.indexed()
-    if before is not None and not (call.options.json or call.options.hook):
-        waits = any(one.id == before.id for one in handoffs.waiting(call.place))
-        became = (
-            "the older handoff (%s  %s) was not read yet; the next session gets both"
-            if waits
-            else ("replaced %s  %s; the old one is now a checkpoint")
-        )
-        print(became % (before.id, one_line(before.title)))
-    status = report_written(call, kept, "handed off", said if said.strip() else None)
-    if not (said.strip() or call.options.json or call.options.hook):
-        print("\n" + plain(kept.body).strip("\n"), flush=True)
-    return status
+    return "" if is_empty else said
 
 
 def _noted(call: Call, said: str) -> Record:
@@ -366,14 +382,11 @@ def _drafted(call: Call) -> Record:
             else "nothing to hand off from this workspace: it has no checkpoint; "
             "`dayleaf store import transcripts` brings in past sessions, or give a note instead"
         )
+    told_session = str(sources[0].meta.get("session") or "")
     plan = next((record for record in _newest(call, "plan", "", 4) if record.active), None)
     held = conversationfile.turns_of(call.store(), sources[0], _of_session(call, sources[0]))
     note = next(
-        (
-            one
-            for one in _newest(call, "note", str(sources[0].meta.get("session") or ""), 1)
-            if handoffs.covers(one, sources[0])
-        ),
+        (one for one in _newest(call, "note", told_session, 1) if handoffs.covers(one, sources[0])),
         None,
     )
     made = byhand.draft(sources, plan, held, note, _uncommitted(call))
@@ -387,7 +400,7 @@ def _drafted(call: Call) -> Record:
         made.title,
         made.body,
         "auto",
-        str(sources[0].meta.get("session") or ""),
+        told_session,
         {**meta, "links": derived_links(made.sources)},
     )
 
@@ -491,24 +504,29 @@ def _none(call: Call) -> int:
     )
 
 
-def standup(call: Call) -> int:
-    """Show the results of a period and the open work, by branch."""
-    from memory.knowledge import worklog
+def _period(call: Call, offset: float) -> tuple[float, float | None]:
+    """Return the (start, end) that a call names, None for an open end."""
     from memory.recall import timewords
-    from memory.terminal import workdays
 
     if call.words and call.options.since:
         raise UsageError("--since has the time; leave '%s' out" % shown(" ".join(call.words)))
-    offset = clock.local_offset(call.now)
     said = call.options.since or " ".join(call.words) or "1d"
-    until = (
-        timewords.instant(call.options.until, call.now, offset, end=True)
-        if call.options.until
-        else None
-    )
+    until = None
+    if call.options.until:
+        until = timewords.instant(call.options.until, call.now, offset, end=True)
     since = timewords.instant(said, call.now, offset)
     if until is not None and until <= since:
         raise UsageError("--until %s is not after %s" % (shown(call.options.until), shown(said)))
+    return since, until
+
+
+def standup(call: Call) -> int:
+    """Show the results of a period and the open work, by branch."""
+    from memory.knowledge import worklog
+    from memory.terminal import workdays
+
+    offset = clock.local_offset(call.now)
+    since, until = _period(call, offset)
     with call.spinner("reading the checkpoints"):
         told = worklog.gather(
             call.place, call.settings, call.options.workspace or "", since, call.now, offset, until

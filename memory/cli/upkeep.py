@@ -143,39 +143,54 @@ def undo(call: Call) -> int:
 MOST_LISTED = 20  # files that a plan names
 
 
-def backup(call: Call) -> int:
-    """Write everything into one file."""
-    from memory.health import agefile, bundle
+def _backed_up_workspace(call: Call) -> str:
+    """Return the key of the workspace to back up, "" for all."""
     from memory.recall import lookup
 
-    if len(call.words) > 1:
-        raise UsageError("store backup takes one FILE, not %d words" % len(call.words))
-    place, name = call.place, call.options.workspace or ""
-    places = lookup.workspaces(place, name) if name not in ("", "all") else []
+    name = call.options.workspace or ""
+    places = lookup.workspaces(call.place, name) if name not in ("", "all") else []
     if len(places) > 1:
         raise UsageError(
             "several workspaces are called '%s'; name one of %s"
             % (name, ", ".join(p.key for p in places))
         )
-    sealing = call.options.age is not None
-    recipient = agefile.recipient(call.options.age) if sealing else None
+    return places[0].key if places else ""
+
+
+def _backup_file(call: Call, sealing: bool) -> str:
+    """Return the path of a new backup, outside of git work trees."""
     target = (
         os.path.abspath(call.words[0]) if call.words else _free_name(os.getcwd(), call.now, sealing)
     )
-    if not call.words and not call.options.here and work_tree(target):
+    if call.options.here:
+        return target
+    if not call.words and work_tree(target):
         target = _free_name(call.env.get("HOME") or os.getcwd(), call.now, sealing)
-    tree = "" if call.options.here else work_tree(target)
+    tree = work_tree(target)
     if tree:
         raise StoreError(
             "%s lies in the git work tree %s, where a commit would give your memories away; name a "
             "FILE elsewhere, or use --here" % (target, tree)
         )
+    return target
+
+
+def backup(call: Call) -> int:
+    """Write everything into one file."""
+    from memory.health import agefile, bundle
+
+    if len(call.words) > 1:
+        raise UsageError("store backup takes one FILE, not %d words" % len(call.words))
+    place, workspace = call.place, _backed_up_workspace(call)
+    sealing = call.options.age is not None
+    recipient = agefile.recipient(call.options.age) if sealing else None
+    target = _backup_file(call, sealing)
     with call.spinner("writing the backup") as spinner:
         made = bundle.write(
             place,
             target,
             call.now,
-            places[0].key if places else "",
+            workspace,
             bool(call.options.shared),
             spinner.counting(spinner.step),
             agefile.sealer(recipient) if sealing else None,
@@ -319,16 +334,21 @@ def _ask_to_take_over(call: Call, target: Target, held: Held) -> bool:
     )
 
 
-def _target(call: Call, path: str) -> tuple[Target, bool]:
-    from memory.health import restoration
-
-    options, place = call.options, call.place
+def _check_restore(call: Call, path: str) -> None:
+    options = call.options
     if options.replace and not options.merge:
         raise UsageError("--replace needs --merge")
     if options.into and options.merge:
         raise UsageError("--into restores into an empty directory; leave --merge out")
     if options.trust:
         need_person(call, "approvals and commands", "store restore --trust %s" % path)
+
+
+def _target(call: Call, path: str) -> tuple[Target, bool]:
+    from memory.health import restoration
+
+    options, place = call.options, call.place
+    _check_restore(call, path)
     if options.into:
         home = files.real_path(os.path.abspath(options.into).rstrip("/") or "/")
         if os.path.lexists(home) and (not files.is_folder(home) or os.listdir(home)):
