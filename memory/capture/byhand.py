@@ -79,6 +79,12 @@ class Draft(NamedTuple):
     sources: tuple[str, ...]
 
 
+def _note_lines(note: Record | None) -> dict[str, list[str]]:
+    """Return a note's lines by section, without their marks."""
+    said = handoffs.note_sections(note) if note else {}
+    return {name: [line.removeprefix("- ") for line in lines] for name, lines in said.items()}
+
+
 def draft(
     checkpoints: Sequence[Record],
     plan: Record | None,
@@ -94,9 +100,7 @@ def draft(
     differ.
     """
     pages = [checkpointoutline.sections(record.body) for record in checkpoints]
-    newest = pages[0]
-    said = handoffs.note_sections(note) if note else {}
-    told = {name: [line.removeprefix("- ") for line in lines] for name, lines in said.items()}
+    newest, told = pages[0], _note_lines(note)
     decisions = dict.fromkeys(
         line for page in pages for line in reversed(page.get("decisions", ()))
     )
@@ -109,15 +113,9 @@ def draft(
         "Decisions": told.get("Decisions") or [*decisions],
         "Last requests": [] if note else _requests(pages, held),
     }
+    widths = {"Where it stands": _STANDS}
     sections = [
-        (
-            name,
-            [
-                at_word(line, _STANDS if name == "Where it stands" else _LINE)
-                for line in lines[: _MOST.get(name)]
-            ],
-            1,
-        )
+        (name, [at_word(one, widths.get(name, _LINE)) for one in lines[: _MOST.get(name)]], 1)
         for name, lines in found.items()
     ]
     end = _sources(checkpoints)
@@ -125,10 +123,13 @@ def draft(
         by = handoffs.note_author(note)
         end = "%s, in the words of a note by %s." % (end.rstrip("."), by)
     text = fitted(sections, BODY - len(end) - 2).lstrip("\n") + "\n" + end + "\n"
-    branch = _text(checkpoints[0].meta.get("branch"))
+    return Draft(_title(checkpoints[0]), text, tuple(record.id for record in checkpoints))
+
+
+def _title(checkpoint: Record) -> str:
+    branch = _text(checkpoint.meta.get("branch"))
     lead = "Handoff%s: " % (" (%s)" % at_word(branch, BRANCH) if branch else "")
-    title = one_line(lead + one_line(checkpoints[0].title), TITLE)
-    return Draft(title, text, tuple(record.id for record in checkpoints))
+    return one_line(lead + one_line(checkpoint.title), TITLE)
 
 
 def retold(made: Draft, lines: Sequence[str], by: str) -> Draft:

@@ -317,25 +317,25 @@ def _commands(facts: Facts, mended: list[Fix]) -> list[str]:
         if passed.get(run.command, "") > run.last:
             continue
         told.add(run.command)
-        then = next(
-            (
-                one
-                for one in facts.runs[at + 1 :]
-                if one.outcome == shell.OK and one.key == run.key and one.command != run.command
-            ),
-            None,
-        )
-        why = one_line(run.detail.partition("\n")[0], 140)
-        lines.append(
-            "✗ %s → %s%s%s"
-            % (
-                quoted(run.command),
-                run.outcome,
-                ": " + why if why else "",
-                "; then ✓ " + quoted(then.command) if then else "",
-            )
-        )
+        lines.append(_failed_command(run, facts.runs[at + 1 :]))
     return lines[-MOST_COMMANDS:]
+
+
+def _failed_command(run: Run, later: list[Run]) -> str:
+    """Return a failed command in a line, with another that passed."""
+    passed = (
+        one.command
+        for one in later
+        if one.outcome == shell.OK and one.key == run.key and one.command != run.command
+    )
+    then = next(passed, "")
+    why = one_line(run.detail.partition("\n")[0], 140)
+    return "✗ %s → %s%s%s" % (
+        quoted(run.command),
+        run.outcome,
+        ": " + why if why else "",
+        "; then ✓ " + quoted(then) if then else "",
+    )
 
 
 def quoted(command: str, most: int = 160) -> str:

@@ -117,26 +117,33 @@ def _section(turn: Turn, dated: bool) -> str:
     blocks[0] = blocks[0].rstrip()
     if turn.asked != GOES_ON and (head != asked or "\n" in turn.request.strip()):
         blocks.append(_quoted(turn.request))
+    blocks += _piece_blocks(turn.pieces, mark if turn.asked == turns.WITHDRAWN else "")
+    return "\n\n".join(blocks) + "\n"
+
+
+def _piece_blocks(pieces: list[Piece], mark: str) -> list[str]:
+    """Return the pieces of a turn as blocks, those of one line in lists.
+
+    mark: before each statement.
+    """
+    blocks: list[str] = []
     listed: list[str] = []
-    for number, piece in enumerate(turn.pieces):
-        if _leads_on(turn.pieces, number):
+    for number, piece in enumerate(pieces):
+        if _leads_on(pieces, number):
             continue
         line = _line(piece)
         if not line:
             if listed:
                 blocks.append("\n".join(listed))
                 listed = []
-            blocks.append(
-                (mark if turn.asked == turns.WITHDRAWN and piece.kind == SAID else "")
-                + _block(piece)
-            )
+            blocks.append((mark if piece.kind == SAID else "") + _block(piece))
         elif piece.kind in (FILE, turns.MERGED) and listed and listed[-1].startswith(_TOUCHED):
             listed[-1] += ", " + line[2:]
         else:
             listed.append(line)
     if listed:
         blocks.append("\n".join(listed))
-    return "\n\n".join(blocks) + "\n"
+    return blocks
 
 
 def _leads_on(pieces: Sequence[Piece], number: int) -> bool:
@@ -235,20 +242,27 @@ def without_headings(text: str) -> str:
     out: list[str] = []
     fence, length = "", 0
     for line, inside in tokeniser.coded(text.strip().split("\n")):
-        level, title = (0, "") if inside else tokeniser.heading(line)
-        bare = line.strip()
-        if not inside:
-            fence = ""
-        elif not fence:
-            fence = bare[: len(bare) - len(bare.lstrip(bare[0]))]
-        elif bare.startswith(fence) and not bare.strip(fence[0]):
-            fence = ""
+        fence = _open_fence(line.strip(), fence) if inside else ""
         length = length + 1 if inside else 0
         if length > CODE and fence:
             out += ["…"] if length == CODE + 1 else []
             continue
-        out.append("**%s**" % unbold(title) if level and title else "" if level else line)
+        out.append(line if inside else _without_heading(line))
     return "\n".join([*out, fence] if fence else out)
+
+
+def _open_fence(bare: str, fence: str) -> str:
+    """Return the fence still open after a line of code, or ""."""
+    if not fence:
+        return bare[: len(bare) - len(bare.lstrip(bare[0]))]
+    return "" if bare.startswith(fence) and not bare.strip(fence[0]) else fence
+
+
+def _without_heading(line: str) -> str:
+    level, title = tokeniser.heading(line)
+    if not level:
+        return line
+    return "**%s**" % unbold(title) if title else ""
 
 
 # --- a page taken apart
@@ -300,22 +314,36 @@ def sections(body: str) -> Iterator[tuple[re.Match[str], list[str], list[bool]]]
         yield head, lines, marked
 
 
+def _markup(line: str, is_code: bool) -> tuple[list[Piece], re.Match[str] | None]:
+    """Return the pieces in a line, or where the user's words begin."""
+    # looked at first: most lines are prose, and a question by handle reads all of a month's
+    first = line[:1]
+    if first == "-" and not is_code:
+        return _pieces(line), None
+    return [], _USER.match(line) if first == ">" and not is_code else None
+
+
+def _is_at_request(turn: Turn, prose: list[str]) -> bool:
+    """Tell whether nothing of a turn has been read but its heading."""
+    return not turn.pieces and not turn.asked and not "".join(prose).strip()
+
+
+def _quote_end(lines: list[str], number: int) -> int:
+    """Return the number of a quotation's last line."""
+    while number + 1 < len(lines) and lines[number + 1].startswith(">"):
+        number += 1
+    return number
+
+
 def _fill(turn: Turn, lines: list[str], marked: list[bool]) -> None:
     """Sort a section's lines into the pieces of its turn."""
     prose: list[str] = []
     number = 0
     while number < len(lines):
         line = lines[number]
-        # looked at first: most lines are prose, and a question by handle reads all of a month's
-        first = line[:1]
-        made = _pieces(line) if first == "-" and not marked[number] else []
-        said = _USER.match(line) if first == ">" and not marked[number] else None
-        if said or (
-            first == ">" and not turn.pieces and not turn.asked and not "".join(prose).strip()
-        ):
-            last = number
-            while last + 1 < len(lines) and lines[last + 1].startswith(">"):
-                last += 1
+        made, said = _markup(line, marked[number])
+        if said or (line[:1] == ">" and _is_at_request(turn, prose)):
+            last = _quote_end(lines, number)
             quoted = [one[2:] for one in lines[number : last + 1]]
             number = last
             if said:
@@ -339,22 +367,20 @@ def _say(turn: Turn, prose: list[str]) -> None:
         turn.pieces.append(Piece(SAID, text))
 
 
+def _run_piece(
+    mark: str, tool: str | None, _: str | None, command: str, result: str | None, count: str | None
+) -> Piece:
+    outcome = result or (shell.OK if mark == "✓" else "")
+    return Piece(RUN, command, tool or "", outcome, int(count or 1))
+
+
 def _pieces(line: str) -> list[Piece]:
     """Return the pieces in a list line, [] for any other line."""
     if not line.startswith("- "):
         return []
     run = _RUN.match(line)
     if run:
-        mark, tool, _, command, result, count = run.groups()
-        return [
-            Piece(
-                RUN,
-                command,
-                tool or "",
-                result or (shell.OK if mark == "✓" else ""),
-                int(count or 1),
-            )
-        ]
+        return [_run_piece(*run.groups())]
     if line.startswith(_TOUCHED):
         return [
             Piece(how, what, number) if how == turns.MERGED else Piece(FILE, what, how)

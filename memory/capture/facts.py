@@ -160,29 +160,45 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
     facts.cwd = facts.cwd or entry.cwd
     where = Where(entry.at, entry.cwd or facts.cwd, (*roots, facts.cwd), agent)
     kind, asks = entry.kind, entry.kind in (entries.PROMPT, entries.SLASH)
-    branch = "" if agent else entry.branch
-    if branch not in ("", "HEAD", facts.branch) and (
-        asks or facts.branch in layout.TRUNKS or _is_free(facts, branch)
-    ):
-        facts.branch = branch
+    if not agent:
+        _follow_branch(facts, entry.branch, asks)
     if asks:
         facts.typed = facts.typed or not entry.headless
         return _add_request(facts, entry)
     if facts.muted == "all":
         return 0
     if kind in (entries.ENDED, entries.INTERRUPTED):
-        if not agent and facts.turns:
-            facts.turns[-1].end = kind
-            _mark_last_statement(facts)
+        if not agent:
+            _end_turn(facts, kind)
         return 0
     if kind == entries.NOTIFIED:
         _mark_last_statement(facts)
         return 0
+    return _add_work(facts, entry, where)
+
+
+def _end_turn(facts: Facts, how: str) -> None:
+    if facts.turns:
+        facts.turns[-1].end = how
+        _mark_last_statement(facts)
+
+
+def _follow_branch(facts: Facts, branch: str, asks: bool) -> None:
+    """Take over a branch where the work on another one has ended."""
+    if branch not in ("", "HEAD", facts.branch) and (
+        asks or facts.branch in layout.TRUNKS or _is_free(facts, branch)
+    ):
+        facts.branch = branch
+
+
+def _add_work(facts: Facts, entry: Entry, where: Where) -> int:
+    """Add a statement, a call, its result, or a note."""
+    kind = entry.kind
     if kind == entries.TEXT:
-        if not agent:
+        if not where.agent:
             _add_statement(facts, entry)
     elif kind == entries.USE:
-        if not agent:
+        if not where.agent:
             _mark_last_statement(facts, turns.CALLED)
         _add_call(facts, entry)
     elif kind == entries.RESULT:
@@ -190,14 +206,18 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
     elif kind == entries.BANG:
         facts.bang = entry.text
     elif kind == entries.BANGED and facts.bang:
-        command, facts.bang = facts.bang, ""
-        judged = shell.run(command, entry.at, entry.text)
-        if judged is not None and judged.outcome in (shell.OK, shell.UNKNOWN):
-            judged.outcome = shell.BY_HAND  # the host does not note how it ended
-        return _ran(facts, judged, entry.text, where)
-    elif not agent:
+        return _add_run_by_hand(facts, entry, where)
+    elif not where.agent:
         _add_note(facts, entry, where)
     return 0
+
+
+def _add_run_by_hand(facts: Facts, entry: Entry, where: Where) -> int:
+    command, facts.bang = facts.bang, ""
+    judged = shell.run(command, entry.at, entry.text)
+    if judged is not None and judged.outcome in (shell.OK, shell.UNKNOWN):
+        judged.outcome = shell.BY_HAND  # the host does not note how it ended
+    return _ran(facts, judged, entry.text, where)
 
 
 def _is_free(facts: Facts, branch: str) -> bool:
@@ -222,6 +242,12 @@ def _clip_request(text: str) -> str:
     return clip_characters(text, _ASKED // 2) + "\n" + end
 
 
+def _is_asked_already(facts: Facts, request: str, asked: str) -> bool:
+    """Tell whether the last turn is the same request, not yet answered."""
+    last = facts.turns[-1] if facts.turns else None
+    return last is not None and (last.request, last.asked) == (request, asked) and not last.pieces
+
+
 def _add_request(facts: Facts, entry: Entry) -> int:
     if MARK in entry.text:
         facts.muted = "all"
@@ -234,8 +260,7 @@ def _add_request(facts: Facts, entry: Entry) -> int:
     if _PLANNED.match(request):  # the plan itself comes as an entry of its own
         request = "Implement the following plan: " + openings.heading_of(_PLANNED.sub("", request))
     asked = turns.SLASH if entry.kind == entries.SLASH else ""
-    last = facts.turns[-1] if facts.turns else None
-    if last is not None and (last.request, last.asked) == (request, asked) and not last.pieces:
+    if _is_asked_already(facts, request, asked):
         return 0
     if request:
         facts.turns.append(Turn(entry.at, request, asked))
@@ -283,33 +308,37 @@ def _mark_last_statement(facts: Facts, result: str = turns.ENDED) -> None:
     pieces[-1] = last._replace(result=result)
 
 
+def _add_steer(facts: Facts, entry: Entry, text: str, where: Where) -> None:
+    """Add what the user said while the model worked."""
+    if entry.name == turns.REFUSED:
+        last = facts.turns[-1].pieces if facts.turns else []
+        if last and last[-1].outcome == shell.DECLINED:
+            last.pop()  # what the user said to it tells it
+        _add(facts, entry.at, Piece(turns.USER, text, _refused(facts, entry.id, where)))
+    elif text:
+        facts.typed = facts.typed or entry.name == turns.ANSWER  # a menu takes a person
+        name = turns.APPROVED if entry.name == "plan" else entry.name
+        _add(facts, entry.at, Piece(turns.USER, text, name))
+
+
 def _add_note(facts: Facts, entry: Entry, where: Where) -> None:
     """Add the user's words outside prompts, and the client's notes."""
     kind, text = entry.kind, clip_characters(entry.text, _LONG)
     if kind == entries.STEER:
-        if entry.name == turns.REFUSED:
-            last = facts.turns[-1].pieces if facts.turns else []
-            if last and last[-1].outcome == shell.DECLINED:
-                last.pop()  # what the user said to it tells it
-            _add(facts, entry.at, Piece(turns.USER, text, _refused(facts, entry.id, where)))
-        elif text:
-            facts.typed = facts.typed or entry.name == turns.ANSWER  # a menu takes a person
-            name = turns.APPROVED if entry.name == "plan" else entry.name
-            _add(facts, entry.at, Piece(turns.USER, text, name))
-    elif kind == entries.PLAN and text:
-        _add(facts, entry.at, Piece(turns.USER, text, turns.APPROVED))
-    elif kind == entries.SUMMARY and text:
-        facts.turns.append(
-            Turn(
-                entry.at, "", turns.SUMMARY, [Piece(turns.SAID, clip_characters(entry.text, _SAID))]
-            )
-        )
-    elif kind in (entries.REPORT, entries.LINK) and text:
-        if not any(p.text == text for turn in facts.turns for p in turn.pieces):
-            _add(facts, entry.at, Piece(kind, text, clip_characters(entry.name, 120)))
+        _add_steer(facts, entry, text, where)
     elif kind == entries.TODOS:
         _update_todos(facts, entry)
-    elif kind == entries.TEAM and text:
+    elif not text:
+        return
+    elif kind == entries.PLAN:
+        _add(facts, entry.at, Piece(turns.USER, text, turns.APPROVED))
+    elif kind == entries.SUMMARY:
+        said = Piece(turns.SAID, clip_characters(entry.text, _SAID))
+        facts.turns.append(Turn(entry.at, "", turns.SUMMARY, [said]))
+    elif kind in (entries.REPORT, entries.LINK):
+        if not any(p.text == text for turn in facts.turns for p in turn.pieces):
+            _add(facts, entry.at, Piece(kind, text, clip_characters(entry.name, 120)))
+    elif kind == entries.TEAM:
         facts.typed = facts.typed or bool(entry.data)
         facts.turns.append(
             Turn(entry.at, "(teammate %s) %s" % (clip_characters(entry.name, 80), text), turns.TEAM)
@@ -358,14 +387,20 @@ def _change_todo(facts: Facts, id: str, text: str, status: str) -> None:
 # --- what was done
 
 
+def _given(entry: Entry) -> Any:
+    """Return the telling argument of a call, None for none."""
+    given = entry.data.get(_TOLD[entry.name]) if entry.name in _TOLD else None
+    if given is None and (entry.name.startswith("mcp__") or entry.name == "Skill"):
+        return next((value for value in entry.data.values() if isinstance(value, str)), "")
+    return given
+
+
 def _add_call(facts: Facts, entry: Entry) -> None:
     if entry.name == "TaskUpdate":  # its result need not tell the state that was given
         fields = [str(entry.data.get(key) or "") for key in ("taskId", "status", "subject")]
         facts.pending[entry.id] = [entry.name, "", *fields]
         return
-    given: Any = entry.data.get(_TOLD[entry.name]) if entry.name in _TOLD else None
-    if given is None and (entry.name.startswith("mcp__") or entry.name == "Skill"):
-        given = next((value for value in entry.data.values() if isinstance(value, str)), "")
+    given = _given(entry)
     if not isinstance(given, str) and entry.name not in _TOLD:
         return
     facts.pending[entry.id] = [
@@ -405,15 +440,20 @@ def reversed_paths(facts: Facts) -> set[str]:
     return {edit.path for edit in facts.edits} - standing
 
 
+def _update_task(facts: Facts, row: list[str]) -> None:
+    task, status, subject = (*row[2:], "", "", "")[:3]
+    if any(todo[2:] == [task] for todo in facts.todos):
+        _change_todo(facts, task, entries.clean(subject), status)
+
+
 def _add_result(facts: Facts, entry: Entry, where: Where) -> int:
     row = facts.pending.get(entry.id, ["", ""])
     name, given = row[:2]
     if not entry.refused:  # what the user said to it comes with the next entry
         facts.pending.pop(entry.id, None)
-    if name == "TaskUpdate":  # unless it failed, what was asked for is so
-        task, status, subject = (*row[2:], "", "", "")[:3]
-        if not entry.failed and any(todo[2:] == [task] for todo in facts.todos):
-            _change_todo(facts, task, entries.clean(subject), status)
+    if name == "TaskUpdate":
+        if not entry.failed:  # what was asked for is so
+            _update_task(facts, row)
         return 0
     # that one never ran
     if name == "Bash" and not (entry.failed and entry.text.lstrip().startswith("<tool_use_error>")):
@@ -514,26 +554,18 @@ def _add_failed_call(facts: Facts, entry: Entry, name: str, given: str, where: W
     _add(facts, entry.at, Piece(turns.RUN, relative(given, where.roots), name, result))
 
 
-def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
-    if judged is None:
-        return 0
-    committed = False
-    if judged.outcome in (shell.OK, shell.BY_HAND, shell.UNKNOWN) and "git" in judged.command:
-        _taken_back(facts, judged.command)
-        committed = _committed(facts, judged, output, where)
-    if judged.bad and judged.kind in (tellingline.LINT, tellingline.BUILD) and not where.agent:
+def _note_findings(facts: Facts, judged: Run, output: str) -> None:
+    """Keep the findings of a linter or a compiler."""
+    if judged.bad and judged.kind in (tellingline.LINT, tellingline.BUILD):
         from memory.capture import findings
 
         facts.findings = findings.found(entries.clean(output), judged.command) or facts.findings
-    judged.command, judged.detail, judged.summary = (
-        clip_characters(judged.command),
-        clip_characters(judged.detail),
-        clip_characters(judged.summary),
-    )
-    if not where.agent and not committed:  # else the commit tells it
-        _add_run(facts, judged, where.at)
+
+
+def _same_task(facts: Facts, judged: Run) -> Run | None:
+    """Return the last run of the same command, or one now mended."""
     mended = not judged.bad
-    last = next(
+    return next(
         (
             r
             for r in reversed(facts.runs[-_NEAR:])
@@ -541,6 +573,25 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
         ),
         None,
     )
+
+
+def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
+    if judged is None:
+        return 0
+    committed = False
+    if judged.outcome in (shell.OK, shell.BY_HAND, shell.UNKNOWN) and "git" in judged.command:
+        _taken_back(facts, judged.command)
+        committed = _committed(facts, judged, output, where)
+    if not where.agent:
+        _note_findings(facts, judged, output)
+    judged.command, judged.detail, judged.summary = (
+        clip_characters(judged.command),
+        clip_characters(judged.detail),
+        clip_characters(judged.summary),
+    )
+    if not where.agent and not committed:  # else the commit tells it
+        _add_run(facts, judged, where.at)
+    last = _same_task(facts, judged)
     if last and _what(judged) == _what(last):
         last.last = judged.at
         last.detail, last.summary = judged.detail or last.detail, judged.summary
@@ -548,6 +599,16 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
         facts.runs.append(judged)
     del facts.runs[: -_MOST["runs"]]
     return 1
+
+
+def _drop_amended(facts: Facts, command: str, made: list[list[str]]) -> None:
+    """Drop the last commit where another one takes its place."""
+    if len(made) != 1 or not facts.commits:
+        return
+    last = facts.commits[-1]
+    # --no-edit: under the subject of the one before
+    if "--no-edit" not in command or last[1] == made[0][1]:
+        _drop(facts, last)
 
 
 def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
@@ -559,16 +620,9 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
         for h, s in git.commits(judged.command, output, where.cwd, where.roots)
         if (h, clip_characters(s)) not in known
     ]
-    # then under the subject of the one before
-    anew, kept = git.amends(judged.command), "--no-edit" in judged.command
-    if (
-        anew
-        and len(made) == 1
-        and facts.commits
-        and not (kept and facts.commits[-1][1] != made[0][1])
-    ):
-        _drop(facts, facts.commits[-1])
-    made = made[-1:] if anew else made
+    if git.amends(judged.command):
+        _drop_amended(facts, judged.command, made)
+        made = made[-1:]
     subjects = {subject for _, subject, _ in made}
     for commit in [one for one in facts.commits if one[1] in subjects]:
         _drop(facts, commit)  # made anew, by a rebase or after a reset
@@ -649,23 +703,28 @@ def _what(run: Run) -> tuple[str, ...]:
     return run.command, run.outcome, run.detail if run.bad else ""
 
 
+def _add_touch(facts: Facts, edit: Edit) -> None:
+    """Add an edited file to the turn, unless it has just been named."""
+    pieces = facts.turns[-1].pieces if facts.turns else []
+    if not any(p.kind == turns.FILE and p.text == edit.path for p in pieces[-_SAME_TURN:]):
+        how = turns.CREATED if edit.made else turns.EDITED
+        _add(facts, edit.at, Piece(turns.FILE, edit.path, how))
+
+
 def _edited(facts: Facts, edit: Edit, where: Where) -> int:
     """Add an edit, joined with the previous edit where possible."""
     path = edit.path.replace("\n", " ")
     if not path:
         return 0
     edit.path = clip_characters(relative(path, where.roots))
-    piece = Piece(turns.FILE, edit.path, turns.CREATED if edit.made else turns.EDITED)
-    turn = facts.turns[-1] if facts.turns else Turn("", "")
-    if not where.agent and not any(
-        p.kind == turns.FILE and p.text == edit.path for p in turn.pieces[-_SAME_TURN:]
-    ):
-        _add(facts, edit.at, piece)
+    turn_at = facts.turns[-1].at if facts.turns else ""
+    if not where.agent:
+        _add_touch(facts, edit)
     last = facts.edits[-1] if facts.edits else None
     if (
         last is not None
         and last.path == edit.path
-        and last.at >= max([turn.at, *(run.last for run in facts.runs[-_NEAR:])])
+        and last.at >= max([turn_at, *(run.last for run in facts.runs[-_NEAR:])])
     ):
         last.at, last.made = edit.at, last.made or edit.made
         last.ways += edit.ways

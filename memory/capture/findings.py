@@ -75,8 +75,9 @@ def answered(findings: list[Finding], path: str, patch: object) -> list[tuple[st
             line = finding[1]
             if start - 1 <= line <= max(end, start):
                 text = _answer(removed, added, finding[2])
-                given += [(finding[2], text)] if text else []
-                findings[:] = [one for one in findings if one is not finding] if text else findings
+                if text:
+                    given.append((finding[2], text))
+                    findings[:] = [one for one in findings if one is not finding]
             elif line > end:
                 finding[1] += len(added) - len(removed)
         here = [one for one in here if any(one is other for other in findings)]

@@ -54,12 +54,14 @@ def fixes(facts: Facts) -> list[Fix]:
             continue
         later = (run for run in runs[at + 1 :] if run.at > failure.at and passes(run, failure))
         success = next(later, None)
+        if success is None:
+            continue
         edits = tuple(
             edit
             for edit in facts.edits
-            if success and failure.last < edit.at < success.at and edit.path not in back
+            if failure.last < edit.at < success.at and edit.path not in back
         )
-        if success and edits:
+        if edits:
             found.setdefault(failure.key + "\n" + failure.detail, Fix(failure, success, edits))
     return list(found.values())
 

@@ -135,13 +135,15 @@ def _parts(statement: str) -> list[tuple[str, str]]:
             if shown and (not found or found[-1][1].endswith((":", "："))):
                 found.append((CODE, code(at_word(shown, _SHOWN))))
             continue
-        for line in lines:
-            if any(map(str.isalnum, line)):
-                level, head = tokeniser.heading(line)
-                kind = HEADING if level else ITEM if _LISTED.match(line) else PROSE
-                text = head + ":" if level else bare(line)
-                found.append((kind, text.strip("| ")))
+        found += [_part(line) for line in lines if any(map(str.isalnum, line))]
     return found
+
+
+def _part(line: str) -> tuple[str, str]:
+    level, head = tokeniser.heading(line)
+    if level:
+        return HEADING, (head + ":").strip("| ")
+    return ITEM if _LISTED.match(line) else PROSE, bare(line).strip("| ")
 
 
 def _joined(parts: Sequence[tuple[str, str]]) -> str:

@@ -306,16 +306,35 @@ def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
     found, asked = list[Stop](), None
     for at, line in transcript.lines(path, offset):
         head = line[: transcript.SHORT]
-        if b'"user"' in head and b'"tool_result"' not in line and len(line) <= transcript.LONGEST:
+        if _may_ask(head, line):
             asked = next((Stop(at, instant, True) for instant in _prompted(line)), asked)
-        said = _BRANCH.search(head)
-        named = said[1].decode("utf-8", "replace") if said else branch
-        if named not in ("HEAD", branch) and (asked or branch in layout.TRUNKS):
-            found += [asked] if asked and branch not in layout.TRUNKS else []
-            branch = named
-        if asked and (b'"assistant"' in head and _CHANGES.search(head) or _TURN_ENDED.search(head)):
+        named = _branch_in(head, branch)
+        if named not in ("HEAD", branch):
+            is_trunk = branch in layout.TRUNKS
+            if asked and not is_trunk:
+                found.append(asked)
+            if asked or is_trunk:
+                branch = named
+        if asked and _begins_work(head):
             asked = None
     return found
+
+
+def _may_ask(head: bytes, line: bytes) -> bool:
+    return b'"user"' in head and b'"tool_result"' not in line and len(line) <= transcript.LONGEST
+
+
+def _branch_in(head: bytes, before: str) -> str:
+    """Return the branch in a line's head, else the one before."""
+    said = _BRANCH.search(head)
+    return said[1].decode("utf-8", "replace") if said else before
+
+
+def _begins_work(head: bytes) -> bool:
+    """Tell whether from a line on a turn belongs to its branch."""
+    if b'"assistant"' in head and _CHANGES.search(head):
+        return True
+    return bool(_TURN_ENDED.search(head))
 
 
 def _prompted(line: bytes) -> list[str]:

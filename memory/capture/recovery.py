@@ -67,6 +67,13 @@ def recover(
     )
 
 
+def _is_interrupted(place: layout.Place, session: str, path: str, now: float) -> bool:
+    if _is_told(place, session, path):
+        return False
+    seen = _ends(path)
+    return seen is not None and seen.rests(now, QUIET) and now - seen.last < KEEP
+
+
 def lost(place: layout.Place, env: dict[str, str], now: float, current: str) -> Lost:
     """Return the interrupted sessions without a capture; see `recover`."""
     folders = whereabouts.Folders(env)
@@ -75,15 +82,14 @@ def lost(place: layout.Place, env: dict[str, str], now: float, current: str) -> 
         path = folders.find(session) or transcript.trusted(
             progress.transcript_of(place.receipts(session)), env
         )
-        if not path and not progress.head(place.cache + "/sessions/" + session + ".json"):
-            found.gone.append(session)
-        elif path and session != current and not _is_told(place, session, path):
-            seen = _ends(path)
-            if seen and seen.rests(now, QUIET) and now - seen.last < KEEP:
+        if path:
+            if session != current and _is_interrupted(place, session, path, now):
                 found.sessions.append((session, path))
+        elif not progress.head(place.cache + "/sessions/" + session + ".json"):
+            found.gone.append(session)
     since = min(_since(place, now), now) - GRACE
-    for session, path, seen in _unseen(place, env, folders):
-        if session in here or session == current or not seen.rests(now, QUIET):
+    for session, path, seen in _unseen(place, env, folders, {*here, current}):
+        if not seen.rests(now, QUIET):
             continue
         if seen.last < since:
             found.before.append(session)
@@ -129,14 +135,21 @@ def _started(place: layout.Place) -> list[str]:
     return [session for session in found if session]
 
 
-def _unseen(
-    place: layout.Place, env: dict[str, str], folders: whereabouts.Folders
-) -> Iterator[tuple[str, str, Ends]]:
-    """Yield (session, path, ends) of this workspace's uncaptured transcripts."""
-    past = [path for path in layout.paths_of(place) if not files.exists(path)]
-    rows = layout.place_rows(place.home)
-    keys: dict[str, str] = {}
-    near = {
+def _is_other_project(place: layout.Place, key: str) -> bool:
+    return key not in ("", place.key) and files.is_folder(place.home + "/workspaces/" + key)
+
+
+def _uncaptured_transcript(place: layout.Place, session: str, listed: str) -> str:
+    """Return the path of a session's transcript, "" where it is told."""
+    path = transcript.own_transcript(listed)
+    if not path or layout.safe_id(session) != session or _is_told(place, session, path):
+        return ""
+    return path
+
+
+def _nearby_folders(place: layout.Place, env: dict[str, str], past: list[str]) -> set[str]:
+    """Return the client's folders of this project's directories."""
+    return {
         whereabouts.folder(path)
         for path in (
             place.root,
@@ -149,15 +162,25 @@ def _unseen(
         )
         if path.strip("/")
     }
-    for session, listed in folders.below(near):
-        path = transcript.own_transcript(listed)
-        if not path or layout.safe_id(session) != session or _is_told(place, session, path):
-            continue
-        seen = _ends(path)
+
+
+def _unseen(
+    place: layout.Place, env: dict[str, str], folders: whereabouts.Folders, known: set[str]
+) -> Iterator[tuple[str, str, Ends]]:
+    """Yield (session, path, ends) of this workspace's uncaptured transcripts.
+
+    known: the sessions to leave out.
+    """
+    past = [path for path in layout.paths_of(place) if not files.exists(path)]
+    rows = layout.place_rows(place.home)
+    keys: dict[str, str] = {}
+    for session, listed in folders.below(_nearby_folders(place, env, past)):
+        path = "" if session in known else _uncaptured_transcript(place, session, listed)
+        seen = _ends(path) if path else None
         if seen is None or not seen.directory:
             continue
         owner = layout.owner_at(rows, place.anchor, clock.iso(seen.began or seen.last))
-        if owner not in ("", place.key) and files.is_folder(place.home + "/workspaces/" + owner):
+        if _is_other_project(place, owner):
             continue  # it was said in another project, whose directory this was then
         moved = (seen.directory + "/").startswith(tuple(one + "/" for one in past))
         if moved or _key_of(seen, env, keys) == place.key:

@@ -106,8 +106,22 @@ class Capture:
 
         Returns the checkpoint's name, "" where nothing was written.
         """
-        state, self.said = self.state, entries.clean(said)
-        secret, until, name = state.secret, state.facts.until, ""
+        state, self.said, name = self.state, entries.clean(said), ""
+        self._catch_up()
+        closing = trigger != "stop" and self.ends()
+        if closing or trigger == "stop" and state.units >= STOP_AFTER:
+            name = self.write(trigger)
+        if closing:
+            self.close()
+        if self._is_removed():
+            progress.forget_texts(state)
+        progress.save(state)
+        return name
+
+    def _catch_up(self) -> None:
+        """Read the new entries, and all again where a secret wants it."""
+        state = self.state
+        secret, until = state.secret, state.facts.until
         state.units += self.read()
         if self.rewound:
             self._read_again()
@@ -115,17 +129,11 @@ class Capture:
             # a secret once named may stand bare in what is new: only together is it found
             self.rewind(1)
             self.read()
-        closing = trigger != "stop" and self.ends()
-        if closing or trigger == "stop" and state.units >= STOP_AFTER:
-            name = self.write(trigger)
-        if closing:
-            self.close()
-        if conversationfile.is_removed(
-            self.place, state, self.session
-        ) and not self.checkpoints_since(""):
-            progress.forget_texts(state)
-        progress.save(state)
-        return name
+
+    def _is_removed(self) -> bool:
+        """Tell whether nothing of the session is left to go on from."""
+        removed = conversationfile.is_removed(self.place, self.state, self.session)
+        return removed and not self.checkpoints_since("")
 
     def ends(self) -> bool:
         """Tell whether the stretch ends at the reading's end.
@@ -262,14 +270,18 @@ class Capture:
         ]
         return [("", self.path), *((path.rpartition("/")[2], path) for path in agents)]
 
+    def _end(self, key: str, start: int) -> int:
+        """Return the offset up to which to read a file."""
+        if self.stop and not key:
+            return self.stop.offset
+        return start + transcript.MOST
+
     def advance(self) -> int:
         """Read new lines and return the units of new work."""
         state, units = self.state, 0
         for key, path in self.sources():
             span = state.spans.setdefault(key, [0, 0, 0])
-            end = span[0] + transcript.MOST
-            if self.stop and not key:
-                end = self.stop.offset
+            end = self._end(key, span[0])
             while span[0] < end and not (self.pause and self.pause()):
                 start = span[0] = self.left.after(key, span[0])
                 room = min(end, self.left.before(key, start)) - start
@@ -290,32 +302,40 @@ class Capture:
         for entry in reading:
             at = entry.at or at
             self.private.update(_private(entry))
-            if entry.kind == entries.REWIND:
-                self._take_back(entry.text, entry.at)
-                continue
             if after_pause and entry.kind in (entries.SUMMARY, entries.TITLE):
                 continue  # the host's words of the whole session
-            if entry.kind == entries.TITLE:
-                if entry.name == "custom" or not self._is_withdrawn(at):
-                    titles.append(entry)
+            if entry.kind in (entries.REWIND, entries.TITLE):
+                titles += self._standing_title(entry, at)
                 continue
             if entry.uuid != current:
-                current, fresh = entry.uuid, not entry.uuid or self._fresh(entry, key)
+                current, fresh = entry.uuid, self._fresh(entry, key)
             if fresh:
-                units += absorb(
-                    aside if self._is_withdrawn(at) else state.facts, entry, self.roots, key
-                )
+                facts = aside if self._is_withdrawn(at) else state.facts
+                units += absorb(facts, entry, self.roots, key)
         state.facts.withdraw(aside)
-        for entry in titles:  # a file begins with the names of other sessions too
-            if entry.name != "summary" or progress.short_id(entry.id) in self.known:
-                set_session_title(state.facts, entry)
+        self._set_titles(titles)
         span[0] = reading.offset
         if not key:
             state.size = reading.offset
         return units
 
+    def _standing_title(self, entry: Entry, at: str) -> list[Entry]:
+        """Return a title that stands; take back what a rewind names."""
+        if entry.kind == entries.REWIND:
+            self._take_back(entry.text, entry.at)
+            return []
+        stands = entry.name == "custom" or not self._is_withdrawn(at)
+        return [entry] if stands else []
+
+    def _set_titles(self, titles: list[Entry]) -> None:
+        for entry in titles:  # a file begins with the names of other sessions too
+            if entry.name != "summary" or progress.short_id(entry.id) in self.known:
+                set_session_title(self.state.facts, entry)
+
     def _fresh(self, entry: Entry, key: str) -> bool:
         """Tell whether an entry is new."""
+        if not entry.uuid:
+            return True
         state = self.state
         if not state.first and not key:
             state.first = entry.uuid
@@ -430,39 +450,60 @@ class Capture:
         """
         state = self.state
         if state.name and not self._untouched():
-            # A person edited or removed the file: it is theirs now, and what came since goes into a
-            # new one.
-            state.name = state.checksum = ""
-            conversationfile.close(state)
-            self.rewind(2)
-            for span in state.spans.values():
-                span[1] = span[2]
-            state.bases[0] = state.bases[1]
-            self.read()
+            self._begin_anew()
         self._keep_wishes()
+        forgotten = conversationfile.is_forgotten(self.place, state, self.session)
         if not is_worth_checkpoint(state.facts) and not (state.name and state.facts.withdrawn):
-            if (is_answered(state.facts) or state.retold) and not conversationfile.is_forgotten(
-                self.place, state, self.session
-            ):
-                self._converse()  # what was said can be found, though no checkpoint tells it
+            if not forgotten:
+                self._keep_answered()
             return ""
-        if conversationfile.is_forgotten(self.place, state, self.session):
+        if forgotten:
             if not self.checkpoints_since(""):
                 return ""
             state.talk = conversationfile.GONE  # the conversation alone was forgotten
         if not state.name:
-            ended = min(clock.parse(state.facts.until) or self.now, self.now)
-            told = self.checkpoints_since(clock.day(ended - clock.DAY)) if state.facts.until else []
-            twin = [one.name for one in told if one.until == state.facts.until]
-            if twin:  # written by a run that died before it could save its state
-                state.name, state.checksum = twin[-1], files.sha256(self._read(twin[-1]))
+            self._adopt_twin()
         talk = self._converse()
         name = self._update(trigger, talk) if state.name else self._add(trigger, talk)
+        self._mark_written()
+        return name
+
+    def _keep_answered(self) -> None:
+        """Write what was said, to be found though no checkpoint tells it."""
+        if is_answered(self.state.facts) or self.state.retold:
+            self._converse()
+
+    def _begin_anew(self) -> None:
+        """Begin a new checkpoint, since a person has changed this one.
+
+        The file is theirs now, and what came since goes into a new one.
+        """
+        state = self.state
+        state.name = state.checksum = ""
+        conversationfile.close(state)
+        self.rewind(2)
+        for span in state.spans.values():
+            span[1] = span[2]
+        state.bases[0] = state.bases[1]
+        self.read()
+
+    def _adopt_twin(self) -> None:
+        """Take over the checkpoint of a run that died before it saved its state."""
+        state = self.state
+        if not state.facts.until:
+            return
+        ended = min(clock.parse(state.facts.until) or self.now, self.now)
+        told = self.checkpoints_since(clock.day(ended - clock.DAY))
+        twin = [one.name for one in told if one.until == state.facts.until]
+        if twin:
+            state.name, state.checksum = twin[-1], files.sha256(self._read(twin[-1]))
+
+    def _mark_written(self) -> None:
+        state = self.state
         state.units = 0
         for span in state.spans.values():
             span[2] = span[0]
         state.bases[1] = _bare(progress.carry(state.facts))
-        return name
 
     def _untouched(self) -> bool:
         try:
@@ -470,19 +511,24 @@ class Capture:
         except OSError:
             return False
 
-    def _meta(self, trigger: str, talk: str) -> dict[str, Any]:
+    def _checkout(self, dead: bool) -> tuple[str, str]:
+        """Return the (branch, commit) of the work."""
         facts = self.state.facts
+        if dead:
+            return facts.branch, next((h for h, *_ in reversed(facts.commits) if h), "")
         head = git.head(self.place.git)
-        dead = trigger in _PAST  # what is checked out now says nothing about what was done before
         # a trunk was checked out at the end
         left = head.branch in layout.TRUNKS and facts.branch not in layout.TRUNKS
+        return facts.branch if left else head.branch, head.commit
+
+    def _meta(self, trigger: str, talk: str) -> dict[str, Any]:
+        facts = self.state.facts
+        dead = trigger in _PAST  # what is checked out now says nothing about what was done before
+        branch, commit = self._checkout(dead)
         return {
             "trigger": trigger,
-            "branch": self._public(facts.branch if dead or left else head.branch) or None,
-            "commit": (
-                next((h for h, *_ in reversed(facts.commits) if h), "") if dead else head.commit
-            )
-            or None,
+            "branch": self._public(branch) or None,
+            "commit": commit or None,
             "plan": self._plan(dead) or None,
             "until": facts.until or None,
             "conversation": talk or None,
@@ -549,15 +595,17 @@ class Capture:
     def _read(self, name: str) -> bytes:
         return files.read(self.place.path(name), 64 << 20)
 
+    def _is_told(self, page: frontmatter.Page, talk: str) -> bool:
+        """Tell whether a checkpoint has the facts and the conversation."""
+        same = page.body.strip() == checkpointpage.body(self.state.facts).strip()
+        return same and (not talk or page.meta.get("conversation") == talk)
+
     def _update(self, trigger: str, talk: str) -> str:
         state = self.state
         old = self._read(state.name)
         page = frontmatter.parse(old)
         meta = self._meta(trigger, talk)
-        same = page.body.strip() == checkpointpage.body(state.facts).strip() and (
-            not talk or page.meta.get("conversation") == talk
-        )
-        if same and (page.meta.get("trigger") == trigger or trigger == "recovery"):
+        if trigger in (page.meta.get("trigger"), "recovery") and self._is_told(page, talk):
             return ""
         again = self.imported or trigger == "switch"  # told better, of no later work
         when = page.meta.get("updated") if again else clock.iso(self.now)
