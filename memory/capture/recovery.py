@@ -74,14 +74,16 @@ def _is_interrupted(place: layout.Place, session: str, path: str, now: float) ->
     return seen is not None and seen.rests(now, QUIET) and now - seen.last < KEEP
 
 
+def _received_transcript(place: layout.Place, session: str, env: dict[str, str]) -> str:
+    return transcript.trusted(progress.transcript_of(place.receipts(session)), env)
+
+
 def lost(place: layout.Place, env: dict[str, str], now: float, current: str) -> Lost:
     """Return the interrupted sessions without a capture; see `recover`."""
     folders = whereabouts.Folders(env)
     found, here = Lost([], [], []), set(_started(place))
     for session in sorted(here):
-        path = folders.find(session) or transcript.trusted(
-            progress.transcript_of(place.receipts(session)), env
-        )
+        path = folders.find(session) or _received_transcript(place, session, env)
         if path:
             if session != current and _is_interrupted(place, session, path, now):
                 found.sessions.append((session, path))
@@ -176,7 +178,7 @@ def _unseen(
     keys: dict[str, str] = {}
     for session, listed in folders.below(_nearby_folders(place, env, past)):
         path = "" if session in known else _uncaptured_transcript(place, session, listed)
-        seen = _ends(path) if path else None
+        seen = _ends(path)
         if seen is None or not seen.directory:
             continue
         owner = layout.owner_at(rows, place.anchor, clock.iso(seen.began or seen.last))

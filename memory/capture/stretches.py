@@ -449,8 +449,7 @@ class Capture:
         "" where there is nothing to write.
         """
         state = self.state
-        if state.name and not self._untouched():
-            self._begin_anew()
+        self._leave_changed()
         self._keep_wishes()
         forgotten = conversationfile.is_forgotten(self.place, state, self.session)
         if not is_worth_checkpoint(state.facts) and not (state.name and state.facts.withdrawn):
@@ -473,12 +472,14 @@ class Capture:
         if is_answered(self.state.facts) or self.state.retold:
             self._converse()
 
-    def _begin_anew(self) -> None:
-        """Begin a new checkpoint, since a person has changed this one.
+    def _leave_changed(self) -> None:
+        """Begin a new checkpoint where a person has changed this one.
 
         The file is theirs now, and what came since goes into a new one.
         """
         state = self.state
+        if not state.name or self._untouched():
+            return
         state.name = state.checksum = ""
         conversationfile.close(state)
         self.rewind(2)

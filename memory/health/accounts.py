@@ -74,6 +74,10 @@ def _gave_something(row: dict[str, Any]) -> bool:
     return row.get("event") == "prompt" and bool(row.get("chosen"))
 
 
+def _is_of_prompt(row: dict[str, Any], start: str) -> bool:
+    return str(row.get("prompt") or "").startswith(start)
+
+
 def _rows_that(
     place: layout.Place, sessions: list[str], fits: Callable[[dict[str, Any]], bool]
 ) -> tuple[str, list[dict[str, Any]]]:
@@ -102,9 +106,7 @@ def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
         return _report(place, name, rows[-1:]) if rows else _no_report()
     if word in sessions:
         return _report(place, word, _rows(place, word))
-    name, rows = _rows_that(
-        place, sessions, lambda row: str(row.get("prompt") or "").startswith(word)
-    )
+    name, rows = _rows_that(place, sessions, lambda row: _is_of_prompt(row, word))
     if rows:
         return _report(place, name, rows)
     begun = [name for name in sessions if name.startswith(word)]

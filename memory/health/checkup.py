@@ -374,12 +374,13 @@ def _own_plugins(plugins: object) -> dict[str, object]:
     return {name: on for name, on in plugins.items() if "dayleaf" in name}
 
 
+def _client_folder(env: dict[str, str]) -> str:
+    user = env.get("HOME") or env.get("USERPROFILE") or ""
+    return env.get("CLAUDE_CONFIG_DIR") or user + "/.claude"
+
+
 def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
-    home = (
-        env.get("CLAUDE_CONFIG_DIR")
-        or (env.get("HOME") or env.get("USERPROFILE") or "") + "/.claude"
-    )
-    path = home + "/settings.json"
+    path = _client_folder(env) + "/settings.json"
     try:
         value = fastjson.parse(files.read(path, 1 << 20))
     except FileNotFoundError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import dropwhile
 from typing import NamedTuple
 
 from memory.session.tellingline import BUILD, FORMAT, LINT, TEST
@@ -129,30 +130,17 @@ def key_of(part: str) -> str:
 
     Wrappers and assignments are left out.
     """
-    every: list[str] = _WORD.findall(part.strip().lstrip("({ "))
-    while every:
-        word = every[0]
-        name = word.rpartition("/")[2]
-        inner = re.match(r"\w+=[\"']?\$\((.*)\)[\"']?\Z", word, re.S) if len(every) == 1 else None
-        if inner:
-            return next(filter(None, map(key_of, parts(inner[1]))), "")
-        if re.match(r"\w+=", word) or name in _WRAPPERS:
-            every = every[1:]
-        elif name in ("timeout", "gtimeout", "xargs"):
-            every = every[1:]
-            while every and (every[0].startswith("-") or re.match(r"[\d.]+[smhd]?$", every[0])):
-                every = every[1:]
-        elif len(every) > 2 and _RUNNERS.get(name) == every[1]:
-            every = every[2:]
-        else:
-            break
+    every = _without_wrappers(_WORD.findall(part.strip().lstrip("({ ")))
+    inner = _inner(every)
+    if inner:
+        return next(filter(None, map(key_of, parts(inner[1]))), "")
     if not every or every[0] in "for case done fi esac } ) function select".split():
         return ""
     name = every[0].strip("'\"").rpartition("/")[2].lower()
     if re.match(r"python[\d.]*$", name):
         return _python(every[1:])
     arguments = [w for w in every[1:] if not w.startswith("-")]
-    if name in ("sed", "perl") and any(re.match(r"-\w*i", w) for w in every[1:]):
+    if _edits_in_place(name, every):
         return name + " -i"
     if name == "git":
         every = re.sub(
@@ -161,6 +149,43 @@ def key_of(part: str) -> str:
         arguments = every[1:]
     if name in _INTERPRETERS and arguments:
         return name + " " + arguments[0].strip("'\"").rpartition("/")[2]
+    if name in NOISE or name in _VERBLESS:
+        return name
+    return (name + " " + _verb(name, arguments)).strip()
+
+
+def _edits_in_place(name: str, every: list[str]) -> bool:
+    return name in ("sed", "perl") and any(re.match(r"-\w*i", w) for w in every[1:])
+
+
+def _inner(every: list[str]) -> re.Match[str] | None:
+    """Return the match of `name=$(…)` where that is all of a command."""
+    if len(every) != 1:
+        return None
+    return re.match(r"\w+=[\"']?\$\((.*)\)[\"']?\Z", every[0], re.S)
+
+
+def _without_wrappers(every: list[str]) -> list[str]:
+    """Return a command's words from its program on, or its lone `name=$(…)`."""
+    while every and not _inner(every):
+        name = every[0].rpartition("/")[2]
+        if re.match(r"\w+=", every[0]) or name in _WRAPPERS:
+            every = every[1:]
+        elif name in ("timeout", "gtimeout", "xargs"):
+            every = list(dropwhile(_is_limit, every[1:]))
+        elif len(every) > 2 and _RUNNERS.get(name) == every[1]:
+            every = every[2:]
+        else:
+            break
+    return every
+
+
+def _is_limit(word: str) -> bool:
+    """Tell whether a word is an option or time of `timeout` or `xargs`."""
+    return word.startswith("-") or bool(re.match(r"[\d.]+[smhd]?$", word))
+
+
+def _verb(name: str, arguments: list[str]) -> str:
     verb = arguments[0] if arguments and re.match(r"[A-Za-z][\w:-]*$", arguments[0]) else ""
     if (
         verb in ("run", "exec")
@@ -169,7 +194,7 @@ def key_of(part: str) -> str:
         and re.match(r"[\w:./-]+$", arguments[1])
     ):
         verb += " " + arguments[1]
-    return (name + " " + verb).strip() if name not in NOISE and name not in _VERBLESS else name
+    return verb
 
 
 def _python(words: list[str]) -> str:

@@ -276,14 +276,22 @@ def _spoken(record: dict[str, Any], model: bool) -> list[Entry]:
     message = record.get("message")
     if not isinstance(message, dict) or record.get("isApiErrorMessage"):
         return []
-    content = message.get("content")
-    if isinstance(content, str):
-        content = [{"type": "text", "text": content}]
-    blocks = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+    blocks = _content_blocks(message.get("content"))
     if record.get("isMeta"):
         return [] if model else _sent(record, joined(blocks)) or []
     if model:
         return [] if message.get("model") == "<synthetic>" else _message_entries(record, blocks)
+    return _user_entries(record, blocks)
+
+
+def _content_blocks(content: object) -> list[dict[str, Any]]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+
+
+def _user_entries(record: dict[str, Any], blocks: list[dict[str, Any]]) -> list[Entry]:
+    """Return the entries of a user's message, results first."""
     results = [
         entry for b in blocks if b.get("type") == "tool_result" for entry in _result(record, b)
     ]
@@ -494,48 +502,75 @@ def queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry]:
 def _user_line_entries(record: dict[str, Any], raw: str) -> list[Entry]:
     """Return the entries of a user line without tool results."""
     if record.get("isCompactSummary"):
-        text = clean(_SUMMED.sub("", raw.partition("\nSummary:\n")[2] or raw.partition("\n")[2]))
-        return [Entry(SUMMARY, record, text)] if text and not text.startswith(_WITHHELD) else []
-    origin = record.get("origin")
-    by = origin.get("kind") if isinstance(origin, dict) else None
+        return _compacted(record, raw)
     if raw.lstrip().startswith("<system-reminder"):
         raw = clean(raw)
     start, theirs = raw.lstrip(), _is_human(record)
     # a plan that was approved "with a clear context" is sent by the host itself
     planned = start.startswith(_PLANNED)
-    machine = (
+    if start.startswith(_NOTED):
+        told = [] if record.get("isSidechain") is True else [Entry(NOTIFIED, record)]
+        return told + _notified(record, raw)
+    if start.startswith("[Request interrupted"):
+        return _interrupted(record, start)
+    sent = _sent(record, start)
+    if sent is not None:
+        return [Entry(NOTIFIED, record), *sent]
+    if _is_machines(record, theirs, planned) or _is_hosts(raw):
+        return []
+    if start.startswith(("<command-", "<bash-")):
+        return _commanded(record, start, theirs)
+    if start.startswith("<ide_"):
+        raw = _without_ide(raw)
+    return _planned_prompt(record, raw) if planned else _prompt(record, _unwrapped(raw))
+
+
+def _compacted(record: dict[str, Any], raw: str) -> list[Entry]:
+    """Return the client's summary of what precedes."""
+    text = clean(_SUMMED.sub("", raw.partition("\nSummary:\n")[2] or raw.partition("\n")[2]))
+    return [Entry(SUMMARY, record, text)] if text and not text.startswith(_WITHHELD) else []
+
+
+def _interrupted(record: dict[str, Any], start: str) -> list[Entry]:
+    """Return an interruption, and what the user typed at once."""
+    said = clean(start.partition("]")[2])
+    by_user = not record.get("interruptedByShutdown")
+    told = [Entry(INTERRUPTED, record)] if by_user else []
+    return told + ([Entry(PROMPT, record, said)] if said else [])
+
+
+def _is_machines(record: dict[str, Any], theirs: bool, planned: bool) -> bool:
+    """Tell whether the host notes that no person wrote a line.
+
+    theirs: it notes that one did. planned: the line is an approved plan.
+    """
+    origin = record.get("origin")
+    by = origin.get("kind") if isinstance(origin, dict) else None
+    return (
         by not in (None, "human", "auto-continuation" if planned else "")
         or record.get("promptSource") == "system"
         # such as "task_notification", "scheduled", "peer"
         or not (theirs or planned or record.get("turnOrigin") in (None, "sdk"))
         or record.get("isSidechain") is True
     )
-    if start.startswith(_NOTED):
-        told = [] if record.get("isSidechain") is True else [Entry(NOTIFIED, record)]
-        return told + _notified(record, raw)
-    if start.startswith("[Request interrupted"):
-        said = clean(start.partition("]")[2])  # what the user typed at once
-        by_user = not record.get("interruptedByShutdown")
-        told = [Entry(INTERRUPTED, record)] if by_user else []
-        return told + ([Entry(PROMPT, record, said)] if said else [])
-    sent = _sent(record, start)
-    if sent is not None:
-        return [Entry(NOTIFIED, record), *sent]
-    if machine or start.startswith(_MACHINE) or _is_clients(raw) or start.startswith(_WITHHELD):
-        return []
-    if start.startswith(("<command-", "<bash-")):
-        return _commanded(record, start, theirs)
-    if start.startswith("<ide_"):
-        raw = _without_ide(raw)
-    text = clean(_OFFER.sub("", raw) if planned else _without_pastes(_unwrapped(raw)))
-    plan = (
-        clean(_str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLANNED)[2]))
-        if planned
-        else ""
-    )
-    return ([Entry(PROMPT, record, text)] if text else []) + (
-        [Entry(PLAN, record, plan)] if plan else []
-    )
+
+
+def _is_hosts(raw: str) -> bool:
+    """Tell whether a text is in the host's own words."""
+    start = raw.lstrip()
+    return start.startswith(_MACHINE) or _is_clients(raw) or start.startswith(_WITHHELD)
+
+
+def _prompt(record: dict[str, Any], raw: str) -> list[Entry]:
+    text = clean(_without_pastes(raw))
+    return [Entry(PROMPT, record, text)] if text else []
+
+
+def _planned_prompt(record: dict[str, Any], raw: str) -> list[Entry]:
+    """Return an approved plan, as the prompt that it came in and as itself."""
+    text = clean(_OFFER.sub("", raw))
+    plan = clean(_str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLANNED)[2]))
+    return [Entry(kind, record, said) for kind, said in ((PROMPT, text), (PLAN, plan)) if said]
 
 
 def _is_human(record: dict[str, Any]) -> bool:
