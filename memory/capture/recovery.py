@@ -74,8 +74,12 @@ def _is_interrupted(place: layout.Place, session: str, path: str, now: float) ->
     return seen is not None and seen.rests(now, QUIET) and now - seen.last < KEEP
 
 
-def _received_transcript(place: layout.Place, session: str, env: dict[str, str]) -> str:
-    return transcript.trusted(progress.transcript_of(place.receipts(session)), env)
+def _transcript_of(
+    place: layout.Place, session: str, folders: whereabouts.Folders, env: dict[str, str]
+) -> str:
+    return folders.find(session) or transcript.trusted(
+        progress.transcript_of(place.receipts(session)), env
+    )
 
 
 def lost(place: layout.Place, env: dict[str, str], now: float, current: str) -> Lost:
@@ -83,7 +87,7 @@ def lost(place: layout.Place, env: dict[str, str], now: float, current: str) -> 
     folders = whereabouts.Folders(env)
     found, here = Lost([], [], []), set(_started(place))
     for session in sorted(here):
-        path = folders.find(session) or _received_transcript(place, session, env)
+        path = _transcript_of(place, session, folders, env)
         if path:
             if session != current and _is_interrupted(place, session, path, now):
                 found.sessions.append((session, path))

@@ -62,20 +62,32 @@ def _is_lasting(call: Call, question: str, digest: Digest) -> bool:
     return not skipped and not _depends_on_time(call, question)
 
 
+def _print_kept(call: Call, key: str) -> bool:
+    """Print a cached answer; tell whether there is one."""
+    said = cache.kept_answer(call.place, key, call.now)
+    if said:
+        print(said, flush=True)
+    return bool(said)
+
+
+def _check_call(call: Call, question: str) -> None:
+    from memory.distill import providerchain
+
+    chosen = call.options.provider or str(call.settings["distill.provider"])
+    providerchain.checked_call(question, chosen, call.settings, call.options.max_tokens)
+
+
 def distill(call: Call) -> int:
     """Answer a question from the records in a few bullets."""
     question = " ".join(call.words).strip()
     if not question:
         raise UsageError("distill needs a question")
     key = _answer_key(call, question)
-    said = cache.kept_answer(call.place, key, call.now) if key else ""
-    if said:
-        print(said, flush=True)
+    if key and _print_kept(call, key):
         return 0
     from memory.distill import digests, providerchain
 
-    chosen = call.options.provider or str(call.settings["distill.provider"])
-    providerchain.checked_call(question, chosen, call.settings, call.options.max_tokens)
+    _check_call(call, question)
     before = cache.files_hash(call.place) if key else ""
     found = found_by(call, question, call.options.limit or HITS)
     used = _marks_of_hits(found) if key else []
@@ -88,9 +100,7 @@ def distill(call: Call) -> int:
             call.options.max_tokens,
             not call.options.no_cache,
         )
-    saved = None
-    if call.options.save and digest.bullets:
-        saved = _save(call, question, digest, found)
+    saved = _saved(call, question, digest, found)
     print(_render_answer(call, digest, found, saved), flush=True)
     if key and _is_lasting(call, question, digest):
         _keep(
@@ -215,6 +225,13 @@ def _explained(digest: Digest, found: Found) -> list[str]:
         "from:",
         *("  %s  %.2f  %s" % (hit.id, hit.score, one_line(hit.title)) for hit in found.hits),
     ]
+
+
+def _saved(call: Call, question: str, digest: Digest, found: Found) -> Record | None:
+    """Return the learning made of an answer, where a call asks for one."""
+    if not call.options.save or not digest.bullets:
+        return None
+    return _save(call, question, digest, found)
 
 
 def _save(call: Call, question: str, digest: Digest, found: Found) -> Record:

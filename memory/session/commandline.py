@@ -139,19 +139,22 @@ def key_of(part: str) -> str:
     name = every[0].strip("'\"").rpartition("/")[2].lower()
     if re.match(r"python[\d.]*$", name):
         return _python(every[1:])
-    arguments = [w for w in every[1:] if not w.startswith("-")]
+    arguments = _behind_program(name, every)
     if _edits_in_place(name, every):
         return name + " -i"
-    if name == "git":
-        every = re.sub(
-            r"^git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*", "git", " ".join(every)
-        ).split()
-        arguments = every[1:]
     if name in _INTERPRETERS and arguments:
         return name + " " + arguments[0].strip("'\"").rpartition("/")[2]
     if name in NOISE or name in _VERBLESS:
         return name
     return (name + " " + _verb(name, arguments)).strip()
+
+
+def _behind_program(name: str, every: list[str]) -> list[str]:
+    """Return the words behind a program, without its options."""
+    if name == "git":
+        options = r"^git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*"
+        return re.sub(options, "git", " ".join(every)).split()[1:]
+    return [w for w in every[1:] if not w.startswith("-")]
 
 
 def _edits_in_place(name: str, every: list[str]) -> bool:

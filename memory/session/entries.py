@@ -509,8 +509,7 @@ def _user_line_entries(record: dict[str, Any], raw: str) -> list[Entry]:
     # a plan that was approved "with a clear context" is sent by the host itself
     planned = start.startswith(_PLANNED)
     if start.startswith(_NOTED):
-        told = [] if record.get("isSidechain") is True else [Entry(NOTIFIED, record)]
-        return told + _notified(record, raw)
+        return _notice(record) + _notified(record, raw)
     if start.startswith("[Request interrupted"):
         return _interrupted(record, start)
     sent = _sent(record, start)
@@ -520,9 +519,11 @@ def _user_line_entries(record: dict[str, Any], raw: str) -> list[Entry]:
         return []
     if start.startswith(("<command-", "<bash-")):
         return _commanded(record, start, theirs)
-    if start.startswith("<ide_"):
-        raw = _without_ide(raw)
-    return _planned_prompt(record, raw) if planned else _prompt(record, _unwrapped(raw))
+    return _planned_prompt(record, raw) if planned else _prompt(record, raw)
+
+
+def _notice(record: dict[str, Any]) -> list[Entry]:
+    return [] if record.get("isSidechain") is True else [Entry(NOTIFIED, record)]
 
 
 def _compacted(record: dict[str, Any], raw: str) -> list[Entry]:
@@ -562,7 +563,9 @@ def _is_hosts(raw: str) -> bool:
 
 
 def _prompt(record: dict[str, Any], raw: str) -> list[Entry]:
-    text = clean(_without_pastes(raw))
+    if raw.lstrip().startswith("<ide_"):
+        raw = _without_ide(raw)
+    text = clean(_without_pastes(_unwrapped(raw)))
     return [Entry(PROMPT, record, text)] if text else []
 
 
