@@ -322,7 +322,7 @@ def _commands(facts: Facts, mended: list[Fix]) -> list[str]:
 
 
 def _failed_command(run: Run, later: list[Run]) -> str:
-    """Return a failed command in a line, with another that passed."""
+    """Return a failed command in a line, with its success after."""
     passed = (
         one.command
         for one in later

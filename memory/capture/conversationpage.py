@@ -122,7 +122,7 @@ def _section(turn: Turn, dated: bool) -> str:
 
 
 def _piece_blocks(pieces: list[Piece], mark: str) -> list[str]:
-    """Return the pieces of a turn as blocks, those of one line in lists.
+    """Return the pieces of a turn as blocks and lists.
 
     mark: before each statement.
     """

@@ -184,7 +184,7 @@ def _end_turn(facts: Facts, how: str) -> None:
 
 
 def _follow_branch(facts: Facts, branch: str, asks: bool) -> None:
-    """Take over a branch where the work on another one has ended."""
+    """Take over a branch that the work has gone to."""
     if branch not in ("", "HEAD", facts.branch) and (
         asks or facts.branch in layout.TRUNKS or _is_free(facts, branch)
     ):
@@ -602,7 +602,7 @@ def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
 
 
 def _drop_amended(facts: Facts, command: str, made: list[list[str]]) -> None:
-    """Drop the last commit where another one takes its place."""
+    """Drop the last commit if amended."""
     if len(made) != 1 or not facts.commits:
         return
     last = facts.commits[-1]

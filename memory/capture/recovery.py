@@ -146,7 +146,7 @@ def _is_other_project(place: layout.Place, key: str) -> bool:
 
 
 def _uncaptured_transcript(place: layout.Place, session: str, listed: str) -> str:
-    """Return the path of a session's transcript, "" where it is told."""
+    """Return the path of an uncaptured transcript, or ""."""
     path = transcript.own_transcript(listed)
     if not path or layout.safe_id(session) != session or _is_told(place, session, path):
         return ""

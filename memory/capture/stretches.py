@@ -119,7 +119,7 @@ class Capture:
         return name
 
     def _catch_up(self) -> None:
-        """Read the new entries, and all again where a secret wants it."""
+        """Read the new entries, the old ones too for a secret."""
         state = self.state
         secret, until = state.secret, state.facts.until
         state.units += self.read()
@@ -320,7 +320,7 @@ class Capture:
         return units
 
     def _standing_title(self, entry: Entry, at: str) -> list[Entry]:
-        """Return a title that stands; take back what a rewind names."""
+        """Return a standing title; take back a rewound turn."""
         if entry.kind == entries.REWIND:
             self._take_back(entry.text, entry.at)
             return []
@@ -468,12 +468,12 @@ class Capture:
         return name
 
     def _keep_answered(self) -> None:
-        """Write what was said, to be found though no checkpoint tells it."""
+        """Write an answered conversation without a checkpoint."""
         if is_answered(self.state.facts) or self.state.retold:
             self._converse()
 
     def _leave_changed(self) -> None:
-        """Begin a new checkpoint where a person has changed this one.
+        """Begin a new checkpoint after a person's change.
 
         The file is theirs now, and what came since goes into a new one.
         """
@@ -489,7 +489,7 @@ class Capture:
         self.read()
 
     def _adopt_twin(self) -> None:
-        """Take over the checkpoint of a run that died before it saved its state."""
+        """Take over the checkpoint of a run that died unsaved."""
         state = self.state
         if not state.facts.until:
             return

@@ -391,7 +391,7 @@ def span(seconds: float) -> str:
 
 
 def _sessions_to_import(call: Call) -> tuple[list[backfill.Session], list[Skip]]:
-    """Return the sessions that a call names, and what cannot be read."""
+    """Return the sessions of a call, and the unreadable ones."""
     said, offset = call.options.since, clock.local_offset(call.now)
     since = timewords.instant(said, call.now, offset) if said else 0.0
     agent = call.options.agent
@@ -502,7 +502,7 @@ def _index_told(call: Call, told: Iterable[backfill.ImportedSession]) -> list[Di
 
 
 def _counts(told: list[backfill.ImportedSession]) -> dict[str, int]:
-    """Return the numbers of sessions by what became of them."""
+    """Return the numbers of sessions by their fate."""
     live = [one for one in told if not (one.before or one.skip)]
     old = sum(1 for one in live if one.old)
     new = sum(1 for one in live if not one.old and (one.written or any(one.plan)))

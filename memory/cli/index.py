@@ -233,7 +233,7 @@ def _list_settings(call: Call) -> int:
 
 
 def _consequence(call: Call, key: str, value: Any) -> list[str]:
-    """Register what a setting switches on; return what to say of it."""
+    """Register a server for its setting; return remarks."""
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
         from memory.doors import registry
 
@@ -425,7 +425,7 @@ def _switch_project(call: Call, on: bool) -> int:
 
 
 def _switch_session(call: Call, session: str, on: bool) -> str:
-    """Switch a session, and return what to say of it."""
+    """Switch a session, and return the sentence about it."""
     receipts.write(
         call.place.receipts(session), {"v": 1, "t": clock.iso(call.now), "event": call.verb}
     )

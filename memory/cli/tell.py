@@ -228,7 +228,7 @@ def _explained(digest: Digest, found: Found) -> list[str]:
 
 
 def _saved(call: Call, question: str, digest: Digest, found: Found) -> Record | None:
-    """Return the learning made of an answer, where a call asks for one."""
+    """Return the learning made of an answer, None without --save."""
     if not call.options.save or not digest.bullets:
         return None
     return _save(call, question, digest, found)

@@ -345,7 +345,7 @@ class Proof:
         return ""
 
     def _follows(self, one: str, before: str) -> bool:
-        """Tell whether in the records one number follows another."""
+        """Tell whether the records have two numbers in this order."""
         order = r"%s\W+(?:\w+ ){0,2}?%s" % (re.escape(before), re.escape(one))
         return bool(re.search(order, self.spaced))
 

@@ -260,7 +260,7 @@ def _listed(
 
 
 def _hindrance(path: str, stat: Any) -> str | None:
-    """Return why a path cannot be backed up, "" where it has vanished."""
+    """Return the reason against a path, "" for a vanished one."""
     if isinstance(stat, FileNotFoundError):
         return ""
     if isinstance(stat, OSError):

@@ -162,7 +162,7 @@ def _edits_in_place(name: str, every: list[str]) -> bool:
 
 
 def _inner(every: list[str]) -> re.Match[str] | None:
-    """Return the match of `name=$(…)` where that is all of a command."""
+    """Return the match of a command that is `name=$(…)` alone."""
     if len(every) != 1:
         return None
     return re.match(r"\w+=[\"']?\$\((.*)\)[\"']?\Z", every[0], re.S)

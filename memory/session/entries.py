@@ -570,7 +570,7 @@ def _prompt(record: dict[str, Any], raw: str) -> list[Entry]:
 
 
 def _planned_prompt(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return an approved plan, as the prompt that it came in and as itself."""
+    """Return an approved plan, behind its prompt."""
     text = clean(_OFFER.sub("", raw))
     plan = clean(_str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLANNED)[2]))
     return [Entry(kind, record, said) for kind, said in ((PROMPT, text), (PLAN, plan)) if said]

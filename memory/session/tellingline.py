@@ -327,7 +327,7 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
 )
 
 
-def _told(place: str, said: str, name: str) -> str:
+def _failure_line(place: str, said: str, name: str) -> str:
     """Return a failure in one line."""
     head = place + ": " if place else ""
     return head + said + (" (%s)" % name if name and name not in said else "")
@@ -349,7 +349,7 @@ def pick_telling_lines(text: str, command: str = "", most: int = 3) -> TellingLi
         )
         found = [entry for entry in found if not is_trailer(entry[1])]
         if found:
-            told = [_told(*entry) for entry in found]
+            told = [_failure_line(*entry) for entry in found]
             names = [
                 name if runner.kind == TEST else re.sub(r"[:(]\d.*", "", place)
                 for place, _, name in found

@@ -88,7 +88,7 @@ def _records(value: dict[str, Any]) -> list[str]:
 
 
 def _vectors(made: dict[str, Any]) -> str:
-    """Return what the vectors hold, and what mends them."""
+    """Return the vectors' contents and their remedy."""
     remedy = ""
     if made["problem"]:
         remedy = "; %s, %s mends it" % (made["problem"], EMBED)
