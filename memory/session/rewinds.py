@@ -29,7 +29,8 @@ _EDGE = 2048  # bytes at a line's start and end that hold its id
 _UUID = re.compile(rb'"uuid"\s*:\s*"([^"\\]{1,80})"')
 _PARENT = re.compile(rb'"parentUuid"\s*:\s*"')
 _COMPACTED = (b'"compact_boundary"', b'"isCompactSummary"')
-_LAST = 1 << 18  # bytes before a reading, which mostly hold the line that its first prompt hangs on
+# bytes before a reading in which the line is sought that its first prompt hangs on: mostly the last
+_LAST = (1 << 14, 1 << 18)
 
 
 class Span(NamedTuple):
@@ -64,7 +65,8 @@ class Lines:
 
     def passed(self, line: bytes) -> None:
         """Add a line by its id alone."""
-        for found in _UUID.finditer(line[:_EDGE] + b" " + line[-_EDGE:]):
+        ends = line if len(line) <= 2 * _EDGE else line[:_EDGE] + b" " + line[-_EDGE:]
+        for found in _UUID.finditer(ends):
             self._before[hash(found[1].decode("utf-8", "replace"))] = len(self.prompts)
 
     def row(self, record: dict[str, Any], told: list[Entry]) -> None:
@@ -132,7 +134,7 @@ class Tree:
 
     def _before(self) -> Iterator[Lines]:
         """Yield the lines before the reading, in growing portions."""
-        for size in (_LAST, self._start) if self._start else ():
+        for size in (*_LAST, self._start) if self._start else ():
             yield self._lines(max(0, self._start - size))
 
     def _lines(self, at: int) -> Lines:

@@ -13,8 +13,7 @@ from memory.core import config
 from memory.health import worker
 from memory.knowledge import walls
 
-# Of many branches, what a capture reads again grows until 600 turns: 2.4 at 150, 2.2 from there on.
-TURNS, GROWTH, FLOOR = 150, 2.5, 0.3  # seconds of CPU below which nothing is judged
+TURNS, GROWTH, FLOOR = 150, 2.3, 0.3  # seconds of CPU below which nothing is judged
 
 
 def cost(env, project, shape: str, turns: int, tried: int) -> float:
