@@ -243,24 +243,22 @@ def _fitting_windows(
     held: Set[str] = set()
     shown: Dict[str, int] = {}
 
-    def order(window: windows.Window) -> Tuple[bool, float, float]:
-        """Return the sort key: the newest of the best first, then by score."""
-        part = parts[window.passage]
-        score = window.score * windows.REPEATED ** shown.get(part.session, 0)
-        close = not shown and score >= windows.CLOSE * best
-        return close, part.doc.created if close else 0.0, score
+    def session_of(window: windows.Window) -> str:
+        return parts[window.passage].session
 
-    left = [one for one in answered.windows[:LOOKED] if one.score >= SLIGHT * best]
-    while left and sum(map(len, texts.values())) < MOST:
-        window = max(left, key=order)
-        left.remove(window)
+    near = [one for one in answered.windows[:LOOKED] if one.score >= SLIGHT * best]
+    # Of windows that answer about as well the newest comes first.
+    close = [one for one in near if one.score >= windows.CLOSE * best]
+    close.sort(key=lambda one: -parts[one.passage].doc.created)
+    for window in windows.best_first(near, close, session_of, shown):
+        if sum(shown.values()) == MOST:
+            break
         text = windows.without_lead_ins(
             window.text if len(window.text) <= room else _fitted(window.text, room)
         )
         if len(text) >= LEAST and windows.is_news(text, held) or not texts and text:
             room -= len(text)
-            session = parts[window.passage].session
-            shown[session] = shown.get(session, 0) + 1
+            shown[session_of(window)] = shown.get(session_of(window), 0) + 1
             texts.setdefault(window.passage, []).append((window.at, text))
             scores.setdefault(window.passage, window.score)
     return texts, scores

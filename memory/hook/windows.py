@@ -26,7 +26,7 @@ from memory.hook.segment import K1, B
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
     from typing import Any, Dict, List, Optional, Set, Tuple
 
 LIMIT = 600  # characters of a window
@@ -129,6 +129,32 @@ def join_windows(parts: Sequence[Tuple[int, str]]) -> str:
         out += ("\n" if at == before + 1 else "\n…\n") * bool(out) + text
         before = at
     return out
+
+
+def best_first(
+    found: Sequence[Window],
+    first: Sequence[Window],
+    session_of: Callable[[Window], Any],
+    shown: Dict[Any, int],
+) -> Iterator[Window]:
+    """Yield windows by score, REPEATED less for each of their session that is shown.
+
+    found: the best first.
+    first: of these, what comes before all others until one is shown.
+    shown: how many windows of a session are shown; whoever shows one counts it here.
+    """
+    left = list(reversed(found))
+    for window in first:
+        if shown:
+            break
+        left.remove(window)
+        yield window
+    counted = -1
+    while left:
+        if counted != sum(shown.values()):
+            counted = sum(shown.values())
+            left.sort(key=lambda one: one.score * REPEATED ** shown.get(session_of(one), 0))
+        yield left.pop()
 
 
 def place_of(score: float, at: Any, before: Sequence[Tuple[float, Any]]) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import (
     Callable,
-    Counter,
     Dict,
     Iterable,
     Iterator,
@@ -140,19 +139,11 @@ def _choose_windows(
     """
     taken: List[_Part] = []
     held: Set[str] = set()
-    shown: Counter[int] = Counter()
-
-    def worth(window: Window) -> float:
-        return window.score * windows.REPEATED ** shown[hit_of(window)]
-
-    left = list(found)
-    best = [window for window in left if hit_of(window) == 0][:1]
-    while left:
-        window = max(best or left, key=worth)
-        best = []
+    shown: Dict[int, int] = {}
+    best = [window for window in found if hit_of(window) == 0][:1]
+    for window in windows.best_first(found, best, hit_of, shown):
         if taken and not window.score:
             break
-        left.remove(window)
         head = _head_room(window, places, taken)
         text = windows.without_lead_ins(_fit_rows(window.text, room - head))
         if not text:
@@ -161,7 +152,7 @@ def _choose_windows(
             continue
         room -= head + len(text)
         taken.append(_Part(window.passage, window.at, window.score, text))
-        shown[hit_of(window)] += 1
+        shown[hit_of(window)] = shown.get(hit_of(window), 0) + 1
         if room < LEAST:
             break
     return taken
