@@ -422,7 +422,8 @@ def refusals_before(found: Index, record: Any) -> List[str]:
             lines += [
                 line
                 for line in reversed(decided)
-                if line[8:16] == "refused " and "?" not in line.rpartition(': "')[2]
+                # behind the mark of the list and the minute
+                if line[8:].startswith("refused ") and "?" not in line.rpartition(': "')[2]
             ]
     return lines[:REFUSALS]
 
