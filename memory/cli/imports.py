@@ -496,7 +496,7 @@ def _index_told(call: Call, told: Iterable[backfill.ImportedSession]) -> list[Di
             store
         )
         indexed(place, call.now, names, 0 if dropped else FEW)
-        rows, _ = walls.write(place, call.settings, call.now)
+        rows = walls.write(place, call.settings, call.now)
         found += discoveries.gather(store, names, rows)
     return discoveries.best(found)
 

@@ -363,6 +363,28 @@ def _is_turn(row: dict[str, Any], data: bytes) -> bool:
     )
 
 
+def _teach_walls(todo: Job) -> None:
+    """Make candidates of earlier sessions' walls at a session's end."""
+    # of walls.py, which is not loaded where there is none
+    noted = "%s/%s.met" % (todo.place.cache, todo.place.scope)
+    if (
+        todo.settings["capture.enabled"]
+        and todo.event.get("hook_event_name") == "SessionEnd"
+        and files.exists(noted)
+        and b'"settled":true' not in files.read(noted, 200).partition(b"\n")[0]
+    ):
+        from memory.knowledge import candidates, walls
+
+        candidates.settle_walls(
+            todo.place,
+            todo.settings,
+            todo.now,
+            walls.cached_failures(todo.place),
+            todo.written.append,
+        )
+        walls.mark_settled(todo.place)
+
+
 def _index_written(todo: Job) -> None:
     """Add the written records to the index."""
     # It does not watch a new day's folder, and the next brief may come at once.
@@ -559,15 +581,9 @@ def _refresh_stale(todo: Job) -> None:
 
 
 def _note_walls(todo: Job) -> None:
-    """Note the walls of earlier sessions, and make candidates of new ones."""
     from memory.knowledge import walls
 
-    rows, changed = walls.write(todo.place, todo.settings, todo.now)
-    if changed and todo.settings["capture.enabled"]:
-        from memory.knowledge import candidates
-
-        candidates.settle_walls(todo.place, todo.settings, todo.now, rows, todo.written.append)
-        _index_written(todo)
+    walls.write(todo.place, todo.settings, todo.now)
 
 
 def _read_ledgers(todo: Job) -> None:
@@ -691,6 +707,7 @@ AFTER_WORK: tuple[Step, ...] = (
     ("heard", _forget_noted),
     ("contrary", _drop_contrary),
     ("arrival", _settle),
+    ("walls", _teach_walls),
     ("refresh", _index_written),
     ("mark", _mark_written),
     ("embed", _embed),

@@ -8,11 +8,12 @@ changed are read again.  A failure is written down only with a remedy: another c
 line that met a linter's rule, or the path that is there in place of one that is not.
 
 Format of `<scope>.met`, version 8, JSON Lines: `{"v": 8, "sha": 16 hex of the look-up's SHA-256}`,
-then for each record name, file (its size and time of change in nanoseconds), id, session, branch,
-created, size and sha (of its text), paths (of files that it tells of) and failures.  Each of these
-has keys, at, telling and said (the lines of the remedy).  A failed call also has ran, where (its
-turn) and then (the other call that worked after it, "" for none); a change that met a finding has
-named (whether it names the rule); a removed path has the key `g|<path>`.
+with `"settled":true` once candidates were made of it, then for each record name, file (its size and
+time of change in nanoseconds), id, session, branch, created, size and sha (of its text), paths (of
+files that it tells of) and failures.  Each of these has keys, at, telling and said (the lines of
+the remedy).  A failed call also has ran, where (its turn) and then (the other call that worked
+after it, "" for none); a change that met a finding has named (whether it names the rule); a removed
+path has the key `g|<path>`.
 """
 
 from __future__ import annotations
@@ -75,15 +76,14 @@ def met_path(place: Place) -> str:
     return place.cache + "/" + place.scope + ".met"
 
 
-def write(place: Place, settings: Config, now: float) -> tuple[list[Row], bool]:
-    """Update the look-up of walls; return (the records' failures, whether they changed).
+def write(place: Place, settings: Config, now: float) -> list[Row]:
+    """Update the look-up of walls; return the records' failures.
 
     Raises OSError where it cannot be written.
     """
     sha, rows, changed = _gather(place, settings, now)
     given = _without_repeats(rows)
-    changed = changed or _sha_of(at_failure.path_of(place)) != sha
-    if changed:
+    if changed or _sha_of(at_failure.path_of(place)) != sha:
         data = packed(merged(place, given))
         lines = [
             fastjson.dump(row) + "\n"
@@ -91,7 +91,7 @@ def write(place: Place, settings: Config, now: float) -> tuple[list[Row], bool]:
         ]
         files.replace(met_path(place), "".join(lines).encode("ascii"))
         files.replace(at_failure.path_of(place), data)
-    return given, changed
+    return given
 
 
 def current(place: Place, settings: Config, now: float) -> list[Row]:
@@ -118,6 +118,23 @@ def discard(place: Place) -> None:
     for name in files.list_folder(place.cache):
         if name.endswith(DERIVED):
             files.remove(place.cache + "/" + name)
+
+
+def cached_failures(place: Place) -> list[Row]:
+    """Return the records' failures as of the last `write`."""
+    return _without_repeats(_read_cache(place)[1])
+
+
+def mark_settled(place: Place) -> None:
+    """Note that the look-up's candidates were made.
+
+    In its first line. Raises OSError.
+    """
+    head, _, rest = files.read(met_path(place), MOST_BYTES).partition(b"\n")
+    found = fastjson.rows(head)
+    if found:
+        line = fastjson.dump({**found[0], "settled": True}) + "\n"
+        files.replace(met_path(place), line.encode("ascii") + rest, synced=False)
 
 
 def _without_repeats(rows: Sequence[Row]) -> list[Row]:

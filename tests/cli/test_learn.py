@@ -147,7 +147,7 @@ def test_what_was_derived_goes_with_a_record_in_every_checkout(ok, home, place, 
         for path in Path(home).rglob("*")
         if path.is_file() and b"--state open" in path.read_bytes()
     ] == []
-    assert walls.write(place, vault.settings(), now)[0]
+    assert walls.write(place, vault.settings(), now)
 
 
 def test_a_record_in_the_archive_can_be_removed_for_good(ok, home):

@@ -96,8 +96,8 @@ def test_one_event_has_one_place_and_one_settings(todo, monkeypatch):
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_a_start_makes_candidates_of_walls_and_indexes_them(todo, ok, now, wanted):
-    """Unless the user wants no capture."""
+def test_a_sessions_end_makes_candidates_of_walls_and_indexes_them(todo, ok, now, wanted):
+    """Unless the user wants no capture; a start only reads the records."""
     for day, session in enumerate(("one", "two"), 16):
         conversations.held(
             todo.place,
@@ -108,6 +108,8 @@ def test_a_start_makes_candidates_of_walls_and_indexes_them(todo, ok, now, wante
         )
     ok("config", "set", "capture.enabled", str(wanted).lower())
     worker.after_start({**todo.event, "hook_event_name": "SessionStart"}, todo.env, now)
+    assert not list(Path(todo.place.private).glob("learnings/*.md"))
+    worker.work(todo.event, todo.env, now)
     with closing(indexview.open_index(todo.place)) as index:
         held = [
             doc.name for doc in map(index.doc, range(index.documents)) if doc.kind == "learning"

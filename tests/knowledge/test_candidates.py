@@ -21,7 +21,7 @@ def settle(place, now):
 
     def call():
         settings = vault.settings()
-        candidates.settle_walls(place, settings, now, walls.write(place, settings, now)[0])
+        candidates.settle_walls(place, settings, now, walls.write(place, settings, now))
         return {record.title: record for record in Store(place, settings, now).each(("learning",))}
 
     return call
@@ -168,19 +168,25 @@ def test_a_call_that_failed_where_the_shell_stood_is_told_with_the_one_that_work
     assert "- `make test` in place of `cd src/parts && make test`" in record.body
 
 
-def test_a_start_makes_candidates_only_where_a_record_gave_something_new(
+def test_a_sessions_end_makes_candidates_only_where_a_record_gave_something_new(
     env, place, now, monkeypatch
 ):
-    """Until a record changes there is nothing to make of it."""
-    made = []
+    """The look-up says that they were made, until a record changes."""
+    settings, made = vault.settings(), []
     monkeypatch.setattr(candidates, "settle_walls", lambda *given: made.append(len(given[3])))
-    start = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": place.project}
+    end = {"hook_event_name": "SessionEnd", "session_id": "s", "cwd": place.project}
 
-    def starts():
-        dict(worker.AFTER_START)["walls"](worker.job(start, env, now))
+    def ends():
+        todo = worker.job(end, env, now)
+        dict(worker.AFTER_WORK)["walls"](todo)
         return made
 
     held(place, "one", "2026-11-16", OPEN, STATE)
-    assert starts() == [1] and starts() == [1]
+    walls.write(place, settings, now)
+    assert ends() == [1] and ends() == [1]
+    walls.write(place, settings, now)
+    assert ends() == [1]
     held(place, "two", "2026-11-17", OPEN, STATE)
-    assert starts() == [1, 2]
+    walls.write(place, settings, now)
+    assert ends() == [1, 2]
+    assert len(walls.cached_failures(place)) == 2

@@ -23,7 +23,7 @@ def found(env, project, place, now):
             one.end()
         store = Store(place, settings(), now)
         names = [record.name for kind in KINDS for record in store.each((kind,))]
-        return discoveries.gather(store, names, walls.write(place, settings(), now)[0])
+        return discoveries.gather(store, names, walls.write(place, settings(), now))
 
     return run
 
