@@ -320,11 +320,11 @@ def _erased(
     ]
     if elsewhere:
         notes.append(
-            "`dayleaf store import transcripts` would bring it back from there, and a session that "
-            "says it again: end those that are open"
+            "`dayleaf store import transcripts` would bring it back from there; so would an open "
+            "session that says it again: end it"
         )
     remedies = {
-        erasure.DERIVED: "derived files change with the next index",
+        erasure.DERIVED: "these files are derived: the next index replaces them",
         erasure.OTHER: "--everywhere removes it from other records too",
         erasure.SETTINGS: "settings are yours: edit the file yourself",
         erasure.SYNC: "sync keeps the old file name, by which other machines remove the file",

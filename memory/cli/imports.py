@@ -167,7 +167,7 @@ def _claude_memory(call: Call) -> int:
         found, skipped = clientmemory.memories(folder)
         rules, more = clientmemory.rule_files(place)
         notes.append(
-            "%s: its auto memory holds %s, its project %s"
+            "%s: Claude Code's memory holds %s, the project %s"
             % (
                 place.key,
                 count(len(found), "file"),

@@ -98,7 +98,7 @@ def _verify(call: Call) -> int:
         differences = builder.verify(call.place, call.now)
     call.answer(
         {"verified": not differences, "differences": differences},
-        differences or ["the index is correct: a fresh build differs in the time stamp at most"],
+        differences or ["the index is correct: a new build would hold the same"],
     )
     if differences:
         raise StoreError("the index differs from its files; `dayleaf index refresh` mends it")
@@ -434,7 +434,7 @@ def _switch_session(call: Call, session: str, on: bool) -> str:
     said = "dayleaf pushes no more notes in session %s" % session
     if call.settings["capture.enabled"]:
         said += (
-            "; it is still written down, and a note made of it where notes are on; `dayleaf "
+            "; the session is still written down, and gets a note if notes are on; `dayleaf "
             "push off mine` stops that too, in this project"
         )
     return said

@@ -347,7 +347,7 @@ FILTERS = (
     flag("--semantic", help="use vectors too"),
     flag("--lexical", help="use no vectors"),
     opt("--limit", type=positive_integer, metavar="N", help="at most N hits"),
-    opt("--min-score", type=decimal_number, metavar="X", help="least score"),
+    opt("--min-score", type=decimal_number, metavar="X", help="leave out lower scores"),
     flag("--explain", help="show how scores are made"),
 )
 VECTORS_BY = opt(
@@ -399,7 +399,7 @@ VERBS: dict[str, Verb] = {
             ),
             opt("--provider", type=choice(PROVIDERS), help=", ".join(PROVIDERS)),
             flag("--save", help="keep the answer as a learning"),
-            flag("--no-cache", help="use no kept answer"),
+            flag("--no-cache", help="reuse no saved answer"),
         ),
     ),
     "harvest": Verb(
@@ -418,7 +418,7 @@ VERBS: dict[str, Verb] = {
         (
             TAG,
             VERSION,
-            opt("--title", metavar="T", help="default: its first sentence"),
+            opt("--title", metavar="T", help="its title (default: first sentence)"),
             opt("--confidence", type=choice(CONFIDENCES), help=", ".join(CONFIDENCES)),
             *TIERS,
             SOURCE,
@@ -503,7 +503,7 @@ VERBS: dict[str, Verb] = {
         "recall",
         "PROMPT",
         "show what the model would be given with a prompt",
-        (flag("--explain", help="say of each candidate why it was taken or not"),),
+        (flag("--explain", help="say why each note was chosen or left out"),),
     ),
     "why": Verb(
         "recall",
@@ -519,7 +519,7 @@ VERBS: dict[str, Verb] = {
         "audit",
         "",
         "check everything, and say how to mend each fault",
-        (flag("--fix", help="mend permissions, leftovers, index; no record"),),
+        (flag("--fix", help="mend permissions, index, leftovers; change no record"),),
     ),
     "check": Verb(
         "audit",
@@ -553,12 +553,12 @@ VERBS: dict[str, Verb] = {
         "|".join(INDEX),
         "build, verify or export the index; print its status",
         (
-            flag("--embeddings", help="build, --backend postgres: make vectors too"),
+            flag("--embeddings", help="with build or --backend postgres: make vectors too"),
             VECTORS_BY,
             opt(
                 "--workspace",
                 metavar="NAME",
-                help="build --embeddings: another workspace, or `all`",
+                help="with build --embeddings: another workspace, or `all`",
             ),
             opt(
                 "--backend",
@@ -568,9 +568,9 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--dsn",
                 metavar="DSN",
-                help=("--backend postgres: the server, without a password"),
+                help=("with --backend postgres: the server, without a password"),
             ),
-            flag("--private", help="--backend postgres: private and global records too"),
+            flag("--private", help="with --backend postgres: private and global records too"),
         ),
     ),
     "feedback": Verb(
@@ -610,12 +610,12 @@ VERBS: dict[str, Verb] = {
             flag(
                 "--replace",
                 help=(
-                    "FILE, --merge: bring what was forgotten; replace, and archive, what differs"
+                    "FILE, with --merge: also what was forgotten; archive and replace what differs"
                 ),
             ),
             flag(
                 "--trust",
-                help=("FILE: take over its approvals, commands, redaction switches; asks first"),
+                help=("FILE: ask, then also restore approvals, programs and redaction settings"),
             ),
             opt("--identity", metavar="KEYFILE", help="FILE: decrypt with this age or SSH key"),
             flag("--dry-run", help="FILE: write nothing"),
@@ -629,7 +629,7 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--workspace",
                 metavar="NAME",
-                help="only this one, with its receipts",
+                help="only this one, with its logs of pushes",
             ),
             flag("--shared", help="the repository's .dayleaf too"),
             flag("--here", help="allow FILE inside a git work tree"),
@@ -680,7 +680,7 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--kind",
                 type=choice([kind for kind in KINDS if kind not in layout.SAID]),
-                help="dir: of files that name none (default: learning)",
+                help="dir: the kind of files that name none (default: learning)",
             ),
             flag("--all", help="claude-memory, transcripts: from every project"),
             opt(
@@ -717,7 +717,7 @@ VERBS: dict[str, Verb] = {
         (
             opt("--rationale", metavar="WHY", help="why it is needed (required)"),
             opt("--body", metavar="TEXT", help="text, or `-` for stdin"),
-            opt("--title", metavar="T", help="its title, instead of words"),
+            opt("--title", metavar="T", help="the title, if TITLE is not given"),
             TAG,
             opt(
                 "--link", action="append", metavar="ID", help="a record it belongs to (repeatable)"
@@ -850,7 +850,7 @@ VERBS: dict[str, Verb] = {
                 metavar="FILE",
                 help="write shared records into one HTML file",
             ),
-            flag("--private", help="--export: private and global records too"),
+            flag("--private", help="with --export: private and global records too"),
         ),
     ),
     "tier": Verb(

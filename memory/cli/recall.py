@@ -410,14 +410,14 @@ def _claim_question(place: layout.Place, wanted: str, moved: bool) -> str:
     if moved:
         why = layout.reason_of(place, wanted)
     return (
-        "%s %s %s; show and write that project's private memory here? What %s holds %s; "
+        "%s %s %s; use that project's private memory here? The records of %s %s; "
         "%stype yes: "
         % (
             place.root,
             why,
             wanted,
             place.key,
-            "goes along" if adoption.goes_along(place) else "stays there",
+            "move with it" if adoption.goes_along(place) else "stay there",
             "`no` stops asking; " if moved else "",
         )
     )

@@ -99,7 +99,7 @@ def _rows(changes: list[Change], is_done: bool = False) -> list[str]:
 
 
 def _doubt(found: UpkeepPlan) -> list[str]:
-    said = "nothing expires: %s; correct it, or %s" % (one_line(found.doubt), MORE)
+    said = "upkeep archives nothing by age: %s; correct it, or %s" % (one_line(found.doubt), MORE)
     return [said] if found.doubt else []
 
 
@@ -119,7 +119,7 @@ def undo(call: Call) -> int:
     ledger.recount_after_moves(call.place)
     for problem in back.problems:
         warn(problem)
-    said = "undid the upkeep of %s: %s restored, %d returned to the old text" % (
+    said = "undid the upkeep of %s: %s restored, %d put back to the old text" % (
         back.began[:16].replace("T", " "),
         count(len(back.restored), "record"),
         len(back.reset),
@@ -425,7 +425,7 @@ def _plan_lines(plan: list[Step], note: str | None) -> list[str]:
     lines = ["%-9s  %s" % (step.state, one_line(step.path)) for step in told[:MOST_LISTED]]
     more = len(told) - MOST_LISTED
     number = restoration.counts(plan)
-    sums = "%s: %d new, %d the same, %d different here, %d lack lines here" % (
+    sums = "%s: %d new, %d the same, %d different here, %d with lines that are missing here" % (
         count(len(plan), "file"),
         number[restoration.NEW],
         number[restoration.SAME],
@@ -449,14 +449,14 @@ def _restored_lines(
     made = found.made[:16].replace("T", " ")
     parts = (
         same and "%d were there already" % same,
-        done.joined and "missing lines added to %d ledgers" % done.joined,
+        done.joined and "missing lines added to %d logs of counts and approvals" % done.joined,
         done.replaced
         and "%d replaced; the old ones are in the archive: `dayleaf store restore ID`"
         % done.replaced,
         kept
         and "%s here and %s left; --merge --replace takes the backup's"
         % (("%d differ" % kept, "were") if kept > 1 else ("1 differs", "was")),
-        gone and "%d forgotten here were left; --merge --replace brings them" % gone,
+        gone and "%d forgotten here were left out; --merge --replace brings them back" % gone,
         restoration.foreign(found, target),
     )
     return [

@@ -260,7 +260,7 @@ def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Itera
     yield finding(
         WARN if doubt else OK,
         doubt or "agrees with the records",
-        "set the clock; until then nothing expires" if doubt else "",
+        "set the clock; until then upkeep archives nothing by age" if doubt else "",
     )
 
 

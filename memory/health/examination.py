@@ -136,7 +136,7 @@ def check_log_merging(place: layout.Place, env: dict[str, str]) -> Iterator[Find
         and not sharing.Repository(place, env).joins_logs()
     ):
         yield warn(
-            "git does not join the lines of %s: two who forget records get a conflict" % log,
+            "git does not merge %s by lines: two people who forget records get a conflict" % log,
             "add the line `%s` to %s/%s" % (archive.RULE.strip(), place.shared, archive.ATTRIBUTES),
         )
 
@@ -313,7 +313,7 @@ def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iter
     past = set(found.before) - _recorded(place) if found.before else set()
     if past:
         yield warn(
-            "%s of before dayleaf was there: not imported" % count(len(past), "past session"),
+            "%s from before dayleaf was installed: not imported" % count(len(past), "past session"),
             "`dayleaf store import transcripts` brings them in",
         )
     elif not lost and all(row["said"] for row in cut):
@@ -480,7 +480,11 @@ def _close(place: layout.Place) -> Iterator[str]:
     found = [*checkup.open_to_others(place), *checkup.writable_by_others(place)]
     if mode & BITS and os.stat(place.home).st_uid == os.geteuid():
         os.chmod(place.home, mode & 0o700)
-        yield "closed %s to others (%04o, it was %04o)" % (place.home, mode & 0o700, mode & 0o777)
+        yield "other users can no longer open %s (%04o, was %04o)" % (
+            place.home,
+            mode & 0o700,
+            mode & 0o777,
+        )
     trust = place.home + "/trust.jsonl"
     closed = 0
     for path in sorted(set(found)):
@@ -490,7 +494,7 @@ def _close(place: layout.Place) -> Iterator[str]:
         os.chmod(path, stat.st_mode & 0o700)
         closed += 1
     if closed:
-        yield "closed %s in %s to others" % (count(closed, "file"), place.home)
+        yield "other users can no longer open %s in %s" % (count(closed, "file"), place.home)
 
 
 def _end_lines(place: layout.Place) -> Iterator[str]:

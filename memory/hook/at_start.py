@@ -538,7 +538,7 @@ def _age_line(work: handoffs.Work, now: float) -> str:
         else ", %d days ago" % days
     )
     if work.own:
-        return "This session before its compaction, what a summary may lack:"
+        return "This session before its compaction; its summary may lack this:"
     of = fence.line(str(work.record.meta.get("branch") or ""), 80)
     of = " on branch " + of if of else ""
     if _is_own_branch(work):

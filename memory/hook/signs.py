@@ -59,7 +59,7 @@ def greeting(found: Index, last: Any, branch: str, now: float) -> str:
     verb = "waits" if waits == 1 else "wait"
     return "dayleaf: %s; %s %s for review" % (
         said.rstrip("."),
-        announcements.many(waits, "note"),
+        announcements.many(waits, "record"),
         verb,
     )
 
@@ -153,8 +153,8 @@ def workspace_notice(place: Place, event: Event) -> List[str]:
     if named and not files.exists(place.cache + layout.REMOTE + named):
         event[REMOTE] = True
         return [
-            "the remote here is another one by now, and the memory is still that of %s; if it is "
-            "another project, `dayleaf store workspace claim %s` in a terminal gives it its own"
+            "this repository has another remote now, but still the memory of %s; if it is another "
+            "project, `dayleaf store workspace claim %s` in a terminal gives it its own memory"
             % (place.key, named)
         ]
     lost = "" if place.git else layout.lost_checkout(place.root)
@@ -246,8 +246,8 @@ def notes_offer(place: Place, settings: Config, event: Event) -> List[str]:
         return []
     event[OFFERED] = True
     return [
-        "a model can write a note of each session, for some %d tokens; the conversation goes, "
-        "without secrets, to the provider of your account. In a terminal, type `dayleaf notes on` "
+        "a model can write a note of each session, for about %d tokens; it gets the conversation, "
+        "without secrets, through your Claude account. In a terminal, type `dayleaf notes on` "
         "or `dayleaf notes off`" % tokens
     ]
 

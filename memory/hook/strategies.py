@@ -54,10 +54,10 @@ class Strategy:
         if not self.whole or not learnings:
             return ""
         return (
-            "the session's start gives every learning, so this prompt adds none"
+            "the session starts with every learning, so this prompt adds none"
             if given == learnings
             else (
-                "that is %d of them; %d left out: too long for it, or with a secret or a "
+                "it starts with %d of them; %d left out: too long, or with a secret or a "
                 "conflict (`dayleaf store check`)" % (given, learnings - given)
             )
         )

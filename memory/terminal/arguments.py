@@ -334,7 +334,7 @@ TASKS = (  # a task, the verbs and families that do it, an example
 PROGRAMS = ("Called by other programs", "statusline mcp completion", "dayleaf mcp")
 # What the words of a family are about; of one that is a verb too, besides the verb's own.
 FAMILIES = {
-    "show": "print a record, or a file's or a tool's sessions",
+    "show": "print a record, or what is known of a file or tool",
     "notes": "let a model write a note of each session",
     "record": "write, change, link, share, forget a record",
     "rule": "keep a rule; suggest, list, decide on rules",

@@ -301,7 +301,7 @@ def overview(web: Web) -> list[str]:
     if lost:
         lines += [
             "",
-            "Dangling",
+            "Links that lead nowhere",
             *("  " + line for line in dangling_lines(web, lost[:MOST_LISTED])),
         ]
         lines += ["  … %s more; `--json` has all" % format(len(lost) - MOST_LISTED, ",")] * (
@@ -310,7 +310,7 @@ def overview(web: Web) -> list[str]:
     if wrong:
         lines += [
             "",
-            "%s between the wrong kinds; `dayleaf store check` names each" % count(wrong, "link"),
+            "%s with a wrong relation; `dayleaf store check` names each" % count(wrong, "link"),
         ]
     return lines
 

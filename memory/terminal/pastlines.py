@@ -33,7 +33,7 @@ MOMENT = {
 }
 # how a store of so many learnings gives them
 HOW = {
-    "load_all": "each session's start gives them in full, as far as it may",
+    "load_all": "each session starts with all of them, if they fit",
     "index_filter": "each prompt gets the nearest of them",
     "topic_filter": "each prompt gets the nearest within its topics",
 }
@@ -137,7 +137,7 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
         "start": "start (%s)" % event.get("source"),
         "agent": "subagent of prompt %s" % asked,
         "prompt": "prompt %s%s" % (asked, PROMPT.get(event.get("moment", ""), "")),
-        "wall": "failed %s, known from another session" % event.get("tool"),
+        "wall": "failed call of %s, which another session met too" % event.get("tool"),
         "off": "switched off",
         "on": "switched on",
     }.get(event["event"], str(event["event"]))
@@ -173,7 +173,7 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
 def _reason(said: str) -> str:
     """Return in words why a record was given."""
     if said == receipts.TITLE:
-        return "only its title, as of another session"
+        return "only its title, because another session wrote it"
     return "every session gets it" if said == "load_all" else one_line(said)
 
 
@@ -246,7 +246,7 @@ def _chosen(value: dict[str, Any], given: int) -> list[str]:
 def _size(value: dict[str, Any]) -> str:
     more = "; all learnings would take {:,} more".format(value["saved"]) if value["saved"] else ""
     characters = count(value["characters"], "character")
-    return "with its frame: %s, %s tokens%s" % (characters, value["tokens"], more)
+    return "the whole block: %s, %s tokens%s" % (characters, value["tokens"], more)
 
 
 def _compared(value: dict[str, Any]) -> list[str]:

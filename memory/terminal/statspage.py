@@ -32,7 +32,7 @@ def stats_lines(value: dict[str, Any], style: screen.Style) -> list[str]:
     """Return the figures of `figures.figures` in lines."""
     if not (value["records"] or value["sessions"] or value["hooks"] or value["spend"]["calls"]):
         return [
-            'nothing to count yet%s: `dayleaf learn "…"` keeps the first note'
+            'nothing to count yet%s: `dayleaf learn "…"` keeps the first learning'
             % (" since " + value["since"] if value["since"] else "")
         ]
     out = _records(value, style) + _pushed(value, style) + _ranks(value, style)
@@ -228,7 +228,7 @@ def _money(spent: dict[str, Any]) -> list[list[str]]:
         ],
         [
             "tokens today",
-            "{:,} in, {:,} out, of {:,}, {:,} left{}".format(
+            "{:,} read, {:,} written; {:,} allowed, {:,} left{}".format(
                 spent["tokensIn"],
                 spent["tokensOut"],
                 spent["mostTokens"],
@@ -238,7 +238,7 @@ def _money(spent: dict[str, Any]) -> list[list[str]]:
                 else "",
             ),
         ],
-        ["list price today", "$%.4f" % spent["dollars"]],
+        ["cost today, at list price", "$%.4f" % spent["dollars"]],
     ]
 
 

@@ -113,7 +113,7 @@ def _summed(told: WorkReport, since: str) -> str:
     what += [count(notes, "checkpoint")] if notes else []
     places = [one_line(space.workspace) for space in told.spaces]
     where = places[0] if len(places) == 1 else count(len(places), "workspace")
-    alone = " alone" * (told.asked == "all" and len(places) == 1)
+    alone = " only" * (told.asked == "all" and len(places) == 1)
     return "%s in %s%s %s" % (" and ".join(what), where, alone, since)
 
 
@@ -368,7 +368,7 @@ def glanced(seen: Glance, now: float, style: screen.Style) -> list[str]:
         out += [
             "",
             "%s for review: `dayleaf review`"
-            % ("1 note waits" if seen.waiting == 1 else count(seen.waiting, "note") + " wait"),
+            % ("1 record waits" if seen.waiting == 1 else count(seen.waiting, "record") + " wait"),
         ]
     if seen.walls:
         rows = [["%s " % count(many, "session"), telling] for telling, many in seen.walls]

@@ -232,7 +232,7 @@ def test_a_session_stays_off_after_a_clear(ok, env, project, place):
     """
     ok("learn", TEXT)
     push(env, project, "SessionStart", "s-1", source="startup")
-    assert "it is still written down" in ok("off", "--session", "s-1")
+    assert "the session is still written down" in ok("off", "--session", "s-1")
     push(env, project, "SessionEnd", "s-1", reason="clear")
     start = push(env, project, "SessionStart", "s-2", source="clear")
     assert "hookSpecificOutput" not in start and "/dayleaf:on" in start["systemMessage"]

@@ -216,7 +216,7 @@ def test_without_words_it_shows_where_the_work_stands(ok, home, place):
         and "Retries half moved" in said
         and "Move the retries (0 of 2 steps done)" in said
     )
-    assert "1 note waits for review" in said and said == ok("today")
+    assert "1 record waits for review" in said and said == ok("today")
     seen = json.loads(ok("--json"))
     assert (
         seen["plan"]["title"] == "Move the retries"

@@ -513,7 +513,7 @@ def test_what_an_open_session_has_said_does_not_come_back(run, env, project, now
     id = frontmatter.parse(session.where()[0].read_bytes()).meta["id"]
     done = run("redact", id, "--text", "-", "--apply", "--everywhere", stdin="Kestrel")
     assert done.returncode == 0 and holders(session.place, "Kestrel") == []
-    assert "end those that are open" in done.stdout and "export too" in session.talk()
+    assert "session that says it again: end it" in done.stdout and "export too" in session.talk()
     work(session.ask("rename all"), name="o").say("It is %s." % SECRET)
     session.fire("SessionEnd")
     assert holders(session.place, "Kestrel") == [] and "rename all" in session.talk()

@@ -187,7 +187,7 @@ def test_a_session_whose_start_no_hook_saw_is_no_ok(examine, record, place, env,
     assert examine("captures") == [
         (
             WARN,
-            "1 past session of before dayleaf was there: not imported",
+            "1 past session from before dayleaf was installed: not imported",
             "`dayleaf store import transcripts` brings them in",
         )
     ]
@@ -230,7 +230,7 @@ def test_fix_mends_what_is_safe_and_a_second_run_finds_nothing(record, place, ok
     before = bytes_of(place)
     said = run("doctor", "--fix").stdout
     for line in (
-        "closed %s to others (0700, it was 0755)" % place.home,
+        "other users can no longer open %s (0700, was 0755)" % place.home,
         "closed the unfinished last line of %s" % book,
         "deleted 2 leftovers of killed processes",
         "deleted %s, the cache of" % dead,

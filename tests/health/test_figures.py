@@ -27,7 +27,7 @@ def told(place, now, since=0.0, columns=80):
 
 def test_a_new_place_says_so_in_one_line(ok):
     """And so does one where nothing happened since a time."""
-    assert ok("stats") == 'nothing to count yet: `dayleaf learn "…"` keeps the first note\n'
+    assert ok("stats") == 'nothing to count yet: `dayleaf learn "…"` keeps the first learning\n'
     assert ok("stats", "--since", "2026-11-20").count("\n") == 1
     assert json.loads(ok("stats", "--json"))["records"] == {}
 

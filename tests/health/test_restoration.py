@@ -233,7 +233,7 @@ def test_what_was_forgotten_since_stays_away(ok, place, older, hard):
     path = older(("forget", id, *hard))
     assert "1 forgotten here" in ok("restore", path, "--merge", "--dry-run")
     done = ok("restore", path, "--merge")
-    assert "1 forgotten here were left; --merge --replace brings them" in done
+    assert "1 forgotten here were left out; --merge --replace brings them back" in done
     assert not list(Path(place.private, "learnings").glob("*.md"))
     assert "restored 1 file" in ok("restore", path, "--merge", "--replace")
     assert [hit["id"] for hit in json.loads(ok("recall", "quokka", "--json"))["hits"]] == [id]

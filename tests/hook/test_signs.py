@@ -176,12 +176,12 @@ def test_what_waits_for_review_is_counted(place, project, world, now):
     worked.checkpoint(place, "mine", "2026-11-20T10:15", title="Retries half moved")
     worked.checkout(project, "main")
     builder.build(place, now)
-    assert greeted(world).endswith(": Retries half moved; 1 note waits for review")
+    assert greeted(world).endswith(": Retries half moved; 1 record waits for review")
     vault.put(place, "p/learnings/c.md", "Another candidate", "x", source="auto")
     vault.put(
         place, "p/rules/r.md", "A rule", "Prefer plain functions.", rationale="they read well"
     )
-    assert greeted(world).endswith("; 3 notes wait for review")
+    assert greeted(world).endswith("; 3 records wait for review")
 
 
 def test_nothing_is_said_where_there_is_nothing_or_it_is_switched_off(place, project, world, now):

@@ -246,5 +246,5 @@ def test_an_alias_is_one_more_title(ok, place):
         aliases="[retry policy, backoff]",
     )
     vault.put(place, "p/learnings/queue.md", "The queue", "See [[retry policy]].")
-    assert "They back off." in ok("show", "Backoff") and "Dangling" not in ok("graph")
+    assert "They back off." in ok("show", "Backoff") and "lead nowhere" not in ok("graph")
     assert "retries" in ok("recall", "backoff") or "Retries" in ok("recall", "backoff")

@@ -54,7 +54,7 @@ def test_without_a_record_there_is_an_overview(ok, chain):
         "  2 links  l-a  Alpha",
         "   1 link  s-1  Script",
         "",
-        "Dangling",
+        "Links that lead nowhere",
         "  l-c related_to → 'Alfa beta', which is not a record; did you mean l-b 'Beta'?",
         "",
     ]

@@ -252,10 +252,10 @@ def test_load_says_that_all_learnings_came_at_the_start(ok, monkeypatch):
     """
     assert "every learning is given" not in ok("load", "jwt")
     ok("learn", TEXT)
-    assert "the session's start gives every learning" in ok("load", "jwt")
+    assert "the session starts with every learning" in ok("load", "jwt")
     ok("learn", "Another learning of some length. " * 40)
     monkeypatch.setattr(at_start, "BRIEF_UNITS", 900)
-    assert "that is 1 of them; 1 left out: too long" in ok("load", "jwt")
+    assert "it starts with 1 of them; 1 left out: too long" in ok("load", "jwt")
 
 
 def test_a_push_is_told_with_its_records_and_what_became_of_it(now):
@@ -315,7 +315,7 @@ def test_why_and_stats_tell_of_a_failed_call_that_was_answered(ok, env, project,
     assert "--state open" in answer["hookSpecificOutput"]["additionalContext"]
     told = ok("why")
     assert (
-        "failed Bash, known from another session" in told
+        "failed call of Bash, which another session met too" in told
         and "k-three" in told
         and "wall: met in 1" in told
     )

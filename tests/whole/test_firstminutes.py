@@ -158,7 +158,7 @@ def test_the_next_session_greets_with_the_projects_last_work(user):
         (
             user.shop,
             "2 days ago",
-            "Refunds are tested now, a partial one too; 1 note waits for review",
+            "Refunds are tested now, a partial one too; 1 record waits for review",
         ),
         (user.site, "25 h ago", "The pricing table is its own component in src/Pricing.tsx."),
     ):

@@ -734,5 +734,5 @@ def test_a_claim_takes_no_memory_from_another_clone(person, widget):
     person.run(other, "learn", "the giraffe needs a ladder")
     assert person.knows(second)
     shown = answered(person, second, "yes", person.place(other).key)
-    assert "stays there" in shown and person.knows(widget) and not person.knows(second)
+    assert "stay there" in shown and person.knows(widget) and not person.knows(second)
     assert "giraffe" in person.run(second, "recall", "giraffe").stdout
