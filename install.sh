@@ -375,7 +375,7 @@ print("ours" if ours or changed and word == "set" else "theirs" if found else "n
 
 offer_status_line() {
   case $(status_line show 2>/dev/null) in
-    none) say "  status line: ./install.sh --statusline adds one that counts your notes and what a session was given" ;;
+    none) say "  status line: ./install.sh --statusline adds one that counts your records and what a session was given" ;;
     theirs) say "  status line: yours stays; it can call '$root/hooks/run' statusline, which prints dayleaf's" ;;
   esac
 }

@@ -195,7 +195,7 @@ def _claude_memory(call: Call) -> int:
 
 
 def _rules(place: layout.Place, tier: str, found: list[Source], skipped: list[Skip]) -> Batch:
-    """Return the pass over a tier's CLAUDE.md files: the user's own lie at absolute paths."""
+    """Return the pass over a tier's CLAUDE.md files; those with absolute paths are global."""
     pieces = clientmemory.rule_pieces(found, place, tier)
     own = tier == layout.GLOBAL
     return Batch(
@@ -606,8 +606,8 @@ def _gone(directories: list[str]) -> list[str]:
         return []
     few = sorted(set(directories), key=lambda one: (-directories.count(one), one))
     return [
-        "  skipped %s whose directory is gone (%s%s); `git worktree add` it again, or create it "
-        "even empty, and import again"
+        "  skipped %s whose directory is gone (%s%s); make it again (`git worktree add`, or an "
+        "empty directory), then import again"
         % (
             count(len(directories), "session"),
             ", ".join(map(one_line, few[:3])),

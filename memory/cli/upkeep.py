@@ -454,7 +454,7 @@ def _restored_lines(
         and "%d replaced; the old ones are in the archive: `dayleaf store restore ID`"
         % done.replaced,
         kept
-        and "%s here and %s left; --merge --replace takes the backup's"
+        and "%s here and %s kept; --merge --replace takes the backup's"
         % (("%d differ" % kept, "were") if kept > 1 else ("1 differs", "was")),
         gone and "%d forgotten here were left out; --merge --replace brings them back" % gone,
         restoration.foreign(found, target),

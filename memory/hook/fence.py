@@ -470,7 +470,7 @@ def _missing_path_line(place: Place, match: Any) -> str:
     except OSError:
         lines = []
     if 0 < number <= len(lines) and path in lines[number - 1]:
-        told += "; %s:%d names the wrong one" % (line(str(doc[0]), 80), number)
+        told += "; %s:%d names the wrong path" % (line(str(doc[0]), 80), number)
     return told
 
 

@@ -39,7 +39,7 @@ def on_statusline(event: Event, env: Dict[str, str], now: float) -> Tuple[str, b
     try:
         found = indexview.open_index(place, watch=False)
     except IndexFault:
-        return "dayleaf: no %s yet" % ("index" if _holds_records(place) else "notes"), False
+        return "dayleaf: no %s yet" % ("index" if _holds_records(place) else "records"), False
     session = layout.safe_id(event.get("session_id"))
     given = len(receipts.session(place.receipts(session)).shown) if session else 0
     counts = (
@@ -49,7 +49,7 @@ def on_statusline(event: Event, env: Dict[str, str], now: float) -> Tuple[str, b
     )
     found.close()
     parts = [
-        announcements.many(found.records, "note"),
+        announcements.many(found.records, "record"),
         *("%d %s" % row for row in counts if row[0]),
     ]
     return "dayleaf: " + ", ".join(parts), False

@@ -380,9 +380,7 @@ def _set_back(store: Store, step: JournalStep) -> bool:
             "%s was %s; remove what the merge added with `dayleaf record edit %s`"
             % (
                 step.name,
-                "edited since"
-                if before is not None
-                else "changed, and its bytes from before are gone",
+                "edited since" if before is not None else "changed, and its old text is gone",
                 step.id,
             )
         )

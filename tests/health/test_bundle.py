@@ -173,7 +173,7 @@ def test_a_home_with_records_is_left_alone(run, ok, place, filled):
     )
     assert "nothing was written" in ok("restore", "./" + FILE, "--merge", "--dry-run")
     assert snapshot(filled) == before
-    assert "1 differs here and was left" in ok("restore", "./" + FILE, "--merge")
+    assert "1 differs here and was kept" in ok("restore", "./" + FILE, "--merge")
     assert "My own words." in Path(mine).read_text()
     assert Path(place.everyone, "learnings/ko.md").exists()
     assert "1 replaced" in ok("restore", "./" + FILE, "--merge", "--replace")

@@ -253,7 +253,7 @@ def test_a_record_that_was_redacted_since_gets_no_twin(ok, run, place, older):
     id = json.loads(ok("learn", "Quokka runs in rack 3", "--json"))["id"]
     path = older()
     run("redact", id, "--text", "-", "--apply", "--everywhere", stdin="Quokka")
-    assert "1 differs here and was left" in ok("restore", path, "--merge")
+    assert "1 differs here and was kept" in ok("restore", path, "--merge")
     (there,) = Path(place.private, "learnings").glob("*.md")
     assert "Quokka" not in there.read_text()
     ok("restore", path, "--merge", "--replace")

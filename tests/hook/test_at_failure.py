@@ -319,7 +319,7 @@ def test_the_file_that_is_there_is_named(missing, place):
     )
     assert told == (
         "`conf/app.yml` was missing on 2026-11-18 (k-three, branch main; met in 2 sessions); here "
-        "is `conf/app.yaml`; CLAUDE.md:3 names the wrong one"
+        "is `conf/app.yaml`; CLAUDE.md:3 names the wrong path"
     )
     Path(place.root, "CLAUDE.md").write_text("# Rules\n\n\nSettings stand in conf/app.yaml.\n")
     (told,) = lines(

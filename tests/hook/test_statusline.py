@@ -39,15 +39,15 @@ def test_the_status_line_counts_the_notes_and_what_the_session_was_given(place, 
         "cwd": "/",
         "workspace": {"current_dir": "/", "project_dir": project},
     }
-    assert line(env, host) == "dayleaf: 3 notes\n"
+    assert line(env, host) == "dayleaf: 3 records\n"
     receipts.write(
         place.receipts("s1"),
         {"v": 1, "event": "prompt", "chosen": [["l-1", 1.0, "x"], ["l-2", 1.0, "x"]]},
     )
-    assert line(env, host) == "dayleaf: 3 notes, 2 given\n"
+    assert line(env, host) == "dayleaf: 3 records, 2 given\n"
     vault.put(place, "p/learnings/new.md", "A candidate", "It waits.", accepted="false")
     vault.built(place, now).close()
-    assert line(env, {**host, "session_id": "another"}) == "dayleaf: 4 notes, 1 waiting\n"
+    assert line(env, {**host, "session_id": "another"}) == "dayleaf: 4 records, 1 waiting\n"
 
 
 @pytest.mark.parametrize("name", ["p/learnings/a.md", "s/learnings/a.md"])
@@ -57,11 +57,11 @@ def test_a_status_line_without_an_index_says_so_where_there_are_notes(
     """None yet, or a damaged one; notes of every project are none of this one."""
     host = {"cwd": project}
     vault.put(place, "g/learnings/g.md", "For all", "x")
-    assert line(env, host) == "dayleaf: no notes yet\n"
+    assert line(env, host) == "dayleaf: no records yet\n"
     vault.put(place, name, "A note", "x")
     assert line(env, host) == "dayleaf: no index yet\n"
     vault.built(place, now).close()
-    assert line(env, host) == "dayleaf: 2 notes\n"
+    assert line(env, host) == "dayleaf: 2 records\n"
     Path(indexview.segment_path(place)).write_bytes(b"damaged")
     assert line(env, host) == "dayleaf: no index yet\n"
 
@@ -71,4 +71,4 @@ def test_a_status_line_without_an_index_says_so_where_there_are_notes(
 )
 def test_a_status_line_never_fails(env, given):
     """Whatever the host gives."""
-    assert line(env, given) == "dayleaf: no notes yet\n"
+    assert line(env, given) == "dayleaf: no records yet\n"

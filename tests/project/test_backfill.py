@@ -583,8 +583,8 @@ def test_sessions_whose_directory_is_gone_are_said_once(past, ok, took, tmp_path
     lines = ok("import", "transcripts", "--all-projects").splitlines()
     assert lines == [
         "40 sessions: 40 skipped",
-        "  skipped 40 sessions whose directory is gone (%s, %s, %s); `git worktree add` it "
-        "again, or create it even empty, and import again"
+        "  skipped 40 sessions whose directory is gone (%s, %s, %s); make it "
+        "again (`git worktree add`, or an empty directory), then import again"
         % (tmp_path / "one", tmp_path / "three", tmp_path / "two"),
     ]
     assert len(took("--all-projects")["skipped"]) == 40

@@ -484,7 +484,7 @@ def test_the_status_line_is_set_where_there_is_none_and_taken_away_again(spaced)
         timeout=60,
         check=True,
     )
-    assert shown.stdout == "dayleaf: no notes yet\n"
+    assert shown.stdout == "dayleaf: no records yet\n"
     assert install(spaced, "--uninstall").returncode == 0
     assert json.loads(settings.read_text(encoding="utf-8")) == {"model": "größer"}
 

@@ -335,7 +335,7 @@ def _settle_own(state: State, carrier: Carrier, notes: list[str]) -> bool:
     elif newest > value["number"] or (newest == value["number"] and digest != value["sent"]):
         state.anew(machine_name(state.machine.rpartition("-")[0]))
         notes.append(
-            "this machine is now %s: a copy or an earlier state of it wrote under its old name"
+            "this machine is now called %s: a copy or an old backup of it used its old name"
             % state.machine
         )
     return newest < int(value["number"])

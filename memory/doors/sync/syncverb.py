@@ -84,13 +84,13 @@ def _set_up(call: Call) -> int:
         [
             "this machine is %s and syncs with %s" % (state.machine, plaintext.one_line(where)),
             (
-                "  the key is %s: copy it to your other machines yourself, by "
-                "another way, and run there"
+                "  the key is %s: carry it to your other machines yourself, not "
+                "through that place, and run there"
             )
             % key,
             (
-                "  `dayleaf store sync setup WHERE --identity FILE`; only who has the key "
-                "can read your memories"
+                "  `dayleaf store sync setup WHERE --identity FILE`; without the key, "
+                "nobody can read your memories"
             ),
             "  then run `dayleaf store sync` on both machines",
         ],

@@ -266,7 +266,7 @@ def _checked(out: bytes, ids: Sequence[str]) -> Dict[str, Vector]:
             raise ProviderError("two vectors for the id '%s'" % printable_line(ident))
         dims = dims or len(values)
         if len(values) != dims:
-            raise ProviderError("vector of %d numbers among %d" % (len(values), dims))
+            raise ProviderError("one vector has %d numbers, another %d" % (dims, len(values)))
         if not LEAST_DIMS <= dims <= MOST_DIMS:
             raise ProviderError(
                 "vector of %d numbers; %d to %d are possible" % (dims, LEAST_DIMS, MOST_DIMS)

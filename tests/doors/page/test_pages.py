@@ -181,7 +181,7 @@ def test_what_a_running_session_got_is_told_before_it_has_a_record(own):
         assert [browser.get(row)[0] for row in rows] == [200, 200]
         said = browser.get("/session/still-running")[2]
         assert (
-            "Nothing is written of it yet" in said
+            "Nothing is written of this session yet" in said
             and "Docker cache" in said
             and "at a prompt" in said
         )

@@ -76,7 +76,7 @@ LIES = [
             "n = 384\nfor line in sys.stdin:\n    answer(json.loads(line)['id'], "
             "vector('x', n))\n    n = 3"
         ),
-        "vector of 3 numbers among 384",
+        "one vector has 384 numbers, another 3",
     ),
     (
         "few dims",
