@@ -406,14 +406,14 @@ def _add_call(facts: Facts, entry: Entry) -> None:
     facts.pending[entry.id] = [
         entry.name,
         clip_characters(entries.clean(given), _LONG) if isinstance(given, str) else "",
-        *_ways(entry),
+        *_change_hash(entry),
     ]
     while len(facts.pending) > _MOST["pending"]:
         del facts.pending[next(iter(facts.pending))]
 
 
-def _ways(entry: Entry) -> list[str]:
-    """Return the mark of the change that an edit asks for."""
+def _change_hash(entry: Entry) -> list[str]:
+    """Return [hashes of the old and new text] of an edit, [] for another call."""
     texts = [entry.data.get(key) for key in _CHANGED] if entry.name == "Edit" else []
     marks = [
         files.sha256(text.encode("utf-8", "replace"))[:8] for text in texts if isinstance(text, str)

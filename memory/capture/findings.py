@@ -45,7 +45,7 @@ def rules(said: str) -> list[str]:
 
 
 def kind(said: str) -> str:
-    """Return the part of a finding shared by its rule."""
+    """Return the rules that a finding names, else the finding."""
     return " ".join(rules(said)) or said
 
 

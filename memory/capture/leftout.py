@@ -34,14 +34,14 @@ class Pauses:
     ids: set[str] = field(default_factory=set)
 
     def after(self, key: str, at: int) -> int:
-        """Return the next offset that may be read."""
+        """Return the first offset from `at` on that may be read."""
         for start, end in self._spans(key):
             if start <= at < end:
                 at = end
         return at
 
     def before(self, key: str, at: int) -> int:
-        """Return the offset up to which may be read from another."""
+        """Return the offset at which reading from `at` must stop."""
         return min((start for start, _ in self._spans(key) if start >= at), default=_END)
 
     def began(self, key: str, at: int) -> bool:

@@ -320,7 +320,7 @@ class Capture:
         return units
 
     def _standing_title(self, entry: Entry, at: str) -> list[Entry]:
-        """Return a standing title; take back a rewound turn."""
+        """Return [entry] for a title that no rewind took back; take back rewound turns."""
         if entry.kind == entries.REWIND:
             self._take_back(entry.text, entry.at)
             return []

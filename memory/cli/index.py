@@ -232,8 +232,8 @@ def _list_settings(call: Call) -> int:
     )
 
 
-def _consequence(call: Call, key: str, value: Any) -> list[str]:
-    """Register a server for its setting; return remarks."""
+def _apply_setting(call: Call, key: str, value: Any) -> list[str]:
+    """Do what a new value of a setting asks for; return lines for the user."""
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
         from memory.doors import registry
 
@@ -245,7 +245,7 @@ def _set(call: Call, key: str, value: Any) -> int:
     """Set a key, or remove it (None), and print the result."""
     path = settings_file(call, "")[0]
     # first: where that fails, the setting stays as it was
-    told = _consequence(call, key, value)
+    told = _apply_setting(call, key, value)
     if value is not None or files.exists(path):
         change_config(path, key, value, files.FILE_MODE)
     call._settings = None

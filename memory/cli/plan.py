@@ -212,7 +212,7 @@ def _update(call: Call, words: list[str]) -> int:
     found = _one(call, store, [])
     before = store.raw(found.name)
     after = activeplan.replace_body(before, said, call.options.append, found.name)
-    # it stood in the text that went
+    # the title stood in the text that was replaced
     if records.from_bytes(found.name, after, call.now).title != found.title:
         after = frontmatter.edit(after, {"title": found.title}, found.name)
     return _changed(call, store, found, before, after)

@@ -413,14 +413,14 @@ def feedback(call: Call) -> int:
     before = lookup.fold_merged(place, ledger.read(book)).counts(found.id)
     ledger.note(book, found.id, word, call.now, session_of(call))
     counts = lookup.fold_merged(place, ledger.settle(book)).counts(found.id)
-    below = ledger.misleads(counts.up, counts.down)
+    misled = ledger.misleads(counts.up, counts.down)
     value = {
         **record_json(found),
         "path": place.path(found.name),
         "feedback": word,
         "why": why,
         **counts_json(counts, call.now),
-        "misled": below,
+        "misled": misled,
     }
     return call.answer(
         value,
@@ -428,18 +428,18 @@ def feedback(call: Call) -> int:
             "noted: %s %s  %s"
             % (found.id, "helped" if word == "up" else "misled", one_line(found.title)),
             "  " + counts_text(counts, call.now),
-            *_effect(found, before, counts, below),
+            *_effect(found, before, counts, misled),
         ],
     )
 
 
-def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, below: bool) -> list[str]:
+def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, misled: bool) -> list[str]:
     from memory.recall.rank import outcome_factor
 
     if (before.up, before.down) == (now.up, now.down):
         return ["  this session has reported that before; nothing changes"]
     lower = outcome_factor(now.up, now.down) < outcome_factor(before.up, before.down)
-    pushed = below and found.kind == "learning" and found.accepted
+    pushed = misled and found.kind == "learning" and found.accepted
     return [
         *(["  it ranks lower than before"] if lower else []),
         *(["  prompts get it last from now on, marked as misleading"] if pushed else []),

@@ -167,7 +167,7 @@ def _answer_key(call: Call, question: str) -> str:
 
 
 def _marks_of_hits(found: Found) -> list[list[Any]] | None:
-    """Return the marks of the records found, None if one is gone."""
+    """Return `cache.marks` of the files of the found records, None if one is gone."""
     try:
         return cache.marks([hit.path for hit in found.hits])
     except OSError:

@@ -122,18 +122,15 @@ def unmerged_line(data: bytes) -> int:
 
 
 def parse(data: bytes) -> Page:
-    """Return the page of a file; PyYAML reads unclear frontmatter.
+    """Return a file's frontmatter and body; PyYAML reads unclear frontmatter.
 
-    data: the file's bytes.  Importing PyYAML costs 15 ms.  Never raises for its content.
+    data: the file's bytes.  Importing PyYAML costs 15 ms.  No content makes it raise.
     """
     return _page(data, True)
 
 
 def skim(data: bytes) -> Page:
-    """Return the page of a file without PyYAML, for hooks.
-
-    See `parse`.
-    """
+    """Read a file as `parse` does, but without PyYAML, for hooks."""
     return _page(data, False)
 
 

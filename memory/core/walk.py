@@ -62,9 +62,9 @@ class Listing:
 
 
 def written_at(found: Found) -> float:
-    """Return a record's instant by its path, else by its file.
+    """Return when a record was written: the date in its path, else its file's mtime.
 
-    Seconds since the epoch: the date in the path, else the mtime.  An import writes the newest
+    Seconds since the epoch.  An import writes the newest
     session first, so its files' times say nothing of what is new.
     """
     told = clock.date_in_path(found[0])

@@ -149,7 +149,7 @@ def write(
 
 @contextmanager
 def _still(home: str) -> Iterator[None]:
-    """Let no record move meanwhile; in a home that cannot be written none does."""
+    """Keep records from moving meanwhile, by a lock; a read-only home needs none."""
     lock = files.Lock(home + "/cache/store.lock", wait=True)
     try:
         lock.__enter__()

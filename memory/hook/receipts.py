@@ -139,7 +139,7 @@ def _apply_start(state: Session, row: Dict[str, Any]) -> None:
         state.prompts = 0
         state.compacted = compacted
     state.forgot = state.forgot or compacted
-    # what comes then is of the session itself: a resume compares with the brief before
+    # after a compaction the brief tells of this session; a resume compares with the brief before
     if not compacted:
         state.brief = str(row.get("brief") or state.brief)
 

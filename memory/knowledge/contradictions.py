@@ -120,7 +120,10 @@ def pairs(records: Iterable[Record], kept: Kept | None = None) -> list[Pair]:
 
 
 def _looked_up(claim: _Claim) -> int:
-    """Return how many of a sentence's terms any similar one shares one of."""
+    """Return how many terms of a sentence to look up, to find every similar one.
+
+    A similar sentence holds at least one of so many terms.
+    """
     count = len(claim.terms)
     return count if tokeniser.has_cjk(claim.said) else int((1 - SAME) * count) + 1
 

@@ -87,7 +87,7 @@ class Failure(NamedTuple):
 
     @property
     def piece(self) -> Piece:
-        """The failed run."""
+        """The run that failed."""
         return self.steps[self.at][1]
 
 

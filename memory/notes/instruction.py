@@ -93,9 +93,9 @@ class Prompt(NamedTuple):
 
 
 def of_talk(talk: Record, body: str = "") -> Prompt:
-    """Return the prompt for a conversation's record.
+    """Return the prompt that asks for a note of a conversation.
 
-    body: its text where that is not the record's.
+    body: the conversation's text, where it is not that of the record.
     """
     return build(body or talk.body, str(talk.meta.get("session") or ""), clock.day(talk.created))
 

@@ -186,7 +186,7 @@ def _knows_commit(place: Place, keys: list[str], rows: list[dict[str, Any]]) -> 
 
 
 def _stands_apart(place: Place, seen: list[dict[str, Any]]) -> bool:
-    """Tell whether a workspace's paths are repositories yet, none of this one's remote."""
+    """Tell whether a workspace's paths are still repositories, all with other remotes."""
     paths = [path for row in seen for path in (row.get("path"),) if isinstance(path, str)]
     stand = [path for path in dict.fromkeys(paths) if _stands(path)]
     env = {"DAYLEAF_HOME": place.home}
@@ -202,8 +202,8 @@ def _stands(path: str) -> bool:
 def confirm_claim(place: Place, by: str, now: float) -> Place:
     """Give a directory its claimed workspace; return the new place.
 
-    What was written meanwhile is moved there, if it `goes_along`.  by: `commit` or `person`.
-    Raises OSError.
+    The directory's records move there if it `goes_along`.  by: `commit` or `person`.  Raises
+    OSError.
     """
     new = _named(place, place.claimed)
     if goes_along(place):
@@ -212,13 +212,13 @@ def confirm_claim(place: Place, by: str, now: float) -> Place:
     files.make_folder(new.private)
     _note(place, new.key, by, now)
     files.remove(place.cache + layout.OFFERED)
-    if by == "person":  # who has read what the remote is
+    if by == "person":  # they have read which remote it is
         files.replace(new.cache + layout.REMOTE + place.named, b"")
     return new
 
 
 def goes_along(place: Place) -> bool:
-    """Tell whether a directory's workspace is its own, and of no other directory."""
+    """Tell whether the records of a directory's workspace belong to this directory alone."""
     rows = layout.place_rows(place.home)
     paths = {str(row.get("path")) for row in rows if row.get("key") == place.key}
     return place.key in (place.named, layout.name_for(place.anchor)) and not any(
@@ -323,7 +323,10 @@ def _heads(paths: Iterable[str]) -> dict[str, str]:
 
 
 def _is_held(mine: Objects, commit: str, heads: dict[str, str]) -> bool:
-    """Tell whether a commit of mine stands in a repository with commits too."""
+    """Tell whether a commit is in my objects and in one of the other repositories.
+
+    heads: the newest commit of each repository, "" without any.
+    """
     if not commit or not _holds(mine, commit):
         return False
     for folder, head in heads.items():

@@ -417,9 +417,9 @@ class _Then:
         return best
 
     def anywhere(self, name: str) -> Optional[int]:
-        """Return the best level of a symbol in the earlier tree.
+        """Return how surely any earlier file holds a symbol.
 
-        In a file that has changed since; None where that cannot be read.
+        Of files that have changed since; None where they cannot be read.
         """
         best: Optional[int] = None
         for texts in map(self.checkout.changed, self.commits):

@@ -232,7 +232,7 @@ def _extra(
 
 
 def _spread_git(extra: Dict[str, Any]) -> None:
-    """Spread goldfish's one key for git over several."""
+    """Replace the key `git` of a goldfish note by `branch`, `commit` and `files`."""
     git = extra.get("git")
     if isinstance(git, dict):
         extra.update((key, git[key]) for key in ("branch", "commit", "files") if git.get(key))

@@ -203,7 +203,8 @@ def move(store: Store, record: Record, tier: str) -> str:
 def heal(store: Store) -> str:
     """Complete a killed move between tiers; return the record's name.
 
-    "" where there is none.  The record stands in both tiers then; where the two differ, both stay.
+    "" if no move was killed.  After one, the record stands in both tiers; if the two differ, both
+    stay.
     Raises OSError.
     """
     place = store.place

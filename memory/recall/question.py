@@ -237,7 +237,10 @@ class Terms:
             self._add_near(wanted, typed)
 
     def _add_near(self, wanted: Mapping[str, float], typed: Mapping[str, str]) -> None:
-        """Add the known words near to misspelt terms; typed: the word of each."""
+        """Add the known words that are near to misspelt terms.
+
+        typed: the word as typed, by term.
+        """
         near = fuzzy.scorer()
         if near is None:
             self.notes.append(

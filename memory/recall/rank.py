@@ -207,7 +207,7 @@ def author(record: Record) -> str:
 def authors(candidates: Sequence[Candidate], question: Question) -> Set[str]:
     """Return the authors named in the query.
 
-    Empty where it names all of several, or where there are over 20.
+    Empty where it names all authors, or where there are over 20 of them.
     """
     everyone = {author(c.record) for c in candidates} - {""}
     asked = set(tokeniser.tokens(question.text))
@@ -307,7 +307,7 @@ def adjust_scores(
     most_used = max((signals.uses.get(c.record.id, 0) for c in candidates), default=0)
     newest = max((c.record.created for c in candidates), default=0.0)
     out: List[Tuple[float, Parts]] = []
-    equals: Dict[str, List[int]] = {}
+    equals: Dict[str, List[int]] = {}  # candidates by their score without dates and source
     for i, (candidate, parts, value) in enumerate(zip(candidates, relevance, values)):
         record = candidate.record
         boosts = boosts_of(record, candidate.workspace, signals, most_used)

@@ -580,7 +580,7 @@ class _Task:
             apart = bool(self.query.kinds or self.query.session)
             taken = self._taken(shelf, numbers, self.limit, apart)
             pool += taken
-            if len(taken) == self.limit and not self._is_reading():
+            if len(taken) == self.limit and not self._needs_files():
                 self.unread += (
                     sum(apart or shelf.backend.kind(n) != _CONVERSATION for n in numbers)
                     - self.limit
@@ -625,10 +625,10 @@ class _Task:
 
     def _is_filtered(self) -> bool:
         q = self.query
-        return bool(q.since is not None or q.until is not None or q.kinds) or self._is_reading()
+        return bool(q.since is not None or q.until is not None or q.kinds) or self._needs_files()
 
-    def _is_reading(self) -> bool:
-        """Whether a filter needs the record's file beside the index."""
+    def _needs_files(self) -> bool:
+        """Tell whether a filter needs the records' files, beyond the index."""
         q = self.query
         return bool(q.type or q.tags or q.topics or q.file or q.branch or q.session or q.versions)
 

@@ -327,7 +327,7 @@ def _arguments(part: str, key: str) -> tuple[list[str], list[str], list[str]]:
 
 
 def _keeps_status(join: str, part: str, strict: bool) -> bool:
-    """Tell whether a chain's status still tells of what precedes."""
+    """Tell whether a chain's status depends on the command before a part too."""
     return join in ("", "&&") or (join == "|" and not strict and is_noise(key_of(part)))
 
 
@@ -386,7 +386,7 @@ def _is_alike(task: Task, other: Task) -> bool:
 
 
 def closes(task: Task, failure: Run) -> bool:
-    """Tell whether after a passing task a failure may be gone.
+    """Tell whether a task that passes shows that a failure may be gone.
 
     A run of another program counts for all of its kind.
     """

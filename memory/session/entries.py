@@ -527,7 +527,7 @@ def _notice(record: dict[str, Any]) -> list[Entry]:
 
 
 def _compacted(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return the client's summary of what precedes."""
+    """Return the client's summary of the turns before a compaction."""
     text = clean(_SUMMED.sub("", raw.partition("\nSummary:\n")[2] or raw.partition("\n")[2]))
     return [Entry(SUMMARY, record, text)] if text and not text.startswith(_WITHHELD) else []
 
@@ -610,7 +610,7 @@ def _message_text(said: str) -> tuple[str, str]:
 
 
 def _indented_lines(said: str) -> str:
-    """Return the lines of a report, which the host sets in."""
+    """Return the lines of a report, without the indent that the client adds."""
     return "\n".join(line[2:] for line in said.split("\n") if line.startswith("  "))
 
 

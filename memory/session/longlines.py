@@ -36,10 +36,10 @@ class Shortened:
         self.given_up = False
         self._parts: list[bytes] = []
         self._size = 0
-        self._inside = False  # of a text
+        self._inside = False  # whether a text is open
         self._kept = 0  # bytes of that text
-        self._running = False  # in a run of binary that goes on
-        self._rest = b""  # of the piece before, which the next one decides
+        self._running = False  # whether a run of binary data is open
+        self._rest = b""  # end of the last piece, which the next one explains
         self._quotes = 0
 
     def feed(self, piece: bytes) -> None:

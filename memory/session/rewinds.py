@@ -64,7 +64,7 @@ class Lines:
         self.linked = self.compacted = False
 
     def passed(self, line: bytes) -> None:
-        """Add a line by its id alone."""
+        """Add a line that is not read, by its id alone."""
         ends = line if len(line) <= 2 * _EDGE else line[:_EDGE] + b" " + line[-_EDGE:]
         for found in _UUID.finditer(ends):
             self._before[hash(found[1].decode("utf-8", "replace"))] = len(self.prompts)

@@ -166,7 +166,7 @@ class Reading:
             at += len(block)
             lines = (tail + block).split(b"\n")
             tail = lines.pop()
-            yield from filter(None, map(self._counting, lines))
+            yield from filter(None, map(self._readable, lines))
             self.offset = at - len(tail)
             if len(tail) > LONGEST:
                 line, at = self._long_line(tail, at)
@@ -184,7 +184,7 @@ class Reading:
         left = self._stop - at
         return files.read_at(self._fd, min(BLOCK, left) if left > 0 else BLOCK, at)
 
-    def _counting(self, line: bytes) -> bytes:
+    def _readable(self, line: bytes) -> bytes:
         """Return a line that may hold entries, else b""."""
         line = line.lstrip(b"\0")  # a file may be padded with these
         if line.startswith(b'{"type":'):
@@ -227,7 +227,7 @@ class Reading:
 
         line = self._shortened(pieces())
         return (
-            (self._counting(line) if len(line) <= LONGEST else line, end) if end >= 0 else (b"", -1)
+            (self._readable(line) if len(line) <= LONGEST else line, end) if end >= 0 else (b"", -1)
         )
 
 
@@ -495,7 +495,7 @@ class Source(Protocol):
         ...
 
     def compactions(self, path: str) -> list[Stop]:
-        """Return where its context was compacted."""
+        """Return where a session's context was compacted."""
         ...
 
     def began(self, path: str) -> str:

@@ -116,7 +116,7 @@ def labels_of(text: str) -> List[Label]:
 
 
 def _placed(text: str, at: int, told: _Told) -> Label:
-    """Return the label at a place; its line counts as far as its words may stand."""
+    """Return the label at a place, with the part of its line that may hold words for it."""
     low = max(0, at - nearlabel.BEFORE)
     end = at + told.length
     return Label(at, end, text.rfind("\n", low, at) + 1 or low, end, told.kind, told.near)
@@ -326,7 +326,10 @@ def _is_of_words(text: str, start: int, end: int) -> bool:
 
 
 def _is_worded(value: str, least: int) -> bool:
-    """Tell whether words are a phrase that somebody chose; fewer where quotes hold them."""
+    """Tell whether words are a phrase that somebody chose.
+
+    least: words that it needs besides stop words; from 4 on, it may hold no stop word.
+    """
     words = value.lower().split()
     telling = [word for word in words if word not in tokeniser.STOP]
     if len(telling) < least or rx(LABEL).search(value.lower()) or rx(MESSAGE).search(value.lower()):

@@ -411,7 +411,7 @@ def _merge_spans(text: str, spans: List[Span], allow: Sequence[str]) -> List[Spa
 
 
 def _places_of(text: str, heads: Collection[str]) -> List[int]:
-    """Return where one of some beginnings of 6 characters stands."""
+    """Return the offsets of some beginnings, each of 6 characters."""
     if len(heads) < 50:  # a search for each costs less than a look at every character
         return sorted(at for head in heads for at in spots(text, head))
     return [i for i in range(len(text) - 5) if text[i : i + 6] in heads]

@@ -521,7 +521,7 @@ def spots(text: str, needle: str) -> Iterator[int]:
 
 @lru_cache(maxsize=1)
 def _grams() -> Tuple[List[bytes], Dict[str, List[Tuple[str, str, int]]]]:
-    """Return the groups of a byte at each place of a gram, and what is found by three letters."""
+    """Return (per place of a gram, the groups of each byte; the needles by three letters)."""
     needles = [needle for row in SHAPES for needle in row[0].split()[3:]]
     needles += [word for row in NAMES for word in row[2].split()]
     groups = [bytearray(256) for _ in range(4)]

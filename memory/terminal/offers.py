@@ -53,7 +53,7 @@ def took(size: int, sessions: int) -> float:
 
 
 def plan(looked: Sequence[backfill.ImportedSession], most: float = MOST_SECONDS) -> ImportPlan:
-    """Return the plan of an import, of what `backfill.untold` returned."""
+    """Return the plan of an import; looked: what `backfill.untold` returned."""
     fresh = [one for one in looked if not (one.before or one.skip)]
     number = size = 0
     for one in fresh:

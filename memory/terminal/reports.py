@@ -192,7 +192,7 @@ def faults(found: Sequence[Finding], looked: int, here: str) -> list[str]:
 
 
 def last_work(built: Mapping[str, Any], audited: Mapping[str, Any]) -> list[str]:
-    """Return lines: when the index was built, when the store audited.
+    """Return lines on the last build of the index and the last audit of the store.
 
     built: from `builder.last_build`. audited: from `inspection.last`.
     """
@@ -271,7 +271,7 @@ def _summary(counts: Mapping[str, int]) -> str:
 
 
 def account(digest: Digest) -> list[list[str]]:
-    """Return the steps of a digest as rows of (step, outcome)."""
+    """Return how a digest was made, as rows of (step, outcome)."""
     found = digest.checked
     return [
         *([step.provider, step.outcome] for step in digest.steps),

@@ -168,7 +168,7 @@ class Maker:
         self._same: dict[str, int] = {}
 
     def _row(self, kind: str, key: str, content: Any, **more: Any) -> None:
-        # and not its number: an agent may take rows back
+        # not from the row's number: an agent may remove rows that it wrote
         said = "%s\n%s\n%s\n%s" % (self.session, self.at, kind, key)
         self._same[said] = number = self._same.get(said, 0) + 1
         digest = files.sha256(("%s\n%d" % (said, number)).encode("utf-8", "replace"))

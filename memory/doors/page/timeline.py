@@ -40,7 +40,7 @@ class Filter(NamedTuple):
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it leaves anything out but kinds."""
+        """Whether it leaves out anything besides kinds."""
         return any(self[1:])
 
 
