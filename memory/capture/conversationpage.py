@@ -316,7 +316,7 @@ def sections(body: str) -> Iterator[tuple[re.Match[str], list[str], list[bool]]]
 
 def _markup(line: str, is_code: bool) -> tuple[list[Piece], re.Match[str] | None]:
     """Return the pieces in a line, or where the user's words begin."""
-    # looked at first: most lines are prose, and a question by handle reads all of a month's
+    # the first character decides: most lines are prose, and `fix` reads all lines of a month
     first = line[:1]
     if first == "-" and not is_code:
         return _pieces(line), None

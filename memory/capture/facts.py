@@ -452,10 +452,10 @@ def _add_result(facts: Facts, entry: Entry, where: Where) -> int:
     if not entry.refused:  # what the user said to it comes with the next entry
         facts.pending.pop(entry.id, None)
     if name == "TaskUpdate":
-        if not entry.failed:  # what was asked for is so
+        if not entry.failed:  # the task was updated
             _update_task(facts, row)
         return 0
-    # that one never ran
+    # a command answered with <tool_use_error> never ran
     if name == "Bash" and not (entry.failed and entry.text.lstrip().startswith("<tool_use_error>")):
         return _add_command(facts, entry, given, where)
     if name and entry.failed:
@@ -625,7 +625,7 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
         made = made[-1:]
     subjects = {subject for _, subject, _ in made}
     for commit in [one for one in facts.commits if one[1] in subjects]:
-        _drop(facts, commit)  # made anew, by a rebase or after a reset
+        _drop(facts, commit)  # the same commit again, by a rebase or after a reset
     if "Successfully rebased" in output:
         for commit in facts.commits:
             commit[0] = ""

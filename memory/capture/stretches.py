@@ -608,14 +608,14 @@ class Capture:
         meta = self._meta(trigger, talk)
         if trigger in (page.meta.get("trigger"), "recovery") and self._is_told(page, talk):
             return ""
-        again = self.imported or trigger == "switch"  # told better, of no later work
+        again = self.imported or trigger == "switch"  # the same work, told better
         when = page.meta.get("updated") if again else clock.iso(self.now)
         changes = {**self._head(state.facts, page.meta.get("created")), "updated": when}
-        # one that was deleted stays named
+        # a deleted conversation stays named
         meta["conversation"] = talk or page.meta.get("conversation")
-        # the session served it, whatever became of it
+        # the session worked for this plan, whatever became of it
         meta["plan"] = meta["plan"] or page.meta.get("plan")
-        # told when it happened, which knew better
+        # the checkpoint written at that time knew these better than a recovery does
         if trigger == "recovery" and page.meta.get("trigger") != trigger:
             meta.update(
                 {key: page.meta.get(key) or meta[key] for key in ("trigger", "branch", "commit")}

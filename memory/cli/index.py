@@ -290,7 +290,7 @@ def checked(key: str, said: str) -> Any:
     if key == "index.backend" and value == "postgres":
         from memory.doors import registry
 
-        registry.offer("postgres", "dsn")  # or says that there is none
+        registry.offer("postgres", "dsn")  # raises where the door is not installed
     if key == "index.dsn":
         from memory.index import backend
 

@@ -70,7 +70,7 @@ OTHER_HOSTS = {
 MOVING = "/.moving"  # in the private tier: a record is on its way to the other one
 OFFERED = "/offered"  # below a cache: the workspace that a commit here is of, "" for none
 REMOTE = "/remote-"  # below a cache: the user has heard that the remote gives this name
-# below a cache: a proof of what its directory claims to be was looked for, and there is none
+# below a cache: nothing proves that the directory is the project that it claims to be
 UNPROVED = "/unproved"
 
 

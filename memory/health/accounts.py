@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 FLOOR = 0.01  # relevance below which a candidate is not worth a line
 MOST_CANDIDATES = 12
-RECENT_SESSIONS = 20  # of which it is said that their pushes are off
+RECENT_SESSIONS = 20  # newest sessions looked at for pushes that are off
 _SETTING = {
     "project": ("in this project", "`dayleaf push on project` switches them on"),
     config.WORKSPACE: ("in this project, by you", "`dayleaf push on mine` switches them on"),

@@ -37,9 +37,9 @@ NOT_KEPT = ("cache", "runtime", "spawn", "sync", PLACES[1:])
 WALKS = 5  # what is moved while a backup runs is looked for again
 PIECE, MOST_BYTES, MOST_FILES = 1 << 20, 16 << 30, 1_000_000
 FREE_BYTES, RATIO = 256 << 20, 200  # a file may grow to FREE_BYTES, or to RATIO times its size
-# it may hold FREE_FILES, and more where each takes it the bytes of a SHA-256
+# a backup may hold FREE_FILES files, and one more for each FILE_BYTES of its size
 FREE_FILES, FILE_BYTES = 10_000, 32
-# one of them, which is read whole, may be that large, or so often the file's size
+# a file that is read whole may have FREE_PIECE bytes, or PIECE_RATIO times the backup's size
 FREE_PIECE, PIECE_RATIO = 24 << 20, 50
 HEADER_BYTES, FREE_MANIFEST, ROW_BYTES = 1 << 16, 1 << 20, 1 << 9
 _EXISTS = "%s exists already, and a backup overwrites nothing; name another FILE"

@@ -454,7 +454,7 @@ def apply(
     renamed = set(own)
     # In the order in which an upkeep takes them: it holds its own while it changes records.
     with files.Lock(place.home + "/cache/upkeep.lock", wait=True), Tiers(place) as tiers:
-        # these follow the hashes of all others
+        # MOVES last: they need the new hashes of all other files
         for one in sorted(todo, key=lambda one: one.role == MOVES):
             try:
                 finder = found if one.role in TEXTS else sparing

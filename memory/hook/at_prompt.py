@@ -111,7 +111,7 @@ def _answered(
     session: Tuple[Place, Config, str, receipts.Session],
 ) -> Tuple[Index, str]:
     """Return (index, block for a prompt) and write the receipt."""
-    from memory.hook import loader  # a session's start does without
+    from memory.hook import loader  # a session's start need not load it
 
     place, settings, path, state = session
     said = loader.user_text(start_and_end(loader.without_blocks(prompt)))

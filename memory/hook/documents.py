@@ -412,7 +412,7 @@ def choose_files(
     For a prompt: half hold its rarest words, the others come first in the order of preference.
     listed: files in that order, which the chosen ones keep.
     """
-    # retri: retry
+    # a stem such as `retri` must be found in `retry`
     words = {
         term[:-1] if term[-1:] == "i" and len(term) > 3 else term
         for term, _ in tokeniser.terms(prompt)

@@ -265,7 +265,7 @@ def passage(body: str, prompt: str, units: int) -> str:
     nothing of its line 411.  Whole words are no matter here, so this is a search of substrings.
     """
     low = body[:PASSAGE_CHARS].lower()
-    # a letter whose small form has another length
+    # a letter's lower case can have another length
     if len(body) <= units or len(low) != len(body[:PASSAGE_CHARS]):
         return body
     words = sorted(

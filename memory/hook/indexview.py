@@ -516,7 +516,7 @@ def lean(doc: Any, data: bytes) -> Optional[Lean]:
     For None ask `records`: that reader costs 0.1 of a bare start to load, and nothing it would say
         of an unchanged file is new: the checksum has just been compared.
     """
-    # whoever shows a record has it; a worker that only writes an index needs none
+    # who shows a record has loaded it; a worker that only writes an index need not
     from memory.hook import fence
 
     end = data.find(b"\n---\n", 3)

@@ -142,7 +142,7 @@ def categories(
     """
     if not topics:
         return CATEGORIES
-    from memory.core import tokeniser  # whoever routes has it; a failed call does without
+    from memory.core import tokeniser  # a failed call gets here without topics and need not load it
 
     said = [
         (str(row[0]), int(row[1]), frozenset(term for term, _ in tokeniser.terms(str(row[0]))))

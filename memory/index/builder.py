@@ -66,7 +66,7 @@ def _build(place: Place, now: float, progress: Progress = None) -> Summary:
 
     _note_scan(place)
     folders: List[Tuple[str, int]] = []
-    # every file is read here, so that whoever asks for the figures needs not
+    # every file is read here: keep what later figures need of it
     heads = kept.Heads(place, now)
     data, count, skipped = assembly.assemble(place, now, progress, folders=folders, heads=heads)
     heads.save()
@@ -398,7 +398,7 @@ def _is_intact(place: Place) -> bool:
     try:
         base = segment.Segment(indexview.segment_path(place))
     except IndexFault:
-        return True  # refresh meets the same fault, and knows what to do
+        return True  # a refresh finds the same fault and mends it
     try:
         return base.is_intact()
     finally:

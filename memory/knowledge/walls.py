@@ -44,7 +44,7 @@ VERSION = 8  # of `<scope>.met`
 MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is written here
 # occurrences of a wall that are kept; characters of a line that met it, of a command
 MOST_MET, LINE, COMMAND = 3, 300, 240
-SESSIONS, TOLD = 3, 2  # that met a failure: at least, and where another call is known
+SESSIONS, TOLD = 3, 2  # least sessions that met a wall: in general, where another call worked
 _NAME = Late(r"[A-Za-z]\w{0,40}\.[A-Za-z]\w{0,40}")  # of what a package holds
 # Linters whose name stands behind many a rule.
 SUITES = frozenset(

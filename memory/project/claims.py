@@ -126,7 +126,7 @@ class Checkout:
         """
         if not self.root or record.tier == GLOBAL or record.kind == "conversation":
             return Claims((), UNKNOWN)
-        # it tells the past: only what is open or next can be stale
+        # a checkpoint tells of the past: only its open and next items can be stale
         if record.kind in DATED and record.source == "auto":
             record = _ahead(record)
         then = _Then(self, record)
