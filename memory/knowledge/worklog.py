@@ -17,7 +17,7 @@ from memory.capture.turns import COMMIT, FILE, LINK, MERGED, SUMMARY, Turn
 from memory.core import StoreError, clock, walk
 from memory.core.config import Config
 from memory.core.layout import DATED, GLOBAL, TRUNKS, Place
-from memory.core.plaintext import at_word, count, one_line
+from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record, is_true, labels, meta_text
 from memory.distill.digests import FILES, Source
 from memory.hook.handoffs import covers, is_of_others, is_repetition, note_sections
@@ -69,8 +69,8 @@ class Strand(NamedTuple):
 
     day, first: local, of its newest and of its oldest work. branch: "" for a trunk. title: of its
         newest session. came: what notes say, newest first, else commits, oldest first, else
-        outcomes. open: lines, on the newest day of a branch alone. state: its commits, where notes
-        are told, as `2 commits`, else "".
+        outcomes. open: lines, on the newest day of a branch alone. commits: how many.
+        noted: `came` is of notes.
     """
 
     day: str
@@ -81,7 +81,8 @@ class Strand(NamedTuple):
     open: tuple[str, ...]
     pull: str = ""
     unattended: bool = False
-    state: str = ""
+    commits: int = 0
+    noted: bool = False
 
 
 class Space(NamedTuple):
@@ -391,16 +392,11 @@ def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
                 _untold_lines(told, still),
                 next(filter(None, pulls), ""),
                 _is_unattended(group),
-                _state(group) if noted else "",
+                len(set(made)),
+                bool(noted),
             )
         )
     return tuple(found)
-
-
-def _state(group: Sequence[Work]) -> str:
-    """Return how many commits hold the changes of a group."""
-    made = {line for work in group for line in work.made}
-    return count(len(made), "commit") if made else ""
 
 
 def _topic(work: Work) -> str:
@@ -446,19 +442,18 @@ def _open_lines(work: Work) -> list[str]:
             if not (work.noted or merged) and (not came or len(line) <= REQUEST)
         ),
         *("open: " + line for line in still),
-        *["next: " + _whole(parts["next"])] * (bool(parts["next"]) and not merged),
+        *("next: " + said for said in _fitting(parts["next"]) if not merged),
     ]
 
 
-def _whole(lines: Sequence[str]) -> str:
-    """Return the first lines that fit together, whole, and the number of the others."""
-    length, fits = 0, 0
-    for line in lines:
-        length += len(line) + 2
-        if fits and length > LINE:
+def _fitting(lines: Sequence[str]) -> list[str]:
+    """Return the first lines that fit into one, whole, as a list of one or none."""
+    said = lines[:1]
+    for line in lines[1:]:
+        if len(said[0]) + len(line) + 2 > LINE:
             break
-        fits += 1
-    return "; ".join(lines[:fits]) + (" (+%d)" % (len(lines) - fits) if fits < len(lines) else "")
+        said = [said[0] + "; " + line]
+    return list(said)
 
 
 def _at(turn: Turn) -> float:

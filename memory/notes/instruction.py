@@ -52,6 +52,11 @@ Rules:
 - Tell the last word: what a later turn corrected, reverted or overtook is told as it ended. A
   proposal that nobody took up is no decision. What was announced and not done is not done; a result
   that is unknown is no success; without a commit line nothing was committed.
+- Title, summary, next and open are sent to the team as they are: write them as the developer who
+  did the work would. They tell the work, not the talk: no "user", "agent", "record", "session",
+  "asked", "offered", "not seen". What nobody saw pass is "unconfirmed", what was not committed is
+  "not committed". Each line stands alone and has a verb: no "option 2" without what it is, no bare
+  number of a pull request, nothing that another of these lines tells already.
 - Machine text that stands as the user's (JSON, task notices, messages of other agents, a client's
   summary) is not the user's word.
 - "standing": go through the user's own turns once more for this list alone. It holds what the

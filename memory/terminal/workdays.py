@@ -122,20 +122,19 @@ def _page(
 ) -> list[str]:
     """Return strands in at most `room` lines.
 
-    With less of each, then the first ones alone. The others are named in the last line, and so are
-    those with nothing to tell.
+    With less of each, then the first ones alone. The others are named in the last line.
     """
     told = [strand for strand in strands if strand.came or strand.open]
     pages: list[list[str]] = []
     for level in _LEVELS:
         pages = [_strand(strand, level, style, markdown, dated) for strand in told]
-        if sum(map(len, pages)) + (len(told) < len(strands)) <= room:
+        if sum(map(len, pages)) <= room:
             break
     shown = len(told)
-    while shown and sum(map(len, pages[:shown])) + (shown < len(strands)) > room:
+    while shown and sum(map(len, pages[:shown])) + (shown < len(told)) > room:
         shown -= 1
-    rest = [strand for strand in strands if strand not in told[:shown]]
-    return [*(line for page in pages[:shown] for line in page), *_named(rest, style, markdown)]
+    rest = _named(told[shown:], style, markdown)
+    return [*(line for page in pages[:shown] for line in page), *rest]
 
 
 def _named(strands: Sequence[Strand], style: screen.Style, markdown: bool) -> list[str]:
@@ -160,7 +159,7 @@ def _strand(
             (
                 _days(strand) if dated else "",
                 strand.pull,
-                "" if strand.pull.startswith(worklog.MERGED_PULL) else strand.state,
+                count(strand.commits, "commit") if _is_counted(strand, most) else "",
                 "unattended" if strand.unattended else "",
             ),
         )
@@ -172,8 +171,6 @@ def _strand(
     )
     number = " (PR %s)" % strand.pull.rpartition(" ")[2]
     came = [one_line(line).replace(number, "") for line in strand.came[:most]]
-    if len(strand.came) > most:
-        came[-1] += " (+%d)" % (len(strand.came) - most)
     texts = [*came, *(at_word(one_line(line), OPEN) for line in strand.open[:still])]
     texts[0] = head + ": " + texts[0] if head else texts[0]
     return [
@@ -181,6 +178,15 @@ def _strand(
         for at, text in enumerate(texts)
         for line in _item(text, rows, style, markdown, 2 * bool(at))
     ]
+
+
+def _is_counted(strand: Strand, most: int) -> bool:
+    """Tell whether a strand has more commits than it tells.
+
+    most: lines of what came out.
+    """
+    told = 0 if strand.noted else most
+    return strand.commits > told and not strand.pull.startswith(worklog.MERGED_PULL)
 
 
 def _days(strand: Strand) -> str:
