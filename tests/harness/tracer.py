@@ -7,6 +7,7 @@ the interpreter.  Linux on x86-64 alone: elsewhere AVAILABLE is False.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -21,7 +22,8 @@ from typing import Any, NamedTuple
 AVAILABLE = sys.platform == "linux" and platform.machine() == "x86_64"
 
 _TRACEME, _POKEUSER, _SYSCALL, _SETOPTIONS, _GET_INFO = 0, 6, 24, 0x4200, 0x420E
-_SYSGOOD, _EXITKILL = 1, 0x100000
+_SYSGOOD, _CLONE, _EXITKILL = 1, 8, 0x100000
+_WALL = 0x40000000  # of waitpid: threads too
 _STOP = signal.SIGTRAP | 0x80
 _ENTRY = 1
 _NUMBER, _RESULT, _THIRD = 15 * 8, 10 * 8, 12 * 8  # offsets of orig_rax, rax and rdx in struct user
@@ -160,10 +162,14 @@ def _ptrace(request: int, pid: int, address: int = 0, data: Any = 0) -> int:
 
 
 class _Tracer:
-    """One child: where it is in its calls, and the fault it has still to meet."""
+    """One child and its threads: where they are in their calls, and the fault still to be met.
+
+    thread: the one that stopped last.
+    """
 
     def __init__(self, pid: int, root: str, fault: Fault | None):
         self.pid, self.root, self.fault = pid, os.path.realpath(root) + "/", fault
+        self.thread = pid
         self.steps: list[Step] = []
         self.hits = self.counted = 0
         self.info = _Info()
@@ -171,31 +177,39 @@ class _Tracer:
     def follow(self) -> int:
         """Lead the child to its end and return its status."""
         os.waitpid(self.pid, 0)
-        _ptrace(_SETOPTIONS, self.pid, 0, _SYSGOOD | _EXITKILL)
-        given, inside, after = 0, False, None
+        _ptrace(_SETOPTIONS, self.pid, 0, _SYSGOOD | _CLONE | _EXITKILL)
+        # thread: whether it is in a call, and what must be done at the call's end
+        calls: dict[int, tuple[bool, str | None]] = {self.pid: (False, None)}
+        given: int | None = 0
         while True:
-            try:
-                _ptrace(_SYSCALL, self.pid, 0, given)
-            except ProcessLookupError:
-                pass
-            _, status = os.waitpid(self.pid, 0)
-            if os.WIFEXITED(status) or os.WIFSIGNALED(status):
-                return os.waitstatus_to_exitcode(status)
+            if given is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    _ptrace(_SYSCALL, self.thread, 0, given)
+            self.thread, status = os.waitpid(-1, _WALL)
             given = 0
-            if os.WSTOPSIG(status) != _STOP:
+            if os.WIFEXITED(status) or os.WIFSIGNALED(status):
+                if self.thread == self.pid:
+                    return os.waitstatus_to_exitcode(status)
+                given = None
+            elif self.thread not in calls:  # a new thread begins with a stop of its own
+                calls[self.thread] = (False, None)
+            elif os.WSTOPSIG(status) == _STOP:
+                calls[self.thread] = self._next(*calls[self.thread])
+            elif not status >> 16:  # no event of ptrace, such as a thread's start
                 given = os.WSTOPSIG(status)
-                continue
-            inside = not inside
-            if inside:
-                after = self._entry()
-            elif after:
-                self._exit(after)
-                after = None
+
+    def _next(self, inside: bool, after: str | None) -> tuple[bool, str | None]:
+        """Note that a thread's call begins or ends."""
+        if not inside:
+            return True, self._entry()
+        if after:
+            self._exit(after)
+        return False, None
 
     def _entry(self) -> str | None:
         """Note a call that begins; returns what must be done at its end."""
         info = self.info
-        _ptrace(_GET_INFO, self.pid, ctypes.sizeof(info), ctypes.addressof(info))
+        _ptrace(_GET_INFO, self.thread, ctypes.sizeof(info), ctypes.addressof(info))
         known = _CALLS.get(info.number) if info.op == _ENTRY else None
         if known is None:
             return None
@@ -225,22 +239,22 @@ class _Tracer:
     def _strike(self, step: Step) -> str | None:
         what, size = self.fault.what, self.info.given[2]
         if what in ("cut", "short"):
-            _ptrace(_POKEUSER, self.pid, _THIRD, size // 2)
+            _ptrace(_POKEUSER, self.thread, _THIRD, size // 2)
         self.hits += 1
         if what == "kill":
             os.kill(self.pid, signal.SIGKILL)
             return None
         if what not in ("cut", "short"):
-            _ptrace(_POKEUSER, self.pid, _NUMBER, (1 << 64) - 1)
+            _ptrace(_POKEUSER, self.thread, _NUMBER, (1 << 64) - 1)
         return what
 
     def _exit(self, what: str) -> None:
         if what == "cut":
             os.kill(self.pid, signal.SIGKILL)
         elif what == "short":
-            _ptrace(_POKEUSER, self.pid, _THIRD, self.info.given[2])
+            _ptrace(_POKEUSER, self.thread, _THIRD, self.info.given[2])
         else:
-            _ptrace(_POKEUSER, self.pid, _RESULT, (1 << 64) - getattr(errno, what))
+            _ptrace(_POKEUSER, self.thread, _RESULT, (1 << 64) - getattr(errno, what))
 
     def _step(self, name: str, paths: tuple[int, ...], fd: int) -> Step | None:
         given = self.info.given
