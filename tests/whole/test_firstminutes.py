@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import select
 import subprocess
 from pathlib import Path
 
@@ -34,6 +35,9 @@ def at_terminal(user: Newcomer, reply: str) -> str:
         os.execve("/bin/sh", ["sh", SCRIPT], user.env)
     shown = b""
     while True:
+        # a Ctrl-C between the question and Python's reading of the answer is lost: press it again
+        while _is_lost(shown) and not select.select([fd], [], [], 5)[0]:
+            os.write(fd, CTRL_C.encode())
         try:
             piece = os.read(fd, 1 << 16)
         except OSError:  # Linux ends a terminal so
@@ -46,6 +50,11 @@ def at_terminal(user: Newcomer, reply: str) -> str:
     os.close(fd)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, shown
     return re.sub(r"\x1b\[[\d;]*[mK]", "", shown.decode("utf-8", "replace")).replace("\r", "")
+
+
+def _is_lost(shown: bytes) -> bool:
+    """Tell whether a terminal shows a Ctrl-C and nothing after it."""
+    return shown.endswith(b"] ^C")
 
 
 def without_terminal(user: Newcomer) -> str:
