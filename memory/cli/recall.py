@@ -51,7 +51,7 @@ def recall(call: Call) -> int:
             call.settings,
             call.now,
             offset,
-            _query(call, words, None),
+            _query(call, words, call.options.limit),
             semantic=_semantic(call),
             dsn=dsn_of(call),
         ):

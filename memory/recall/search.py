@@ -41,7 +41,7 @@ from memory.store import ledger
 
 LIMIT = 10  # hits, where a query does not say
 SECTIONS = 4  # of one record that get a second look
-CANDIDATES = 32  # records that get a second look
+CANDIDATES = 64  # records that get a second look
 TALK_CANDIDATES = 200  # of short notes of sessions, which are cheap to read
 FILTERED_READS = 3000  # files that filters on the text of records may read
 NOISE = 0.02  # share of the best score below which a hit is chance: one common word of many

@@ -69,6 +69,15 @@ def test_a_batch_answers_line_by_line(ok):
     assert "error" in rows[3]
 
 
+def test_a_batch_takes_the_commands_own_options(ok):
+    """A line's option comes before that of the command."""
+    for word in ("one", "two", "three"):
+        ok("learn", "%s of the walrus notes" % word)
+    lines = [{"id": 1, "query": "walrus"}, {"id": 2, "query": "walrus", "limit": 3}]
+    said = ok("recall", "--batch", "--limit", "2", stdin="\n".join(map(json.dumps, lines)))
+    assert [len(json.loads(row)["hits"]) for row in said.splitlines()] == [2, 3]
+
+
 def test_a_stale_index_is_refreshed_behind_the_answer(ok, place):
     """A file written by hand is found at once, and the index catches up without being asked."""
     ok("learn", TEXT)
