@@ -9,7 +9,7 @@ import shlex
 import sys
 from typing import Any
 
-from memory.core import StoreError, UsageError, clock, files, layout
+from memory.core import StoreError, UsageError, files, layout
 from memory.core.plaintext import count, one_line
 from memory.terminal import screen
 from memory.terminal.call import Call, ask_confirmation, read_stdin, unknown_word, warn
@@ -47,24 +47,19 @@ def _command(env: dict[str, str]) -> str:
 def stats(call: Call) -> int:
     """Show records, pushes, tokens saved, times and model calls."""
     from memory.health import figures
-    from memory.recall import timewords
     from memory.terminal import statspage
 
     if call.options.spend:
         spent = figures.spending(call.place.home, call.settings, call.now)
         return call.answer(spent, statspage.spend_lines(spent))
-    said, offset = call.options.since, clock.local_offset(call.now)
-    since = timewords.instant(said, call.now, offset) if said else 0.0
+    since = call.instant(call.options.since) if call.options.since else 0.0
     with call.spinner("counting"):
-        value = figures.figures([call.place], call.settings, call.now, since)
+        value = figures.figures(call.place, call.settings, call.now, since)
     return call.answer(value, statspage.stats_lines(value, call.style()))
 
 
 def doctor(call: Call) -> int:
-    """Run every check, one verdict per line; return 1 on failure.
-
-    With --fix mends the safe faults first.
-    """
+    """Run every check, one verdict per line; return 1 on failure."""
     from memory.health import examination
     from memory.terminal import reports
 
@@ -172,11 +167,7 @@ def redact(call: Call) -> int:
     lines = [
         *_holder_lines(found, held),
         "%s of %s contain it, %s in all"
-        % (
-            len(held),
-            count(searched, "file"),
-            count(sum(one.hits for one in held), "time"),
-        ),
+        % (len(held), count(searched, "file"), count(sum(one.hits for one in held), "time")),
     ]
     if not call.options.apply:
         print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
@@ -301,7 +292,6 @@ def _planned_erasure(call: Call, found: Finder, held: list[Holder], others: list
 def _erased(
     call: Call, found: Finder, before: list[Holder], done: Erased, elsewhere: list[str]
 ) -> int:
-    """Report an erasure: changes, proof, and text beyond reach."""
     from memory.health import erasure
 
     for problem in done.problems:
@@ -408,7 +398,7 @@ def _measure(call: Call) -> int:
     records, merged = _records(call), call.store().successors()
     results = []
     for path in _paths(call):
-        golden = goldens.read(path, call.now, clock.local_offset(call.now))
+        golden = goldens.read(path, call.now, call.offset)
         with call.spinner("asking") as spinner:
 
             def show_ranker(ranker: str) -> None:
@@ -422,7 +412,7 @@ def _measure(call: Call) -> int:
                 records,
                 merged,
                 call.now,
-                clock.local_offset(call.now),
+                call.offset,
                 show_ranker,
             )
         results.append(_result(golden, found))

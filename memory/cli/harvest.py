@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any, Callable
 
@@ -16,8 +15,8 @@ from memory.recall.hit import record_json
 from memory.store.store import Store
 from memory.terminal import screen
 from memory.terminal.call import (
+    REVIEW,
     Call,
-    ask_confirmation,
     finish_decisions,
     need_person,
     print_decision,
@@ -31,14 +30,10 @@ if TYPE_CHECKING:
 
 OPTIONS = ("since", "dry_run")
 DONE = {"accept": "accepted", "reject": "rejected"}
-REVIEW = "decide with `dayleaf review` in your own terminal"
 
 
 def harvest(call: Call) -> int:
-    """Propose, list or decide on candidates.
-
-    Proposals come from checkpoints; a person decides, on a terminal.
-    """
+    """Propose, list or decide on candidates."""
     words = " ".join(call.words).split()  # a slash command gives them as one
     if not words:
         return _propose(call)
@@ -69,7 +64,18 @@ def _propose(call: Call) -> int:
         found = proposals.harvest(
             checkpoints, known, proposals.LIMIT, _asked_for(call, store, "conversation")
         )
-    kept = [None if call.options.dry_run else _written(store, proposal) for proposal in found]
+    kept = [
+        None
+        if call.options.dry_run
+        else store.add(
+            "learning",
+            one.title,
+            one.body,
+            source="auto",
+            extra={"confidence": "low", "links": derived_links(one.from_ids), MADE_OF: one.key},
+        )
+        for one in found
+    ]
     call.indexed()
     waiting = sum(not r.accepted for r in standing) + sum(r is not None for r in kept)
     value = {
@@ -82,30 +88,15 @@ def _propose(call: Call) -> int:
 
 
 def _asked_for(call: Call, store: Store, kind: str) -> list[Record]:
-    from memory.recall import timewords
     from memory.store.redactor import without_private
 
-    since = call.options.since
-    low = (
-        timewords.instant(since, call.now, clock.local_offset(call.now)) if since else float("-inf")
-    )
+    low = call.instant(call.options.since) if call.options.since else float("-inf")
     return [
         without_private(r)
         for r in store.each((kind,))
         if not is_repetition(r)
         and max(r.created, clock.parse(str(r.meta.get("until") or "")) or 0.0) >= low
     ]
-
-
-def _written(store: Store, proposal: Proposal) -> Record:
-    links = derived_links(proposal.from_ids)
-    return store.add(
-        "learning",
-        proposal.title,
-        proposal.body,
-        source="auto",
-        extra={"confidence": "low", "links": links, MADE_OF: proposal.key},
-    )
 
 
 def _json(proposal: Proposal, kept: Record | None) -> dict[str, Any]:
@@ -122,22 +113,19 @@ def _json(proposal: Proposal, kept: Record | None) -> dict[str, Any]:
 
 
 def _result_lines(
-    found: Sequence[Proposal],
-    kept: Sequence[Record | None],
-    read: int,
-    waiting: int,
+    found: Sequence[Proposal], kept: Sequence[Record | None], read: int, waiting: int
 ) -> list[str]:
     lines = []
     for proposal, record in zip(found, kept):
-        title, reason = (record or proposal).title, proposal.reason
+        head = "candidate " + record.id if record else "would suggest"
         lines += [
-            "%s  %s" % ("candidate " + record.id if record else "would suggest", one_line(title)),
-            "  %s: %s" % (reason, ", ".join(map(one_line, proposal.from_ids))),
+            "%s  %s" % (head, one_line((record or proposal).title)),
+            "  %s: %s" % (proposal.reason, ", ".join(map(one_line, proposal.from_ids))),
         ]
-    if not found:
-        lines.append(
-            "nothing new in %s" % count(read, "checkpoint") if read else "no checkpoint to harvest"
-        )
+    if not read:
+        lines.append("no checkpoint to harvest")
+    elif not found:
+        lines.append("nothing new in %s" % count(read, "checkpoint"))
     return lines + (["%s; %s" % (wait(waiting), REVIEW)] if waiting else [])
 
 
@@ -172,48 +160,29 @@ def _list(call: Call, words: list[str]) -> int:
 
 def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
     if not words:
-        raise UsageError(
-            "harvest %s needs an ID%s; `dayleaf notes harvest list` names them"
-            % (verb, " or `all`" * (verb == "accept"))
-        )
-    if verb == "accept" and words == ["all"]:
-        return candidates(store)
+        said = "harvest %s needs an ID; `dayleaf notes harvest list` names them"
+        raise UsageError(said % verb)
     found = list({record.id: record for record in map(store.find, words)}.values())
     for record in found:
         if record.kind != "learning" or record.accepted:
-            other = (
-                "; `dayleaf record forget %s` archives it" % record.id if verb == "reject" else ""
-            )
-            raise UsageError(
-                "%s is %s, not a candidate%s"
-                % (
-                    record.id,
-                    "an accepted learning" if record.kind == "learning" else "a " + record.kind,
-                    other,
-                )
-            )
+            kind = "an accepted learning" if record.kind == "learning" else "a " + record.kind
+            other = "; `dayleaf record forget %s` archives it" % record.id
+            other *= verb == "reject"
+            raise UsageError("%s is %s, not a candidate%s" % (record.id, kind, other))
     return found
 
 
 def _judged(call: Call, words: list[str], way: str) -> int:
     need_person(call, "a candidate", "notes harvest %s %s" % (way, " ".join(words)[:80] or "ID"))
     store = call.store()
-    found = [Reading(record, b"", "") for record in _named(store, way, words)]
-    if words == ["all"] and found:
-        shown = [line for one in found for line in [*_content(call, one), ""]]
-        sys.stderr.write("\n".join(shown) + "\n")
-        if not ask_confirmation("accept all %d? type yes: " % len(found)):
-            raise UsageError("the candidates stay as they were")
-    done = [_decide(call, store, one, way) for one in found]
+    found = _named(store, way, words)
+    done = [_decide(call, store, Reading(record, b"", ""), way) for record in found]
     call.indexed()
     return finish_decisions(call, done, "no candidate")
 
 
 def _decide(call: Call, store: Store, one: Reading, way: str) -> dict[str, Any]:
-    """Accept or archive a candidate as it was read, and report.
-
-    Raises StoreError where the file has changed since.
-    """
+    """Accept or archive a candidate as it was read, and report."""
     record = one.record
     if store.read(record.name).checksum != record.checksum:
         raise StoreError("%s has changed meanwhile; review it again" % record.name)
@@ -232,18 +201,11 @@ def _decide(call: Call, store: Store, one: Reading, way: str) -> dict[str, Any]:
 
 
 def _content(call: Call, one: Reading) -> list[str]:
-    record = one.record
-    links = ", ".join(record.derived_from)
-    return [
-        visible(line)
-        for line in [
-            "%s  %s" % (record.id, record.title),
-            *(["tags: " + ", ".join(record.tags)] if record.tags else []),
-            *(["derived from " + links] if links else []),
-            "",
-            *record.body.rstrip("\n").split("\n"),
-        ]
-    ]
+    record, links = one.record, ", ".join(one.record.derived_from)
+    head = ["%s  %s" % (record.id, record.title)]
+    head += ["tags: " + ", ".join(record.tags)] if record.tags else []
+    head += ["derived from " + links] if links else []
+    return list(map(visible, [*head, "", *record.body.rstrip("\n").split("\n")]))
 
 
 def _waiting(call: Call, store: Store) -> list[tuple[Record, str]]:

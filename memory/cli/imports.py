@@ -16,7 +16,6 @@ from memory.doors import registry
 from memory.project import adoption, backfill, clientmemory, otherfiles, othernotes, trees
 from memory.project.intake import Piece, Result, bring
 from memory.project.otherfiles import Skip, Source
-from memory.recall import timewords
 from memory.session import transcript
 from memory.store import activeplan
 from memory.store.store import Store
@@ -59,7 +58,6 @@ class Batch(NamedTuple):
 
 
 def _check_words(kind: str, words: Sequence[str]) -> None:
-    """Raise UsageError for a missing directory, or words too many."""
     if kind in ("tree", "dir"):
         if len(words) != 1:
             raise UsageError("import %s takes one directory, not %d" % (kind, len(words)))
@@ -168,11 +166,7 @@ def _claude_memory(call: Call) -> int:
         rules, more = clientmemory.rule_files(place)
         notes.append(
             "%s: Claude Code's memory holds %s, the project %s"
-            % (
-                place.key,
-                count(len(found), "file"),
-                count(len(rules), "CLAUDE.md file"),
-            )
+            % (place.key, count(len(found), "file"), count(len(rules), "CLAUDE.md file"))
         )
         tier = layout.PRIVATE
         pieces = clientmemory.memory_pieces(found, place, tier)
@@ -355,10 +349,7 @@ class Pace:
         self.began = self.last = tick()
 
     def done(self, size: int, read: int) -> None:
-        """Show the progress.
-
-        size: bytes done. read: those of them that took time.
-        """
+        """Show the progress."""
         took = self.tick() - self.began
         left = (
             ", about %s left" % span(took / read * (self.of - size))
@@ -383,17 +374,12 @@ class Pace:
 
 
 def span(seconds: float) -> str:
-    """Return a duration as text, in seconds or minutes.
-
-    Seconds up to a minute and a half.
-    """
+    """Return a duration as text, in seconds or minutes."""
     return "%d s" % max(1, round(seconds)) if seconds < 90 else "%d min" % round(seconds / 60)
 
 
 def _sessions_to_import(call: Call) -> tuple[list[backfill.Session], list[Skip]]:
-    """Return the sessions of a call, and the unreadable ones."""
-    said, offset = call.options.since, clock.local_offset(call.now)
-    since = timewords.instant(said, call.now, offset) if said else 0.0
+    since = call.instant(call.options.since) if call.options.since else 0.0
     agent = call.options.agent
     found = list(
         registry.offer("agents", "sessions")(agent, call.env, _known(call))
@@ -461,7 +447,7 @@ def _asked(call: Call, wanted: list[backfill.Session]) -> offers.ImportPlan | No
     with call.spinner("looking for past sessions"):
         looked = backfill.untold(wanted, call.env, call.now)
     plan, command = offers.plan(looked), offers.command(call.env)
-    lines = offers.planned(plan, command, clock.local_offset(call.now), span(plan.seconds))
+    lines = offers.planned(plan, command, call.offset, span(plan.seconds))
     print("\n".join(lines), flush=True)
     if not plan.sessions:
         return None
@@ -502,7 +488,6 @@ def _index_told(call: Call, told: Iterable[backfill.ImportedSession]) -> list[Di
 
 
 def _counts(told: list[backfill.ImportedSession]) -> dict[str, int]:
-    """Return the numbers of sessions by their fate."""
     live = [one for one in told if not (one.before or one.skip)]
     old = sum(1 for one in live if one.old)
     new = sum(1 for one in live if not one.old and (one.written or any(one.plan)))
@@ -557,9 +542,7 @@ def _answer_told(
         lines.append(_no_session(call))
     lines += later
     if made and not dry:
-        lines += offers.found_lines(
-            found, offers.command(call.env), clock.local_offset(call.now), call.style()
-        )
+        lines += offers.found_lines(found, offers.command(call.env), call.offset, call.style())
     value = {
         "dry_run": dry,
         "sessions": len(told) + len(unread),

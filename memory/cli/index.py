@@ -15,15 +15,7 @@ from memory.index import builder
 from memory.knowledge import walls
 from memory.project import otherfiles
 from memory.terminal import reports, screen
-from memory.terminal.call import (
-    Call,
-    closest,
-    nearest,
-    session_of,
-    shown,
-    to_json,
-    unknown_word,
-)
+from memory.terminal.call import Call, closest, nearest, session_of, shown, to_json, unknown_word
 
 
 def index(call: Call) -> int:
@@ -46,12 +38,11 @@ def _build(call: Call) -> int:
             builder.build(tier, call.now, show_progress)
         spinner.step = "reading what sessions ran into"
         walls.write(call.place, call.settings, call.now)
-    return _embed(call, done) if call.options.embeddings else _summary(call, done)
-
-
-def _embed(call: Call, done: Any) -> int:
-    out, lines = _embedded(call)
-    return call.answer({**done._asdict(), "vectors": out}, [*_summary_lines(call, done), *lines])
+    value, lines = done._asdict(), _summary_lines(call, done)
+    if call.options.embeddings:
+        value["vectors"], more = _embedded(call)
+        lines += more
+    return call.answer(value, lines)
 
 
 def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
@@ -68,15 +59,11 @@ def _refresh(call: Call) -> int:
         done = builder.refresh(call.place, call.now)
         for tier in _readable(call):
             builder.refresh(tier, call.now)
-        return _summary(call, done)
+    return call.answer(done._asdict(), _summary_lines(call, done))
 
 
 def _readable(call: Call) -> list[otherfiles.Added]:
     return [tier for tier in otherfiles.added(call.place, call.settings) if not tier.fault]
-
-
-def _summary(call: Call, done: Any) -> int:
-    return call.answer(done._asdict(), _summary_lines(call, done))
 
 
 def _summary_lines(call: Call, done: Any) -> list[str]:
@@ -109,59 +96,43 @@ def _choose(call: Call, asked: list[str]) -> int:
     from memory.doors import registry
     from memory.index import backend
 
-    if call.options.backend not in backend.NAMES:
-        raise UsageError(
-            "--backend takes one of %s, not '%s'"
-            % (", ".join(backend.NAMES), shown(call.options.backend))
-        )
-    local = (
-        (builder.build if asked == ["build"] else builder.refresh)(call.place, call.now)
-        if asked
-        else None
-    )
-    path = call.place.home + "/config.json"
-    if call.options.backend == "local":
-        change_config(path, "index.backend", "local", files.FILE_MODE)
-        return call.answer(
-            {"backend": "local", "stopped": False},
-            [
-                *(_summary_lines(call, local) if local else ()),
-                "recall uses only the files",
-            ],
-        )
+    name = call.options.backend
+    if name not in backend.NAMES:
+        names = ", ".join(backend.NAMES)
+        raise UsageError("--backend takes one of %s, not '%s'" % (names, shown(name)))
+    lines: list[str] = []
+    if asked:
+        make = builder.build if asked == ["build"] else builder.refresh
+        lines = _summary_lines(call, make(call.place, call.now))
+    if name == "local":
+        change_config(call.place.home + "/config.json", "index.backend", name, files.FILE_MODE)
+        value = {"backend": name, "stopped": False}
+        return call.answer(value, [*lines, "recall uses only the files"])
     given, private = call.options.dsn or "", bool(call.options.private)
     if backend.has_password(given):
         raise UsageError("--dsn " + backend.SECRET)
-    made = _embedded(call)[1] if call.options.embeddings else []
-    status: int = registry.offer("postgres", "choose")(
-        call, given, private, [*(_summary_lines(call, local) if local else ()), *made]
-    )
+    lines += _embedded(call)[1] if call.options.embeddings else []
+    status: int = registry.offer("postgres", "choose")(call, given, private, lines)
     return status
 
 
 def _index_status(call: Call) -> int:
-    with call.spinner("reading the records"):
-        value = figures.state(call.place, call.settings, call.now)
     from memory.index import backend
 
+    with call.spinner("reading the records"):
+        value = figures.state(call.place, call.settings, call.now)
     database = backend.state(call.place, call.settings, call.env)
-    built = builder.last_build(call.place)
-    said = (
-        []
-        if database is None
-        else [
-            "database: %s"
-            % (
-                database["problem"]
-                or "%s of %s, %d of them from this workspace"
-                % (
-                    count(database["documents"], "document"),
-                    count(database["workspaces"], "workspace"),
-                    database["here"],
-                )
-            )
-        ]
-    )
+    built, said = builder.last_build(call.place), []
+    if built:
+        made = "last build: %(t)s, %(records)s records, %(tokens)s tokens, in %(ms)s ms"
+        said.append(made % built)
+    if database is not None:
+        held = "%s of %s, %d of them from this workspace" % (
+            count(database["documents"], "document"),
+            count(database["workspaces"], "workspace"),
+            database["here"],
+        )
+        said.insert(0, "database: %s" % (database["problem"] or held))
     return call.answer(
         {
             **{key: value[key] for key in ("workspace", "index", "vectors", "records", "skipped")},
@@ -170,7 +141,7 @@ def _index_status(call: Call) -> int:
             "backend": call.settings["index.backend"],
             "database": database,
         },
-        [*reports.index(value), *said, *reports.last_work(built, value["audit"])],
+        [*reports.index(value), *said, reports.last_audit(value["audit"])],
     )
 
 
@@ -200,10 +171,8 @@ def config(call: Call) -> int:
     if word not in sizes:
         raise unknown_word("config", word, sizes, "use list, get, set or unset")
     if len(rest) != sizes[word]:
-        raise UsageError(
-            "use `dayleaf config list`, `config get KEY`, `config set KEY VALUE` "
-            "or `config unset KEY`"
-        )
+        ways = "`config get KEY`, `config set KEY VALUE` or `config unset KEY`"
+        raise UsageError("use `dayleaf config list`, " + ways)
     if word == "list":
         return _list_settings(call)
     key = rest[0]
@@ -213,23 +182,18 @@ def config(call: Call) -> int:
         known = nearest(key, DEFAULTS, "`dayleaf config list` names them")
         raise UsageError("unknown key '%s'; %s" % (shown(key), known))
     if word == "get":
-        value = call.settings[key]
-        return call.answer(
-            {"key": key, "value": value, "source": call.settings.sources[key]},
-            [value if isinstance(value, str) else to_json(value)],
-        )
+        value, source = call.settings[key], call.settings.sources[key]
+        said = value if isinstance(value, str) else to_json(value)
+        return call.answer({"key": key, "value": value, "source": source}, [said])
     return _set(call, key, checked(key, rest[1]) if word == "set" else None)
 
 
 def _list_settings(call: Call) -> int:
-    rows = [[key, to_json(call.settings[key]), call.settings.sources[key]] for key in DEFAULTS]
-    return call.answer(
-        {key: {"value": call.settings[key], "source": source} for key, _, source in rows},
-        [
-            *screen.table(rows, style=call.style(), give=1),
-            *("! " + problem for problem in call.settings.problems),
-        ],
-    )
+    settings = call.settings
+    rows = [[key, to_json(settings[key]), settings.sources[key]] for key in DEFAULTS]
+    value = {key: {"value": settings[key], "source": source} for key, _, source in rows}
+    lines = screen.table(rows, style=call.style(), give=1)
+    return call.answer(value, [*lines, *("! " + problem for problem in settings.problems)])
 
 
 def _apply_setting(call: Call, key: str, value: Any) -> list[str]:
@@ -242,7 +206,6 @@ def _apply_setting(call: Call, key: str, value: Any) -> list[str]:
 
 
 def _set(call: Call, key: str, value: Any) -> int:
-    """Set a key, or remove it (None), and print the result."""
     path = settings_file(call, "")[0]
     # first: where that fails, the setting stays as it was
     told = _apply_setting(call, key, value)
@@ -275,18 +238,11 @@ def checked(key: str, said: str) -> Any:
     value = from_text(said, DEFAULTS[key])
     wrong = fault(key, value)
     if wrong:
-        raise UsageError(
-            "%s, not '%s'%s"
-            % (
-                wrong,
-                shown(said),
-                '; write it as JSON: ["a","b"]'
-                if isinstance(DEFAULTS[key], list)
-                else "; did you mean '%s'?" % near
-                if (near := closest(said, CHOICES.get(key, ())))
-                else "",
-            )
-        )
+        near = closest(said, CHOICES.get(key, ()))
+        more = "; did you mean '%s'?" % near if near else ""
+        if isinstance(DEFAULTS[key], list):
+            more = '; write it as JSON: ["a","b"]'
+        raise UsageError("%s, not '%s'%s" % (wrong, shown(said), more))
     if key == "index.backend" and value == "postgres":
         from memory.doors import registry
 
@@ -378,12 +334,9 @@ def _switch(call: Call, on: bool) -> int:
         raise UsageError(
             "%s takes `%s` or --session, not both" % (spellings.spelled(call.verb), call.words[0])
         )
-    if call.words == ["mine"]:
-        return _switch_mine(call, on)
-    if call.words == ["project"]:
-        return _switch_project(call, on)
-    session = _switched(call, on)
-    said = "no session of this project is switched off"
+    if call.words:
+        return (_switch_mine if call.words == ["mine"] else _switch_project)(call, on)
+    session, said = _switched(call, on), "no session of this project is switched off"
     if session:
         said = _switch_session(call, session, on)
     if on and not call.settings["load.enabled"]:
@@ -392,40 +345,28 @@ def _switch(call: Call, on: bool) -> int:
 
 
 def _switch_mine(call: Call, on: bool) -> int:
-    """Switch capture and pushes in this project for its user alone."""
-    (path, mode), listed = (
-        settings_file(call, "mine"),
-        call.settings["capture.projects"] == "listed",
-    )
+    path, mode = settings_file(call, "mine")
+    listed = call.settings["capture.projects"] == "listed"
     change_config(path, "capture.enabled", on if listed or not on else None, mode)
     change_config(path, "load.enabled", None if on else False, mode)
-    return call.answer(
-        {"workspace": call.place.key, "config": path, "enabled": on},
-        [
-            "dayleaf keeps and pushes notes in this project, %s" % call.place.key
-            if on
-            else (
-                "paused for you only: dayleaf keeps and pushes nothing in this project "
-                "until `dayleaf push on mine`"
-            )
-        ],
-    )
+    said = "dayleaf keeps and pushes notes in this project, %s" % call.place.key
+    if not on:
+        said = (
+            "paused for you only: dayleaf keeps and pushes nothing in this project "
+            "until `dayleaf push on mine`"
+        )
+    return call.answer({"workspace": call.place.key, "config": path, "enabled": on}, [said])
 
 
 def _switch_project(call: Call, on: bool) -> int:
     path, mode = settings_file(call, "project")
     change_config(path, "load.enabled", None if on else False, mode)
-    return call.answer(
-        {"project": call.place.root, "config": path, "enabled": on},
-        [
-            "pushes are %s in this project, for everyone who has this file: %s"
-            % ("on again" if on else "off", path)
-        ],
-    )
+    said = "pushes are %s in this project, for everyone who has this file: %s"
+    lines = [said % ("on again" if on else "off", path)]
+    return call.answer({"project": call.place.root, "config": path, "enabled": on}, lines)
 
 
 def _switch_session(call: Call, session: str, on: bool) -> str:
-    """Switch a session, and return the sentence about it."""
     receipts.write(
         call.place.receipts(session), {"v": 1, "t": clock.iso(call.now), "event": call.verb}
     )

@@ -6,13 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from unicodedata import normalize
 
-from memory.core import (
-    StoreError,
-    UsageError,
-    clock,
-    files,
-    layout,
-)
+from memory.core import StoreError, UsageError, clock, files, layout
 from memory.core.plaintext import count, one_line
 from memory.core.records import Record, labels
 from memory.hook import receipts
@@ -135,10 +129,7 @@ def _of_session(call: Call) -> Record:
 
 
 def transcript_of(call: Call, session: str) -> str:
-    """Return the path of a session's transcript, or "".
-
-    As the option or its receipts name it.
-    """
+    """Return the path of a session's transcript, or ""."""
     from memory.session import whereabouts
 
     known = (
@@ -218,7 +209,6 @@ def _mark_forgotten(call: Call, found: Record) -> None:
 
 
 def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]]:
-    """Return (ids, note) of the session's records that stay."""
     session = str(gone[0].meta.get("session") or "") if gone[0].kind in layout.DATED else ""
     stays = [
         record
@@ -320,10 +310,7 @@ def _forget_session(call: Call, start: str) -> int:
                 "`dayleaf recall --kind checkpoint` lists some",
             )
         )
-    of = "%s of session %s" % (
-        count(len(found.records), "record"),
-        one_line(found.session),
-    )
+    of = "%s of session %s" % (count(len(found.records), "record"), one_line(found.session))
     lines = _ask_to_forget(call, found.records, of, "--session")
     talk = next((record.id for record in found.records if record.kind == conversations.KIND), "")
     conversations.forget(call.place, found.session, talk, call.now, bool(call.options.hard))
@@ -422,7 +409,6 @@ def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> l
 
 
 def _without_yes(what: str) -> str:
-    """Return a refused action's need; "" where a person was asked."""
     asked = sys.stdin.isatty() and sys.stderr.isatty()
     return "" if asked else "; %s needs a yes in a terminal, or --yes" % what
 
@@ -430,10 +416,7 @@ def _without_yes(what: str) -> str:
 def _forget_records(
     call: Call, store: Store, found: Sequence[Record], reason: str
 ) -> tuple[str, list[str]]:
-    """Archive records, or remove them with --hard.
-
-    Returns the verb, and a line for each file that still names a removed one.
-    """
+    """Archive records, or remove them with --hard."""
     if call.options.hard:
         return "removed", _removed(call, store, found)[1]
     for record in found:
@@ -445,11 +428,10 @@ def _forget_records(
 
 def _forget_filter(call: Call) -> Callable[[Record], bool]:
     from memory.project.mentions import mentions
-    from memory.recall import timewords
 
-    offset, text = clock.local_offset(call.now), _folded(call.options.mentions or "")
+    text = _folded(call.options.mentions or "")
     day = call.options.day or "today"
-    start, end = (timewords.instant(day, call.now, offset, ends) for ends in (False, True))
+    start, end = (call.instant(day, ends) for ends in (False, True))
 
     def is_meant(record: Record) -> bool:
         return (

@@ -124,7 +124,6 @@ def _no_such_link(id: str, relation: str, said: str, others: list[Edge]) -> Stor
 
 
 def _removed(call: Call, store: Store, web: Web, source: Record, relation: str, said: str) -> int:
-    """Remove a link from its source record; its target may be gone."""
     here = relations.node(source)
     mine = [edge for edge in web.edges if edge.source == here and _is_named(edge, web, said)]
     wanted = [edge for edge in mine if edge.relation == relation]
@@ -187,7 +186,6 @@ def _report_change(
     before: Record,
     more: list[str] | None = None,
 ) -> int:
-    """Report the change, and a rule that waits for approval again."""
     lines = [
         "%s  %s %s %s" % (done, *map(one_line, (kept.id, relation, target))),
         *("  " + line for line in more or ()),

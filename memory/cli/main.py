@@ -65,26 +65,16 @@ FORMATS_KEPT = {
     "json": 1,
 }
 CONFIDENCES = ("low", "medium", "high")
-ASKED = opt("--provider", type=choice(MODELS), help="ask a model: %s" % ", ".join(MODELS))
+ASKED = opt("--provider", "ask a model: %s" % ", ".join(MODELS), type=choice(MODELS))
 AGENTS = ("codex", "gemini")  # whose sessions can be read besides the client's
 # The machine's doing, not a fault of ours.
-DENIED = (
-    errno.EACCES,
-    errno.EPERM,
-    errno.EROFS,
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.ENOTDIR,
-    errno.ELOOP,
-    errno.EIO,
-    errno.EMFILE,
-    errno.ENFILE,
-    errno.EXDEV,
-)
+DENIED = [
+    getattr(errno, name)
+    for name in "EACCES EPERM EROFS ENOSPC EDQUOT ENOTDIR ELOOP EIO EMFILE ENFILE EXDEV".split()
+]
 
 
 def _warn_of_variables(given: dict[str, str]) -> None:
-    """Warn of the variables that a repository has set."""
     for key, path in environment.repository_variables(given, _folders(given)).items():
         warn(environment.IGNORED % (key, path))
 
@@ -155,7 +145,9 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
         return 0
     name, used = _verb_or_family(argv)
     given = argv[used:]
-    if any(word in ("--help", "-h") for word in given[: _end(given)]):
+    if any(
+        word in ("--help", "-h") for word in given[: given.index("--") if "--" in given else None]
+    ):
         print(help_text(VERBS, argv))
         return 0
     if name not in VERBS and not given:
@@ -173,15 +165,10 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
 
 
 def _verb_or_family(argv: list[str]) -> tuple[str, int]:
-    """Return a name, and how many words it takes."""
     name, used = spellings.row_of(argv if argv[:1] != ["--json"] else [])
     if name not in VERBS and name not in spellings.FAMILIES:
         raise UsageError("unknown command '%s'; %s" % (shown(name), suggest_verb(name, VERBS)))
     return name, used
-
-
-def _end(words: list[str]) -> int:
-    return words.index("--") if "--" in words else len(words)
 
 
 def _say_new_spelling(name: str, option: str, used: int) -> None:
@@ -207,12 +194,11 @@ def _run(name: str, argv: list[str], env: dict[str, str], now: float) -> int:
 
 
 def _refuse_words(verb: Verb, call: Call) -> None:
-    """Refuse words where a verb, or its first word, takes none."""
     first = call.words[:1] if call.words and call.words[0] in verb.parts else []
     takes = verb.parts[first[0]].words if first else verb.words
     more = call.words[len(first) :]
     if more and not takes:
-        timed = any("--since" in option.flags for option in verb.options)
+        timed = any(option.flag == "--since" for option in verb.options)
         raise UsageError(
             "%s takes no %swords; leave '%s' out%s"
             % (
@@ -308,57 +294,49 @@ def _bug(env: dict[str, str], now: float) -> str:
     return "%s; please report it, with the trace in %s" % (said, path)
 
 
-SESSION = opt("--session", metavar="ID", help="the session")
-TAG = opt("--tag", action="append", metavar="TAG", help="a label (repeatable)")
+SESSION = opt("--session ID", "the session")
+TAG = opt("--tag TAG", "a label (repeatable)", action="append")
 TIERS = (
-    flag("--shared", help="in the repository, for the team"),
-    flag("--global", dest="tier_global", help="for every project"),
+    flag("--shared", "in the repository, for the team"),
+    flag("--global", "for every project", dest="tier_global"),
 )
-WORKSPACE = opt("--workspace", metavar="NAME", help="another workspace, or `all`")
+WORKSPACE = opt("--workspace NAME", "another workspace, or `all`")
 # What slash commands pass on from the client.
-CLIENTS_SESSION = opt("--session", metavar="ID", help=argparse.SUPPRESS)
-SOURCE = opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS)
-TRANSCRIPT = opt("--transcript", metavar="PATH", help=argparse.SUPPRESS)
+CLIENTS_SESSION = opt("--session ID", argparse.SUPPRESS)
+SOURCE = opt("--source", argparse.SUPPRESS, type=choice(("human", "agent")))
+TRANSCRIPT = opt("--transcript PATH", argparse.SUPPRESS)
 VERSION = opt(
-    "--version",
-    action="append",
-    type=versions,
-    metavar="V",
-    help="for this version (repeatable), or `unversioned`",
+    "--version V", "for this version (repeatable), or `unversioned`", action="append", type=versions
 )
 FILTERS = (
-    opt("--since", metavar="WHEN", help="only newer: 3d, 2h, a date, `yesterday`"),
-    opt("--days", type=positive_integer, metavar="N", help="the last N days"),
-    opt("--from", dest="from_", metavar="DATE", help="from this date"),
-    opt("--to", metavar="DATE", help="to this date"),
-    opt("--kind", type=kinds, action="append", metavar="KIND", help=", ".join(KINDS)),
-    opt("--tag", action="append", metavar="TAG", help="only with this tag (repeatable)"),
-    opt("--topic", metavar="TOPIC", help="only on this topic"),
-    opt("--file", metavar="PATH", help="only what mentions this file"),
-    opt("--branch", metavar="BRANCH", help="only from this branch"),
-    opt("--session", metavar="ID", help="only from this session"),
+    opt("--since WHEN", "only newer: 3d, 2h, a date, `yesterday`"),
+    opt("--days N", "the last N days", type=positive_integer),
+    opt("--from DATE", "from this date", dest="from_"),
+    opt("--to DATE", "to this date"),
+    opt("--kind KIND", ", ".join(KINDS), type=kinds, action="append"),
+    opt("--tag TAG", "only with this tag (repeatable)", action="append"),
+    opt("--topic TOPIC", "only on this topic"),
+    opt("--file PATH", "only what mentions this file"),
+    opt("--branch BRANCH", "only from this branch"),
+    opt("--session ID", "only from this session"),
     VERSION,
     WORKSPACE,
     opt(
-        "--context-tags",
-        metavar="TAGS",
-        help=("rank these tags higher: reviewer,jira-api=1.5; `none` leaves out the project's own"),
+        "--context-tags TAGS",
+        "rank these tags higher: reviewer,jira-api=1.5; `none` leaves out the project's own",
     ),
-    flag("--semantic", help="use vectors too"),
-    flag("--lexical", help="use no vectors"),
-    opt("--limit", type=positive_integer, metavar="N", help="at most N hits"),
-    opt("--min-score", type=decimal_number, metavar="X", help="leave out lower scores"),
-    flag("--explain", help="show how scores are made"),
+    flag("--semantic", "use vectors too"),
+    flag("--lexical", "use no vectors"),
+    opt("--limit N", "at most N hits", type=positive_integer),
+    opt("--min-score X", "leave out lower scores", type=decimal_number),
+    flag("--explain", "show how scores are made"),
 )
 VECTORS_BY = opt(
-    "--provider",
-    dest="vectors_by",
-    metavar="COMMAND",
-    help="makes vectors: a local command, or `minilm`",
+    "--provider COMMAND", "makes vectors: a local command, or `minilm`", dest="vectors_by"
 )
 SECTIONS = (
-    opt("--section", metavar="S", help="only this section: heading or number"),
-    flag("--outline", help="list the sections"),
+    opt("--section S", "only this section: heading or number"),
+    flag("--outline", "list the sections"),
 )
 VERBS: dict[str, Verb] = {
     "recall": Verb(
@@ -368,17 +346,13 @@ VERBS: dict[str, Verb] = {
         (
             *FILTERS,
             VECTORS_BY,
-            opt("--type", type=choice(TYPES), help="only resources: " + ", ".join(TYPES)),
-            flag("--group", help="group hits by kind"),
-            flag("--batch", help="read queries from stdin, as JSONL"),
+            opt("--type", "only resources: " + ", ".join(TYPES), type=choice(TYPES)),
+            flag("--group", "group hits by kind"),
+            flag("--batch", "read queries from stdin, as JSONL"),
         ),
     ),
     "show": Verb("show", "ID[#TURN]", "print one record, or one turn of a conversation", SECTIONS),
-    "expand": Verb(
-        "show",
-        "ID[#TURN]",
-        "print the transcript behind a checkpoint or a turn",
-    ),
+    "expand": Verb("show", "ID[#TURN]", "print the transcript behind a checkpoint or a turn"),
     "fix": Verb(
         "recall", "ERROR|-", "show what was done about this error before", (WORKSPACE,), True
     ),
@@ -391,25 +365,17 @@ VERBS: dict[str, Verb] = {
         "answer from the records in a few bullets",
         (
             *FILTERS,
-            opt(
-                "--max-tokens",
-                type=positive_integer,
-                metavar="N",
-                help="50 or more (default: 500)",
-            ),
-            opt("--provider", type=choice(PROVIDERS), help=", ".join(PROVIDERS)),
-            flag("--save", help="keep the answer as a learning"),
-            flag("--no-cache", help="reuse no saved answer"),
+            opt("--max-tokens N", "50 or more (default: 500)", type=positive_integer),
+            opt("--provider", ", ".join(PROVIDERS), type=choice(PROVIDERS)),
+            flag("--save", "keep the answer as a learning"),
+            flag("--no-cache", "reuse no saved answer"),
         ),
     ),
     "harvest": Verb(
         "harvest",
         "[list|accept ID…|reject ID…]",
         "propose learnings from the checkpoints",
-        (
-            opt("--since", metavar="WHEN", help="only newer checkpoints"),
-            flag("--dry-run", help="write nothing"),
-        ),
+        (opt("--since WHEN", "only newer checkpoints"), flag("--dry-run", "write nothing")),
     ),
     "learn": Verb(
         "learn",
@@ -418,8 +384,8 @@ VERBS: dict[str, Verb] = {
         (
             TAG,
             VERSION,
-            opt("--title", metavar="T", help="its title (default: first sentence)"),
-            opt("--confidence", type=choice(CONFIDENCES), help=", ".join(CONFIDENCES)),
+            opt("--title T", "its title (default: first sentence)"),
+            opt("--confidence", ", ".join(CONFIDENCES), type=choice(CONFIDENCES)),
             *TIERS,
             SOURCE,
             CLIENTS_SESSION,
@@ -430,12 +396,7 @@ VERBS: dict[str, Verb] = {
         "learn",
         "[NOTE|-]",
         "write down what was done",
-        (
-            TAG,
-            CLIENTS_SESSION,
-            TRANSCRIPT,
-            flag("--note", help=argparse.SUPPRESS),
-        ),
+        (TAG, CLIENTS_SESSION, TRANSCRIPT, flag("--note", argparse.SUPPRESS)),
         True,
     ),
     "notes": Verb(
@@ -445,16 +406,12 @@ VERBS: dict[str, Verb] = {
         (
             opt(
                 "--provider",
+                "with on: %s (default: claude)" % ", ".join(NOTE_WRITERS),
                 type=choice(NOTE_WRITERS),
-                help="with on: %s (default: claude)" % ", ".join(NOTE_WRITERS),
             ),
-            opt(
-                "--since",
-                metavar="WHEN",
-                help="with write: sessions since then (default: 30d)",
-            ),
-            flag("--dry-run", help="with write: only count the tokens"),
-            flag("--yes", help="with write: do not ask"),
+            opt("--since WHEN", "with write: sessions since then (default: 30d)"),
+            flag("--dry-run", "with write: only count the tokens"),
+            flag("--yes", "with write: do not ask"),
         ),
     ),
     "handoff": Verb(
@@ -462,8 +419,8 @@ VERBS: dict[str, Verb] = {
         "[NOTE|-]",
         "leave a note for the next session",
         (
-            flag("--show", help="print the current one"),
-            flag("--clear", help="stop showing it"),
+            flag("--show", "print the current one"),
+            flag("--clear", "stop showing it"),
             CLIENTS_SESSION,
             TRANSCRIPT,
             ASKED,
@@ -475,13 +432,9 @@ VERBS: dict[str, Verb] = {
         "[WHEN]",
         "report what was done since a given time",
         (
-            opt(
-                "--since",
-                metavar="WHEN",
-                help="2h, a date, `Friday` (default: 1d)",
-            ),
-            opt("--until", metavar="WHEN", help="a date, `Friday`"),
-            flag("--markdown", help="as markdown, for a message"),
+            opt("--since WHEN", "2h, a date, `Friday` (default: 1d)"),
+            opt("--until WHEN", "a date, `Friday`"),
+            flag("--markdown", "as markdown, for a message"),
             WORKSPACE,
             ASKED,
         ),
@@ -491,11 +444,11 @@ VERBS: dict[str, Verb] = {
         "[TEXT|-|list|show|update|step N|done|drop]",
         "write down what to do, and tick it off",
         (
-            flag("--shared", help="new plan: in the repository"),
-            flag("--replace", help="new plan: drop the active plan"),
-            opt("--step", action="append", metavar="STEP", help="new plan: a step (repeatable)"),
-            flag("--append", help="with update: add text"),
-            flag("--undo", help="with step N: not done"),
+            flag("--shared", "new plan: in the repository"),
+            flag("--replace", "new plan: drop the active plan"),
+            opt("--step STEP", "new plan: a step (repeatable)", action="append"),
+            flag("--append", "with update: add text"),
+            flag("--undo", "with step N: not done"),
         ),
         True,
     ),
@@ -503,7 +456,7 @@ VERBS: dict[str, Verb] = {
         "recall",
         "PROMPT",
         "show what the model would be given with a prompt",
-        (flag("--explain", help="say why each note was chosen or left out"),),
+        (flag("--explain", "say why each note was chosen or left out"),),
     ),
     "why": Verb(
         "recall",
@@ -519,33 +472,27 @@ VERBS: dict[str, Verb] = {
         "audit",
         "",
         "check everything, and say how to mend each fault",
-        (flag("--fix", help="mend permissions, index, leftovers; change no record"),),
+        (flag("--fix", "mend permissions, index, leftovers; change no record"),),
     ),
     "check": Verb(
         "audit",
         "[FILE…]",
         "find mistakes in record files",
-        (flag("--staged", help="only secrets, in .dayleaf files that git would commit"),),
+        (flag("--staged", "only secrets, in .dayleaf files that git would commit"),),
     ),
     "stats": Verb(
         "audit",
         "",
         "show records, pushes, times, uses and model calls",
-        (
-            opt("--since", metavar="WHEN", help="7d, a date, `Monday`"),
-            flag("--spend", help="what models cost"),
-        ),
+        (opt("--since WHEN", "7d, a date, `Monday`"), flag("--spend", "what models cost")),
     ),
     "eval": Verb(
         "audit",
         "[FILE…]",
         "measure recall with your own questions",
         (
-            flag(
-                "--template",
-                help="draft such questions from your records, into FILE",
-            ),
-            flag("--strict", help="exit 1 below the floor in the file"),
+            flag("--template", "draft such questions from your records, into FILE"),
+            flag("--strict", "exit 1 below the floor in the file"),
         ),
     ),
     "index": Verb(
@@ -553,24 +500,12 @@ VERBS: dict[str, Verb] = {
         "|".join(INDEX),
         "build, verify or export the index; print its status",
         (
-            flag("--embeddings", help="with build or --backend postgres: make vectors too"),
+            flag("--embeddings", "with build or --backend postgres: make vectors too"),
             VECTORS_BY,
-            opt(
-                "--workspace",
-                metavar="NAME",
-                help="with build --embeddings: another workspace, or `all`",
-            ),
-            opt(
-                "--backend",
-                metavar="NAME",
-                help="where recall searches: local, or postgres (loads the records)",
-            ),
-            opt(
-                "--dsn",
-                metavar="DSN",
-                help=("with --backend postgres: the server, without a password"),
-            ),
-            flag("--private", help="with --backend postgres: private and global records too"),
+            opt("--workspace NAME", "with build --embeddings: another workspace, or `all`"),
+            opt("--backend NAME", "where recall searches: local, or postgres (loads the records)"),
+            opt("--dsn DSN", "with --backend postgres: the server, without a password"),
+            flag("--private", "with --backend postgres: private and global records too"),
         ),
     ),
     "feedback": Verb(
@@ -584,16 +519,12 @@ VERBS: dict[str, Verb] = {
         "ID",
         "move a record to the archive",
         (
-            opt(
-                "--session",
-                metavar="ID",
-                help="all of a session",
-            ),
-            opt("--day", metavar="DATE", help="all of a day: a date, `today`, `yesterday`"),
-            opt("--file", metavar="PATH", help="all that mentions a file"),
-            opt("--mentions", metavar="TEXT", help="all that contains a text"),
-            flag("--hard", help="remove it for good"),
-            flag("--yes", help="do not ask"),
+            opt("--session ID", "all of a session"),
+            opt("--day DATE", "all of a day: a date, `today`, `yesterday`"),
+            opt("--file PATH", "all that mentions a file"),
+            opt("--mentions TEXT", "all that contains a text"),
+            flag("--hard", "remove it for good"),
+            flag("--yes", "do not ask"),
         ),
     ),
     "restore": Verb(
@@ -601,24 +532,17 @@ VERBS: dict[str, Verb] = {
         "ID|TITLE|FILE",
         "bring back a record, or all from a backup",
         (
-            opt(
-                "--into",
-                metavar="DIR",
-                help="FILE: into this empty directory, as a separate home",
-            ),
-            flag("--merge", help="FILE: add, replace nothing"),
+            opt("--into DIR", "FILE: into this empty directory, as a separate home"),
+            flag("--merge", "FILE: add, replace nothing"),
             flag(
                 "--replace",
-                help=(
-                    "FILE, with --merge: also what was forgotten; archive and replace what differs"
-                ),
+                "FILE, with --merge: also what was forgotten; archive and replace what differs",
             ),
             flag(
-                "--trust",
-                help=("FILE: ask, then also restore approvals, programs and redaction settings"),
+                "--trust", "FILE: ask, then also restore approvals, programs and redaction settings"
             ),
-            opt("--identity", metavar="KEYFILE", help="FILE: decrypt with this age or SSH key"),
-            flag("--dry-run", help="FILE: write nothing"),
+            opt("--identity KEYFILE", "FILE: decrypt with this age or SSH key"),
+            flag("--dry-run", "FILE: write nothing"),
         ),
     ),
     "backup": Verb(
@@ -626,18 +550,10 @@ VERBS: dict[str, Verb] = {
         "[FILE]",
         "back everything up into one file",
         (
-            opt(
-                "--workspace",
-                metavar="NAME",
-                help="only this one, with its logs of pushes",
-            ),
-            flag("--shared", help="the repository's .dayleaf too"),
-            flag("--here", help="allow FILE inside a git work tree"),
-            opt(
-                "--age",
-                metavar="RECIPIENT",
-                help="encrypt for age1…, or the line of an SSH key's .pub",
-            ),
+            opt("--workspace NAME", "only this one, with its logs of pushes"),
+            flag("--shared", "the repository's .dayleaf too"),
+            flag("--here", "allow FILE inside a git work tree"),
+            opt("--age RECIPIENT", "encrypt for age1…, or the line of an SSH key's .pub"),
         ),
     ),
     "share": Verb("team", "ID", "move a record into the repository, for the team"),
@@ -648,9 +564,9 @@ VERBS: dict[str, Verb] = {
         "[setup WHERE|status|take COPY|drop COPY]",
         "bring your machines up to date with one another",
         (
-            opt("--identity", metavar="FILE", help="setup: another machine's key"),
-            flag("--gone", help="send even if many records are gone here"),
-            flag("--anew", help="write all again, and remove this machine's older files"),
+            opt("--identity FILE", "setup: another machine's key"),
+            flag("--gone", "send even if many records are gone here"),
+            flag("--anew", "write all again, and remove this machine's older files"),
         ),
     ),
     "upkeep": Verb(
@@ -658,8 +574,8 @@ VERBS: dict[str, Verb] = {
         "",
         "merge duplicates and archive what is old",
         (
-            flag("--apply", help="do it, instead of printing the plan"),
-            flag("--clock-is-right", help="archive even if the clock seems wrong"),
+            flag("--apply", "do it, instead of printing the plan"),
+            flag("--clock-is-right", "archive even if the clock seems wrong"),
         ),
     ),
     "undo": Verb("upkeep", "", "undo the last upkeep"),
@@ -667,33 +583,29 @@ VERBS: dict[str, Verb] = {
         "audit",
         "[SECTION…]",
         "find what is wrong in the records, and how to mend it",
-        (flag("--strict", help="exit 1 if anything is found"),),
+        (flag("--strict", "exit 1 if anything is found"),),
     ),
     "import": Verb(
         "imports",
         "tree|dir|claude-memory|transcripts [DIR]",
         "import the notes of other tools, and past sessions",
         (
-            flag("--dry-run", help="write nothing"),
-            flag("--shared", help="tree, dir: in the repository"),
-            flag("--global", dest="tier_global", help="tree, dir: for every project"),
+            flag("--dry-run", "write nothing"),
+            flag("--shared", "tree, dir: in the repository"),
+            flag("--global", "tree, dir: for every project", dest="tier_global"),
             opt(
                 "--kind",
+                "dir: the kind of files that name none (default: learning)",
                 type=choice([kind for kind in KINDS if kind not in layout.SAID]),
-                help="dir: the kind of files that name none (default: learning)",
             ),
-            flag("--all", help="claude-memory, transcripts: from every project"),
-            opt(
-                "--since",
-                metavar="WHEN",
-                help="transcripts: sessions that ended since then",
-            ),
+            flag("--all", "claude-memory, transcripts: from every project"),
+            opt("--since WHEN", "transcripts: sessions that ended since then"),
             opt(
                 "--agent",
+                "transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS),
                 type=choice(AGENTS),
-                help="transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS),
             ),
-            flag("--ask", help="transcripts, --all: show a plan first"),
+            flag("--ask", "transcripts, --all: show a plan first"),
         ),
     ),
     "edit": Verb("learn", "ID", "change a record in $EDITOR; a copy is checked before it is saved"),
@@ -701,29 +613,20 @@ VERBS: dict[str, Verb] = {
         "keep",
         "WORDS|-",
         "keep what you say as a rule that holds from now on",
-        (
-            opt(
-                "--tag",
-                action="append",
-                metavar="T",
-                help="only with prompts about this (repeatable)",
-            ),
-        ),
+        (opt("--tag T", "only with prompts about this (repeatable)", action="append"),),
     ),
     "rule": Verb(
         "rule",
         "keep|suggest|list|approve|reject",
         "suggest rules, list them, decide on them",
         (
-            opt("--rationale", metavar="WHY", help="why it is needed (required)"),
-            opt("--body", metavar="TEXT", help="text, or `-` for stdin"),
-            opt("--title", metavar="T", help="the title, if TITLE is not given"),
+            opt("--rationale WHY", "why it is needed (required)"),
+            opt("--body TEXT", "text, or `-` for stdin"),
+            opt("--title T", "the title, if TITLE is not given"),
             TAG,
-            opt(
-                "--link", action="append", metavar="ID", help="a record it belongs to (repeatable)"
-            ),
+            opt("--link ID", "a record it belongs to (repeatable)", action="append"),
             *TIERS,
-            flag("--pending", help="only those that wait"),
+            flag("--pending", "only those that wait"),
         ),
         parts={
             "suggest": Part(
@@ -742,18 +645,13 @@ VERBS: dict[str, Verb] = {
         RESOURCE,
         "keep, show and run documents and scripts",
         (
-            opt("--path", metavar="PATH", help="the file"),
-            opt("--type", type=choice(TYPES), help="doc, script, both; `add` guesses it"),
-            opt("--title", metavar="T", help="its title"),
+            opt("--path PATH", "the file"),
+            opt("--type", "doc, script, both; `add` guesses it", type=choice(TYPES)),
+            opt("--title T", "its title"),
             *TIERS,
-            flag("--stale", help="only those whose file changed or is gone"),
+            flag("--stale", "only those whose file changed or is gone"),
             *SECTIONS,
-            opt(
-                "--timeout",
-                type=positive_integer,
-                metavar="S",
-                help="seconds (default: 60)",
-            ),
+            opt("--timeout S", "seconds (default: 60)", type=positive_integer),
             TAG,
             VERSION,
         ),
@@ -763,68 +661,38 @@ VERBS: dict[str, Verb] = {
                 "copy a document, or list a script in place",
                 "--path --type --title --version --tag --shared --global",
             ),
-            "list": Part(
-                "",
-                "list them, and whether their files changed",
-                "--type --stale",
-            ),
-            "show": Part(
-                "ID",
-                "print it, its outline or one section",
-                "--section --outline",
-            ),
+            "list": Part("", "list them, and whether their files changed", "--type --stale"),
+            "show": Part("ID", "print it, its outline or one section", "--section --outline"),
             "refresh": Part("[ID…]", "read changed files again"),
             "update": Part(
-                "ID",
-                "change title, tags, versions or file",
-                "--title --version --tag --path",
+                "ID", "change title, tags, versions or file", "--title --version --tag --path"
             ),
             "delete": Part("ID", "archive it; its file stays"),
-            "search": Part(
-                "QUERY",
-                "search them",
-                "--type --tag --version",
-            ),
+            "search": Part("QUERY", "search them", "--type --tag --version"),
             "reindex": Part("[ID…]", "index them again"),
             "approve": Part("ID…", "approve this exact text"),
             "reject": Part("ID…", "reject this exact text"),
-            "run": Part(
-                "ID [-- ARGS]",
-                "run an approved script",
-                "--timeout",
-            ),
+            "run": Part("ID [-- ARGS]", "run an approved script", "--timeout"),
         },
     ),
     "link": Verb(
         "link",
         "FROM [RELATION] TO, or ID",
         "link two records, or list a record's links",
-        (flag("--remove", help="remove the link"),),
+        (flag("--remove", "remove the link"),),
     ),
-    "graph": Verb(
-        "link",
-        "[ID]",
-        "draw the links of a record, or of all",
-    ),
+    "graph": Verb("link", "[ID]", "draw the links of a record, or of all"),
     "redact": Verb(
         "audit",
         "ID",
         "remove a text or secrets from a record and everything derived from it",
         (
-            opt(
-                "--text",
-                metavar="TEXT",
-                help="the text; `-` asks or reads stdin (default: the secrets found)",
-            ),
-            flag("--everywhere", help="from other records too"),
-            flag("--apply", help="do not ask"),
+            opt("--text TEXT", "the text; `-` asks or reads stdin (default: the secrets found)"),
+            flag("--everywhere", "from other records too"),
+            flag("--apply", "do not ask"),
         ),
     ),
-    "completion": Verb(
-        "recall",
-        "|".join(SHELLS),
-        "print a shell's completion script",
-    ),
+    "completion": Verb("recall", "|".join(SHELLS), "print a shell's completion script"),
     "config": Verb(
         "index", "list|get KEY|set KEY VALUE|unset KEY", "list, show, set or unset settings"
     ),
@@ -832,32 +700,23 @@ VERBS: dict[str, Verb] = {
         "doors",
         "[DIR]",
         "serve this memory to any agent (Model Context Protocol)",
-        (flag("--read-only", help="offer no tool that writes or runs"),),
+        (flag("--read-only", "offer no tool that writes or runs"),),
     ),
     "view": Verb(
         "doors",
         "",
         "show the memory in a browser of this machine",
         (
-            opt(
-                "--port",
-                type=positive_integer,
-                metavar="N",
-                help="default: a free one",
-            ),
-            opt(
-                "--export",
-                metavar="FILE",
-                help="write shared records into one HTML file",
-            ),
-            flag("--private", help="with --export: private and global records too"),
+            opt("--port N", "default: a free one", type=positive_integer),
+            opt("--export FILE", "write shared records into one HTML file"),
+            flag("--private", "with --export: private and global records too"),
         ),
     ),
     "tier": Verb(
         "resource",
         "add|list|remove [DIR]",
         "search another folder of markdown in place",
-        (flag("--everywhere", help="in every project"),),
+        (flag("--everywhere", "in every project"),),
         parts={
             "add": Part("DIR", "search it from now on; dayleaf never writes there", "--everywhere"),
             "list": Part("", "list the folders"),
@@ -865,8 +724,6 @@ VERBS: dict[str, Verb] = {
         },
     ),
     "workspace": Verb(
-        "recall",
-        "[claim [NAME]]",
-        "show the project's memory and folders; claim: use another one",
+        "recall", "[claim [NAME]]", "show the project's memory and folders; claim: use another one"
     ),
 }

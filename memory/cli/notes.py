@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 from memory.cli.index import change_config, settings_file
 from memory.core import UsageError, clock, config, files, plaintext
@@ -15,31 +15,18 @@ from memory.health import notekeeping
 from memory.notes import generation, instruction, pause
 from memory.notes.schema import QUESTION_TOKENS
 from memory.terminal import screen
-from memory.terminal.call import Call, ask_confirmation, unknown_word, warn
+from memory.terminal.call import Call, ask_confirmation, warn
 
 MONTH = 30  # days of the ledger that `status` looks at
 WAIT = 5.0  # seconds until a declined call is tried again, since the rate of calls is bounded
 
 
-class Plan(NamedTuple):
-    """A plan to write past notes.
-
-    talks: conversations, oldest first. tokens: of them all.
-    """
-
-    talks: list[Record]
-    tokens: int
-
-
 def notes(call: Call) -> int:
     """Switch model notes on or off, report, or write past ones."""
-    word = call.words[0] if call.words else "status"
-    if word not in WAYS:
-        raise unknown_word("notes", word, WAYS)
-    scoped = word in ("on", "off") and call.words[1:] in (["mine"], ["project"])
-    if len(call.words) > 1 and not scoped:
-        raise UsageError("notes %s takes no more words" % word)
-    return WAYS[word](call)
+    run, rest = call.part(WAYS, "status")
+    if rest and not (run in (_on, _off) and rest in (["mine"], ["project"])):
+        raise UsageError("notes %s takes no more words" % call.words[0])
+    return run(call)
 
 
 # ---- on and off
@@ -199,19 +186,20 @@ def _status(call: Call) -> int:
 def _write(call: Call) -> int:
     if call.settings["notes.provider"] == config.OFF:
         raise UsageError("notes are off; `dayleaf notes on` allows a model to write them")
-    plan = _planned(call)
+    talks = _lacking(call)
+    tokens = sum(instruction.of_talk(talk).tokens for talk in talks)
     value: dict[str, Any] = {
-        "sessions": len(plan.talks),
-        "tokens": plan.tokens,
+        "sessions": len(talks),
+        "tokens": tokens,
         "written": [],
         "failed": "",
     }
     said = "%s without a note; writing them takes some %s tokens of %s" % (
-        count(len(plan.talks), "session"),
-        "{:,}".format(plan.tokens),
+        count(len(talks), "session"),
+        "{:,}".format(tokens),
         call.settings["notes.provider"],
     )
-    if not plan.talks:
+    if not talks:
         said = "nothing to write: every session has its note, or is too short for one"
         return call.answer(value, [said])
     if call.options.dry_run:
@@ -221,9 +209,9 @@ def _write(call: Call) -> int:
         raise UsageError(
             "no note was written; `dayleaf notes write --yes` does it without a question"
         )
-    written, failed = _write_all(call, plan)
+    written, failed = _write_all(call, talks)
     call.indexed()
-    left = len(plan.talks) - len(written)
+    left = len(talks) - len(written)
     value.update(written=[one.id for one in written], failed=failed)
     lines = ["%s written" % count(len(written), "note")]
     if left:
@@ -234,26 +222,22 @@ def _write(call: Call) -> int:
     return 1 if failed and not written else 0
 
 
-def _planned(call: Call) -> Plan:
-    from memory.recall import timewords
-
-    since = call.options.since or "30d"
-    low = timewords.instant(since, call.now, clock.local_offset(call.now))
-    store = call.store()
+def _lacking(call: Call) -> list[Record]:
+    """Return the conversations that lack a note, oldest first."""
+    low, store = call.instant(call.options.since or "30d"), call.store()
     talks = [talk for talk in store.each(("conversation",)) if talk.created >= low]
     lacking = [talk for talk in talks if not generation.hindrance(store, talk)]
-    lacking.sort(key=lambda talk: -talk.created)
-    return Plan(lacking[::-1], sum(instruction.of_talk(talk).tokens for talk in lacking))
+    return sorted(lacking, key=lambda talk: talk.created)
 
 
-def _write_all(call: Call, plan: Plan) -> tuple[list[Record], str]:
+def _write_all(call: Call, talks: list[Record]) -> tuple[list[Record], str]:
     written: list[Record] = []
     with call.spinner("writing notes") as spinner:
-        for number, talk in enumerate(plan.talks):
+        for number, talk in enumerate(talks):
             spinner.step = "%s %d of %d: %s" % (
-                screen.bar(number, len(plan.talks)),
+                screen.bar(number, len(talks)),
                 number + 1,
-                len(plan.talks),
+                len(talks),
                 plaintext.one_line(talk.title)[:40],
             )
             try:

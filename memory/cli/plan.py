@@ -27,7 +27,6 @@ MARKS = {True: "x", False: " "}
 
 
 def _plan_words(call: Call) -> list[str]:
-    """Return a call's words, `list` for none."""
     if call.options.args_from_stdin and call.words:  # a slash command gives them as one
         parted = call.words[0].split(None, 1)
         return parted if parted[0] in WORDS else call.words
@@ -86,9 +85,7 @@ def split_title(said: str, steps: Any = ()) -> tuple[str, str]:
     return title, whole + "\n" if whole else ""
 
 
-def make_plan(
-    call: Call, title: str, body: str, tier: str, extra: dict[str, Any] | None = None
-) -> Record:
+def make_plan(call: Call, title: str, body: str, tier: str) -> Record:
     """Write a new plan as the active one.
 
     Raises StoreError where another one is active and --replace is not given.
@@ -103,7 +100,7 @@ def make_plan(
             tier=tier,
             source=author(call),
             session=session_of(call),
-            extra={**(extra or {}), "status": "active"},
+            extra={"status": "active"},
         )
         for old in before:
             if old.name != kept.name:
@@ -113,10 +110,7 @@ def make_plan(
 
 
 def active_plans(call: Call, store: Store) -> list[Record]:
-    """Return the active plans.
-
-    Raises StoreError where there is one and --replace is not given.
-    """
+    """Return the active plans; raise StoreError for one without --replace."""
     found = _active(store)
     if found and not call.options.replace:
         id = found[0].id
@@ -158,7 +152,6 @@ def _list(call: Call, words: list[str]) -> int:
 
 
 def _line(record: Record) -> str:
-    """Return a plan as one line: id, status, progress, title."""
     done, of = activeplan.progress(record)
     cells = [
         one_line(record.id),

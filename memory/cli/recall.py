@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 
-from memory.core import DayleafError, UsageError, clock, files, layout
+from memory.core import DayleafError, UsageError, files, layout
 from memory.core.config import DEFAULTS
 from memory.core.plaintext import one_line
 from memory.recall import lookup
 from memory.store import authority
 from memory.terminal import results, screen
-from memory.terminal.arguments import KINDS, SHELLS, completions
+from memory.terminal.arguments import SHELLS, completions
 from memory.terminal.call import (
     Call,
     ask_line,
@@ -44,7 +43,7 @@ def recall(call: Call) -> int:
 
     words = " ".join(call.words)
     if call.options.batch:
-        offset = clock.local_offset(call.now)
+        offset = call.offset
         for line in batch.batch(
             map(question_text, sys.stdin.buffer),
             call.place,
@@ -115,7 +114,7 @@ def found_by(call: Call, words: str, limit: int | None, links: bool = False) -> 
             call.settings,
             query,
             call.now,
-            clock.local_offset(call.now),
+            call.offset,
             semantic=_semantic(call),
             links=links,
             dsn=dsn_of(call),
@@ -157,7 +156,7 @@ def _query(call: Call, words: str, limit: int | None) -> Query:
         "limit": limit,
         **{name: o.get(name.replace("-", "_")) for name in FILTERED},
     }
-    return question.query_from_options(given, call.now, clock.local_offset(call.now))
+    return question.query_from_options(given, call.now, call.offset)
 
 
 def freshen(call: Call, stale: bool) -> None:
@@ -183,10 +182,7 @@ def freshen(call: Call, stale: bool) -> None:
 
 
 def reread(call: Call, found: Iterable[Record]) -> list[Record]:
-    """Read changed scripts among records again; return all records.
-
-    Only scripts of this workspace.
-    """
+    """Read changed scripts among records again; return all records."""
     from memory.project import material
 
     store, out = None, []
@@ -203,10 +199,7 @@ def reread(call: Call, found: Iterable[Record]) -> list[Record]:
 
 
 def fix(call: Call) -> int:
-    """Show the earlier remedies of an error.
-
-    Without any like it, the nearest records.
-    """
+    """Show the earlier remedies of an error."""
     from memory.knowledge import remedies
     from memory.recall import hit
     from memory.terminal import pastlines
@@ -216,15 +209,13 @@ def fix(call: Call) -> int:
         raise UsageError("fix needs the text of an error, as words or on stdin")
     workspace = call.options.workspace or ""
     past, answer = remedies_of(call, error, workspace)
-    lines = pastlines.remedy_lines(answer, call.style(), clock.local_offset(call.now))
+    lines = pastlines.remedy_lines(answer, call.style(), call.offset)
     value = {**remedies.to_json(answer, call.place), "nearest": []}
     if not answer:
         from memory.recall import question, search
 
         query = question.Query(error[:2000], workspace=workspace, limit=3)
-        found = search.recall(
-            call.place, call.settings, query, call.now, clock.local_offset(call.now)
-        )
+        found = search.recall(call.place, call.settings, query, call.now, call.offset)
         value["nearest"] = hit.found_json(found, error)["hits"]
         lines += pastlines.nearest(found.hits, call.style())
     return call.answer({**value, "notes": past.notes}, [*lines, *past.notes])
@@ -284,10 +275,7 @@ def blame(call: Call) -> int:
             "sessions": [history.touch_json(touch, call.place) for touch in found],
             "notes": past.notes,
         },
-        [
-            *pastlines.touched(found, path, call.style(), clock.local_offset(call.now)),
-            *past.notes,
-        ],
+        [*pastlines.touched(found, path, call.style(), call.offset), *past.notes],
     )
 
 
@@ -301,7 +289,7 @@ def friction(call: Call) -> int:
         met = walls.repeated(call.place, rows)
     return call.answer(
         {"walls": [walls.to_json(wall) for wall in met]},
-        pastlines.walls(met, call.style(), clock.local_offset(call.now)),
+        pastlines.walls(met, call.style(), call.offset),
     )
 
 
@@ -467,14 +455,10 @@ def _workspace_named(place: layout.Place, name: str) -> str:
 # ---- completion
 
 OFFERED = 40  # records that completion names
-_BEGUN = re.compile(r"[a-z]{1,3}-?[0-9a-f]*")  # what may be the beginning of an id
 
 
 def completion(call: Call) -> int:
-    """Print a shell's completion script.
-
-    With `-- WORDS` the completions of the last word.
-    """
+    """Print a shell's completion script."""
     shell = call.words[0] if call.words else ""
     if shell not in SHELLS:
         raise UsageError(
@@ -497,48 +481,17 @@ def completion(call: Call) -> int:
         (one_line(word), one_line(about))
         for word, about in completions(VERBS, call.words[1:], known)
     ]
-    return (
-        call.answer(
-            [{"word": word, "about": about} for word, about in rows],
-            ["%s\t%s" % row for row in rows],
-        )
-        if rows
-        else 0
-    )
+    value = [{"word": word, "about": about} for word, about in rows]
+    return call.answer(value, map("\t".join, rows)) if rows else 0
 
 
 def _known(call: Call, wanted: str, typed: str) -> list[tuple[str, str]]:
-    """Return the store's values of a metavariable.
+    """Return the settings (KEY) or records (ID) that begin with what was typed."""
+    from memory.index.kept import heads
 
-    See arguments.completions. Raises DayleafError, OSError.
-    """
-    what, _, kind = wanted.partition(" ")
-    if what == "KEY":
+    if wanted == "KEY":
         return [(key, to_json(call.settings[key])) for key in DEFAULTS if key.startswith(typed)]
-    return _records(call, kind, typed) if what == "ID" else []
-
-
-def _records(call: Call, kind: str, typed: str) -> list[tuple[str, str]]:
-    from memory.recall import question, search
-
-    if kind == "archived":
-        return [
-            (id, move.home)
-            for id, (_, move) in sorted(call.store().away().items())
-            if id.startswith(typed)
-        ][:OFFERED]
-    if typed and _BEGUN.fullmatch(typed):
-        found = [
-            record
-            for record in call.store().each((kind,) if kind else KINDS)
-            if record.id.startswith(typed)
-        ]
-        found.sort(key=lambda record: (-record.created, record.id))
-    else:
-        query = question.Query(typed, kinds=(kind,) if kind else (), limit=OFFERED)
-        offset = clock.local_offset(call.now)
-        found = [
-            hit.record
-            for hit in search.recall(call.place, call.settings, query, call.now, offset).hits
-        ]
+    every = heads(call.store(), call.now) if wanted == "ID" else ()
+    found = [record for record in every if record.id.startswith(typed)]
+    found.sort(key=lambda record: (-record.created, record.id))
     return [(record.id, record.title) for record in found[:OFFERED]]

@@ -12,15 +12,7 @@ import sys
 from typing import Any, Callable
 
 from memory.cli import index, recall, rule, show
-from memory.core import (
-    DayleafError,
-    StoreError,
-    UsageError,
-    boundary,
-    fastjson,
-    files,
-    layout,
-)
+from memory.core import DayleafError, StoreError, UsageError, boundary, fastjson, files, layout
 from memory.core.plaintext import count, one_line, visible
 from memory.core.records import READ_LIMIT, Record
 from memory.index import builder
@@ -37,7 +29,6 @@ from memory.terminal.call import (
     report_written,
     shown,
     tier_of,
-    unknown_word,
     warn,
 )
 
@@ -45,14 +36,9 @@ MOST_LEFT = 12  # files that are left out of a tier, as they are told
 
 
 def resource(call: Call) -> int:
-    """Store, list, show, refresh, search or run documents and scripts.
-
-    Scripts run only once a person has approved them.
-    """
-    word = call.words[0] if call.words else "list"
-    if word not in WORDS:
-        raise unknown_word("resource", word, WORDS)
-    return WORDS[word](call, call.words[1:])
+    """Store, list, show, refresh, search or run documents and scripts."""
+    run, words = call.part(WORDS)
+    return run(call, words)
 
 
 # ---- adding and changing
@@ -156,7 +142,7 @@ def _report_resource(call: Call, kept: Record, done: str) -> int:
         )
     report_written(call, kept, done, "")
     if material.type_of(kept) == "script" and not call.options.hook:
-        state = _standing(call, kept).state
+        state = approvalstate.script_standings([kept], call.place)[0].state
         hindrance = _hindrance(call, kept)
         way = (
             ": `dayleaf resource approve %s`, in your own terminal, lets it run" % kept.id
@@ -175,21 +161,13 @@ def _hindrance(call: Call, record: Record) -> str:
     return approvalstate.script_hindrance(source) if source else ""
 
 
-def _standing(call: Call, record: Record) -> Any:
-    return approvalstate.script_standings([record], call.place)[0]
-
-
 def _one(call: Call, words: list[str]) -> Record:
     return rule.named(call.store(), rule.SCRIPT, call.words[0], words, one=True)[0]
 
 
 def _update(call: Call, words: list[str]) -> int:
     found, store, o = _one(call, words), call.store(), call.options
-    changes = {
-        "title": o.title and one_line(o.title),
-        "versions": _versions(call),
-        "tags": o.tag,
-    }
+    changes = {"title": o.title and one_line(o.title), "versions": _versions(call), "tags": o.tag}
     changes = {key: value for key, value in changes.items() if value}
     if not changes and not o.path:
         raise UsageError(
@@ -213,10 +191,7 @@ def _update(call: Call, words: list[str]) -> int:
 
 
 def _unless_edited(call: Call, found: Record) -> None:
-    """Refuse to replace a doc's text edited by a person.
-
-    Raises UsageError.
-    """
+    """Refuse to replace a doc's text edited by a person."""
     if material.type_of(found) == "doc" and material.by_hand(call.store(), found):
         raise UsageError(
             "the text of %s was edited by hand; `dayleaf resource delete %s`, then `add`, takes "
@@ -267,10 +242,6 @@ def _refresh(call: Call, words: list[str]) -> int:
 
 
 def _refreshed(call: Call, record: Record) -> str:
-    """Read one resource again if its file has changed.
-
-    Returns `unchanged` or `refreshed`. Raises StoreError, UsageError.
-    """
     state = material.state(record, call.place)
     if state.source is None:
         raise StoreError(state.why)
@@ -473,14 +444,11 @@ WORDS: dict[str, Callable[[Call, list[str]], int]] = {
 
 def tier(call: Call) -> int:
     """Add, list or remove folders of markdown as tiers."""
-    word, *rest = call.words or ["list"]
-    if word not in TIER:
-        raise unknown_word("tier", word, TIER)
-    if len(rest) != (word != "list"):
-        raise UsageError(
-            "tier %s takes %s" % (word, "no more words" if word == "list" else "one directory")
-        )
-    return TIER[word](call, *rest)
+    run, rest = call.part(TIER)
+    if len(rest) != (run is not _tier_list):
+        takes = "no more words" if run is _tier_list else "one directory"
+        raise UsageError("tier %s takes %s" % (call.words[0], takes))
+    return run(call, *rest)
 
 
 def _settings_file(call: Call) -> tuple[str, list[str]]:

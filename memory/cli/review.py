@@ -10,13 +10,7 @@ from memory.cli.rule import RULE, SCRIPT, Matter
 from memory.core import StoreError, UsageError
 from memory.core.plaintext import one_line
 from memory.store.store import Store
-from memory.terminal.call import (
-    Call,
-    ask_choice,
-    finish_decisions,
-    need_person,
-    warn,
-)
+from memory.terminal.call import Call, ask_choice, finish_decisions, need_person, warn
 from memory.terminal.editor import edit_record
 
 

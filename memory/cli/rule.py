@@ -42,10 +42,7 @@ from memory.terminal.call import (
 
 
 def rule(call: Call) -> int:
-    """Suggest, list or edit rules, or decide on them.
-
-    On a terminal.
-    """
+    """Suggest, list or edit rules, or decide on them."""
     word = call.words[0] if call.words else "list"
     if word not in WORDS:
         raise unknown_word("rule", word, ("keep", *WORDS))
@@ -308,7 +305,6 @@ def _decide(
 
 
 def _content(call: Call, one: Reading, workspace: str, errors: str) -> list[str]:
-    """Return a file in lines, for a person's decision."""
     home, now = call.place.home, files.sha256(one.data)
     text = visible(one.data.decode("utf-8", errors))
     digest = approvals.latest(approvals.decisions(home), workspace, one.record.id)

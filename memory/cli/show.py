@@ -8,15 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memory.cli.recall import reread
-from memory.core import (
-    IndexFault,
-    PersonsRecord,
-    StoreError,
-    UsageError,
-    clock,
-    files,
-    layout,
-)
+from memory.core import IndexFault, PersonsRecord, StoreError, UsageError, clock, files, layout
 from memory.core.plaintext import age, at_word, count, one_line, plain
 from memory.store import authority, ledger, redactor
 from memory.terminal import localtimes, screen
@@ -73,7 +65,6 @@ def show(call: Call) -> int:
 
 
 def _distant(call: Call, missing: StoreError) -> int:
-    """Print a record held by the database alone."""
     from memory.cli.recall import dsn_of
     from memory.recall import lookup
 
@@ -99,7 +90,6 @@ def _printed(
     inward: Sequence[tuple[str, str]] = (),
     merged: str = "",
 ) -> int:
-    """Print a record's facts and its text or section."""
     from memory.recall import hit
 
     found = one.record
@@ -165,7 +155,6 @@ def _talk(call: Call, found: Record, place: Place) -> Record:
 
 
 def _conversation(call: Call, found: Record, place: Place) -> list[tuple[str, str]]:
-    """Return a checkpoint's conversation and its number of turns, as facts."""
     from memory.recall import excerpt, hit
     from memory.store.store import Store
 
@@ -222,14 +211,7 @@ def _turn(call: Call, found: Record, place: Place, said: str) -> int:
         "body": one.text,
     }
     return call.answer(
-        value,
-        [
-            head,
-            "",
-            plain(_localised(one)).rstrip("\n"),
-            *([""] * bool(ways)),
-            *ways,
-        ],
+        value, [head, "", plain(_localised(one)).rstrip("\n"), *([""] * bool(ways)), *ways]
     )
 
 
@@ -253,7 +235,6 @@ def _find_turn(talk: Record, turns: Sequence[Turn], said: str) -> Turn:
 
 
 def _source(found: Record, place: Place) -> list[tuple[str, str]]:
-    """Return a resource's file and its state, as facts."""
     from memory.project import material, otherfiles
 
     if found.kind != "resource" or found.tier == layout.ADDED:
@@ -353,11 +334,7 @@ def expand(call: Call) -> int:
     for one in shown_:
         lines += screen.entry(one.at, one.who, one.text, offset, RESULT_LINES)
     return call.answer(
-        {
-            "id": found.id,
-            "turn": int(number or 0),
-            "entries": [one._asdict() for one in said],
-        },
+        {"id": found.id, "turn": int(number or 0), "entries": [one._asdict() for one in said]},
         lines,
     )
 
@@ -390,10 +367,7 @@ APPROVED = ("rule", "resource")
 
 
 def feedback(call: Call) -> int:
-    """Note that a record helped or misled.
-
-    Ranking and pushes follow at once.
-    """
+    """Note that a record helped or misled."""
     from memory.recall import lookup
     from memory.recall.hit import record_json
 
@@ -486,7 +460,6 @@ def reasons(found: Record) -> list[str]:
 
 
 def _words(call: Call) -> tuple[str, str, str]:
-    """Return (id, up or down, the reason or "")."""
     id, word, rest = _split(call.words)
     if id in WORDS and word not in WORDS:
         raise UsageError(

@@ -102,8 +102,7 @@ def _moved(call: Call, found: Record, name: str, notes: list[str]) -> int:
         "notes": [note.strip() for note in notes],
     }
     return call.answer(
-        value,
-        ["%s %s  %s" % (done, found.id, one_line(found.title)), "  " + path, *notes],
+        value, ["%s %s  %s" % (done, found.id, one_line(found.title)), "  " + path, *notes]
     )
 
 

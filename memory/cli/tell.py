@@ -7,10 +7,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from memory.cli.recall import found_by, freshen
-from memory.core import StoreError, UsageError, boundary, clock, files, layout
+from memory.core import StoreError, UsageError, boundary, files, layout
 from memory.core.plaintext import count, one_line, plain
 from memory.core.records import Record, derived_links
 from memory.distill import cache
@@ -63,7 +64,6 @@ def _is_lasting(call: Call, question: str, digest: Digest) -> bool:
 
 
 def _print_kept(call: Call, key: str) -> bool:
-    """Print a cached answer; tell whether there is one."""
     said = cache.kept_answer(call.place, key, call.now)
     if said:
         print(said, flush=True)
@@ -90,7 +90,9 @@ def distill(call: Call) -> int:
     _check_call(call, question)
     before = cache.files_hash(call.place) if key else ""
     found = found_by(call, question, call.options.limit or HITS)
-    used = _marks_of_hits(found) if key else []
+    used: list[list[Any]] | None = None
+    with suppress(OSError):  # one is gone
+        used = cache.marks([hit.path for hit in found.hits]) if key else None
     with call.spinner("distilling") as spinner:
         digest = ask(
             call,
@@ -123,10 +125,7 @@ def ask(
     max_tokens: int | None = None,
     use_cache: bool = True,
 ) -> Digest:
-    """Answer a question from sources by the chain that a call names.
-
-    max_tokens: in place of the configured number.
-    """
+    """Answer a question from sources by the chain that a call names."""
     from memory.distill import providerchain
 
     def show_progress(line: str) -> None:
@@ -166,14 +165,6 @@ def _answer_key(call: Call, question: str) -> str:
     )
 
 
-def _marks_of_hits(found: Found) -> list[list[Any]] | None:
-    """Return `cache.marks` of the files of the found records, None if one is gone."""
-    try:
-        return cache.marks([hit.path for hit in found.hits])
-    except OSError:
-        return None
-
-
 def _keep(
     call: Call, key: str, made: float, said: str, before: str, used: list[list[Any]] | None
 ) -> None:
@@ -187,7 +178,7 @@ def _keep(
 def _depends_on_time(call: Call, question: str) -> bool:
     from memory.recall import timewords
 
-    times = timewords.parse(question, call.now, clock.local_offset(call.now))
+    times = timewords.parse(question, call.now, call.offset)
     return times.since is not None or times.until is not None or times.latest
 
 
@@ -228,10 +219,8 @@ def _explained(digest: Digest, found: Found) -> list[str]:
 
 
 def _saved(call: Call, question: str, digest: Digest, found: Found) -> Record | None:
-    """Return the learning made of an answer, None without --save."""
-    if not call.options.save or not digest.bullets:
-        return None
-    return _save(call, question, digest, found)
+    is_wanted = call.options.save and digest.bullets
+    return _save(call, question, digest, found) if is_wanted else None
 
 
 def _save(call: Call, question: str, digest: Digest, found: Found) -> Record:
@@ -436,7 +425,6 @@ def _uncommitted(call: Call) -> set[str]:
 
 
 def _handoff_sources(made: Draft, checkpoints: list[Record], note: Record | None) -> list[Source]:
-    """Return the facts of a drafted handoff, its note and its checkpoints."""
     from dataclasses import replace  # a cached digest does without
 
     from memory.distill.digests import of_record
@@ -476,21 +464,19 @@ def _of_session(call: Call, record: Record) -> list[Record]:
 
 
 def _newest(call: Call, kind: str, session: str, most: int, branch: str = "") -> list[Record]:
-    """Return the newest records of a kind without private parts."""
     from memory.recall import question, search
     from memory.store.redactor import without_private
 
     query = question.Query(kinds=(kind,), session=session, branch=branch, limit=most)
-    found = search.recall(
-        call.place, call.settings, query, call.now, clock.local_offset(call.now), [call.place]
-    )
+    found = search.recall(call.place, call.settings, query, call.now, call.offset, [call.place])
     return [without_private(hit.record) for hit in found.hits]
 
 
 def _show(call: Call) -> int:
     found = handoffs.current(call.place)
     if found is None:
-        return _none(call)
+        said = "%s has no handoff; `dayleaf handoff` writes one" % one_line(call.place.key)
+        return call.answer(None, [said])
     starts = handoffs.starts(call.place, found.id)
     value = {
         **record_json(found),
@@ -514,24 +500,13 @@ def _clear(call: Call) -> int:
     return report_written(call, kept, "cleared, now a checkpoint:")
 
 
-def _none(call: Call) -> int:
-    return call.answer(
-        None,
-        ["%s has no handoff; `dayleaf handoff` writes one" % one_line(call.place.key)],
-    )
-
-
-def _period(call: Call, offset: float) -> tuple[float, float | None]:
+def _period(call: Call) -> tuple[float, float | None]:
     """Return the (start, end) that a call names, None for an open end."""
-    from memory.recall import timewords
-
     if call.words and call.options.since:
         raise UsageError("--since has the time; leave '%s' out" % shown(" ".join(call.words)))
     said = call.options.since or " ".join(call.words) or "1d"
-    until = None
-    if call.options.until:
-        until = timewords.instant(call.options.until, call.now, offset, end=True)
-    since = timewords.instant(said, call.now, offset)
+    until = call.instant(call.options.until, end=True) if call.options.until else None
+    since = call.instant(said)
     if until is not None and until <= since:
         raise UsageError("--until %s is not after %s" % (shown(call.options.until), shown(said)))
     return since, until
@@ -542,11 +517,16 @@ def standup(call: Call) -> int:
     from memory.knowledge import worklog
     from memory.terminal import workdays
 
-    offset = clock.local_offset(call.now)
-    since, until = _period(call, offset)
+    since, until = _period(call)
     with call.spinner("reading the checkpoints"):
         told = worklog.gather(
-            call.place, call.settings, call.options.workspace or "", since, call.now, offset, until
+            call.place,
+            call.settings,
+            call.options.workspace or "",
+            since,
+            call.now,
+            call.offset,
+            until,
         )
     digest = _of_model(call, STANDUP, worklog.sources(told), STANDUP_TOKENS)
     style = call.style()
@@ -563,7 +543,7 @@ def today(call: Call) -> int:
     from memory.terminal import workdays
 
     with call.spinner("reading the sessions"):
-        seen = workdays.glance(call.place, call.settings, call.now, clock.local_offset(call.now))
+        seen = workdays.glance(call.place, call.settings, call.now, call.offset)
     from memory.health import accounts
     from memory.project import adoption
     from memory.terminal import pastlines
@@ -583,10 +563,7 @@ def today(call: Call) -> int:
 
 
 def statusline(call: Call) -> int:
-    """Print one line for the client's status line.
-
-    `bin/dayleaf` takes a shorter way.
-    """
+    """Print one line for the client's status line."""
     event = {} if sys.stdin.isatty() else boundary.read_event()
     from memory.hook.statusline import on_statusline
 

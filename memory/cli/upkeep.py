@@ -50,10 +50,7 @@ def _apply(call: Call) -> int:
 
     with call.spinner("reading the records") as spinner:
         did = housekeeping.apply(
-            call.store(),
-            _successes(call),
-            call.options.clock_is_right,
-            spinner.counting("upkeep"),
+            call.store(), _successes(call), call.options.clock_is_right, spinner.counting("upkeep")
         )
     call.indexed()
     ledger.recount_after_moves(call.place)
@@ -144,7 +141,6 @@ MOST_LISTED = 20  # files that a plan names
 
 
 def _backed_up_workspace(call: Call) -> str:
-    """Return the key of the workspace to back up, "" for all."""
     from memory.recall import lookup
 
     name = call.options.workspace or ""
@@ -158,7 +154,6 @@ def _backed_up_workspace(call: Call) -> str:
 
 
 def _backup_file(call: Call, sealing: bool) -> str:
-    """Return the path of a new backup, outside of git work trees."""
     target = (
         os.path.abspath(call.words[0]) if call.words else _free_name(os.getcwd(), call.now, sealing)
     )
@@ -321,7 +316,7 @@ def _bring_back(call: Call, named: str, path: str) -> int:
             "differ, --into DIR restores elsewhere" % target.home
         )
     if _ask_to_take_over(call, target, held):
-        target = target._replace(trust=True, held=True)
+        target = target._replace(trust=True)
         plan, held = restoration.plan(found, target, path), restoration.Held([], 0)
     return _restore(call, path, found, plan, target, held)
 
@@ -353,10 +348,8 @@ def _target(call: Call, path: str) -> tuple[Target, bool]:
         home = files.real_path(os.path.abspath(options.into).rstrip("/") or "/")
         if os.path.lexists(home) and (not files.is_folder(home) or os.listdir(home)):
             raise UsageError("--into %s: the directory is not empty; name another one" % home)
-        return restoration.Target(home, "", bool(options.trust), bool(options.trust)), True
-    target = restoration.Target(
-        place.home, place.shared if place.git else "", bool(options.trust), bool(options.trust)
-    )
+        return restoration.Target(home, "", options.trust), True
+    target = restoration.Target(place.home, place.shared if place.git else "", options.trust)
     return target, restoration.is_empty(place.home)
 
 
@@ -471,7 +464,6 @@ def _held(settings: Iterable[tuple[str, str, Any]]) -> list[dict[str, Any]]:
 
 
 def _held_lines(call: Call, target: Target, held: Held) -> list[str]:
-    """Return the settings and approvals held back, with their commands."""
     lines = []
     for path, key, value in held.settings:
         lines.append("  held back '%s' of %s" % (key, one_line(path)))
@@ -482,11 +474,7 @@ def _held_lines(call: Call, target: Target, held: Held) -> list[str]:
                 else "DAYLEAF_HOME=%s " % shlex.quote(target.home)
             )
             said = shlex.quote(value if isinstance(value, str) else to_json(value))
-            lines[-1] += ": `%sdayleaf config set %s %s` sets it" % (
-                home,
-                key,
-                one_line(said),
-            )
+            lines[-1] += ": `%sdayleaf config set %s %s` sets it" % (home, key, one_line(said))
     if held.decisions:
         number = count(held.decisions, "decision")
         lines.append("  held back its approvals (%s): they let rules bind and scripts run" % number)

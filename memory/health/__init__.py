@@ -52,9 +52,9 @@ def finding(severity: str, what: str, remedy: str = "", place: str = "", line: i
     return Finding(severity, "", what, remedy, place, line)
 
 
-def ok(what: str, remedy: str = "", place: str = "") -> Finding:
+def ok(what: str, remedy: str = "") -> Finding:
     """Return a finding without a fault."""
-    return finding(OK, what, remedy, place)
+    return finding(OK, what, remedy)
 
 
 def warn(what: str, remedy: str = "", place: str = "", line: int = 0) -> Finding:
@@ -62,6 +62,6 @@ def warn(what: str, remedy: str = "", place: str = "", line: int = 0) -> Finding
     return finding(WARN, what, remedy, place, line)
 
 
-def fail(what: str, remedy: str = "") -> Finding:
+def fail(what: str, remedy: str) -> Finding:
     """Return a finding that must be mended."""
     return finding(FAIL, what, remedy)

@@ -14,16 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from memory.core import (
-    IndexFault,
-    UsageError,
-    config,
-    files,
-    layout,
-    plaintext,
-    records,
-    tokeniser,
-)
+from memory.core import IndexFault, UsageError, config, files, layout, plaintext, records, tokeniser
 from memory.hook import indexview, receipts
 from memory.store import ledger
 
@@ -45,24 +36,9 @@ MOMENTS = ("start", "first", "reset", "later", "wall", "agent")
 UNWATCHED = ("wall", "agent")  # of which no use is noted
 # Keys of a receipt that are told.
 SAID = (
-    "t",
-    "event",
-    "moment",
-    "source",
-    "tool",
-    "prompt",
-    "query",
-    "strategy",
-    "candidates",
-    "chars",
-    "ms",
-    "saved",
-    "below",
-    "unfit",
-    "stale",
-    "unread",
-    "lost",
-)
+    "t event moment source tool prompt query strategy candidates chars ms saved below unfit stale "
+    "unread lost"
+).split()
 
 
 def _no_report() -> dict[str, Any]:
@@ -70,12 +46,7 @@ def _no_report() -> dict[str, Any]:
 
 
 def _gave_something(row: dict[str, Any]) -> bool:
-    """Tell whether a receipt is of a prompt with records."""
     return row.get("event") == "prompt" and bool(row.get("chosen"))
-
-
-def _is_of_prompt(row: dict[str, Any], start: str) -> bool:
-    return str(row.get("prompt") or "").startswith(start)
 
 
 def _rows_that(
@@ -106,7 +77,9 @@ def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
         return _report(place, name, rows[-1:]) if rows else _no_report()
     if word in sessions:
         return _report(place, word, _rows(place, word))
-    name, rows = _rows_that(place, sessions, lambda row: _is_of_prompt(row, word))
+    name, rows = _rows_that(
+        place, sessions, lambda row: str(row.get("prompt", "")).startswith(word)
+    )
     if rows:
         return _report(place, name, rows)
     begun = [name for name in sessions if name.startswith(word)]
@@ -294,17 +267,13 @@ def by_moment(
     ]
 
 
-def _used_in(place: layout.Place, session: str) -> Uses:
-    return {
+def _report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    known = _known(place, {str(item[0]) for row in rows for item in _chosen(row)})
+    uses = {
         (ledger.short(session), *use)
         for book in ledger.ledgers(place)
         for use in ledger.used_in(book, session)
     }
-
-
-def _report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    known = _known(place, {str(item[0]) for row in rows for item in _chosen(row)})
-    uses = _used_in(place, session)
     events = []
     for row in rows:
         if row.get("event") == "lost":
@@ -428,7 +397,6 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
 def _candidates(
     found: indexview.Index, prompt: str, choice: loader.Choice, settings: config.Config
 ) -> list[dict[str, Any]]:
-    """Return the most relevant candidates with their terms' scores."""
     from memory.hook import loader
     from memory.hook.strategies import Membership, categories
 

@@ -111,10 +111,7 @@ def _decrypt(path: str, identity: str, plain: str) -> None:
 
 
 def _empty(path: str) -> None:
-    """Create an empty file readable by its owner alone.
-
-    Raises OSError.
-    """
+    """Create an empty file readable by its owner alone."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, files.FILE_MODE))
 
 

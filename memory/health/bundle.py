@@ -260,7 +260,6 @@ def _listed(
 
 
 def _hindrance(path: str, stat: Any) -> str | None:
-    """Return the reason against a path, "" for a vanished one."""
     if isinstance(stat, FileNotFoundError):
         return ""
     if isinstance(stat, OSError):
@@ -283,10 +282,7 @@ def _unkept(top: str, inner: str) -> str | None:
 
 
 def _read(name: str, path: str) -> tuple[Kept, bytes] | None:
-    """Read a file for a backup, None if it is gone.
-
-    Raises another OSError.
-    """
+    """Read a file for a backup, None if it is gone."""
     try:
         fd = files.open_read(path, follow=False)
     except FileNotFoundError:
@@ -319,10 +315,7 @@ class _Unpacked:
     """
 
     def __init__(self, packed: gzip.GzipFile, size: int):
-        """Start reading.
-
-        size: of the packed file, in bytes.
-        """
+        """Start reading a packed file of `size` bytes."""
         self.packed, self.left = packed, min(MOST_BYTES, max(FREE_BYTES, RATIO * size))
         self.room, self.most_files = self.left, min(MOST_FILES, FREE_FILES + size // FILE_BYTES)
         self.most_piece = max(FREE_PIECE, PIECE_RATIO * size)

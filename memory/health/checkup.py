@@ -97,19 +97,11 @@ def open_to_others(place: layout.Place) -> Iterator[str]:
     Only where the home itself lets others in.
     """
     if os.name != "nt" and os.stat(place.home).st_mode & 0o011:
-        yield from _with_bits(place, 0o044)
+        yield from with_bits(place, 0o044)
 
 
-def writable_by_others(place: layout.Place) -> Iterator[str]:
-    """Yield the files with a mode writable by other users.
-
-    The home may still keep others out.
-    """
-    if os.name != "nt":
-        yield from _with_bits(place, 0o022)
-
-
-def _with_bits(place: layout.Place, bits: int) -> Iterator[str]:
+def with_bits(place: layout.Place, bits: int) -> Iterator[str]:
+    """Yield the files whose mode has one of some bits."""
     for _, path, stat in walk.entries_below(
         place.home, lambda name: name not in ("runtime", "cache")
     ):
@@ -128,10 +120,7 @@ def _skipped_files(store: Store) -> Iterator[Finding]:
 
 
 def check_records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
-    """Report unreadable and skipped records, and contradictions among records.
-
-    found: the heads of the store's records.
-    """
+    """Report unreadable and skipped records, and contradictions among records."""
     place = store.place
     planned = [record for record in found if record.active]
     faulty = [(record.name, record.problems[0]) for record in found if record.problems]
@@ -157,10 +146,7 @@ def check_records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
 
 
 def check_conversations(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
-    """Report the number of conversations, and those edited by hand.
-
-    Nothing where there are none and capture is on. found: the heads of the store's records.
-    """
+    """Report the number of conversations, and those edited by hand."""
     kept = [record for record in found if record.kind == conversations.KIND]
     told = count(len(kept), "conversation") + " kept"
     changed = sum(record.rewritten for record in kept)
@@ -181,10 +167,7 @@ def _path(place: layout.Place, name: str) -> str:
 
 
 def check_index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
-    """Check that the index exists, whole and fresh.
-
-    walked: the place's files.
-    """
+    """Check that the index exists, whole and fresh."""
     found = figures.index_state(place, walked)
     if len(walked.found) >= walk.MOST:
         yield warn(
@@ -252,10 +235,7 @@ def check_disk(place: layout.Place) -> Iterator[Finding]:
 
 
 def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Iterator[Finding]:
-    """Check that the clock agrees with the dates of the records.
-
-    Otherwise nothing expires.
-    """
+    """Check that the clock agrees with the dates of the records."""
     doubt = housekeeping.clock_doubt(place, found, now)
     yield finding(
         WARN if doubt else OK,
@@ -292,25 +272,19 @@ def check_workspace(place: layout.Place) -> Iterator[Finding]:
 
 def check_python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     runtime = place.home + "/runtime/bin/python"
-    if not files.exists(runtime):
-        yield warn(
-            "there is no runtime at %s; Python %s is used instead"
-            % (runtime, sys.version.split()[0]),
-            SETUP,
+    other = "Python %s is used instead" % sys.version.split()[0]
+    versions = _versions(runtime, env) if files.exists(runtime) else {}
+    if versions:
+        yield ok("%s, Python %s" % (runtime, versions[""]))
+    elif files.exists(runtime):
+        yield fail(
+            "%s does not run on this machine; %s" % (runtime, other),
+            SETUP + ", or set DAYLEAF_HOME to a folder of this machine's own",
         )
-        yield warn("hooks also run on the system's Python; without PyYAML " + GUESSED, SETUP)
-        versions = _versions(sys.executable, env)
     else:
-        versions = _versions(runtime, env)
-        if versions:
-            yield ok("%s, Python %s" % (runtime, versions[""]))
-        else:
-            yield fail(
-                "%s does not run on this machine; Python %s is used instead"
-                % (runtime, sys.version.split()[0]),
-                SETUP + ", or set DAYLEAF_HOME to a folder of this machine's own",
-            )
-            versions = _versions(sys.executable, env)
+        yield warn("there is no runtime at %s; %s" % (runtime, other), SETUP)
+        yield warn("hooks also run on the system's Python; without PyYAML " + GUESSED, SETUP)
+    versions = versions or _versions(sys.executable, env)
     for module, name, effect in PACKAGES:
         if versions.get(module):
             yield ok("%s %s" % (name, versions[module]))
@@ -368,19 +342,13 @@ def check_settings(place: layout.Place, settings: config.Config) -> Iterator[Fin
 
 
 def _own_plugins(plugins: object) -> dict[str, object]:
-    """Return the state of each dayleaf in `enabledPlugins`."""
     if not isinstance(plugins, dict):
         return {}
     return {name: on for name, on in plugins.items() if "dayleaf" in name}
 
 
-def _client_folder(env: dict[str, str]) -> str:
-    user = env.get("HOME") or env.get("USERPROFILE") or ""
-    return env.get("CLAUDE_CONFIG_DIR") or user + "/.claude"
-
-
 def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
-    path = _client_folder(env) + "/settings.json"
+    path = transcript.host(env) + "/settings.json"
     try:
         value = fastjson.parse(files.read(path, 1 << 20))
     except FileNotFoundError:
@@ -489,10 +457,7 @@ def check_command(env: dict[str, str]) -> Iterator[Finding]:
 
 
 def program() -> str:
-    """Return the path of the command line.
-
-    In the environment of an installed wheel, else in the plugin.
-    """
+    """Return the path of the command line."""
     return (
         sys.prefix if files.inside(layout.plugin(), sys.prefix) else layout.plugin()
     ) + "/bin/dayleaf"

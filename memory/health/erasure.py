@@ -17,6 +17,7 @@ and so is the path of a project, which stays in all but texts.
 from __future__ import annotations
 
 import base64
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,35 +47,10 @@ SEARCHED = (
     "as base64, as an index term"
 )
 
-(
-    RECORD,
-    OTHER,
-    ARCHIVE,
-    BEFORE,
-    MOVES,
-    LOG,
-    STATE,
-    COPY,
-    DERIVED,
-    TEMP,
-    SETTINGS,
-    SYNC,
-    FOREIGN,
-) = (
-    "record",
-    "other record",
-    "archive",
-    "before an upkeep",
-    "log of moves",
-    "log",
-    "state",
-    "approved copy",
-    "derived",
-    "temporary",
-    "settings",
-    "sync's file names",
-    "not ours",
-)
+RECORD, OTHER, ARCHIVE, BEFORE = "record", "other record", "archive", "before an upkeep"
+MOVES, LOG, STATE, COPY = "log of moves", "log", "state", "approved copy"
+DERIVED, TEMP, SETTINGS = "derived", "temporary", "settings"
+SYNC, FOREIGN = "sync's file names", "not ours"
 _FOLDERS = {"sync": SYNC, approvals.KEPT: COPY, "log": LOG}  # of the home
 LEFT = (SETTINGS, SYNC, FOREIGN)
 TEXTS = (RECORD, OTHER, ARCHIVE, BEFORE, COPY, TEMP)  # elsewhere a project's path is needed
@@ -147,17 +123,13 @@ class Finder(NamedTuple):
         return Finder(self.expression, words).cleaned(data)
 
     def covered(self, data: bytes) -> bytes:
-        """Return bytes with each text masked at its own length.
-
-        For a file that others append to.
-        """
+        """Return bytes with each text masked at its own length."""
 
         def cover(found: re.Match[bytes]) -> bytes:
-            mark, size = self.mark(found), len(found[0])
-            wide = b"*\0" if found[0][1:2] == b"\0" else b"\0*" if found[0][:1] == b"\0" else b"*"
-            return (mark if len(mark) <= size else b"") + wide * (
-                (size - (len(mark) if len(mark) <= size else 0)) // len(wide)
-            )
+            raw, mark = found[0], self.mark(found)
+            mark = mark if len(mark) <= len(raw) else b""
+            wide = b"*\0" if raw[1:2] == b"\0" else b"\0*" if raw[:1] == b"\0" else b"*"
+            return mark + wide * ((len(raw) - len(mark)) // len(wide))
 
         return self.expression.sub(cover, data)
 
@@ -167,10 +139,7 @@ class Finder(NamedTuple):
 
 
 def finder(texts: Mapping[str, str]) -> Finder:
-    """Return a finder of some texts.
-
-    texts: each with the ASCII mark that replaces it.
-    """
+    """Return a finder of some texts."""
     exact: dict[bytes, str] = {}
     anyhow: dict[bytes, str] = {}
     alone: set[bytes] = set()
@@ -212,7 +181,7 @@ def forms(text: str) -> Iterator[bytes]:
         for said in (
             plain,
             fastjson.quote(plain)[1:-1],
-            _escaped(plain),
+            json.dumps(plain, ensure_ascii=False)[1:-1],
             fastjson.quote(fastjson.quote(plain)[1:-1])[1:-1],
         ):
             yield said.encode("utf-8", "surrogateescape")
@@ -245,17 +214,6 @@ def _spellings(text: str) -> list[str]:
     return [one for one in dict.fromkeys(same) if len(one) >= min(SHORTEST, len(text))]
 
 
-def _escaped(text: str) -> str:
-    """Return a text as JSON without escapes of non-ASCII letters."""
-    return (
-        text.replace("\\", "\\\\")
-        .replace('"', '\\"')
-        .replace("\n", "\\n")
-        .replace("\r", "\\r")
-        .replace("\t", "\\t")
-    )
-
-
 def _in_base64(text: str) -> Iterator[bytes]:
     # At three offsets and in both alphabets: the characters that the text alone decides.
     data = text.encode("utf-8", "surrogateescape")
@@ -267,28 +225,17 @@ def _in_base64(text: str) -> Iterator[bytes]:
 
 
 def _listed(roots: Iterable[str], without: Iterable[str] = ()) -> Iterator[str]:
-    passed = set(without)
     for root in roots:
-        yield from _files(
-            root, {path[len(root) + 1 :] for path in passed if path.startswith(root + "/")}
-        )
-
-
-def _files(root: str, passed: set[str]) -> Iterator[str]:
-    return (
-        path
-        for _, path, stat in walk.entries_below(root, lambda name: name not in passed)
-        if walk.is_regular(stat)
-    )
+        passed = {path[len(root) + 1 :] for path in without if path.startswith(root + "/")}
+        for _, path, stat in walk.entries_below(root, lambda name: name not in passed):
+            if walk.is_regular(stat):
+                yield path
 
 
 def _traces(
     finder_of: Callable[[str], Finder], every: Iterable[str], told: Progress = lambda done: None
 ) -> tuple[int, list[tuple[str, int]]]:
-    """Search files and return (their number, (path, hits) of holders).
-
-    finder_of: returns the finder for a path.
-    """
+    """Search files and return (their number, (path, hits) of holders)."""
     number, held = 0, []
     for path in every:
         try:
@@ -423,10 +370,7 @@ def _role_in_tier(inner: list[str], file: str) -> str:
 
 
 def cleanable_holders(held: Iterable[Holder], everywhere: bool) -> list[Holder]:
-    """Return the holders that `apply` cleans.
-
-    everywhere: other records too.
-    """
+    """Return the holders that `apply` cleans."""
     return [one for one in held if one.role not in LEFT and (everywhere or one.role != OTHER)]
 
 
@@ -490,10 +434,8 @@ def _clean_file(
 
 
 def _without_marked(value: Any, marked: Any) -> list[Any] | None:
-    """Return the labels that no mark has changed, None for none."""
-    if not isinstance(value, list):
-        return None
-    return [one for one, kept in zip(value, marked) if one == kept] or None
+    pairs = zip(value, marked) if isinstance(value, list) else ()
+    return [one for one, kept in pairs if one == kept] or None
 
 
 def _cleaned(path: str, data: bytes, found: Finder) -> bytes:
@@ -522,7 +464,6 @@ def _cleaned(path: str, data: bytes, found: Finder) -> bytes:
 
 
 def _word(mark: str) -> str:
-    """Return a mark as a file's name has it: `redacted-text-a1b2`."""
     return layout.slug(mark, len(mark))
 
 
@@ -535,13 +476,6 @@ def _marked(value: Any, marks: Mapping[str, str]) -> Any:
     for word, mark in marks.items():
         value = value.replace(word, mark)
     return value
-
-
-def _refuse_active_temp(path: str, now: float) -> None:
-    """Raise StoreError while a process writes a temporary file."""
-    pid = path.rpartition("/")[2][len(files.TEMP) :].partition("-")[0]
-    if pid.isdigit() and files.alive(int(pid)) and now - os.stat(path).st_mtime < 3600:
-        raise StoreError("process %s is writing it; run this again" % pid)
 
 
 def _rename(tiers: Tiers, path: str, found: Finder) -> str:
@@ -601,7 +535,6 @@ def _derived(place: Place, todo: Iterable[Holder]) -> Iterator[str]:
 
 
 def _pending(place: Place, todo: Iterable[Holder], hashes: dict[bytes, bytes]) -> list[str]:
-    """Return the ids of rules and scripts with changed approved content."""
     gone = {old.decode("ascii") for old, new in hashes.items() if old != new}
     gone.update(one.path.rpartition("/")[2] for one in todo if one.role == COPY)
     return sorted({id for _, id, sha256 in approvals.approved(place.home) if sha256 in gone})
@@ -611,7 +544,6 @@ def _pending(place: Place, todo: Iterable[Holder], hashes: dict[bytes, bytes]) -
 
 
 def _forget_sessions(place: Place, gone: Sequence[Record]) -> None:
-    """Remove the states and receipts of deleted conversations."""
     sessions = {str(one.meta.get("session")) for one in gone if one.kind == conversations.KIND}
     for session in sessions:
         _blank_state("%s/sessions/%s" % (place.cache, session))
@@ -619,7 +551,6 @@ def _forget_sessions(place: Place, gone: Sequence[Record]) -> None:
 
 
 def _forget_approved(place: Place, gone: Sequence[Record]) -> None:
-    """Remove the copies of deleted records, made at their approval."""
     owners = {(approvals.workspace_of(record.name, place.key), record.id) for record in gone}
     for workspace, id, sha256 in approvals.decisions(place.home):
         if (workspace.removeprefix(approvals.SCRIPT), id) in owners:
@@ -677,13 +608,13 @@ def _literal(texts: Iterable[str], mark: str) -> Finder:
 
 
 def _remove(tiers: Tiers, path: str, role: str, now: float) -> None:
-    if role == TEMP:
-        _refuse_active_temp(path, now)
+    pid = path.rpartition("/")[2][len(files.TEMP) :].partition("-")[0] if role == TEMP else ""
+    if pid.isdigit() and files.alive(int(pid)) and now - os.stat(path).st_mtime < 3600:
+        raise StoreError("process %s is writing it; run this again" % pid)
     tiers.remove(path)
 
 
 def _blank_state(path: str) -> None:
-    """Take what was said out of a session's state."""
     with files.Lock(path + ".lock", wait=True):
         state = progress.load(path + ".json")
         if state is None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import functools
 import os
 import shlex
-import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from memory.capture.recovery import Lost
 
 RECENT = 7 * clock.DAY
-UNUSED = 30 * clock.DAY  # since the last change, for a cache of no workspace
 MUCH = 200 << 20  # bytes of receipts
 FIX = "`dayleaf doctor --fix`"
 BITS = 0o077  # what others may do
@@ -114,12 +112,7 @@ def check_added_tiers(place: layout.Place, settings: config.Config) -> Iterator[
         elif left:
             yield warn(
                 "%s: %s left out, such as %s: %s"
-                % (
-                    tier.top,
-                    count(len(left), "file"),
-                    left[0]["path"],
-                    left[0]["reason"],
-                ),
+                % (tier.top, count(len(left), "file"), left[0]["path"], left[0]["reason"]),
                 left[0]["remedy"],
             )
         else:
@@ -208,8 +201,7 @@ def check_ledgers(place: layout.Place) -> Iterator[Finding]:
             )
         elif torn:
             yield warn(
-                "%s has %s that cannot be read" % (path, count(torn, "line")),
-                "remove them by hand",
+                "%s has %s that cannot be read" % (path, count(torn, "line")), "remove them by hand"
             )
         else:
             yield ok("%s (%s): %s" % (name, about, count(len(rows), "line")))
@@ -242,10 +234,7 @@ def _outcomes(each: ledger.Ledger) -> Iterator[Finding]:
 
 
 def ends(place: layout.Place) -> Iterator[str]:
-    """Yield the ledgers and logs with an unfinished last line.
-
-    Their writer was killed.
-    """
+    """Yield the ledgers and logs with an unfinished last line."""
     named = [place.home + "/" + name for name in ("trust.jsonl", "spend.jsonl", "log/errors.jsonl")]
     named += [each.path for each in ledger.ledgers(place)] + [
         journal.path(place),
@@ -353,10 +342,7 @@ def check_receipts(place: layout.Place) -> Iterator[Finding]:
 
 
 def leftovers(place: layout.Place, now: float) -> Iterator[str]:
-    """Yield temporary files of dead writers and old damaged indexes.
-
-    Indexes that were moved aside an hour ago or longer.
-    """
+    """Yield temporary files of dead writers and old damaged indexes."""
     roots = [
         *(root for _, root in place.tiers()),
         place.cache,
@@ -388,58 +374,23 @@ def _is_left(path: str, now: float, derived: bool = False) -> bool:
 
 
 def _upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
-    seen = figures.outlook(store, walked)
-    if seen.due:
-        yield warn(seen.due, housekeeping.LOOK)
-    elif seen.changes < 0:
+    due, changes = figures.outlook(store, walked)
+    if due:
+        yield warn(due, housekeeping.LOOK)
+    elif changes < 0:
         yield ok("changes not counted: too many files", housekeeping.LOOK)
     else:
-        yield ok("not due: it would make %s" % count(seen.changes, "change"))
+        yield ok("not due: it would make %s" % count(changes, "change"))
 
 
 def check_temporary_files(place: layout.Place, now: float) -> Iterator[Finding]:
-    """Report leftover temporary files and caches of deleted workspaces."""
+    """Report leftover temporary files."""
     left = list(leftovers(place, now))
     if left:
         number = count(len(left), "temporary file")
         yield warn("%s left by killed processes, such as %s" % (number, left[0]), FIX)
     else:
         yield ok("no leftover temporary files")
-    caches = list(orphans(place, now))
-    if caches:
-        yield warn(
-            "%s of deleted workspaces, such as %s" % (count(len(caches), "cache"), caches[0]),
-            FIX,
-        )
-
-
-def orphans(place: layout.Place, now: float) -> Iterator[str]:
-    """Yield the caches of workspaces unused for 30 days.
-
-    They have no private tier, no receipts, and no change.
-    """
-    for key in files.list_folder(place.home + "/cache"):
-        folder = place.home + "/cache/" + key
-        if (
-            key in (place.key, "global", "added")
-            or os.path.islink(folder)
-            or not files.is_folder(folder)
-        ):
-            continue
-        kept = (place.home + "/workspaces/" + key, place.home + "/log/receipts/" + key)
-        if not any(map(files.exists, kept)) and now - _changed(folder) > UNUSED:
-            yield folder
-
-
-def _changed(folder: str) -> float:
-    return max(
-        (
-            stat.st_mtime
-            for _, _, stat in walk.entries_below(folder)
-            if not isinstance(stat, OSError)
-        ),
-        default=0.0,
-    )
 
 
 # ---- what is mended
@@ -472,12 +423,11 @@ def mend(place: layout.Place, now: float) -> list[str]:
 
 
 def _close(place: layout.Place) -> Iterator[str]:
-    """Remove the access of other users to dayleaf's home."""
     if os.name == "nt" or not files.is_folder(place.home):
         return
     mode = os.stat(place.home).st_mode
     # before the home hides them
-    found = [*checkup.open_to_others(place), *checkup.writable_by_others(place)]
+    found = [*checkup.open_to_others(place), *checkup.with_bits(place, 0o022)]
     if mode & BITS and os.stat(place.home).st_uid == os.geteuid():
         os.chmod(place.home, mode & 0o700)
         yield "other users can no longer open %s (%04o, was %04o)" % (
@@ -508,13 +458,7 @@ def _sweep(place: layout.Place, now: float) -> Iterator[str]:
     left = list(leftovers(place, now))
     gone = sum(files.remove(path) for path in left)
     if gone:
-        yield "deleted %s of killed processes, such as %s" % (
-            count(gone, "leftover"),
-            left[0],
-        )
-    for folder in list(orphans(place, now)):
-        shutil.rmtree(folder)
-        yield "deleted %s, the cache of a deleted workspace" % folder
+        yield "deleted %s of killed processes, such as %s" % (count(gone, "leftover"), left[0])
 
 
 def _index_fault(place: layout.Place) -> str:

@@ -9,16 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from memory.core import (
-    IndexFault,
-    attempts,
-    clock,
-    config,
-    files,
-    layout,
-    tokeniser,
-    walk,
-)
+from memory.core import IndexFault, attempts, clock, config, files, layout, tokeniser, walk
 from memory.core.records import Record
 from memory.distill import spend
 from memory.doors import registry
@@ -44,7 +35,6 @@ MOST_TOPICS = 20
 WEEKS, SESSIONS = 26, 30  # the last ones that are drawn
 WEEK = 7 * clock.DAY
 RANKS = 8  # ranks that are told apart; the rest is one
-UPTO = (5, 10, 20, 50, 100, 200, 500, 1000)  # milliseconds, the upper ends of the histogram's steps
 FEW_FILES = 500  # up to which what is due is counted whenever somebody asks
 EVENTS = ("start", "prompt", "agent", "wall")
 # how vectors stand where there are none
@@ -106,7 +96,7 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
         "runtime": {"python": runtime, "present": files.exists(runtime)},
         "off": accounts.switched_off(place, settings),
         "unkept": accounts.not_kept(settings),
-        "upkeep": outlook(store, walked).due,
+        "upkeep": outlook(store, walked)[0],
         "contextTags": context.to_json(project_tags(place)),
         "settings": {
             key: {"value": settings[key], "source": settings.sources[key]}
@@ -117,7 +107,6 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
 
 
 def _indexed(store: Store, rows: Sequence[Doc], walked: walk.Listing) -> Iterator[Doc | Record]:
-    """Yield each record's document from the index, or its file."""
     by_name = {row.name: row for row in rows}
     return store.each_by(
         lambda name: by_name.get(name) or store.read(name), store.names(walked=walked)
@@ -135,7 +124,6 @@ def index_state(place: layout.Place, walked: walk.Listing | None = None) -> dict
 
 
 def _index(place: layout.Place, walked: walk.Listing) -> tuple[dict[str, Any], list[Doc] | None]:
-    """Return an index's figures and its records' first documents."""
     path = indexview.segment_path(place)
     value: dict[str, Any] = {"path": path, "tokeniser": tokeniser.VERSION}
     try:
@@ -190,25 +178,12 @@ def _opened(found: indexview.Index, path: str, walked: walk.Listing) -> dict[str
 # ---- what upkeep would do
 
 
-class Outlook(NamedTuple):
-    """A short forecast of upkeep.
-
-    due: "" where it is not worth a run. changes: how many, -1 where not counted.
-    """
-
-    due: str
-    changes: int
-
-
-def outlook(store: Store, walked: walk.Listing) -> Outlook:
-    """Return a forecast of the next upkeep, counted where the files are few.
-
-    walked: the place's files.
-    """
+def outlook(store: Store, walked: walk.Listing) -> tuple[str, int]:
+    """Return (why upkeep is due, its changes), ("", -1) for many files."""
     if len(walked.found) > FEW_FILES:
-        return Outlook("", -1)
+        return "", -1
     found = housekeeping.plan(store, {})
-    return Outlook(housekeeping.summary_of_plan(found), len(found.changes))
+    return housekeeping.summary_of_plan(found), len(found.changes)
 
 
 # ---- figures of some
@@ -223,71 +198,55 @@ class Session(NamedTuple):
 
 
 def figures(
-    places: Sequence[layout.Place], settings: config.Config, now: float, since: float = 0.0
+    place: layout.Place, settings: config.Config, now: float, since: float = 0.0
 ) -> dict[str, Any]:
-    """Return the counted records, pushes, uses and times of workspaces.
+    """Return the counted records, pushes, uses and times of a workspace.
 
-    places: the present one first; records of the global tier count in it alone. now, since: seconds
-        since the epoch. since: older events do not count; records are counted all, and `new` counts
-        those not older.
+    now, since: seconds since the epoch. Older events do not count; records are counted all, and
+        `new` counts those not older.
     """
-    found = [
-        record for place in places for record in _records(place, settings, now, place is places[0])
-    ]
-    sessions = [session for place in places for session in _sessions(place, since)]
-    sessions.sort(key=lambda session: (session.began, session.name))
-    learnings = {
-        record.id: record.created
-        for record in found
-        if record.kind == "learning" and record.accepted
-    }
-    uses = [use for place in places for use in _uses(place, since, place is places[0])]
+    store = Store(place, settings, now)
+    found = list({record.id: record for record in heads(store, now)}.values())
+    there = {record.id for record in found}
+    sessions = sorted(_sessions(place, since), key=lambda one: (one.began, one.name))
+    learnings = {r.id: r.created for r in found if r.kind == "learning" and r.accepted}
+    uses = list(_uses(place, since))
     pushed = Counter(
         str(item[0])
         for session in sessions
         for row in session.rows
         for item in receipts.chosen(row)
     )
-    folds: dict[str, int] = (
-        Counter(id for _, _, id in uses)
-        if since
-        else _use_counts(places, settings, now, {r.id for r in found})
-    )
-    there = {record.id for record in found}
+    used: dict[str, int] = Counter(id for _, _, id in uses)
+    if not since:
+        after = store.successors()
+        tally = {
+            book.path: ledger.follow_successors(ledger.read(book), after, there.__contains__)
+            for book in ledger.ledgers(place)
+        }
+        used = ledger.sum_tallies([tally], there)[0]
     least = sorted(
-        learnings, key=lambda id: (folds.get(id, 0), -pushed.get(id, 0), learnings[id], id)
+        learnings, key=lambda id: (used.get(id, 0), -pushed.get(id, 0), learnings[id], id)
     )[:MOST_USED]
     named: dict[str, dict[str, Any]] = {
-        "mostPushed": _most(pushed),
-        "mostUsed": _most({id: n for id, n in folds.items() if id in there}),
-        "leastUsed": {id: {"uses": folds.get(id, 0), "pushed": pushed.get(id, 0)} for id in least},
+        "mostPushed": _most(pushed, MOST_USED),
+        "mostUsed": _most({id: n for id, n in used.items() if id in there}, MOST_USED),
+        "leastUsed": {id: {"uses": used.get(id, 0), "pushed": pushed.get(id, 0)} for id in least},
     }
     shown = {id for some in named.values() for id in some}
-    topics = Counter(topic for record in found for topic in record.labels)
     return {
-        "workspaces": [place.key for place in places],
+        "workspaces": [place.key],
         "since": clock.iso(since) if since else "",
         "records": dict(Counter(record.kind for record in found)),
         "new": sum(record.created >= since for record in found),
-        "topics": dict(sorted(topics.items(), key=lambda t: (-t[1], t[0]))[:MOST_TOPICS]),
+        "topics": _most(Counter(t for record in found for t in record.labels), MOST_TOPICS),
         "perWeek": _weeks(found, now),
         **_pushes(sessions, uses),
-        "hooks": _times(sessions, places, since),
+        "hooks": _times(sessions, place, since),
         **named,
         "titles": {record.id: record.title for record in found if record.id in shown},
-        "spend": spending(places[0].home, settings, now)["today"],
+        "spend": spending(place.home, settings, now)["today"],
     }
-
-
-def _records(
-    place: layout.Place, settings: config.Config, now: float, everyone: bool
-) -> Iterator[Head]:
-    """Yield the heads of a workspace's records, without double ids."""
-    seen: set[str] = set()
-    for record in heads(Store(place, settings, now), now):
-        if (everyone or record.tier != layout.GLOBAL) and record.id not in seen:
-            seen.add(record.id)
-            yield record
 
 
 def _weeks(found: Sequence[Head], now: float) -> list[dict[str, Any]]:
@@ -298,8 +257,8 @@ def _weeks(found: Sequence[Head], now: float) -> list[dict[str, Any]]:
     ]
 
 
-def _most(counted: dict[str, int]) -> dict[str, int]:
-    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:MOST_USED])
+def _most(counted: dict[str, int], number: int) -> dict[str, int]:
+    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:number])
 
 
 # ---- what was pushed
@@ -322,32 +281,11 @@ def tokens_of(row: dict[str, Any]) -> int:
     return _integer(row["tokens"]) if "tokens" in row else -(-_integer(row.get("chars")) // 4)
 
 
-class Given(NamedTuple):
-    """A record given to a prompt: its rank, and whether the same turn used it."""
-
-    rank: int
-    passage: bool
-    used: bool
-
-
-def _given(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> list[Given]:
-    known = set(uses)
-    return [
-        Given(
-            rank,
-            str(item[-1]).startswith("passage"),
-            accounts.use_key(session.name, row, str(item[0])) in known,
-        )
-        for session in sessions
-        for row in session.rows
-        if row.get("event") == "prompt"
-        for rank, item in enumerate(receipts.chosen(row), 1)
-    ]
-
-
 def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
     rows = [row for session in sessions for row in session.rows]
-    prompts = [row for row in rows if row.get("event") == "prompt"]
+    prompts, agents = (
+        [row for row in rows if row.get("event") == event] for event in ("prompt", "agent")
+    )
     chars = sum(_integer(row.get("chars")) for row in rows)
     tokens = [
         {
@@ -358,26 +296,37 @@ def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -
         }
         for session in sessions
     ]
-    agents = [row for row in rows if row.get("event") == "agent"]
-    given = _given(sessions, uses)
-    pushed = Counter(min(one.rank, RANKS) for one in given)
-    used = Counter(min(one.rank, RANKS) for one in given if one.used)
+    known = set(uses)
+    # (rank, whether it is a passage, whether the same turn used it)
+    given = [
+        (
+            min(rank, RANKS),
+            str(item[-1]).startswith("passage"),
+            accounts.use_key(session.name, row, str(item[0])) in known,
+        )
+        for session in sessions
+        for row in session.rows
+        if row.get("event") == "prompt"
+        for rank, item in enumerate(receipts.chosen(row), 1)
+    ]
+    pushed = Counter(rank for rank, _, _ in given)
+    used = Counter(rank for rank, _, is_used in given if is_used)
     return {
         "sessions": len(sessions),
         "prompts": len(prompts),
         "promptsGiven": sum(bool(receipts.chosen(row)) for row in prompts),
         "walls": sum(row.get("event") == "wall" for row in rows),
         "given": len(given),
-        "givenUsed": sum(one.used for one in given),
-        "passages": sum(one.passage for one in given),
-        "passagesUsed": sum(one.passage and one.used for one in given),
+        "givenUsed": sum(used.values()),
+        "passages": sum(is_passage for _, is_passage, _ in given),
+        "passagesUsed": sum(is_passage and is_used for _, is_passage, is_used in given),
         "subagents": len(agents),
         "subagentsGiven": sum(bool(receipts.chosen(row)) for row in agents),
         "ranks": [
             {"rank": rank, "pushed": pushed[rank], "used": used[rank]}
             for rank in range(1, max(pushed, default=0) + 1)
         ],
-        "moments": accounts.by_moment(((one.name, one.rows) for one in sessions), set(uses)),
+        "moments": accounts.by_moment(((one.name, one.rows) for one in sessions), known),
         "characters": chars,
         "charactersPerSession": round(chars / len(sessions)) if sessions else 0,
         "tokens": sum(row["tokens"] for row in tokens),
@@ -386,48 +335,20 @@ def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -
     }
 
 
-def _times(
-    sessions: Sequence[Session], places: Sequence[layout.Place], since: float
-) -> dict[str, Any]:
-    """Return runs, median, 95th percentile and histogram by event."""
+def _times(sessions: Sequence[Session], place: layout.Place, since: float) -> dict[str, Any]:
+    """Return runs, median and 95th percentile by event, hooks before captures."""
     times: dict[str, list[int]] = {}
     for session in sessions:
         for row in session.rows:
             times.setdefault(str(row["event"]), []).append(_integer(row.get("ms")))
-    for place in places:
-        for instant, trigger, took in attempts.timings(place):
-            if instant >= since:
-                times.setdefault("capture " + trigger, []).append(took)
+    captures: dict[str, list[int]] = {}
+    for instant, trigger, took in attempts.timings(place):
+        if instant >= since:
+            captures.setdefault("capture " + trigger, []).append(took)
     return {
-        event: {
-            "runs": len(ms),
-            "p50": percentile(ms, 50),
-            "p95": percentile(ms, 95),
-            "histogram": histogram(ms),
-        }
-        for event, ms in sorted(
-            times.items(), key=lambda item: (item[0].startswith("capture"), item[0])
-        )
+        event: {"runs": len(ms), "p50": percentile(ms, 50), "p95": percentile(ms, 95)}
+        for event, ms in [*sorted(times.items()), *sorted(captures.items())]
     }
-
-
-def histogram(values: Sequence[int]) -> list[dict[str, Any]]:
-    """Return the number of values in each step of UPTO.
-
-    From the first to the last step with a value; `upto` is None above all.
-    """
-    steps = [
-        next((at for at, top in enumerate(UPTO) if value <= top), len(UPTO)) for value in values
-    ]
-    held = Counter(steps)
-    return (
-        [
-            {"upto": UPTO[at] if at < len(UPTO) else None, "runs": held[at]}
-            for at in range(min(steps), max(steps) + 1)
-        ]
-        if steps
-        else []
-    )
 
 
 def percentile(values: Sequence[int], percent: int) -> int:
@@ -443,12 +364,8 @@ def _integer(value: Any) -> int:
 # ---- what was used, and what it cost
 
 
-def _ledgers_of(place: layout.Place, everyone: bool) -> Sequence[ledger.Ledger]:
-    return ledger.ledgers(place)[: 2 if everyone else 1]
-
-
-def _uses(place: layout.Place, since: float, everyone: bool) -> Iterator[tuple[str, str, str]]:
-    for book in _ledgers_of(place, everyone):
+def _uses(place: layout.Place, since: float) -> Iterator[tuple[str, str, str]]:
+    for book in ledger.ledgers(place):
         for row in ledger.uses(book):
             if (clock.parse(str(row.get("t"))) or 0.0) >= since:
                 yield (
@@ -456,21 +373,6 @@ def _uses(place: layout.Place, since: float, everyone: bool) -> Iterator[tuple[s
                     str(row.get("prompt") or ""),
                     str(row.get("id")),
                 )
-
-
-def _use_counts(
-    places: Sequence[layout.Place], settings: config.Config, now: float, ids: set[str]
-) -> dict[str, int]:
-    tallies = []
-    for place in places:
-        successors = Store(place, settings, now).successors()
-        tallies.append(
-            {
-                book.path: ledger.follow_successors(ledger.read(book), successors, ids.__contains__)
-                for book in _ledgers_of(place, place is places[0])
-            }
-        )
-    return ledger.sum_tallies(tallies, ids)[0]
 
 
 def spending(home: str, settings: config.Config, now: float) -> dict[str, Any]:

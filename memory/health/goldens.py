@@ -53,10 +53,7 @@ class Golden(NamedTuple):
 
 
 class Set(NamedTuple):
-    """A file of golden queries.
-
-    floor: the minimum of each measure.
-    """
+    """A file of golden queries."""
 
     path: str
     queries: tuple[Golden, ...]
@@ -122,10 +119,7 @@ def _expected_ids(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _ranker(row: dict[str, Any], where: str) -> str:
-    """Return the ranker that a query names, or "".
-
-    Raises StoreError for an unknown one.
-    """
+    """Return the ranker that a query names, or ""."""
     ranker = str(row.get("ranker") or "").strip().lower()
     if ranker not in ("", *RANKERS):
         shown = one_line(ranker)[:40]
@@ -239,25 +233,12 @@ def _alike(records: Sequence[Record], key: Callable[[Record], str]) -> dict[str,
 
 
 def _reworded(words: Sequence[str]) -> list[str]:
-    """Return a title's words without every third, turned round, the longest in another form."""
+    """Return a title's words without every third, the first one last."""
     kept = [word for at, word in enumerate(words) if at % 3 != 2]
-    kept = kept[1:] + kept[:1]
-    at = max(range(len(kept)), key=lambda at: (len(kept[at]), -at))
-    kept[at] = _other_form(kept[at])
-    return kept
-
-
-def _other_form(word: str) -> str:
-    if not word.isascii() or not word.isalpha() or len(word) < 4:
-        return word
-    for ending in ("ing", "s"):
-        if word.endswith(ending) and not word.endswith("ss") and len(word) - len(ending) >= 4:
-            return word[: -len(ending)]
-    return word + ("es" if word.endswith(("s", "x")) else "s")
+    return kept[1:] + kept[:1]
 
 
 def _request(record: Record) -> str:
-    """Return the first request in a checkpoint on one line, or ""."""
     if record.kind != "checkpoint":
         return ""
     lines = checkpointoutline.outline(record).request
@@ -291,7 +272,6 @@ def template(drafts: Sequence[Draft]) -> str:
 
 
 def _quoted(said: str) -> str:
-    """Return a text as a JSON string, which YAML reads too."""
     return (
         said
         if said[:1].isalnum() and layout.safe_id(said)

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 SECTIONS = {
     "secrets": "Secrets",
-    "suspicious": "Suspicious text",
     "stale": "Stale claims",
     "unused": "Neither shown nor used in 90 days",
     "duplicates": "Duplicates",
@@ -110,13 +109,13 @@ def audit(
     sections: keys of SECTIONS. told: called with the present step.
     """
     store, kept = Store(place, settings, now), _facts(place, settings)
-    by_text = {"secrets", "suspicious"} & set(sections)
+    by_text = "secrets" in sections
 
     def read_whole(name: str) -> Record:
         record, data = store.read_both(name)
         is_whole = by_text and len(data) == record.size
         # now that its bytes are at hand
-        if is_whole and text_facts(kept, record, data, settings, place)[0]:
+        if is_whole and secrets_in(kept, record, data, settings, place):
             return redactor.clean_record(record, settings, place.key)
         return record
 
@@ -128,7 +127,7 @@ def audit(
     read = _Read(place, store, settings, every, now, kept)
     found: list[Finding] = []
     notes: list[str] = []
-    if {"secrets", "suspicious", "oversize"} & set(sections):
+    if {"secrets", "oversize"} & set(sections):
         found += _texts(read, sections)
     steps: dict[str, Callable[[], Iterable[Finding]]] = {
         "stale": lambda: _stale(read),
@@ -158,11 +157,7 @@ def _texts(read: _Read, sections: Sequence[str]) -> Iterator[Finding]:
 
     for record in read.records:
         with suppress(StoreError):
-            yield from (
-                _told_by_text(read, record, sections)
-                if {"secrets", "suspicious"} & set(sections)
-                else ()
-            )
+            yield from _secrets(read, record) if "secrets" in sections else ()
             raw = partial(read.store.raw, record.name)
             rows = (
                 recordfaults.size_rows(record, record.size, raw) if "oversize" in sections else []
@@ -180,50 +175,33 @@ def _texts(read: _Read, sections: Sequence[str]) -> Iterator[Finding]:
 
 
 def _elsewhere(read: _Read) -> Iterator[Finding]:
-    """Find secrets in the archive, settings and logs."""
     for letter, move in sorted(read.store.away().values()):
         with suppress(StoreError):
-            yield from _told_by_text(read, read.store.read(letter + "/" + move.away), ("secrets",))
+            yield from _secrets(read, read.store.read(letter + "/" + move.away))
     yield from _loose(read)
 
 
-def _told_by_text(read: _Read, record: Record, sections: Sequence[str]) -> Iterator[Finding]:
-    found = read.kept.get(record.name, record.checksum, "text") or text_facts(
-        read.kept, record, read.store.raw(record.name), read.settings, read.place
-    )
-    for line, what in found[0] if "secrets" in sections else ():
-        yield read.finding(
-            "secrets",
-            record,
-            line,
-            what,
-            "`dayleaf store redact %s`, then replace the secret" % record.id,
-            FAIL,
-        )
-    for line, what in found[1] if "suspicious" in sections else ():
-        yield read.finding(
-            "suspicious",
-            record,
-            line,
-            what,
-            "`dayleaf show %s`, then `dayleaf record edit` or `forget`" % record.id,
-        )
+def _secrets(read: _Read, record: Record) -> Iterator[Finding]:
+    found = read.kept.get(record.name, record.checksum, "text")
+    if found is None:
+        raw = read.store.raw(record.name)
+        found = secrets_in(read.kept, record, raw, read.settings, read.place)
+    remedy = "`dayleaf store redact %s`, then replace the secret" % record.id
+    for line, what in found:
+        yield read.finding("secrets", record, line, what, remedy, FAIL)
 
 
-def text_facts(
+def secrets_in(
     kept: Kept, record: Record, data: bytes, settings: Config, place: Place
-) -> list[list[tuple[int, str]]]:
-    """Return and cache the secrets and suspicious texts of a file.
-
-    Lists of (line, what). data: the file's bytes.
-    """
+) -> list[tuple[int, str]]:
+    """Return and cache the secrets of a file as (line, what)."""
     from memory.health import recordfaults
 
-    found: list[list[tuple[int, str]]] | None = kept.get(record.name, record.checksum, "text")
+    found: list[tuple[int, str]] | None = kept.get(record.name, record.checksum, "text")
     if found is None:
         text = data.decode("utf-8-sig", "replace")
-        secrets = recordfaults.secret_rows(text, settings["redact.allow"], place.key)
-        found = [[(line, what) for line, _, what, _ in secrets], list(recordfaults.find(text))]
+        rows = recordfaults.secret_rows(text, settings["redact.allow"], place.key)
+        found = [(line, what) for line, _, what, _ in rows]
         # not where above 1 MiB, or just changed
         if files.sha256(data) == record.checksum and UNREAD not in str(found):
             kept.put(record.name, record.checksum, "text", found)
@@ -245,7 +223,7 @@ def look_ahead(store: Store, docs: Sequence[Doc], seconds: float) -> None:
         if not known.get(doc.name, "").startswith(doc.checksum.hex()) and time.process_time() < end:
             with suppress(StoreError):
                 record, data = store.read_both(doc.name)
-                if text_facts(kept, record, data, store.config, store.place)[0]:
+                if secrets_in(kept, record, data, store.config, store.place):
                     record = redactor.clean_record(record, store.config, store.place.key)
                 if duplicates.mergeable(record):
                     duplicates.digest(record, kept)
@@ -456,7 +434,6 @@ def _path(place: Place) -> str:
 
 
 def _keep(place: Place, result: Audited, now: float) -> None:
-    """Store the counts; a failure loses nothing."""
     with suppress(OSError):
         fastjson.write_sealed(
             _path(place),
@@ -486,10 +463,7 @@ def last(place: Place) -> dict[str, Any]:
 
 
 def git(place: Place, env: dict[str, str], *words: str, given: bytes = b"") -> bytes | None:
-    """Return git's output on the next commit, None on failure.
-
-    given: its stdin.
-    """
+    """Return git's output on the next commit, None on failure."""
     from memory.store import safegit
 
     # of `git commit -a` or `git commit FILE`: what is committed stands there

@@ -121,12 +121,15 @@ def measure(
         name: {said: round(each[key] / len(asked), 4) for said, key in _SCORED.items()}
         for name, each in sums.items()
     }
-    ranks = {one.id: {id: _rank(id, answers[main][one.id]) for id in one.expect} for one in asked}
+    places = {
+        one.id: {id: at for at, id in reversed([*enumerate(answers[main][one.id], 1)])}
+        for one in asked
+    }
+    ranks = {one.id: {id: places[one.id].get(id, 0) for id in one.expect} for one in asked}
     return Measured(asked, gone, measures, ranks, main, tuple(notes))
 
 
 def _counted(asked: Sequence[Golden], records: Sequence[Record]) -> dict[str, list[str]]:
-    """Return the answers of a count of words, by query."""
     texts = [
         (r.id, "\n".join((r.title, " ".join(r.tags), r.body)))
         for r in sorted(records, key=lambda r: r.name)
@@ -154,11 +157,6 @@ def _answers(
                 for id in _named(hit, one.expect)
             ]
         return found
-
-
-def _rank(id: str, answer: Sequence[str]) -> int:
-    """Return a record's place in an answer, 0 for none."""
-    return answer.index(id) + 1 if id in answer else 0
 
 
 def _named(hit: Hit, expected: Sequence[str]) -> Iterator[str]:

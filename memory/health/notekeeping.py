@@ -42,10 +42,7 @@ def of_session(store: Store, session: str, said: str) -> tuple[generation.Writte
 
 
 def answer(home: str) -> None:
-    """Remember that the user decided about notes.
-
-    No start asks again. Raises OSError.
-    """
+    """Remember that the user decided about notes."""
     files.replace(home + signs.ASKED, b"")
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from memory.core import StoreError, UsageError, files, frontmatter, layout, plaintext, records
@@ -23,7 +22,6 @@ from memory.hook import fence
 from memory.recall import relations
 from memory.store import activeplan, localpaths, redactor
 from memory.store.reader import WHOLE_LIMIT
-from memory.store.secretshapes import spots
 from memory.store.store import Store
 
 TYPES = ("doc", "script")  # of a resource
@@ -48,10 +46,7 @@ class Known(NamedTuple):
 
 
 def known(store: Store, found: Iterable[Record]) -> Known:
-    """Return the names that links may use.
-
-    found: the store's records.
-    """
+    """Return the names that links may use."""
     nodes: list[relations.Node] = []
     names: dict[str, list[str]] = {}
     for record in found:
@@ -114,12 +109,7 @@ def _sorted(found: Iterable[Finding]) -> list[Finding]:
 
 
 def one(
-    name: str,
-    data: bytes,
-    path: str,
-    place: Place,
-    config: Config,
-    linked: Known,
+    name: str, data: bytes, path: str, place: Place, config: Config, linked: Known
 ) -> list[Finding]:
     """Return the findings of one file.
 
@@ -193,7 +183,6 @@ def _body_line(data: bytes) -> int:
 
 
 def _waits_for_acceptance(record: Record) -> bool:
-    """Tell whether `accepted` decides on a record."""
     return record.kind == "learning" and (
         record.source == "auto" or "origin" in record.meta or not record.accepted
     )
@@ -369,42 +358,3 @@ def _name(store: Store, path: str) -> str:
 def _path(place: Place, name: str) -> str:
     root = dict(place.tiers()).get(name[:1])
     return root + name[1:] if root else name
-
-
-# Markup that speaks as the host, the system or a tool.
-_MARKUP = re.compile(
-    r"</?(?:antml:\w+|function_calls|function_results|tool_use|tool_result|system-reminder"
-    r"|dayleaf-(?:memory|rules)|user-prompt-submit-hook|local-command-stdout)\b[^<>\n]{0,200}>"
-    r"|<invoke\s+name=|<\|(?:im_start|im_end|system|endoftext)\|>|\[/?INST\]|<</?SYS>>",
-    re.I,
-)
-# Characters that reorder a line or spell in secret, those of a flag apart.
-_CONCEALED = re.compile(
-    "[\u202a-\u202e\u2066-\u2069]|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0001\U000e0020-"
-    "\U000e007f]|[\u200b\u200c\u2060-\u2064]{4,}"
-)
-MOST = 50  # places of markup that are looked at
-
-
-def find(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (line, sort) of the suspicious texts in a record.
-
-    Each sort once, with its first line from 1.
-    """
-    # No list of phrases: an order to a model has no form, and all that is shown stands in a fence.
-    for hit in islice(_MARKUP.finditer(text), MOST):
-        if not _is_mentioned(text, hit.start(), hit.end()):
-            yield text.count("\n", 0, hit.start()) + 1, "markup that speaks as the host"
-            break
-    concealed = None if text.isascii() else _CONCEALED.search(text)
-    if concealed:
-        yield text.count("\n", 0, concealed.start()) + 1, "hidden characters"
-
-
-def _is_mentioned(text: str, start: int, end: int) -> bool:
-    """Tell whether a match is only quoted, in backticks or a fence."""
-    line = text.rfind("\n", 0, start) + 1
-    after = text.find("\n", end)
-    if text.count("`", line, start) % 2 and "`" in text[end : after if after >= 0 else len(text)]:
-        return True
-    return sum(text.rfind("\n", 0, at) + 1 == at for at in spots(text[:start], "```")) % 2 == 1

@@ -48,14 +48,13 @@ class Step(NamedTuple):
 class Target(NamedTuple):
     """The destination of a backup.
 
-    home: the directory. shared: the repository's tier, "" for none. trust: join its approvals.
-        held: its settings may name programs and switch redaction off.
+    home: the directory. shared: the repository's tier, "" for none. trust: join its
+        approvals, and take settings that name programs or switch redaction off.
     """
 
     home: str
     shared: str
     trust: bool = False
-    held: bool = False
 
 
 class Restored(NamedTuple):
@@ -129,7 +128,6 @@ class Known(NamedTuple):
 
 
 def _by_id(path: str, steps: list[Step]) -> list[Step]:
-    """Compare new records with renamed and with forgotten records."""
     wanted = {step.kept.name: step for step in steps if step.state == NEW and _tier_of(step)[0]}
     tiers: dict[str, Known] = {}
     again: dict[str, Step] = {}
@@ -180,7 +178,6 @@ def _is_archived(name: str) -> bool:
 
 
 def _known(root: str) -> Known:
-    """Read what a tier knows of its records."""
     found: dict[str, tuple[str, str]] = {}
     for name, path, stat in walk.entries_below(root):
         inner = [part for part in name.split("/") if part != archive.FOLDER]
@@ -213,18 +210,14 @@ def _state(kept: Kept, path: str, target: Target) -> str:
 def _log_state(kept: Kept, data: bytes) -> str:
     if files.sha256(data[: kept.size]) == kept.sha256:
         return SAME  # it has grown since
-    return BEHIND if _is_ledger(kept.name) else DIFFERENT
+    log = "/%s/%s" % (archive.FOLDER, archive.LOG)
+    is_ledger = kept.name.rpartition("/")[2] in JOINED or kept.name.endswith(log)
+    return BEHIND if is_ledger else DIFFERENT
 
 
 def _is_trust(kept: Kept) -> bool:
     # as a disk may see it that folds letters
     return kept.name.casefold() == "%s/%s" % (bundle.HOME, approvals.LEDGER)
-
-
-def _is_ledger(name: str) -> bool:
-    return name.rpartition("/")[2] in JOINED or name.endswith(
-        "/%s/%s" % (archive.FOLDER, archive.LOG)
-    )
 
 
 def held_back(path: str, steps: list[Step], target: Target, replace: bool = False) -> Held:
@@ -238,7 +231,7 @@ def held_back(path: str, steps: list[Step], target: Target, replace: bool = Fals
         if step.state == LEFT
         or (
             _is_settings(step.kept.name)
-            and not target.held
+            and not target.trust
             and (step.state == NEW or (replace and step.state == DIFFERENT))
         )
     }
@@ -291,7 +284,7 @@ def apply(
                 if step.state == BEHIND:
                     joined += _join(tiers, step, data)
                     continue
-                if _is_settings(kept.name) and not target.held:
+                if _is_settings(kept.name) and not target.trust:
                     data, back = _allowed(data, step.path)
                     held += [(step.path, key, value) for key, value in back.items()]
                     if (
@@ -397,12 +390,8 @@ def _decision_keys(data: bytes) -> frozenset[tuple[str, str, str]]:
 
 
 def _files_in(folder: str, name: str) -> set[str]:
-    """Return the names in a backup of a folder's files."""
-    return {
-        name + "/" + entry.name
-        for entry in os.scandir(folder)
-        if entry.is_file(follow_symlinks=False)
-    }
+    found = [one.name for one in os.scandir(folder) if one.is_file(follow_symlinks=False)]
+    return {name + "/" + one for one in found}
 
 
 def _settle(found: Backup, target: Target) -> None:

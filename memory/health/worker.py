@@ -232,7 +232,6 @@ def _capture(todo: Job) -> None:
 
 
 def _id_of(place: Place, name: str) -> str:
-    """Return the id of a record, "" for none."""
     from memory.core import frontmatter
 
     data = files.read(place.path(name), 1 << 16) if name else b""
@@ -278,7 +277,6 @@ def _note_wishes(todo: Job) -> None:
 
 
 def _drop_contrary(todo: Job) -> None:
-    """Archive waiting wishes that the user has since contradicted."""
     if any(name.startswith("p/rules/") for name in todo.written):
         from memory.knowledge import lessons
         from memory.store.store import Store
@@ -289,7 +287,6 @@ def _drop_contrary(todo: Job) -> None:
 
 
 def _forget_noted(todo: Job) -> None:
-    """Delete the note of wishes that the user has seen."""
     if todo.event.get(boundary.HEARD) is True:
         from memory.hook import at_stop
 
@@ -386,7 +383,6 @@ def _teach_walls(todo: Job) -> None:
 
 
 def _index_written(todo: Job) -> None:
-    """Add the written records to the index."""
     # It does not watch a new day's folder, and the next brief may come at once.
     if todo.written:
         from memory.index import builder
@@ -418,7 +414,6 @@ def _write_note(todo: Job) -> None:
 
 
 def _write_missing_notes(todo: Job) -> None:
-    """Write the notes of sessions that ended without."""
     if todo.settings.sources["notes.provider"] == "default":
         _measure_notes(todo)
     if todo.settings["notes.provider"] != config.OFF:
@@ -480,7 +475,6 @@ def _note_uses(todo: Job) -> None:
 
 
 def _transcript(todo: Job) -> str:
-    """Return the transcript of a captured session with receipts, or ""."""
     if not (
         todo.settings["capture.enabled"]
         and todo.session
@@ -536,7 +530,6 @@ def _identify(todo: Job) -> None:
 
 
 def _count(todo: Job) -> None:
-    """Count the start for its handoff, and rename used handoffs."""
     from memory.hook import handoffs
 
     if not todo.session:
@@ -553,21 +546,18 @@ def _count(todo: Job) -> None:
 
 
 def _derive(todo: Job) -> None:
-    """Cache the facts of the project's manifests for later hooks."""
     from memory.project import manifests
 
     manifests.remember(todo.place)
 
 
 def _recover(todo: Job) -> None:
-    """Capture dead sessions with work not yet written."""
     from memory.capture import recovery
 
     recovery.recover(todo.place, todo.settings, todo.env, todo.now, todo.session)
 
 
 def _refresh(todo: Job) -> None:
-    """Compare every file with the index, and rebuild a damaged one."""
     from memory.hook import indexview
     from memory.index import builder
 
@@ -575,7 +565,6 @@ def _refresh(todo: Job) -> None:
 
 
 def _refresh_stale(todo: Job) -> None:
-    """Compare every file with the index, if the hook asked."""
     if todo.event.get(boundary.STALE) is not False:
         _refresh(todo)
 
@@ -587,7 +576,6 @@ def _note_walls(todo: Job) -> None:
 
 
 def _read_ledgers(todo: Job) -> None:
-    """Rebuild the cached ledgers that hooks read."""
     from memory.store import ledger
 
     for each in ledger.ledgers(todo.place):
@@ -684,7 +672,6 @@ def _set_up(todo: Job) -> None:
 
 
 def _find_release(todo: Job) -> None:
-    """Note a newer version in the client's marketplace, if any."""
     from memory import __version__
     from memory.health import releases
     from memory.hook import signs

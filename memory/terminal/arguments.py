@@ -74,16 +74,8 @@ def parser(name: str, verb: Verb, word: str = "") -> _Parser:
     """
     part = verb.parts.get(word)
     words, purpose = (word + " " + part.words, part.purpose) if part else (verb.words, verb.purpose)
-    usage = " ".join(
-        filter(
-            None,
-            (
-                spellings.typed(name),
-                words.strip(),
-                "[options]" * (not verb.parts or bool(part and part.flags)),
-            ),
-        )
-    )
+    options = "[options]" * (not verb.parts or bool(part and part.flags))
+    usage = " ".join(filter(None, (spellings.typed(name), words.strip(), options)))
     parser = _Parser(
         spellings.typed(name),
         usage,
@@ -94,15 +86,14 @@ def parser(name: str, verb: Verb, word: str = "") -> _Parser:
         formatter_class=partial(argparse.HelpFormatter, width=COLUMNS),
     )
     for option in (*_options(verb, part), JSON, *HIDDEN):
-        parser.add_argument(*option.flags, **option.rest)
+        parser.add_argument(option.flag, **option.rest)
     return parser
 
 
 def _options(verb: Verb, part: Part | None) -> Sequence[Option]:
-    """Return the options of a verb, or of one of its parts."""
     if part is None:
         return verb.options
-    by_flag = {flag: option for option in verb.options for flag in option.flags}
+    by_flag = {option.flag: option for option in verb.options}
     return [by_flag[flag] for flag in part.flags.split()]
 
 
@@ -118,11 +109,7 @@ def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: 
         if re.fullmatch(r"-(?!\d+(?:\.\d+)?$)\S+", word):
             raise UsageError(
                 "unknown option '%s' of %s; %s"
-                % (
-                    shown(word),
-                    spellings.spelled(name) or name,
-                    _nearest_flag(word, name, verb),
-                )
+                % (shown(word), spellings.spelled(name) or name, _nearest_flag(word, name, verb))
             )
     words += argv[at + 1 :]
     _check_repeated(verb, argv[:at])
@@ -138,13 +125,7 @@ def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: 
 
 
 def _check_repeated(verb: Verb, argv: Sequence[str]) -> None:
-    """Refuse two values of one option."""
-    single = {
-        flag
-        for option in verb.options
-        for flag in option.flags
-        if option.rest.get("action", "store") == "store"
-    }
+    single = {one.flag for one in verb.options if one.has_value and "action" not in one.rest}
     given = [word.partition("=")[0] for word in argv]
     for name in sorted(single.intersection(given)):
         if given.count(name) > 1:
@@ -161,11 +142,8 @@ def check_part(verb: Verb, call: Call) -> None:
         return
     own = verb.parts[word].flags.split()
     for option in verb.options:
-        flag = option.flags[0]
-        if (
-            getattr(call.options, option.rest.get("dest") or flag[2:].replace("-", "_"))
-            and flag not in own
-        ):
+        flag = option.flag
+        if getattr(call.options, option.name) and flag not in own:
             fit = [
                 "`%s %s`" % (spellings.spelled(call.verb), other)
                 for other, part in sorted(verb.parts.items())
@@ -179,7 +157,7 @@ def check_part(verb: Verb, call: Call) -> None:
 
 def _nearest_flag(word: str, name: str, verb: Verb) -> str:
     """Return advice with the option nearest to an unknown word."""
-    flags = [flag for option in (*verb.options, JSON) for flag in option.flags]
+    flags = [option.flag for option in (*verb.options, JSON)]
     if word[1] != "-":  # one letter is like every option that holds it
         flags = [flag for flag in flags if flag == SHORT.get(word[:2])]
         word = flags[0] if flags else word
@@ -197,12 +175,7 @@ def split_options(raw: str, verb: Verb) -> tuple[list[str], str]:
     other quotes, `$(…)`, `;` and anything else is text. In prose an option counts at the beginning
     or the end alone.
     """
-    known = {
-        flag: option
-        for option in (*verb.options, JSON)
-        for flag in option.flags
-        if flag.startswith("--")
-    }
+    known = {option.flag: option for option in (*verb.options, JSON)}
     words = list(WORD.finditer(raw))
     # an option's first word, the word after it, how argparse reads it
     spans: list[tuple[int, int, str]] = []
@@ -229,7 +202,7 @@ def _option(known: dict[str, Option], words: list[str]) -> tuple[str, int]:
     option = known.get(flag)
     if option is None:
         return "", 1
-    if option.rest.get("action", "append") != "append":
+    if not option.has_value:
         return "" if equals else flag, 1
     value = value if equals else "".join(words[1:])
     value = value[1:-1] if re.fullmatch(QUOTED, value) else value
@@ -296,18 +269,19 @@ def decimal_number(word: str) -> float:
     return number
 
 
-def opt(*flags: str, **rest: Any) -> Option:
-    """Return an option with a value."""
-    return Option(flags, rest)
+def opt(said: str, help: str, **rest: Any) -> Option:
+    """Return an option with a value, such as `--limit N`."""
+    flag, _, metavar = said.partition(" ")
+    return Option(flag, {"help": help, **({"metavar": metavar} if metavar else {}), **rest})
 
 
-def flag(*flags: str, **rest: Any) -> Option:
+def flag(said: str, help: str, **rest: Any) -> Option:
     """Return an option without a value."""
-    return Option(flags, {"action": "store_true", **rest})
+    return Option(said, {"action": "store_true", "help": help, **rest})
 
 
-JSON = flag("--json", help="print JSON")
-HIDDEN = (flag("--hook", help=argparse.SUPPRESS), flag("--args-from-stdin", help=argparse.SUPPRESS))
+JSON = flag("--json", "print JSON")
+HIDDEN = (flag("--hook", argparse.SUPPRESS), flag("--args-from-stdin", argparse.SUPPRESS))
 
 
 # ---- help
@@ -452,17 +426,14 @@ def _of_verb(name: str, verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
 
 
 def _family(name: str, verbs: Mapping[str, Verb]) -> list[str]:
-    """Return the verbs of a family with their purposes, in lines."""
-    rows = [
-        (" ".join((spellings.spelled(row).partition(" ")[2], verbs[row].words)), verbs[row].purpose)
-        for row in spellings.FAMILIES.get(name, ())
-        if row in verbs
-    ]
-    return _rows([(words.strip(), purpose) for words, purpose in rows])
+    rows = []
+    for row in filter(verbs.__contains__, spellings.FAMILIES.get(name, ())):
+        words = spellings.spelled(row).partition(" ")[2] + " " + verbs[row].words
+        rows.append((words.strip(), verbs[row].purpose))
+    return _rows(rows)
 
 
 def _overview(verbs: Mapping[str, Verb], tasks: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Return the verbs by task, in lines."""
     usage = "usage: dayleaf [VERB] …; more: `dayleaf help VERB` or `dayleaf help programs`"
     lines = [] if tasks else screen.fold_line(usage, _columns(), 7)
     for heading, names, example in tasks or TASKS:
@@ -496,7 +467,6 @@ def _columns() -> int:
 
 
 def _verb_form(name: str, verbs: Mapping[str, Verb]) -> str:
-    """Return a verb with its words, shortened where these are many."""
     words = verbs[name].words if name in verbs and name not in FAMILIES else ""
     return (name + " " + words if len(name + words) < FORM else name + " …").strip()
 
@@ -505,15 +475,12 @@ def _verb_form(name: str, verbs: Mapping[str, Verb]) -> str:
 
 # (what is wanted, what is typed of it) -> (word, what it is)
 Known = Callable[[str, str], Sequence[tuple[str, str]]]
-IDS = ("ID", "FROM", "TO")
 
 
 def _flags(verb: Verb, part: Part | None) -> dict[str, Option]:
-    """Return the options that help lists, by flag."""
     return {
-        flag: option
+        option.flag: option
         for option in (*_options(verb, part), JSON)
-        for flag in option.flags
         if option.rest.get("help") != argparse.SUPPRESS
     }
 
@@ -524,8 +491,7 @@ def completions(
     """Return the completions of the last word, each with its description.
 
     Empty where a shell completes files. words: those after the program's name, the last one begun
-    or empty. known: the store's values of a metavariable: records by `ID` (and a kind: `ID rule`),
-    and settings by KEY.
+    or empty. known: the store's values of a metavariable: records by ID, settings by KEY.
     """
     typed, before = words[-1] if words else "", list(words[:-1])
     if before in ([], ["help"]):
@@ -537,24 +503,22 @@ def completions(
     verb, before = verbs[name], before[used - 1 :]
     part = verb.parts.get(before[1]) if before[1:] else None
     flags = _flags(verb, part)
-    if before[-1] in flags and flags[before[-1]].rest.get("action", "append") == "append":
+    if before[-1] in flags and flags[before[-1]].has_value:
         return _values(before[-1], flags[before[-1]], typed, known)
     if typed[:1] == "-":
         return _begun(
             [(flag, str(option.rest.get("help"))) for flag, option in flags.items()], typed
         )
     rows = [] if before[1:] else _begun(_behind(name, verbs), typed)
-    return [*_positional(name, verb, before[1:], typed, known), *rows]
+    return [*_positional(verb, before[1:], typed, known), *rows]
 
 
 def _first(verbs: Mapping[str, Verb]) -> list[tuple[str, str]]:
-    """Return the first words of a call with their purposes."""
     first = [name for name in verbs if name not in spellings.MOVED]
     return [(name, purpose(name, verbs)) for name in dict.fromkeys((*first, *FAMILIES))]
 
 
 def _behind(name: str, verbs: Mapping[str, Verb]) -> list[tuple[str, str]]:
-    """Return the verbs of a family with their purposes."""
     return [
         (spellings.spelled(row).partition(" ")[2], verbs[row].purpose)
         for row in spellings.FAMILIES.get(name, ())
@@ -567,37 +531,28 @@ def _begun(rows: Sequence[tuple[str, str]], typed: str) -> list[tuple[str, str]]
 
 
 def _values(flag: str, option: Option, typed: str, known: Known) -> list[tuple[str, str]]:
-    """Return the values of an option: its choices, or the store's."""
     choices = getattr(option.rest.get("type"), "words", ())
     wanted = "SESSION" if flag == "--session" else str(option.rest.get("metavar"))
-    return (
-        _begun([(word, "") for word in choices], typed) if choices else list(known(wanted, typed))
-    )
+    if choices:
+        return _begun([(word, "") for word in choices], typed)
+    return list(known(wanted, typed))
 
 
 def _positional(
-    name: str, verb: Verb, before: Sequence[str], typed: str, known: Known
+    verb: Verb, before: Sequence[str], typed: str, known: Known
 ) -> list[tuple[str, str]]:
-    """Return the completions of a verb's words."""
     first = [*verb.parts] or re.findall(
         r"(?<![\w#…])[a-z][a-z-]+(?!\w*\))", verb.words.partition(" ID")[0]
     )
     if not before and first:
         rows = [(word, verb.parts[word].purpose if word in verb.parts else "") for word in first]
-        return _begun(rows, typed) or _ids(name, verb.words, typed, known)
+        return _begun(rows, typed) or _ids(verb.words, typed, known)
     said = verb.parts[before[0]].words if before and before[0] in verb.parts else verb.words
-    return _ids(name, said, typed, known)
+    return _ids(said, typed, known)
 
 
-def _ids(name: str, said: str, typed: str, known: Known) -> list[tuple[str, str]]:
-    """Return the records or settings named by a verb's words."""
-    words = re.findall(r"[A-Z]+", said)
-    kind = {
-        "rule": " rule",
-        "resource": " resource",
-        "harvest": " learning",
-        "restore": " archived",
-    }.get(name, "")
-    if any(word in IDS for word in words):
-        return list(known("ID" + kind, typed))
+def _ids(said: str, typed: str, known: Known) -> list[tuple[str, str]]:
+    words = set(re.findall(r"[A-Z]+", said))
+    if words & {"ID", "FROM", "TO"}:
+        return list(known("ID", typed))
     return list(known("KEY", typed)) if "KEY" in words else []

@@ -8,12 +8,13 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from memory.core import (
     DayleafError,
     UsageError,
     boundary,
+    clock,
     config,
     files,
     frontmatter,
@@ -23,6 +24,7 @@ from memory.core import (
 )
 from memory.terminal import screen
 
+T = TypeVar("T")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.core.records import Record
@@ -54,8 +56,18 @@ class Option(NamedTuple):
     rest: keywords for argparse.
     """
 
-    flags: tuple[str, ...]
+    flag: str
     rest: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The attribute of a call's options that holds its value."""
+        return str(self.rest.get("dest") or self.flag[2:]).replace("-", "_")
+
+    @property
+    def has_value(self) -> bool:
+        """Whether a value follows it."""
+        return bool(self.rest.get("action", "append") == "append")
 
 
 class Part(NamedTuple):
@@ -146,6 +158,30 @@ class Call:
                 % (layout.reason_of(place, key), key)
             )
 
+    @property
+    def offset(self) -> float:
+        """The seconds that local time is ahead of UTC."""
+        return clock.local_offset(self.now)
+
+    def instant(self, said: str, end: bool = False) -> float:
+        """Return the time that words such as `3d` or `yesterday` name.
+
+        end: of the day or hour they name, not its beginning. Raises UsageError.
+        """
+        from memory.recall import timewords
+
+        return timewords.instant(said, self.now, self.offset, end)
+
+    def part(self, parts: Mapping[str, T], first: str = "list") -> tuple[T, list[str]]:
+        """Return the value of the first word, and the words after it.
+
+        first: the word where none is given. Raises UsageError for an unknown one.
+        """
+        word, *rest = self.words or [first]
+        if word not in parts:
+            raise unknown_word(self.verb, word, parts)
+        return parts[word], rest
+
     def caller(self) -> str:
         """Return the kind of caller, from store/authority.py."""
         from memory.store import authority
@@ -165,12 +201,9 @@ class Call:
             return
         given: dict[str, str] = {}
         for option in options:
-            value = getattr(
-                self.options,
-                option.rest.get("dest") or option.flags[0].lstrip("-").replace("-", "_"),
-            )
-            if value not in (None, False, "", option.rest.get("default")):
-                given[option.flags[0]] = str(value)
+            value = getattr(self.options, option.name)
+            if value not in (None, False, ""):
+                given[option.flag] = str(value)
         refused = authority.refusal(caller, self.verb, self.words, given, self._is_inside)
         if refused:
             raise UsageError(refused)
@@ -257,9 +290,7 @@ class Call:
         if self.options.json:
             print(to_json(value))
         else:
-            said = "\n".join(lines)
-            if not (sys.stdout.isatty() and screen.paged(said, self.env)):
-                print(said)
+            print("\n".join(lines))
         # a full disk or closed pipe ends the command here, and nothing else is said
         sys.stdout.flush()
         return 0
@@ -527,9 +558,7 @@ def finish_decisions(call: Call, done: Sequence[Any], nothing: str) -> int:
 
 def ask_line(question: str) -> str:
     """Return what a person answers on the terminal, in small letters."""
-    sys.stderr.write(question)
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower()
+    return _answer_to(question).strip().lower()
 
 
 def ask_confirmation(question: str, short: bool = False, otherwise: bool = False) -> bool:

@@ -1,5 +1,4 @@
-"""The graph of links: what surrounds a record, which records hang together; drawn as a tree or
-an overview, or as JSON.
+"""The graph of links: what surrounds a record, drawn as a tree, an overview, or as JSON.
 
 JSON, version 1: {"nodes": [{id, name, title, end, workspace}], "edges": [{from, relation, to,
 wrong}], "dangling": [{from, relation, target, archived, nearest}]}.  `from` and `to` are names,
@@ -9,7 +8,7 @@ which are unique where ids should be.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from memory.core.plaintext import clip_columns, count, one_line
@@ -48,10 +47,7 @@ class Part(NamedTuple):
 
 
 def steps(web: Web) -> dict[Node, list[Step]]:
-    """Return each node's links from both ends.
-
-    In the order of relations, then ids.
-    """
+    """Return each node's links from both ends."""
     found: dict[Node, list[Step]] = {one: [] for one in web.nodes}
     for edge in web.edges:
         found[edge.source].append(Step(edge.relation, edge, edge.to))
@@ -78,10 +74,7 @@ def steps(web: Web) -> dict[Node, list[Step]]:
 
 
 def walk(web: Web, start: Node, depth: int) -> Part:
-    """Return the part of a web within `depth` steps of a node.
-
-    Both ways; every edge is met once.
-    """
+    """Return the part of a web within `depth` steps of a node."""
     every = steps(web)
     far, drawn = {start: 0}, set[Edge]()
     below: dict[Node, list[tuple[Step, bool]]] = {}
@@ -103,71 +96,26 @@ def walk(web: Web, start: Node, depth: int) -> Part:
     return Part(tuple(far), tuple(edge for edge in web.edges if edge in drawn), below, beyond)
 
 
-def groups(web: Web) -> list[list[Node]]:
-    """Return the connected groups of records, the largest first.
-
-    In each the most linked first; single records are left out.
-    """
-    every, seen = steps(web), set[Node]()
-    found = []
-    for start in web.nodes:
-        if start in seen or not every[start]:
-            continue
-        seen.add(start)
-        group, queue = [start], [start]
-        while queue:
-            for step in every[queue.pop()]:
-                if step.to is not None and step.to not in seen:
-                    seen.add(step.to)
-                    group.append(step.to)
-                    queue.append(step.to)
-        if len(group) > 1:
-            found.append(sorted(group, key=lambda one: (-len(every[one]), one.id, one.name)))
-    return sorted(found, key=lambda group: (-len(group), group[0].id, group[0].name))
-
-
 # ---- for machines
 
 
 def as_json(web: Web, nodes: Iterable[Node], edges: Iterable[Edge]) -> dict[str, Any]:
     """Return nodes and edges as JSON; see the module's text."""
-    value: dict[str, Any] = {
-        "nodes": [node_json(one) for one in nodes],
-        "edges": [],
-        "dangling": [],
-    }
+    linked, dangling = [], []
     for edge in edges:
+        value: dict[str, Any] = {"from": edge.source.name, "relation": edge.relation}
         if edge.to is not None:
-            value["edges"].append(
-                {
-                    "from": edge.source.name,
-                    "relation": edge.relation,
-                    "to": edge.to.name,
-                    "wrong": edge.wrong,
-                }
-            )
-        else:
-            near = None if edge.away else web.names.nearest(edge.target, edge.source)
-            value["dangling"].append(
-                {
-                    "from": edge.source.name,
-                    "relation": edge.relation,
-                    "target": edge.target,
-                    "archived": bool(edge.away),
-                    "nearest": near.id if near else None,
-                }
-            )
-    return value
+            linked.append({**value, "to": edge.to.name, "wrong": edge.wrong})
+            continue
+        near = None if edge.away else web.names.nearest(edge.target, edge.source)
+        value.update(target=edge.target, archived=bool(edge.away), nearest=near and near.id)
+        dangling.append(value)
+    return {"nodes": [node_json(one) for one in nodes], "edges": linked, "dangling": dangling}
 
 
 def node_json(node: Node) -> dict[str, Any]:
     """Return a record as an end of links, for JSON."""
-    return {
-        "id": node.id,
-        "name": node.name,
-        "title": node.title,
-        "end": node.end,
-    }
+    return {"id": node.id, "name": node.name, "title": node.title, "end": node.end}
 
 
 # ---- drawn
@@ -206,124 +154,67 @@ def _step(step: Step, new: bool, web: Web, part: Part) -> str:
         return "%s → %s%s" % (one_line(step.label), _nowhere(step.edge, web), wrong)
     more = part.beyond.get(step.to, 0) if new else 0
     mark = "  ↺ above" if not new else "  … %s" % count(more, "more link") if more else ""
-    also = (
-        "  (%d more have this name)" % len(step.edge.also)
-        if step.edge.also and step.to == step.edge.to
-        else ""
-    )
+    also = "".join("  (%s)" % one for one in _also(step))
     return one_line(step.label) + " → " + _named(step.to) + also + wrong + mark
 
 
-def row(step: Step, web: Web) -> list[str]:
-    """Return a link's cells for a list: relation, other end, remark.
+def _also(step: Step) -> list[str]:
+    is_several = step.edge.also and step.to == step.edge.to
+    return ["%d more have this name" % len(step.edge.also)] if is_several else []
 
-    As seen from here.
-    """
-    notes = (
-        ["%d more have this name" % len(step.edge.also)]
-        if step.edge.also and step.to == step.edge.to
-        else []
-    )
-    notes += ["wrong: " + one_line(step.edge.wrong)] if step.edge.wrong else []
-    if step.to is None:
-        return [one_line(step.label), "dangling", "; ".join([_nowhere(step.edge, web), *notes])]
-    return [
-        one_line(step.label),
-        one_line(step.to.id),
-        "; ".join(["%s (%s)" % (_title(step.to), step.to.end), *notes]),
-    ]
+
+def row(step: Step, web: Web) -> list[str]:
+    """Return a link's cells for a list: relation, other end, remark."""
+    notes = _also(step) + ["wrong: " + one_line(step.edge.wrong)] * bool(step.edge.wrong)
+    label, to = one_line(step.label), step.to
+    if to is None:
+        return [label, "dangling", "; ".join([_nowhere(step.edge, web), *notes])]
+    return [label, one_line(to.id), "; ".join(["%s (%s)" % (_title(to), to.end), *notes])]
 
 
 def _named(node: Node) -> str:
-    return "%s  %s (%s)" % (
-        one_line(node.id),
-        clip_columns(one_line(node.title), TITLE_COLUMNS),
-        node.end,
-    )
+    return "%s  %s (%s)" % (one_line(node.id), _title(node), node.end)
 
 
 def _nowhere(edge: Edge, web: Web) -> str:
     """Return a dangling link's line, with the record it may mean."""
     target = "'%s'" % clip_columns(one_line(edge.target), TITLE_COLUMNS)
     if edge.away:
-        return target + ", which is archived; `dayleaf store restore %s` brings it back" % one_line(
-            edge.away
-        )
+        way = ", which is archived; `dayleaf store restore %s` brings it back"
+        return target + way % one_line(edge.away)
     near = web.names.nearest(edge.target, edge.source)
-    return (
-        target
-        + ", which is not a record"
-        + (
-            "; did you mean %s '%s'?"
-            % (one_line(near.id), clip_columns(one_line(near.title), TITLE_COLUMNS))
-            if near
-            else ""
-        )
-    )
+    meant = "; did you mean %s '%s'?" % (one_line(near.id), _title(near)) if near else ""
+    return target + ", which is not a record" + meant
 
 
 def overview(web: Web) -> list[str]:
-    """Describe all links: counts, connected groups, the most linked records, dangling links."""
+    """Describe all links: counts, the most linked records, dangling links."""
     if not web.nodes:
         return ['no records here yet; `dayleaf learn "…"` writes one']
     every = steps(web)
-    found = groups(web)
     loose = sum(not listed for listed in every.values())
-    wrong = sum(bool(edge.wrong) for edge in web.edges)
-    lines = [
-        "%s, %s; %s"
-        % (
-            count(len(web.nodes), "record"),
-            count(len(web.edges), "link"),
-            "%s without any" % format(loose, ",") if loose else "all of them linked",
-        )
+    rest = "%s without any" % format(loose, ",") if loose else "all of them linked"
+    counts = (count(len(web.nodes), "record"), count(len(web.edges), "link"), rest)
+    lines = ["%s, %s; %s" % counts]
+    most = sorted(filter(every.get, every), key=lambda one: (-len(every[one]), one.id, one.name))
+    rows = [
+        [count(len(every[one]), "link"), one_line(one.id), _title(one)]
+        for one in most[:MOST_LISTED]
     ]
-    if found:
-        rows = [
-            [
-                format(len(group), ",") + " records",
-                "around " + one_line(group[0].id),
-                _title(group[0]),
-            ]
-            for group in found
-        ]
-        lines += ["", "Connected groups", *_rows(rows, "group")]
-        most = sorted(
-            (one for one in every if every[one]),
-            key=lambda one: (-len(every[one]), one.id, one.name),
-        )
-        rows = [
-            [count(len(every[one]), "link"), one_line(one.id), _title(one)]
-            for one in most[:MOST_LISTED]
-        ]
-        lines += ["", "Most linked", *table(rows, "  ", (0,))]
+    lines += ["", "Most linked", *table(rows, "  ", (0,))] if rows else []
     lost = [edge for edge in web.edges if edge.dangling]
     if lost:
-        lines += [
-            "",
-            "Links that lead nowhere",
-            *("  " + line for line in dangling_lines(web, lost[:MOST_LISTED])),
-        ]
-        lines += ["  … %s more; `--json` has all" % format(len(lost) - MOST_LISTED, ",")] * (
-            len(lost) > MOST_LISTED
-        )
-    if wrong:
-        lines += [
-            "",
-            "%s with a wrong relation; `dayleaf store check` names each" % count(wrong, "link"),
-        ]
-    return lines
+        lines += ["", "Links that lead nowhere"]
+        lines += ["  " + line for line in dangling_lines(web, lost[:MOST_LISTED])]
+    if len(lost) > MOST_LISTED:
+        lines.append("  … %s more; `--json` has all" % format(len(lost) - MOST_LISTED, ","))
+    wrong = sum(bool(edge.wrong) for edge in web.edges)
+    more = "%s with a wrong relation; `dayleaf store check` names each" % count(wrong, "link")
+    return [*lines, "", more] if wrong else lines
 
 
 def _title(node: Node) -> str:
     return clip_columns(one_line(node.title), TITLE_COLUMNS)
-
-
-def _rows(rows: Sequence[Sequence[str]], noun: str) -> list[str]:
-    more = len(rows) - MOST_LISTED
-    return table(rows[:MOST_LISTED], "  ", (0,)) + (
-        ["  … %s" % count(more, "more " + noun)] if more > 0 else []
-    )
 
 
 def dangling_lines(web: Web, edges: Iterable[Edge]) -> list[str]:

@@ -49,7 +49,6 @@ def body(record: Record, text: str) -> str:
 
 
 def _conversation(text: str, day: str) -> str:
-    """Return a conversation's text with local times."""
     # a kept answer has no conversation, and does without capture
     from memory.capture import conversationpage
 
@@ -66,7 +65,6 @@ def _conversation(text: str, day: str) -> str:
 
 
 def _checkpoint(text: str, created: float) -> str:
-    """Return a checkpoint's text with local times."""
     lines, timed = text.split("\n"), False
     for number, line in enumerate(lines):
         if line.startswith("## "):

@@ -82,10 +82,7 @@ def plan(looked: Sequence[backfill.ImportedSession], most: float = MOST_SECONDS)
 
 
 def planned(found: ImportPlan, dayleaf: str, offset: float, span: str) -> list[str]:
-    """Return a plan in lines.
-
-    dayleaf: the command as it can be typed.  span: how long the import takes, in words.
-    """
+    """Return a plan in lines."""
     if not found.sessions:
         return ["No past session is left to import.", *left_out(found.passed)]
     rows = [

@@ -60,7 +60,6 @@ def switched_off_lines(found: list[dict[str, str]], what: str = "pushes") -> lis
 
 
 def _got_nothing(empty: list[str], near: list[str]) -> list[str]:
-    """Return the prompts without records in lines."""
     counts = ((empty.count(event), what) for event, what in zip(PROMPTS, ("prompt", "subagent")))
     lines = ["%s got nothing" % " and ".join(count(*one) for one in counts if one[0])]
     if near:
@@ -116,7 +115,6 @@ def _below(event: dict[str, Any]) -> list[str]:
 
 
 def _left_out(event: dict[str, Any]) -> list[str]:
-    """Return in lines what did not reach the model, and why."""
     lines: list[str] = []
     unfit = event.get("unfit")
     if isinstance(unfit, list) and unfit:
@@ -171,7 +169,6 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
 
 
 def _reason(said: str) -> str:
-    """Return in words why a record was given."""
     if said == receipts.TITLE:
         return "only its title, because another session wrote it"
     return "every session gets it" if said == "load_all" else one_line(said)
@@ -186,10 +183,7 @@ def _as_float(value: Any) -> float:
 
 
 def loaded(value: dict[str, Any], explain: bool) -> list[str]:
-    """Return `accounts.load` in lines.
-
-    explain: every candidate, and the block itself.
-    """
+    """Return `accounts.load` in lines."""
     out = [_learnings(value), *switched_off_lines(value["off"])]
     if not value["enabled"] and not value["off"]:
         out.append("prompts get nothing: load.prompt is false (`dayleaf config list`)")
@@ -214,7 +208,6 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
 
 
 def _learnings(value: dict[str, Any]) -> str:
-    """Return how many learnings there are, and how they load."""
     category = "; this prompt's is %s" % value["category"] if value["category"] else ""
     if not value["learnings"]:
         return "no accepted learnings yet" + category
@@ -224,10 +217,6 @@ def _learnings(value: dict[str, Any]) -> str:
 
 
 def _chosen(value: dict[str, Any], given: int) -> list[str]:
-    """Return the records that a prompt gets in lines.
-
-    given: how many of them the strategy gives.
-    """
     rows = [
         ["%.2f" % one["relevance"], one["id"], one_line(one["title"]), _reason(one["reason"])]
         for one in value["picks"]
@@ -250,7 +239,6 @@ def _size(value: dict[str, Any]) -> str:
 
 
 def _compared(value: dict[str, Any]) -> list[str]:
-    """Return every candidate, and the block itself, in lines."""
     out: list[str] = []
     rows = [
         [
@@ -271,7 +259,6 @@ def _compared(value: dict[str, Any]) -> list[str]:
 
 
 def _why_nothing(value: dict[str, Any]) -> str:
-    """Return why a prompt gets nothing."""
     if not value["learnings"] and not value["below"]:
         return 'this memory holds nothing for it; `dayleaf learn "…"` keeps what you find out'
     return "nothing in this memory comes near enough"
@@ -281,16 +268,11 @@ def _why_nothing(value: dict[str, Any]) -> str:
 
 
 def remedy_lines(answer: Sequence[Met], style: Style, offset: float) -> list[str]:
-    """Return the earlier remedies of an error in lines, newest first.
-
-    Under the error's lines, at most REMEDIES occurrences.
-    """
+    """Return the earlier remedies of an error in lines, newest first."""
     if not answer:
         return ["nothing here has failed like that before"]
     shown = spread(
-        [met for _, found in answer for met in found],
-        [len(found) for _, found in answer],
-        REMEDIES,
+        [met for _, found in answer for met in found], [len(found) for _, found in answer], REMEDIES
     )
     out: list[str] = []
     left = 0
@@ -325,10 +307,7 @@ def spread(met: Sequence[MetFailure], sizes: Sequence[int], limit: int) -> set[i
 
 
 def nearest(hits: Sequence[Hit], style: Style) -> list[str]:
-    """Return the records nearest to an error, one per line.
-
-    Each with its quote.
-    """
+    """Return the records nearest to an error, one per line."""
     said = [clip_columns(one_line(hit.quotes[0].text) if hit.quotes else "", 100) for hit in hits]
     rows = [
         "  %s  %s: %s" % (hit.id, one_line(hit.title, 50), line) for hit, line in zip(hits, said)
@@ -368,10 +347,7 @@ def _met(met: MetFailure, style: Style, offset: float) -> list[str]:
         *_rows(
             (
                 ("failed", _failed(met)),
-                (
-                    "tried",
-                    "; ".join("`%s`" % brief(one) for one in met.did) if not again else "",
-                ),
+                ("tried", "; ".join("`%s`" % brief(one) for one in met.did) if not again else ""),
                 ("passed" if again else "worked", passed + after),
                 ("changed", "; ".join("to `%s`" % one for one in met.changed)),
                 ("edited", _several(met.edits) if met.edits and not met.passed else ""),
@@ -393,8 +369,7 @@ def brief(command: str, most: int = 200) -> str:
     """
     return one_line(
         _QUOTED.sub(
-            lambda found: found[1] + found[2][:40].rstrip() + "…" + found[1],
-            command[:BRIEFED],
+            lambda found: found[1] + found[2][:40].rstrip() + "…" + found[1], command[:BRIEFED]
         ),
         most,
     )
@@ -443,7 +418,6 @@ def _under(label: str, lines: Sequence[str]) -> list[str]:
 
 
 def _turn_request(ref: str, request: str) -> str:
-    """Return the request of a turn with its number."""
     return (
         "#%s %s" % (ref.rpartition("#")[2], one_line(request, 160))
         if "#" in ref

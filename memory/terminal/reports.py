@@ -64,7 +64,7 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
     ]
     if tags:
         out += ["", style.bold("Context tags"), *screen.table(tags, "  ", (1,))]
-    out += ["", "last audit: " + _last_audit(value["audit"])]
+    out += ["", last_audit(value["audit"])]
     if value["upkeep"]:
         out += ["", "upkeep %s; %s" % (value["upkeep"], housekeeping.LOOK)]
     if changed:
@@ -88,7 +88,6 @@ def _records(value: dict[str, Any]) -> list[str]:
 
 
 def _vectors(made: dict[str, Any]) -> str:
-    """Return the vectors' contents and their remedy."""
     remedy = ""
     if made["problem"]:
         remedy = "; %s, %s mends it" % (made["problem"], EMBED)
@@ -191,28 +190,15 @@ def faults(found: Sequence[Finding], looked: int, here: str) -> list[str]:
     ]
 
 
-def last_work(built: Mapping[str, Any], audited: Mapping[str, Any]) -> list[str]:
-    """Return lines on the last build of the index and the last audit of the store.
-
-    built: from `builder.last_build`. audited: from `inspection.last`.
-    """
-    said = (
-        ["last build: %(t)s, %(records)s records, %(tokens)s tokens, in %(ms)s ms" % built]
-        if built
-        else []
-    )
-    return [*said, "last audit: " + _last_audit(audited)]
-
-
-def _last_audit(found: Mapping[str, Any]) -> str:
+def last_audit(found: Mapping[str, Any]) -> str:
     """Return `inspection.last` as one line."""
     if not found:
         return (
-            "never; `dayleaf store audit` looks for secrets, stale and unused records, "
+            "last audit: never; `dayleaf store audit` looks for secrets, stale and unused records, "
             "dangling links and more"
         )
     listed = "; `dayleaf store audit` shows what it found" if any(found["counts"].values()) else ""
-    return "%s, %s%s" % (found["time"][:10], _summary(found["counts"]), listed)
+    return "last audit: %s, %s%s" % (found["time"][:10], _summary(found["counts"]), listed)
 
 
 def audited(found: Audited, sections: Sequence[str], here: str, style: screen.Style) -> list[str]:
@@ -282,10 +268,7 @@ def account(digest: Digest) -> list[list[str]]:
 
 
 def measured(results: Sequence[dict[str, Any]], style: screen.Style) -> list[str]:
-    """Return the measurements of eval in lines, file by file.
-
-    misses: name the expected records that were not found.
-    """
+    """Return the measurements of eval in lines, file by file."""
     return [
         line
         for at, one in enumerate(results)
@@ -355,7 +338,6 @@ def _misses(one: dict[str, Any]) -> list[str]:
 
 
 def _unexchanged(found: Status) -> list[str]:
-    """Return the commits to push and to merge in lines."""
     return [
         "%s about shared records not %s yet" % (count(number, "commit"), what)
         for number, what in ((found.ahead, "pushed"), (found.behind, "merged"))

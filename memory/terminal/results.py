@@ -53,7 +53,6 @@ NOTHING = "nothing found"  # recall's own note, which the first line says alread
 def _under_headings(
     every: Sequence[Hit], written: Sequence[Sequence[str]], style: Style
 ) -> list[str]:
-    """Return the lines of hits by kind, a blank line between kinds."""
     lines: list[str] = []
     for name, (_, heading) in GROUPS.items():
         group = [lines for hit, lines in zip(every, written) if hit.group == name]
@@ -110,7 +109,6 @@ def _written(
     style: Style,
     context: Sequence[Tag] | None,
 ) -> list[str]:
-    """Return one hit in lines."""
     more = " +" + count(len(hit.others), "checkpoint") if hit.others else ""
     row[3] = style.fit(row[3], widths[3] - len(more)) + more
     padded = [pad(cell, widths[i], i in (1, 4, 7)) for i, cell in enumerate(row)]
@@ -125,7 +123,6 @@ def _written(
 
 
 def _cells(hit: Hit, key: str, asked: bool) -> list[str]:
-    """Return the cells of a hit's line."""
     title = one_line(hit.title) + (
         " § " + one_line(hit.section) if hit.section and not hit.turn else ""
     )
@@ -197,7 +194,6 @@ def turn_command(quote: Quote) -> str:
 
 
 def _run_command(hit: Hit) -> str:
-    """Return the command that runs a script."""
     return "dayleaf resource run %s" % one_line(hit.id)
 
 
@@ -214,20 +210,12 @@ def _freshness(hit: Hit) -> str:
 
 
 def _gone(hit: Hit) -> list[str]:
-    """Return a line of a hit's missing files, symbols and commits."""
-    reasons = [one_line(claim.reason) for claim in hit.gone[:GONE]]
-    return (
-        [
-            "; ".join(reasons)
-            + (" and %d more" % (len(hit.gone) - GONE) if len(hit.gone) > GONE else "")
-        ]
-        if reasons
-        else []
-    )
+    reasons = "; ".join(one_line(claim.reason) for claim in hit.gone[:GONE])
+    more = " and %d more" % (len(hit.gone) - GONE) if len(hit.gone) > GONE else ""
+    return [reasons + more] if reasons else []
 
 
 def _explained(hit: Hit, tags: Iterable[Tag]) -> list[str]:
-    """Return the parts of a hit's score and its context tags, in lines."""
     held = set(map(context.label, hit.labels))
     met = [one_line(tag.name) for tag in tags if context.label(tag.name) in held]
     parts = [
@@ -277,22 +265,13 @@ def plan_line(found: Found) -> list[str]:
 
 def left_out_line(found: Found) -> list[str]:
     """Return a line with the number of hits left out, if any."""
-    rest = found.left_out
-    return (
-        [
-            "did not fit: %s; `--limit %d` shows them"
-            % (count(rest, "more hit"), len(found.hits) + rest)
-        ]
-        if rest
-        else []
-    )
+    rest, of = found.left_out, len(found.hits) + found.left_out
+    line = "did not fit: %s; `--limit %d` shows them" % (count(rest, "more hit"), of)
+    return [line] if rest else []
 
 
 def contributions(found: Found, way: str = LEARN) -> list[str]:
-    """Return a line that asks for missing knowledge.
-
-    Words of the query that no record knows, or weak matches only.
-    """
+    """Return a line that asks for missing knowledge."""
     words = ", ".join("`%s`" % one_line(str(gap)) for gap in found.known_gaps[:5])
     about = "nothing about " + words if words else "only weak matches" if found.weak else ""
     about = about + ": " if about and found.hits else ""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import os
 import re
 import sys
 import threading
@@ -40,19 +39,13 @@ NARROWEST = 20  # columns that a title keeps
 
 
 def pad(value: str, columns: int, right: bool = False) -> str:
-    """Return text padded with spaces to a number of columns.
-
-    right: pad on the left side.
-    """
+    """Return text padded with spaces to a number of columns."""
     space = " " * max(0, columns - width(value))
     return space + value if right else value + space
 
 
 def fold_line(line: str, columns: int, indent: int) -> list[str]:
-    """Return a line folded at blanks and `|` to some columns.
-
-    Later lines are indented.
-    """
+    """Return a line folded at blanks and `|` to some columns."""
     lines = [""]
     for piece in re.findall(r"[^ |]+[ |]*|[ |]+", line):
         if lines[-1].strip() and width((lines[-1] + piece).rstrip()) > columns:
@@ -138,10 +131,7 @@ class Style:
 
 
 class Spinner:
-    """Shows a long step on stderr, on a terminal.
-
-    After a second.
-    """
+    """Shows a long step on stderr, on a terminal."""
 
     DELAY, FRAMES = 1.0, "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -186,10 +176,7 @@ class Spinner:
 
 
 def claims(found: Sequence[Claim]) -> list[tuple[str, str]]:
-    """Return a record's claims as (name, value) pairs for `record`.
-
-    Those that stand, are gone, or were not checked.
-    """
+    """Return a record's claims as (name, value) pairs for `record`."""
     pairs = [("stands", True), ("gone", False), ("not checked", None)]
     return [
         (said, ", ".join(claim.name for claim in found if claim.stands is stands))
@@ -210,10 +197,7 @@ def source_line(shown: Record) -> str:
 def record(
     shown: Record, now: float, style: Style, facts: Iterable[tuple[str, str]] = ()
 ) -> list[str]:
-    """Return the lines above a record's body: title and head.
-
-    facts: more (name, value) pairs.
-    """
+    """Return the lines above a record's body: title and head."""
     pairs = [
         ("kind", shown.kind),
         ("tier", layout.TIER_NAMES.get(shown.tier, shown.tier)),
@@ -241,10 +225,8 @@ def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
         all.
     """
     instant = clock.parse(at)
-    head = "%s  %s  " % (
-        clock.iso(instant + offset)[11:19] if instant is not None else " " * 8,
-        pad(who, 6),
-    )
+    time = clock.iso(instant + offset)[11:19] if instant is not None else " " * 8
+    head = "%s  %s  " % (time, pad(who, 6))
     lines = [line.rstrip() for line in plain(said).strip("\n").split("\n")]
     rest = len(lines) - most if len(lines) > most + 1 else 0
     lines = [*lines[:most], "… %s; --json has them" % count(rest, "more line")] if rest else lines
@@ -252,10 +234,7 @@ def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
 
 
 def difference(before: bytes, after: bytes) -> list[str]:
-    """Return the unified diff of an approved and a present content.
-
-    Hidden characters in them are made visible.
-    """
+    """Return the unified diff of an approved and a present content."""
     import difflib
 
     old, new = (
@@ -280,10 +259,7 @@ def wrap(value: str, columns: int, most: int) -> list[str]:
 
 
 class Printer:
-    """Prints a script's output line by line, made safe.
-
-    Without control sequences, and at most OUTPUT bytes of it.
-    """
+    """Prints a script's output line by line, made safe."""
 
     def __init__(self, out: TextIO, err: TextIO):
         self.left, self.dropped = OUTPUT, 0
@@ -313,10 +289,7 @@ class Printer:
         self._print(number, held[:at])
 
     def end(self) -> None:
-        """Print the rest of the buffer.
-
-        And the number of bytes left out.
-        """
+        """Print the rest of the buffer."""
         for number, decoder in self._decoders.items():
             self._print(number, self._held[number] + decoder.decode(b"", True))
             self._held[number] = ""
@@ -333,43 +306,3 @@ class Printer:
             with contextlib.suppress(OSError, ValueError):  # a closed pipe: the script goes on
                 self._streams[number].write(plaintext.plain(said))
                 self._streams[number].flush()
-
-
-# ---- what does not fit
-
-
-def paged(said: str, env: dict[str, str]) -> bool:
-    """Show a long text in a pager; tell whether it did.
-
-    Returns False where it is still to be printed. `DAYLEAF_PAGER`, else `PAGER`, else `less`; an
-    empty one means none.
-    """
-    rows = _rows()
-    if not rows or said.count("\n") + 2 <= rows or env.get("TERM", "dumb") == "dumb":
-        return False
-    import shlex
-    import subprocess
-
-    try:
-        words = shlex.split(env.get("DAYLEAF_PAGER", env.get("PAGER", "less")))
-        if not words:
-            return False
-        pager = subprocess.Popen(
-            words, stdin=subprocess.PIPE, env={"LESS": "FRX", "LESSCHARSET": "utf-8", **env}
-        )
-    except (OSError, ValueError):
-        return False
-    with contextlib.suppress(KeyboardInterrupt, OSError):  # whoever leaves it has read enough
-        pager.communicate((said + "\n").encode("utf-8", "replace"))
-    while pager.poll() is None:
-        with contextlib.suppress(KeyboardInterrupt):  # the pager's to answer
-            pager.wait()
-    return True
-
-
-def _rows() -> int:
-    """Return the height of stdout's terminal, 0 without it."""
-    try:
-        return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1).lines
-    except (OSError, ValueError):
-        return 0

@@ -31,13 +31,15 @@ def wrap_value(name: str, said: str, margin: int, columns: int) -> list[str]:
 def stats_lines(value: dict[str, Any], style: screen.Style) -> list[str]:
     """Return the figures of `figures.figures` in lines."""
     if not (value["records"] or value["sessions"] or value["hooks"] or value["spend"]["calls"]):
-        return [
-            'nothing to count yet%s: `dayleaf learn "…"` keeps the first learning'
-            % (" since " + value["since"] if value["since"] else "")
-        ]
+        since = value["since"] and " since " + value["since"]
+        return ['nothing to count yet%s: `dayleaf learn "…"` keeps the first learning' % since]
     out = _records(value, style) + _pushed(value, style) + _ranks(value, style)
     out += _times(value, style) + _uses(value, style)
-    return [*out, "", style.bold("Models"), *_pairs(_money(value["spend"]), style)]
+    return [*out[1:], *_part("Models", _money(value["spend"]), style)]
+
+
+def _part(heading: str, rows: list[list[str]], style: screen.Style) -> list[str]:
+    return ["", style.bold(heading), *_pairs(rows, style)]
 
 
 def spend_lines(value: dict[str, Any]) -> list[str]:
@@ -46,7 +48,6 @@ def spend_lines(value: dict[str, Any]) -> list[str]:
 
 
 def _pairs(rows: list[list[str]], style: screen.Style) -> list[str]:
-    """Return names and values in lines, wrapped at commas."""
     margin = max(plaintext.width(row[0]) for row in rows) + 4
     return [
         line for name, said in rows for line in wrap_value("  " + name, said, margin, style.columns)
@@ -60,65 +61,31 @@ def _records(value: dict[str, Any], style: screen.Style) -> list[str]:
     ]
     new = ", %d of them since %s" % (value["new"], value["since"]) if value["since"] else ""
     made = ", ".join("%s %d" % item for item in value["records"].items()) or "none"
-    places = value["workspaces"]
-    rows = [["workspaces", ", ".join(map(plaintext.one_line, places))]] if len(places) > 1 else []
-    out = [
-        style.bold("Records"),
-        *_pairs([*rows, ["records", made + new], ["topics", ", ".join(topics) or "none"]], style),
-    ]
-    weeks = value["perWeek"]
-    counts = [week["records"] for week in weeks]
-    if any(counts):
-        best = max(weeks, key=lambda week: (week["records"], week["week"]))
-        out += [
-            "",
-            style.bold("Records a week, %s to now" % weeks[0]["week"]),
-            *_pairs(
-                [
-                    [
-                        "this week",
-                        "%d, most %d in the week of %s"
-                        % (counts[-1], best["records"], best["week"]),
-                    ]
-                ],
-                style,
-            ),
-        ]
+    rows = [["records", made + new], ["topics", ", ".join(topics) or "none"]]
+    out, weeks = _part("Records", rows, style), value["perWeek"]
+    best = max(weeks, key=lambda week: (week["records"], week["week"]))
+    if best["records"]:
+        counts = (weeks[-1]["records"], best["records"], best["week"])
+        rows = [["this week", "%d, most %d in the week of %s" % counts]]
+        out += _part("Records a week, %s to now" % weeks[0]["week"], rows, style)
     return out
 
 
 def _pushed(value: dict[str, Any], style: screen.Style) -> list[str]:
-    out = [
-        "",
-        style.bold("Given to the model"),
-        *_pairs(
-            [
-                ["sessions", str(value["sessions"])],
-                [
-                    "prompts",
-                    "%d, %d of them given something" % (value["prompts"], value["promptsGiven"]),
-                ],
-                [
-                    "passages",
-                    "%d given with prompts, %d of them used in the same turn"
-                    % (value["passages"], value["passagesUsed"]),
-                ],
-                [
-                    "in all",
-                    "{:,} characters, {:,} a session, {:,} tokens".format(
-                        value["characters"], value["charactersPerSession"], value["tokens"]
-                    ),
-                ],
-                [
-                    "saved",
-                    "{:,} tokens, compared with giving all learnings each time".format(
-                        value["tokensSaved"]
-                    ),
-                ],
-            ],
-            style,
-        ),
+    rows = [
+        ["sessions", "%(sessions)d"],
+        ["prompts", "%(prompts)d, %(promptsGiven)d of them given something"],
+        [
+            "passages",
+            "%(passages)d given with prompts, %(passagesUsed)d of them used in the same turn",
+        ],
     ]
+    rows = [[name, said % value] for name, said in rows]
+    said = "{characters:,} characters, {charactersPerSession:,} a session, {tokens:,} tokens"
+    rows.append(["in all", said.format(**value)])
+    saved = "{tokensSaved:,} tokens, compared with giving all learnings each time"
+    rows.append(["saved", saved.format(**value)])
+    out = _part("Given to the model", rows, style)
     moments = [
         line
         for one in pastlines.moments(value["moments"])
@@ -127,135 +94,71 @@ def _pushed(value: dict[str, Any], style: screen.Style) -> list[str]:
     out += ["", style.bold("Records given, by moment"), *moments] if moments else []
     held = [session["tokens"] for session in value["perSession"]]
     if any(held):
-        last = value["perSession"][-1]
-        out += [
-            "",
-            style.bold("Tokens given, the last %s" % plaintext.count(len(held), "session")),
-            *_pairs(
-                [
-                    [
-                        "the last",
-                        "{:,} on {}, {:,} a session".format(
-                            last["tokens"], last["began"][:10], round(sum(held) / len(held))
-                        ),
-                    ]
-                ],
-                style,
-            ),
-        ]
+        began, mean = value["perSession"][-1]["began"][:10], round(sum(held) / len(held))
+        rows = [["the last", f"{held[-1]:,} on {began}, {mean:,} a session"]]
+        several = plaintext.count(len(held), "session")
+        out += _part("Tokens given, the last %s" % several, rows, style)
     return out
 
 
 def _ranks(value: dict[str, Any], style: screen.Style) -> list[str]:
-    if not value["ranks"]:
-        return []
-    last = len(value["ranks"])
     rows = [
         (
-            "rank %d%s" % (row["rank"], "+" if row["rank"] == last == figures.RANKS else ""),
-            "%d, %d used" % (row["pushed"], row["used"]),
+            "rank %d%s" % (row["rank"], "+" * (row["rank"] == figures.RANKS)),
+            "%(pushed)d, %(used)d used" % row,
         )
         for row in value["ranks"]
     ]
-    return [
-        "",
-        style.bold("Records given with prompts, by rank"),
-        *screen.table(rows, "  "),
-    ]
+    heading = style.bold("Records given with prompts, by rank")
+    return ["", heading, *screen.table(rows, "  ")] if rows else []
 
 
 def _times(value: dict[str, Any], style: screen.Style) -> list[str]:
-    out: list[str] = []
-    for event, row in value["hooks"].items():
-        said = "%s, %s" % (
+    rows = [
+        [
             plaintext.one_line(EVENT.get(event, event)),
             plaintext.count(row["runs"], "run"),
-        )
-        over = "> %d ms" % figures.UPTO[-1]
-        steps = [
-            (
-                over if step["upto"] is None else "<= %d ms" % step["upto"],
-                str(step["runs"]),
-            )
-            for step in row["histogram"]
+            "p50 %d ms, p95 %d ms" % (row["p50"], row["p95"]),
         ]
-        out += [
-            "",
-            style.bold(said),
-            "  p50 %d ms, p95 %d ms" % (row["p50"], row["p95"]),
-            *screen.table(steps, "  ", (1,)),
-        ]
-    return out
+        for event, row in value["hooks"].items()
+    ]
+    return ["", style.bold("Times"), *screen.table(rows, "  ", (1,))] if rows else []
 
 
 def _uses(value: dict[str, Any], style: screen.Style) -> list[str]:
-    groups = [
-        ("Most pushed", [(id, str(n)) for id, n in value["mostPushed"].items()]),
-        ("Most used", [(id, str(n)) for id, n in value["mostUsed"].items()]),
-        (
-            "Least used",
-            [
-                (id, "used %d, pushed %d" % (row["uses"], row["pushed"]))
-                for id, row in value["leastUsed"].items()
-            ],
-        ),
-    ]
+    least = {id: "used %(uses)d, pushed %(pushed)d" % row for id, row in value["leastUsed"].items()}
+    groups = {
+        "Most pushed": value["mostPushed"],
+        "Most used": value["mostUsed"],
+        "Least used": least,
+    }
     out = []
-    for heading, rows in groups:
-        if rows:
-            out += ["", style.bold(heading)]
-        for id, said in rows:
+    for heading, rows in groups.items():
+        out += ["", style.bold(heading)] if rows else []
+        for id, said in rows.items():
             title = plaintext.one_line(value["titles"].get(id, "")) or "(no longer there)"
-            out.append(
-                plaintext.clip_columns(
-                    "  %s (%s)  %s" % (plaintext.one_line(id), said, title), style.columns
-                )
-            )
+            line = "  %s (%s)  %s" % (plaintext.one_line(id), said, title)
+            out.append(plaintext.clip_columns(line, style.columns))
     return out
 
 
 def _money(spent: dict[str, Any]) -> list[list[str]]:
+    failed = ", %(failed)d failed" % spent if spent["failed"] else ""
+    calls = "%(calls)d of %(mostCalls)d{}, %(callsLeft)d left" % spent
+    unknown = "; unknown for " + plaintext.count(spent["unknown"], "call")
+    tokens = "{tokensIn:,} read, {tokensOut:,} written; {mostTokens:,} allowed, {tokensLeft:,} left"
     return [
-        [
-            "model calls today",
-            "%d of %d%s, %d left"
-            % (
-                spent["calls"],
-                spent["mostCalls"],
-                ", %d failed" % spent["failed"] if spent["failed"] else "",
-                spent["callsLeft"],
-            ),
-        ],
-        [
-            "tokens today",
-            "{:,} read, {:,} written; {:,} allowed, {:,} left{}".format(
-                spent["tokensIn"],
-                spent["tokensOut"],
-                spent["mostTokens"],
-                spent["tokensLeft"],
-                "; unknown for %s" % plaintext.count(spent["unknown"], "call")
-                if spent["unknown"]
-                else "",
-            ),
-        ],
+        ["model calls today", calls.format(failed)],
+        ["tokens today", tokens.format(**spent) + unknown * bool(spent["unknown"])],
         ["cost today, at list price", "$%.4f" % spent["dollars"]],
     ]
 
 
 def _days(days: list[dict[str, Any]]) -> list[str]:
-    if not days:
-        return []
     head = ["day (UTC)", "provider", "calls", "failed", "in", "out", "list price"]
+    form = "{calls} {failed} {tokensIn:,} {tokensOut:,} ${dollars:.4f}"
     rows = [
-        [
-            row["day"],
-            plaintext.one_line(row["provider"]),
-            str(row["calls"]),
-            str(row["failed"]),
-            "{:,}".format(row["tokensIn"]),
-            "{:,}".format(row["tokensOut"]),
-            "$%.4f" % row["dollars"],
-        ]
+        [row["day"], plaintext.one_line(row["provider"]), *form.format(**row).split()]
         for row in days
     ]
-    return ["", *screen.table([head, *rows], "", (2, 3, 4, 5, 6))]
+    return ["", *screen.table([head, *rows], "", (2, 3, 4, 5, 6))] if days else []

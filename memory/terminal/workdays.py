@@ -66,7 +66,6 @@ def lines(
 
 
 def _digested(digest: Digest, style: screen.Style, markdown: bool) -> list[str]:
-    """Return a model's report of the work in lines, marked as such."""
     from memory.distill import digests
 
     rows = [
@@ -79,7 +78,6 @@ def _digested(digest: Digest, style: screen.Style, markdown: bool) -> list[str]:
 
 
 def _span(told: WorkReport) -> str:
-    """Return the period of a standup as text."""
     since = clock.iso(told.since + told.offset)[:16].replace("T", " ").removesuffix(" 00:00")
     if told.until is None:
         return "since " + since
@@ -89,7 +87,6 @@ def _span(told: WorkReport) -> str:
 
 
 def _worked(space: Space, room: int, style: screen.Style, markdown: bool) -> list[str]:
-    """Return the work of a workspace in lines, by day or by branch."""
     days = {work.day for work in space.work}
     if len(days) > DAYS:
         strands = worklog.strands(space.work, False)
@@ -120,10 +117,7 @@ def _summed(told: WorkReport, since: str) -> str:
 def _page(
     strands: Sequence[Strand], room: int, style: screen.Style, markdown: bool, dated: bool
 ) -> list[str]:
-    """Return strands in at most `room` lines.
-
-    With less of each, then the first ones alone. The others are named in the last line.
-    """
+    """Return strands in at most `room` lines."""
     told = [strand for strand in strands if strand.came or strand.open]
     pages: list[list[str]] = []
     for level in _LEVELS:
@@ -138,7 +132,6 @@ def _page(
 
 
 def _named(strands: Sequence[Strand], style: screen.Style, markdown: bool) -> list[str]:
-    """Return the names of strands on one line, none for no strands."""
     if not strands:
         return []
     names = dict.fromkeys(one_line(one.branch or one.title, NAME) for one in strands)
@@ -150,25 +143,17 @@ def _named(strands: Sequence[Strand], style: screen.Style, markdown: bool) -> li
 def _strand(
     strand: Strand, level: tuple[int, int, int], style: screen.Style, markdown: bool, dated: bool
 ) -> list[str]:
-    """Return the results and open points of a strand, in lines."""
     most, still, rows = level
     name = at_word(one_line(strand.branch), NAME)
-    aside = ", ".join(
-        filter(
-            None,
-            (
-                _days(strand) if dated else "",
-                strand.pull,
-                count(strand.commits, "commit") if _is_counted(strand, most) else "",
-                "unattended" if strand.unattended else "",
-            ),
-        )
+    facts = (
+        _days(strand) if dated else "",
+        strand.pull,
+        count(strand.commits, "commit") if _is_counted(strand, most) else "",
+        "unattended" * strand.unattended,
     )
-    head = " ".join(
-        filter(
-            None, ("`%s`" % name if markdown and name else name, "(%s)" % aside if aside else "")
-        )
-    )
+    aside = ", ".join(filter(None, facts))
+    named = "`%s`" % name if markdown and name else name
+    head = " ".join(filter(None, (named, "(%s)" % aside if aside else "")))
     number = " (PR %s)" % strand.pull.rpartition(" ")[2]
     came = [one_line(line).replace(number, "") for line in strand.came[:most]]
     texts = [*came, *(at_word(one_line(line), OPEN) for line in strand.open[:still])]
@@ -190,7 +175,6 @@ def _is_counted(strand: Strand, most: int) -> bool:
 
 
 def _days(strand: Strand) -> str:
-    """Return the days of a strand as text, without their year."""
     last = strand.day[5:]
     return last if strand.first == strand.day else strand.first[5:] + " to " + last
 
@@ -261,10 +245,7 @@ class Glance(NamedTuple):
 
 
 def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
-    """Return the data of the overview, `dayleaf` without words.
-
-    offset: seconds that local time is ahead.
-    """
+    """Return the data of the overview, `dayleaf` without words."""
     wanted = (("checkpoint", LOOKED_AT), ("plan", LOOKED_AT), ("conversation", LATEST))
     with search.Searcher(place, settings) as searcher:
         newest, plans, talks = (
@@ -397,7 +378,6 @@ def _steps(found: Record) -> str:
 
 
 def _latest(seen: Glance, now: float, style: screen.Style) -> list[str]:
-    """Return the last sessions in lines, with branch and outcome."""
     most = max(_BRANCH, style.columns // 4)
     branches = [
         style.fit(one_line(str(record.meta.get("branch") or "")), most)

@@ -10,7 +10,6 @@ from harness.planted import SECRET, planted
 
 EXPECTED = {
     "secrets": ["away", "config.json", "secret"],
-    "suspicious": ["order"],
     "stale": ["stale"],
     "unused": ["unused"],
     "duplicates": ["twin1|twin2"],
@@ -51,7 +50,6 @@ def test_the_commands_it_names_mend(run, ok, planted):
         ["redact", "secret", "--apply", "--everywhere"],
         ["upkeep", "--apply"],
         ["forget", "unused"],
-        ["forget", "order"],
         ["forget", "no"],
     ):
         run(*words)
@@ -59,7 +57,6 @@ def test_the_commands_it_names_mend(run, ok, planted):
     counts = json.loads(ok("audit", "--json"))["counts"]
     assert counts == {
         "secrets": 0,
-        "suspicious": 0,
         "stale": 1,
         "unused": 0,
         "duplicates": 0,

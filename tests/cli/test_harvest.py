@@ -28,7 +28,7 @@ def test_time_narrows_it(ok, notes):
     assert ok("harvest", "--since", "2099-01-01") == "no checkpoint to harvest\n"
 
 
-@pytest.mark.parametrize("words", [("accept", "all"), ("reject", "ID")])
+@pytest.mark.parametrize("words", [("accept", "ID"), ("reject", "ID")])
 def test_only_a_person_at_a_terminal_decides(run, ok, env, project, place, notes, words, expand):
     """A pipe, the model's shell, a slash command: each is refused with one line, and nothing
     changes.
@@ -56,19 +56,6 @@ def test_what_a_person_accepts_is_pushed(ok, env, project, notes):
     assert found["Keep"]["id"] in ok("harvest", "list") and found["Use"]["id"] not in ok(
         "harvest", "list"
     )
-
-
-def test_all_are_accepted_after_a_yes(ok, env, project, place, notes):
-    """They are shown first; anything but yes leaves them."""
-    proposed(ok)
-    status, shown = on_terminal(["harvest", "accept", "all"], env, project, ["no"])
-    assert (
-        status == 2
-        and CACHE in shown
-        and "accepted: true" not in "".join(p.read_text() for p in kept(place))
-    )
-    assert on_terminal(["harvest", "accept", "all"], env, project, ["yes"])[0] == 0
-    assert all("accepted: true" in path.read_text(encoding="utf-8") for path in kept(place))
 
 
 def test_what_a_person_rejects_never_comes_back(ok, env, project, place, notes):

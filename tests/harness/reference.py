@@ -25,7 +25,7 @@ WHO = {authority.SESSION: "", authority.TYPED: "‡", authority.PERSON: "†"}
 
 def commands() -> str:
     """Return the commands by group: words, purpose, who may run it, options with what they mean."""
-    out = ["- %s: %s" % (_shown(flags, given), given["help"]) for flags, given in COMMON] + [""]
+    out = ["- %s: %s" % (_shown(flag, given), given["help"]) for flag, given in COMMON] + [""]
     for heading, names, _ in (*TASKS, ("Alone, and called by other programs", OTHERS, "")):
         out += ["### " + heading, ""]
         for name in names.split():
@@ -56,12 +56,8 @@ def _command(name: str, verb: main.Verb) -> list[str]:
         for word, part in verb.parts.items()
     ]
     out += [*rows, ""] if rows else []
-    options = [
-        (flags, given)
-        for flags, given in verb.options
-        if given.get("help") is not argparse.SUPPRESS
-    ]
-    common = [one[0][-1] for one in options if one in COMMON and verb.parts == {}]
+    options = [one for one in verb.options if one.rest["help"] is not argparse.SUPPRESS]
+    common = [one.flag for one in options if one in COMMON and verb.parts == {}]
     options = [one for one in options if one not in COMMON]
     filtered = name != "recall" and all(one in verb.options for one in main.FILTERS)
     if filtered:
@@ -73,11 +69,11 @@ def _command(name: str, verb: main.Verb) -> list[str]:
     return [*out, ""] if out[-1] else out
 
 
-def _by_help(options: Iterable[tuple[tuple[str, ...], dict]]) -> dict[str, list[str]]:
+def _by_help(options: Iterable[tuple[str, dict]]) -> dict[str, list[str]]:
     """Return options by what they mean."""
     found: dict[str, list[str]] = {}
-    for flags, given in options:
-        found.setdefault(given.get("help", ""), []).append(_shown(flags, given))
+    for flag, given in options:
+        found.setdefault(given.get("help", ""), []).append(_shown(flag, given))
     return found
 
 
@@ -94,8 +90,8 @@ def _decided(name: str) -> str:
     return "  %s %s." % (WHO[next(iter(words.values()))], ", ".join("`%s`" % one for one in words))
 
 
-def _shown(flags: tuple[str, ...], given: dict) -> str:
-    return "`%s`" % (flags[-1] + " " + str(given["metavar"]) if given.get("metavar") else flags[-1])
+def _shown(flag: str, given: dict) -> str:
+    return "`%s`" % " ".join(filter(None, (flag, given.get("metavar"))))
 
 
 def settings() -> str:

@@ -211,7 +211,7 @@ def bytes_of(place):
 
 
 def test_fix_mends_what_is_safe_and_a_second_run_finds_nothing(record, place, ok, run, now):
-    """Permissions, a torn last line, leftovers, a dead cache, a stale index; each fix is printed
+    """Permissions, a torn last line, leftovers, a stale index; each fix is printed
     and no record touched.
     """
     os.chmod(place.home, 0o755)
@@ -219,12 +219,10 @@ def test_fix_mends_what_is_safe_and_a_second_run_finds_nothing(record, place, ok
     book = Path(place.private, "ledger.jsonl")
     book.write_text('{"v":1,"t":"2026-11-2')
     temp = Path(place.folder("p", "learning"), ".dayleaf-99999999-0")
-    dead = Path(place.home, "cache", "gone-12345678")
-    dead.mkdir(parents=True)
     old = Path(place.cache, "x.seg.damaged")
-    for path in (temp, old, dead / "x.seg"):
+    for path in (temp, old):
         path.write_text("x")
-    for path in (temp, old, dead / "x.seg", dead):
+    for path in (temp, old):
         os.utime(path, (1, 1))
     Path(place.folder("p", "learning"), "new.md").write_text("A note of today.\n")
     before = bytes_of(place)
@@ -233,11 +231,10 @@ def test_fix_mends_what_is_safe_and_a_second_run_finds_nothing(record, place, ok
         "other users can no longer open %s (0700, was 0755)" % place.home,
         "closed the unfinished last line of %s" % book,
         "deleted 2 leftovers of killed processes",
-        "deleted %s, the cache of" % dead,
         "refreshed the index: 2 records",
     ):
         assert line in said, (line, said)
-    assert not temp.exists() and not old.exists() and not dead.exists()
+    assert not temp.exists() and not old.exists()
     assert (
         os.stat(place.home).st_mode & 0o777 == 0o700
         and os.stat(place.path(record.name)).st_mode & 0o777 == 0o600
@@ -261,26 +258,16 @@ def test_fix_builds_an_index_that_is_missing_or_damaged(record, place, run, how)
 
 
 def test_fix_leaves_what_may_still_be_wanted(record, place, run, env, tmp_path):
-    """A young temporary file, one whose writer lives, the cache of a workspace with notes or
-    receipts, a young cache.
-    """
+    """A young temporary file, and one whose writer lives."""
     folder = Path(place.folder("p", "learning"))
     kept = [
         folder / ".dayleaf-99999999-1",
         folder / (".dayleaf-%d-0" % os.getpid()),
-        Path(place.home, "cache", "young-12345678", "x"),
-        Path(place.home, "cache", "noted-12345678", "x"),
-        Path(place.home, "cache", "logged-12345678", "x"),
     ]
     for path in kept:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
-    for name in ("workspaces/noted-12345678", "log/receipts/logged-12345678"):
-        Path(place.home, name).mkdir(parents=True)
-    for path in kept[1:2] + kept[3:]:
-        os.utime(path, (1, 1))
-        if path.parent != folder:
-            os.utime(path.parent, (1, 1))
+    os.utime(kept[1], (1, 1))
     run("doctor", "--fix")
     assert all(path.exists() for path in kept)
 

@@ -218,19 +218,28 @@ def test_the_published_hook_runs_the_check():
     ]
 
 
+def texts_looked_at(monkeypatch):
+    """Return a list of the records' texts in which secrets are looked for."""
+    looked, real = [], recordfaults.secret_rows
+
+    def rows(text, *more):
+        if text.startswith("---"):
+            looked.append(text)
+        return real(text, *more)
+
+    monkeypatch.setattr(recordfaults, "secret_rows", rows)
+    return looked
+
+
 def test_the_worker_finds_out_ahead_what_an_audit_would(ok, planted, env, now, monkeypatch):
     """Once a day, as far as its time goes; the audit then looks at nothing but the archive, and
     says the same.
     """
-    looked, found_at = [], []
-    for module, name, seen in (
-        (recordfaults, "find", looked),
-        (contradictions, "_claims", found_at),
-    ):
-        real = getattr(module, name)
-        monkeypatch.setattr(
-            module, name, lambda given, real=real, seen=seen: seen.append(given) or real(given)
-        )
+    looked, found_at = texts_looked_at(monkeypatch), []
+    real = contradictions._claims
+    monkeypatch.setattr(
+        contradictions, "_claims", lambda given: found_at.append(given) or real(given)
+    )
     builder.build(planted, now)
     first = json.loads(ok("audit", "--json"))
     archived, before = (
@@ -270,9 +279,7 @@ def test_a_second_audit_looks_only_at_what_changed(ok, planted, monkeypatch):
     """It says the same, and what it kept may be deleted; an edit, a new setting and a new secret
     are seen.
     """
-    looked = []
-    real = recordfaults.find
-    monkeypatch.setattr(recordfaults, "find", lambda text: looked.append(text) or real(text))
+    looked = texts_looked_at(monkeypatch)
     first = json.loads(ok("audit", "--json"))
     number = len(looked)
     assert (

@@ -190,7 +190,7 @@ def test_no_session_call_changes_a_persons_record(run, place, persons, verb):
         ),
     ]:
         flag, _, value = option.partition("=")
-        declared = next((one for one in VERBS[verb].options if flag in one.flags), None)
+        declared = next((one for one in VERBS[verb].options if flag == one.flag), None)
         takes = declared is not None and declared.rest.get("action", "append") == "append"
         given = [flag + "=" + (value or values.get(flag, MINE))] if takes else [flag] * bool(flag)
         for words in (

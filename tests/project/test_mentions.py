@@ -8,7 +8,6 @@ from harness.repository import note
 
 from memory.capture import openings
 from memory.core import clock, records
-from memory.health import recordfaults
 from memory.knowledge import contradictions, duplicates, proposals, usage
 from memory.project import claims, mentions
 from memory.store import sections
@@ -182,7 +181,6 @@ def test_a_run_of_any_sign_is_read_in_time_that_grows_with_its_length(sign):
         "duplicates": lambda: duplicates.find([one, other], {}),
         "statements": lambda: list(proposals.statements(note_of)),
         "sections": lambda: sections.outline(body),
-        "suspects": lambda: list(recordfaults.find(body)),
         "openings": lambda: openings.plain(body),
     }
     for name, reading in readings.items():

@@ -11,9 +11,7 @@ from memory.core import boundary, config, spellings
 from memory.store import authority
 from memory.store.authority import PERSON, SESSION, TYPED, least_caller, refusal
 
-DECLARED = {
-    (verb, flag) for verb, row in VERBS.items() for option in row.options for flag in option.flags
-}
+DECLARED = {(verb, option.flag) for verb, row in VERBS.items() for option in row.options}
 
 
 def rows():

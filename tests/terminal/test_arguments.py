@@ -89,7 +89,6 @@ COMPLETED = [
     (["index", "bu"], "build"),
     (["help", "dist"], "distill"),
     (["show", "l-"], "l-pin"),
-    (["show", "issuer"], "l-pin"),
     (["rule", "approve", "r"], "r-ask"),
     (["forget", ""], "l-pin"),
 ]
@@ -99,9 +98,7 @@ COMPLETED = [
     ("words", "offered"), COMPLETED, ids=[" ".join(words) for words, _ in COMPLETED]
 )
 def test_what_may_stand_there_is_offered(ok, place, words, offered):
-    """Verbs, words, options, their values, settings; records by id or by words of their
-    title, with the title.
-    """
+    """Verbs, words, options, their values, settings; records by id, with the title."""
     vault.put(place, "p/learnings/pin.md", "Pin the issuer", "In tests.", id="l-pin", tags="[auth]")
     vault.put(place, "p/rules/ask.md", "Ask first", "Always.", id="r-ask", rationale="a break")
     rows = [line.split("\t") for line in ok("completion", "bash", "--", *words).splitlines()]
@@ -128,10 +125,10 @@ def test_every_option_and_word_is_offered(ok):
         for words in [[name, word] for word in verb.parts] or [[name]]:
             part = verb.parts.get(words[-1])
             wanted = {
-                option.flags[0]
+                option.flag
                 for option in verb.options
                 if option.rest.get("help") != "==SUPPRESS=="
-                and (part is None or option.flags[0] in part.flags.split())
+                and (part is None or option.flag in part.flags.split())
             }
             said = ok("completion", "zsh", "--", *words, "--")
             assert {line.partition("\t")[0] for line in said.splitlines()} == {*wanted, "--json"}, (
@@ -141,12 +138,12 @@ def test_every_option_and_word_is_offered(ok):
 
 SHELLS = {
     "bash": (
-        'eval "$(dayleaf completion bash)"; COMP_WORDS=(dayleaf show issuer) COMP_CWORD=2 '
+        'eval "$(dayleaf completion bash)"; COMP_WORDS=(dayleaf show l-) COMP_CWORD=2 '
         'COMP_TYPE=9; _dayleaf; echo "${COMPREPLY[@]}"'
     ),
     "zsh": (
         'autoload -Uz compinit && compinit -D -u; eval "$(dayleaf completion zsh)"; compadd() { '
-        "print -r -- $values }; words=(dayleaf show issuer) CURRENT=3; _dayleaf"
+        "print -r -- $values }; words=(dayleaf show l-) CURRENT=3; _dayleaf"
     ),
     "fish": 'dayleaf completion fish | source; complete -C "dayleaf show l-"',
 }

@@ -41,12 +41,9 @@ def test_a_record_is_drawn_as_a_tree_with_cycles_marked_once(ok, chain):
 
 
 def test_without_a_record_there_is_an_overview(ok, chain):
-    """Counts, groups, the most linked, and what leads nowhere."""
+    """Counts, the most linked, and what leads nowhere."""
     assert ok("graph").split("\n") == [
         "5 records, 5 links; 1 without any",
-        "",
-        "Connected groups",
-        "  4 records  around l-b  Beta",
         "",
         "Most linked",
         "  3 links  l-b  Beta",

@@ -111,23 +111,3 @@ def test_ids_take_the_colour_of_their_kind():
     assert "\x1b" not in "".join(
         screen.table(ROWS, style=screen.Style(80), kinds=["rule", "learning"])
     )
-
-
-def test_what_is_longer_than_the_terminal_is_paged(monkeypatch, tmp_path):
-    """By the person's own pager; an empty one, one that is missing, a short text or a dumb terminal
-    print as ever.
-    """
-    kept = tmp_path / "kept"
-    pager = {"TERM": "xterm", "PATH": "/usr/bin:/bin", "DAYLEAF_PAGER": "sh -c 'cat > %s'" % kept}
-    monkeypatch.setattr(screen, "_rows", lambda: 5)
-    said = "\n".join("line %d" % number for number in range(9))
-    assert screen.paged(said, pager) and kept.read_text() == said + "\n"
-    for env in (
-        {**pager, "DAYLEAF_PAGER": ""},
-        {**pager, "DAYLEAF_PAGER": "no-such-pager"},
-        {**pager, "TERM": "dumb"},
-    ):
-        assert not screen.paged(said, env)
-    assert not screen.paged("a\nb", pager)
-    monkeypatch.setattr(screen, "_rows", lambda: 0)
-    assert not screen.paged(said, pager)

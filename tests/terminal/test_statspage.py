@@ -36,7 +36,7 @@ def test_stats_on_a_terminal_of_any_width(place, now, env, columns):
         created="2026-11-20",
     )
     push(place, "s1", now, "a", tokens=120)
-    value = figures.figures([place], settings(), now, 0.0)
+    value = figures.figures(place, settings(), now, 0.0)
     lines = statspage.stats_lines(value, screen.Style(columns))
     assert max(map(plaintext.width, lines)) <= columns
     assert lines == statspage.stats_lines(value, screen.Style(columns))

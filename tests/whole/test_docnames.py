@@ -29,7 +29,7 @@ FIRST = sorted({key.partition(".")[0] for key in config.DEFAULTS if "." in key})
 KEY = re.compile(r"(?:%s)(?:\.[a-z][A-Za-z]*)+" % "|".join(FIRST))
 # what ends in these is a file, such as `index.html`
 ENDINGS = "py md json jsonl toml html sh"
-ANYWHERE = {"--help", "--version", "--", *arguments.JSON.flags}
+ANYWHERE = {"--help", "--version", "--", arguments.JSON.flag}
 PARTS = {word for verb in main.VERBS.values() for word in verb.parts}
 BARE = re.compile(r"(?:%s) [A-Z]{2,}" % "|".join(spellings.MOVED.keys() - PARTS))
 SHOWN = re.compile(r"(?:^|\s)\$ (dayleaf .*)|^ {4}(dayleaf .*)", re.M)
@@ -64,7 +64,7 @@ def faults_of(line: str) -> list[str]:
         return [] if row in spellings.FAMILIES else ["no command: " + line]
     if used == 1 and spellings.spelled(row) != row:
         return ["an old spelling: " + line]
-    known = {flag for option in main.VERBS[row].options for flag in option.flags} | ANYWHERE
+    known = {option.flag for option in main.VERBS[row].options} | ANYWHERE
     stop = words.index("--") if "--" in words else len(words)
     given = [one.partition("=")[0] for one in words[used:stop] if re.match(r"--[a-z]", one)]
     old = spellings.OPTIONS.get(row, {})

@@ -109,7 +109,7 @@ def test_every_command_named_in_a_text_exists(path):
             assert f"`dayleaf {first}" not in text and f"Bash(dayleaf {first}" not in text
             continue
         assert used == 2 or verb not in spellings.MOVED, "an old spelling"
-        flags = {flag for option in main.VERBS[verb].options for flag in option.flags}
+        flags = {option.flag for option in main.VERBS[verb].options}
         assert set(re.findall(r" (--[a-z-]+)\b", rest.partition(" -- ")[0])) <= flags | {"--json"}
     allowed = re.findall(r"Bash\(dayleaf ([a-z ]+):\*\)", head(path)["allowed-tools"])
     assert allowed and {spellings.row_of(said.split())[0] for said in allowed} <= set(main.VERBS)

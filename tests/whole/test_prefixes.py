@@ -49,7 +49,7 @@ def refused(outside: str, program: str) -> list[str]:
                 found.append("dayleaf %s %s" % (prefix, outside))
                 continue
             flag, _, value = option.partition("=")
-            declared = next(one for one in VERBS[verb].options if flag in one.flags)
+            declared = next(one for one in VERBS[verb].options if flag == one.flag)
             if declared.rest.get("action", "append") == "append":
                 value_named = (
                     "gemini"

@@ -13,8 +13,6 @@ _dayleaf() {
     value=${line%%$'\t'*} about=${line#*$'\t'}
     # Only what is listed may say more than the word: on the first TAB readline writes what all have in common.
     if [ "$COMP_TYPE" = 63 ] && [ -n "$about" ]; then COMPREPLY+=("$value  ($about)"); else COMPREPLY+=("$value"); fi
-    # Words of a title were typed: nothing in common is to replace them.
-    case $value in "${COMP_WORDS[COMP_CWORD]}"*) ;; *) COMPREPLY+=("${COMP_WORDS[COMP_CWORD]}") ;; esac
   done
 }
 complete -o default -o nosort -F _dayleaf dayleaf 2>/dev/null || complete -o default -F _dayleaf dayleaf

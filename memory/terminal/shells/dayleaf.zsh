@@ -8,8 +8,7 @@ _dayleaf() {
     shown+=("$value${about:+  -- $about}")
   done < <(dayleaf completion zsh -- "${(@)words[2,CURRENT]}" 2>/dev/null)
   if (( $#values )); then
-    # -U: an id may stand for the words of its title that were typed.
-    compadd -U -V dayleaf -l -d shown -a values
+    compadd -V dayleaf -l -d shown -a values
   else
     _files
   fi
