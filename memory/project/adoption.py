@@ -28,10 +28,8 @@ _COMMIT = re.compile(rb"^commit: ['\"]?([0-9a-f]{7,40})\b", re.M)
 def adopt(place: Place, now: float) -> Place:
     """Give a directory its due or proved workspace; return the place.
 
-    As it is then.
-    Not on the blocking path, which writes nothing: there the older name, or a workspace of the
-    directory's own, is read.  Where another process was first, or nothing can be moved, the place
-    stays as it is.
+    Not on the blocking path, which writes nothing.  Where another process was first, or nothing can
+    be moved, the place stays as it is.
     """
     try:
         if place.claimed:
@@ -49,10 +47,7 @@ def adopt(place: Place, now: float) -> Place:
 
 
 def note_path(place: Place, now: float) -> None:
-    """Record once that a repository's path belongs to its workspace.
-
-    Raises OSError.
-    """
+    """Record once that a repository's path belongs to its workspace.  Raises OSError."""
     if not place.git or not files.is_folder(place.private):
         return
     for path in dict.fromkeys((place.anchor, place.root)):  # a worktree may lose its main checkout
@@ -61,9 +56,9 @@ def note_path(place: Place, now: float) -> None:
 
 
 def note_restored(home: str, known: Iterable[tuple[str, str, str]], now: float) -> None:
-    """Note a backup's knowledge of its workspaces.
+    """Note a backup's knowledge of its workspaces; raises OSError.
 
-    known: (workspace, commit, name by its remote).  Raises OSError.
+    known: (workspace, commit, name by its remote).
     """
     for key, commit, named in known:
         files.append_line(
@@ -74,10 +69,7 @@ def note_restored(home: str, known: Iterable[tuple[str, str, str]], now: float) 
 
 
 def known_workspaces(home: str) -> list[tuple[str, str, str]]:
-    """Return each (workspace, commit, name by its remote) that paths here tell.
-
-    For a backup, which names no path.
-    """
+    """Return (workspace, commit, name by its remote) that paths tell."""
     found: dict[tuple[str, str, str], None] = {}
     for row in layout.place_rows(home):
         key, commit, path = (row.get(part) for part in ("key", "commit", "path"))
@@ -106,12 +98,10 @@ def offered(place: Place) -> str:
 def look_for_past(place: Place) -> str:
     """Find and record a workspace that knows this repository's commit.
 
-    So a folder that moved, or whose home did, or whose history was begun anew, is recognised,
-    whatever was written there meanwhile.  A workspace that still stands at another path is not
-    offered to a repository with a remote or notes of its own, which may be a fork; it is where
-    both have one remote.
-    Done again when a workspace has come; a person decides with `dayleaf store workspace claim`.
-    Raises OSError.
+    So a folder that moved, or whose home did, or whose history was begun anew, is recognised. A
+    workspace that still stands at another path is not offered to a repository with a remote or
+    notes of its own, which may be a fork, unless both have one remote.  Done again when a workspace
+    has come.  Raises OSError.
     """
     if not place.git or not layout.is_own(place.root, place.git, place.anchor):
         return ""
@@ -140,7 +130,6 @@ def _recognised(
 
 
 def _has_looked(place: Place) -> bool:
-    """Tell whether no workspace has come since the last look."""
     try:
         looked = files.posix.stat(place.cache + layout.OFFERED).st_mtime_ns
         return looked >= files.posix.stat(place.home + "/workspaces").st_mtime_ns
@@ -149,10 +138,7 @@ def _has_looked(place: Place) -> bool:
 
 
 def decline(place: Place, key: str, now: float) -> None:
-    """Record that a person declined an offered workspace.
-
-    Raises OSError.
-    """
+    """Record that a person declined an offered workspace; raises OSError."""
     files.append_line(
         place.home + layout.PLACES,
         '{"v":1,"t":"%s","declined":%s,"at":%s}'
@@ -169,7 +155,6 @@ def _workspaces(place: Place, rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _knows_commit(place: Place, keys: list[str], rows: list[dict[str, Any]]) -> str:
-    """Return the first workspace that knows this repository's commit or remote, or ""."""
     begun = place.due or files.is_folder(place.private)
     with Objects(place.git) as mine:
         for key in keys:
@@ -194,7 +179,6 @@ def _stands_apart(place: Place, seen: list[dict[str, Any]]) -> bool:
 
 
 def _stands(path: str) -> bool:
-    """Tell whether a path is the root of a checkout."""
     root, git = layout.find_git(path)
     return bool(git) and root == path
 
@@ -227,10 +211,7 @@ def goes_along(place: Place) -> bool:
 
 
 def _renamed(place: Place, now: float) -> Place:
-    """Rename a workspace after its remote; return the new place.
-
-    With its receipts, approvals and derived files.  Raises OSError.
-    """
+    """Rename a workspace after its remote; return the new place."""
     new = _named(place, place.due)
     writer.rename_workspace(place, new)
     _note(place, new.key, "first", now)
@@ -255,7 +236,6 @@ def _named(place: Place, key: str) -> Place:
 
 
 def _approve(place: Place, new: Place, now: float) -> None:
-    """Copy a workspace's approvals to its new name."""
     try:
         renamed = {place.key: new.key, approvals.SCRIPT + place.key: approvals.SCRIPT + new.key}
         for key, id_, sha256 in sorted(approvals.approved(place.home)):
@@ -313,7 +293,6 @@ def _is_proved(place: Place) -> bool:
 
 
 def _heads(paths: Iterable[str]) -> dict[str, str]:
-    """Return the head of each repository's path, by git folder."""
     found = {}
     for path in paths:
         root, folder = layout.find_git(path)
@@ -338,13 +317,11 @@ def _is_held(mine: Objects, commit: str, heads: dict[str, str]) -> bool:
 
 
 def known_paths(home: str) -> list[str]:
-    """Return the paths seen with a workspace."""
     paths = [row.get("path") for row in layout.place_rows(home)]
     return [path for path in paths if isinstance(path, str)]
 
 
 def _checkpoint_commits(private: str, most: int = READ) -> set[str]:
-    """Return the commits of a workspace's newest checkpoints."""
     found: set[str] = set()
     pages = [
         path.split("/")

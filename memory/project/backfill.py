@@ -30,10 +30,7 @@ NO_DIRECTORY = "no directory is known of it"  # why a session is passed over
 
 
 class Session(NamedTuple):
-    """A session from before dayleaf.
-
-    size: as `source` counts it.  began, ended: its first and last instant.
-    """
+    """A session from before dayleaf; began, ended: its first and last instant."""
 
     id: str
     path: str
@@ -54,12 +51,8 @@ class Plan(NamedTuple):
 class ImportedSession(NamedTuple):
     """The result of a session's import.
 
-    written: the names of its records that were written.
-    before: it was captured already.
-    old: it was captured before, and went on since.
-    plan: the expected result, in a dry run.
-    skip: why it was passed over.
-    gone: its directory, where it no longer exists.
+    written: names of records.  before: it was captured already.  old: it was captured, and went on
+    since.  plan: of a dry run.  gone: its directory no longer exists.
     """
 
     session: Session
@@ -73,10 +66,7 @@ class ImportedSession(NamedTuple):
 
 
 class Workspace:
-    """A workspace that receives sessions.
-
-    Its place and settings, and the entries that a dry run has read.
-    """
+    """A workspace that receives sessions, and the entries that a dry run has read."""
 
     def __init__(self, place: layout.Place, settings: config.Config):
         self.place, self.settings, self.heads = place, settings, progress.Heads(place)
@@ -86,8 +76,7 @@ class Workspace:
 def sessions(env: dict[str, str]) -> Iterator[Session | Skip]:
     """Yield the sessions of the host, and unreadable ones as Skip.
 
-    Subagents belong to their sessions.  The folder is listed here, so its links are its owner's:
-    they are followed to files of this user, once each.
+    Links are followed to files of this user, once each.
     """
     root, seen = transcript.host(env) + "/projects", set()
     for folder in files.visible_names(root):
@@ -120,13 +109,10 @@ def _session(path: str, name: str) -> Session | Skip:
 def chosen(
     found: list[Session], place: layout.Place | None, env: dict[str, str], since: float
 ) -> list[Session]:
-    """Return the sessions to import, the newest first.
+    """Return the sessions to import, the newest first, forks and copies after their originals.
 
-    A fork and a copy take history along, so they follow the session that they are of.
-
-    Of the same session under two names its own first.
-    place: only sessions of its workspace; None for all.
-    since: only sessions that ended at that instant or later.
+    place: only sessions of its workspace; None for all.  since: only sessions that ended then or
+    later.
     """
     found = [session for session in found if session.ended >= since]
     keys: dict[str, str] = {}
@@ -143,8 +129,8 @@ def chosen(
 def place_of(session: Session, env: dict[str, str]) -> layout.Place | None:
     """Return a session's place, None where its directory is gone and unknown.
 
-    A worktree that was removed is of the repository that it lay in, was seen with, or lay beside:
-    the only one there with the session's branch.
+    A removed worktree is of the repository that it lay in, was seen with, or lay beside: the only
+    one there with the session's branch.
     """
     directory = session.directory
     place = layout.locate(env, directory)
@@ -229,8 +215,7 @@ def import_sessions(
 ) -> Iterator[ImportedSession]:
     """Write the checkpoints of sessions; yield the result of each.
 
-    dry: read all the same, and write nothing.
-    done: called with the bytes dealt with, and the bytes read of these.
+    dry: write nothing.  done: called with the bytes dealt with, and the bytes read of these.
     """
     places: dict[str, Workspace] = {}
     total = read = 0
@@ -261,7 +246,6 @@ def _import_session(
 def _workspace_at(
     place: layout.Place, places: dict[str, Workspace], env: dict[str, str]
 ) -> Workspace:
-    """Return the known workspace of a place, else a new one."""
     return next(
         (w for w in places.values() if w.place.key == place.key and w.place.root == place.root),
         Workspace(place, config.for_place(place, env)),
@@ -271,7 +255,6 @@ def _workspace_at(
 def _passed_over(
     session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
 ) -> ImportedSession | None:
-    """Return the reason to skip a session, or None."""
     if session.directory not in places:
         found = place_of(session, env)
         if found is None:
@@ -310,10 +293,7 @@ def _skipped(
 
 
 def write(space: Workspace, env: dict[str, str], now: float, session: Session) -> ImportedSession:
-    """Write the checkpoints of a session, one for each stretch.
-
-    Raises OSError, StoreError.
-    """
+    """Write the checkpoints of a session, one for each stretch.  Raises OSError, StoreError."""
     place, known = space.place, False
     written: dict[str, None] = {}
     with files.Lock(place.cache + "/sessions/" + session.id + ".lock", wait=True):
@@ -345,7 +325,6 @@ def write(space: Workspace, env: dict[str, str], now: float, session: Session) -
 
 
 def _seams(session: Session) -> list[Stop]:
-    """Return the ends of a session's stretches."""
     stops = session.source.compactions(session.path)
     return (
         sorted([*stops, *progress.switches(session.path)])
@@ -372,10 +351,7 @@ def _count_checkpoints(capture: Capture, session: Session) -> tuple[int, bool]:
 def rehearse(
     space: Workspace, env: dict[str, str], now: float, session: Session
 ) -> ImportedSession:
-    """Return the result of `write` without writing.
-
-    Raises OSError.
-    """
+    """Return the result of `write` without writing; raises OSError."""
     capture = Capture(
         space.place,
         space.settings,
@@ -405,7 +381,6 @@ def rehearse(
 
 
 def _first(session: Session) -> str:
-    """Return the id of a transcript's first entry."""
     reading = session.source.read(session.path, 0, ended=True)
     first = next(iter(reading), None)
     reading.close()

@@ -39,11 +39,8 @@ NARROW, WIDE = (200, 2 << 20), (4000, 24 << 20)  # files and bytes of a tree tha
 class Claim(NamedTuple):
     """A file, symbol or commit that a record names.
 
-    kind: file | symbol | commit.
-    name: as written.
-    stands: None where unknown.
-    reason: why it is gone, a short sentence.
-    path: the file that decides, relative to the checkout, or "".
+    kind: file | symbol | commit.  stands: None where unknown.  reason: why it is gone.  path: the
+    file that decides, relative to the checkout, or "".
     """
 
     kind: str
@@ -66,7 +63,6 @@ class Claims(NamedTuple):
 
 
 def check(record: Record, root: str, git: str) -> Claims:
-    """Check the mentions of one record; see Checkout."""
     with Checkout(root, git) as checkout:
         return checkout.check(record)
 
@@ -87,13 +83,10 @@ def _ahead(record: Record) -> Record:
 
 
 class Checkout:
-    """A working tree against which records are checked.
+    """A working tree against which records are checked, as a context manager.
 
-    Use it as a context manager.
-    root: the checkout, "" where there is none.
-    git: its git directory, "" for none.
-    most: the files and bytes up to which the whole tree is searched for symbols without a file.
-    known: the worker's marks, for symbols of a larger tree.
+    git: its git directory, "" for none.  most: the files and bytes up to which the whole tree is
+    searched for symbols without a file.  known: the worker's marks, for symbols of a larger tree.
     """
 
     def __init__(
@@ -119,11 +112,7 @@ class Checkout:
         self.objects.close()
 
     def check(self, record: Record) -> Claims:
-        """Check the files, symbols and commits that a record names.
-
-        A record for all projects is UNKNOWN, and so is a conversation, which tells what was said
-        then.
-        """
+        """Check what a record names.  One for all projects and a conversation are UNKNOWN."""
         if not self.root or record.tier == GLOBAL or record.kind == "conversation":
             return Claims((), UNKNOWN)
         # a checkpoint tells of the past: only its open and next items can be stale
@@ -151,7 +140,6 @@ class Checkout:
         return list(found.values())
 
     def _file(self, said: str, listed: bool, then: _Then) -> Claim:
-        """Check a path named by a record."""
         path = self.relative(said)
         if not path:
             return Claim("file", said, None)
@@ -186,7 +174,6 @@ class Checkout:
         return "" if outside or {"..", ".git"}.intersection(path.split("/")) else path
 
     def _inside(self, path: str) -> bool:
-        """Tell whether a path, links resolved, stays in the checkout."""
         whole = self.root + "/" + path
         folder = whole.rpartition("/")[0]
         if folder not in self._folders:
@@ -198,7 +185,6 @@ class Checkout:
         return bool(slash) and files.is_folder(self.root + "/" + first)
 
     def _moved(self, path: str, before: Optional[Entry]) -> str:
-        """Return the new path of a moved file, or ""."""
         base = "/" + path.rpartition("/")[2]
         every = [item for item in self.tracked.hashes.items() if item[0] != path]
         same = [other for other, hash in every if before and hash == before.hash]
@@ -232,12 +218,10 @@ class Checkout:
         return Claim("symbol", symbol.name, True if now else None, path=path)
 
     def _noted_loss(self, name: str, record: Record) -> str:
-        """Return the reason that the index notes for a lost symbol, or ""."""
         rows = indexview.causes(self.known, record.checksum)
         return next((row[0] for row in rows if not row[1] and row[3] == name), "")
 
     def _anywhere(self, symbol: Symbol, near: List[str], then: _Then) -> Claim:
-        """Check a symbol without a file in the whole tree."""
         most = mentions.most(symbol.name)
         for path in near:
             if mentions.level(self.source(path) or "", symbol.name, path) == most:
@@ -258,14 +242,12 @@ class Checkout:
         return Claim("symbol", symbol.name, True if now else None)
 
     def _level(self, name: str) -> Optional[int]:
-        """Return the best level of a symbol in the tree."""
         if name not in self._levels:
             self._levels[name] = None if self.corpus is None else _most(self.corpus, name)
         return self._levels[name]
 
     @cached_property
     def tracked(self) -> Tracked:
-        """The files tracked by git."""
         from memory.project import gitindex
 
         return gitindex.read(self.git)
@@ -278,10 +260,7 @@ class Checkout:
         return gitindex.heads(self.git) if self.git else ([], [])
 
     def source(self, path: str) -> Optional[str]:
-        """Return the text of a file of the checkout, or None.
-
-        None where it is no file, too large, or a link out of the checkout.
-        """
+        """Return the text of a file of the checkout, or None."""
         if path not in self._sources:
             whole = self.root + "/" + path
             data = None
@@ -292,10 +271,7 @@ class Checkout:
 
     @cached_property
     def corpus(self) -> Optional[Dict[str, str]]:
-        """The tracked texts by path.
-
-        None where they are too many or too long, or not all known.
-        """
+        """The tracked texts by path.  None where too many, too long, or not all known."""
         from memory.project import gitindex
 
         # parsing an index of 10,000 takes 10 ms
@@ -315,10 +291,7 @@ class Checkout:
         return found
 
     def changed(self, commit: str) -> Optional[Dict[str, str]]:
-        """Return a commit's texts that git's index lacks.
-
-        By path; None where they are too many, or not there.
-        """
+        """Return a commit's texts that git's index lacks.  None for too many."""
         if commit not in self._changed:
             here = frozenset(self.tracked.hashes.values())
             found, left = dict[str, str](), self.most[1]
@@ -336,10 +309,7 @@ class Checkout:
         return self._changed[commit]
 
     def blob(self, hash: str) -> str:
-        """Return the text of a git object, "" for binary.
-
-        Raises Missing.
-        """
+        """Return the text of a git object, "" for binary; raises Missing."""
         if hash not in self._blobs:
             text = _text(self.objects.read(hash)[1]) or ""
             self._kept += len(text)
@@ -365,10 +335,7 @@ class Checkout:
 
 
 class _Then:
-    """The repository's state when a record was written.
-
-    At the record's commit, and at HEAD's positions before and after that time.
-    """
+    """The repository at the record's commit, and at its time."""
 
     def __init__(self, checkout: Checkout, record: Record):
         self.checkout, self.record = checkout, record
@@ -386,10 +353,7 @@ class _Then:
         return [hash for hash in list(dict.fromkeys(found))[:3] if hash.strip("0")]
 
     def entry(self, path: str) -> Tuple[bool, Optional[Entry]]:
-        """Return (whether a commit is readable, the path's row or None).
-
-        In the commits of then.
-        """
+        """Return (whether a commit of then is readable, the path's row or None)."""
         known = False
         for commit in self.commits:
             try:
@@ -402,10 +366,7 @@ class _Then:
         return known, None
 
     def level(self, name: str, path: str) -> Optional[int]:
-        """Return how surely an earlier file holds a symbol.
-
-        None where that cannot be read.
-        """
+        """Return the level of a symbol in an earlier file, None where unreadable."""
         best: Optional[int] = None
         for commit in self.commits:
             try:
@@ -429,14 +390,12 @@ class _Then:
 
 
 def _text(data: Optional[bytes]) -> Optional[str]:
-    """Return a source as text, None for a large or binary file."""
     if data is None or len(data) > SOURCE_LIMIT or b"\0" in data[:8000]:
         return None
     return data.decode("utf-8", "replace")
 
 
 def _most(texts: Dict[str, str], name: str) -> int:
-    """Return the best level of a symbol in several texts."""
     best, parts, most = ABSENT, mentions.parts_of(name), mentions.most(name)
     for path, text in texts.items():
         if parts[-1] in text and (best < DEFINED or parts[-2] in text):

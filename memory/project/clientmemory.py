@@ -36,20 +36,14 @@ _POINTS = re.compile(r"\]\([^)]{1,160}\.md\)|\[\[[^\]]{1,160}\]\]")
 
 
 class Section(NamedTuple):
-    """A part of a file that stands on its own.
-
-    path: the headings above it, such as `Setup > Docker`.  text: with the last heading.
-    """
+    """A part of a file.  path: the headings above it, such as `Setup > Docker`."""
 
     path: str
     text: str
 
 
 def memory_folder(place: Place, env: Dict[str, str]) -> str:
-    """Return the directory of the client's auto memory of a workspace.
-
-    Whether or not it exists.
-    """
+    """Return the directory of the client's auto memory, whether or not it exists."""
     common = layout.common_git(place.git) if place.git else ""
     main = common[:-5] if common.endswith("/.git") else place.root
     host = transcript.host(env)
@@ -63,20 +57,14 @@ def memory_folder(place: Place, env: Dict[str, str]) -> str:
 
 
 def memories(folder: str) -> Tuple[List[Source], List[Skip]]:
-    """Return the files of an auto memory, and the skipped.
-
-    Empty where there is no such directory.
-    """
+    """Return the files of an auto memory, and the skipped.  Empty without such a directory."""
     if not files.is_folder(folder):
         return [], []
     return otherfiles.split(otherfiles.below(folder, lambda name: name.endswith(".md")))
 
 
 def memory_pieces(found: List[Source], place: Place, tier: str) -> Iterator[Union[Piece, Skip]]:
-    """Yield the notes of an auto memory.
-
-    tier: of the records.
-    """
+    """Yield the notes of an auto memory."""
     for source in found:
         data = otherfiles.read(source)
         if isinstance(data, Skip):
@@ -146,10 +134,7 @@ def _section_title(part: Section, source: Source) -> str:
 
 
 def sections(body: str) -> List[Section]:
-    """Cut a text at its headings, down to the third level.
-
-    A section too short to stand alone stays with the section above.
-    """
+    """Cut a text at its headings, down to the third level.  A short section joins the one above."""
     made: List[Section] = []
     lines = body.split("\n")
     found = [one for one in outline(body) if one.level <= 3]
@@ -165,10 +150,7 @@ def sections(body: str) -> List[Section]:
 
 
 def rule_files(place: Place) -> Tuple[List[Source], List[Skip]]:
-    """Return the CLAUDE.md files and rules of a project, and the skipped.
-
-    Outside git the files of the directory alone.
-    """
+    """Return a project's CLAUDE.md files and rules, and the skipped.  Outside git its own alone."""
     root = place.root
     found: List[Source] = []
     skipped: List[Skip] = []
@@ -198,10 +180,7 @@ def user_files(env: Dict[str, str]) -> List[Source]:
 
 
 def rule_pieces(found: List[Source], place: Place, tier: str) -> Iterator[Union[Piece, Skip]]:
-    """Yield the sections of CLAUDE.md files.
-
-    tier: of the records.
-    """
+    """Yield the sections of CLAUDE.md files."""
     for source in found:
         data = otherfiles.read(source)
         if isinstance(data, Skip):

@@ -20,9 +20,8 @@ _LINK, _SPARSE = b"link", b"sdir"
 class Tracked(NamedTuple):
     """The files tracked by git in a checkout.
 
-    hashes: path -> hash (40 hex digits) of each tracked file.
-    away: files that a sparse checkout leaves out of the working tree.
-    whole: whether these are all that git tracks, and all are in the working tree.
+    hashes: path -> hash (40 hex digits).  away: files that a sparse checkout leaves out.  whole:
+    these are all that git tracks, and all are in the working tree.
     """
 
     hashes: Dict[str, str]
@@ -36,8 +35,7 @@ NOTHING = Tracked({}, frozenset(), False)
 def read(git: str) -> Tracked:
     """Return the files that a checkout's index tracks.
 
-    git: its git directory (a worktree's own one).  Never raises: what cannot be read is empty and
-    not whole.
+    git: its git directory (a worktree's own one).  What cannot be read is empty and not whole.
     """
     if not git:
         return NOTHING
@@ -56,10 +54,7 @@ def read(git: str) -> Tracked:
 
 
 def count(git: str) -> int:
-    """Return the number of entries in a checkout's index.
-
-    0 where it cannot be read.
-    """
+    """Return the number of entries in a checkout's index, 0 where unreadable."""
     try:
         head = files.read(git + "/index", 12, follow=False) if git else b""
     except OSError:
@@ -68,9 +63,9 @@ def count(git: str) -> int:
 
 
 def _entries(data: bytes, version: int, count: int) -> Tuple[Dict[str, str], List[str], int]:
-    """Return (path -> hash, paths left out, offset of the extensions).
+    """Return (path -> hash of regular files, paths left out, offset of the extensions).
 
-    Of regular files.  Raises IndexError or ValueError where the index is damaged.
+    Raises IndexError or ValueError where the index is damaged.
     """
     found: Dict[str, str] = {}
     away: List[str] = []
@@ -99,7 +94,6 @@ def _entries(data: bytes, version: int, count: int) -> Tuple[Dict[str, str], Lis
 
 
 def _is_whole(data: bytes, at: int) -> bool:
-    """Tell whether the index holds all entries itself."""
     while at + 8 <= len(data) - 20:
         if data[at : at + 4] in (_LINK, _SPARSE):
             return False
@@ -108,11 +102,9 @@ def _is_whole(data: bytes, at: int) -> bool:
 
 
 def heads(git: str) -> Tuple[List[float], List[str]]:
-    """Return (times, hashes) of HEAD's moves, oldest first.
+    """Return (times, hashes) of HEAD's moves, oldest first, from its log.
 
-    From its log; times in seconds since the epoch.
-    git: a checkout's git directory.
-    Empty where there is no log; lines out of order in time are taken as they come.
+    git: a checkout's git directory.  Lines out of order in time are taken as they come.
     """
     path = git + "/logs/HEAD"
     try:
@@ -135,9 +127,6 @@ def heads(git: str) -> Tuple[List[float], List[str]]:
 
 
 def around(log: Tuple[List[float], List[str]], when: float) -> List[str]:
-    """Return HEAD's hashes at an instant and after its next move.
-
-    As far as the log tells.  log: from `heads`.  when: seconds since the epoch.
-    """
+    """Return HEAD's hashes at an instant (in seconds) and after its next move."""
     at = bisect_right(log[0], when)
     return log[1][max(at - 1, 0) : at + 1] if at else []

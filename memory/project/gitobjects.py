@@ -30,7 +30,6 @@ class Missing(Exception):
 
 
 def _sha1(head: bytes, data: bytes) -> str:
-    """Return the SHA-1 of an object."""
     # Without `hashlib` where possible, whose import costs 0.4 of a bare start.
     try:
         from _sha1 import sha1 as digest  # type: ignore[import-not-found]
@@ -65,10 +64,7 @@ class _Pack:
                 files.posix.close(fd)
 
     def find(self, prefix: str) -> List[Tuple[str, int]]:
-        """Return (hash, position in the index) of objects with a prefix.
-
-        Two at most.  prefix: hex digits.
-        """
+        """Return (hash, position in the index) of two objects at most with a prefix."""
         first = int(prefix[:2], 16)
         low = self.fan[first - 1] if first else 0
         return layout.find_in_pack(self.fd, low, self.fan[first], prefix)
@@ -94,10 +90,7 @@ class _Pack:
         return piece[0] >> 4 & 7, size, piece, used
 
     def inflate(self, at: int, size: int, piece: bytes) -> bytes:
-        """Inflate an object's bytes.
-
-        at: where `piece`, the compressed start, ends in the data.
-        """
+        """Inflate an object.  `at`: where `piece`, its compressed start, ends in the data."""
         if size > OBJECT_LIMIT:
             raise Missing
         engine = zlib.decompressobj()
@@ -123,10 +116,7 @@ class Entry(NamedTuple):
 
 
 class Objects:
-    """The objects of a repository, open for reading.
-
-    Use it as a context manager.  git: a checkout's git directory, "" for none.
-    """
+    """The objects of a repository, as a context manager.  git: a checkout's, "" for none."""
 
     def __init__(self, git: str):
         self.common = layout.common_git(git) if git else ""
@@ -152,18 +142,12 @@ class Objects:
 
     @property
     def complete(self) -> bool:
-        """Whether the repository holds all of its objects here.
-
-        False for shallow and partial clones, alternates, SHA-256 and unreadable packs.
-        """
+        """Whether all objects are here: none elsewhere, unreadable or named by SHA-256."""
         self._opened()
         return self._whole
 
     def find(self, prefix: str) -> List[str]:
-        """Return the hashes, two at most, with a prefix.
-
-        prefix: 4 to 40 hex digits.
-        """
+        """Return the hashes, two at most, with a prefix of 4 to 40 hex digits."""
         found: Set[str] = set()
         for pack in self._opened():
             found.update(hash for hash, _ in pack.find(prefix))
@@ -177,10 +161,7 @@ class Objects:
         return sorted(found)[:2]
 
     def read(self, hash: str) -> Tuple[str, bytes]:
-        """Return (type, content) of an object by its whole hash.
-
-        The content is checked against the hash.  Raises Missing.
-        """
+        """Return (type, content) of an object, checked against its hash; raises Missing."""
         try:
             kind, data = self._found(hash)
         except (OSError, IndexError, ValueError, zlib.error):
@@ -197,20 +178,14 @@ class Objects:
         return self._loose(hash)
 
     def tree_of(self, commit: str) -> str:
-        """Return the hash of a commit's tree.
-
-        Raises Missing.
-        """
+        """Return the hash of a commit's tree; raises Missing."""
         kind, data = self.read(commit)
         if kind != "commit" or data[:5] != b"tree ":
             raise Missing
         return data[5:45].decode("ascii", "replace")
 
     def entry(self, commit: str, path: str) -> Optional[Entry]:
-        """Return the row of a path in a commit, or None.
-
-        Raises Missing.
-        """
+        """Return the row of a path in a commit, or None.  Raises Missing."""
         found: Optional[Entry] = Entry(_TREE, self.tree_of(commit))
         for part in path.encode("utf-8", "surrogateescape").split(b"/"):
             if found is None or found.mode != _TREE:
@@ -219,10 +194,7 @@ class Objects:
         return found
 
     def rows(self, tree: str) -> Dict[bytes, Entry]:
-        """Return the rows of a tree by name.
-
-        Raises Missing.
-        """
+        """Return the rows of a tree by name; raises Missing."""
         if tree in self._trees:
             return self._trees[tree]
         kind, data = self.read(tree)
@@ -241,10 +213,7 @@ class Objects:
         return found
 
     def walk(self, commit: str) -> Iterator[Tuple[str, str]]:
-        """Yield (path, hash) of every file of a commit.
-
-        Raises Missing, also for more than TREE_ENTRIES.
-        """
+        """Yield (path, hash) of a commit's files.  Raises Missing, also above TREE_ENTRIES."""
         stack, seen = [("", self.tree_of(commit))], 0
         while stack:
             prefix, tree = stack.pop()
@@ -259,7 +228,6 @@ class Objects:
                     yield path, row.hash
 
     def _opened(self) -> List[_Pack]:
-        """Open the indexes of all packs once."""
         if self._packs is not None:
             return self._packs
         self._packs = []
@@ -284,7 +252,6 @@ class Objects:
             return []
 
     def _is_partial(self, names: List[str]) -> bool:
-        """Tell whether objects may be elsewhere or use another hash."""
         if any(name.endswith(".promisor") for name in names):
             return True
         if any(
@@ -311,7 +278,6 @@ class Objects:
         return kind, content
 
     def _packed(self, pack: _Pack, at: int) -> Tuple[str, bytes]:
-        """Read the object at an offset: its base, then its deltas."""
         deltas: List[Tuple[int, bytes]] = []
         left = DELTA_BYTES
         while (pack, at) not in self._bases:
@@ -339,7 +305,6 @@ class Objects:
         return name, data
 
     def _keep_base(self, pack: _Pack, at: int, kind: str, data: bytes) -> None:
-        """Cache an object that may be a delta's base."""
         self._bases_size += len(data)
         if self._bases_size > KEPT_BYTES:
             self._bases.clear()
@@ -348,10 +313,7 @@ class Objects:
 
 
 def offset(piece: bytes, used: int) -> Tuple[int, int]:
-    """Read a number in git's offset encoding, 7 bits a byte.
-
-    Returns (number, index behind it).
-    """
+    """Read a number in git's offset encoding.  Return (number, index behind it)."""
     found = piece[used] & 127
     while piece[used] & 128:
         used += 1
@@ -383,10 +345,7 @@ def _copied(delta: bytes, at: int, code: int) -> Tuple[int, int, int]:
 
 
 def _patched(base: bytes, delta: bytes) -> bytes:
-    """Return an object's bytes: its base with a delta applied.
-
-    Raises Missing where they do not fit.
-    """
+    """Return an object's bytes: its base with a delta applied.  Raises Missing."""
     before, at = _size(delta, 0)
     after, at = _size(delta, at)
     out: List[bytes] = []

@@ -38,10 +38,7 @@ Key = Tuple[str, str]  # path and part of an origin
 
 
 class Draft(NamedTuple):
-    """A record as read from its source.
-
-    extra: more of its frontmatter.
-    """
+    """A record as read from its source; extra: more of its frontmatter."""
 
     kind: str
     title: str
@@ -55,13 +52,9 @@ class Draft(NamedTuple):
 class Piece(NamedTuple):
     """The source of one record.
 
-    key: path and part.
-    shown: the path for messages.
-    checksum: of the source.
-    draft: makes the record, where it has to be written, or says why not.
-    versions: the versions that the record must have at least, whether or not its source has
-        changed.
-    below: the path below the imported directory, where a source may be found by it again.
+    key: path and part.  shown: the path for messages.  draft: makes the record, or says why not.
+    versions: those that the record must have at least.  below: the path below the imported
+    directory, by which the source may be found again.
     """
 
     key: Key
@@ -75,9 +68,8 @@ class Piece(NamedTuple):
 class Standing(NamedTuple):
     """An existing record from a source.
 
-    checksum: the source's.
-    origin: the whole origin ({} where none of this kind stands).
-    untouched: whether its body is as a machine wrote it.
+    origin: the whole one, {} where none of this kind stands.  untouched: its body is as a machine
+    wrote it.
     """
 
     name: str
@@ -92,13 +84,10 @@ class Standing(NamedTuple):
 class Result:
     """The result of an import.
 
-    new, changed, same: ids of records.
-    skipped: sources without a record.
-    gone: (id, path) of records whose source is no longer there.
-    troubled: (source, problem) of frontmatter that could not be read as it stands.
-    private: ids of records that stand in the private tier, though another was named.
-    cleaned: sources of which a secret or a private part was left out.
-    seen: the keys met.
+    new, changed, same: ids of records.  gone: (id, path) of records whose source is gone. troubled:
+    (source, problem of its frontmatter).  private: ids of records that stand in the private tier,
+    though another was named.  cleaned: sources that lost a secret or a private part.  seen: the
+    keys met.
     """
 
     new: List[str] = field(default_factory=list)
@@ -118,10 +107,7 @@ class Result:
 
 
 class Imported:
-    """A store's records of earlier imports, and where to find each.
-
-    By origin, by text and by a resource's path; of archived ones the id by origin.
-    """
+    """A store's records of earlier imports, and where to find each."""
 
     def __init__(self, store: Store, from_: str):
         """Read every record's head once.  from_: the origin's `from`."""
@@ -212,12 +198,11 @@ def bring(
     told: Optional[Callable[[int], None]] = None,
     covered: Callable[[str], bool] = lambda path: False,
 ) -> Result:
-    """Bring pieces into the store.
+    """Bring pieces into the store; raises StoreError where nothing can be written.
 
     from_: the origin's `from`.  tier: of new records.  dry: write nothing.  told: called with the
     number of pieces done.  covered: tells whether all that a path gives is among the pieces, so
-    that the rest is gone.  What was written stands even where the iteration is interrupted.  Raises
-    StoreError where nothing can be written.
+    that the rest is gone.  What was written stands even where the iteration is interrupted.
     """
     result, shelf, bulk = Result(), Imported(store, from_), Bulk(store)
     try:
@@ -240,7 +225,6 @@ def bring(
 
 
 def _drafted(piece: Piece, result: Result) -> Union[Draft, Skip]:
-    """Make a piece's draft, and note its source's problems."""
     made = piece.draft()
     if isinstance(made, Draft):
         result.troubled.extend((piece.shown, problem) for problem in made.problems)
@@ -256,7 +240,6 @@ def _one(
     bulk: Optional[Bulk],
     result: Result,
 ) -> None:
-    """Import one piece: new, unchanged, changed or skipped."""
     key = shelf.key_of(piece, result.seen)
     result.seen.add(key)
     found = shelf.find(key) or (shelf.by_path.get(piece.key[0]) if from_ == "tree" else None)
@@ -293,7 +276,6 @@ def _one(
 def _made(
     store: Store, piece: Piece, from_: str, tier: str, result: Result
 ) -> Union[Skip, Tuple[Draft, writer.New]]:
-    """Return (draft, new record) of a piece, or a Skip."""
     draft = _drafted(piece, result)
     if isinstance(draft, Skip):
         return draft
@@ -337,7 +319,6 @@ def _made(
 
 
 def _id_there(piece: Piece) -> str:
-    """Return the original id of a piece's source, or ""."""
     made = piece.draft()
     extra = (made.extra or {}) if isinstance(made, Draft) else {}
     return str((extra.get(ORIGIN) or {}).get("id") or "")
@@ -364,7 +345,6 @@ def _origin(
 
 
 def _changed_head(store: Store, found: Standing, piece: Piece) -> Dict[str, Any]:
-    """Return the changed versions and origin of an imported record."""
     more: Dict[str, Any] = {}
     new = [one for one in piece.versions if one not in found.versions]
     if new:
@@ -378,7 +358,6 @@ def _changed_head(store: Store, found: Standing, piece: Piece) -> Dict[str, Any]
 def _update_existing(
     store: Store, found: Standing, piece: Piece, from_: str, dry: bool, result: Result
 ) -> None:
-    """Update an existing record from its source, or leave it."""
     more = _changed_head(store, found, piece) if found.origin else {}
     if found.checksum == piece.checksum and not more:
         result.same.append(found.id)
@@ -403,7 +382,6 @@ def _renewed(
     dry: bool,
     more: Dict[str, Any],
 ) -> Optional[Skip]:
-    """Update a record from its source, or return a Skip."""
     if found.checksum == piece.checksum:
         if not dry:
             store.edit(found.name, more)
@@ -437,7 +415,6 @@ def _change(
     more: Dict[str, Any],
     result: Result,
 ) -> None:
-    """Write a changed source's text and metadata into its record."""
     old = store.raw(found.name)
     title, body = store.cleaned([draft.title, draft.body])
     if [title, body] != [draft.title, draft.body]:

@@ -156,26 +156,17 @@ _BARE = frozenset(  # name no dependencies
 
 
 def project_tags(place: Place) -> Tuple[Tag, ...]:
-    """Return the context tags of a place, read anew.
-
-    From its manifests and its branch.
-    """
+    """Return the context tags of a place from its manifests and branch, read anew."""
     return context.place_tags(place, derived(place.root))
 
 
 def remember(place: Place) -> None:
-    """Cache a place's manifest tags for the hooks.
-
-    Raises OSError.
-    """
+    """Cache a place's manifest tags for the hooks; raises OSError."""
     context.cache_manifest_tags(place, derived(place.root))
 
 
 def derived(root: str) -> Dict[str, str]:
-    """Return tag -> manifest (a path below `root`) of a project.
-
-    The file nearest to the root that names the tag.
-    """
+    """Return tag -> manifest nearest to the root (a path below it) of a project."""
     found: Dict[str, str] = {}
     if not root:  # a workspace that is known by its private tier alone
         return found
@@ -186,10 +177,7 @@ def derived(root: str) -> Dict[str, str]:
 
 
 def marks(root: str) -> List[Tuple[str, int, int]]:
-    """Return (path, time in ns, size) of a project's manifests.
-
-    They differ where a manifest has changed.
-    """
+    """Return (path, time in ns, size) of a project's manifests."""
     found = []
     for path, _, _ in islice(_manifests(root), MOST):
         with contextlib.suppress(OSError):
@@ -199,7 +187,6 @@ def marks(root: str) -> List[Tuple[str, int, int]]:
 
 
 def _tags_of(path: str) -> List[str]:
-    """Return the tags of a manifest's dependencies, [] where unreadable."""
     try:
         text = files.read(path, LIMIT, follow=False).decode("utf-8-sig", "replace")
     except OSError:
@@ -208,7 +195,6 @@ def _tags_of(path: str) -> List[str]:
 
 
 def names_in(text: str) -> List[str]:
-    """Return the names in a manifest that may be dependencies, in lower case with hyphens."""
     return [name.lower().replace("_", "-") for name in _NAME.findall(text)]
 
 
@@ -267,7 +253,6 @@ def _listed(folder: str) -> Tuple[List[str], List[str]]:
 
 
 def _workflows(root: str) -> Iterator[Tuple[str, Tuple[str, ...], bool]]:
-    """Yield the folder of GitHub's workflows, if any."""
     with contextlib.suppress(OSError):
         if all(
             stat.S_ISDIR(os.lstat(root + "/.github" + part).st_mode) for part in ("", "/workflows")

@@ -60,10 +60,7 @@ LANGUAGES = {  # of a script, by the end of its name
 
 
 class Source(NamedTuple):
-    """A file as read at one time.
-
-    path: its real path.  data: all its bytes.  runnable: whether it has a run bit.
-    """
+    """A file as read at one time; path: its real one."""
 
     path: str
     data: bytes
@@ -76,10 +73,7 @@ class Source(NamedTuple):
 
 
 class Description(NamedTuple):
-    """A resource's description of its file.
-
-    tags: given by the file itself.
-    """
+    """A resource's description of its file."""
 
     title: str
     body: str
@@ -87,10 +81,7 @@ class Description(NamedTuple):
 
 
 class State(NamedTuple):
-    """A resource's state against its source.
-
-    word: FRESH, STALE or GONE.  source: None where it cannot be read.
-    """
+    """A resource's state (FRESH, STALE, GONE) against its source, None where unreadable."""
 
     word: str
     why: str
@@ -107,11 +98,10 @@ def type_of(record: Record) -> str:
 
 
 def source_of(record: Record, place: Place) -> Source:
-    """Return a resource's source as read from its file.
+    """Return a resource's source as read from its file; raises StoreError.
 
     The last part of its path is no link, and what is opened is what was checked: a file that is
-    swapped meanwhile is read as whatever it is then, from inside the same directory.  Raises
-    StoreError with cause and remedy where it may not be read.
+    swapped meanwhile is read as it is then, from inside the same directory.
     """
     try:
         if record.guessed:
@@ -149,9 +139,8 @@ def _whole(said: str, tier: str, place: Place) -> str:
 def allowed(real: str, tier: str, place: Place, relative: bool = False) -> None:
     """Raise StoreError for a file forbidden to resources of a tier.
 
-    real: its path, all links resolved.
-    relative: it was named relative to the project, so it lies there.
-    Raises StoreError.
+    real: its path, all links resolved.  relative: it was named relative to the project, so it lies
+    there.
     """
     if ".git" in real.lower().split("/"):
         raise StoreError("%s belongs to git; name a file of yours" % real)
@@ -163,10 +152,9 @@ def allowed(real: str, tier: str, place: Place, relative: bool = False) -> None:
 
 
 def read(real: str) -> Source:
-    """Read a file, at most LIMIT bytes, following no link.
+    """Read a file, at most LIMIT bytes, following no link; raises StoreError.
 
-    real: its path, all links resolved.  Raises StoreError, which says what it is instead of a
-    readable file.
+    real: its path, all links resolved.
     """
     root, parts = (
         ("/", real[1:].split("/"))
@@ -197,10 +185,7 @@ def read(real: str) -> Source:
 
 
 def guessed(source: Source) -> str:
-    """Return the type of a file, `script` or `doc`.
-
-    A script has a run bit or starts with `#!`.
-    """
+    """Return `script` for a file with a run bit or a first `#!`, else `doc`."""
     return "script" if source.runnable or source.data.startswith(b"#!") else "doc"
 
 
@@ -210,7 +195,7 @@ def guessed(source: Source) -> str:
 def text_of(source: Source, anyway: bool = False) -> str:
     """Return a file's text without a byte-order mark.
 
-    anyway: replace invalid bytes with U+FFFD.  Raises StoreError for anything but UTF-8 text.
+    anyway: replace invalid bytes with U+FFFD.  Raises StoreError for no UTF-8.
     """
     try:
         if b"\0" in source.data:
@@ -226,10 +211,7 @@ def text_of(source: Source, anyway: bool = False) -> str:
 
 
 def said_of(source: Source, kind: str, text: str) -> Description:
-    """Return a file's title, body and tags for its resource.
-
-    kind: `doc` or `script`.  text: of the file, as `text_of` returns it.
-    """
+    """Return a file's title, body and tags for its resource."""
     name = source.path.rpartition("/")[2]
     if kind == "script":
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -260,7 +242,6 @@ def _script_title(name: str, said: str) -> str:
 
 
 def _script_body(source: Source, said: str, text: str) -> str:
-    """Return a script's description with its text below, fenced."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return "%s%s\n\n%s%s\n%s\n%s\n" % (
@@ -302,10 +283,7 @@ def _language(source: Source) -> str:
 
 
 def print_of(body: str) -> str:
-    """Return the fingerprint of a body: 16 hex digits.
-
-    The key `snapshot` holds it.
-    """
+    """Return the fingerprint of a body for the key `snapshot`: 16 hex digits."""
     return files.sha256(body.strip().encode("utf-8", "replace"))[:16]
 
 
@@ -320,10 +298,10 @@ def add(
     title: str,
     more: Dict[str, Any],
 ) -> Record:
-    """Write a new resource and return it as read back.
+    """Write a new resource and return it as read back; raises StoreError.
 
-    kind: `doc` or `script`.  title: "" for the one it gives itself.  more:
-    keyword arguments of Store.add, and under `extra` more frontmatter.  Raises StoreError.
+    kind: `doc` or `script`.  title: "" for the one it gives itself.  more: keyword arguments of
+    Store.add, and under `extra` more frontmatter.
     """
     said = said_of(source, kind, text_of(source, kind == "script"))
     body = _redacted(store, said.body)
@@ -349,7 +327,6 @@ def _keys(source: Source, tier: str, store: Store) -> Dict[str, Any]:
 
 
 def _redacted(store: Store, body: str) -> str:
-    """Return a body without secrets and private parts."""
     from memory.store import redactor
 
     cleaned: str = redactor.clean([body], store.config, store.place.key)[0]
@@ -357,10 +334,7 @@ def _redacted(store: Store, body: str) -> str:
 
 
 def find_resource(store: Store, real: str, tier: str) -> Optional[Record]:
-    """Return the resource of a file in a tier, or None.
-
-    real: the file's path, all links resolved.
-    """
+    """Return the resource of a file (its real path) in a tier, or None."""
     for record in store.each(("resource",)):
         if record.tier == tier and record.path:
             try:
@@ -372,18 +346,14 @@ def find_resource(store: Store, real: str, tier: str) -> Optional[Record]:
 
 
 def by_hand(store: Store, record: Record) -> bool:
-    """Tell whether a person wrote or changed a resource's body.
-
-    Raises StoreError.
-    """
+    """Tell whether a person wrote or changed a resource's body.  Raises StoreError."""
     body = frontmatter.parse(store.raw(record.name)).body
     return bool(body.strip()) and record.meta.get("snapshot") != print_of(body)
 
 
 def rewrite(store: Store, record: Record, source: Source) -> Record:
-    """Write a source's present content into its resource.
+    """Write a source's present content into its resource; return the resource.
 
-    Returns the resource as read back.
     Above a script's heading SCRIPT a person's text stays.  Raises StoreError.
     """
     from memory.store import activeplan
@@ -447,10 +417,9 @@ def state(record: Record, place: Place) -> State:
 
 
 def refresh_script(store: Store, record: Record) -> Record:
-    """Return a resource, with a changed script read again.
+    """Return a resource, with a changed script read again; raises StoreError.
 
-    A shared resource is not written: nobody asked for a change in the repository.  Raises
-    StoreError where the file cannot be written.
+    A shared resource is not written: nobody asked for a change in the repository.
     """
     if record.kind != "resource" or type_of(record) != "script":
         return record

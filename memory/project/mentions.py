@@ -100,7 +100,6 @@ _CALLS_TOGETHER = frozenset(
 
 
 def listed_files(record: Record) -> List[str]:
-    """Return a record's paths in the key `files`."""
     named = record.meta.get("files")
     items = (
         [named]
@@ -113,10 +112,7 @@ def listed_files(record: Record) -> List[str]:
 
 
 def mentioned(body: str) -> List[str]:
-    """Return the paths of files that a text names, in order.
-
-    With a slash anywhere, bare names only in backticks.
-    """
+    """Return the paths that a text names, in order.  Without a slash in backticks alone."""
     return list(_paths(body[:TEXT_LIMIT]))
 
 
@@ -137,10 +133,7 @@ def _paths(text: str) -> Tuple[str, ...]:
 
 
 def mentions(record: Record, path: str) -> bool:
-    """Tell whether a record names a file.
-
-    `path` ends one of its `files`, or a path in its text, or stands there as it is.
-    """
+    """Tell whether a record names a file or the end of its path."""
     wanted = path.replace("\\", "/").strip("/").lower()
     while wanted.startswith("./"):
         wanted = wanted[2:]
@@ -155,16 +148,12 @@ def mentions(record: Record, path: str) -> bool:
 
 
 def own_commit(record: Record) -> str:
-    """Return the commit at which a record was written, or ""."""
     said = meta_text(record, "commit")
     return said if re.fullmatch(r"[0-9a-f]{7,40}", said) else ""
 
 
 def hashes(body: str) -> List[Tuple[str, bool]]:
-    """Return (hash, whether the text calls it a commit) of possible commits.
-
-    Checksums look the same.
-    """
+    """Return (hash or checksum, whether the text calls it a commit)."""
     text = body[:TEXT_LIMIT]
     found = []
     for match in _HASH.finditer(text):
@@ -177,7 +166,6 @@ def hashes(body: str) -> List[Tuple[str, bool]]:
 
 
 def _calls_a_commit(before: str) -> bool:
-    """Tell whether the words before a hash call it a commit."""
     every = re.findall(r"[\w-]+", before.lower())
     words = [word for word in every if word != "and" and not _HASH.fullmatch(word)]
     return bool(words) and (words[-1] in _CALLS or " ".join(words[-2:]) in _CALLS_TOGETHER)
@@ -187,10 +175,7 @@ def _calls_a_commit(before: str) -> bool:
 
 
 class Symbol(NamedTuple):
-    """A symbol named by a record.
-
-    name: as written, without its call.  file: the path that the text gives for it, or "".
-    """
+    """A symbol without its call.  file: the path that the text gives for it, or ""."""
 
     name: str
     file: str
@@ -199,8 +184,8 @@ class Symbol(NamedTuple):
 def named_symbols(body: str) -> List[Symbol]:
     """Return the symbols that a text names, in their order, each once.
 
-    In backticks, where they look like identifiers (`user_name`, `getUser`, `Config.load`, `run()`);
-    with a file, any word does: "`run` in `src/app.py`", "`src/app.py`'s `run`", `src/app.py:run`.
+    In backticks, where they look like identifiers; with a file, any word does: "`run` in
+    `src/app.py`", "`src/app.py`'s `run`", `src/app.py:run`.
     """
     return list(_named(body[:TEXT_LIMIT]))
 
@@ -244,7 +229,6 @@ def _path(path: str) -> str:
 
 
 def is_file(path: str) -> bool:
-    """Tell whether a word looks like a file's path."""
     return (
         path.rpartition(".")[2].lower() in EXTENSIONS
         and "." in path
@@ -254,10 +238,7 @@ def is_file(path: str) -> bool:
 
 
 def is_source(path: str) -> bool:
-    """Tell whether a tree search reads files of this name.
-
-    Code, settings, and files without an extension.
-    """
+    """Tell whether a tree search reads files of this name: code, settings, no extension."""
     base = path.rpartition("/")[2]
     return base.rpartition(".")[2].lower() not in DATA and not base.endswith(
         (".min.js", ".min.css")
@@ -265,10 +246,7 @@ def is_source(path: str) -> bool:
 
 
 def is_identifier(name: str) -> bool:
-    """Tell whether a word is an identifier rather than prose.
-
-    An identifier has an underscore, a dot, `::`, or a capital behind a small letter.
-    """
+    """Tell whether a word is an identifier rather than prose."""
     parts = _SEPARATOR.split(name)
     return (
         len(parts) > 1
@@ -283,16 +261,11 @@ def parts_of(name: str) -> List[str]:
 
 
 def most(name: str) -> int:
-    """Return the highest possible level of a name."""
     return MEMBER if len(parts_of(name)) > 1 else DEFINED
 
 
 def level(source: str, name: str, path: str) -> int:
-    """Return the level of a symbol in a source text.
-
-    MEMBER, DEFINED, USED or ABSENT.
-    path: the file's, whose extension says whether anything can be defined in it.
-    """
+    """Return the level of a symbol in a source text.  The path's extension may rule it out."""
     parts = _SEPARATOR.split(name)
     places = _places(source, parts[-1])
     best = max((found for _, found in places), default=ABSENT)
@@ -361,7 +334,6 @@ def _is_defining(before: str) -> bool:
 
 
 def _is_inside(source: str, at: int) -> bool:
-    """Tell whether a place is in a block comment or string."""
     if not (
         source.count('"""', 0, at) % 2
         or source.count("'''", 0, at) % 2
@@ -396,7 +368,6 @@ def _span(source: str, at: int) -> Tuple[int, int]:
 
 
 def _is_owned(source: str, at: int, owner: str) -> bool:
-    """Tell whether a definition names its owner."""
     before = source[source.rfind("\n", 0, at) + 1 : at]
     return (
         re.search(

@@ -40,20 +40,14 @@ class Skip(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A file to be read.
-
-    path: absolute.  name: its path below the directory that was searched.
-    """
+    """A file to be read: its absolute path, and that below the directory searched."""
 
     path: str
     name: str
 
 
 def folder(said: str, place: Place) -> str:
-    """Return the absolute path of a directory named by a person.
-
-    Raises UsageError for anything else, and for a store.
-    """
+    """Return the absolute path of a directory named by a person.  Raises UsageError."""
     path = os.path.abspath(os.path.expanduser(said))
     if not os.path.lexists(path):
         raise UsageError("%s: no such directory; give the one that holds the files" % path)
@@ -67,10 +61,7 @@ def folder(said: str, place: Place) -> str:
 
 
 class Added(Place):
-    """A folder that a person added as a tier.
-
-    A place of its own.  top: its absolute path.
-    """
+    """A folder (`top`) added as a tier: a place of its own."""
 
     __slots__ = ("top",)
 
@@ -102,10 +93,7 @@ class Added(Place):
         return "" if os.access(self.top, os.R_OK | os.X_OK) else "not readable for you"
 
     def state(self) -> Dict[str, Any]:
-        """Return the state of the folder for messages.
-
-        Name, folder, why it cannot be read or "", the number of files, and the files left out.
-        """
+        """Return the state of the folder for messages."""
         left: List[walk.Skip] = []
         found = [] if self.fault else walk.walk(self, (), left)[0]
         left += [
@@ -134,10 +122,7 @@ def _is_binary(path: str) -> bool:
 
 
 def added(place: Place, settings: Config) -> List[Added]:
-    """Return the tiers added by a person, each once, in order.
-
-    Here and everywhere.
-    """
+    """Return the tiers added by a person, each once, in order."""
     said = [
         path.rstrip("/")
         for path in settings["tiers"]
@@ -147,10 +132,7 @@ def added(place: Place, settings: Config) -> List[Added]:
 
 
 def tier_folder(said: str, place: Place, settings: Config, env: Dict[str, str]) -> str:
-    """Return the absolute path of a directory to add as a tier.
-
-    Raises UsageError where it may not be.
-    """
+    """Return the absolute path of a directory to add as a tier.  Raises UsageError."""
     path = folder(said, place)
     user = files.real_path((env.get("HOME") or env.get("USERPROFILE") or "/").replace("\\", "/"))
     if files.inside(user, path) or files.inside(place.home, path):
@@ -167,10 +149,7 @@ def tier_folder(said: str, place: Place, settings: Config, env: Dict[str, str]) 
 
 
 def expanded(said: str, env: Dict[str, str], folder: str = "") -> str:
-    """Return the absolute path of a path written in a file.
-
-    `~` is the user's home; other paths are relative to `folder`.
-    """
+    """Return the absolute path of a path, relative to `folder` or `~`."""
     user = env.get("HOME") or env.get("USERPROFILE") or ""
     return os.path.normpath(
         os.path.join(folder, user + said[1:] if said.startswith("~/") else said)
@@ -178,10 +157,8 @@ def expanded(said: str, env: Dict[str, str], folder: str = "") -> str:
 
 
 def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Skip]]:
-    """Yield the wanted files below a directory, and the skipped.
+    """Yield the wanted files (by name) below a directory, and the skipped, by path.
 
-    By path.
-    wanted: tells by a file's name.
     Hidden names, `node_modules` and `__pycache__` are passed over in silence.  Links to directories
     are not followed; a linked file counts where it resolves below the root.
     """
@@ -203,14 +180,12 @@ def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Sk
 
 
 def _too_deep(folder: str) -> Union[Skip, None]:
-    """Return the skip of a folder too deep to enter, or None."""
     if folder.count("/") < DEPTH_LIMIT or folder.rpartition("/")[2] in IGNORED:
         return None
     return Skip(folder, "nested more than %d folders deep" % DEPTH_LIMIT, "import it by itself")
 
 
 def _unread(root: str, name: str, error: OSError) -> Union[Skip, None]:
-    """Return the skip of an unreadable entry, None for a missing one."""
     if name and isinstance(error, FileNotFoundError):
         return None
     return Skip(name or root, (error.strerror or "unreadable").lower(), "mend its permissions")
@@ -225,10 +200,7 @@ def _linked(root: str, name: str, path: str, wanted: bool) -> Union[Source, Skip
 
 
 def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:
-    """Return the number of unwanted files below a directory, by ending.
-
-    The most frequent first; hidden files are not counted.
-    """
+    """Return the number of unwanted visible files by ending, the most frequent first."""
     found: Dict[str, int] = {}
     for name, _, stat in islice(walk.entries_below(root, _is_entered), COUNTED):
         last = name.rpartition("/")[2]
@@ -238,10 +210,7 @@ def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:
 
 
 def left_out_line(left: Dict[str, int]) -> str:
-    """Return a line: how many files of which endings were left out.
-
-    "" for none.
-    """
+    """Return a line: how many files of which endings were left out, "" for none."""
     return (
         "left out %s by their endings: %s"
         % (plaintext.count(sum(left.values()), "file"), endings_line(left))
@@ -273,10 +242,7 @@ def _is_entered(name: str) -> bool:
 
 
 def read(source: Source) -> Union[bytes, Skip]:
-    """Return the bytes of a source, or a Skip.
-
-    UTF-8 text of at most 5 MB.
-    """
+    """Return the bytes of a source, or a Skip.  UTF-8 text of at most 5 MB."""
     try:
         data = files.read(source.path, MOST_BYTES + 1)
     except OSError as error:
@@ -296,11 +262,10 @@ def read(source: Source) -> Union[bytes, Skip]:
 
 
 def known_as(path: str, place: Place, tier: str) -> str:
-    r"""Return a path in the form used by records.
+    r"""Return a path (links resolved) in the form used by records.
 
-    Below the repository relative to it, for a global record and elsewhere absolute.
-    path: all links resolved.
-    Bytes of it that are no UTF-8 are written `\xff`: a record is text, and must know them again.
+    Below the repository relative to it, for a global record and elsewhere absolute.  Bytes of it
+    that are no UTF-8 are written `\xff`: a record is text, and must know them again.
     """
     path = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     root = files.real_path(place.root).rstrip("/") + "/"
@@ -308,18 +273,12 @@ def known_as(path: str, place: Place, tier: str) -> str:
 
 
 def hidden_path(path: str) -> str:
-    """Return the form of an absolute path that a shared record has: its hash.
-
-    So this machine knows its source again, and the others do not learn of it.
-    """
+    """Return an absolute path as its hash, which tells others nothing of this machine."""
     return "#" + files.sha256(os.fsencode(path))[:16] if os.path.isabs(path) else path
 
 
 def commit_of(path: str) -> str:
-    """Return the commit checked out around a path, abbreviated.
-
-    "" outside git.
-    """
+    """Return the abbreviated commit checked out around a path, "" outside git."""
     from memory.session import git
 
     _, found = layout.find_git(path)

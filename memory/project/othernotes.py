@@ -41,12 +41,7 @@ _COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(\d{4}|\d{6})?(?!\d)")
 
 
 class Root(NamedTuple):
-    """A directory to be read.
-
-    path: absolute.
-    store: the name of another tool's store, or "".
-    shown: its name in messages.
-    """
+    """A directory to be read: another tool's store, or "".  shown: its name in messages."""
 
     path: str
     store: str
@@ -54,11 +49,7 @@ class Root(NamedTuple):
 
 
 def roots(path: str) -> Tuple[List[Root], List[Skip]]:
-    """Return the directories to import, and the skipped.
-
-    The stores of other tools in the directory, else the directory itself.  Stores behind an outward
-    link are skipped.
-    """
+    """Return the stores of other tools in a directory, else itself, and the skipped."""
     stores = [store for store in STORES if os.path.isdir(path + "/" + store)]
     if stores:
         inside = [store for store in stores if files.inside(path + "/" + store, path)]
@@ -97,12 +88,10 @@ def pieces(
 ) -> Iterator[Union[Piece, Skip]]:
     """Yield a piece for each file.
 
-    kind: of files that do not say theirs; "" to go by their place, else learning.
-    author: human or agent, who imports.
-    active: the path of the active plan's source, "" for one that was not imported -> how it is
-        called; the first plan that is brought in joins it.
-    now: seconds since the epoch; later dates are passed over.
-    env: of git, which tells when it first had a file.
+    kind: of files that do not say theirs; "" to go by their place, else learning.  author: human or
+    agent, who imports.  active: the path of the active plan's source, "" for one that was not
+    imported -> how it is called; the first plan that is brought in joins it.  now: seconds since
+    the epoch; later dates are passed over.
     """
     commits = lru_cache(1)(partial(_first_commits, env))
     given = _Given(root, kind, author, active, now, commits)
@@ -128,10 +117,7 @@ def pieces(
 
 
 class _Given(NamedTuple):
-    """The arguments of an import that its drafts need.
-
-    commits: returns git's first commits of a checkout, as `_first_commits` does.
-    """
+    """The arguments of an import that its drafts need.  commits: as `_first_commits` does."""
 
     root: Root
     kind: str
@@ -173,7 +159,7 @@ def _problems(read: Record, extra: Dict[str, Any]) -> Tuple[str, ...]:
 def _skip(
     source: Source, path: str, kind: str, page: frontmatter.Page, active: Dict[str, str]
 ) -> Union[Skip, None]:
-    """Return the reason to pass a file over, or None; note an active plan."""
+    """Return the reason to pass a file over, or None.  Note an active plan."""
     meta = page.meta
     if kind == "conversation":
         remedy = "copy what is worth keeping into a note"
@@ -200,7 +186,7 @@ def _is_active(meta: Dict[str, Any]) -> bool:
 
 
 def _number_name(name: str) -> str:
-    """Return the stem of a file's name that begins with a digit, as links say it, or ""."""
+    """Return the stem of a file's name that begins with a digit, or ""."""
     stem = name.rpartition("/")[2].rpartition(".")[0]
     return stem if stem[:1].isdigit() else ""
 
@@ -208,7 +194,6 @@ def _number_name(name: str) -> str:
 def _extra(
     given: _Given, source: Source, path: str, meta: Dict[str, Any], kind: str, data: bytes
 ) -> Dict[str, Any]:
-    """Return the frontmatter taken over from a source, and its dates."""
     extra: Dict[str, Any] = {key: value for key, value in meta.items() if key not in _OWN}
     if kind == "resource":
         extra = {
@@ -268,7 +253,6 @@ def _head_title(meta: Dict[str, Any], store: str) -> str:
 
 
 def _title(meta: Dict[str, Any], body: str, source: Source, store: str) -> str:
-    """Return a note's title."""
     if source.name.endswith(".txt") and not meta:
         return re.sub(r"[-_]+", " ", source.name.rpartition("/")[2][:-4]).strip()
     said = _head_title(meta, store)
@@ -283,10 +267,6 @@ def _title(meta: Dict[str, Any], body: str, source: Source, store: str) -> str:
 
 
 def _kind(meta: Dict[str, Any], given: str, root: Root, source: Source) -> str:
-    """Return the kind of a file: its own, else the given, else by its place.
-
-    A conversation is told as one, though no file of others is one.
-    """
     said = str(meta.get("kind") or meta.get("type") or "").strip().lower()
     if said == "note" and not meta.get("kind"):  # basic-memory's word for every text
         said = ""
@@ -302,7 +282,7 @@ def _kind(meta: Dict[str, Any], given: str, root: Root, source: Source) -> str:
 
 
 def _created(given: _Given, source: Source, meta: Dict[str, Any]) -> Tuple[float, str]:
-    """Return (creation time of a source, unreadable date of its head or "").
+    """Return (creation time, unreadable date of the head or "") of a source.
 
     As the head says, else the file's name, git's first commit of it, its last change.
     """
@@ -358,7 +338,6 @@ def _day_in(source: Source) -> Optional[float]:
 
 
 def _first_commits(env: Mapping[str, str], root: str) -> Dict[str, float]:
-    """Return the time of git's first commit of each file of a checkout, by path."""
     words = "log --diff-filter=A --no-renames --name-only -z --format=%x01%at".split()
     done = safegit.read(root, env, *words)
     found: Dict[str, float] = {}

@@ -48,10 +48,7 @@ _SEEN = 200  # lines of HEAD's log that are searched for one
 
 
 class Hindrance(NamedTuple):
-    """A reason against sharing a record.
-
-    line: from 1.  remedy: how to mend it.
-    """
+    """A reason against sharing a record, its line and remedy."""
 
     line: int
     what: str
@@ -61,10 +58,8 @@ class Hindrance(NamedTuple):
 class SharedRecord(NamedTuple):
     """A record of the shared tier.
 
-    by: its first author, last: its last author, as git names them, "" for nobody yet.
-    mine: it is this user's.
-    state: `new`, `changed` or `committed`.
-    fresh: it came, or was changed, with the latest pull.
+    by, last: first and last author, as git names them, "" for nobody yet.  state: `new`, `changed`
+    or `committed`.  fresh: it came, or was changed, with the latest pull.
     """
 
     name: str
@@ -76,10 +71,7 @@ class SharedRecord(NamedTuple):
 
 
 class RemovedRecord(NamedTuple):
-    """A record removed from the shared tier by somebody else.
-
-    by: as git names them, "" where unknown.  back: the command that brings it back.
-    """
+    """A record that somebody else removed.  back: the command that brings it back."""
 
     name: str
     id: str
@@ -91,11 +83,9 @@ class RemovedRecord(NamedTuple):
 class Status(NamedTuple):
     """The state of a team's records.
 
-    removed: records that others removed with the latest pull.
-    conflicts: (path below the repository, advice).
-    ahead, behind: commits about them that were not pushed, or fetched and not merged; -1 where no
-        branch is followed.
-    since: the commit before the latest pull, or "".
+    removed: what others removed with the latest pull.  conflicts: (path below the repository,
+    advice).  ahead, behind: commits about them not pushed, or fetched and not merged; -1 where no
+    branch is followed.  since: the commit before the latest pull, or "".
     """
 
     records: List[SharedRecord]
@@ -110,10 +100,7 @@ class Status(NamedTuple):
 
 
 def hindrances(record: Record, data: bytes, place: Place, allow: Sequence[str]) -> List[Hindrance]:
-    """Return the hindrances to sharing a record.
-
-    data: its file's bytes.  allow: strings that are no secrets.
-    """
+    """Return the hindrances to sharing a record (its file's bytes).  allow: no secrets."""
     text = _without_origin_path(data, record).decode("utf-8", "replace")
     out = [Hindrance(1, *row) for row in _unfit(record)]
     done = redactor.redact(text, allow, place.key)
@@ -132,12 +119,7 @@ def hindrances(record: Record, data: bytes, place: Place, allow: Sequence[str]) 
 
 
 def doubts(data: bytes) -> List[str]:
-    """Return questions about machine-bound paths in a shared record.
-
-    data: its file's bytes.
-    A path below /tmp keeps no record back: it tells nothing of a person, and is often what a
-    program really uses.
-    """
+    """Return questions about paths below /tmp, which keep no record back."""
     text, found = data.decode("utf-8", "replace"), dict[str, int]()
     for hit in _PASSING.finditer(text):
         found.setdefault(hit[0][:60], localpaths.line_of(text, hit))
@@ -148,7 +130,6 @@ def doubts(data: bytes) -> List[str]:
 
 
 def _unfit(record: Record) -> Iterator[Tuple[str, str]]:
-    """Yield (reason, remedy) against sharing a record."""
     if record.tier != PRIVATE:
         yield (
             "it is in the %s tier" % TIER_NAMES[record.tier],
@@ -168,10 +149,10 @@ def _unfit(record: Record) -> Iterator[Tuple[str, str]]:
 
 
 def move(store: Store, record: Record, tier: str) -> str:
-    """Move a record into another tier and return its name there.
+    """Move a record into the shared tier, or back, and return its name there.
 
-    The shared tier, or back into the private.  A move that was killed in between leaves a mark, and
-    `heal` ends it.  Raises StoreError where another file has its name, OSError.
+    A move that was killed in between leaves a mark, and `heal` ends it.  Raises StoreError where
+    another file has its name, OSError.
     """
     place, name = store.place, tier + record.name[1:]
     if tier not in store.roots:
@@ -201,7 +182,7 @@ def move(store: Store, record: Record, tier: str) -> str:
 
 
 def heal(store: Store) -> str:
-    """Complete a killed move between tiers; return the record's name.
+    """Complete a killed move between tiers; return the record's name, or "".
 
     "" if no move was killed.  After one, the record stands in both tiers; if the two differ, both
     stay.
@@ -225,7 +206,7 @@ def heal(store: Store) -> str:
 
 
 def _without_origin_path(data: bytes, record: Record) -> bytes:
-    """Return a file's bytes; an origin outside the repository gives its path's hash alone."""
+    """Return a file's bytes.  An origin outside the repository gives its path's hash alone."""
     origin = record.meta.get(ORIGIN)
     if not isinstance(origin, dict):
         return data
@@ -236,7 +217,7 @@ def _without_origin_path(data: bytes, record: Record) -> bytes:
 
 
 def _as_moved(data: bytes, record: Record, tier: str) -> bytes:
-    """Return a file's bytes as they stand in a tier: with the id in the frontmatter."""
+    """Return a file's bytes as in a tier, with the id in the frontmatter."""
     if tier == SHARED:
         data = _without_origin_path(data, record)
     if record.meta.get("id") or record.guessed:
@@ -258,10 +239,7 @@ def _create(tiers: writer.Tiers, name: str, target: str, data: bytes, mtime: int
 
 
 class Repository:
-    """The shared tier as git sees it.
-
-    Every call is a process of git, so no hook makes one.
-    """
+    """The shared tier as git sees it.  Every call is a process of git."""
 
     def __init__(self, place: Place, env: Mapping[str, str]):
         self.place, self.env = place, env
@@ -281,10 +259,7 @@ class Repository:
         return safegit.identity(self.place.root, self.env)
 
     def authors(self) -> Dict[str, Tuple[str, str, str]]:
-        """Return (first author, their address, last author) of each path.
-
-        Of every path ever committed.
-        """
+        """Return (first author, their address, last author) of each path ever committed."""
         options = "--topo-order --reverse -M --name-status -z --format=%x01%aN%x02%aE HEAD --"
         said = self.git("-c", "core.quotePath=false", "log", *options.split(), self.prefix) or []
         found: Dict[str, Tuple[str, str, str]] = {}
@@ -306,10 +281,7 @@ class Repository:
         return found
 
     def since(self) -> str:
-        """Return HEAD's commit before the latest pull, merge or rebase.
-
-        "" where there was none.
-        """
+        """Return HEAD's commit before the latest pull, merge or rebase, or ""."""
         rows = [
             row.split("\2")
             for row in self.git("log", "-g", "-z", "-n", str(_SEEN), "--format=%H%x02%gs", "HEAD")
@@ -336,10 +308,7 @@ class Repository:
                 yield (word, *who)
 
     def fresh(self, since: str, me: str) -> Set[str]:
-        """Return the paths changed by others since a commit.
-
-        me: the user's own address.
-        """
+        """Return the paths changed by others (not `me`) since a commit."""
         return {path for path, _, address, _ in self._changes(since) if address != me}
 
     def deletions(self, since: str) -> Dict[str, Tuple[str, str, str]]:
@@ -350,10 +319,7 @@ class Repository:
         return found
 
     def missing(self, since: str) -> List[str]:
-        """Return the paths of records deleted since a commit.
-
-        Renamed records are left out.
-        """
+        """Return the paths of records deleted, not renamed, since a commit."""
         words = iter(
             self.git("diff", "--name-status", "-z", "-M100%", since, "HEAD", "--", self.prefix)
             or []
@@ -388,27 +354,18 @@ class Repository:
         return found, torn
 
     def joins_logs(self) -> bool:
-        """Tell whether git merges the archive's log by union.
-
-        Then the lines of both sides stay.
-        """
+        """Tell whether git merges the archive's log by union."""
         log = "%s%s/%s" % (self.prefix, archive.FOLDER, archive.LOG)
         return "union" in (self.git("check-attr", "-z", "merge", "--", log) or [])
 
     def count(self, span: str) -> int:
-        """Count the commits of a range about the shared tier.
-
-        -1 where there is no such range.
-        """
+        """Count the commits of a range about the shared tier, -1 without such a range."""
         said = self.git("rev-list", "--count", span, "--", self.prefix)
         return int(said[0]) if said and said[0].isdigit() else -1
 
 
 def status(store: Store, env: Mapping[str, str]) -> Status:
-    """Return the state of a team's records.
-
-    Raises StoreError where this is no repository with a shared tier.
-    """
+    """Return the state of a team's records.  Raises StoreError without a shared tier."""
     place = store.place
     if not place.git or SHARED not in store.roots:
         raise StoreError(
@@ -439,14 +396,13 @@ def status(store: Store, env: Mapping[str, str]) -> Status:
 
 
 def _is_one_step(row: List[str], later: str) -> bool:
-    """Tell whether a row of HEAD's log belongs to the pull or rebase of a later one."""
+    """Tell whether a row of HEAD's log belongs to a later one."""
     if not row[1:] or not row[1].startswith(("pull", "rebase")):
         return False
     return "(" in later and "(start)" not in later
 
 
 def _apart(asked: Repository) -> Tuple[int, int]:
-    """Return the numbers of commits only here and only upstream."""
     upstream = safegit.upstream(asked.place.git)
     if not upstream:
         return -1, -1
@@ -456,7 +412,6 @@ def _apart(asked: Repository) -> Tuple[int, int]:
 def _removed(
     asked: Repository, store: Store, since: str, me: str, names: Sequence[str]
 ) -> List[RemovedRecord]:
-    """Return the records removed by others since a commit."""
     place = asked.place
     missing = [
         path
@@ -491,10 +446,7 @@ def _ids(store: Store, names: Sequence[str]) -> Set[str]:
 
 
 def marked(path: str) -> int:
-    """Return the line of an unresolved merge in a file, or 0.
-
-    From 1.
-    """
+    """Return the line of an unresolved merge in a file, or 0."""
     try:
         return frontmatter.unmerged_line(files.read(path))
     except OSError:
@@ -505,9 +457,9 @@ def marked(path: str) -> int:
 
 
 def tracking(place: Place) -> Callable[[str], bool]:
-    """Return a test whether git tracks a shared record by name.
+    """Return a test whether git tracks a shared record.
 
-    Without a process.  True for all where the index does not tell.
+    It is true where the index does not tell.
     """
     if not place.git:
         return lambda name: True

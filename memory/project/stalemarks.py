@@ -38,10 +38,7 @@ Checked = List[Any]  # mtime in ns, size, checksum, {path: stamp}, marks
 
 
 def write(place: Place) -> None:
-    """Check the records that hooks may show; write the stale marks.
-
-    Raises OSError where the file cannot be written.
-    """
+    """Check the records that hooks may show.  Write the stale marks; raises OSError."""
     found: Dict[str, Checked] = {}
     if place.git:
         git = _git_state(place)
@@ -65,17 +62,14 @@ def write(place: Place) -> None:
 
 
 def checked_path(place: Place) -> str:
-    """Return the path of the file of earlier checks."""
     return place.cache + "/" + place.scope + ".checked"
 
 
 def _git_state(place: Place) -> List[str]:
-    """Return the stamps of git's files."""
     return [indexview.stamp(place.git + "/" + name) for name in ("HEAD", "logs/HEAD", "index")]
 
 
 def _checked_before(place: Place, git: List[str]) -> Dict[str, Checked]:
-    """Return the checks made at the same state of git."""
     try:
         value = json.loads(files.read(checked_path(place), MOST_BYTES))
         if value["v"] == VERSION and value["git"] == git:
@@ -86,14 +80,12 @@ def _checked_before(place: Place, git: List[str]) -> Dict[str, Checked]:
 
 
 def _stands(place: Place, known: Checked, listed: Listed) -> bool:
-    """Tell whether a record and its files are unchanged."""
     return tuple(known[:2]) == listed[1:] and all(
         indexview.stamp(place.root + "/" + path) == stamp for path, stamp in known[3].items()
     )
 
 
 def _checked(place: Place, checkout: claims.Checkout, listed: Listed) -> Checked | None:
-    """Check one record; return None for an unreadable file."""
     record = _record(place, listed)
     if record is None:
         return None
@@ -121,7 +113,6 @@ def _listed(place: Place) -> List[Listed]:
 
 
 def _record(place: Place, listed: Listed) -> Record | None:
-    """Read one record; return None after an error."""
     name, mtime_ns, size = listed
     try:
         data = place.read(name, min(size, records.READ_LIMIT))[0]

@@ -30,10 +30,7 @@ _TYPES = {"docs": DOC, "scripts": SCRIPT, SHARED: "", UNVERSIONED: ""}
 
 
 class TreeFile(NamedTuple):
-    """A file of a tree.
-
-    type: doc or script.  project: the tree's, "" where there is one tree alone.
-    """
+    """A file of a tree.  type: doc or script; project: "" where there is one tree alone."""
 
     source: Source
     type: str
@@ -50,10 +47,9 @@ class Tree(NamedTuple):
 
 
 def look(root: str) -> Tree:
-    """Return the trees' files that a directory holds.
+    """Return the trees' files that a directory (of `otherfiles.folder`) holds.
 
-    root: as `sources.folder` returns it.  Raises UsageError where no directory has one of the four
-    names.
+    Raises UsageError where no directory has one of the four names.
     """
     inner = _inner(root)
     if not inner:
@@ -76,10 +72,7 @@ def look(root: str) -> Tree:
 
 
 def count_outside(tree: Tree) -> int:
-    """Count the files outside the four directories of a tree.
-
-    COUNTED at most.
-    """
+    """Count the files outside a tree's four directories, COUNTED at most."""
     tops = tuple(prefix + top + "/" for prefix in _inner(tree.root) for top in _TYPES)
     every = otherfiles.below(tree.root, lambda name: True)
     outside = (one for one in every if isinstance(one, Source) and not one.name.startswith(tops))
@@ -87,7 +80,6 @@ def count_outside(tree: Tree) -> int:
 
 
 def _inner(root: str) -> List[str]:
-    """Return the trees in a directory, each with a slash."""
     if _is_tree(root):
         return [""]
     return [entry + "/" for entry in _folders(root) if _is_tree(root + "/" + entry)]
@@ -106,7 +98,6 @@ def _folders(path: str) -> List[str]:
 
 
 def _versions(tree: str) -> Tuple[str, ...]:
-    """Return every version of a tree, by name."""
     named = {
         name
         for top in ("docs", "scripts")
@@ -126,13 +117,11 @@ def _is_version(name: str) -> bool:
 
 
 def _folder_in(path: str) -> str:
-    """Return the first folder of a path, "" for a file alone."""
     first, _, rest = path.partition("/")
     return first if rest else ""
 
 
 def _take(tree: Tree, prefix: str, name: str, versions: Tuple[str, ...]) -> None:
-    """Add the files of one of a tree's four directories."""
     refused, top, kind = set(), prefix + name, _TYPES[name]
     project = _label(prefix.rstrip("/"))
     for one in otherfiles.below(tree.root + "/" + top, lambda name: True):
@@ -153,7 +142,6 @@ def _take(tree: Tree, prefix: str, name: str, versions: Tuple[str, ...]) -> None
 
 
 def _type(source: Source) -> str:
-    """Return the type of a file outside typed directories."""
     if source.name.rpartition(".")[2].lower() in material.LANGUAGES and "." in source.name:
         return SCRIPT
     try:
@@ -165,11 +153,7 @@ def _type(source: Source) -> str:
 def pieces(
     tree: Tree, place: Place, tier: str, now: float, author: str = "human"
 ) -> Iterator[Union[Piece, Skip]]:
-    """Yield a piece for each file of a tree.
-
-    tier: of the records, which says how their paths are written.
-    author: human or agent.
-    """
+    """Yield a piece for each file of a tree.  author: human or agent."""
     yield from tree.skipped
     ref = otherfiles.commit_of(tree.root)
     for found in tree.found:
