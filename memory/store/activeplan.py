@@ -29,10 +29,7 @@ def active(found: Iterable[Record]) -> List[Record]:
 
 
 def plan_between(store: Store, since: float, until: float) -> str:
-    """Return the id of the newest plan active between two instants.
-
-    since, until: seconds since the epoch.  "" for none.  Only the folders of plans are read.
-    """
+    """Return the newest plan active between two instants in seconds: its id, or ""."""
     found: List[Record] = []
     for name in store.names(("plan",)):
         with suppress(StoreError):
@@ -53,11 +50,8 @@ def progress(record: Record) -> Tuple[int, int]:
 
 
 def ticked(data: bytes, number: int, done: bool) -> bytes:
-    """Return a plan's file with one step ticked or reopened.
+    """Return a plan's file with one step (from 1) ticked or reopened.
 
-    Every other byte stays.
-    number: of the step, from 1.
-    done: True to tick.
     Raises UsageError where there is no such step, StoreError where its line cannot be changed.
     """
     page = frontmatter.parse(data)
@@ -83,11 +77,8 @@ def ticked(data: bytes, number: int, done: bool) -> bytes:
 
 
 def replace_body(data: bytes, body: str, append: bool, name: str = "") -> bytes:
-    r"""Return a plan's file with a new or extended body.
+    """Return a plan's file with a new or extended body.  Its head stays as it is.
 
-    The head stays byte for byte.
-    body: markdown with `\n` line ends.
-    append: keep the old body above the new.
     name: of the file, for the StoreError where its head was not understood.
     """
     page = frontmatter.parse(data)

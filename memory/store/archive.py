@@ -38,9 +38,8 @@ LIMIT = 64 << 20  # bytes of the log that are read, and of a file that is copied
 class Move(NamedTuple):
     """A record's move to or from the archive.
 
-    home: the path below its tier before.
-    away: the path after.
-    into: the id of the record into which it was merged, or "".
+    home, away: the path below its tier before and after.  into: the id of the record into which it
+    was merged, or "".
     """
 
     id: str
@@ -50,9 +49,8 @@ class Move(NamedTuple):
 
 
 def archived_moves(root: str) -> Dict[str, Move]:
-    """Return the latest move of each archived record, by id.
+    """Return the latest move of each archived record by id.
 
-    root: the tier's directory.
     Torn and foreign lines of the log are skipped.  The paths are as the log has them: whoever opens
     them must prove that they lie beneath.
     """
@@ -64,10 +62,7 @@ def archived_moves(root: str) -> Dict[str, Move]:
 
 
 def restored_ids(root: str) -> Set[str]:
-    """Return the ids of records restored from a tier's archive.
-
-    By a person, and not archived again since.
-    """
+    """Return the ids of restored records that were not archived again."""
     latest = {move.id: reason for move, reason, _ in moves(root)}
     return {id for id, reason in latest.items() if reason == RESTORED}
 
@@ -89,7 +84,7 @@ def moves(root: str) -> Iterator[Tuple[Move, str, str]]:
 
 
 def _end_of(id: str, into: Dict[str, str]) -> str:
-    """Return the last of the records that an id leads to, any of them in a circle."""
+    """Return the last record that an id leads to, any of a circle."""
     left = len(into)
     while id in into and left:
         id, left = into[id], left - 1
@@ -99,9 +94,8 @@ def _end_of(id: str, into: Dict[str, str]) -> str:
 def successors(tiers: Iterable[Tuple[str, str]]) -> Dict[str, str]:
     """Return the present successor of each merged record, by id.
 
-    tiers: (letter, directory).
-    A tombstone leads on within its own tier; a repository's says nothing of an id that stands in an
-    archive of the user's own.
+    tiers: (letter, directory).  A tombstone leads on within its own tier; a repository's says
+    nothing of an id that stands in an archive of the user's own.
     """
     away = [(letter, archived_moves(root)) for letter, root in tiers]
     own = {id for letter, moves in away if letter != SHARED for id in moves}
@@ -117,7 +111,6 @@ def successors(tiers: Iterable[Tuple[str, str]]) -> Dict[str, str]:
 
 
 def _circles(into: Dict[str, str], id: str) -> bool:
-    """Tell whether an id's successors form a circle."""
     seen: Set[str] = set()
     while id in into and id not in seen:
         seen.add(id)
@@ -131,12 +124,10 @@ def merged(place: Place) -> Dict[str, str]:
 
 
 def free_place(root: str, home: str, checksum: str) -> str:
-    """Return a free path in the archive for a record.
+    """Return a free path in the archive (below the tier) for a record.
 
-    Below the tier.  A path with the record's own bytes counts as free: a move that was cut short.
-    home: its path now.
-    checksum: 64 hex digits, of which some become part of the name where another record has the
-        same.
+    A path with the record's own bytes counts as free: a move that was cut short.  checksum: 64 hex
+    digits, of which some become part of the name where another record has the same.
     """
     place = home if home.startswith(FOLDER + "/") else FOLDER + "/" + home
     for digits in range(0, 64, 4):
@@ -147,12 +138,10 @@ def free_place(root: str, home: str, checksum: str) -> str:
 
 
 def log(root: str, move: Move, reason: str, now: float, mode: int, session: str = "") -> None:
-    """Append a move to a tier's log.
+    """Append a move, or a forgotten session, to a tier's log.
 
-    now: seconds since the epoch, UTC.
-    mode: of the log's file.
-    session: the forgotten session, or "".
-    Raises StoreError where the log is a link elsewhere, OSError.
+    now: seconds since the epoch, UTC.  mode: of the log's file.  Raises StoreError where the log is
+    a link elsewhere, OSError.
     """
     path = root + "/" + FOLDER + "/" + LOG
     if not files.inside(path, root):
@@ -179,11 +168,10 @@ def log(root: str, move: Move, reason: str, now: float, mode: int, session: str 
 
 
 def set_rule(root: str) -> None:
-    """Have git join the lines of a shared tier's log, and change no line ends.
+    """Have git join the lines of a log, and change no line ends.
 
-    Unless git's attributes mention the log, or `text`, already.
-    root: the tier's directory, which exists.
-    Where the attributes cannot be written the record still can, and doctor names the log.
+    Unless git's attributes mention the log, or `text`, already.  Where the attributes cannot be
+    written the record still can, and doctor names the log.
     """
     path = root + "/" + ATTRIBUTES
     with suppress(OSError):

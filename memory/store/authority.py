@@ -35,13 +35,10 @@ _TRUST = (SESSION, TYPED, PERSON)
 class Permission(NamedTuple):
     """The permissions of a verb.
 
-    least: who may run it.
-    free: options for all of these.
-    typed, person: options that ask for more.
-    `--option=value` speaks of one value alone, and counts before the option's own row.
-    inside: options, or `WORDS` for its words, with paths that a session may name in the project
-        alone.
-    words: who may use a first word, where the verb's own `least_caller` is not the answer.
+    least: who may run it.  free: options for all of these.  typed, person: options that ask for
+    more; `--option=value` counts before the option's own row.  inside: options, or `WORDS` for its
+    words, with paths that a session may name in the project alone.  words: who may use a first
+    word, where not `least`.
     """
 
     least: str
@@ -183,20 +180,14 @@ TOOLS: dict[str, tuple[str, ...]] = {
 
 
 def who(env: dict[str, str], parent: int) -> str:
-    """Return the caller: `session`, `typed` or `person`.
-
-    parent: the id of this process's parent.
-    """
+    """Return the caller, `session`, `typed` or `person`.  parent: this process's parent's id."""
     if env.get(boundary.TYPED) == str(parent):
         return TYPED
     return SESSION if boundary.is_agent(env) else PERSON
 
 
 def least_caller(verb: str, word: str = "", option: str = "", value: str = "") -> str:
-    """Return the least caller allowed to run a verb.
-
-    With its first word, or with an option and value.  `person` for a verb without a row.
-    """
+    """Return the least caller of a verb's first word or option."""
     row = VERBS.get(verb)
     if row is None:
         return PERSON
@@ -225,7 +216,6 @@ def is_persons(record: Record, place: Place) -> bool:
 
 
 def _persons_alone(verb: str, word: str, words: Sequence[str], option: str) -> str:
-    """Return the line that leaves a call to a person."""
     listed = verb in VERBS and word in VERBS[verb].words
     said = [spellings.spelled(verb)]
     if listed:

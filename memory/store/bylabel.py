@@ -123,7 +123,6 @@ def _placed(text: str, at: int, told: _Told) -> Label:
 
 
 def _labels(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Tuple[int, _Told]]:
-    """Return the labels of a text, each with its offset."""
     known: Dict[Tuple[str, int], _Told] = {}
     done, ahead = 0, -1
     label, lower, digit = rx(LABEL), places.lower, rx(r"\d")
@@ -148,7 +147,6 @@ def _labels(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Tup
 
 
 def _may_be_phrase(piece: str, at: int, match: re.Match[str]) -> bool:
-    """Tell whether a label's secret may consist of words only."""
     return bool(
         _is_of_words(piece, at, at + len(match[0]))
         or '","' in piece
@@ -158,7 +156,6 @@ def _may_be_phrase(piece: str, at: int, match: re.Match[str]) -> bool:
 
 
 def _label_values(piece: str, lower: str, at: int, match: re.Match[str]) -> _Told:
-    """Return the values of the label at a place in a piece."""
     end, kind = at + len(match[0]), match.lastgroup or "password"
     low, high = piece.rfind("\n", 0, at) + 1, piece.find("\n", at)
     if " " in piece[low:at] and rx(PROMPT).match(piece, low, at):
@@ -259,7 +256,6 @@ def _structured(text: str, label: Label) -> Iterator[Span]:
 
 
 def _below(text: str, label: Label) -> Iterator[Span]:
-    """Find the codes or the phrase in the lines below a label."""
     if not _ends_line(text, label):
         return
     if label.kind == "pass" and rx(r"\S").search(text, label.low, label.start):
@@ -278,7 +274,6 @@ def _below(text: str, label: Label) -> Iterator[Span]:
 
 
 def _ends_line(text: str, label: Label) -> bool:
-    """Tell whether nothing but a rest without a value follows a label in its line."""
     rest = rx(REST).match(text, label.end)
     if not rest or rest.end() < label.high - 1:
         return False
@@ -286,7 +281,6 @@ def _ends_line(text: str, label: Label) -> bool:
 
 
 def _filled_line(text: str, at: int) -> int:
-    """Return the start of the first line, from one on, with more than filling."""
     line = _line(text, at)
     for _ in range(8):
         if at + len(line) >= len(text) or not rx(FILLING).match(line):
@@ -297,7 +291,7 @@ def _filled_line(text: str, at: int) -> int:
 
 
 def _is_row_phrase(text: str, label: Label, row: str) -> bool:
-    """Tell whether a line below a label is its phrase; a title or a sentence has a capital."""
+    """Tell whether a line below a label is its phrase.  A title or a sentence has a capital."""
     if _is_phrase(row):
         return True
     words = row[0].islower() and rx(WORDS).fullmatch(row)
@@ -321,7 +315,6 @@ def _phrase(text: str, label: Label) -> Iterator[Span]:
 
 
 def _is_of_words(text: str, start: int, end: int) -> bool:
-    """Tell whether a label names a phrase."""
     return rx(OF_WORDS, re.I).search(text, max(0, start - 12), end + 12) is not None
 
 
@@ -343,7 +336,6 @@ def _is_random_groups(value: str) -> bool:
 
 
 def _codes(text: str, at: int) -> Iterator[Span]:
-    """Find the one-time codes in the lines below their label."""
     for _ in range(24):
         line = _line(text, at)
         match = rx(
@@ -368,7 +360,6 @@ def _table(text: str, at: int, told: _Told) -> Tuple[int, List[Span]]:
 
 
 def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
-    """Find the cells beneath a label in a table of lines."""
     head = text[label.low : label.high]
     if rx(CODE).search(head) and len(head) < 400:
         return 0, []
@@ -417,7 +408,6 @@ def _line(text: str, at: int) -> str:
 
 
 def _heads(cells: List[Tuple[int, str]], place: int, word: str, listed: bool) -> bool:
-    """Tell whether a row is a table head with a label."""
     if not all(len(cell) < 40 and not rx(CODE).search(cell) for _, cell in cells):
         return False
     others = [cell for n, (_, cell) in enumerate(cells) if n != place]
@@ -431,7 +421,6 @@ def _heads(cells: List[Tuple[int, str]], place: int, word: str, listed: bool) ->
 
 
 def _cells(line: str, separator: str) -> List[Tuple[int, str]]:
-    """Return (offset, text) of the cells of a line."""
     if separator == "  ":
         return [(match.start(), match[0]) for match in rx(r"\S+(?: \S+){0,9}").finditer(line)]
     if separator == ",":
@@ -452,7 +441,6 @@ def _cells(line: str, separator: str) -> List[Tuple[int, str]]:
 
 
 def _elements(text: str, label: Label) -> Iterator[Span]:
-    """Find the cells beneath a label in a table of HTML."""
     cell = rx(r"<t[hd]\b[^<>]{0,200}>([^<>]{0,200})</t[hd]>", re.I)
     head = max(text.rfind("<tr", max(0, label.start - 2000), label.start), 0)
     place = sum(1 for _ in cell.finditer(text, head, label.start))
@@ -470,7 +458,6 @@ def _elements(text: str, label: Label) -> Iterator[Span]:
 
 
 def _is_cell_secret(value: str, tier: str) -> bool:
-    """Tell whether a cell below a label is a secret."""
     if is_labelled_secret(value, tier, True):
         return True
     if len(value) < 5 or is_made_up(value) or rx(NO_CELL).match(value):

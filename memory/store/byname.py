@@ -75,7 +75,6 @@ def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Spa
 
 
 def _assigned(text: str, lower: str, at: int, name: Tuple[str, str, str]) -> Optional[Span]:
-    """Return the value assigned to the name at a place, or None."""
     word, kind, tier = name
     match = rx(SEPARATOR).match(text, at + len(word))
     if not match:
@@ -103,10 +102,7 @@ def _whole_end(text: str, start: int, end: int) -> int:
 
 
 def by_sentence(text: str, places: Places) -> Iterator[Span]:
-    """Find values after a name in a script without spaces.
-
-    The next ASCII word, whatever particles and brackets are between.
-    """
+    """Find the next ASCII word after a name in a script without spaces."""
     known: Dict[Tuple[str, str], Optional[Tuple[int, int]]] = {}
     for head, words in WORDS:
         kind, tier = head.split()
@@ -122,7 +118,6 @@ def by_sentence(text: str, places: Places) -> Iterator[Span]:
 
 
 def _sentence_value(piece: str, tier: str) -> Optional[Tuple[int, int]]:
-    """Return the span of a value at `piece`'s start, or None."""
     match = rx(r"[!-~]{4}").search(piece, 0, 60) and rx(PARTICLES).match(piece)
     if not match:
         return None
@@ -135,7 +130,6 @@ def _sentence_value(piece: str, tier: str) -> Optional[Tuple[int, int]]:
 
 
 def _is_sentence_secret(value: str, tier: str, signed: bool, counts: bool) -> bool:
-    """Tell whether a value after a name in prose is secret."""
     if tier == "pin":
         return not counts and bool(rx(r"\d{4,8}").fullmatch(value))
     return is_secret(value, tier, False) and (signed or not rx(TICKET).fullmatch(value))
@@ -214,7 +208,6 @@ def _snake(name: str) -> str:
 
 
 def _closed(text: str, start: int, quote: str) -> int:
-    """Return the end of a quoted value, or 0."""
     last = {"「": "」", "『": "』", "“": "”", "‘": "’"}.get(quote, quote)
     if len(quote) != 1 or last != quote:
         return _closed_by(text, start, last)
@@ -223,7 +216,6 @@ def _closed(text: str, start: int, quote: str) -> int:
 
 
 def _closed_by(text: str, start: int, last: str) -> int:
-    """Return the place of a value's closing quote in its line, or 0."""
     end, stop = text.find(last, start, start + 4096), text.find("\n", start, start + 4096)
     while end > 0 and text[end - 1] == "\\":  # a deeper quote inside the value
         end = text.find(last, end + len(last), start + 4096)
@@ -231,7 +223,6 @@ def _closed_by(text: str, start: int, last: str) -> int:
 
 
 def _value(text: str, at: int) -> Tuple[int, int]:
-    """Return the span of the value beginning at `at`."""
     opened = rx(OPEN).match(text, at)
     if opened:
         at = opened.end()
@@ -266,17 +257,14 @@ def _accept(value: str, before: str, level: str, match: re.Match[str]) -> bool:
 
 
 def bare_of_markers(value: str) -> str:
-    """Return a value without the markers left by redaction."""
     return rx(MARKER).sub("", value) if "[redacted:" in value else value
 
 
 def is_made_up(value: str) -> bool:
-    """Tell whether a value is a placeholder."""
     return bool(rx(PLACEHOLDER).search(value[:200].lower())) or len(set(value)) < 3
 
 
 def is_uuid(value: str) -> bool:
-    """Tell whether a value is a UUID."""
     return len(value) == 36 and bool(
         rx(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch(value)
     )
@@ -288,10 +276,7 @@ def _is_too_short(value: str, tier: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_secret(value: str, tier: str, quoted: bool) -> bool:
-    """Tell whether a named value is a secret.
-
-    Long and irregular enough for the name's tier, and no placeholder, code, path or word.
-    """
+    """Tell whether a named value is a secret: no word, placeholder, path or code."""
     head = value[:128]
     if _is_too_short(value, tier):
         return False
@@ -343,7 +328,7 @@ def _is_irregular_password(value: str, head: str) -> bool:
 
 
 def _is_technical(head: str, kinds: int) -> bool:
-    """Tell whether a text of some kinds of signs may be a date, a file, a version or a size."""
+    """Tell whether a text may be a date, a file, a version or a size."""
     if rx(TECHNICAL, re.I).fullmatch(head) or rx(r"\d{4}-\d\d-\d\d([T ].*)?").fullmatch(head):
         return True
     if kinds > 3:
@@ -364,10 +349,7 @@ def is_jagged(value: str) -> bool:
 
 
 def is_identifier(value: str) -> bool:
-    """Tell an identifier such as `TestToken3PartsAtUUID` from random letters.
-
-    More than half of an identifier are pronounceable words.
-    """
+    """Tell whether more than half of a name, as `TestToken3PartsAtUUID`, is pronounceable."""
     if not rx(r"[A-Za-z_]\w+").fullmatch(value[:80]):
         return False
     if rx(r"(?:Test|Benchmark|Fuzz)[A-Z]").match(value):
@@ -383,7 +365,7 @@ def _is_random_letters(value: str, head: str) -> bool:
 
 
 def _is_monotonous(head: str) -> bool:
-    """Tell whether a text has few different signs, or is words, a placeholder or a digest."""
+    """Tell whether a text is words, a placeholder, a digest, or few signs."""
     if len(set(head)) < min(9, len(head) * 0.5) or rx(WORDY).fullmatch(head):
         return True
     return is_made_up(head) or rx(DIGEST).match(head) is not None
@@ -391,10 +373,7 @@ def _is_monotonous(head: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_random(value: str, least: int) -> bool:
-    """Tell whether a value is a random string.
-
-    least: characters.  Many different characters, letters and digits in short stretches.
-    """
+    """Tell whether a value of at least `least` characters is random."""
     head = value[:200]
     digits = sum(map(str.isdigit, head))
     if len(value) < least or digits == len(head):
@@ -410,10 +389,7 @@ def is_random(value: str, least: int) -> bool:
 
 
 def by_run(text: str, lower: str, runs: List[Tuple[int, str]]) -> Iterator[Span]:
-    """Find random strings by the text just before.
-
-    A vendor's name and a sign, or a word for a credential.
-    """
+    """Find random strings behind a vendor's name or a credential's."""
     digit = rx(r"\d").search
     for at, run in runs:
         if not digit(run):

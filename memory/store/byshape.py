@@ -69,7 +69,6 @@ def by_block(text: str) -> Iterator[Span]:
 
 
 def _body(text: str, at: int) -> int:
-    """Return the end of the lines of a key's body."""
     end, wide, line = at, False, rx(LINE_END + "?" + GUTTER + r"[\"'`]?" + BODY)
     while True:
         match = line.match(text, at)
@@ -83,7 +82,7 @@ def _body(text: str, at: int) -> int:
 
 
 def _is_body(row: str, after: str, wide: bool) -> bool:
-    """Tell whether a row belongs to a key's body; wide: after another."""
+    """Tell whether a row belongs to a key's body.  wide: after another."""
     if after in ("_", ":", "(") or (len(row) < 16 and not wide):
         return False
     if len(row) >= 40 or row.endswith("="):
@@ -92,7 +91,6 @@ def _is_body(row: str, after: str, wide: bool) -> bool:
 
 
 def _body_before(text: str, at: int, floor: int) -> int:
-    """Return the start of a key's body before its end line."""
     start, floor = at, max(floor, at - 20000)
     for match in reversed(
         list(rx(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{16,4096}={0,2}").finditer(text, floor, at))
@@ -130,10 +128,7 @@ def _shaped(text: str, match: re.Match[str], kind: str, judge: str) -> Iterator[
 
 
 def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find passwords in `user:password@host` without a scheme.
-
-    An address, an image's tag or a package's version is left out.
-    """
+    """Find passwords in `user:password@host` without a scheme."""
     for at in spots(text, "@"):
         if text[at - 1 : at].isspace():
             continue
@@ -154,7 +149,7 @@ def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
 
 
 def _is_mixed(login: re.Match[str], host: str) -> bool:
-    """Tell whether a password has digits and signs; of a known account both cases will do."""
+    """Tell whether a password has digits and signs.  Of a known account both cases will do."""
     value = login["v"]
     if not rx(r"\d").search(value):
         return False
@@ -166,10 +161,7 @@ def _is_mixed(login: re.Match[str], host: str) -> bool:
 
 
 def stretches(places: Sequence[int], reach: int, back: int = 12) -> List[Tuple[int, int]]:
-    """Return the stretches around places, joined where overlapping.
-
-    places: sorted offsets.  reach, back: characters after and before each place.
-    """
+    """Return the joined stretches of `back` characters before and `reach` after sorted places."""
     out: List[Tuple[int, int]] = []
     for at in places:
         if out and at - back <= out[-1][1]:
@@ -180,7 +172,6 @@ def stretches(places: Sequence[int], reach: int, back: int = 12) -> List[Tuple[i
 
 
 def _judge(value: str, judge: str) -> bool:
-    """Tell whether a value in a telling place is a secret."""
     value = bare_of_markers(value)
     if rx(r"\$\{?\w{1,60}\}?(?:[\"'\s/:@$]|\Z)").match(value):
         return False  # a variable
@@ -198,7 +189,6 @@ def _judge(value: str, judge: str) -> bool:
 
 
 def _is_given(value: str) -> bool:
-    """Tell whether a value is neither a placeholder nor a stock word."""
     if len(value) <= 2 or is_made_up(value):
         return False
     return not rx(STOCK, re.I).fullmatch(value.strip("<>[]{}'"))
@@ -219,7 +209,6 @@ def _is_pair(value: str) -> bool:
 
 
 def _crumbs(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the secret values of a cookie header."""
     for match in rx(r"(?<![^\s;,:=\"'])(?P<n>[\w.\-]{1,80})=(?P<v>[^\s;,]{6,4096})").finditer(
         text, start, end
     ):

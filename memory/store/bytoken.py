@@ -28,7 +28,7 @@ class _Row(NamedTuple):
 
 
 class _Runs(NamedTuple):
-    """The distinct runs of a text: joined, and the places of each in both texts."""
+    """The distinct runs of a text, joined.  Their places in both texts."""
 
     joined: str
     starts: List[int]
@@ -52,7 +52,6 @@ def _table() -> Dict[str, _Row]:
 
 @lru_cache(maxsize=1)
 def _chains() -> Dict[str, Tuple[_Row, ...]]:
-    """Return the matching rows of each prefix, longest first."""
     rows = _table()
     return {
         prefix: tuple(
@@ -87,7 +86,6 @@ def _branches(tree: Dict[str, object]) -> str:
 
 
 def _gathered(text: str, runs: List[Tuple[int, str]]) -> _Runs:
-    """Join the distinct runs of a text."""
     places: Dict[str, int] = {}
     for at, run in runs:
         if text[at - 1 : at] == "\\":
@@ -125,7 +123,6 @@ def by_token(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -
 
 
 def _token(text: str, at: int, row: _Row) -> Span | None:
-    """Return the token at a place by a table row, or None."""
     prefix, kind = row.prefix, row.kind
     if not _begins_token(text, at, prefix):
         return None
@@ -146,7 +143,6 @@ def _token(text: str, at: int, row: _Row) -> Span | None:
 
 
 def _begins_token(text: str, at: int, prefix: str) -> bool:
-    """Tell whether a prefix stands where a token may begin."""
     if (prefix[-1].isalnum() or len(prefix) < 5) and not at_edge(text, at):
         return False  # a short one begins a word
     # in a digest in Base64 any three characters stand sooner or later
@@ -154,14 +150,12 @@ def _begins_token(text: str, at: int, prefix: str) -> bool:
 
 
 def _is_attribute(prefix: str, name: str, after: str) -> bool:
-    """Tell whether what follows a letter and a dot is an attribute and no token."""
     if len(prefix) > 2 or prefix[-1] != ".":
         return False
     return after == "(" or not is_jagged(name)
 
 
 def _marked(text: str, held: _Runs) -> Iterator[Span]:
-    """Find tokens by a mark within them."""
     for head, expression in INNER:
         kind, reach, *marks = head.split()
         back = int(reach)
@@ -192,7 +186,6 @@ def _around(
 
 
 def _jwts(text: str, held: _Runs) -> Iterator[Span]:
-    """Find JSON Web Tokens."""
     # A stretch of their characters is read once, however many seem to begin in it.
     done = 0
     for at in map(held.origin, spots(held.joined, "eyJ")):
@@ -208,7 +201,6 @@ def _jwts(text: str, held: _Runs) -> Iterator[Span]:
 
 
 def _unknown(held: _Runs) -> Iterator[Span]:
-    """Find tokens in a vendor's form by unknown vendors."""
     begins = r"(?:(?<![\w\-./+])|(?<=%[0-9A-Fa-f]{2}))"
     for match in rx(begins + UNKNOWN + r"(?![\w\-./+])").finditer(held.joined):
         words = rx(r"[_\-]").split(match["p"][:-1])

@@ -20,27 +20,18 @@ KIND, WRITTEN = "conversation", "written"
 
 
 def is_by_hand(data: bytes) -> bool:
-    """Tell whether a person wrote or changed a conversation's text.
-
-    data: the whole file.
-    """
+    """Tell whether a person changed a conversation's text, by its whole file."""
     page = frontmatter.parse(data)
     return page.meta.get(WRITTEN) != writer.body_mark(page.body)
 
 
 def is_rewritten(record: Record) -> bool:
-    """Tell whether a person wrote or changed a conversation or note.
-
-    Judged by the part of its text that was read.
-    """
+    """Tell whether a person changed what was read of a conversation or note."""
     return record.kind in SAID and record.meta.get(WRITTEN) != writer.body_mark(record.body)
 
 
 def edited_by_person(store: Reader, found: Iterable[Record]) -> List[Record]:
-    """Return the conversations and notes written or changed by a person.
-
-    found: records to choose from.  Raises StoreError.
-    """
+    """Return the conversations and notes written or changed by a person.  Raises StoreError."""
     return [
         record
         for record in found
@@ -77,11 +68,8 @@ def of_session(store: Reader, session: str) -> List[Record]:
 class SessionRecords(NamedTuple):
     """The store's records of a session.
 
-    session: its id, "" where none or several match.
-    records: its checkpoints and conversations.
-    others: further records naming it, such as learnings that came of it.
-    ids: the matching sessions.
-    known: all sessions.
+    session: its id, "" where none or several (`ids`) match.  records: its checkpoints and
+    conversations.  others: further records naming it.  known: all sessions.
     """
 
     session: str
@@ -92,10 +80,7 @@ class SessionRecords(NamedTuple):
 
 
 def session_records(store: Reader, start: str, archived: bool = False) -> SessionRecords:
-    """Find the records of a session by its id or a prefix.
-
-    archived: the archive's records too.
-    """
+    """Find the records of a session by its id or a prefix."""
     found = list(store.each())
     if archived:
         found += [record for kind in DATED for record in store.archived(kind)]
@@ -123,10 +108,9 @@ def session_records(store: Reader, start: str, archived: bool = False) -> Sessio
 
 
 def forget(place: Place, session: str, id: str, now: float, hard: bool = False) -> None:
-    """Log that a session was forgotten, without any text.
+    """Log that a session was forgotten, without any text; raises StoreError, OSError.
 
-    id: of its conversation, or "".  now: seconds since the epoch.  hard: nothing of it is kept.
-    Raises StoreError, OSError.
+    id: of its conversation, or "".  hard: nothing of it is kept.
     """
     root = files.real_path(place.private)
     with writer.lock(place.home):
@@ -158,8 +142,5 @@ def was_removed(place: Place, session: str) -> bool:
 
 
 def was_forgotten(place: Place, session: str) -> bool:
-    """Tell whether a session was forgotten.
-
-    Nothing of such a session may be written again.
-    """
+    """Tell whether a session was forgotten, and may not be written again."""
     return session in forgotten(place)

@@ -57,7 +57,7 @@ _LOGIN = r"\A([A-Za-z][\w.@+\-]{0,63}):(\S{5,256})\Z"
 
 
 class View(NamedTuple):
-    """A decoded text; offsets, characters cut before them, and widths in the original."""
+    """A decoded text.  Offsets, characters cut before them, and widths in the original."""
 
     text: str
     at: List[int]
@@ -84,7 +84,6 @@ class Writer:
         self.wide: Dict[int, int] = {}
 
     def copy(self, start: int, end: int) -> None:
-        """Copy a stretch of the text."""
         if end > start:
             self._shift(start)
             self.parts.append(self.whole[start:end])
@@ -108,7 +107,6 @@ class Writer:
             self.gone.append(start - self.length)
 
     def view(self) -> View:
-        """Return the view written so far."""
         return View("".join(self.parts), self.at, self.gone, self.wide)
 
 
@@ -156,10 +154,7 @@ def _wraps(text: str, runs: List[Tuple[int, str]]) -> Iterator[Tuple[int, int]]:
 
 
 def is_remnant(word: str) -> bool:
-    """Tell whether a word may be the rest of a token.
-
-    Letters and digits, and no word of a language.
-    """
+    """Tell whether a word may be the rest of a token."""
     if "/" in word and rx(r"(?:^|/)[a-z\-]{3,}/|\.[a-z]{1,5}$").search(word):
         return False
     return bool(rx(r"\d").search(word) and rx(r"[A-Za-z]").search(word)) and not rx(
@@ -168,7 +163,6 @@ def is_remnant(word: str) -> bool:
 
 
 def _stretches(text: str, places: List[int]) -> List[Tuple[int, int]]:
-    """Return the stretches to read around places."""
     out: List[Tuple[int, int]] = []
     for at in places:
         start, end = max(0, at - BEFORE), min(len(text), at + AFTER)
@@ -189,7 +183,6 @@ def _edge(text: str, at: int, step: int) -> int:
 
 
 def _decode(text: str, start: int, end: int, wraps: Dict[int, int], made: Writer) -> None:
-    """Write a stretch of a text without its disguises."""
     edits = (
         [(at, goes_on, "") for at, goes_on in wraps.items() if start <= at < end] if wraps else []
     )
@@ -221,10 +214,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def encoded(runs: List[Tuple[int, str]]) -> Tuple[str, List[int], List[Tuple[int, int]]]:
-    """Return the texts in runs of Base64, joined into one.
-
-    With the start of each part in the joined text, and the original stretch of each.
-    """
+    """Return texts in runs of Base64, joined.  Also their starts, their own stretches."""
     parts: List[str] = []
     starts: List[int] = []
     stretches: List[Tuple[int, int]] = []
@@ -243,7 +233,6 @@ def encoded(runs: List[Tuple[int, str]]) -> Tuple[str, List[int], List[Tuple[int
 
 
 def _text_of(run: str) -> str:
-    """Return the printable text that a run of Base64 holds, or ""."""
     try:
         if not _is_plain(binascii.a2b_base64(run[:16])):
             return ""

@@ -29,10 +29,7 @@ LIMIT = 256 << 20  # bytes of the journal that are read
 
 
 class JournalStep(NamedTuple):
-    """One change of a record.
-
-    do: `archive` or `change`.  id, name: of the record.  into, before, after: as in the schema.
-    """
+    """One change of a record: `archive` or `change`, the rest as in the schema."""
 
     do: str
     id: str
@@ -43,13 +40,7 @@ class JournalStep(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One application of proposals.
-
-    run: its name.
-    began: ISO 8601.
-    done: whether it was completed.
-    undone: whether it was taken back.
-    """
+    """One application of proposals; run: its name; began: ISO 8601."""
 
     run: str
     began: str
@@ -64,10 +55,9 @@ def path(place: Place) -> str:
 
 
 def runs(place: Place) -> List[Run]:
-    """Return every run, oldest first.
+    """Return every run, oldest first, without torn or foreign lines.
 
-    Torn or foreign lines are skipped.  Raises StoreError where a newer version of dayleaf has
-    written here: what it did cannot be told.
+    Raises StoreError where a newer version of dayleaf has written here.
     """
     try:
         rows = fastjson.rows(files.read(path(place), LIMIT))
@@ -106,18 +96,12 @@ def _take(found: Dict[str, Run], run: str, row: Dict[str, str]) -> None:
 
 
 def last(place: Place) -> Optional[Run]:
-    """Return the newest run with changes still in force, or None.
-
-    Raises StoreError.
-    """
+    """Return the newest run with changes still in force, or None.  Raises StoreError."""
     return next((run for run in reversed(runs(place)) if run.steps and not run.undone), None)
 
 
 def begin(place: Place, now: float) -> str:
-    """Begin a run, or resume an interrupted run, and return its name.
-
-    now: seconds since the epoch, UTC.  Raises StoreError, OSError.
-    """
+    """Begin or resume a run, and return its name; raises StoreError, OSError."""
     known = runs(place)
     run = (
         known[-1].run
@@ -129,27 +113,18 @@ def begin(place: Place, now: float) -> str:
 
 
 def interrupted_run(place: Place) -> str:
-    """Return the name of the newest run if interrupted, else "".
-
-    Raises StoreError.
-    """
+    """Return the name of the newest run if interrupted, else ""; raises StoreError."""
     known = runs(place)
     return known[-1].run if known and not known[-1].done else ""
 
 
 def mark(place: Place, run: str, do: str, now: float) -> None:
-    """Log that a run begins, is done or was taken back.
-
-    Raises OSError.
-    """
+    """Log that a run begins, is done or was taken back.  Raises OSError."""
     _append(place, {"v": VERSION, "t": clock.iso(now), "run": run, "do": do})
 
 
 def write(place: Place, run: str, step: JournalStep, now: float) -> None:
-    """Log a step before it is done.
-
-    Raises OSError.
-    """
+    """Log a step before it is done; raises OSError."""
     more = {key: value for key, value in step._asdict().items() if value}
     _append(place, {"v": VERSION, "t": clock.iso(now), "run": run, **more})
 
@@ -159,10 +134,7 @@ def _append(place: Place, row: Dict[str, object]) -> None:
 
 
 def save_bytes(place: Place, data: bytes) -> str:
-    """Keep a copy of a file's bytes and return their SHA-256.
-
-    Raises OSError.
-    """
+    """Keep a copy of a file's bytes and return their SHA-256.  Raises OSError."""
     sha256 = files.sha256(data)
     target = _before(place, sha256)
     if saved_bytes(place, sha256) is None:
@@ -171,10 +143,7 @@ def save_bytes(place: Place, data: bytes) -> str:
 
 
 def saved_bytes(place: Place, sha256: str) -> Optional[bytes]:
-    """Return the kept bytes with a SHA-256, or None.
-
-    None where they are gone or altered.
-    """
+    """Return the kept bytes with a SHA-256, None where they are gone or altered."""
     if len(sha256) != 64 or not sha256.isalnum():
         return None
     try:

@@ -64,11 +64,7 @@ Row = List[Any]  # uses, up, down, again, instant of the last use, sessions that
 
 
 class Ledger(NamedTuple):
-    """A ledger's file and its surroundings.
-
-    cache: directory of the files derived from it.
-    tiers: (letter, directory) whose records it counts.
-    """
+    """A ledger's file, the directory of its derived files, its tiers."""
 
     path: str
     cache: str
@@ -78,9 +74,7 @@ class Ledger(NamedTuple):
 class Counts(NamedTuple):
     """The uses and outcomes of a record.
 
-    up, down: successes and failures.
-    again: how often it was learned again.
-    last: the instant of its last use, seconds since the epoch, 0 for none.
+    again: how often it was learned again.  last: its last use, seconds since the epoch, 0 for none.
     """
 
     uses: int = 0
@@ -91,12 +85,10 @@ class Counts(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """The counts of a ledger.
+    """The counts of a ledger by id.
 
-    rows: by id.
-    offset: bytes folded.
-    passed: lines of another version or with another event.
-    torn: invalid lines.
+    offset: bytes folded.  passed: lines of another version or with another event.  torn: invalid
+    lines.
     """
 
     rows: Dict[str, Row]
@@ -105,10 +97,7 @@ class Fold(NamedTuple):
     torn: int = 0
 
     def counts(self, id: str) -> Counts:
-        """Return the uses and outcomes of a record.
-
-        Its last use may lie ahead of a clock that was set back.
-        """
+        """Return the uses and outcomes of a record."""
         row = self.rows.get(id)
         return (
             Counts(row[0], row[1], row[2], row[3], clock.parse(row[4]) or 0.0) if row else Counts()
@@ -133,29 +122,21 @@ def ledgers(place: Place) -> Tuple[Ledger, Ledger]:
 
 
 def holding(place: Place, name: str) -> Ledger:
-    """Return the ledger that counts a record.
-
-    name: the record's, such as `s/learnings/x.md`.
-    """
+    """Return the ledger that counts a record, by its name."""
     return ledgers(place)[name[:2] == GLOBAL + "/"]
 
 
 def short(identity: str) -> str:
-    """Return 8 hex digits for a session's or prompt's id.
-
-    "" for an empty id.
-    """
+    """Return 8 hex digits for a host's id, "" for an empty one."""
     return files.sha256(identity.encode("utf-8", "replace"))[:8] if identity else ""
 
 
 def note(
     ledger: Ledger, id: str, event: str, now: float, session: str = "", prompt: str = ""
 ) -> None:
-    """Append one event of a record to a ledger.
+    """Append one of EVENTS of a record to a ledger; raises StoreError.
 
-    event: one of EVENTS.
     session, prompt: the host's ids, "" for none.
-    The cost does not depend on the ledger's length.  Raises StoreError where it cannot be written.
     """
     line = {
         "v": 1,
@@ -175,10 +156,7 @@ def note(
 
 
 def used_in(ledger: Ledger, session: str) -> Set[Tuple[str, str]]:
-    """Return (prompt hash or "", record id) of a session's uses.
-
-    session: the host's id.
-    """
+    """Return (prompt hash or "", record id) of a session's uses."""
     found: Set[Tuple[str, str]] = set()
     mark = b'"session":"%s"' % short(session).encode("ascii")
     for block in _blocks(ledger.path, 0):
@@ -194,7 +172,6 @@ def used_in(ledger: Ledger, session: str) -> Set[Tuple[str, str]]:
 
 
 def size(ledger: Ledger) -> int:
-    """Return the bytes of a ledger, 0 for none."""
     try:
         return files.posix.stat(ledger.path).st_size
     except OSError:
@@ -202,10 +179,7 @@ def size(ledger: Ledger) -> int:
 
 
 def uses(ledger: Ledger) -> Iterator[Dict[str, Any]]:
-    """Yield every use in a ledger, oldest first.
-
-    Reads the whole file.  Never raises.
-    """
+    """Yield every use in a ledger, oldest first; never raises."""
     for block in _blocks(ledger.path, 0):
         yield from (
             row
@@ -217,10 +191,7 @@ def uses(ledger: Ledger) -> Iterator[Dict[str, Any]]:
 
 
 def read(ledger: Ledger) -> Fold:
-    """Return a ledger's counts, from its snapshot where valid.
-
-    Renews the derived files where due.  Never raises.
-    """
+    """Return a ledger's counts, and renew its derived files where due.  Never raises."""
     if not files.exists(ledger.path):
         return Fold({})
     try:
@@ -231,21 +202,17 @@ def read(ledger: Ledger) -> Fold:
 
 
 def settle(ledger: Ledger, moved: bool = False) -> Fold:
-    """Count a ledger's lines and rewrite its derived files.
+    """Count a ledger's lines and rewrite its derived files; raises OSError.
 
-    Waits for any other process that does so.
-    moved: records went to the archive or came back, so that others stand for them.
-    Raises OSError.
+    Waits for any other process that does so.  moved: records went to the archive or came back, so
+    that others stand for them.
     """
     with files.Lock(ledger.cache + "/ledger.lock", wait=True):
         return _fold(ledger, True, moved)
 
 
 def recount_after_moves(place: Place) -> None:
-    """Renew the list of misleading records after moves to the archive.
-
-    Or back.  Where that fails, the next reading does it.
-    """
+    """Renew the list of misleading records after moves.  Else the next reading does it."""
     for ledger in ledgers(place):
         if files.exists(ledger.path):
             with suppress(OSError):
@@ -253,10 +220,7 @@ def recount_after_moves(place: Place) -> None:
 
 
 def count_all(ledger: Ledger) -> Fold:
-    """Return a ledger's counts from all lines, not the snapshot.
-
-    Never raises.
-    """
+    """Return a ledger's counts from all lines, not the snapshot.  Never raises."""
     return _added(ledger.path, Fold({}))
 
 
@@ -265,9 +229,8 @@ def follow_successors(
 ) -> Fold:
     """Return a fold with merged records' counts added to their successors.
 
-    successors: id of a merged record -> id of the kept record (`archive.successors`).
-    stands: tells whether a record of an id is in the store; such a record counts for itself,
-        whatever a log says.
+    successors: as `archive.successors` returns.  stands: tells whether a record of an id is in the
+    store; it counts for itself, whatever a log says.
     """
     merged = {id for id in found.rows if id in successors and not stands(id)}
     if not merged:
@@ -286,9 +249,9 @@ def follow_successors(
 def sum_tallies(
     tallies: Iterable[Mapping[str, Fold]], ids: Iterable[str]
 ) -> Tuple[Dict[str, int], Dict[str, Tuple[int, int]]]:
-    """Return (uses, (successes, failures)) of records, by id.
+    """Return (uses, (successes, failures)) of records, by id, without zeros.
 
-    Without zeros.  tallies: folds by the path of their ledger; a ledger in several counts once.
+    tallies: folds by the path of their ledger; a ledger in several counts once.
     """
     uses: Dict[str, int] = {}
     outcomes: Dict[str, Tuple[int, int]] = {}
@@ -302,7 +265,6 @@ def sum_tallies(
 
 
 def misleads(up: int, down: int) -> bool:
-    """Tell whether a record's failures outweigh its successes."""
     return down > up
 
 
@@ -325,7 +287,7 @@ def _list_misled(ledger: Ledger, found: Fold) -> None:
     """Write the ids of misleading records, if changed.
 
     A merged record stays in the list beside its successor: where a log lies, and the record stands
-    in the store, it is still marked.  Raises OSError.
+    in the store, it is still marked.
     """
     ids = _misled(found)
     if ids:
@@ -340,7 +302,6 @@ def _misled(found: Fold) -> Set[str]:
 
 
 def _keep(ledger: Ledger, found: Fold) -> None:
-    """Write the snapshot; raises OSError."""
     value = {
         "v": 1,
         "offset": found.offset,
@@ -353,7 +314,6 @@ def _keep(ledger: Ledger, found: Fold) -> None:
 
 
 def _snapshot(ledger: Ledger) -> Optional[Fold]:
-    """Read the snapshot, or None if absent or outdated."""
     try:
         value = fastjson.read_sealed(ledger.cache + "/ledger.json", 1 << 30)
         if value["v"] != 1 or value["seal"] != _seal(ledger.path, value["offset"]):
@@ -364,10 +324,7 @@ def _snapshot(ledger: Ledger) -> Optional[Fold]:
 
 
 def _seal(path: str, offset: int) -> List[Any]:
-    """Return a fingerprint of a ledger's first `offset` bytes.
-
-    Its inode, and the SHA-256 of both ends.  Raises OSError.
-    """
+    """Return a fingerprint of a ledger's first bytes: inode, SHA-256 of both ends."""
     fd = files.open_read(path)
     try:
         ends = (
@@ -380,7 +337,6 @@ def _seal(path: str, offset: int) -> List[Any]:
 
 
 def _added(path: str, before: Fold) -> Fold:
-    """Return a fold with the ledger's later lines added."""
     rows, offset, passed, torn = before
     for block in _blocks(path, offset):
         offset += len(block)

@@ -89,10 +89,7 @@ class Near(NamedTuple):
 
 
 def likely_values(text: str, labels: Sequence[Label]) -> Iterator[Span]:
-    """Find the words near labels that are likely secrets.
-
-    labels: in the order of the text.
-    """
+    """Find the words near labels that are likely secrets."""
     lines: Lines = {}
     listed: Set[int] = set()  # where the lines of lists begin that were searched
     known: Dict[Tuple[str, int, int, str], bool] = {}  # by equal surroundings
@@ -115,7 +112,7 @@ def likely_values(text: str, labels: Sequence[Label]) -> Iterator[Span]:
 
 
 def _siblings(text: str, span: Span, listed: Set[int]) -> Iterator[Span]:
-    """Find the words in the same place of the lines around, of a list of one form.
+    """Find the words in the same place of a list's lines around.
 
     listed: where the lines begin that were searched before, which grows.
     """
@@ -137,7 +134,7 @@ def _siblings(text: str, span: Span, listed: Set[int]) -> Iterator[Span]:
 
 
 def _lines_after(text: str, low: int) -> Iterator[Tuple[int, str]]:
-    """Return the offset and the text of the lines from a place to the next empty one."""
+    """Return (offset, text) of the lines from a place to an empty one."""
     for _ in range(ROWS):
         high = text.find("\n", low, low + 2 * AROUND)
         if high <= low:
@@ -147,7 +144,7 @@ def _lines_after(text: str, low: int) -> Iterator[Tuple[int, str]]:
 
 
 def _lines_before(text: str, high: int) -> Iterator[Tuple[int, str]]:
-    """Return the offset and the text of the lines back from a line's end to an empty one."""
+    """Return (offset, text) of the lines back to an empty one."""
     for _ in range(ROWS):
         low = text.rfind("\n", max(0, high - 2 * AROUND), max(0, high)) + 1
         if not 0 < low < high:
@@ -171,7 +168,6 @@ def _same_place(line: str, form: Tuple[str, str]) -> Optional[Tuple[int, int]]:
 
 
 def _may_be_listed(word: str) -> bool:
-    """Tell whether a word of a list may be a secret as its neighbour is."""
     return len(word) >= 5 and rx(r"\d|[a-z][A-Z]|[!#$%^&*?~+@]").search(word) is not None
 
 
@@ -196,7 +192,6 @@ def words_near(text: str, labels: Sequence[Label]) -> Iterator[Near]:
 
 
 def _possible_in(text: str, label: Label, begin: int, end: int) -> Iterator[Near]:
-    """Yield a label's possible secrets in a stretch beside it."""
     if end - begin < SHORTEST:
         return
     for start, word in _words(text, begin, end):
@@ -205,12 +200,10 @@ def _possible_in(text: str, label: Label, begin: int, end: int) -> Iterator[Near
 
 
 def _between(places: List[Tuple[int, str]], low: int, high: int) -> List[Tuple[int, str]]:
-    """Return the sorted places in a stretch."""
     return places[bisect_left(places, (low, "")) : bisect_left(places, (high, ""))]
 
 
 def _names_number(text: str, label: Label) -> bool:
-    """Tell whether the secret of a label may be a number."""
     return _is_word_for_number(text[max(0, label.start - 6) : label.end + 6])
 
 
@@ -220,7 +213,6 @@ def _is_word_for_number(around: str) -> bool:
 
 
 def _yields(text: str, labels: Sequence[Label], number: int) -> bool:
-    """Tell whether a mere `key` stands in the line of a stronger label close to it."""
     label = labels[number]
     if label.tier != "weak":
         return False
@@ -233,7 +225,7 @@ def _yields(text: str, labels: Sequence[Label], number: int) -> bool:
 
 
 def _border(label: Label, following: Label) -> int:
-    """Return where the words of a following label begin, which a stronger label has alone."""
+    """Return where the words of a following label begin."""
     if following.low > label.start:
         return max(following.low, following.start - BEFORE)
     if following.tier == "strong" != label.tier:
@@ -244,7 +236,6 @@ def _border(label: Label, following: Label) -> int:
 
 
 def _end(text: str, at: int, border: int) -> int:
-    """Return where the words after a label end, at a border at the latest."""
     end, limit = at, min(at + AFTER, border)
     for _ in range(LINES):
         line = text.find("\n", end, limit)
@@ -255,7 +246,7 @@ def _end(text: str, at: int, border: int) -> int:
 
 
 def _words(text: str, low: int, high: int) -> List[Tuple[int, str]]:
-    """Return (start, word) of the words that begin in a stretch, without brackets around them."""
+    """Return (start, word) of a stretch's words, without brackets around them."""
     end = high
     if text[high - 1] > " " and text[high : high + 1] > " ":
         whole = rx(REST).match(text, high)
@@ -267,7 +258,6 @@ def _words(text: str, low: int, high: int) -> List[Tuple[int, str]]:
 
 @lru_cache(maxsize=512)
 def _words_of(piece: str, low: int, high: int) -> Tuple[Tuple[int, str], ...]:
-    """Return (start, word) of the words that begin between two offsets of a piece."""
     found = []
     for match in rx(WORD).finditer(piece, low):
         start, word = match.start(), match[0]
@@ -288,7 +278,7 @@ def _words_of(piece: str, low: int, high: int) -> Tuple[Tuple[int, str], ...]:
 
 
 def _is_pin(start: int, digits: str, label: Label, text: str) -> bool:
-    """Tell whether digits may be a PIN that a label names; a year is none."""
+    """Tell whether digits may be a PIN that a label names.  A year is none."""
     if not 4 <= len(digits) <= 8 or len(digits) == 4 and digits[:2] in ("19", "20"):
         return False
     between = text[min(label.end, start) : max(label.start, start)]
@@ -296,7 +286,7 @@ def _is_pin(start: int, digits: str, label: Label, text: str) -> bool:
 
 
 def is_possible(start: int, word: str, label: Label, text: str) -> bool:
-    """Tell whether a word may be the secret of a label; a number may in its line alone."""
+    """Tell whether a word may be the secret of a label.  A number may in its line alone."""
     if word.isdigit():
         return _is_pin(start, word, label, text)
     if len(word) < 5 or not _is_secret_shape(word):
@@ -312,7 +302,7 @@ def is_possible(start: int, word: str, label: Label, text: str) -> bool:
 
 
 def _is_of_letters(word: str) -> bool:
-    """Tell whether letters alone may be a secret: of both cases, or words with hyphens."""
+    """Tell whether a word of letters alone may be a secret."""
     if rx(r"(?=.{0,30}[a-z][A-Z])[A-Za-z]{10,40}").fullmatch(word):
         return surprise(word)[1] > 5 and not is_identifier(word)
     return rx(r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){2,9}").fullmatch(word) is not None
@@ -357,10 +347,7 @@ def _boosted_trees() -> Tuple[float, Sequence[str], Sequence[Sequence[Sequence[f
 
 
 def features(text: str, near: Near, lines: Lines) -> Dict[str, float]:
-    """Return the features of a word near a label, by name.
-
-    lines: what is known of the text's lines, which grows.
-    """
+    """Return the features of a word near a label, by name.  lines: a cache."""
     start, word, label = near.start, near.word, near.label
     end = start + len(word)
     low, line = _line_around(text, start, end, lines)
@@ -406,7 +393,7 @@ def features(text: str, near: Near, lines: Lines) -> Dict[str, float]:
 
 
 class _Line(NamedTuple):
-    """A line, or the part of a long one: signs of code, words, runs of letters, other names."""
+    """Signs of code, words, runs of letters, other names in a line."""
 
     code: int
     words: int
@@ -419,10 +406,7 @@ Lines = Dict[Tuple[int, int], _Line]
 
 
 def _line_around(text: str, start: int, end: int, lines: Lines) -> Tuple[int, _Line]:
-    """Return the start and the record of the line around a stretch.
-
-    Of a long line, of AROUND characters and up to half as many more on each side.
-    """
+    """Return the start and the record of the line around a stretch."""
     low, high = max(0, start - AROUND), end + AROUND
     low -= low % (AROUND // 2)
     high += -high % (AROUND // 2)
@@ -494,7 +478,7 @@ def shape(word: str) -> Dict[str, float]:
 
 
 def surprise(word: str) -> Tuple[float, float]:
-    """Return how unlike ordinary words a word is, on the whole and at its four worst places.
+    """Return how unlike ordinary words a word is, as a mean and at its worst.
 
     In nats for each pair of letters, by how often they follow one another in ordinary words.
     """

@@ -26,9 +26,7 @@ GRACE = 2.0  # seconds between asking a group to end and killing it
 class Finished(NamedTuple):
     """The result of a child process.
 
-    rc: its status, negative for a signal.
-    out, err: its output, up to the caps.
-    full: stdout passed its cap.
+    rc: its status, negative for a signal.  out, err: up to the caps.  full: stdout passed its cap.
     in_time: it ended by itself before the deadline.
     """
 
@@ -40,18 +38,12 @@ class Finished(NamedTuple):
 
 
 def absolute(path: str) -> str:
-    """Return only the absolute entries of a PATH.
-
-    A `claude` in the current directory belongs to whoever wrote that directory.
-    """
+    """Return the absolute entries of a PATH.  Others belong to a folder's author."""
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
 
 
 def which(program: str, env: Mapping[str, str]) -> str:
-    """Return the absolute path of a program, or "".
-
-    By absolute path, or on the absolute entries of PATH.
-    """
+    """Return the absolute path of a program, or ""."""
     if os.path.dirname(program):
         return (
             program
@@ -71,14 +63,11 @@ def run(
     limit: int,
     stop: Optional[threading.Event] = None,
 ) -> Finished:
-    """Run a command and kill its process group afterwards.
+    """Run a command and kill its process group.
 
-    argv: argv[0] absolute.
-    seconds: its deadline.
-    folder: its working directory; "" for an empty directory of its own, removed afterwards.
-    limit: bytes of stdout, at which it is ended.
-    stop: ends it, set by another thread.
-    Raises OSError and ValueError where it does not start.
+    argv: argv[0] absolute.  seconds: its deadline.  folder: its working directory; "" for an empty
+    one of its own, removed afterwards.  limit: bytes of stdout, at which it is ended.  stop: ends
+    it, set by another thread.  Raises OSError, ValueError without a start.
     """
     own, said, full = (
         "" if folder else tempfile.mkdtemp(prefix="dayleaf-"),
@@ -113,14 +102,9 @@ def stream(
 ) -> Finished:
     """Run a command and pass on its output as printed.
 
-    Then end whatever is left of its process group.
-    argv: argv[0] absolute.
-    stdin: a descriptor, or subprocess.DEVNULL.
-    seconds: its deadline, at which the group is asked to end, and killed GRACE seconds later.
-    folder: its working directory.
-    tell: gets 1 (stdout) or 2 (stderr) and bytes, one call after the other.
-    stop: ends it as the deadline does.
-    Raises OSError and ValueError where it does not start.
+    stdin: a descriptor, or subprocess.DEVNULL.  seconds: its deadline, at which the group is asked
+    to end, and killed GRACE seconds later.  tell: gets 1 (stdout) or 2 (stderr) and bytes.  stop:
+    ends it as the deadline does.  Raises OSError, ValueError.
     """
     return _run(argv, stdin, b"", seconds, env, folder, tell, stop, GRACE)
 
@@ -136,7 +120,6 @@ def _run(
     stop: Optional[threading.Event],
     grace: float,
 ) -> Finished:
-    """Run a command."""
     process = subprocess.Popen(
         list(argv),
         stdin=stdin,
@@ -189,7 +172,6 @@ def _hand_on(
 
 
 def _ask(process: subprocess.Popen[bytes]) -> None:
-    """Ask a process and its group to end."""
     with contextlib.suppress(OSError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGTERM)
@@ -220,7 +202,6 @@ def _wait(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and its group."""
     with contextlib.suppress(OSError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)

@@ -32,10 +32,7 @@ Named = TypeVar("Named", bound=_HasId)
 
 
 class Skipped(NamedTuple):
-    """A file without a readable record.
-
-    line: of the fault, 0 for the whole file.  remedy: how to mend the file.
-    """
+    """A file without a readable record.  line: of the fault, 0 for the whole file."""
 
     name: str
     line: int
@@ -54,8 +51,8 @@ class Unreadable(StoreError):
 class _Namesakes(NamedTuple):
     """Records by how a text names them.
 
-    exact, stems, starts: by id or name, by file name, by an id's prefix, each with its time.
-    known: the names of the others and of `starts`, by id.  called: how well it names the others.
+    exact, stems, starts: by id or name, by file name, by an id's prefix, each with its time. known:
+    the names of the others and of `starts`, by id.  called: how well it names the others.
     """
 
     exact: List[Tuple[bool, float, str]]
@@ -66,10 +63,9 @@ class _Namesakes(NamedTuple):
 
 
 def calls(record: Record, text: str) -> int:
-    """Return how well a text names a record, from 0 to 3.
+    """Return how well a text names a record.
 
-    3 by its title (in any case), 2 by a resource's path or the end of it, 1 by its file's name
-    without the digits at its end, 0 not at all.  Ids do not count.
+    3 by its title, 2 by a resource's path or its end, 1 by its file's name, else 0.
     """
     key = " ".join(text.lower().split())
     if not key:
@@ -86,7 +82,7 @@ def calls(record: Record, text: str) -> int:
 
 
 def _stays_below(name: str) -> bool:
-    """Tell whether a name leads to a visible file below its root, on this system."""
+    """Tell whether a name leads to a visible file below its root."""
     if "\0" in name or "\\" in name or (os.name == "nt" and ":" in name):
         return False
     return all(part and part[0] != "." for part in name.split("/"))
@@ -101,8 +97,8 @@ def _best(called: List[Tuple[int, str, str]]) -> Dict[str, str]:
 class Reader:
     """The records of one place, to be read.
 
-    skipped: what the latest walk left out.  duplicates: ids of the latest `each` that stand in
-    several files, with their names.
+    skipped: what the latest walk left out.  duplicates: names by the ids that stand twice in the
+    latest `each`.
     """
 
     def __init__(self, place: Place):
@@ -120,20 +116,17 @@ class Reader:
     ) -> Iterator[str]:
         """Yield the names of all record files, sorted.
 
-        kinds: limits them to the folders of some kinds.
-        walked: all files of the place, where they were just listed.
-        Directory links are not followed; links out of the tier are noted in `skipped`.
+        kinds: limits them to the folders of some kinds.  walked: all files of the place, where they
+        were just listed.  Links out of the tier are noted in `skipped`.
         """
         walked = walked or Listing(self.place, KINDS if kinds is None else kinds)
         self.skipped = [Skipped(name, 0, reason, remedy) for name, reason, remedy in walked.left]
         yield from sorted(name for name, _, _, _ in walked.found)
 
     def each(self, kinds: Optional[Sequence[str]] = None) -> Iterator[Record]:
-        """Yield every readable record in the order of names.
+        """Yield every readable record of some kinds in the order of names.
 
-        The rest is noted in `skipped`.
-        kinds: the kinds wanted, whatever folder they stand in (a folder of DATED is only read for
-            its own kind).
+        The rest is noted in `skipped`.  A folder of DATED is only read for its own kind.
         """
         folders = (
             None
@@ -170,17 +163,11 @@ class Reader:
             yield one
 
     def read(self, name: str) -> Record:
-        """Read a record, at most the first 1 MiB of its file.
-
-        `problems` then says so.  Raises Unreadable (a StoreError).
-        """
+        """Read a record, at most the first 1 MiB of its file.  Raises Unreadable."""
         return self.read_both(name)[0]
 
     def read_both(self, name: str) -> Tuple[Record, bytes]:
-        """Return (record, its bytes), as `read` does.
-
-        Raises Unreadable.
-        """
+        """Return (record, its bytes), as `read` does."""
         data, stat = self._bytes(name, READ_LIMIT)
         if frontmatter.undecodable(data):
             raise Unreadable(Skipped(name, 1, "not UTF-8 text", "save it as UTF-8"))
@@ -203,12 +190,10 @@ class Reader:
         return data
 
     def find(self, text: str) -> Record:
-        """Find a record by id, name, file name or title.
+        """Find a record by id, its prefix, name, file name or title.
 
-        An id's prefix is enough.  Else the only record that is called so counts: by its title, a
-        resource by its path or the end of it, or by its file's name without the digits at its end.
-        Of several files with one id one's own counts, then the newest.  Raises StoreError, which
-        names up to three ids.
+        Else the only record that is called so counts, see `calls`.  Of several files with one id
+        one's own counts, then the newest.  Raises StoreError.
         """
         text = text.strip()
         exact, stems, starts, known, called = self._namesakes(text)
@@ -271,21 +256,14 @@ class Reader:
         )
 
     def find_archived(self, text: str) -> Record:
-        """Find an archived record by its id, a prefix, or its title.
-
-        Its name is that in the archive.  Raises StoreError, which says so where the record is in
-        the store.
-        """
+        """Find an archived record by its id, a prefix, or its title.  Raises StoreError."""
         letter, move = self._find_move(text.strip())
         return self.read(letter + "/" + move.away)
 
     def archived(self, kind: str, title: str = "") -> Iterator[Record]:
-        """Yield the readable archived records of a kind.
+        """Yield the readable archived records of a kind, by their names in the archive.
 
-        Their names are those in the archive.  A folder of DATED is only read for its own kind, and
-        no other folder for that kind.
-        title: only records first written under this title (a file keeps the name from then); "" for
-            all.
+        title: only records first written under this title; "" for all.
         """
         dated = {FOLDERS[name] for name in DATED}
         wanted = (
@@ -322,10 +300,7 @@ class Reader:
         }
 
     def left(self) -> Dict[str, str]:
-        """Return the original path of each archived record, by id.
-
-        Below its tier.
-        """
+        """Return the original path below its tier of each archived record, by id."""
         return {id: move.home for id, (_, move) in self.away().items()}
 
     def _find_move(self, text: str) -> Tuple[str, Move]:
@@ -360,12 +335,7 @@ class Reader:
     # ---- files
 
     def _parts(self, name: str) -> Tuple[str, List[str]]:
-        """Return (root, path parts) of a record's name.
-
-        root: of its tier.
-
-        Raises Unreadable.
-        """
+        """Return (root of its tier, path parts) of a record's name.  Raises Unreadable."""
         parts = name.split("/") if len(name) <= 1024 else []
         added = parts[:2] == [ADDED, self.place.scope]
         if (
@@ -386,7 +356,6 @@ class Reader:
         return self.roots[parts[0]], parts[1 + added :]
 
     def _bytes(self, name: str, limit: int) -> Tuple[bytes, os.stat_result]:
-        """Read a record's file; raises Unreadable."""
         root, parts = self._parts(name)
         try:
             fd = open_beneath(root, parts)
@@ -409,10 +378,8 @@ class Reader:
 
 
 def open_beneath(root: str, parts: List[str]) -> int:
-    """Open a regular file below a directory, following no outward link.
+    """Open a regular file below a directory (a real path), following no outward link.
 
-    root: a real path.
-    parts: of the path below it.
     Each part is opened relative to the part before: a path that was checked and then opened could
     be swapped in between.  Raises OSError.
     """
@@ -447,7 +414,6 @@ def open_beneath(root: str, parts: List[str]) -> int:
 
 
 def _is_folder(name: str) -> bool:
-    """Tell whether a tier's folder of this name holds records."""
     if name in FOLDERS.values():
         return True
     from memory.store import archive
@@ -459,10 +425,7 @@ SHORTEST = 4  # characters of an id in which a slip is told from another id
 
 
 def begun(text: str, ids: Iterable[str]) -> List[str]:
-    """Return the ids that a text may abbreviate, sorted.
-
-    Only the text itself where it is an id; none for an empty text.
-    """
+    """Return the ids that a text may abbreviate, sorted."""
     known = sorted(set(ids))
     return [text] if text in known else [id for id in known if text and id.startswith(text)]
 
@@ -476,8 +439,7 @@ def no_such_record(
     """Return the message for a text that names no record.
 
     what: the noun, such as "record".  started: the ids that start with the text.  ids: all ids;
-    those one typing slip away are suggested, since any other may be any record.  otherwise: the
-    advice where none is near.
+    those one typing slip away are suggested.  otherwise: the advice where none is near.
     """
     if len(started) > 1:
         more = " and %d more" % (len(started) - 3) if len(started) > 3 else ""
@@ -491,10 +453,9 @@ def no_such_record(
 
 
 def is_slip(typed: str, id: str) -> bool:
-    """Tell whether a typing slip separates a text from an id.
+    """Tell whether one typing slip separates a text from an id.
 
-    One character more, less or other, or two swapped.  Ids of less than SHORTEST characters are
-    never near: every other id would be.
+    Ids of less than SHORTEST characters are never near: every other id would be.
     """
     if min(len(typed), len(id)) < SHORTEST or abs(len(typed) - len(id)) > 1:
         return False

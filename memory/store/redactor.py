@@ -82,10 +82,7 @@ from memory.store.secrettokens import SURE
 
 
 class Found(NamedTuple):
-    """One secret found in a text.
-
-    tag: in its marker, 4 hex digits.  times: how often it was replaced.
-    """
+    """One secret found in a text; tag: in its marker, 4 hex digits."""
 
     kind: str
     tag: str
@@ -93,10 +90,7 @@ class Found(NamedTuple):
 
 
 class Redacted(NamedTuple):
-    """A text without its secrets, and the list of them.
-
-    found: in order of first appearance.
-    """
+    """A text without its secrets, and these in order."""
 
     text: str
     found: Tuple[Found, ...]
@@ -116,15 +110,11 @@ class _TooSlow(Exception):
 def redact(
     text: str, allow: Sequence[str] = (), salt: str = "", seconds: Optional[float] = None
 ) -> Redacted:
-    """Replace every secret in a text by a marker.
+    """Replace every secret in a text by a marker; redacting again changes nothing.
 
-    The rest stays byte for byte.
-    text: any length; ANSI escapes and line-number gutters are seen through.
-    allow: exact strings that may stay.
-    salt: of the store, so that tags of two stores cannot be compared.
-    seconds: of CPU, after which the whole text is withheld; 1, and 1 more for each 100,000
-        characters, unless given.
-    Redacting the result again changes nothing.
+    allow: exact strings that may stay.  salt: of the store, so that tags of two stores cannot be
+    compared.  seconds: of CPU, after which the whole text is withheld; 1, and 1 more for each
+    100,000 characters, unless given.
     """
     return _redacted(text, allow, salt, {}, seconds)
 
@@ -137,7 +127,6 @@ def secrets(text: str, allow: Sequence[str] = (), salt: str = "") -> Dict[str, s
 
 
 def marker(kind: str, value: str, salt: str = "") -> str:
-    """Return the marker for a secret value."""
     return "[redacted:%s#%s]" % (
         kind,
         files.sha256((salt + "\0" + value).encode("utf-8", "surrogatepass"))[:4],
@@ -171,7 +160,6 @@ def _redacted(
 def _passes(
     text: str, allow: Sequence[str], salt: str, values: Dict[str, str], tick: Callable[[], None]
 ) -> Redacted:
-    """Redact a text repeatedly, until nothing more is found."""
     counts: Dict[Tuple[str, str], int] = {}
     changed: List[int] = []
     for _ in range(PASSES):
@@ -201,10 +189,10 @@ def _passes(
 
 
 def strip_private(text: str) -> str:
-    """Remove <private>…</private> parts, tags included.
+    """Remove <private>…</private> parts, tags included; it fails closed.
 
-    It fails closed: any case, attributes, spaces, nesting, escaped tags, invisible characters amid
-    the name; unclosed means to the text's end.
+    Any case, attributes, spaces, nesting, escaped tags, invisible characters amid the name;
+    unclosed means to the text's end.
     """
     for _ in range(3):
         spans = _private_parts(text)
@@ -226,7 +214,6 @@ def private_parts(text: str) -> List[str]:
 
 
 def _private_parts(text: str) -> List[Tuple[int, int]]:
-    """Return the private stretches of a text as given."""
     plain, cuts = _plain(text)
     return [
         (_origin(cuts, start), _origin(cuts, end - 1) + 1)
@@ -245,8 +232,6 @@ def _private_tags(text: str, lower: str) -> Iterator[re.Match[str]]:
 
 
 def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]:
-    """Return the private stretches of a text."""
-
     def is_mentioned(at: int) -> bool:
         return bool(mentions) and text[at - 1 : at] == mentions
 
@@ -266,7 +251,6 @@ def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]
 
 
 def _plain(text: str) -> Tuple[str, Tuple[List[int], List[int]]]:
-    """Return a text without escapes and zero-width characters."""
     at: List[int] = [-1]
     gone: List[int] = [0]
     signs = [sign for sign in set(beyond_ascii(text)) if rx(INVISIBLE).match(sign)]
@@ -313,7 +297,6 @@ def _find(text: str, tick: Callable[[], None], deep: int = 0) -> List[Span]:
 
 
 def _find_near(text: str, places: List[int], tick: Callable[[], None]) -> List[Span]:
-    """Find secrets around the places changed by a pass."""
     near = [(max(0, start), end) for start, end in stretches(places, NEAR, NEAR)]
     if sum(end - start for start, end in near) > len(text) / 2:
         return _find(text, tick)
@@ -344,7 +327,6 @@ def _runs(text: str) -> List[Tuple[int, str]]:
 
 
 def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> List[Span]:
-    """Find secrets in a text as it stands."""
     beyond = beyond_ascii(text)
     lower = _lower(text, beyond)
     flat = lower if lower.isascii() else lower.encode("ascii", "replace").decode("ascii")
@@ -391,7 +373,6 @@ def _lower(text: str, beyond: str) -> str:
 
 
 def _merge_spans(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
-    """Join overlapping spans and drop the allowed ones."""
     joined: List[Tuple[int, int, str, int]] = []
     rows = sorted((start, -end, rank, kind) for rank, (start, end, kind) in enumerate(spans))
     for start, before_end, rank, kind in rows:
@@ -418,7 +399,6 @@ def _places_of(text: str, heads: Collection[str]) -> List[int]:
 
 
 def _kinds_of_forms(text: str, spans: List[Span]) -> Dict[str, str]:
-    """Return the kind of each form of the found secrets."""
     kinds: Dict[str, str] = {}
     for found, kind in {text[start:end]: kind for start, end, kind in spans}.items():
         for value in _forms(found, kind):
@@ -427,7 +407,6 @@ def _kinds_of_forms(text: str, spans: List[Span]) -> Dict[str, str]:
 
 
 def _add_occurrences(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
-    """Add every other occurrence of the found secrets."""
     kinds = _kinds_of_forms(text, spans)
     lengths: Dict[str, Set[int]] = {}
     for value in kinds:
@@ -446,7 +425,6 @@ def _add_occurrences(text: str, spans: List[Span], allow: Sequence[str]) -> List
 
 
 def _is_common(value: str) -> bool:
-    """Tell whether a value is too short or plain to be unique."""
     return len(value) < 6 or (len(value) < 10 and (value.isalpha() or value.isdigit()))
 
 
@@ -485,7 +463,6 @@ def _apart(text: str, start: int, end: int) -> bool:
 
 
 def _clip(spans: List[Span], text: str) -> List[Span]:
-    """Remove the existing markers from spans."""
     if not spans or "[redacted:" not in text:
         return spans
     marks = [m.span() for m in rx(MARKER).finditer(text)]
@@ -507,11 +484,9 @@ def _clip(spans: List[Span], text: str) -> List[Span]:
 def clean(value: Any, config: Any, salt: str) -> Any:
     """Return a nested value without private parts and secrets.
 
-    value: of texts, lists and mappings.
-    config: settings by key.
-    salt: of the tags that stand for secrets.
-    All texts are searched together: a value found in one text is taken out of every other.  A word
-    for a secret reaches over a list's texts, which follow each other, but into no mapping's value.
+    value: of texts, lists and mappings.  config: settings by key.  salt: of the tags. All texts are
+    searched together: a value found in one text is taken out of every other.  A word for a secret
+    reaches over a list's texts, which follow each other, but into no mapping's value.
     """
 
     given: List[Tuple[str, bool]] = []
@@ -553,10 +528,7 @@ def _without_reach(
 
 
 def without_private(record: Record) -> Record:
-    """Return a record without its private parts.
-
-    Call it before anything takes lines apart, and a tag loses its other half.
-    """
+    """Return a record without its private parts, before anything takes its lines apart."""
 
     return record.replaced(title=strip_private(record.title), body=strip_private(record.body))
 
@@ -565,18 +537,12 @@ _OURS = ("conversation", "created", "id", "kind", "links", "session", "source", 
 
 
 def is_automatic(record: Record) -> bool:
-    """Tell whether capture wrote a record, and so cleaned it.
-
-    A shared record's file may say so of itself.
-    """
+    """Tell whether capture wrote a record, and so cleaned it.  A shared one may only say so."""
     return record.source == "auto" and record.tier in ("p", "g")
 
 
 def clean_record(record: Record, config: Any, salt: str) -> Record:
-    """Return a record without private parts and secrets, for readers.
-
-    config, salt: see `clean`.  Ids and links stay.
-    """
+    """Return a record without private parts and secrets, for readers.  Ids and links stay."""
     if is_automatic(record):
         return without_private(record)
     said = {key: value for key, value in record.meta.items() if key not in _OURS}
@@ -593,10 +559,7 @@ def clean_record(record: Record, config: Any, salt: str) -> Record:
 
 
 def clean_change(before: bytes, after: bytes, config: Any, salt: str) -> bytes:
-    """Return a file's new bytes without newly added secrets.
-
-    Where they hold a secret that the old bytes did not, all secrets are taken out.
-    """
+    """Return a file's new bytes, without any secret where they add one."""
 
     if not config["redact.enabled"]:
         return after
@@ -637,7 +600,6 @@ def _each_text(value: Any, use: Callable[[str, bool], None], alone: bool = False
 
 
 def _with_texts(value: Any, texts: Iterator[str]) -> Any:
-    """Return a structure with its texts replaced in order."""
     if isinstance(value, str):
         return next(texts)
     if isinstance(value, Mapping):

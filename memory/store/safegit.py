@@ -95,10 +95,10 @@ def read(
 ) -> Finished:
     """Ask git about the repository around a folder, without its configuration.
 
-    words: the command of git and its arguments; they must not write.  given: its stdin.
-    index: the absolute path of an index in place of the repository's.  seconds: its deadline.
-    limit: bytes of output, beyond which the status is not 0.  A git that does not start, or a
-    folder outside any repository, gives status 127 with the reason.
+    words: the command of git and its arguments; they must not write.  given: its stdin.  index: an
+    index (absolute path) in place of the repository's.  seconds: its deadline.  limit: bytes of
+    output, beyond which the status is not 0.  A git that does not start, or a folder outside any
+    repository, gives status 127 with the reason.
     """
     root, git = layout.find_git(files.real_path(folder))
     if not git:
@@ -124,11 +124,10 @@ def read(
 
 
 def own(folder: str, env: Mapping[str, str], *words: str, seconds: float = SECONDS) -> Finished:
-    """Run git in dayleaf's own repository.
+    """Run git in dayleaf's own repository, with a deadline in seconds.
 
-    With the user's way to its server: the user's configuration counts (ssh, credential helpers,
-    proxies); hooks, monitors, signatures and helper protocols do not.
-    seconds: its deadline.
+    The user's configuration counts (ssh, credential helpers, proxies); hooks, monitors, signatures
+    and helper protocols do not.
     """
     clean = {**_without_git(env), "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
     return _run([*_OWN, "-C", folder, *words], b"", seconds, clean, folder, OUTPUT_BYTES)
@@ -137,8 +136,8 @@ def own(folder: str, env: Mapping[str, str], *words: str, seconds: float = SECON
 def identity(folder: str, env: Mapping[str, str]) -> str:
     """Return the address with which the user commits in a folder, or "".
 
-    The repository's own `user.email` comes first, as git has it: so this says whose a commit
-    looks, and proves nothing.
+    The repository's own `user.email` comes first, so this says whose a commit looks, and proves
+    nothing.
     """
     _, git = layout.find_git(files.real_path(folder))
     common = layout.common_git(git) + "/config" if git else ""
@@ -149,7 +148,6 @@ def identity(folder: str, env: Mapping[str, str]) -> str:
 
 
 def _global(folder: str, env: Mapping[str, str], *words: str) -> str:
-    """Return a value of the user's git configuration, or ""."""
     done = _run(
         ["--no-pager", "config", "--global", "--includes", *words],
         b"",
@@ -162,20 +160,14 @@ def _global(folder: str, env: Mapping[str, str], *words: str) -> str:
 
 
 def complaint(err: bytes) -> str:
-    """Return the cause of a git failure as one line.
-
-    err: the stderr of git and its helpers.
-    """
+    """Return the cause of a git failure, from its stderr, as one line."""
     lines = [line.strip() for line in err.decode("utf-8", "replace").splitlines()]
     lines = [line for line in lines if line and not line.lower().startswith(_ADVICE)]
     return plaintext.one_line("; ".join(dict.fromkeys(lines)), COMPLAINT_CHARS)
 
 
 def upstream(git: str) -> str:
-    """Return the upstream reference of the current branch, or "".
-
-    Such as `refs/remotes/o/main`.  git: a checkout's git directory.
-    """
+    """Return a branch's upstream, as `refs/remotes/o/main`, or ""."""
     branch = layout.branch_of(git)
     remote = merge = ""
     for section, name, key, value in _settings(layout.common_git(git) + "/config"):
@@ -192,7 +184,6 @@ def upstream(git: str) -> str:
 
 
 def _excludes(folder: str, env: Mapping[str, str]) -> str:
-    """Return the path of the user's global git ignore file."""
     base = env.get("XDG_CONFIG_HOME") or env.get("HOME", "") + "/.config"
     return _global(folder, env, "--type=path", "core.excludesFile") or base + "/git/ignore"
 
@@ -255,7 +246,6 @@ def _write(path: str, text: str) -> None:
 
 
 def _link(source: str, target: str) -> None:
-    """Link to a part of a repository, or copy it."""
     if not os.path.exists(source):
         return
     try:
@@ -308,7 +298,6 @@ def _settings(path: str) -> Iterator[Tuple[str, str, str, str]]:
 
 
 def _value(text: str) -> str:
-    """Return a value of a configuration file without its comment and quotes."""
     text = text.strip()
     if text.startswith('"'):
         return text[1:].partition('"')[0]

@@ -488,10 +488,7 @@ LINE_END = r"(?:[ \t\"'`+,;\\]*(?:\r?\n|\\{1,4}r?\\{0,4}n|\Z)|[ \t\"'`+,;\\]+)"
 
 @lru_cache(maxsize=4096)
 def rx(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Compile a regular expression on first use.
-
-    The whole table would cost 40 ms at import, a text needs a few rows.
-    """
+    """Compile a regular expression on first use: the whole table would cost 40 ms."""
     return re.compile(pattern, flags | re.ASCII)
 
 
@@ -512,7 +509,6 @@ def _part(word: str) -> str:
 
 
 def spots(text: str, needle: str) -> Iterator[int]:
-    """Yield every offset of a needle."""
     at = text.find(needle)
     while at >= 0:
         yield at
@@ -542,11 +538,11 @@ def _grams() -> Tuple[List[bytes], Dict[str, List[Tuple[str, str, int]]]]:
 
 
 class Places:
-    """The offsets of words in a text in lower case, those of ASCII all searched at once.
+    """The offsets of words in a text, all searched at once.
 
-    text: with a "?" for each character beyond ASCII.  beyond: these characters.
-    The groups of all characters from the first, second, third and fourth on are numbers; joined by
-    "and", they are not 0 where a gram may stand.
+    text: in lower case, with a "?" for each character of `beyond` ASCII.  The groups of all
+    characters from the first, second, third and fourth on are numbers; joined by "and", they are
+    not 0 where a gram may stand.
     """
 
     def __init__(self, text: str, lower: str, beyond: str) -> None:
@@ -568,7 +564,6 @@ class Places:
             at = mask.find(b"a", at + 1)
 
     def offsets(self, needle: str) -> List[int]:
-        """Return every offset of a needle."""
         known = self._known.get(needle)
         if known is None:
             ascii = needle.isascii()
@@ -589,10 +584,7 @@ class Places:
 
 
 def at_edge(text: str, at: int) -> bool:
-    r"""Tell whether a token may begin at a place.
-
-    No letter or digit before, unless it ends an escape (`\n`, `%3D`, `\u003d`).
-    """
+    """Tell whether a token may begin at a place.  Only an escape may end there."""
     before = text[at - 1 : at]
     if not (before.isalnum() or before == "_") or not before.isascii():
         return True

@@ -12,10 +12,7 @@ BEGINNING = "(beginning)"  # what is shown for the text above the first heading
 
 
 class Section(NamedTuple):
-    """A part of a body with its subsections.
-
-    level: 0 above the first heading.  path: such as `Setup > Docker`.  start, end: lines.
-    """
+    """A part of a body (lines) with its subsections.  level: 0 above the first heading."""
 
     number: int
     level: int
@@ -25,10 +22,7 @@ class Section(NamedTuple):
 
 
 def outline(body: str) -> List[Section]:
-    """Return the sections of a body in order.
-
-    The text above the first heading is number 0.  `#` inside a fenced code block is no heading.
-    """
+    """Return the sections of a body in order, from 0 above the first heading."""
     lines = body.split("\n")
     marks = _headings(lines)
     first = marks[0][0] if marks else len(lines)
@@ -41,7 +35,6 @@ def outline(body: str) -> List[Section]:
 
 
 def _ends(marks: List[tuple[int, int, str]], last: int) -> List[int]:
-    """Return the end line of each heading's section."""
     ends = [last] * len(marks)
     following = [last] * 8  # by level, the next heading of it or above
     for at in range(len(marks) - 1, -1, -1):
@@ -52,7 +45,6 @@ def _ends(marks: List[tuple[int, int, str]], last: int) -> List[int]:
 
 
 def _headings(lines: List[str]) -> List[tuple[int, int, str]]:
-    """Return (line, level, heading path) of each heading."""
     found: List[tuple[int, int, str]] = []
     path: List[str] = []
     for at, (line, code) in enumerate(coded(lines)):
@@ -64,10 +56,7 @@ def _headings(lines: List[str]) -> List[tuple[int, int, str]]:
 
 
 def find(found: List[Section], wanted: str) -> Optional[Section]:
-    """Return the section with a heading, path or number, or None.
-
-    wanted: a path's end is enough, such as `Setup > Docker`; case does not matter.
-    """
+    """Return the section with a heading, a path's end or a number, or None."""
     asked = " > ".join(part.strip() for part in wanted.casefold().split(">"))
     for one in found:
         if one.path and (
@@ -91,8 +80,5 @@ def neighbours(found: List[Section], one: Section) -> tuple[Optional[Section], O
 
 
 def name(one: Section) -> str:
-    """Return a section's heading path.
-
-    Or a word for the text above the first heading.
-    """
+    """Return a section's heading path, or a word for none."""
     return one.path or BEGINNING

@@ -64,17 +64,13 @@ class Store(Reader):
 
         config: settings by key.  now: seconds since the epoch, UTC.  on_change: told the name of
         each record that was written, changed or moved away.  keeps: tells which records stay as
-        they are, None for none.
+        they are.
         """
         super().__init__(place)
         self.config, self.now, self.on_change, self.keeps = config, now, on_change, keeps
 
     def same(self, kind: str, title: str, body: str, tier: str = PRIVATE) -> Optional[Record]:
-        """Return the accepted record with the same text, or None.
-
-        Of the same tier, kind and title, whenever written.  Only files that bear the title's slug
-        are read.
-        """
+        """Return the accepted record with the same tier, kind and text, or None."""
         title, body = self.cleaned([title, body])
         title = writer.title_line(title)
         stems = tuple(slug + "-" for slug in writer.slugs(kind, title, body))
@@ -91,10 +87,7 @@ class Store(Reader):
         return None
 
     def says_again(self, record: Record, title: str, body: str) -> bool:
-        """Tell whether a title and text repeat a recent record.
-
-        Of the last AGAIN seconds.
-        """
+        """Tell whether a title and text repeat a record of the last AGAIN seconds."""
         title, body = self.cleaned([title, body])
         told = (record.title, record.body.strip())
         return abs(self.now - record.created) <= AGAIN and told == (
@@ -103,11 +96,9 @@ class Store(Reader):
         )
 
     def same_lately(self, kind: str, title: str, body: str) -> Optional[Record]:
-        """Return a recent private record with the same text, or None.
+        """Return a private record of one of DATED that the text repeats, or None.
 
-        kind: one of layout.DATED.
-        Of the same kind and title, of the last AGAIN seconds.  So a command that was killed before
-        it could answer, and is run again, writes one record.
+        So a command that was killed before it could answer, and is run again, writes one record.
         """
         slug = writer.slug(kind, writer.title_line(self.cleaned(title)), body)
         for at in (self.now, self.now - AGAIN):
@@ -142,16 +133,12 @@ class Store(Reader):
         session: str = "",
         extra: Optional[Mapping[str, Any]] = None,
     ) -> Record:
-        """Write a new record and return it as read back.
+        """Write a new record without its secrets and return it as read back.
 
-        Without its secrets and private parts.
-        kind: one of records.KINDS.
-        title: one line.
-        body: markdown.
-        tier: `p`, `s` or `g`.
-        extra: more frontmatter, among it perhaps `created`.
-        The same kind, title, body and time again returns the record that is there.  Raises
-        UsageError for a wrong kind, source or tier, StoreError where it cannot be written.
+        kind: one of records.KINDS.  tier: `p`, `s` or `g`.  extra: more frontmatter, among it
+        perhaps `created`.  The same kind, title, body and time again returns the record that is
+        there.  Raises UsageError for a wrong kind, source or tier, StoreError where it cannot be
+        written.
         """
         return self.read(
             self.publish(
@@ -173,9 +160,7 @@ class Store(Reader):
     def stage(self, tier: str, made: New, number: int) -> str:
         """Write a record to a temporary file and return its path.
 
-        In its kind's folder; `publish` gives it its name.
-        number: how many this process has staged already.
-        Raises StoreError.
+        number: how many this process has staged already.  Raises StoreError.
         """
         root = self._root_for(made.stem, tier)
         path = root + "/" + made.stem
@@ -187,9 +172,8 @@ class Store(Reader):
     def publish(self, tier: str, made: New, staged: str = "") -> str:
         """Give a new record the first free name and return it.
 
-        Or the name of the same record already there.
-        staged: the file from `stage`, on the disk by now; its directory is left to the caller.
-        Raises StoreError.
+        Or the name of the same record already there.  staged: the file from `stage`, on the disk by
+        now; its directory is left to the caller.  Raises StoreError.
         """
         root, stem = self._root_for(made.stem, tier), made.stem
         self.fits(tier, made.data)
@@ -221,8 +205,8 @@ class Store(Reader):
 
         data: its new bytes; a secret that the file did not hold before is taken out.
         checksum_before: SHA-256 of the bytes on which the change rests (of the whole file, or of
-            the part that `read` returned).
-        Raises StoreError where the file has changed meanwhile or cannot be written.
+        the part that `read` returned).  Raises StoreError where the file has changed meanwhile or
+        cannot be written.
         """
         self.check(name)
         with self._changing(name):
@@ -242,11 +226,9 @@ class Store(Reader):
     ) -> Record:
         """Change keys of a record's frontmatter; return the record read back.
 
-        Every other byte stays.
-        changes: None removes a key; a function gives them for the record as it stands now, where
-            they rest on what it says.
-        bookkeeping: the changes concern nothing that a person said, so a session may make them.
-        Raises StoreError.
+        changes: None removes a key; a function gives them for the record as it stands now.
+        bookkeeping: they concern nothing that a person said, so a session may make them. Raises
+        StoreError.
         """
         if not bookkeeping:
             self.check(name)
@@ -261,8 +243,8 @@ class Store(Reader):
     def keep_id(self, record: Record) -> Record:
         """Write a record's id into a file without an id; return the record.
 
-        A file without one has an id of its name, and loses all that names it by a rename.  A rule
-        stays as it is: other bytes would wait for approval.
+        Else a rename loses all that names it.  A rule stays as it is: other bytes would wait for
+        approval.
         """
         if record.meta.get("id") or record.guessed or record.kind == "rule":
             return record
@@ -273,9 +255,8 @@ class Store(Reader):
     def archive(self, name: str, reason: str, into: str = "", checksum: str = "") -> str:
         """Move a record to the archive and return its name there.
 
-        into: the id of the record into which it was merged, or "".
-        checksum: of the record as the decision rests on it, "" for any.
-        Raises StoreError, also where the record has another checksum by now.
+        into: the id of the record into which it was merged, or "".  checksum: of the record as the
+        decision rests on it, "" for any.  Raises StoreError.
         """
         from memory.store import archive
 
@@ -295,9 +276,8 @@ class Store(Reader):
     def promote(self, name: str, fixed: str) -> Record:
         """Move a record to a fixed name and return the record.
 
-        Such as `p/checkpoints/handoff.md`.  A record there is first copied to an ordinary name,
-        then replaced in one step: a crash leaves a whole record there and loses none.  Raises
-        StoreError.
+        A record there is first copied to an ordinary name, then replaced in one step: a crash
+        leaves a whole record there and loses none.  Raises StoreError.
         """
         with self._changing(fixed, name):
             source, target = self._beneath(name), self._beneath(fixed)
@@ -307,10 +287,7 @@ class Store(Reader):
         return self.read(fixed)
 
     def demote(self, fixed: str) -> Record:
-        """Move a record from a fixed to an ordinary name; return it.
-
-        Raises StoreError.
-        """
+        """Move a record from a fixed to an ordinary name.  Return it; raises StoreError."""
         self.check(fixed)
         with self._changing(fixed):
             path, name = self._beneath(fixed), self._copy_aside(fixed)
@@ -318,10 +295,7 @@ class Store(Reader):
         return self.read(name)
 
     def remove(self, name: str) -> None:
-        """Delete a record's file for good.
-
-        The archive's log gets its id, not its name.  Raises StoreError.
-        """
+        """Delete a record's file.  The archive's log gets its id alone; raises StoreError."""
         from memory.store import archive
 
         self.check(name)
@@ -337,9 +311,8 @@ class Store(Reader):
     def restore(self, id: str) -> Record:
         """Move a record back from the archive and return it.
 
-        id: its id, the start of it, or its title.
-        Another text of the same record goes to the archive in its stead.  Raises StoreError where
-        it is not there or its place is taken by another record.
+        id: also its prefix or title.  Another text of the same record goes to the archive in its
+        stead.  Raises StoreError where it is not there or its place is taken by another record.
         """
         from memory.store import archive
 
@@ -349,7 +322,6 @@ class Store(Reader):
         return self.bring_back(letter, move, archive.RESTORED)
 
     def _exchange(self, letter: str, move: Move) -> Record:
-        """Exchange a record with its archived form and return it."""
         from memory.store import archive
 
         name = letter + "/" + move.home
@@ -365,10 +337,7 @@ class Store(Reader):
         return self.read(name)
 
     def bring_back(self, letter: str, move: Move, reason: str) -> Record:
-        """Move a record back from a tier's archive and return it.
-
-        move: as `away` has it.  Raises as `restore` does.
-        """
+        """Move a record (of `away`) back from a tier's archive, as `restore` does."""
         from memory.store import archive
 
         name = letter + "/" + move.home
@@ -394,10 +363,7 @@ class Store(Reader):
         return self.roots[tier]
 
     def _root_for(self, stem: str, tier: str) -> str:
-        """Return the directory of a tier for a new record.
-
-        Raises UsageError, also where the tier may not hold the record.
-        """
+        """Return the directory of a tier that may hold a new record.  Raises UsageError."""
         if not is_allowed(
             next((kind for kind in FOLDERS if stem.startswith(FOLDERS[kind] + "/")), ""), tier
         ):
@@ -405,9 +371,9 @@ class Store(Reader):
         return self._root(tier)
 
     def _beneath(self, name: str, absent: bool = False) -> str:
-        """Return the path for writing a record, links resolved.
+        """Return the resolved path of a record in its tier.
 
-        Proven to lie in its tier.  absent: the file must not be there.  Raises StoreError.
+        absent: the file must not be there.  Raises StoreError.
         """
         root, parts = self._parts(name)
         path = root + "/" + "/".join(parts)
@@ -426,7 +392,6 @@ class Store(Reader):
         return redactor.clean(value, self.config, self.place.key)
 
     def _clear(self, tier: str, root: str, folder: str, made: New) -> None:
-        """Make a folder and sometimes delete its old temporary files."""
         self._make_folder(tier, root, folder)
         if os.stat(folder).st_size <= LISTING_LIMIT or made.digest[0] == "0":
             files.collect_temps(folder, self.now)
@@ -445,7 +410,6 @@ class Store(Reader):
                 raise StoreError("%s is not for the repository; %s" % (what, remedy))
 
     def _copy_aside(self, name: str) -> str:
-        """Copy a record to its first free ordinary name; return that name."""
         record, data = self.read(name), self.raw(name)
         told = (record.kind, record.title, record.body, record.created)
         stem, digest = name.rpartition("/")[0] + "/" + writer.stem(*told), writer.digest(*told)
@@ -471,10 +435,7 @@ class Store(Reader):
             return False
 
     def _put(self, name: str, before: bytes, data: bytes) -> None:
-        """Replace a record's bytes, without newly added secrets.
-
-        Raises StoreError where git has not merged the record.
-        """
+        """Replace a record's bytes, without newly added secrets; raises StoreError."""
         if frontmatter.unmerged_line(before):
             raise StoreError(
                 "%s: git could not merge it; keep the right lines, remove the markers, then try "
@@ -488,10 +449,7 @@ class Store(Reader):
         prove(name, path, data)
 
     def _own(self, tier: str) -> None:
-        """Deny other users write access to a private tier.
-
-        Raises StoreError where the tier belongs to another user.
-        """
+        """Deny other users write access to a private tier.  Raises StoreError for theirs."""
         if tier == SHARED or not hasattr(os, "geteuid"):
             return
         for folder in (self.place.home, self.roots[tier]):
@@ -508,7 +466,6 @@ class Store(Reader):
                 os.chmod(folder, stat.st_mode & 0o755)
 
     def _make_folder(self, tier: str, root: str, folder: str) -> None:
-        """Make a folder of a tier with its permissions."""
         # Private, but readable by all in the shared tier, which is committed.
         self._own(tier)
         if not files.inside(folder, root):
@@ -551,11 +508,7 @@ class Store(Reader):
 
     @contextlib.contextmanager
     def _changing(self, name: str, *others: str) -> Iterator[None]:
-        """Hold the lock for a change of a record; report it afterwards.
-
-        others: names of more records that the change touches.
-        Raises StoreError as `_writing` does.
-        """
+        """Hold the lock for a change of records.  Report it afterwards; raises StoreError."""
         with self._writing(name), writer.lock(self.place.home):
             yield
         for changed in (name, *others):
@@ -563,10 +516,7 @@ class Store(Reader):
 
     @contextlib.contextmanager
     def _writing(self, name: str) -> Iterator[None]:
-        """Turn an OSError of a write into a StoreError.
-
-        The message names the record.  Raises StoreError also for a read-only folder.
-        """
+        """Turn an OSError of a write into a StoreError that names the record."""
         if name[:1] == ADDED:
             raise StoreError(READ_ONLY % self.place.path(name))
         try:
@@ -580,7 +530,6 @@ class Store(Reader):
             ) from error
 
     def _folder(self, name: str) -> str:
-        """Return a record's folder, or the nearest existing one above."""
         path = self.roots.get(name[:1], self.place.home) + "/" + name[2:].rpartition("/")[0]
         while "/" in path and not files.is_folder(path):
             path = path.rpartition("/")[0]
@@ -592,29 +541,20 @@ WAITING = 32  # threads that wait for the disk at once
 
 
 class Bulk:
-    """New records of a store, written together.
-
-    The caller calls `flush` at the end.
-    """
+    """New records of a store, written together at each `flush`."""
 
     def __init__(self, store: Store):
         self.store = store
         self._staged: List[Tuple[str, New, str]] = []
 
     def add(self, tier: str, made: New) -> None:
-        """Add a record to be written.
-
-        Raises StoreError.
-        """
+        """Add a record to be written; raises StoreError."""
         self._staged.append((tier, made, self.store.stage(tier, made, len(self._staged))))
         if len(self._staged) >= BATCH:
             self.flush()
 
     def flush(self) -> None:
-        """Write the added records.
-
-        Raises StoreError.
-        """
+        """Write the added records; raises StoreError."""
         staged, self._staged = self._staged, []
         if not staged:
             return

@@ -22,10 +22,7 @@ WHOLE = 1 << 40  # bytes of a file that is rewritten: all of it
 
 
 class New(NamedTuple):
-    """A record not written yet.
-
-    stem: its path below a tier without the last digits.  digest: the source of these digits.
-    """
+    """A record not written yet.  stem: its path below a tier without the digits of digest."""
 
     stem: str
     digest: str
@@ -46,11 +43,11 @@ def composed(
     extra: Optional[Mapping[str, Any]] = None,
     mark: str = "",
 ) -> New:
-    """Compose a record without its secrets and private parts.
+    """Compose a record without its secrets and private parts; raises UsageError.
 
     cleaned: takes them out of a structure of texts.  now: its creation time where `extra` names
     none, seconds since the epoch.  mark: what the id follows from; its own text and time where it
-    is "".  The rest is as for `Store.add`.  Raises UsageError.
+    is "".  The rest is as for `Store.add`.
     """
     _refuse_unknown(kind, source)
     more = _free(extra or {})
@@ -111,10 +108,7 @@ def slugs(kind: str, title: str, body: str) -> Tuple[str, ...]:
 
 
 def stem(kind: str, title: str, body: str, created: float) -> str:
-    """Return the prefix of a record's file name.
-
-    For a kind of DATED with its day and time.
-    """
+    """Return the prefix of a record's file name, dated or not."""
     named = slug(kind, title, body)
     return (
         named
@@ -124,43 +118,30 @@ def stem(kind: str, title: str, body: str, created: float) -> str:
 
 
 def body_mark(body: str) -> str:
-    """Return the mark `written` of a conversation's text.
-
-    12 hex digits of the SHA-256 of the text, without surrounding blanks.
-    """
+    """Return the mark `written` of a conversation's text: 12 hex digits of its SHA-256."""
     return files.sha256(body.strip().encode("utf-8", "surrogateescape"))[:12]
 
 
 def bare_stem(file: str) -> str:
-    """Return a file's name without `.md` and dayleaf's final digits.
-
-    `prices` of `prices-8fc4.md`.
-    """
+    """Return `prices` of `prices-8fc4.md`."""
     stem = file[:-3] if file.endswith(".md") else file
     head, _, tail = stem.rpartition("-")
     return head if head and len(tail) == 4 and set(tail) <= set("0123456789abcdef") else stem
 
 
 def digest(kind: str, title: str, body: str, created: float) -> str:
-    """Return the SHA-256 of a record's text and instant.
-
-    So writing the same again gives the same name and id.
-    """
+    """Return the SHA-256 of a record's text and instant."""
     return files.sha256(
         "\0".join((kind, title, body, clock.iso(created))).encode("utf-8", "replace")
     )
 
 
 def title_line(title: str) -> str:
-    """Return a title as one plain line of TITLE_LIMIT characters.
-
-    At most.
-    """
+    """Return a title as one plain line of at most TITLE_LIMIT characters."""
     return one_line(title)[:TITLE_LIMIT]
 
 
 def _instant(value: Any, now: float) -> float:
-    """Read a creation time from seconds or text."""
     found = clock.parse(value) if isinstance(value, str) else value
     return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else now
 
@@ -169,28 +150,17 @@ def _instant(value: Any, now: float) -> float:
 
 
 def lock(home: str) -> files.Lock:
-    """Return the lock for changes of records.
-
-    Entering it waits, and raises OSError where it cannot be had.
-    """
+    """Return the lock for changes of records.  Entering it waits, and raises OSError."""
     return files.Lock(home + "/cache/store.lock", wait=True)
 
 
 def mode(tier: str) -> int:
-    """Return the permissions of a new file.
-
-    Readable by all in the shared tier, which is committed, else by its owner alone.
-    """
+    """Return the permissions of a new file; the shared tier is committed."""
     return 0o644 if tier == SHARED else files.FILE_MODE
 
 
 def prove(name: str, path: str, data: bytes) -> None:
-    """Read a written file back and compare its bytes.
-
-    Past the system's cache where the system allows.
-    name: the file's name in the error.
-    Raises StoreError where it holds other bytes than `data`, OSError.
-    """
+    """Read a written file back, past the system's cache.  Raises StoreError, OSError."""
     fd = files.open_read(path)
     try:
         if hasattr(os, "posix_fadvise"):
@@ -209,24 +179,19 @@ def prove(name: str, path: str, data: bytes) -> None:
 
 
 def _swap(temp: str, path: str) -> None:
-    """Move a temporary file over the file at a path."""
     os.replace(temp, path)
     files.sync(path.rpartition("/")[0])
 
 
 class Tiers:
-    """The files of a home and of a repository's tier.
+    """The files of a home and of a repository's tier, written whole.
 
-    `with Tiers(place) as tiers`: written whole.  Paths are absolute and stand below one of the two.
-        Every method raises OSError, and StoreError where a link leads out or the file does not read
-        back as it was written.
+    Paths are absolute and stand below one of the two.  Every method raises OSError, and StoreError
+    where a link leads out or the file does not read back as it was written.
     """
 
     def __init__(self, place: Place, on_change: Optional[Callable[[str], None]] = None):
-        """Prepare to write the files of a place.
-
-        on_change: called with the name of each record that was written, or moved away.
-        """
+        """Prepare to write.  on_change: told the name of each record written or moved away."""
         self.place, self.on_change = place, on_change
         self._lock = lock(place.home)
 
@@ -238,25 +203,18 @@ class Tiers:
         self._lock.__exit__(*error)
 
     def create(self, path: str, data: bytes, access: int, mtime_ns: int) -> None:
-        """Write a new file in one step, with permissions and time.
-
-        access: the permissions.  Raises FileExistsError as well.
-        """
+        """Write a new file with permissions and time; raises FileExistsError as well."""
         self._beneath(path)
         self._put(path, data, access, mtime_ns, files.move_without_replacing)
 
     def replace(self, path: str, data: bytes, mtime_ns: int) -> None:
-        """Replace a file's bytes and time in one step.
-
-        Its permissions stay.
-        """
+        """Replace a file's bytes and time in one step.  Its permissions stay."""
         self._beneath(path)
         self._put(path, data, os.stat(path).st_mode & 0o777, mtime_ns, _swap)
 
     def _put(
         self, path: str, data: bytes, access: int, mtime_ns: int, land: Callable[[str, str], object]
     ) -> None:
-        """Write a temporary file and land it at its path."""
         temp = files.stage(path, data, access, 0)
         try:
             files.sync(temp)
@@ -271,9 +229,8 @@ class Tiers:
     def rewrite(
         self, path: str, change: Callable[[bytes], bytes], by_hash: bool = False
     ) -> Tuple[str, str]:
-        """Change a file's bytes; return their old and new SHA-256.
+        """Change a file's bytes alone.  Return its old and new SHA-256.
 
-        Its permissions and time stay.
         by_hash: the file is named after its SHA-256, and gets its new name.
         """
         self._beneath(path)
@@ -297,9 +254,8 @@ class Tiers:
         return old, new
 
     def overwrite(self, path: str, pieces: Callable[[bytes], Iterable[Tuple[int, bytes]]]) -> None:
-        """Overwrite parts of a log in use, keeping its size.
+        """Overwrite parts of a log to which other processes append, keeping its size.
 
-        Other processes append to it meanwhile.
         pieces: returns for the file's bytes the (offset, bytes) to be written.
         """
         self._beneath(path)
@@ -316,10 +272,7 @@ class Tiers:
         files.append(path, data)
 
     def rename(self, path: str, file: str) -> str:
-        """Rename a file within its folder and return its new path.
-
-        Raises FileExistsError where the name is taken.
-        """
+        """Rename a file within its folder and return its new path.  Raises FileExistsError."""
         self._beneath(path)
         target = path.rpartition("/")[0] + "/" + file
         if os.path.lexists(target):
@@ -336,11 +289,9 @@ class Tiers:
         self._tell(path)
 
     def set_aside(self, path: str, reason: str, now: float) -> None:
-        """Move a file out of the way.
+        """Move a record to the archive, another file to `<name>.before`.
 
-        A record to the archive of its tier, any other file beside itself as `<name>.before`.
-        reason: for the archive's log.
-        now: seconds since the epoch, UTC.
+        reason: for the archive's log.  now: seconds since the epoch, UTC.
         """
         from memory.store import archive
 
@@ -400,10 +351,7 @@ class Tiers:
 
 
 def rename_workspace(place: Place, new: Place) -> None:
-    """Rename a workspace: its records, derived files and receipts.
-
-    Raises OSError where none was moved.
-    """
+    """Rename a workspace's records, derived files and receipts.  Raises OSError for none."""
     with lock(place.home):
         files.posix.rename(place.private, new.private)
         for old, target in ((place.cache, new.cache), (place.receipts_folder, new.receipts_folder)):
