@@ -316,11 +316,7 @@ def write(space: Workspace, env: dict[str, str], now: float, session: Session) -
             if stop is None or stop.offset >= capture.state.spans.get("", [0])[0]:
                 capture.run("recovery")
     return ImportedSession(
-        session,
-        place,
-        tuple(written),
-        before=known and not written,
-        old=known and bool(written),
+        session, place, tuple(written), before=known and not written, old=known and bool(written)
     )
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cached_property
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 from memory.core import files
 from memory.core.layout import DATED, GLOBAL, Place
@@ -45,7 +45,7 @@ class Claim(NamedTuple):
 
     kind: str
     name: str
-    stands: Optional[bool]
+    stands: bool | None
     reason: str = ""
     path: str = ""
 
@@ -53,11 +53,11 @@ class Claim(NamedTuple):
 class Claims(NamedTuple):
     """The claims of a record, each once, and the verdict."""
 
-    claims: Tuple[Claim, ...]
+    claims: tuple[Claim, ...]
     state: str
 
     @property
-    def gone(self) -> List[Claim]:
+    def gone(self) -> list[Claim]:
         """The claims that no longer hold."""
         return [claim for claim in self.claims if claim.stands is False]
 
@@ -93,17 +93,17 @@ class Checkout:
         self,
         root: str,
         git: str,
-        most: Tuple[int, int] = NARROW,
-        known: Optional[Dict[str, List[List[str]]]] = None,
+        most: tuple[int, int] = NARROW,
+        known: dict[str, list[list[str]]] | None = None,
     ):
         self.root, self.git, self.most, self.known = root, git, most, known or {}
         self.objects = Objects(git)
-        self._sources: Dict[str, Optional[str]] = {}
-        self._changed: Dict[str, Optional[Dict[str, str]]] = {}
-        self._levels: Dict[str, Optional[int]] = {}
-        self._blobs: Dict[str, str] = {}
+        self._sources: dict[str, str | None] = {}
+        self._changed: dict[str, dict[str, str] | None] = {}
+        self._levels: dict[str, int | None] = {}
+        self._blobs: dict[str, str] = {}
         self._kept = 0
-        self._folders: Dict[str, bool] = {}
+        self._folders: dict[str, bool] = {}
 
     def __enter__(self) -> Checkout:
         return self
@@ -129,8 +129,8 @@ class Checkout:
 
     # ---- files
 
-    def _files(self, record: Record, then: _Then) -> List[Claim]:
-        found: Dict[str, Claim] = {}
+    def _files(self, record: Record, then: _Then) -> list[Claim]:
+        found: dict[str, Claim] = {}
         listed = dict.fromkeys(path for path in mentions.listed_files(record) if path)
         for path in list(listed)[:MOST]:
             found[path] = self._file(path, True, then)
@@ -184,7 +184,7 @@ class Checkout:
         first, slash, _ = path.partition("/")
         return bool(slash) and files.is_folder(self.root + "/" + first)
 
-    def _moved(self, path: str, before: Optional[Entry]) -> str:
+    def _moved(self, path: str, before: Entry | None) -> str:
         base = "/" + path.rpartition("/")[2]
         every = [item for item in self.tracked.hashes.items() if item[0] != path]
         same = [other for other, hash in every if before and hash == before.hash]
@@ -193,7 +193,7 @@ class Checkout:
 
     # ---- symbols
 
-    def _symbols(self, record: Record, then: _Then) -> List[Claim]:
+    def _symbols(self, record: Record, then: _Then) -> list[Claim]:
         named = [*mentions.listed_files(record), *mentions.mentioned(record.body)[:MOST]]
         said = [path for path in map(self.relative, named) if path]
         near = list(dict.fromkeys(path for path in said if self.source(path) is not None))[:10]
@@ -221,7 +221,7 @@ class Checkout:
         rows = indexview.causes(self.known, record.checksum)
         return next((row[0] for row in rows if not row[1] and row[3] == name), "")
 
-    def _anywhere(self, symbol: Symbol, near: List[str], then: _Then) -> Claim:
+    def _anywhere(self, symbol: Symbol, near: list[str], then: _Then) -> Claim:
         most = mentions.most(symbol.name)
         for path in near:
             if mentions.level(self.source(path) or "", symbol.name, path) == most:
@@ -241,7 +241,7 @@ class Checkout:
             )
         return Claim("symbol", symbol.name, True if now else None)
 
-    def _level(self, name: str) -> Optional[int]:
+    def _level(self, name: str) -> int | None:
         if name not in self._levels:
             self._levels[name] = None if self.corpus is None else _most(self.corpus, name)
         return self._levels[name]
@@ -253,13 +253,13 @@ class Checkout:
         return gitindex.read(self.git)
 
     @cached_property
-    def log(self) -> Tuple[List[float], List[str]]:
+    def log(self) -> tuple[list[float], list[str]]:
         """The times and hashes of HEAD's moves."""
         from memory.project import gitindex
 
         return gitindex.heads(self.git) if self.git else ([], [])
 
-    def source(self, path: str) -> Optional[str]:
+    def source(self, path: str) -> str | None:
         """Return the text of a file of the checkout, or None."""
         if path not in self._sources:
             whole = self.root + "/" + path
@@ -270,7 +270,7 @@ class Checkout:
         return self._sources[path]
 
     @cached_property
-    def corpus(self) -> Optional[Dict[str, str]]:
+    def corpus(self) -> dict[str, str] | None:
         """The tracked texts by path.  None where too many, too long, or not all known."""
         from memory.project import gitindex
 
@@ -290,7 +290,7 @@ class Checkout:
                 return None
         return found
 
-    def changed(self, commit: str) -> Optional[Dict[str, str]]:
+    def changed(self, commit: str) -> dict[str, str] | None:
         """Return a commit's texts that git's index lacks.  None for too many."""
         if commit not in self._changed:
             here = frozenset(self.tracked.hashes.values())
@@ -320,8 +320,8 @@ class Checkout:
 
     # ---- commits
 
-    def _commits(self, record: Record) -> List[Claim]:
-        found: Dict[str, Claim] = {}
+    def _commits(self, record: Record) -> list[Claim]:
+        found: dict[str, Claim] = {}
         own = mentions.own_commit(record)
         for name, sure in [(own, True)] * bool(own) + mentions.hashes(record.body):
             if name not in found and len(found) < MOST and self.git:
@@ -341,7 +341,7 @@ class _Then:
         self.checkout, self.record = checkout, record
 
     @cached_property
-    def commits(self) -> List[str]:
+    def commits(self) -> list[str]:
         """The commits at that time, three at most."""
         own, checkout = mentions.own_commit(self.record), self.checkout
         found = checkout.objects.find(own) if own else []
@@ -352,7 +352,7 @@ class _Then:
             found += gitindex.around(checkout.log, self.record.created)
         return [hash for hash in list(dict.fromkeys(found))[:3] if hash.strip("0")]
 
-    def entry(self, path: str) -> Tuple[bool, Optional[Entry]]:
+    def entry(self, path: str) -> tuple[bool, Entry | None]:
         """Return (whether a commit of then is readable, the path's row or None)."""
         known = False
         for commit in self.commits:
@@ -365,9 +365,9 @@ class _Then:
             known = True
         return known, None
 
-    def level(self, name: str, path: str) -> Optional[int]:
+    def level(self, name: str, path: str) -> int | None:
         """Return the level of a symbol in an earlier file, None where unreadable."""
-        best: Optional[int] = None
+        best: int | None = None
         for commit in self.commits:
             try:
                 row = self.checkout.objects.entry(commit, path)
@@ -377,25 +377,25 @@ class _Then:
             best = max(best or ABSENT, mentions.level(text, name, path))
         return best
 
-    def anywhere(self, name: str) -> Optional[int]:
+    def anywhere(self, name: str) -> int | None:
         """Return how surely any earlier file holds a symbol.
 
         Of files that have changed since; None where they cannot be read.
         """
-        best: Optional[int] = None
+        best: int | None = None
         for texts in map(self.checkout.changed, self.commits):
             if texts is not None and (best or ABSENT) < mentions.most(name):
                 best = max(best or ABSENT, _most(texts, name))
         return best
 
 
-def _text(data: Optional[bytes]) -> Optional[str]:
+def _text(data: bytes | None) -> str | None:
     if data is None or len(data) > SOURCE_LIMIT or b"\0" in data[:8000]:
         return None
     return data.decode("utf-8", "replace")
 
 
-def _most(texts: Dict[str, str], name: str) -> int:
+def _most(texts: dict[str, str], name: str) -> int:
     best, parts, most = ABSENT, mentions.parts_of(name), mentions.most(name)
     for path, text in texts.items():
         if parts[-1] in text and (best < DEFINED or parts[-2] in text):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Iterator
 
 from memory.core import clock, files, plaintext
 from memory.project.intake import Draft, Piece
@@ -59,7 +59,7 @@ def pieces(source: Source, path: str, data: bytes, now: float) -> Iterator[Piece
                 )
 
 
-def _observation(row: Dict[str, Any], now: float) -> Draft:
+def _observation(row: dict[str, Any], now: float) -> Draft:
     kind = "learning" if row.get("type") in _LEARNT else "checkpoint"
     told = [_text(row, "subtitle"), _text(row, "narrative") or _text(row, "text")]
     facts = ["- " + fact for fact in _listed(row, "facts")]
@@ -69,7 +69,7 @@ def _observation(row: Dict[str, Any], now: float) -> Draft:
     return _draft(kind, title, body or title, tags, row, now)
 
 
-def _summary(row: Dict[str, Any], now: float) -> Draft:
+def _summary(row: dict[str, Any], now: float) -> Draft:
     parts = [(head, _text(row, key)) for key, head in _PARTS]
     body = "\n\n".join("## %s\n\n%s" % part for part in parts if part[1])
     title = _text(row, "request") or _text(row, "completed") or "A session"
@@ -77,29 +77,29 @@ def _summary(row: Dict[str, Any], now: float) -> Draft:
 
 
 def _draft(
-    kind: str, title: str, body: str, tags: List[str], row: Dict[str, Any], now: float
+    kind: str, title: str, body: str, tags: list[str], row: dict[str, Any], now: float
 ) -> Draft:
     epoch = row.get("created_at_epoch")
     at = clock.parse(_text(row, "created_at"))
     if at is None:  # milliseconds
         at = epoch / 1000.0 if isinstance(epoch, (int, float)) else now
-    extra: Dict[str, Any] = {"created": min(at, now), "confidence": "low"}
+    extra: dict[str, Any] = {"created": min(at, now), "confidence": "low"}
     paths = list(dict.fromkeys([*_listed(row, "files_modified"), *_listed(row, "files_edited")]))
     if paths:
         extra["files"] = paths
     return Draft(kind, title, body, _tags(tags), "agent", extra)
 
 
-def _tags(said: List[str]) -> Tuple[str, ...]:
+def _tags(said: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys("-".join(tag.lower().split()) for tag in said if tag.strip()))
 
 
-def _text(row: Dict[str, Any], key: str) -> str:
+def _text(row: dict[str, Any], key: str) -> str:
     value = row.get(key)
     return value.strip() if isinstance(value, str) else ""
 
 
-def _listed(row: Dict[str, Any], key: str) -> List[str]:
+def _listed(row: dict[str, Any], key: str) -> list[str]:
     """Return a list, also one written as JSON text."""
     value = row.get(key)
     if isinstance(value, str):

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import re
 from functools import partial
-from typing import Dict, Iterator, List, NamedTuple, Set, Tuple, Union
+from typing import Iterator, NamedTuple
 
 from memory.core import files, frontmatter, layout, records
 from memory.core.layout import Place
@@ -42,7 +42,7 @@ class Section(NamedTuple):
     text: str
 
 
-def memory_folder(place: Place, env: Dict[str, str]) -> str:
+def memory_folder(place: Place, env: dict[str, str]) -> str:
     """Return the directory of the client's auto memory, whether or not it exists."""
     common = layout.common_git(place.git) if place.git else ""
     main = common[:-5] if common.endswith("/.git") else place.root
@@ -56,14 +56,14 @@ def memory_folder(place: Place, env: Dict[str, str]) -> str:
     return host + "/projects/" + re.sub(r"[^A-Za-z0-9]", "-", main) + "/memory"
 
 
-def memories(folder: str) -> Tuple[List[Source], List[Skip]]:
+def memories(folder: str) -> tuple[list[Source], list[Skip]]:
     """Return the files of an auto memory, and the skipped.  Empty without such a directory."""
     if not files.is_folder(folder):
         return [], []
     return otherfiles.split(otherfiles.below(folder, lambda name: name.endswith(".md")))
 
 
-def memory_pieces(found: List[Source], place: Place, tier: str) -> Iterator[Union[Piece, Skip]]:
+def memory_pieces(found: list[Source], place: Place, tier: str) -> Iterator[Piece | Skip]:
     """Yield the notes of an auto memory."""
     for source in found:
         data = otherfiles.read(source)
@@ -87,12 +87,12 @@ def memory_pieces(found: List[Source], place: Place, tier: str) -> Iterator[Unio
         )
 
 
-def _memory_title(meta: Dict[str, object]) -> str:
+def _memory_title(meta: dict[str, object]) -> str:
     said = meta.get("description") or meta.get("name") or ""
     return " ".join(said.split())[:120] if isinstance(said, str) else ""
 
 
-def _type(meta: Dict[str, object]) -> Tuple[str, ...]:
+def _type(meta: dict[str, object]) -> tuple[str, ...]:
     inner = meta.get("metadata")
     said = inner.get("type") if isinstance(inner, dict) else meta.get("type")
     return (said,) if isinstance(said, str) and said else ()
@@ -100,15 +100,15 @@ def _type(meta: Dict[str, object]) -> Tuple[str, ...]:
 
 def _pieces(
     source: Source,
-    parts: List[Section],
+    parts: list[Section],
     place: Place,
     title: str,
     author: str,
-    tags: Tuple[str, ...],
+    tags: tuple[str, ...],
     tier: str,
 ) -> Iterator[Piece]:
     key = otherfiles.known_as(source.path, place, tier)
-    taken: Set[str] = set()
+    taken: set[str] = set()
     for part in parts:
         if not any(c.isalnum() for c in part.text):
             continue
@@ -133,9 +133,9 @@ def _section_title(part: Section, source: Source) -> str:
     return ": ".join(headings[-2:]) if len(headings) > 2 else headings[-1]
 
 
-def sections(body: str) -> List[Section]:
+def sections(body: str) -> list[Section]:
     """Cut a text at its headings, down to the third level.  A short section joins the one above."""
-    made: List[Section] = []
+    made: list[Section] = []
     lines = body.split("\n")
     found = [one for one in outline(body) if one.level <= 3]
     for one, end in zip(found, [*(below.start for below in found[1:]), len(lines)]):
@@ -149,11 +149,11 @@ def sections(body: str) -> List[Section]:
     return made
 
 
-def rule_files(place: Place) -> Tuple[List[Source], List[Skip]]:
+def rule_files(place: Place) -> tuple[list[Source], list[Skip]]:
     """Return a project's CLAUDE.md files and rules, and the skipped.  Outside git its own alone."""
     root = place.root
-    found: List[Source] = []
-    skipped: List[Skip] = []
+    found: list[Source] = []
+    skipped: list[Skip] = []
     if place.git:
         found, skipped = otherfiles.split(otherfiles.below(root, lambda name: name in RULE_FILES))
     for name in (".claude/CLAUDE.md",) if place.git else (*RULE_FILES, ".claude/CLAUDE.md"):
@@ -173,13 +173,13 @@ def rule_files(place: Place) -> Tuple[List[Source], List[Skip]]:
     return found, skipped
 
 
-def user_files(env: Dict[str, str]) -> List[Source]:
+def user_files(env: dict[str, str]) -> list[Source]:
     """Return the user's own CLAUDE.md, if any."""
     path = transcript.host(env) + "/CLAUDE.md"
     return [Source(path, path)] if files.exists(path) else []
 
 
-def rule_pieces(found: List[Source], place: Place, tier: str) -> Iterator[Union[Piece, Skip]]:
+def rule_pieces(found: list[Source], place: Place, tier: str) -> Iterator[Piece | Skip]:
     """Yield the sections of CLAUDE.md files."""
     for source in found:
         data = otherfiles.read(source)

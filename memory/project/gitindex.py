@@ -5,7 +5,7 @@ HEAD was at an instant.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Dict, FrozenSet, List, NamedTuple, Tuple
+from typing import NamedTuple
 
 from memory.core import files
 from memory.project.gitobjects import offset
@@ -24,8 +24,8 @@ class Tracked(NamedTuple):
     these are all that git tracks, and all are in the working tree.
     """
 
-    hashes: Dict[str, str]
-    away: FrozenSet[str]
+    hashes: dict[str, str]
+    away: frozenset[str]
     whole: bool
 
 
@@ -62,13 +62,13 @@ def count(git: str) -> int:
     return int.from_bytes(head[8:12], "big")
 
 
-def _entries(data: bytes, version: int, count: int) -> Tuple[Dict[str, str], List[str], int]:
+def _entries(data: bytes, version: int, count: int) -> tuple[dict[str, str], list[str], int]:
     """Return (path -> hash of regular files, paths left out, offset of the extensions).
 
     Raises IndexError or ValueError where the index is damaged.
     """
-    found: Dict[str, str] = {}
-    away: List[str] = []
+    found: dict[str, str] = {}
+    away: list[str] = []
     at, name, plain = 12, b"", version < 4
     for _ in range(count):
         start = at
@@ -101,7 +101,7 @@ def _is_whole(data: bytes, at: int) -> bool:
     return at == len(data) - 20
 
 
-def heads(git: str) -> Tuple[List[float], List[str]]:
+def heads(git: str) -> tuple[list[float], list[str]]:
     """Return (times, hashes) of HEAD's moves, oldest first, from its log.
 
     git: a checkout's git directory.  Lines out of order in time are taken as they come.
@@ -116,8 +116,8 @@ def heads(git: str) -> Tuple[List[float], List[str]]:
         data = files.read_at(fd, LOG_LIMIT, max(0, size - LOG_LIMIT))
     finally:
         files.posix.close(fd)
-    times: List[float] = []
-    hashes: List[str] = []
+    times: list[float] = []
+    hashes: list[str] = []
     for line in data.split(b"\n"):
         words = line.partition(b"\t")[0].rpartition(b"> ")[2].split()
         if len(line) > 82 and words and words[0].isdigit():
@@ -126,7 +126,7 @@ def heads(git: str) -> Tuple[List[float], List[str]]:
     return times, hashes
 
 
-def around(log: Tuple[List[float], List[str]], when: float) -> List[str]:
+def around(log: tuple[list[float], list[str]], when: float) -> list[str]:
     """Return HEAD's hashes at an instant (in seconds) and after its next move."""
     at = bisect_right(log[0], when)
     return log[1][max(at - 1, 0) : at + 1] if at else []

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
+from typing import Iterator, NamedTuple
 
 from memory.core import files, layout
 
@@ -63,7 +63,7 @@ class _Pack:
             if fd >= 0:
                 files.posix.close(fd)
 
-    def find(self, prefix: str) -> List[Tuple[str, int]]:
+    def find(self, prefix: str) -> list[tuple[str, int]]:
         """Return (hash, position in the index) of two objects at most with a prefix."""
         first = int(prefix[:2], 16)
         low = self.fan[first - 1] if first else 0
@@ -78,7 +78,7 @@ class _Pack:
             files.read_at(self.fd, 8, 1032 + 28 * self.count + 8 * (at & 0x7FFFFFFF)), "big"
         )
 
-    def entry(self, at: int) -> Tuple[int, int, bytes, int]:
+    def entry(self, at: int) -> tuple[int, int, bytes, int]:
         """Return (type, size, bytes at an offset, start of the content)."""
         if self.data < 0:
             self.data = files.open_read(self.path + ".pack", follow=False)
@@ -121,9 +121,9 @@ class Objects:
     def __init__(self, git: str):
         self.common = layout.common_git(git) if git else ""
         self.folder = self.common + "/objects"
-        self._packs: Optional[List[_Pack]] = None
-        self._trees: Dict[str, Dict[bytes, Entry]] = {}
-        self._bases: Dict[Tuple[_Pack, int], Tuple[str, bytes]] = {}
+        self._packs: list[_Pack] | None = None
+        self._trees: dict[str, dict[bytes, Entry]] = {}
+        self._bases: dict[tuple[_Pack, int], tuple[str, bytes]] = {}
         self._kept = self._bases_size = 0
         self._whole = self._inside = False
 
@@ -146,9 +146,9 @@ class Objects:
         self._opened()
         return self._whole
 
-    def find(self, prefix: str) -> List[str]:
+    def find(self, prefix: str) -> list[str]:
         """Return the hashes, two at most, with a prefix of 4 to 40 hex digits."""
-        found: Set[str] = set()
+        found: set[str] = set()
         for pack in self._opened():
             found.update(hash for hash, _ in pack.find(prefix))
         if self._inside:
@@ -160,7 +160,7 @@ class Objects:
                 pass
         return sorted(found)[:2]
 
-    def read(self, hash: str) -> Tuple[str, bytes]:
+    def read(self, hash: str) -> tuple[str, bytes]:
         """Return (type, content) of an object, checked against its hash; raises Missing."""
         try:
             kind, data = self._found(hash)
@@ -171,7 +171,7 @@ class Objects:
             raise Missing
         return kind, data
 
-    def _found(self, hash: str) -> Tuple[str, bytes]:
+    def _found(self, hash: str) -> tuple[str, bytes]:
         for pack in self._opened():
             for _, number in pack.find(hash):
                 return self._packed(pack, pack.offset(number))
@@ -184,21 +184,21 @@ class Objects:
             raise Missing
         return data[5:45].decode("ascii", "replace")
 
-    def entry(self, commit: str, path: str) -> Optional[Entry]:
+    def entry(self, commit: str, path: str) -> Entry | None:
         """Return the row of a path in a commit, or None.  Raises Missing."""
-        found: Optional[Entry] = Entry(_TREE, self.tree_of(commit))
+        found: Entry | None = Entry(_TREE, self.tree_of(commit))
         for part in path.encode("utf-8", "surrogateescape").split(b"/"):
             if found is None or found.mode != _TREE:
                 return None
             found = self.rows(found.hash).get(part)
         return found
 
-    def rows(self, tree: str) -> Dict[bytes, Entry]:
+    def rows(self, tree: str) -> dict[bytes, Entry]:
         """Return the rows of a tree by name; raises Missing."""
         if tree in self._trees:
             return self._trees[tree]
         kind, data = self.read(tree)
-        found: Dict[bytes, Entry] = {}
+        found: dict[bytes, Entry] = {}
         at = 0
         while kind == "tree" and at < len(data):
             end = data.find(b"\0", at)
@@ -212,7 +212,7 @@ class Objects:
             self._trees[tree] = found
         return found
 
-    def walk(self, commit: str) -> Iterator[Tuple[str, str]]:
+    def walk(self, commit: str) -> Iterator[tuple[str, str]]:
         """Yield (path, hash) of a commit's files.  Raises Missing, also above TREE_ENTRIES."""
         stack, seen = [("", self.tree_of(commit))], 0
         while stack:
@@ -227,7 +227,7 @@ class Objects:
                 elif row.mode >> 12 == 8:  # no link, no submodule
                     yield path, row.hash
 
-    def _opened(self) -> List[_Pack]:
+    def _opened(self) -> list[_Pack]:
         if self._packs is not None:
             return self._packs
         self._packs = []
@@ -245,13 +245,13 @@ class Objects:
                     self._whole = False
         return self._packs
 
-    def _names(self) -> List[str]:
+    def _names(self) -> list[str]:
         try:
             return sorted(entry.name for entry in files.posix.scandir(self.folder + "/pack"))
         except OSError:
             return []
 
-    def _is_partial(self, names: List[str]) -> bool:
+    def _is_partial(self, names: list[str]) -> bool:
         if any(name.endswith(".promisor") for name in names):
             return True
         if any(
@@ -264,7 +264,7 @@ class Objects:
             return True
         return b"objectformat=sha256" in said or b"partialclone=" in said
 
-    def _loose(self, hash: str) -> Tuple[str, bytes]:
+    def _loose(self, hash: str) -> tuple[str, bytes]:
         if not self._inside:
             raise Missing
         data = files.read(
@@ -277,8 +277,8 @@ class Objects:
             raise Missing
         return kind, content
 
-    def _packed(self, pack: _Pack, at: int) -> Tuple[str, bytes]:
-        deltas: List[Tuple[int, bytes]] = []
+    def _packed(self, pack: _Pack, at: int) -> tuple[str, bytes]:
+        deltas: list[tuple[int, bytes]] = []
         left = DELTA_BYTES
         while (pack, at) not in self._bases:
             kind, size, piece, used = pack.entry(at)
@@ -312,7 +312,7 @@ class Objects:
         self._bases[pack, at] = kind, data
 
 
-def offset(piece: bytes, used: int) -> Tuple[int, int]:
+def offset(piece: bytes, used: int) -> tuple[int, int]:
     """Read a number in git's offset encoding.  Return (number, index behind it)."""
     found = piece[used] & 127
     while piece[used] & 128:
@@ -321,7 +321,7 @@ def offset(piece: bytes, used: int) -> Tuple[int, int]:
     return found, used + 1
 
 
-def _size(delta: bytes, at: int) -> Tuple[int, int]:
+def _size(delta: bytes, at: int) -> tuple[int, int]:
     size = shift = 0
     while True:
         byte = delta[at]
@@ -331,7 +331,7 @@ def _size(delta: bytes, at: int) -> Tuple[int, int]:
             return size, at
 
 
-def _copied(delta: bytes, at: int, code: int) -> Tuple[int, int, int]:
+def _copied(delta: bytes, at: int, code: int) -> tuple[int, int, int]:
     """Return (start, size, end of the instruction) of a copy from the base."""
     start = size = 0
     for bit in range(7):
@@ -348,7 +348,7 @@ def _patched(base: bytes, delta: bytes) -> bytes:
     """Return an object's bytes: its base with a delta applied.  Raises Missing."""
     before, at = _size(delta, 0)
     after, at = _size(delta, at)
-    out: List[bytes] = []
+    out: list[bytes] = []
     if before != len(base) or after > OBJECT_LIMIT:
         raise Missing
     length = 0

@@ -25,7 +25,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
+from typing import Any, Callable, Iterable, NamedTuple
 
 from memory.core import StoreError, UsageError, clock, files, frontmatter, layout, records
 from memory.project import material
@@ -34,7 +34,7 @@ from memory.store import archive, writer
 from memory.store.store import Bulk, Store
 
 HEAD = 1 << 16  # bytes of an archived file that are searched for its origin
-Key = Tuple[str, str]  # path and part of an origin
+Key = tuple[str, str]  # path and part of an origin
 
 
 class Draft(NamedTuple):
@@ -43,10 +43,10 @@ class Draft(NamedTuple):
     kind: str
     title: str
     body: str
-    tags: Tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     source: str = "human"
-    extra: Optional[Dict[str, Any]] = None
-    problems: Tuple[str, ...] = ()  # of the source's frontmatter, as Record.problems
+    extra: dict[str, Any] | None = None
+    problems: tuple[str, ...] = ()  # of the source's frontmatter, as Record.problems
 
 
 class Piece(NamedTuple):
@@ -60,8 +60,8 @@ class Piece(NamedTuple):
     key: Key
     shown: str
     checksum: str
-    draft: Callable[[], Union[Draft, Skip]]
-    versions: Tuple[str, ...] = ()
+    draft: Callable[[], Draft | Skip]
+    versions: tuple[str, ...] = ()
     below: str = ""
 
 
@@ -75,9 +75,9 @@ class Standing(NamedTuple):
     name: str
     id: str
     checksum: str
-    origin: Dict[str, str]
+    origin: dict[str, str]
     untouched: bool
-    versions: Tuple[str, ...]
+    versions: tuple[str, ...]
 
 
 @dataclass
@@ -90,15 +90,15 @@ class Result:
     keys met.
     """
 
-    new: List[str] = field(default_factory=list)
-    changed: List[str] = field(default_factory=list)
-    same: List[str] = field(default_factory=list)
-    skipped: List[Skip] = field(default_factory=list)
-    gone: List[Tuple[str, str]] = field(default_factory=list)
-    troubled: List[Tuple[str, str]] = field(default_factory=list)
-    private: List[str] = field(default_factory=list)
-    cleaned: List[str] = field(default_factory=list)
-    seen: Set[Key] = field(default_factory=set)
+    new: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    same: list[str] = field(default_factory=list)
+    skipped: list[Skip] = field(default_factory=list)
+    gone: list[tuple[str, str]] = field(default_factory=list)
+    troubled: list[tuple[str, str]] = field(default_factory=list)
+    private: list[str] = field(default_factory=list)
+    cleaned: list[str] = field(default_factory=list)
+    seen: set[Key] = field(default_factory=set)
 
     @property
     def done(self) -> int:
@@ -111,18 +111,18 @@ class Imported:
 
     def __init__(self, store: Store, from_: str):
         """Read every record's head once.  from_: the origin's `from`."""
-        self.by_key: Dict[Key, Standing] = {}
-        self.by_text: Dict[Tuple[str, str], str] = {}
-        self.by_path: Dict[str, Standing] = {}
-        self.forgotten: Dict[Key, str] = {}
-        self.moved: Dict[Tuple[str, str], List[Key]] = {}  # sign, value -> keys of lost sources
+        self.by_key: dict[Key, Standing] = {}
+        self.by_text: dict[tuple[str, str], str] = {}
+        self.by_path: dict[str, Standing] = {}
+        self.forgotten: dict[Key, str] = {}
+        self.moved: dict[tuple[str, str], list[Key]] = {}  # sign, value -> keys of lost sources
         self.root = store.place.root
         for name in store.names():
             with suppress(StoreError):
                 self._take(name, store.raw(name), from_, store.place.path(name))
         self._archived(store, from_)
 
-    def find(self, key: Key) -> Optional[Standing]:
+    def find(self, key: Key) -> Standing | None:
         """Return the record of a key, whichever way it gives the path."""
         return self.by_key.get(key) or self.by_key.get((hidden_path(key[0]), key[1]))
 
@@ -139,7 +139,7 @@ class Imported:
             return
         record = records.from_bytes(name, data[:offset], 0.0)
         said, path = record.meta.get(ORIGIN), record.meta.get("path")
-        origin: Dict[str, str] = {}
+        origin: dict[str, str] = {}
         if isinstance(said, dict) and said.get("from") == from_:
             origin = {key: str(value) for key, value in said.items()}
         checksum = str(record.meta.get("checksum") or origin.get("checksum") or "")
@@ -162,7 +162,7 @@ class Imported:
                         self.forgotten[key] = move.id
                         self._note_lost(key, origin)
 
-    def _note_lost(self, key: Key, origin: Dict[str, Any]) -> None:
+    def _note_lost(self, key: Key, origin: dict[str, Any]) -> None:
         """Note the signs by which a record without its source is known."""
         path = os.path.join(self.root, key[0])
         if key[1] or os.path.lexists(path):
@@ -174,7 +174,7 @@ class Imported:
             if value:
                 self.moved.setdefault((sign, str(value)), []).append(key)
 
-    def key_of(self, piece: Piece, seen: Set[Key]) -> Key:
+    def key_of(self, piece: Piece, seen: set[Key]) -> Key:
         """Return the key of a piece's source, before a move if it moved."""
         if not piece.below or not self.moved:
             return piece.key
@@ -191,11 +191,11 @@ class Imported:
 
 def bring(
     store: Store,
-    pieces: Iterable[Union[Piece, Skip]],
+    pieces: Iterable[Piece | Skip],
     from_: str,
     tier: str,
     dry: bool = False,
-    told: Optional[Callable[[int], None]] = None,
+    told: Callable[[int], None] | None = None,
     covered: Callable[[str], bool] = lambda path: False,
 ) -> Result:
     """Bring pieces into the store; raises StoreError where nothing can be written.
@@ -224,7 +224,7 @@ def bring(
     return result
 
 
-def _drafted(piece: Piece, result: Result) -> Union[Draft, Skip]:
+def _drafted(piece: Piece, result: Result) -> Draft | Skip:
     made = piece.draft()
     if isinstance(made, Draft):
         result.troubled.extend((piece.shown, problem) for problem in made.problems)
@@ -237,7 +237,7 @@ def _one(
     piece: Piece,
     from_: str,
     tier: str,
-    bulk: Optional[Bulk],
+    bulk: Bulk | None,
     result: Result,
 ) -> None:
     key = shelf.key_of(piece, result.seen)
@@ -275,7 +275,7 @@ def _one(
 
 def _made(
     store: Store, piece: Piece, from_: str, tier: str, result: Result
-) -> Union[Skip, Tuple[Draft, writer.New]]:
+) -> Skip | tuple[Draft, writer.New]:
     draft = _drafted(piece, result)
     if isinstance(draft, Skip):
         return draft
@@ -330,9 +330,9 @@ def _path(piece: Piece, tier: str) -> str:
 
 def _origin(
     piece: Piece, from_: str, title: str, body: str, draft: Draft, path: str
-) -> Dict[str, str]:
+) -> dict[str, str]:
     part, below = piece.key[1], piece.below if path.endswith("/" + piece.below) else ""
-    more: Dict[str, str] = (draft.extra or {}).get(ORIGIN) or {}
+    more: dict[str, str] = (draft.extra or {}).get(ORIGIN) or {}
     return {
         "from": from_,
         "path": path,
@@ -344,8 +344,8 @@ def _origin(
     }
 
 
-def _changed_head(store: Store, found: Standing, piece: Piece) -> Dict[str, Any]:
-    more: Dict[str, Any] = {}
+def _changed_head(store: Store, found: Standing, piece: Piece) -> dict[str, Any]:
+    more: dict[str, Any] = {}
     new = [one for one in piece.versions if one not in found.versions]
     if new:
         more["versions"] = [*found.versions, *new]
@@ -380,8 +380,8 @@ def _renewed(
     from_: str,
     result: Result,
     dry: bool,
-    more: Dict[str, Any],
-) -> Optional[Skip]:
+    more: dict[str, Any],
+) -> Skip | None:
     if found.checksum == piece.checksum:
         if not dry:
             store.edit(found.name, more)
@@ -412,7 +412,7 @@ def _change(
     piece: Piece,
     draft: Draft,
     from_: str,
-    more: Dict[str, Any],
+    more: dict[str, Any],
     result: Result,
 ) -> None:
     old = store.raw(found.name)
@@ -425,7 +425,7 @@ def _change(
         _short(writer.title_line(str(_meta(old).get("title") or "")))
         != found.origin.get("written", "")[17:]
     )
-    changes: Dict[str, Any] = {
+    changes: dict[str, Any] = {
         key: extra[key] for key in ("checksum", "source_ref", "refreshed") if key in extra
     }
     changes.update(
@@ -448,5 +448,5 @@ def _short(title: str) -> str:
     return files.sha256(title.encode("utf-8", "replace"))[:8]
 
 
-def _meta(head: bytes) -> Dict[str, Any]:
+def _meta(head: bytes) -> dict[str, Any]:
     return frontmatter.parse(head).meta

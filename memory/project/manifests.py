@@ -13,7 +13,7 @@ import os
 import re
 import stat
 from itertools import islice
-from typing import Dict, Iterator, List, Tuple
+from typing import Iterator
 
 from memory.core import files
 from memory.core.layout import Place
@@ -155,7 +155,7 @@ _BARE = frozenset(  # name no dependencies
 )
 
 
-def project_tags(place: Place) -> Tuple[Tag, ...]:
+def project_tags(place: Place) -> tuple[Tag, ...]:
     """Return the context tags of a place from its manifests and branch, read anew."""
     return context.place_tags(place, derived(place.root))
 
@@ -165,9 +165,9 @@ def remember(place: Place) -> None:
     context.cache_manifest_tags(place, derived(place.root))
 
 
-def derived(root: str) -> Dict[str, str]:
+def derived(root: str) -> dict[str, str]:
     """Return tag -> manifest nearest to the root (a path below it) of a project."""
-    found: Dict[str, str] = {}
+    found: dict[str, str] = {}
     if not root:  # a workspace that is known by its private tier alone
         return found
     for path, tags, names in islice(_manifests(root), MOST):
@@ -176,7 +176,7 @@ def derived(root: str) -> Dict[str, str]:
     return found
 
 
-def marks(root: str) -> List[Tuple[str, int, int]]:
+def marks(root: str) -> list[tuple[str, int, int]]:
     """Return (path, time in ns, size) of a project's manifests."""
     found = []
     for path, _, _ in islice(_manifests(root), MOST):
@@ -186,7 +186,7 @@ def marks(root: str) -> List[Tuple[str, int, int]]:
     return found
 
 
-def _tags_of(path: str) -> List[str]:
+def _tags_of(path: str) -> list[str]:
     try:
         text = files.read(path, LIMIT, follow=False).decode("utf-8-sig", "replace")
     except OSError:
@@ -194,7 +194,7 @@ def _tags_of(path: str) -> List[str]:
     return list(filter(None, map(_tag_of, names_in(text))))
 
 
-def names_in(text: str) -> List[str]:
+def names_in(text: str) -> list[str]:
     return [name.lower().replace("_", "-") for name in _NAME.findall(text)]
 
 
@@ -211,7 +211,7 @@ def _pattern_of(name: str) -> str:
     return name if name in _FILES else next((p for p in _STARRED if _fits(name, p)), "")
 
 
-def _manifests(root: str) -> Iterator[Tuple[str, Tuple[str, ...], bool]]:
+def _manifests(root: str) -> Iterator[tuple[str, tuple[str, ...], bool]]:
     """Yield (path, tags by its name, whether it names dependencies) of each manifest."""
     folders, at = [""], 0
     while at < len(folders) and at < MOST_FOLDERS:
@@ -233,10 +233,10 @@ def _fits(name: str, pattern: str) -> bool:
     return name.startswith(head) and name.endswith(tail)
 
 
-def _listed(folder: str) -> Tuple[List[str], List[str]]:
+def _listed(folder: str) -> tuple[list[str], list[str]]:
     """Return (files, folders that may be projects) of a folder."""
-    names: List[str] = []
-    below: List[str] = []
+    names: list[str] = []
+    below: list[str] = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for at, entry in enumerate(entries):
             if at >= MOST_ENTRIES:
@@ -252,7 +252,7 @@ def _listed(folder: str) -> Tuple[List[str], List[str]]:
     return sorted(names), sorted(below)
 
 
-def _workflows(root: str) -> Iterator[Tuple[str, Tuple[str, ...], bool]]:
+def _workflows(root: str) -> Iterator[tuple[str, tuple[str, ...], bool]]:
     with contextlib.suppress(OSError):
         if all(
             stat.S_ISDIR(os.lstat(root + "/.github" + part).st_mode) for part in ("", "/workflows")

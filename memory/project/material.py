@@ -24,7 +24,7 @@ import os
 import re
 import stat as modes
 from itertools import takewhile
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 from memory.core import StoreError, clock, files, frontmatter, records
 from memory.core.layout import GLOBAL, SHARED, Place
@@ -77,7 +77,7 @@ class Description(NamedTuple):
 
     title: str
     body: str
-    tags: Tuple[str, ...]
+    tags: tuple[str, ...]
 
 
 class State(NamedTuple):
@@ -85,7 +85,7 @@ class State(NamedTuple):
 
     word: str
     why: str
-    source: Optional[Source]
+    source: Source | None
 
 
 # ---- the source
@@ -291,12 +291,7 @@ def print_of(body: str) -> str:
 
 
 def add(
-    store: Store,
-    source: Source,
-    kind: str,
-    tier: str,
-    title: str,
-    more: Dict[str, Any],
+    store: Store, source: Source, kind: str, tier: str, title: str, more: dict[str, Any]
 ) -> Record:
     """Write a new resource and return it as read back; raises StoreError.
 
@@ -317,7 +312,7 @@ def add(
     )
 
 
-def _keys(source: Source, tier: str, store: Store) -> Dict[str, Any]:
+def _keys(source: Source, tier: str, store: Store) -> dict[str, Any]:
     return {
         "path": otherfiles.known_as(source.path, store.place, tier),
         "checksum": source.checksum,
@@ -333,7 +328,7 @@ def _redacted(store: Store, body: str) -> str:
     return cleaned
 
 
-def find_resource(store: Store, real: str, tier: str) -> Optional[Record]:
+def find_resource(store: Store, real: str, tier: str) -> Record | None:
     """Return the resource of a file (its real path) in a tier, or None."""
     for record in store.each(("resource",)):
         if record.tier == tier and record.path:
@@ -383,7 +378,7 @@ def rewrite(store: Store, record: Record, source: Source) -> Record:
     )
 
 
-def _origin(said: Any, keys: Dict[str, Any], digest: str) -> Dict[str, Any]:
+def _origin(said: Any, keys: dict[str, Any], digest: str) -> dict[str, Any]:
     """Return the updated origin of an imported resource."""
     if not isinstance(said, dict) or "checksum" not in said:
         return {}

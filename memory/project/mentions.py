@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import islice
-from typing import Dict, List, NamedTuple, Tuple
+from typing import NamedTuple
 
 from memory.core.records import Record, meta_text
 from memory.session.latepattern import Late
@@ -99,7 +99,7 @@ _CALLS_TOGETHER = frozenset(
 # --- files and commits
 
 
-def listed_files(record: Record) -> List[str]:
+def listed_files(record: Record) -> list[str]:
     named = record.meta.get("files")
     items = (
         [named]
@@ -111,14 +111,14 @@ def listed_files(record: Record) -> List[str]:
     return [part.strip() for item in items for part in item.split(",")]
 
 
-def mentioned(body: str) -> List[str]:
+def mentioned(body: str) -> list[str]:
     """Return the paths that a text names, in order.  Without a slash in backticks alone."""
     return list(_paths(body[:TEXT_LIMIT]))
 
 
 @lru_cache(maxsize=KEPT)
-def _paths(text: str) -> Tuple[str, ...]:
-    found: Dict[str, None] = {}
+def _paths(text: str) -> tuple[str, ...]:
+    found: dict[str, None] = {}
     for word in text.split():
         # no path holds a blank
         for match in _PATH.finditer(word) if "/" in word and "." in word else ():
@@ -152,7 +152,7 @@ def own_commit(record: Record) -> str:
     return said if re.fullmatch(r"[0-9a-f]{7,40}", said) else ""
 
 
-def hashes(body: str) -> List[Tuple[str, bool]]:
+def hashes(body: str) -> list[tuple[str, bool]]:
     """Return (hash or checksum, whether the text calls it a commit)."""
     text = body[:TEXT_LIMIT]
     found = []
@@ -181,7 +181,7 @@ class Symbol(NamedTuple):
     file: str
 
 
-def named_symbols(body: str) -> List[Symbol]:
+def named_symbols(body: str) -> list[Symbol]:
     """Return the symbols that a text names, in their order, each once.
 
     In backticks, where they look like identifiers; with a file, any word does: "`run` in
@@ -191,7 +191,7 @@ def named_symbols(body: str) -> List[Symbol]:
 
 
 @lru_cache(maxsize=KEPT)
-def _named(text: str) -> Tuple[Symbol, ...]:
+def _named(text: str) -> tuple[Symbol, ...]:
     found = _named_after_paths(text)
     for match in islice(_QUOTED.finditer(text), QUOTES):
         symbol = _SYMBOL.match(match.group(1).strip())
@@ -203,9 +203,9 @@ def _named(text: str) -> Tuple[Symbol, ...]:
     return tuple(Symbol(name, path) for name, path in found.items())
 
 
-def _named_after_paths(text: str) -> Dict[str, str]:
+def _named_after_paths(text: str) -> dict[str, str]:
     """Return the path of each symbol written behind its file."""
-    found: Dict[str, str] = {}
+    found: dict[str, str] = {}
     for word in text.split():
         for match in _AT.finditer(word) if ":" in word and "." in word else ():
             path, name = match.group(1), match.group(2)
@@ -255,7 +255,7 @@ def is_identifier(name: str) -> bool:
     )
 
 
-def parts_of(name: str) -> List[str]:
+def parts_of(name: str) -> list[str]:
     """Return the parts of a name: `Config` and `load` of `Config.load`."""
     return _SEPARATOR.split(name)
 
@@ -282,9 +282,9 @@ def level(source: str, name: str, path: str) -> int:
     return DEFINED
 
 
-def _places(source: str, word: str) -> List[Tuple[int, int]]:
+def _places(source: str, word: str) -> list[tuple[int, int]]:
     """Return (offset, DEFINED or USED) of a whole word's places."""
-    found: List[Tuple[int, int]] = []
+    found: list[tuple[int, int]] = []
     at, seen = source.find(word), 0
     while at >= 0 and seen < PLACES:
         end = at + len(word)
@@ -352,7 +352,7 @@ def _is_inside(source: str, at: int) -> bool:
     return False
 
 
-def _span(source: str, at: int) -> Tuple[int, int]:
+def _span(source: str, at: int) -> tuple[int, int]:
     """Return (start, end) of the indented block below a place."""
     first = source.rfind("\n", 0, at) + 1
     indent = len(source[first:at]) - len(source[first:at].lstrip())

@@ -15,7 +15,7 @@ import os
 import stat as modes
 from collections import Counter
 from itertools import islice
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple, Union
+from typing import Any, Callable, Iterator, NamedTuple
 
 from memory.core import UsageError, files, frontmatter, layout, plaintext, walk
 from memory.core.config import Config
@@ -72,7 +72,7 @@ class Added(Place):
         self.top, self.scope = folder, mark
         self.private, self.cache = home + "/added/" + key, home + "/cache/added/" + key
 
-    def tiers(self) -> List[Tuple[str, str]]:
+    def tiers(self) -> list[tuple[str, str]]:
         """Return [(letter, directory)] of its only tier."""
         return [(ADDED, self.top)]
 
@@ -92,9 +92,9 @@ class Added(Place):
             return "not there" if not files.exists(self.top) else "not a folder"
         return "" if os.access(self.top, os.R_OK | os.X_OK) else "not readable for you"
 
-    def state(self) -> Dict[str, Any]:
+    def state(self) -> dict[str, Any]:
         """Return the state of the folder for messages."""
-        left: List[walk.Skip] = []
+        left: list[walk.Skip] = []
         found = [] if self.fault else walk.walk(self, (), left)[0]
         left += [
             (name, "no text", "save it as UTF-8") for name, path, *_ in found if _is_binary(path)
@@ -121,7 +121,7 @@ def _is_binary(path: str) -> bool:
         return False
 
 
-def added(place: Place, settings: Config) -> List[Added]:
+def added(place: Place, settings: Config) -> list[Added]:
     """Return the tiers added by a person, each once, in order."""
     said = [
         path.rstrip("/")
@@ -131,7 +131,7 @@ def added(place: Place, settings: Config) -> List[Added]:
     return [Added(place.home, path) for path in dict.fromkeys(said) if path]
 
 
-def tier_folder(said: str, place: Place, settings: Config, env: Dict[str, str]) -> str:
+def tier_folder(said: str, place: Place, settings: Config, env: dict[str, str]) -> str:
     """Return the absolute path of a directory to add as a tier.  Raises UsageError."""
     path = folder(said, place)
     user = files.real_path((env.get("HOME") or env.get("USERPROFILE") or "/").replace("\\", "/"))
@@ -148,7 +148,7 @@ def tier_folder(said: str, place: Place, settings: Config, env: Dict[str, str]) 
     return path
 
 
-def expanded(said: str, env: Dict[str, str], folder: str = "") -> str:
+def expanded(said: str, env: dict[str, str], folder: str = "") -> str:
     """Return the absolute path of a path, relative to `folder` or `~`."""
     user = env.get("HOME") or env.get("USERPROFILE") or ""
     return os.path.normpath(
@@ -156,7 +156,7 @@ def expanded(said: str, env: Dict[str, str], folder: str = "") -> str:
     )
 
 
-def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Skip]]:
+def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Source | Skip]:
     """Yield the wanted files (by name) below a directory, and the skipped, by path.
 
     Hidden names, `node_modules` and `__pycache__` are passed over in silence.  Links to directories
@@ -166,7 +166,7 @@ def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Sk
         last = name.rpartition("/")[2]
         if name and _is_passed(last):
             continue
-        found: Union[Source, Skip, None] = None
+        found: Source | Skip | None = None
         if isinstance(stat, OSError):
             found = _unread(root, name, stat)
         elif walk.is_folder(stat):
@@ -179,19 +179,19 @@ def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Sk
             yield found
 
 
-def _too_deep(folder: str) -> Union[Skip, None]:
+def _too_deep(folder: str) -> Skip | None:
     if folder.count("/") < DEPTH_LIMIT or folder.rpartition("/")[2] in IGNORED:
         return None
     return Skip(folder, "nested more than %d folders deep" % DEPTH_LIMIT, "import it by itself")
 
 
-def _unread(root: str, name: str, error: OSError) -> Union[Skip, None]:
+def _unread(root: str, name: str, error: OSError) -> Skip | None:
     if name and isinstance(error, FileNotFoundError):
         return None
     return Skip(name or root, (error.strerror or "unreadable").lower(), "mend its permissions")
 
 
-def _linked(root: str, name: str, path: str, wanted: bool) -> Union[Source, Skip, None]:
+def _linked(root: str, name: str, path: str, wanted: bool) -> Source | Skip | None:
     if os.path.isdir(path):
         return Skip(name, *LINKED)
     if not wanted:
@@ -199,9 +199,9 @@ def _linked(root: str, name: str, path: str, wanted: bool) -> Union[Source, Skip
     return Source(path, name) if files.inside(path, root) else Skip(name, *OUTSIDE)
 
 
-def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:
+def left_out(root: str, wanted: Callable[[str], bool]) -> dict[str, int]:
     """Return the number of unwanted visible files by ending, the most frequent first."""
-    found: Dict[str, int] = {}
+    found: dict[str, int] = {}
     for name, _, stat in islice(walk.entries_below(root, _is_entered), COUNTED):
         last = name.rpartition("/")[2]
         if name and not _is_passed(last) and walk.is_regular(stat) and not wanted(last):
@@ -209,7 +209,7 @@ def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:
     return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def left_out_line(left: Dict[str, int]) -> str:
+def left_out_line(left: dict[str, int]) -> str:
     """Return a line: how many files of which endings were left out, "" for none."""
     return (
         "left out %s by their endings: %s"
@@ -219,7 +219,7 @@ def left_out_line(left: Dict[str, int]) -> str:
     )
 
 
-def endings_line(counts: Dict[str, int]) -> str:
+def endings_line(counts: dict[str, int]) -> str:
     """Return endings with their counts, as many as a line holds."""
     more = ", and %d other endings" % (len(counts) - ENDINGS) if len(counts) > ENDINGS else ""
     first = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:ENDINGS]
@@ -241,7 +241,7 @@ def _is_entered(name: str) -> bool:
     return not _is_passed(last) and last not in IGNORED and name.count("/") < DEPTH_LIMIT
 
 
-def read(source: Source) -> Union[bytes, Skip]:
+def read(source: Source) -> bytes | Skip:
     """Return the bytes of a source, or a Skip.  UTF-8 text of at most 5 MB."""
     try:
         data = files.read(source.path, MOST_BYTES + 1)
@@ -285,10 +285,10 @@ def commit_of(path: str) -> str:
     return git.head(found).commit if found else ""
 
 
-def split(found: Iterator[Union[Source, Skip]]) -> Tuple[List[Source], List[Skip]]:
+def split(found: Iterator[Source | Skip]) -> tuple[list[Source], list[Skip]]:
     """Return (sources, skipped entries)."""
-    sources: List[Source] = []
-    skipped: List[Skip] = []
+    sources: list[Source] = []
+    skipped: list[Skip] = []
     for one in found:
         if isinstance(one, Source):
             sources.append(one)

@@ -16,7 +16,7 @@ import time
 from calendar import timegm
 from contextlib import suppress
 from functools import lru_cache, partial
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
 from memory.core import clock, files, frontmatter, layout, records
 from memory.core.layout import ADDED, PRIVATE, Place
@@ -48,7 +48,7 @@ class Root(NamedTuple):
     shown: str
 
 
-def roots(path: str) -> Tuple[List[Root], List[Skip]]:
+def roots(path: str) -> tuple[list[Root], list[Skip]]:
     """Return the stores of other tools in a directory, else itself, and the skipped."""
     stores = [store for store in STORES if os.path.isdir(path + "/" + store)]
     if stores:
@@ -66,7 +66,7 @@ def wanted(name: str) -> bool:
     return name.lower().endswith((*ENDS, claudemem.ENDING))
 
 
-def readable(found: List[Source]) -> List[Source]:
+def readable(found: list[Source]) -> list[Source]:
     """Return the files to read: of JSON the exports alone."""
     return [
         one
@@ -77,15 +77,15 @@ def readable(found: List[Source]) -> List[Source]:
 
 def pieces(
     root: Root,
-    found: List[Source],
+    found: list[Source],
     place: Place,
     tier: str,
     kind: str,
     author: str,
-    active: Dict[str, str],
+    active: dict[str, str],
     now: float,
     env: Mapping[str, str],
-) -> Iterator[Union[Piece, Skip]]:
+) -> Iterator[Piece | Skip]:
     """Yield a piece for each file.
 
     kind: of files that do not say theirs; "" to go by their place, else learning.  author: human or
@@ -122,12 +122,12 @@ class _Given(NamedTuple):
     root: Root
     kind: str
     author: str
-    active: Dict[str, str]
+    active: dict[str, str]
     now: float
-    commits: Callable[[str], Dict[str, float]]
+    commits: Callable[[str], dict[str, float]]
 
 
-def _draft(given: _Given, source: Source, path: str, data: bytes) -> Union[Draft, Skip]:
+def _draft(given: _Given, source: Source, path: str, data: bytes) -> Draft | Skip:
     page, root = frontmatter.parse(data), given.root
     meta = page.meta
     kind = _kind(meta, given.kind, root, source)
@@ -146,7 +146,7 @@ def _draft(given: _Given, source: Source, path: str, data: bytes) -> Union[Draft
     return Draft(kind, title, page.body, read.tags, "agent" if agent else "human", extra, problems)
 
 
-def _problems(read: Record, extra: Dict[str, Any]) -> Tuple[str, ...]:
+def _problems(read: Record, extra: dict[str, Any]) -> tuple[str, ...]:
     # a source is theirs, and a confidence may be read in another measure
     quiet = ("line 1: source ", "line 1: confidence ")[: 1 + bool(extra.get("confidence"))]
     problems = tuple(one for one in read.problems if not one.startswith(quiet))
@@ -157,8 +157,8 @@ def _problems(read: Record, extra: Dict[str, Any]) -> Tuple[str, ...]:
 
 
 def _skip(
-    source: Source, path: str, kind: str, page: frontmatter.Page, active: Dict[str, str]
-) -> Union[Skip, None]:
+    source: Source, path: str, kind: str, page: frontmatter.Page, active: dict[str, str]
+) -> Skip | None:
     """Return the reason to pass a file over, or None.  Note an active plan."""
     meta = page.meta
     if kind == "conversation":
@@ -181,7 +181,7 @@ def _skip(
     return Skip(source.name, *why)
 
 
-def _is_active(meta: Dict[str, Any]) -> bool:
+def _is_active(meta: dict[str, Any]) -> bool:
     return str(meta.get("status") or "active").lower() == "active"
 
 
@@ -192,9 +192,9 @@ def _number_name(name: str) -> str:
 
 
 def _extra(
-    given: _Given, source: Source, path: str, meta: Dict[str, Any], kind: str, data: bytes
-) -> Dict[str, Any]:
-    extra: Dict[str, Any] = {key: value for key, value in meta.items() if key not in _OWN}
+    given: _Given, source: Source, path: str, meta: dict[str, Any], kind: str, data: bytes
+) -> dict[str, Any]:
+    extra: dict[str, Any] = {key: value for key, value in meta.items() if key not in _OWN}
     if kind == "resource":
         extra = {
             **extra,
@@ -216,7 +216,7 @@ def _extra(
     return extra
 
 
-def _spread_git(extra: Dict[str, Any]) -> None:
+def _spread_git(extra: dict[str, Any]) -> None:
     """Replace the key `git` of a goldfish note by `branch`, `commit` and `files`."""
     git = extra.get("git")
     if isinstance(git, dict):
@@ -224,7 +224,7 @@ def _spread_git(extra: Dict[str, Any]) -> None:
         del extra["git"]
 
 
-def _set_dates(extra: Dict[str, Any], given: _Given, source: Source, meta: Dict[str, Any]) -> None:
+def _set_dates(extra: dict[str, Any], given: _Given, source: Source, meta: dict[str, Any]) -> None:
     """Set `created`, an unreadable `date`, and take out an `updated` to come."""
     extra["created"], unread = _created(given, source, meta)
     if unread:
@@ -247,12 +247,12 @@ def _level(said: Any) -> str:
     return ("low" if share < 0.4 else "medium" if share < 0.75 else "high") if share <= 1 else ""
 
 
-def _head_title(meta: Dict[str, Any], store: str) -> str:
+def _head_title(meta: dict[str, Any], store: str) -> str:
     said = meta.get("title") or meta.get("name") or (meta.get("summary") if store else "")
     return said if isinstance(said, str) else ""
 
 
-def _title(meta: Dict[str, Any], body: str, source: Source, store: str) -> str:
+def _title(meta: dict[str, Any], body: str, source: Source, store: str) -> str:
     if source.name.endswith(".txt") and not meta:
         return re.sub(r"[-_]+", " ", source.name.rpartition("/")[2][:-4]).strip()
     said = _head_title(meta, store)
@@ -266,7 +266,7 @@ def _title(meta: Dict[str, Any], body: str, source: Source, store: str) -> str:
     return records.from_bytes(named, body.encode(), 0.0).title
 
 
-def _kind(meta: Dict[str, Any], given: str, root: Root, source: Source) -> str:
+def _kind(meta: dict[str, Any], given: str, root: Root, source: Source) -> str:
     said = str(meta.get("kind") or meta.get("type") or "").strip().lower()
     if said == "note" and not meta.get("kind"):  # basic-memory's word for every text
         said = ""
@@ -281,7 +281,7 @@ def _kind(meta: Dict[str, Any], given: str, root: Root, source: Source) -> str:
     return "checkpoint" if _DAY.search(source.name) else "learning"
 
 
-def _created(given: _Given, source: Source, meta: Dict[str, Any]) -> Tuple[float, str]:
+def _created(given: _Given, source: Source, meta: dict[str, Any]) -> tuple[float, str]:
     """Return (creation time, unreadable date of the head or "") of a source.
 
     As the head says, else the file's name, git's first commit of it, its last change.
@@ -299,7 +299,7 @@ def _created(given: _Given, source: Source, meta: Dict[str, Any]) -> Tuple[float
     return min(os.stat(source.path).st_mtime, now), unread
 
 
-def _head_date(meta: Dict[str, Any], now: float) -> Tuple[Optional[float], str]:
+def _head_date(meta: dict[str, Any], now: float) -> tuple[float | None, str]:
     """Return (creation time of a head or None, first unreadable date or "")."""
     unread = ""
     for key in ("created", "timestamp", "date"):
@@ -312,7 +312,7 @@ def _head_date(meta: Dict[str, Any], now: float) -> Tuple[Optional[float], str]:
     return None, unread
 
 
-def _instant(said: str) -> Optional[float]:
+def _instant(said: str) -> float | None:
     """Return the instant that a text names, also as `2.3.2017`, `15 May 2018` and `2018-05`."""
     for form in ("%d.%m.%Y", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%Y-%m"):
         with suppress(ValueError, OverflowError):
@@ -323,7 +323,7 @@ def _instant(said: str) -> Optional[float]:
     return None if wrong else found
 
 
-def _day_in(source: Source) -> Optional[float]:
+def _day_in(source: Source) -> float | None:
     """Return the instant that a path names: `2016-05-05.md`, `202005171230.md`."""
     said = _DAY.search(source.name)
     if said:
@@ -337,10 +337,10 @@ def _day_in(source: Source) -> Optional[float]:
     return day and day + (hour * 3600 + minute * 60 + second if clocked else 0)
 
 
-def _first_commits(env: Mapping[str, str], root: str) -> Dict[str, float]:
+def _first_commits(env: Mapping[str, str], root: str) -> dict[str, float]:
     words = "log --diff-filter=A --no-renames --name-only -z --format=%x01%at".split()
     done = safegit.read(root, env, *words)
-    found: Dict[str, float] = {}
+    found: dict[str, float] = {}
     at = 0.0
     for word in done.out.decode("utf-8", "surrogateescape").split("\0"):
         word = word.strip("\n")

@@ -12,18 +12,7 @@ import os
 import re
 import shlex
 from contextlib import suppress
-from typing import (
-    Callable,
-    Dict,
-    Iterator,
-    List,
-    Mapping,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-)
+from typing import Callable, Iterator, Mapping, NamedTuple, Sequence
 
 from memory.core import StoreError, files, frontmatter, layout, records
 from memory.core.layout import PRIVATE, SHARED, TIER_NAMES, Place
@@ -88,9 +77,9 @@ class Status(NamedTuple):
     branch is followed.  since: the commit before the latest pull, or "".
     """
 
-    records: List[SharedRecord]
-    removed: List[RemovedRecord]
-    conflicts: List[Tuple[str, str]]
+    records: list[SharedRecord]
+    removed: list[RemovedRecord]
+    conflicts: list[tuple[str, str]]
     ahead: int
     behind: int
     since: str
@@ -99,7 +88,7 @@ class Status(NamedTuple):
 # ---- sharing
 
 
-def hindrances(record: Record, data: bytes, place: Place, allow: Sequence[str]) -> List[Hindrance]:
+def hindrances(record: Record, data: bytes, place: Place, allow: Sequence[str]) -> list[Hindrance]:
     """Return the hindrances to sharing a record (its file's bytes).  allow: no secrets."""
     text = _without_origin_path(data, record).decode("utf-8", "replace")
     out = [Hindrance(1, *row) for row in _unfit(record)]
@@ -118,7 +107,7 @@ def hindrances(record: Record, data: bytes, place: Place, allow: Sequence[str]) 
     return sorted(out)
 
 
-def doubts(data: bytes) -> List[str]:
+def doubts(data: bytes) -> list[str]:
     """Return questions about paths below /tmp, which keep no record back."""
     text, found = data.decode("utf-8", "replace"), dict[str, int]()
     for hit in _PASSING.finditer(text):
@@ -129,7 +118,7 @@ def doubts(data: bytes) -> List[str]:
     ]
 
 
-def _unfit(record: Record) -> Iterator[Tuple[str, str]]:
+def _unfit(record: Record) -> Iterator[tuple[str, str]]:
     if record.tier != PRIVATE:
         yield (
             "it is in the %s tier" % TIER_NAMES[record.tier],
@@ -245,7 +234,7 @@ class Repository:
         self.place, self.env = place, env
         self.prefix = place.shared[len(place.root) + 1 :] + "/"
 
-    def git(self, *words: str) -> Optional[List[str]]:
+    def git(self, *words: str) -> list[str] | None:
         """Return git's output split at NUL bytes, None on failure."""
         done = safegit.read(self.place.root, self.env, *words)
         return (
@@ -258,11 +247,11 @@ class Repository:
         """Return the address of this user's commits, or ""."""
         return safegit.identity(self.place.root, self.env)
 
-    def authors(self) -> Dict[str, Tuple[str, str, str]]:
+    def authors(self) -> dict[str, tuple[str, str, str]]:
         """Return (first author, their address, last author) of each path ever committed."""
         options = "--topo-order --reverse -M --name-status -z --format=%x01%aN%x02%aE HEAD --"
         said = self.git("-c", "core.quotePath=false", "log", *options.split(), self.prefix) or []
-        found: Dict[str, Tuple[str, str, str]] = {}
+        found: dict[str, tuple[str, str, str]] = {}
         who, rest = ("", ""), iter(said)
         for word in rest:
             word = word.lstrip("\n")
@@ -295,7 +284,7 @@ class Repository:
                 return rows[stop][0] if stop < len(rows) else ""
         return ""
 
-    def _changes(self, since: str, *options: str) -> Iterator[Tuple[str, str, str, str]]:
+    def _changes(self, since: str, *options: str) -> Iterator[tuple[str, str, str, str]]:
         """Yield (path, author, address, commit) of changes since a commit, newest first."""
         form = "--no-renames --name-only -z --format=%x01%aN%x02%aE%x02%h"
         said = self.git("log", *form.split(), *options, since + "..HEAD", "--", self.prefix) or []
@@ -307,18 +296,18 @@ class Repository:
             elif word:
                 yield (word, *who)
 
-    def fresh(self, since: str, me: str) -> Set[str]:
+    def fresh(self, since: str, me: str) -> set[str]:
         """Return the paths changed by others (not `me`) since a commit."""
         return {path for path, _, address, _ in self._changes(since) if address != me}
 
-    def deletions(self, since: str) -> Dict[str, Tuple[str, str, str]]:
+    def deletions(self, since: str) -> dict[str, tuple[str, str, str]]:
         """Return (author, address, commit) of each path's latest deletion since a commit."""
-        found: Dict[str, Tuple[str, str, str]] = {}
+        found: dict[str, tuple[str, str, str]] = {}
         for path, *who in self._changes(since, "--diff-filter=D"):
             found.setdefault(path, (who[0], who[1], who[2]))
         return found
 
-    def missing(self, since: str) -> List[str]:
+    def missing(self, since: str) -> list[str]:
         """Return the paths of records deleted, not renamed, since a commit."""
         words = iter(
             self.git("diff", "--name-status", "-z", "-M100%", since, "HEAD", "--", self.prefix)
@@ -338,7 +327,7 @@ class Repository:
         done = safegit.read(self.place.root, self.env, "show", "%s:%s" % (commit, path))
         return b"" if done.rc else done.out
 
-    def states(self) -> Tuple[Dict[str, str], List[str]]:
+    def states(self) -> tuple[dict[str, str], list[str]]:
         """Return (`new` or `changed` by path, unmerged paths)."""
         rows = iter(
             self.git("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--", self.prefix)
@@ -376,7 +365,7 @@ def status(store: Store, env: Mapping[str, str]) -> Status:
     me, authors, since = asked.me(), asked.authors(), asked.since()
     states, torn = asked.states()
     fresh = asked.fresh(since, me) if since else set()
-    held: List[SharedRecord] = []
+    held: list[SharedRecord] = []
     conflicts = [
         (path, "git could not merge it: keep the right lines, then `git add` it") for path in torn
     ]
@@ -395,14 +384,14 @@ def status(store: Store, env: Mapping[str, str]) -> Status:
     return Status(held, removed, conflicts, *_apart(asked), since)
 
 
-def _is_one_step(row: List[str], later: str) -> bool:
+def _is_one_step(row: list[str], later: str) -> bool:
     """Tell whether a row of HEAD's log belongs to a later one."""
     if not row[1:] or not row[1].startswith(("pull", "rebase")):
         return False
     return "(" in later and "(start)" not in later
 
 
-def _apart(asked: Repository) -> Tuple[int, int]:
+def _apart(asked: Repository) -> tuple[int, int]:
     upstream = safegit.upstream(asked.place.git)
     if not upstream:
         return -1, -1
@@ -411,7 +400,7 @@ def _apart(asked: Repository) -> Tuple[int, int]:
 
 def _removed(
     asked: Repository, store: Store, since: str, me: str, names: Sequence[str]
-) -> List[RemovedRecord]:
+) -> list[RemovedRecord]:
     place = asked.place
     missing = [
         path
@@ -437,7 +426,7 @@ def _removed(
     return found
 
 
-def _ids(store: Store, names: Sequence[str]) -> Set[str]:
+def _ids(store: Store, names: Sequence[str]) -> set[str]:
     found = set[str]()
     for name in names:
         with suppress(StoreError):
@@ -472,7 +461,7 @@ def tracking(place: Place) -> Callable[[str], bool]:
 # ---- before each commit
 
 
-def commit_hook(place: Place) -> Tuple[bool, str]:
+def commit_hook(place: Place) -> tuple[bool, str]:
     """Return (whether a pre-commit hook checks secrets, command to install it)."""
     own = layout.common_git(place.git) + "/hooks/pre-commit" if place.git else ""
     paths = [*([own] if own else []), *(place.root + "/" + name for name in CONFIGURED)]

@@ -20,7 +20,7 @@ that is said to be in no file waits for git's state: to look through all files c
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 from memory.core import fastjson, files, records, walk
 from memory.core.layout import GLOBAL, Place
@@ -33,13 +33,13 @@ REASONS = 3  # of one record
 VERSION = 1  # of the checks; raise it where a claim is judged in another way
 MOST_BYTES = 16 << 20  # of what was checked before
 
-Listed = Tuple[str, int, int]  # name, mtime in ns, size
-Checked = List[Any]  # mtime in ns, size, checksum, {path: stamp}, marks
+Listed = tuple[str, int, int]  # name, mtime in ns, size
+Checked = list[Any]  # mtime in ns, size, checksum, {path: stamp}, marks
 
 
 def write(place: Place) -> None:
     """Check the records that hooks may show.  Write the stale marks; raises OSError."""
-    found: Dict[str, Checked] = {}
+    found: dict[str, Checked] = {}
     if place.git:
         git = _git_state(place)
         before = _checked_before(place, git)
@@ -65,11 +65,11 @@ def checked_path(place: Place) -> str:
     return place.cache + "/" + place.scope + ".checked"
 
 
-def _git_state(place: Place) -> List[str]:
+def _git_state(place: Place) -> list[str]:
     return [indexview.stamp(place.git + "/" + name) for name in ("HEAD", "logs/HEAD", "index")]
 
 
-def _checked_before(place: Place, git: List[str]) -> Dict[str, Checked]:
+def _checked_before(place: Place, git: list[str]) -> dict[str, Checked]:
     try:
         value = json.loads(files.read(checked_path(place), MOST_BYTES))
         if value["v"] == VERSION and value["git"] == git:
@@ -99,11 +99,11 @@ def _stamp(place: Place, claim: claims.Claim) -> str:
     return indexview.stamp(place.root + "/" + claim.path) if claim.path else ""
 
 
-def _row(place: Place, claim: claims.Claim) -> List[str]:
+def _row(place: Place, claim: claims.Claim) -> list[str]:
     return [claim.reason[:200], claim.path, _stamp(place, claim), claim.name]
 
 
-def _listed(place: Place) -> List[Listed]:
+def _listed(place: Place) -> list[Listed]:
     """List the records to check: this workspace's newest files."""
     listed = sorted(walk.walk(place)[0], key=lambda row: (-walk.written_at(row), row[0]))
     listed = [row for row in listed if row[0][0] != GLOBAL and row[0][1:15] != "/conversations"]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from itertools import islice
-from typing import Any, Dict, Iterator, List, NamedTuple, Tuple, Union
+from typing import Any, Iterator, NamedTuple
 
 from memory.core import UsageError, clock, files
 from memory.core.layout import Place
@@ -34,7 +34,7 @@ class TreeFile(NamedTuple):
 
     source: Source
     type: str
-    versions: Tuple[str, ...]
+    versions: tuple[str, ...]
     project: str = ""
 
 
@@ -42,8 +42,8 @@ class Tree(NamedTuple):
     """The files of the trees below a directory, and the skipped."""
 
     root: str
-    found: List[TreeFile]
-    skipped: List[Skip]
+    found: list[TreeFile]
+    skipped: list[Skip]
 
 
 def look(root: str) -> Tree:
@@ -79,7 +79,7 @@ def count_outside(tree: Tree) -> int:
     return sum(1 for _ in islice(outside, COUNTED))
 
 
-def _inner(root: str) -> List[str]:
+def _inner(root: str) -> list[str]:
     if _is_tree(root):
         return [""]
     return [entry + "/" for entry in _folders(root) if _is_tree(root + "/" + entry)]
@@ -89,7 +89,7 @@ def _is_tree(path: str) -> bool:
     return any(os.path.isdir(path + "/" + name) for name in _TYPES)
 
 
-def _folders(path: str) -> List[str]:
+def _folders(path: str) -> list[str]:
     return [
         name
         for name in files.visible_names(path)
@@ -97,7 +97,7 @@ def _folders(path: str) -> List[str]:
     ]
 
 
-def _versions(tree: str) -> Tuple[str, ...]:
+def _versions(tree: str) -> tuple[str, ...]:
     named = {
         name
         for top in ("docs", "scripts")
@@ -121,7 +121,7 @@ def _folder_in(path: str) -> str:
     return first if rest else ""
 
 
-def _take(tree: Tree, prefix: str, name: str, versions: Tuple[str, ...]) -> None:
+def _take(tree: Tree, prefix: str, name: str, versions: tuple[str, ...]) -> None:
     refused, top, kind = set(), prefix + name, _TYPES[name]
     project = _label(prefix.rstrip("/"))
     for one in otherfiles.below(tree.root + "/" + top, lambda name: True):
@@ -152,7 +152,7 @@ def _type(source: Source) -> str:
 
 def pieces(
     tree: Tree, place: Place, tier: str, now: float, author: str = "human"
-) -> Iterator[Union[Piece, Skip]]:
+) -> Iterator[Piece | Skip]:
     """Yield a piece for each file of a tree.  author: human or agent."""
     yield from tree.skipped
     ref = otherfiles.commit_of(tree.root)
@@ -163,7 +163,7 @@ def pieces(
             continue
         path = otherfiles.known_as(found.source.path, place, tier)
         checksum = files.sha256(data)
-        extra: Dict[str, Any] = {
+        extra: dict[str, Any] = {
             "type": found.type,
             "path": path,
             "checksum": checksum,
@@ -181,7 +181,7 @@ def pieces(
         )
 
 
-def _draft(found: TreeFile, data: bytes, extra: Dict[str, Any], author: str) -> Draft:
+def _draft(found: TreeFile, data: bytes, extra: dict[str, Any], author: str) -> Draft:
     source = material.Source(found.source.path, data, False)
     said = material.said_of(source, found.type, material.text_of(source, True))
     tags = dict.fromkeys((*said.tags, *([found.project] if found.project else [])))

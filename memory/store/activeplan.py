@@ -15,7 +15,7 @@ from memory.core.records import Record, steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Iterable, List, Tuple
+    from typing import Iterable
 
     from memory.store.store import Store
 
@@ -23,14 +23,14 @@ _OPEN, _TICKED = b"[ ]", (b"[x]", b"[X]")
 _ITEM = ("- ", "* ", "+ ")
 
 
-def active(found: Iterable[Record]) -> List[Record]:
+def active(found: Iterable[Record]) -> list[Record]:
     """Return the active plans among records, newest first."""
     return sorted((r for r in found if r.active), key=lambda r: (-r.created, r.name))
 
 
 def plan_between(store: Store, since: float, until: float) -> str:
     """Return the newest plan active between two instants in seconds: its id, or ""."""
-    found: List[Record] = []
+    found: list[Record] = []
     for name in store.names(("plan",)):
         with suppress(StoreError):
             found.append(store.read(name))
@@ -43,7 +43,7 @@ def plan_between(store: Store, since: float, until: float) -> str:
     return then[0].id if then else ""
 
 
-def progress(record: Record) -> Tuple[int, int]:
+def progress(record: Record) -> tuple[int, int]:
     """Return (steps done, all steps) of a plan."""
     found = steps(record.body)
     return sum(ticked for _, ticked, _ in found), len(found)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import Dict, Iterable, Iterator, NamedTuple, Set, Tuple
+from typing import Iterable, Iterator, NamedTuple
 
 from memory.core import StoreError, clock, fastjson, files
 from memory.core.layout import SHARED
@@ -48,7 +48,7 @@ class Move(NamedTuple):
     into: str = ""
 
 
-def archived_moves(root: str) -> Dict[str, Move]:
+def archived_moves(root: str) -> dict[str, Move]:
     """Return the latest move of each archived record by id.
 
     Torn and foreign lines of the log are skipped.  The paths are as the log has them: whoever opens
@@ -61,13 +61,13 @@ def archived_moves(root: str) -> Dict[str, Move]:
     }
 
 
-def restored_ids(root: str) -> Set[str]:
+def restored_ids(root: str) -> set[str]:
     """Return the ids of restored records that were not archived again."""
     latest = {move.id: reason for move, reason, _ in moves(root)}
     return {id for id, reason in latest.items() if reason == RESTORED}
 
 
-def moves(root: str) -> Iterator[Tuple[Move, str, str]]:
+def moves(root: str) -> Iterator[tuple[Move, str, str]]:
     """Yield (move, reason, forgotten session or "") from a tier's log."""
     try:
         data = files.read(root + "/" + FOLDER + "/" + LOG, LIMIT, follow=False)
@@ -83,7 +83,7 @@ def moves(root: str) -> Iterator[Tuple[Move, str, str]]:
             )
 
 
-def _end_of(id: str, into: Dict[str, str]) -> str:
+def _end_of(id: str, into: dict[str, str]) -> str:
     """Return the last record that an id leads to, any of a circle."""
     left = len(into)
     while id in into and left:
@@ -91,7 +91,7 @@ def _end_of(id: str, into: Dict[str, str]) -> str:
     return id
 
 
-def successors(tiers: Iterable[Tuple[str, str]]) -> Dict[str, str]:
+def successors(tiers: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the present successor of each merged record, by id.
 
     tiers: (letter, directory).  A tombstone leads on within its own tier; a repository's says
@@ -99,7 +99,7 @@ def successors(tiers: Iterable[Tuple[str, str]]) -> Dict[str, str]:
     """
     away = [(letter, archived_moves(root)) for letter, root in tiers]
     own = {id for letter, moves in away if letter != SHARED for id in moves}
-    found: Dict[str, str] = {}
+    found: dict[str, str] = {}
     for letter, moves in away:
         into = {id: move.into for id, move in moves.items() if move.into not in ("", id)}
         for id in into:
@@ -110,15 +110,15 @@ def successors(tiers: Iterable[Tuple[str, str]]) -> Dict[str, str]:
     return {id: kept for id, kept in found.items() if not _circles(found, id)}
 
 
-def _circles(into: Dict[str, str], id: str) -> bool:
-    seen: Set[str] = set()
+def _circles(into: dict[str, str], id: str) -> bool:
+    seen: set[str] = set()
     while id in into and id not in seen:
         seen.add(id)
         id = into[id]
     return id in into
 
 
-def merged(place: Place) -> Dict[str, str]:
+def merged(place: Place) -> dict[str, str]:
     """Return `successors` of all tiers of a place."""
     return successors((letter, files.real_path(root)) for letter, root in place.tiers())
 

@@ -78,11 +78,7 @@ VERBS: dict[str, Permission] = {
         FILTERS + " --max-tokens --provider=extract --provider=none --save --no-cache",
         typed="--provider",
     ),
-    "harvest": Permission(
-        SESSION,
-        "--since --dry-run",
-        words={"accept": PERSON, "reject": PERSON},
-    ),
+    "harvest": Permission(SESSION, "--since --dry-run", words={"accept": PERSON, "reject": PERSON}),
     "learn": Permission(
         SESSION,
         "--tag --version --title --confidence --shared --session",
@@ -110,9 +106,7 @@ VERBS: dict[str, Permission] = {
     "stats": Permission(SESSION, "--since --spend"),
     "eval": Permission(SESSION, "--strict", person="--template", inside="WORDS"),
     "index": Permission(
-        SESSION,
-        "--embeddings --workspace",
-        person="--provider --backend --dsn --private",
+        SESSION, "--embeddings --workspace", person="--provider --backend --dsn --private"
     ),
     "feedback": Permission(SESSION),
     "forget": Permission(TYPED, "--hard --yes --session --day --file --mentions"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
+from typing import Callable, Iterator, NamedTuple
 
 from memory.core import tokeniser
 from memory.store import nearlabel
@@ -83,7 +83,7 @@ class _Told(NamedTuple):
     tier: str
     near: str
     heads: bool
-    spans: Tuple[Span, ...]
+    spans: tuple[Span, ...]
 
 
 _NOTHING = _Told(0, "", "", "", False, ())
@@ -91,7 +91,7 @@ _NOTHING = _Told(0, "", "", "", False, ())
 
 def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
     """Find values by labels apart from them."""
-    labels: List[Label] = []
+    labels: list[Label] = []
     tables = head = 0
     for at, told in _labels(text, places, tick):
         low = max(0, at - BEFORE)
@@ -106,7 +106,7 @@ def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Sp
     yield from likely_values(text, labels)
 
 
-def labels_of(text: str) -> List[Label]:
+def labels_of(text: str) -> list[Label]:
     """Return the labels of a text whose near words are judged."""
     lower = "".join(sign if len(sign.lower()) != 1 else sign.lower() for sign in text)
     plain = lower.encode("ascii", "replace").decode("ascii")
@@ -122,8 +122,8 @@ def _placed(text: str, at: int, told: _Told) -> Label:
     return Label(at, end, text.rfind("\n", low, at) + 1 or low, end, told.kind, told.near)
 
 
-def _labels(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Tuple[int, _Told]]:
-    known: Dict[Tuple[str, int], _Told] = {}
+def _labels(text: str, places: Places, tick: Callable[[], None]) -> Iterator[tuple[int, _Told]]:
+    known: dict[tuple[str, int], _Told] = {}
     done, ahead = 0, -1
     label, lower, digit = rx(LABEL), places.lower, rx(r"\d")
     for at in sorted(at for stem in ALL_STEMS for at in places.offsets(stem)):
@@ -221,7 +221,7 @@ def _is_camel(text: str, at: int) -> bool:
     )
 
 
-def _tier(text: str, lower: str, word: Tuple[int, int, str], low: int) -> str:
+def _tier(text: str, lower: str, word: tuple[int, int, str], low: int) -> str:
     """Grade a label as "strong", "medium", "weak", "login", or ""."""
     start, end, kind = word
     if lower[start:end].isascii() and rx(GOES_ON).match(lower, end):
@@ -347,7 +347,7 @@ def _codes(text: str, at: int) -> Iterator[Span]:
         at += len(line) + 1
 
 
-def _table(text: str, at: int, told: _Told) -> Tuple[int, List[Span]]:
+def _table(text: str, at: int, told: _Told) -> tuple[int, list[Span]]:
     """Return (end of the table or line, cells below a label)."""
     end = at + told.length
     low, high = text.rfind("\n", max(0, at - WIDE), at) + 1, text.find("\n", end, end + WIDE)
@@ -359,7 +359,7 @@ def _table(text: str, at: int, told: _Told) -> Tuple[int, List[Span]]:
     return _columns(text, label)
 
 
-def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
+def _columns(text: str, label: Label) -> tuple[int, list[Span]]:
     head = text[label.low : label.high]
     if rx(CODE).search(head) and len(head) < 400:
         return 0, []
@@ -378,8 +378,8 @@ def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
         or not _heads(cells, place, text[label.start : label.end], separator in ",;")
     ):
         return 0, []
-    found: List[Span] = []
-    listed: List[Span] = []
+    found: list[Span] = []
+    listed: list[Span] = []
     at = label.high + 1
     for _ in range(ROWS):
         line = _line(text, at)
@@ -407,7 +407,7 @@ def _line(text: str, at: int) -> str:
     return text[at:end] if end >= 0 else text[at : at + 8 * WIDE]
 
 
-def _heads(cells: List[Tuple[int, str]], place: int, word: str, listed: bool) -> bool:
+def _heads(cells: list[tuple[int, str]], place: int, word: str, listed: bool) -> bool:
     if not all(len(cell) < 40 and not rx(CODE).search(cell) for _, cell in cells):
         return False
     others = [cell for n, (_, cell) in enumerate(cells) if n != place]
@@ -420,7 +420,7 @@ def _heads(cells: List[Tuple[int, str]], place: int, word: str, listed: bool) ->
     return len(cells[place][1].strip(" \t\"'`*_").split()) <= 3 and bool(word)
 
 
-def _cells(line: str, separator: str) -> List[Tuple[int, str]]:
+def _cells(line: str, separator: str) -> list[tuple[int, str]]:
     if separator == "  ":
         return [(match.start(), match[0]) for match in rx(r"\S+(?: \S+){0,9}").finditer(line)]
     if separator == ",":

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Callable, Iterator
 
 from memory.store.secretshapes import (
     BARE,
@@ -53,7 +53,7 @@ _AHEAD = (
 def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
     """Find the values of assignments to the names in `NAMES`."""
     done = 0
-    known: Dict[Tuple[str, str, int], Optional[Span]] = {}
+    known: dict[tuple[str, str, int], Span | None] = {}
     named = [(word, kind, tier) for kind, tier, words in NAMES for word in words.split()]
     hits = [(at, word, kind, tier) for word, kind, tier in named for at in places.offsets(word)]
     for at, word, kind, tier in sorted(hits):
@@ -74,7 +74,7 @@ def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Spa
             yield low + span[0], done, kind
 
 
-def _assigned(text: str, lower: str, at: int, name: Tuple[str, str, str]) -> Optional[Span]:
+def _assigned(text: str, lower: str, at: int, name: tuple[str, str, str]) -> Span | None:
     word, kind, tier = name
     match = rx(SEPARATOR).match(text, at + len(word))
     if not match:
@@ -103,7 +103,7 @@ def _whole_end(text: str, start: int, end: int) -> int:
 
 def by_sentence(text: str, places: Places) -> Iterator[Span]:
     """Find the next ASCII word after a name in a script without spaces."""
-    known: Dict[Tuple[str, str], Optional[Tuple[int, int]]] = {}
+    known: dict[tuple[str, str], tuple[int, int] | None] = {}
     for head, words in WORDS:
         kind, tier = head.split()
         for word in words.split("|"):
@@ -117,7 +117,7 @@ def by_sentence(text: str, places: Places) -> Iterator[Span]:
                     yield at + span[0], at + span[1], kind
 
 
-def _sentence_value(piece: str, tier: str) -> Optional[Tuple[int, int]]:
+def _sentence_value(piece: str, tier: str) -> tuple[int, int] | None:
     match = rx(r"[!-~]{4}").search(piece, 0, 60) and rx(PARTICLES).match(piece)
     if not match:
         return None
@@ -222,7 +222,7 @@ def _closed_by(text: str, start: int, last: str) -> int:
     return end if end > start and (stop < 0 or end < stop or len(last) == 3) else 0
 
 
-def _value(text: str, at: int) -> Tuple[int, int]:
+def _value(text: str, at: int) -> tuple[int, int]:
     opened = rx(OPEN).match(text, at)
     if opened:
         at = opened.end()
@@ -388,7 +388,7 @@ def is_random(value: str, least: int) -> bool:
     return is_jagged(value) or mixed > (len(value) < 20) + (2 if rx(r"[-_./ ]").search(head) else 0)
 
 
-def by_run(text: str, lower: str, runs: List[Tuple[int, str]]) -> Iterator[Span]:
+def by_run(text: str, lower: str, runs: list[tuple[int, str]]) -> Iterator[Span]:
     """Find random strings behind a vendor's name or a credential's."""
     digit = rx(r"\d").search
     for at, run in runs:

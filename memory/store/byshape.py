@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import binascii
 import re
-from typing import Callable, Iterator, List, Sequence, Tuple
+from typing import Callable, Iterator, Sequence
 
 from memory.store.byname import bare_of_markers, is_made_up, is_random, is_secret, is_uuid
 from memory.store.secretshapes import (
@@ -160,9 +160,9 @@ def _is_mixed(login: re.Match[str], host: str) -> bool:
     return bool(rx(r"[a-z]").search(value) and rx(r"[A-Z]").search(value))
 
 
-def stretches(places: Sequence[int], reach: int, back: int = 12) -> List[Tuple[int, int]]:
+def stretches(places: Sequence[int], reach: int, back: int = 12) -> list[tuple[int, int]]:
     """Return the joined stretches of `back` characters before and `reach` after sorted places."""
-    out: List[Tuple[int, int]] = []
+    out: list[tuple[int, int]] = []
     for at in places:
         if out and at - back <= out[-1][1]:
             out[-1] = (out[-1][0], at + reach)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import lru_cache
-from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
+from typing import Callable, Iterator, NamedTuple
 
 from memory.store.byname import is_identifier, is_jagged, is_random
 from memory.store.secretshapes import WEB, WORDY, Span, at_edge, is_filler, rx, spots
@@ -31,8 +31,8 @@ class _Runs(NamedTuple):
     """The distinct runs of a text, joined.  Their places in both texts."""
 
     joined: str
-    starts: List[int]
-    origins: List[int]
+    starts: list[int]
+    origins: list[int]
 
     def origin(self, at: int) -> int:
         """Return the first offset of a joined place in the text."""
@@ -41,7 +41,7 @@ class _Runs(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _table() -> Dict[str, _Row]:
+def _table() -> dict[str, _Row]:
     rows = {}
     for head, body in TOKENS:
         kind, *prefixes = head.split()
@@ -51,7 +51,7 @@ def _table() -> Dict[str, _Row]:
 
 
 @lru_cache(maxsize=1)
-def _chains() -> Dict[str, Tuple[_Row, ...]]:
+def _chains() -> dict[str, tuple[_Row, ...]]:
     rows = _table()
     return {
         prefix: tuple(
@@ -64,7 +64,7 @@ def _chains() -> Dict[str, Tuple[_Row, ...]]:
 @lru_cache(maxsize=1)
 def _any_prefix() -> str:
     """Return an expression for the longest prefix at each place."""
-    tree: Dict[str, object] = {}
+    tree: dict[str, object] = {}
     for prefix in _table():
         node = tree
         for letter in prefix:
@@ -73,7 +73,7 @@ def _any_prefix() -> str:
     return _branches(tree)
 
 
-def _branches(tree: Dict[str, object]) -> str:
+def _branches(tree: dict[str, object]) -> str:
     ways = [
         re.escape(letter) + _branches(node)  # type: ignore[arg-type]
         for letter, node in tree.items()
@@ -85,8 +85,8 @@ def _branches(tree: Dict[str, object]) -> str:
     return inner if "" not in tree else "(?:%s)?" % inner
 
 
-def _gathered(text: str, runs: List[Tuple[int, str]]) -> _Runs:
-    places: Dict[str, int] = {}
+def _gathered(text: str, runs: list[tuple[int, str]]) -> _Runs:
+    places: dict[str, int] = {}
     for at, run in runs:
         if text[at - 1 : at] == "\\":
             escape = rx(_ESCAPED).match(run)
@@ -100,7 +100,7 @@ def _gathered(text: str, runs: List[Tuple[int, str]]) -> _Runs:
     return _Runs("\n".join(places), starts, list(places.values()))
 
 
-def by_token(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> Iterator[Span]:
+def by_token(text: str, runs: list[tuple[int, str]], tick: Callable[[], None]) -> Iterator[Span]:
     """Find tokens, each at its first place."""
     held = _gathered(text, runs)
     done, chains = 0, _chains()

@@ -8,7 +8,7 @@ again, till it is restored.
 
 from __future__ import annotations
 
-from typing import Dict, Iterable, List, NamedTuple, Tuple
+from typing import Iterable, NamedTuple
 
 from memory.core import StoreError, files, frontmatter
 from memory.core.layout import DATED, PRIVATE, SAID, Place
@@ -30,7 +30,7 @@ def is_rewritten(record: Record) -> bool:
     return record.kind in SAID and record.meta.get(WRITTEN) != writer.body_mark(record.body)
 
 
-def edited_by_person(store: Reader, found: Iterable[Record]) -> List[Record]:
+def edited_by_person(store: Reader, found: Iterable[Record]) -> list[Record]:
     """Return the conversations and notes written or changed by a person.  Raises StoreError."""
     return [
         record
@@ -58,7 +58,7 @@ def renew_mark(before: bytes, after: bytes) -> bytes:
         return after
 
 
-def of_session(store: Reader, session: str) -> List[Record]:
+def of_session(store: Reader, session: str) -> list[Record]:
     """Return the checkpoints and conversations of a session, by name."""
     return [
         record for record in store.each(DATED) if session and record.meta.get("session") == session
@@ -73,10 +73,10 @@ class SessionRecords(NamedTuple):
     """
 
     session: str
-    records: List[Record]
-    others: List[Record]
-    ids: List[str]
-    known: List[str]
+    records: list[Record]
+    others: list[Record]
+    ids: list[str]
+    known: list[str]
 
 
 def session_records(store: Reader, start: str, archived: bool = False) -> SessionRecords:
@@ -84,7 +84,7 @@ def session_records(store: Reader, start: str, archived: bool = False) -> Sessio
     found = list(store.each())
     if archived:
         found += [record for kind in DATED for record in store.archived(kind)]
-    by: Dict[str, List[Record]] = {}
+    by: dict[str, list[Record]] = {}
     for record in found:
         session = record.meta.get("session")
         if isinstance(session, str) and session:
@@ -119,14 +119,14 @@ def forget(place: Place, session: str, id: str, now: float, hard: bool = False) 
         archive.log(root, archive.Move(id, "", ""), reason, now, writer.mode(PRIVATE), session)
 
 
-def forgotten(place: Place) -> List[str]:
+def forgotten(place: Place) -> list[str]:
     """Return the forgotten sessions whose conversations were not restored."""
     return forgotten_in(files.real_path(place.private))
 
 
-def forgotten_in(root: str) -> List[str]:
+def forgotten_in(root: str) -> list[str]:
     """Return the same of a private tier's directory."""
-    found: List[Tuple[str, str]] = []
+    found: list[tuple[str, str]] = []
     for move, reason, session in archive.moves(root):
         if session:
             found.append((session, move.id))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import binascii
 import re
 from bisect import bisect_right
-from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Iterator, NamedTuple
 
 from memory.store.secretshapes import SEAM, WORDY, rx, spots
 
@@ -60,11 +60,11 @@ class View(NamedTuple):
     """A decoded text.  Offsets, characters cut before them, and widths in the original."""
 
     text: str
-    at: List[int]
-    gone: List[int]
-    wide: Dict[int, int]
+    at: list[int]
+    gone: list[int]
+    wide: dict[int, int]
 
-    def origin(self, start: int, end: int) -> Tuple[int, int]:
+    def origin(self, start: int, end: int) -> tuple[int, int]:
         """Return the original stretch of a stretch of this text."""
         return self._back(start), self._back(end - 1) + self.wide.get(end - 1, 1)
 
@@ -77,11 +77,11 @@ class Writer:
 
     def __init__(self, text: str) -> None:
         self.whole = text
-        self.parts: List[str] = []
+        self.parts: list[str] = []
         self.length = 0
-        self.at: List[int] = [-1]
-        self.gone: List[int] = [0]
-        self.wide: Dict[int, int] = {}
+        self.at: list[int] = [-1]
+        self.gone: list[int] = [0]
+        self.wide: dict[int, int] = {}
 
     def copy(self, start: int, end: int) -> None:
         if end > start:
@@ -110,7 +110,7 @@ class Writer:
         return View("".join(self.parts), self.at, self.gone, self.wide)
 
 
-def decode_disguises(text: str, runs: List[Tuple[int, str]]) -> Optional[View]:
+def decode_disguises(text: str, runs: list[tuple[int, str]]) -> View | None:
     """Return a text's disguised stretches decoded, None without any."""
     wraps = dict(_wraps(text, runs))
     places = sorted([*wraps, *_rare_disguises(text)])
@@ -124,7 +124,7 @@ def decode_disguises(text: str, runs: List[Tuple[int, str]]) -> Optional[View]:
     return made.view()
 
 
-def _rare_disguises(text: str) -> List[int]:
+def _rare_disguises(text: str) -> list[int]:
     """Return the places of disguises rare in ordinary text."""
     places = [
         match.start() for sign, kind in _GATES if sign in text for match in rx(kind).finditer(text)
@@ -141,7 +141,7 @@ def _rare_disguises(text: str) -> List[int]:
     return places
 
 
-def _wraps(text: str, runs: List[Tuple[int, str]]) -> Iterator[Tuple[int, int]]:
+def _wraps(text: str, runs: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
     """Yield (end of a wrapped run, start of its continuation)."""
     line = rx(NEXT_LINE)
     for at, run in runs:
@@ -162,8 +162,8 @@ def is_remnant(word: str) -> bool:
     ).fullmatch(word)
 
 
-def _stretches(text: str, places: List[int]) -> List[Tuple[int, int]]:
-    out: List[Tuple[int, int]] = []
+def _stretches(text: str, places: list[int]) -> list[tuple[int, int]]:
+    out: list[tuple[int, int]] = []
     for at in places:
         start, end = max(0, at - BEFORE), min(len(text), at + AFTER)
         if out and start <= out[-1][1]:
@@ -182,7 +182,7 @@ def _edge(text: str, at: int, step: int) -> int:
     return at
 
 
-def _decode(text: str, start: int, end: int, wraps: Dict[int, int], made: Writer) -> None:
+def _decode(text: str, start: int, end: int, wraps: dict[int, int], made: Writer) -> None:
     edits = (
         [(at, goes_on, "") for at, goes_on in wraps.items() if start <= at < end] if wraps else []
     )
@@ -213,11 +213,11 @@ def _unescape(match: re.Match[str]) -> str:
     return chr(int(value, 10 if kind == "d" else 16))
 
 
-def encoded(runs: List[Tuple[int, str]]) -> Tuple[str, List[int], List[Tuple[int, int]]]:
+def encoded(runs: list[tuple[int, str]]) -> tuple[str, list[int], list[tuple[int, int]]]:
     """Return texts in runs of Base64, joined.  Also their starts, their own stretches."""
-    parts: List[str] = []
-    starts: List[int] = []
-    stretches: List[Tuple[int, int]] = []
+    parts: list[str] = []
+    starts: list[int] = []
+    stretches: list[tuple[int, int]] = []
     length = 0
     for at, run in runs:
         if run.isupper() or run.islower() or ("." in run and "/" in run):

@@ -18,7 +18,7 @@ store restore` still brings each record back.
 
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional
+from typing import NamedTuple
 
 from memory.core import StoreError, clock, fastjson, files
 from memory.core.layout import PRIVATE, Place
@@ -44,7 +44,7 @@ class Run(NamedTuple):
 
     run: str
     began: str
-    steps: List[JournalStep]
+    steps: list[JournalStep]
     done: bool
     undone: bool
 
@@ -54,7 +54,7 @@ def path(place: Place) -> str:
     return dict(place.tiers())[PRIVATE] + "/journal.jsonl"
 
 
-def runs(place: Place) -> List[Run]:
+def runs(place: Place) -> list[Run]:
     """Return every run, oldest first, without torn or foreign lines.
 
     Raises StoreError where a newer version of dayleaf has written here.
@@ -67,7 +67,7 @@ def runs(place: Place) -> List[Run]:
         raise StoreError(
             "%s: %s; mend its permissions" % (path(place), (error.strerror or "unreadable").lower())
         ) from None
-    found: Dict[str, Run] = {}
+    found: dict[str, Run] = {}
     for number, row in enumerate(rows, 1):
         version, run = row.get("v"), row.get("run")
         if isinstance(version, int) and version > VERSION:
@@ -84,7 +84,7 @@ def runs(place: Place) -> List[Run]:
     return list(found.values())
 
 
-def _take(found: Dict[str, Run], run: str, row: Dict[str, str]) -> None:
+def _take(found: dict[str, Run], run: str, row: dict[str, str]) -> None:
     known = found.setdefault(run, Run(run, row.get("t", ""), [], False, False))
     do = row.get("do", "")
     if do == "begin":
@@ -95,7 +95,7 @@ def _take(found: Dict[str, Run], run: str, row: Dict[str, str]) -> None:
         known.steps.append(JournalStep(do, *(row.get(key, "") for key in JournalStep._fields[1:])))
 
 
-def last(place: Place) -> Optional[Run]:
+def last(place: Place) -> Run | None:
     """Return the newest run with changes still in force, or None.  Raises StoreError."""
     return next((run for run in reversed(runs(place)) if run.steps and not run.undone), None)
 
@@ -129,7 +129,7 @@ def write(place: Place, run: str, step: JournalStep, now: float) -> None:
     _append(place, {"v": VERSION, "t": clock.iso(now), "run": run, **more})
 
 
-def _append(place: Place, row: Dict[str, object]) -> None:
+def _append(place: Place, row: dict[str, object]) -> None:
     files.append_line(path(place), fastjson.dump(row))
 
 
@@ -142,7 +142,7 @@ def save_bytes(place: Place, data: bytes) -> str:
     return sha256
 
 
-def saved_bytes(place: Place, sha256: str) -> Optional[bytes]:
+def saved_bytes(place: Place, sha256: str) -> bytes | None:
     """Return the kept bytes with a SHA-256, None where they are gone or altered."""
     if len(sha256) != 64 or not sha256.isalnum():
         return None

@@ -31,19 +31,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Mapping,
-    NamedTuple,
-    Optional,
-    Set,
-    Tuple,
-)
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple
 
 from memory.core import StoreError, clock, fastjson, files
 from memory.core.layout import GLOBAL, Place
@@ -60,7 +48,7 @@ _LINE = re.compile(
     rb'|again)","session":"([0-9a-f]{8}|)"(?:,"prompt":"[0-9a-f]{8}")?\}\n',
     re.M,
 )
-Row = List[Any]  # uses, up, down, again, instant of the last use, sessions that had their say
+Row = list[Any]  # uses, up, down, again, instant of the last use, sessions that had their say
 
 
 class Ledger(NamedTuple):
@@ -68,7 +56,7 @@ class Ledger(NamedTuple):
 
     path: str
     cache: str
-    tiers: Tuple[Tuple[str, str], ...] = ()
+    tiers: tuple[tuple[str, str], ...] = ()
 
 
 class Counts(NamedTuple):
@@ -91,7 +79,7 @@ class Fold(NamedTuple):
     lines.
     """
 
-    rows: Dict[str, Row]
+    rows: dict[str, Row]
     offset: int = 0
     passed: int = 0
     torn: int = 0
@@ -104,7 +92,7 @@ class Fold(NamedTuple):
         )
 
 
-def ledgers(place: Place) -> Tuple[Ledger, Ledger]:
+def ledgers(place: Place) -> tuple[Ledger, Ledger]:
     """Return the ledgers of the workspace and the global tier."""
     tiers = tuple(place.tiers())
     return (
@@ -155,9 +143,9 @@ def note(
         ) from error
 
 
-def used_in(ledger: Ledger, session: str) -> Set[Tuple[str, str]]:
+def used_in(ledger: Ledger, session: str) -> set[tuple[str, str]]:
     """Return (prompt hash or "", record id) of a session's uses."""
-    found: Set[Tuple[str, str]] = set()
+    found: set[tuple[str, str]] = set()
     mark = b'"session":"%s"' % short(session).encode("ascii")
     for block in _blocks(ledger.path, 0):
         if mark in block:
@@ -178,7 +166,7 @@ def size(ledger: Ledger) -> int:
         return 0
 
 
-def uses(ledger: Ledger) -> Iterator[Dict[str, Any]]:
+def uses(ledger: Ledger) -> Iterator[dict[str, Any]]:
     """Yield every use in a ledger, oldest first; never raises."""
     for block in _blocks(ledger.path, 0):
         yield from (
@@ -248,13 +236,13 @@ def follow_successors(
 
 def sum_tallies(
     tallies: Iterable[Mapping[str, Fold]], ids: Iterable[str]
-) -> Tuple[Dict[str, int], Dict[str, Tuple[int, int]]]:
+) -> tuple[dict[str, int], dict[str, tuple[int, int]]]:
     """Return (uses, (successes, failures)) of records, by id, without zeros.
 
     tallies: folds by the path of their ledger; a ledger in several counts once.
     """
-    uses: Dict[str, int] = {}
-    outcomes: Dict[str, Tuple[int, int]] = {}
+    uses: dict[str, int] = {}
+    outcomes: dict[str, tuple[int, int]] = {}
     folds = {path: fold for tally in tallies for path, fold in tally.items() if fold.rows}
     for id in ids if folds else ():
         rows = [fold.rows[id] for fold in folds.values() if id in fold.rows]
@@ -297,7 +285,7 @@ def _list_misled(ledger: Ledger, found: Fold) -> None:
     files.update(ledger.cache + "/misled", said)
 
 
-def _misled(found: Fold) -> Set[str]:
+def _misled(found: Fold) -> set[str]:
     return {id for id, row in found.rows.items() if misleads(row[1], row[2])}
 
 
@@ -313,7 +301,7 @@ def _keep(ledger: Ledger, found: Fold) -> None:
     fastjson.write_sealed(ledger.cache + "/ledger.json", value)
 
 
-def _snapshot(ledger: Ledger) -> Optional[Fold]:
+def _snapshot(ledger: Ledger) -> Fold | None:
     try:
         value = fastjson.read_sealed(ledger.cache + "/ledger.json", 1 << 30)
         if value["v"] != 1 or value["seal"] != _seal(ledger.path, value["offset"]):
@@ -323,7 +311,7 @@ def _snapshot(ledger: Ledger) -> Optional[Fold]:
         return None
 
 
-def _seal(path: str, offset: int) -> List[Any]:
+def _seal(path: str, offset: int) -> list[Any]:
     """Return a fingerprint of a ledger's first bytes: inode, SHA-256 of both ends."""
     fd = files.open_read(path)
     try:
@@ -348,7 +336,7 @@ def _added(path: str, before: Fold) -> Fold:
     return Fold(rows, offset, passed, torn)
 
 
-def _count(rows: Dict[str, Row], found: Iterable[Tuple[bytes, bytes, bytes, bytes]]) -> None:
+def _count(rows: dict[str, Row], found: Iterable[tuple[bytes, bytes, bytes, bytes]]) -> None:
     for instant, name, event, session in found:
         id = name.decode("utf-8", "replace")
         row = rows.get(id)
@@ -364,7 +352,7 @@ def _count(rows: Dict[str, Row], found: Iterable[Tuple[bytes, bytes, bytes, byte
             row[5] = (row[5] + said)[-9 * SESSIONS :] if session else row[5]
 
 
-def _one_by_one(block: bytes) -> Tuple[List[Tuple[bytes, bytes, bytes, bytes]], int, int]:
+def _one_by_one(block: bytes) -> tuple[list[tuple[bytes, bytes, bytes, bytes]], int, int]:
     """Return (valid lines, number passed over, number torn) of a block."""
     found, passed, torn = [], 0, 0
     for line in block.split(b"\n"):

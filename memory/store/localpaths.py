@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Iterator, Tuple
+from typing import Iterator
 
 from memory.core.layout import Place
 
@@ -39,7 +39,7 @@ _NETWORK = re.compile(
 )
 
 
-def find(text: str, place: Place) -> Iterator[Tuple[int, str, str]]:
+def find(text: str, place: Place) -> Iterator[tuple[int, str, str]]:
     """Yield (line from 1, what, remedy) of each such path in a text."""
     own = [
         re.escape(path)

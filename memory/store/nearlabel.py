@@ -12,7 +12,7 @@ import unicodedata
 from bisect import bisect_left
 from functools import lru_cache
 from math import log
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Iterator, NamedTuple, Sequence
 
 from memory.store.byname import is_identifier, is_made_up, is_random, is_uuid
 from memory.store.letterpairs import LETTERS, SURPRISE
@@ -91,8 +91,8 @@ class Near(NamedTuple):
 def likely_values(text: str, labels: Sequence[Label]) -> Iterator[Span]:
     """Find the words near labels that are likely secrets."""
     lines: Lines = {}
-    listed: Set[int] = set()  # where the lines of lists begin that were searched
-    known: Dict[Tuple[str, int, int, str], bool] = {}  # by equal surroundings
+    listed: set[int] = set()  # where the lines of lists begin that were searched
+    known: dict[tuple[str, int, int, str], bool] = {}  # by equal surroundings
     for near in words_near(text, labels):
         start, word, label = near.start, near.word, near.label
         low = max(0, min(start, label.start) - AROUND)
@@ -111,7 +111,7 @@ def likely_values(text: str, labels: Sequence[Label]) -> Iterator[Span]:
                 yield from _siblings(text, (start, start + len(word), label.kind), listed)
 
 
-def _siblings(text: str, span: Span, listed: Set[int]) -> Iterator[Span]:
+def _siblings(text: str, span: Span, listed: set[int]) -> Iterator[Span]:
     """Find the words in the same place of a list's lines around.
 
     listed: where the lines begin that were searched before, which grows.
@@ -133,7 +133,7 @@ def _siblings(text: str, span: Span, listed: Set[int]) -> Iterator[Span]:
             yield begin + place[0], begin + place[1], kind
 
 
-def _lines_after(text: str, low: int) -> Iterator[Tuple[int, str]]:
+def _lines_after(text: str, low: int) -> Iterator[tuple[int, str]]:
     """Return (offset, text) of the lines from a place to an empty one."""
     for _ in range(ROWS):
         high = text.find("\n", low, low + 2 * AROUND)
@@ -143,7 +143,7 @@ def _lines_after(text: str, low: int) -> Iterator[Tuple[int, str]]:
         low = high + 1
 
 
-def _lines_before(text: str, high: int) -> Iterator[Tuple[int, str]]:
+def _lines_before(text: str, high: int) -> Iterator[tuple[int, str]]:
     """Return (offset, text) of the lines back to an empty one."""
     for _ in range(ROWS):
         low = text.rfind("\n", max(0, high - 2 * AROUND), max(0, high)) + 1
@@ -158,7 +158,7 @@ def _form(piece: str) -> str:
     return rx(r"[^\s/:=|,;()\[\]]+").sub("x", " ".join(piece.split()))
 
 
-def _same_place(line: str, form: Tuple[str, str]) -> Optional[Tuple[int, int]]:
+def _same_place(line: str, form: tuple[str, str]) -> tuple[int, int] | None:
     """Return the place of the word that stands between the same signs, or None."""
     for match in rx(r"[^\s\"'`,;|()\[\]]{4,64}").finditer(line):
         for low in {match.start(), match.start() + match[0].rfind(":") + 1}:
@@ -174,7 +174,7 @@ def _may_be_listed(word: str) -> bool:
 def words_near(text: str, labels: Sequence[Label]) -> Iterator[Near]:
     """Return the words that may be secrets, each with its nearest label."""
     done = 0
-    groups: Optional[List[Tuple[int, str]]] = None  # of digits
+    groups: list[tuple[int, str]] | None = None  # of digits
     labels = [label for number, label in enumerate(labels) if not _yields(text, labels, number)]
     for number, label in enumerate(labels):
         low = max(done, label.low, label.start - BEFORE)
@@ -199,7 +199,7 @@ def _possible_in(text: str, label: Label, begin: int, end: int) -> Iterator[Near
             yield Near(start, word, label, end == label.start)
 
 
-def _between(places: List[Tuple[int, str]], low: int, high: int) -> List[Tuple[int, str]]:
+def _between(places: list[tuple[int, str]], low: int, high: int) -> list[tuple[int, str]]:
     return places[bisect_left(places, (low, "")) : bisect_left(places, (high, ""))]
 
 
@@ -245,7 +245,7 @@ def _end(text: str, at: int, border: int) -> int:
     return end
 
 
-def _words(text: str, low: int, high: int) -> List[Tuple[int, str]]:
+def _words(text: str, low: int, high: int) -> list[tuple[int, str]]:
     """Return (start, word) of a stretch's words, without brackets around them."""
     end = high
     if text[high - 1] > " " and text[high : high + 1] > " ":
@@ -257,7 +257,7 @@ def _words(text: str, low: int, high: int) -> List[Tuple[int, str]]:
 
 
 @lru_cache(maxsize=512)
-def _words_of(piece: str, low: int, high: int) -> Tuple[Tuple[int, str], ...]:
+def _words_of(piece: str, low: int, high: int) -> tuple[tuple[int, str], ...]:
     found = []
     for match in rx(WORD).finditer(piece, low):
         start, word = match.start(), match[0]
@@ -322,7 +322,7 @@ def _is_secret_shape(word: str) -> bool:
     return not is_made_up(word) and not is_uuid(word)
 
 
-def log_odds(found: Dict[str, float]) -> float:
+def log_odds(found: dict[str, float]) -> float:
     """Return the log odds that a word of these features is a secret."""
     odds, names, trees = _boosted_trees()
     values = [float(found[name]) for name in names]
@@ -336,7 +336,7 @@ def log_odds(found: Dict[str, float]) -> float:
 
 
 @lru_cache(maxsize=1)
-def _boosted_trees() -> Tuple[float, Sequence[str], Sequence[Sequence[Sequence[float]]]]:
+def _boosted_trees() -> tuple[float, Sequence[str], Sequence[Sequence[Sequence[float]]]]:
     """Return the bias, the features, and the trees that `evals/train-secrets` fitted.
 
     A node is a leaf, [log odds], or [feature, limit, node up to it, node beyond it].
@@ -346,7 +346,7 @@ def _boosted_trees() -> Tuple[float, Sequence[str], Sequence[Sequence[Sequence[f
     return fitted["bias"], fitted["features"], fitted["trees"]
 
 
-def features(text: str, near: Near, lines: Lines) -> Dict[str, float]:
+def features(text: str, near: Near, lines: Lines) -> dict[str, float]:
     """Return the features of a word near a label, by name.  lines: a cache."""
     start, word, label = near.start, near.word, near.label
     end = start + len(word)
@@ -402,10 +402,10 @@ class _Line(NamedTuple):
     other: bool
 
 
-Lines = Dict[Tuple[int, int], _Line]
+Lines = dict[tuple[int, int], _Line]
 
 
-def _line_around(text: str, start: int, end: int, lines: Lines) -> Tuple[int, _Line]:
+def _line_around(text: str, start: int, end: int, lines: Lines) -> tuple[int, _Line]:
     """Return the start and the record of the line around a stretch."""
     low, high = max(0, start - AROUND), end + AROUND
     low -= low % (AROUND // 2)
@@ -428,7 +428,7 @@ def _line_around(text: str, start: int, end: int, lines: Lines) -> Tuple[int, _L
 
 
 @lru_cache(maxsize=4096)
-def shape(word: str) -> Dict[str, float]:
+def shape(word: str) -> dict[str, float]:
     """Return the features of a word by itself."""
     kinds = [_class_of(sign) for sign in word]
     length, digits = len(word), kinds.count("0")
@@ -477,7 +477,7 @@ def shape(word: str) -> Dict[str, float]:
     }
 
 
-def surprise(word: str) -> Tuple[float, float]:
+def surprise(word: str) -> tuple[float, float]:
     """Return how unlike ordinary words a word is, as a mean and at its worst.
 
     In nats for each pair of letters, by how often they follow one another in ordinary words.

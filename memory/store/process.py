@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from typing import IO, Callable, Mapping, NamedTuple, Optional, Sequence
+from typing import IO, Callable, Mapping, NamedTuple, Sequence
 
 ERRORS = 1 << 16  # bytes kept of stderr
 _GROUP = 0 if os.name == "posix" else 0x00000200  # a process group of its own, on Windows
@@ -61,7 +61,7 @@ def run(
     env: Mapping[str, str],
     folder: str,
     limit: int,
-    stop: Optional[threading.Event] = None,
+    stop: threading.Event | None = None,
 ) -> Finished:
     """Run a command and kill its process group.
 
@@ -98,7 +98,7 @@ def stream(
     env: Mapping[str, str],
     folder: str,
     tell: Callable[[int, bytes], None],
-    stop: Optional[threading.Event] = None,
+    stop: threading.Event | None = None,
 ) -> Finished:
     """Run a command and pass on its output as printed.
 
@@ -116,8 +116,8 @@ def _run(
     seconds: float,
     env: Mapping[str, str],
     folder: str,
-    tell: Callable[[int, bytes], Optional[bool]],
-    stop: Optional[threading.Event],
+    tell: Callable[[int, bytes], bool | None],
+    stop: threading.Event | None,
     grace: float,
 ) -> Finished:
     process = subprocess.Popen(
@@ -157,7 +157,7 @@ def _run(
 def _hand_on(
     pipe: IO[bytes],
     number: int,
-    tell: Callable[[int, bytes], Optional[bool]],
+    tell: Callable[[int, bytes], bool | None],
     lock: threading.Lock,
     ended: threading.Event,
 ) -> None:
@@ -177,7 +177,7 @@ def _ask(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, signal.SIGTERM)
 
 
-def _ended(ended: threading.Event, seconds: float, stop: Optional[threading.Event]) -> bool:
+def _ended(ended: threading.Event, seconds: float, stop: threading.Event | None) -> bool:
     """Wait for a child; return True if it ended in time."""
     if stop is None:
         return ended.wait(seconds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Protocol, Tuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from memory.core import StoreError, files, frontmatter, records
 from memory.core.layout import ADDED, DATED, FOLDERS, SHARED, Place, endings, is_allowed
@@ -55,11 +55,11 @@ class _Namesakes(NamedTuple):
     the names of the others and of `starts`, by id.  called: how well it names the others.
     """
 
-    exact: List[Tuple[bool, float, str]]
-    stems: List[Tuple[float, str]]
-    starts: List[Tuple[float, str]]
-    known: Dict[str, str]
-    called: List[Tuple[int, str, str]]
+    exact: list[tuple[bool, float, str]]
+    stems: list[tuple[float, str]]
+    starts: list[tuple[float, str]]
+    known: dict[str, str]
+    called: list[tuple[int, str, str]]
 
 
 def calls(record: Record, text: str) -> int:
@@ -88,7 +88,7 @@ def _stays_below(name: str) -> bool:
     return all(part and part[0] != "." for part in name.split("/"))
 
 
-def _best(called: List[Tuple[int, str, str]]) -> Dict[str, str]:
+def _best(called: list[tuple[int, str, str]]) -> dict[str, str]:
     """Return the records that a text names best, id -> name."""
     best = max((how for how, _, _ in called), default=0)
     return {id: name for how, id, name in called if how == best > 0}
@@ -104,15 +104,15 @@ class Reader:
     def __init__(self, place: Place):
         """Find the tiers of a place."""
         self.place = place
-        self.skipped: List[Skipped] = []
-        self.duplicates: Dict[str, List[str]] = {}
+        self.skipped: list[Skipped] = []
+        self.duplicates: dict[str, list[str]] = {}
         self.roots = {letter: files.real_path(root) for letter, root in place.tiers()}
         # A cloned repository whose .dayleaf points elsewhere would pass off other files as shared.
         if SHARED in self.roots and not files.inside(place.shared, place.root):
             del self.roots[SHARED]
 
     def names(
-        self, kinds: Optional[Sequence[str]] = None, walked: Optional[Listing] = None
+        self, kinds: Sequence[str] | None = None, walked: Listing | None = None
     ) -> Iterator[str]:
         """Yield the names of all record files, sorted.
 
@@ -123,7 +123,7 @@ class Reader:
         self.skipped = [Skipped(name, 0, reason, remedy) for name, reason, remedy in walked.left]
         yield from sorted(name for name, _, _, _ in walked.found)
 
-    def each(self, kinds: Optional[Sequence[str]] = None) -> Iterator[Record]:
+    def each(self, kinds: Sequence[str] | None = None) -> Iterator[Record]:
         """Yield every readable record of some kinds in the order of names.
 
         The rest is noted in `skipped`.  A folder of DATED is only read for its own kind.
@@ -148,7 +148,7 @@ class Reader:
         What raises Unreadable is noted in `skipped`, ids that stand twice in `duplicates`.
         """
         self.duplicates = {}
-        first: Dict[str, str] = {}
+        first: dict[str, str] = {}
         for name in names:
             try:
                 one = read(name)
@@ -166,7 +166,7 @@ class Reader:
         """Read a record, at most the first 1 MiB of its file.  Raises Unreadable."""
         return self.read_both(name)[0]
 
-    def read_both(self, name: str) -> Tuple[Record, bytes]:
+    def read_both(self, name: str) -> tuple[Record, bytes]:
         """Return (record, its bytes), as `read` does."""
         data, stat = self._bytes(name, READ_LIMIT)
         if frontmatter.undecodable(data):
@@ -239,7 +239,7 @@ class Reader:
         return "".join("\nnearest: %s %s" % (one.id, one.title[:80]) for one in near)
 
     def _unfound(
-        self, text: str, named: List[str], stems: List[str], known: Dict[str, str]
+        self, text: str, named: list[str], stems: list[str], known: dict[str, str]
     ) -> StoreError:
         """Return the error for a text that names no single record."""
         away = [] if named else begun(text, self.away())
@@ -283,13 +283,13 @@ class Reader:
 
     # ---- the archives
 
-    def successors(self) -> Dict[str, str]:
+    def successors(self) -> dict[str, str]:
         """Return the present successor of each merged archived record, by id."""
         from memory.store import archive
 
         return archive.successors(self.roots.items())
 
-    def away(self) -> Dict[str, Tuple[str, Move]]:
+    def away(self) -> dict[str, tuple[str, Move]]:
         """Return (tier, latest move) of each record in the archives, by id."""
         from memory.store import archive
 
@@ -299,11 +299,11 @@ class Reader:
             for id, move in archive.archived_moves(root).items()
         }
 
-    def left(self) -> Dict[str, str]:
+    def left(self) -> dict[str, str]:
         """Return the original path below its tier of each archived record, by id."""
         return {id: move.home for id, (_, move) in self.away().items()}
 
-    def _find_move(self, text: str) -> Tuple[str, Move]:
+    def _find_move(self, text: str) -> tuple[str, Move]:
         away = self.away()
         found = begun(text, away) or list(self._called_away(text, away))
         if len(found) == 1:
@@ -323,9 +323,9 @@ class Reader:
             )
         )
 
-    def _called_away(self, text: str, away: Dict[str, Tuple[str, Move]]) -> Dict[str, str]:
+    def _called_away(self, text: str, away: dict[str, tuple[str, Move]]) -> dict[str, str]:
         """Return the archived records that a text names best, by id."""
-        called: List[Tuple[int, str, str]] = []
+        called: list[tuple[int, str, str]] = []
         for id, (letter, move) in away.items() if text else ():
             with contextlib.suppress(StoreError):
                 record = self.read(letter + "/" + move.away)
@@ -334,7 +334,7 @@ class Reader:
 
     # ---- files
 
-    def _parts(self, name: str) -> Tuple[str, List[str]]:
+    def _parts(self, name: str) -> tuple[str, list[str]]:
         """Return (root of its tier, path parts) of a record's name.  Raises Unreadable."""
         parts = name.split("/") if len(name) <= 1024 else []
         added = parts[:2] == [ADDED, self.place.scope]
@@ -355,7 +355,7 @@ class Reader:
             )
         return self.roots[parts[0]], parts[1 + added :]
 
-    def _bytes(self, name: str, limit: int) -> Tuple[bytes, os.stat_result]:
+    def _bytes(self, name: str, limit: int) -> tuple[bytes, os.stat_result]:
         root, parts = self._parts(name)
         try:
             fd = open_beneath(root, parts)
@@ -377,7 +377,7 @@ class Reader:
             ) from None
 
 
-def open_beneath(root: str, parts: List[str]) -> int:
+def open_beneath(root: str, parts: list[str]) -> int:
     """Open a regular file below a directory (a real path), following no outward link.
 
     Each part is opened relative to the part before: a path that was checked and then opened could
@@ -424,7 +424,7 @@ def _is_folder(name: str) -> bool:
 SHORTEST = 4  # characters of an id in which a slip is told from another id
 
 
-def begun(text: str, ids: Iterable[str]) -> List[str]:
+def begun(text: str, ids: Iterable[str]) -> list[str]:
     """Return the ids that a text may abbreviate, sorted."""
     known = sorted(set(ids))
     return [text] if text in known else [id for id in known if text and id.startswith(text)]

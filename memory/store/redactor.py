@@ -36,20 +36,7 @@ import re
 import time
 from bisect import bisect_right
 from itertools import count
-from typing import (
-    Any,
-    Callable,
-    Collection,
-    Dict,
-    Iterator,
-    List,
-    Mapping,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-)
+from typing import Any, Callable, Collection, Iterator, Mapping, NamedTuple, Sequence
 
 from memory.core import files
 from memory.core.plaintext import private_pairs
@@ -93,7 +80,7 @@ class Redacted(NamedTuple):
     """A text without its secrets, and these in order."""
 
     text: str
-    found: Tuple[Found, ...]
+    found: tuple[Found, ...]
 
 
 BEFORE_PRIVATE = tuple("<＜;cC/\\")  # ends of what opens a tag
@@ -108,7 +95,7 @@ class _TooSlow(Exception):
 
 
 def redact(
-    text: str, allow: Sequence[str] = (), salt: str = "", seconds: Optional[float] = None
+    text: str, allow: Sequence[str] = (), salt: str = "", seconds: float | None = None
 ) -> Redacted:
     """Replace every secret in a text by a marker; redacting again changes nothing.
 
@@ -119,9 +106,9 @@ def redact(
     return _redacted(text, allow, salt, {}, seconds)
 
 
-def secrets(text: str, allow: Sequence[str] = (), salt: str = "") -> Dict[str, str]:
+def secrets(text: str, allow: Sequence[str] = (), salt: str = "") -> dict[str, str]:
     """Return every secret in a text with its marker."""
-    values: Dict[str, str] = {}
+    values: dict[str, str] = {}
     _redacted(text, allow, salt, values)
     return values
 
@@ -134,11 +121,7 @@ def marker(kind: str, value: str, salt: str = "") -> str:
 
 
 def _redacted(
-    text: str,
-    allow: Sequence[str],
-    salt: str,
-    values: Dict[str, str],
-    seconds: Optional[float] = None,
+    text: str, allow: Sequence[str], salt: str, values: dict[str, str], seconds: float | None = None
 ) -> Redacted:
     """Redact a text and add its values with markers to `values`."""
     # Time of this thread, not by the clock: on a busy machine no note is lost.
@@ -158,10 +141,10 @@ def _redacted(
 
 
 def _passes(
-    text: str, allow: Sequence[str], salt: str, values: Dict[str, str], tick: Callable[[], None]
+    text: str, allow: Sequence[str], salt: str, values: dict[str, str], tick: Callable[[], None]
 ) -> Redacted:
-    counts: Dict[Tuple[str, str], int] = {}
-    changed: List[int] = []
+    counts: dict[tuple[str, str], int] = {}
+    changed: list[int] = []
     for _ in range(PASSES):
         plain, cuts = _plain(text)
         near = _places_in_plain(cuts, changed)
@@ -169,7 +152,7 @@ def _passes(
         spans = _clip(_add_occurrences(plain, _merge_spans(plain, found, allow), allow), plain)
         if not spans:
             break
-        parts: List[str] = []
+        parts: list[str] = []
         at = length = 0
         changed = []
         for start, end, kind in spans:
@@ -208,12 +191,12 @@ def strip_private(text: str) -> str:
     return text[: spans[0][0]] if spans else text
 
 
-def private_parts(text: str) -> List[str]:
+def private_parts(text: str) -> list[str]:
     """Return the private parts of a text, with their tags."""
     return [text[start:end] for start, end in _private_parts(text)]
 
 
-def _private_parts(text: str) -> List[Tuple[int, int]]:
+def _private_parts(text: str) -> list[tuple[int, int]]:
     plain, cuts = _plain(text)
     return [
         (_origin(cuts, start), _origin(cuts, end - 1) + 1)
@@ -231,7 +214,7 @@ def _private_tags(text: str, lower: str) -> Iterator[re.Match[str]]:
         yield from rx(PRIVATE_TAG, re.I | re.S).finditer(text, start, end)
 
 
-def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]:
+def _private(text: str, lower: str, mentions: str = "") -> list[tuple[int, int]]:
     def is_mentioned(at: int) -> bool:
         return bool(mentions) and text[at - 1 : at] == mentions
 
@@ -250,9 +233,9 @@ def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]
     return sorted([*spans, (start, len(text))] if depth else spans)
 
 
-def _plain(text: str) -> Tuple[str, Tuple[List[int], List[int]]]:
-    at: List[int] = [-1]
-    gone: List[int] = [0]
+def _plain(text: str) -> tuple[str, tuple[list[int], list[int]]]:
+    at: list[int] = [-1]
+    gone: list[int] = [0]
     signs = [sign for sign in set(beyond_ascii(text)) if rx(INVISIBLE).match(sign)]
     begins = [match.start() for match in rx(WRITTEN).finditer(text)]
     begins += (place for sign in ("\x1b", *signs) for place in spots(text, sign))
@@ -269,17 +252,17 @@ def _plain(text: str) -> Tuple[str, Tuple[List[int], List[int]]]:
     return "".join(parts) + text[last:], (at, gone)
 
 
-def _origin(cuts: Tuple[List[int], List[int]], offset: int) -> int:
+def _origin(cuts: tuple[list[int], list[int]], offset: int) -> int:
     return offset + cuts[1][bisect_right(cuts[0], offset) - 1]
 
 
-def _places_in_plain(cuts: Tuple[List[int], List[int]], places: List[int]) -> List[int]:
+def _places_in_plain(cuts: tuple[list[int], list[int]], places: list[int]) -> list[int]:
     """Map offsets in the given text to the plain text."""
     ends = [at + gone for at, gone in zip(*cuts)]
     return [max(0, place - cuts[1][bisect_right(ends, place) - 1]) for place in places]
 
 
-def _find(text: str, tick: Callable[[], None], deep: int = 0) -> List[Span]:
+def _find(text: str, tick: Callable[[], None], deep: int = 0) -> list[Span]:
     """Find secrets in a text, also disguised and encoded."""
     runs = _runs(text)
     spans = _look(text, runs, tick)
@@ -296,7 +279,7 @@ def _find(text: str, tick: Callable[[], None], deep: int = 0) -> List[Span]:
     return spans
 
 
-def _find_near(text: str, places: List[int], tick: Callable[[], None]) -> List[Span]:
+def _find_near(text: str, places: list[int], tick: Callable[[], None]) -> list[Span]:
     near = [(max(0, start), end) for start, end in stretches(places, NEAR, NEAR)]
     if sum(end - start for start, end in near) > len(text) / 2:
         return _find(text, tick)
@@ -309,7 +292,7 @@ def _find_near(text: str, places: List[int], tick: Callable[[], None]) -> List[S
     return [(*view.origin(start, end), kind) for start, end, kind in _find(view.text, tick)]
 
 
-def _runs(text: str) -> List[Tuple[int, str]]:
+def _runs(text: str) -> list[tuple[int, str]]:
     """Return the long runs of token characters, without words."""
     digit = rx(r"\d").search
     # one byte a character: a run is found ten times as fast as by an expression
@@ -326,7 +309,7 @@ def _runs(text: str) -> List[Tuple[int, str]]:
     return runs
 
 
-def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> List[Span]:
+def _look(text: str, runs: list[tuple[int, str]], tick: Callable[[], None]) -> list[Span]:
     beyond = beyond_ascii(text)
     lower = _lower(text, beyond)
     flat = lower if lower.isascii() else lower.encode("ascii", "replace").decode("ascii")
@@ -372,8 +355,8 @@ def _lower(text: str, beyond: str) -> str:
     return text.replace("\u0130", "i").lower()
 
 
-def _merge_spans(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
-    joined: List[Tuple[int, int, str, int]] = []
+def _merge_spans(text: str, spans: list[Span], allow: Sequence[str]) -> list[Span]:
+    joined: list[tuple[int, int, str, int]] = []
     rows = sorted((start, -end, rank, kind) for rank, (start, end, kind) in enumerate(spans))
     for start, before_end, rank, kind in rows:
         end = -before_end
@@ -391,24 +374,24 @@ def _merge_spans(text: str, spans: List[Span], allow: Sequence[str]) -> List[Spa
     return [(a, b, kind) for a, b, kind, _ in joined]
 
 
-def _places_of(text: str, heads: Collection[str]) -> List[int]:
+def _places_of(text: str, heads: Collection[str]) -> list[int]:
     """Return the offsets of some beginnings, each of 6 characters."""
     if len(heads) < 50:  # a search for each costs less than a look at every character
         return sorted(at for head in heads for at in spots(text, head))
     return [i for i in range(len(text) - 5) if text[i : i + 6] in heads]
 
 
-def _kinds_of_forms(text: str, spans: List[Span]) -> Dict[str, str]:
-    kinds: Dict[str, str] = {}
+def _kinds_of_forms(text: str, spans: list[Span]) -> dict[str, str]:
+    kinds: dict[str, str] = {}
     for found, kind in {text[start:end]: kind for start, end, kind in spans}.items():
         for value in _forms(found, kind):
             kinds.setdefault(value, kind)
     return kinds
 
 
-def _add_occurrences(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
+def _add_occurrences(text: str, spans: list[Span], allow: Sequence[str]) -> list[Span]:
     kinds = _kinds_of_forms(text, spans)
-    lengths: Dict[str, Set[int]] = {}
+    lengths: dict[str, set[int]] = {}
     for value in kinds:
         lengths.setdefault(value[:6], set()).add(len(value))
     longest = {head: sorted(many, reverse=True) for head, many in lengths.items()}
@@ -462,12 +445,12 @@ def _apart(text: str, start: int, end: int) -> bool:
     )
 
 
-def _clip(spans: List[Span], text: str) -> List[Span]:
+def _clip(spans: list[Span], text: str) -> list[Span]:
     if not spans or "[redacted:" not in text:
         return spans
     marks = [m.span() for m in rx(MARKER).finditer(text)]
     ends = [end for _, end in marks]
-    out: List[Span] = []
+    out: list[Span] = []
     for start, end, kind in spans:
         for row in range(bisect_right(ends, start), len(marks)):
             a, b = marks[row]
@@ -489,7 +472,7 @@ def clean(value: Any, config: Any, salt: str) -> Any:
     reaches over a list's texts, which follow each other, but into no mapping's value.
     """
 
-    given: List[Tuple[str, bool]] = []
+    given: list[tuple[str, bool]] = []
     _each_text(value, lambda text, alone: given.append((strip_private(text), alone)))
     texts = [text for text, _ in given]
     if config["redact.enabled"] and texts:
@@ -505,8 +488,8 @@ def clean(value: Any, config: Any, salt: str) -> Any:
 
 
 def _without_reach(
-    given: List[Tuple[str, bool]], joined: List[str], allow: Sequence[str], salt: str
-) -> List[str]:
+    given: list[tuple[str, bool]], joined: list[str], allow: Sequence[str], salt: str
+) -> list[str]:
     """Return redacted texts, with what only the text before had made a secret.
 
     given: (text, whether it stands alone).
@@ -550,11 +533,7 @@ def clean_record(record: Record, config: Any, salt: str) -> Record:
         [record.title, record.body, record.tags, record.topics, said], config, salt
     )
     return record.replaced(
-        title=title,
-        body=body,
-        tags=tuple(tags),
-        topics=tuple(topics),
-        meta={**record.meta, **said},
+        title=title, body=body, tags=tuple(tags), topics=tuple(topics), meta={**record.meta, **said}
     )
 
 

@@ -17,7 +17,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from typing import Dict, Iterator, List, Mapping, Tuple
+from typing import Iterator, Mapping
 
 from memory.core import files, layout, plaintext
 from memory.store import process
@@ -188,16 +188,16 @@ def _excludes(folder: str, env: Mapping[str, str]) -> str:
     return _global(folder, env, "--type=path", "core.excludesFile") or base + "/git/ignore"
 
 
-def _guarded(words: Tuple[str, ...]) -> List[str]:
+def _guarded(words: tuple[str, ...]) -> list[str]:
     return [words[0], *_WITHOUT_SUBMODULES.get(words[0], ()), *words[1:]]
 
 
-def _without_git(env: Mapping[str, str]) -> Dict[str, str]:
+def _without_git(env: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in env.items() if not key.startswith(("GIT_", "SSH_ASKPASS"))}
 
 
 def _run(
-    words: List[str], given: bytes, seconds: float, env: Mapping[str, str], folder: str, limit: int
+    words: list[str], given: bytes, seconds: float, env: Mapping[str, str], folder: str, limit: int
 ) -> Finished:
     try:
         done = process.run([process.which("git", env), *words], given, seconds, env, folder, limit)
@@ -215,7 +215,7 @@ def _not_run(reason: str) -> Finished:
 
 
 @contextlib.contextmanager
-def _view(root: str, git: str, index: str) -> Iterator[Tuple[str, str]]:
+def _view(root: str, git: str, index: str) -> Iterator[tuple[str, str]]:
     """Make a git directory that shows a repository without its configuration."""
     view = tempfile.mkdtemp(prefix="dayleaf-git-")
     try:
@@ -279,7 +279,7 @@ def _config(common: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _settings(path: str) -> Iterator[Tuple[str, str, str, str]]:
+def _settings(path: str) -> Iterator[tuple[str, str, str, str]]:
     """Yield (section, its name, key, value) of a git config."""
     try:
         text = files.read(path, CONFIG_BYTES).decode("utf-8", "replace")

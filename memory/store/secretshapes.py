@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import string
 from functools import lru_cache
-from typing import Dict, Iterator, List, Tuple
+from typing import Iterator
 
 from memory.core import plaintext
 from memory.store.secretlabels import STEMS
 
-Span = Tuple[int, int, str]
+Span = tuple[int, int, str]
 _ASCII = bytes(range(128))
 _ANY = b" " + b"a" * 255
 SEAM = "\n\x1e\n"  # keeps texts apart that are searched together
@@ -19,7 +19,7 @@ VALUE = r"(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|[^\s\"']{4,200})"  # of an op
 ARGUMENT = r"(?:\"[^\"\n]{0,160}\"|'[^'\n]{0,160}'|[$\w.\[\]]{1,60})\s{0,3},\s{0,9}"
 # How a value is judged, kind, characters to read after a needle, needles in the lower-case text
 # ("~" is a space; one that begins with it stands amid what is told by it); expression with a `v`.
-SHAPES: Tuple[Tuple[str, str], ...] = (
+SHAPES: tuple[tuple[str, str], ...] = (
     (
         "given url-password 420 ://",
         r"://[^\s/@:\"'<>`\\]{0,120}:(?P<v>[^\s/\"'<>`]{1,256})@(?=[\w\[$%{.-])",
@@ -151,10 +151,7 @@ SHAPES: Tuple[Tuple[str, str], ...] = (
     ),
     ("given masked 300 ::add-mask::", r"::add-mask::(?P<v>[^\s\"'$]{4,200})"),
     # What clients and servers say to one another: FTP, SMTP (`Password:` in Base64), Redis.
-    (
-        "given login-password 300 331~",
-        r"331 [^\n]{0,80}\n(?:[^\n]{0,20}> ?)?PASS (?P<v>\S{3,200})",
-    ),
+    ("given login-password 300 331~", r"331 [^\n]{0,80}\n(?:[^\n]{0,20}> ?)?PASS (?P<v>\S{3,200})"),
     (
         "given login-password 300 334~ugfzc3dvcmq6",
         r"334 ugfzc3dvcmq6\r?\n(?:c: )?(?P<v>[A-Za-z0-9+/]{4,200}={0,2})",
@@ -247,17 +244,12 @@ SHAPES: Tuple[Tuple[str, str], ...] = (
         r"variable \"[\w\-]{0,60}(?:password|passphrase|secret|token)[\w\-]{0,20}\"[ ]?\{"
         r"[^{}]{0,300}?default\s{1,9}=[ ](?P<v>\"[^\"\n$]{4,160}\")",
     ),
-    (
-        "given login-password 200 pwd={ password={",
-        r"(?:pwd|word)=\{(?P<v>[^;\"\n$]{4,99})\}[;\"]",
-    ),
+    ("given login-password 200 pwd={ password={", r"(?:pwd|word)=\{(?P<v>[^;\"\n$]{4,99})\}[;\"]"),
     ("random url-token 240 tok=", r"[?&]tok=(?P<v>[\w\-.~%]{16,200})"),
     ("given wifi-password 300 wifi:", r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})"),
 )
 # What follows a needle that code is full of.
-FOLLOWED = {
-    "~/~": r" / [ \t]{0,2}\S{0,99}[\d!@#$%^&*]",
-}
+FOLLOWED = {"~/~": r" / [ \t]{0,2}\S{0,99}[\d!@#$%^&*]"}
 # Three or four letters of each word that is looked for in the lower-case text ("~" is a space), in
 # eight groups of much the same letters at each place.
 GRAMS = (
@@ -289,7 +281,7 @@ ACCOUNTS = frozenset(
 )
 # The words that name a secret.  strong: any value that is no word, placeholder or code; medium: at
 # least 8 characters that look random; weak: at least 20.
-NAMES: Tuple[Tuple[str, str, str], ...] = (
+NAMES: tuple[tuple[str, str, str], ...] = (
     ("password", "strong", "pass pwd pw psk kennwort senha motdepasse"),
     ("secret", "strong", "secret geheimnis"),
     ("token", "medium", "token _pat jwt"),
@@ -309,17 +301,14 @@ SUFFIX = {
 }
 # Names in other scripts stand in sentences: what is taken is the next printable ASCII word.  pin: 4
 # to 8 digits count too.
-WORDS: Tuple[Tuple[str, str], ...] = (
+WORDS: tuple[tuple[str, str], ...] = (
     (
         "password strong",
         "비밀번호|암호|패스워드|비번|비밀 번호|パスワード|パスコード|暗証番号|パスフレーズ|"
         "合言葉|密码|密碼|口令|пароль|contraseña",
     ),
     ("password pin", "暗証番号|핀번호|핀 번호"),
-    (
-        "secret strong",
-        "비밀키|비밀 키|시크릿|개인키|秘密鍵|シークレット|密钥|密鑰|秘钥|私钥|私鑰",
-    ),
+    ("secret strong", "비밀키|비밀 키|시크릿|개인키|秘密鍵|シークレット|密钥|密鑰|秘钥|私钥|私鑰"),
     (
         "token medium",
         "토큰|인증키|접근키|액세스키|접근 키|액세스 키|トークン|認証キー|アクセスキー|令牌|"
@@ -516,12 +505,12 @@ def spots(text: str, needle: str) -> Iterator[int]:
 
 
 @lru_cache(maxsize=1)
-def _grams() -> Tuple[List[bytes], Dict[str, List[Tuple[str, str, int]]]]:
+def _grams() -> tuple[list[bytes], dict[str, list[tuple[str, str, int]]]]:
     """Return (per place of a gram, the groups of each byte; the needles by three letters)."""
     needles = [needle for row in SHAPES for needle in row[0].split()[3:]]
     needles += [word for row in NAMES for word in row[2].split()]
     groups = [bytearray(256) for _ in range(4)]
-    words: Dict[str, List[Tuple[str, str, int]]] = {}
+    words: dict[str, list[tuple[str, str, int]]] = {}
     known = dict.fromkeys((*needles, *STEMS, "private"))
     for bit, line in enumerate(GRAMS):
         for gram in line.split():
@@ -547,9 +536,9 @@ class Places:
 
     def __init__(self, text: str, lower: str, beyond: str) -> None:
         self.text, self.lower, self.beyond = text, lower, beyond
-        self._at: List[int] = []
+        self._at: list[int] = []
         groups, words = _grams()
-        self._known: Dict[str, List[int]] = {word: [] for row in words.values() for word, *_ in row}
+        self._known: dict[str, list[int]] = {word: [] for row in words.values() for word, *_ in row}
         data = text.encode("ascii", "replace") + b"   "
         one, two, three, four = (
             int.from_bytes(data[place:].translate(group), "little")
@@ -563,7 +552,7 @@ class Places:
                     self._known[name].append(at - before)
             at = mask.find(b"a", at + 1)
 
-    def offsets(self, needle: str) -> List[int]:
+    def offsets(self, needle: str) -> list[int]:
         known = self._known.get(needle)
         if known is None:
             ascii = needle.isascii()
@@ -571,7 +560,7 @@ class Places:
             self._known[needle] = known
         return known
 
-    def _beyond_ascii(self, word: str) -> List[int]:
+    def _beyond_ascii(self, word: str) -> list[int]:
         part = _part(word) if self.beyond else ""
         if not part or part not in self.beyond:
             return []

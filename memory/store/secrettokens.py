@@ -8,13 +8,11 @@ yet has the form of one, a short word, `_` or `-`, and at least 32 random charac
 
 from __future__ import annotations
 
-from typing import Tuple
-
 # What follows has letters of both cases, as no digest, UUID or identifier in base 36 has.
 MIXED = r"(?=[\w\-]{0,60}?[a-z])(?=[\w\-]{0,60}?[A-Z])"
 # Kind and literal prefixes, what follows.  The class runs to the token's end: a bounded count would
 # leave the tail in clear.
-TOKENS: Tuple[Tuple[str, str], ...] = (
+TOKENS: tuple[tuple[str, str], ...] = (
     ("anthropic-key sk-ant-", r"[\w\-]{16,}"),
     ("openai-key sk-proj- sk-svcacct- sk-admin- sk-or-v1- sk-lf-", r"[\w\-]{20,}"),
     ("github-token ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{20,}"),
@@ -144,7 +142,7 @@ TOKENS: Tuple[Tuple[str, str], ...] = (
     ("openai-key sk-", r"[\w\-]{20,}"),
 )
 # Kind, characters to step back from a needle in the token, needles; whole expression.
-INNER: Tuple[Tuple[str, str], ...] = (
+INNER: tuple[tuple[str, str], ...] = (
     ("jwt 0 ZXlK", r"ZXlK[\w+/]{60,}={0,2}"),
     ("telegram-token 12 :AA", r"(?<!\d)\d{6,12}:AA[\w\-]{30,}"),
     ("azure-secret 4 Q~", r"(?:(?<![\w~.\-+/])|(?<=\\[nrt])|(?<=%3D))[\w~.]{3}\dQ~[\w~.\-]{30,}"),

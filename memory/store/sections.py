@@ -4,7 +4,7 @@ other.
 
 from __future__ import annotations
 
-from typing import List, NamedTuple, Optional
+from typing import NamedTuple
 
 from memory.core.tokeniser import coded, heading
 
@@ -21,7 +21,7 @@ class Section(NamedTuple):
     end: int
 
 
-def outline(body: str) -> List[Section]:
+def outline(body: str) -> list[Section]:
     """Return the sections of a body in order, from 0 above the first heading."""
     lines = body.split("\n")
     marks = _headings(lines)
@@ -34,7 +34,7 @@ def outline(body: str) -> List[Section]:
     return found
 
 
-def _ends(marks: List[tuple[int, int, str]], last: int) -> List[int]:
+def _ends(marks: list[tuple[int, int, str]], last: int) -> list[int]:
     ends = [last] * len(marks)
     following = [last] * 8  # by level, the next heading of it or above
     for at in range(len(marks) - 1, -1, -1):
@@ -44,9 +44,9 @@ def _ends(marks: List[tuple[int, int, str]], last: int) -> List[int]:
     return ends
 
 
-def _headings(lines: List[str]) -> List[tuple[int, int, str]]:
-    found: List[tuple[int, int, str]] = []
-    path: List[str] = []
+def _headings(lines: list[str]) -> list[tuple[int, int, str]]:
+    found: list[tuple[int, int, str]] = []
+    path: list[str] = []
     for at, (line, code) in enumerate(coded(lines)):
         level, title = (0, "") if code else heading(line)
         if level:
@@ -55,7 +55,7 @@ def _headings(lines: List[str]) -> List[tuple[int, int, str]]:
     return found
 
 
-def find(found: List[Section], wanted: str) -> Optional[Section]:
+def find(found: list[Section], wanted: str) -> Section | None:
     """Return the section with a heading, a path's end or a number, or None."""
     asked = " > ".join(part.strip() for part in wanted.casefold().split(">"))
     for one in found:
@@ -71,7 +71,7 @@ def text(body: str, one: Section) -> str:
     return "\n".join(body.split("\n")[one.start : one.end]).strip("\n") + "\n"
 
 
-def neighbours(found: List[Section], one: Section) -> tuple[Optional[Section], Optional[Section]]:
+def neighbours(found: list[Section], one: Section) -> tuple[Section | None, Section | None]:
     """Return (previous section, next section outside this one)."""
     at = found.index(one)
     return found[at - 1] if at else None, next(

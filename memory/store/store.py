@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from memory.core import (
     DayleafError,
@@ -57,8 +57,8 @@ class Store(Reader):
         place: Place,
         config: Any,
         now: float,
-        on_change: Optional[Callable[[str], None]] = None,
-        keeps: Optional[Callable[[Record, Place], bool]] = None,
+        on_change: Callable[[str], None] | None = None,
+        keeps: Callable[[Record, Place], bool] | None = None,
     ):
         """Open the records of a place.
 
@@ -69,7 +69,7 @@ class Store(Reader):
         super().__init__(place)
         self.config, self.now, self.on_change, self.keeps = config, now, on_change, keeps
 
-    def same(self, kind: str, title: str, body: str, tier: str = PRIVATE) -> Optional[Record]:
+    def same(self, kind: str, title: str, body: str, tier: str = PRIVATE) -> Record | None:
         """Return the accepted record with the same tier, kind and text, or None."""
         title, body = self.cleaned([title, body])
         title = writer.title_line(title)
@@ -95,7 +95,7 @@ class Store(Reader):
             body.strip(),
         )
 
-    def same_lately(self, kind: str, title: str, body: str) -> Optional[Record]:
+    def same_lately(self, kind: str, title: str, body: str) -> Record | None:
         """Return a private record of one of DATED that the text repeats, or None.
 
         So a command that was killed before it could answer, and is run again, writes one record.
@@ -131,7 +131,7 @@ class Store(Reader):
         tags: Sequence[str] = (),
         source: str = "human",
         session: str = "",
-        extra: Optional[Mapping[str, Any]] = None,
+        extra: Mapping[str, Any] | None = None,
     ) -> Record:
         """Write a new record without its secrets and return it as read back.
 
@@ -221,7 +221,7 @@ class Store(Reader):
     def edit(
         self,
         name: str,
-        changes: Union[Mapping[str, Any], Callable[[Record], Mapping[str, Any]]],
+        changes: Mapping[str, Any] | Callable[[Record], Mapping[str, Any]],
         bookkeeping: bool = False,
     ) -> Record:
         """Change keys of a record's frontmatter; return the record read back.
@@ -545,7 +545,7 @@ class Bulk:
 
     def __init__(self, store: Store):
         self.store = store
-        self._staged: List[Tuple[str, New, str]] = []
+        self._staged: list[tuple[str, New, str]] = []
 
     def add(self, tier: str, made: New) -> None:
         """Add a record to be written; raises StoreError."""
@@ -563,7 +563,7 @@ class Bulk:
 
         with ThreadPoolExecutor(min(WAITING, len(staged))) as pool:
             list(pool.map(files.sync, [temp for _, _, temp in staged]))
-        folders: Set[str] = set()
+        folders: set[str] = set()
         for tier, made, temp in staged:
             folders.add(temp.rpartition("/")[0])
             self.store.publish(tier, made, temp)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Callable, Dict, Iterable, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
 from memory.core import StoreError, UsageError, clock, files, frontmatter, layout, records
 from memory.core.layout import DATED, FOLDERS, SHARED, Place
@@ -40,7 +40,7 @@ def composed(
     tags: Sequence[str] = (),
     source: str = "human",
     session: str = "",
-    extra: Optional[Mapping[str, Any]] = None,
+    extra: Mapping[str, Any] | None = None,
     mark: str = "",
 ) -> New:
     """Compose a record without its secrets and private parts; raises UsageError.
@@ -83,7 +83,7 @@ def composed(
     )
 
 
-def _free(extra: Mapping[str, Any]) -> Dict[str, Any]:
+def _free(extra: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys that a caller may give a record's head."""
     own = ("id", "kind", "title", "source")
     return {key: value for key, value in extra.items() if key not in own}
@@ -101,7 +101,7 @@ def slug(kind: str, title: str, body: str) -> str:
     return layout.file_slug(title or body[:80]) or kind
 
 
-def slugs(kind: str, title: str, body: str) -> Tuple[str, ...]:
+def slugs(kind: str, title: str, body: str) -> tuple[str, ...]:
     """Return a title's file names, now and in ASCII."""
     named = slug(kind, title, body)
     return (named,) if named.isascii() else (named, layout.slug(title or body[:80]) or kind)
@@ -190,7 +190,7 @@ class Tiers:
     where a link leads out or the file does not read back as it was written.
     """
 
-    def __init__(self, place: Place, on_change: Optional[Callable[[str], None]] = None):
+    def __init__(self, place: Place, on_change: Callable[[str], None] | None = None):
         """Prepare to write.  on_change: told the name of each record written or moved away."""
         self.place, self.on_change = place, on_change
         self._lock = lock(place.home)
@@ -228,7 +228,7 @@ class Tiers:
 
     def rewrite(
         self, path: str, change: Callable[[bytes], bytes], by_hash: bool = False
-    ) -> Tuple[str, str]:
+    ) -> tuple[str, str]:
         """Change a file's bytes alone.  Return its old and new SHA-256.
 
         by_hash: the file is named after its SHA-256, and gets its new name.
@@ -253,7 +253,7 @@ class Tiers:
         self._tell(path)
         return old, new
 
-    def overwrite(self, path: str, pieces: Callable[[bytes], Iterable[Tuple[int, bytes]]]) -> None:
+    def overwrite(self, path: str, pieces: Callable[[bytes], Iterable[tuple[int, bytes]]]) -> None:
         """Overwrite parts of a log to which other processes append, keeping its size.
 
         pieces: returns for the file's bytes the (offset, bytes) to be written.
@@ -325,7 +325,7 @@ class Tiers:
         if not files.inside(path.rpartition("/")[0], root):
             raise StoreError("a link leads out of %s; make it a directory" % root)
 
-    def _record(self, path: str) -> Tuple[str, str]:
+    def _record(self, path: str) -> tuple[str, str]:
         """Return (tier's directory, path below) of a record's file."""
         workspaces = self.place.home + "/workspaces/"
         own = workspaces + path[len(workspaces) :].partition("/")[0]
