@@ -388,10 +388,12 @@ def _is_absent(place: Place, error: Exception) -> bool:
     """Tell whether an index is missing or of another version."""
     if not isinstance(error, IndexFault):
         return False
+    if isinstance(error.__context__, FileNotFoundError):
+        return True  # though it may have been built since
     try:
         head = files.read(indexview.segment_path(place), segment.HEADER_SIZE)
     except OSError:
-        return not files.exists(indexview.segment_path(place))
+        return False
     if head[:8] != segment.MAGIC:
         return head[:5] == segment.MAGIC[:5]
     return (

@@ -8,7 +8,7 @@ import re
 import pytest
 from harness import vault
 
-from memory.core import approvals, records, tokeniser
+from memory.core import IndexFault, approvals, records, tokeniser
 from memory.hook import at_prompt, fence, loader, segment
 from memory.index import builder
 from memory.recall import search
@@ -513,6 +513,23 @@ def test_only_a_damaged_index_is_a_failure(session, place, now, how):
             file.write(other[how])
     assert "word001x4" in session("prompt", prompt="word001x1 word001x2")
     assert os.path.exists(place.home + "/log/errors.jsonl") is (how in ("empty", "noise"))
+
+
+def test_an_index_built_meanwhile_is_no_failure(session, place, now, monkeypatch):
+    """It is missing when the prompt looks for it, and there a moment later."""
+    vault.learnings(place, 12)
+    real = at_prompt.indexview.open_index
+
+    def late(*args, **options):
+        try:
+            return real(*args, **options)
+        except IndexFault:
+            builder.build(place, now)
+            raise
+
+    monkeypatch.setattr(at_prompt.indexview, "open_index", late)
+    assert "word001x4" in session("prompt", prompt="word001x1 word001x2")
+    assert not os.path.exists(place.home + "/log/errors.jsonl")
 
 
 def test_at_forty_learnings_a_session_costs_a_third_of_loading_all(session, place, now):
