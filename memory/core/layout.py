@@ -595,6 +595,11 @@ def ref_of(line: str) -> str:
     )
 
 
+def project_name(key: str) -> str:
+    """Return the name of a workspace without the digits of its key."""
+    return key.rpartition("-")[0] or key
+
+
 def branch_of(git: str, head: str = "") -> str:
     """Return the branch checked out, or "".
 

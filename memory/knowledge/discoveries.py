@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from memory.capture import checkpointoutline, wishes
 from memory.core import StoreError, clock
-from memory.core.layout import Place
+from memory.core.layout import Place, project_name
 from memory.core.plaintext import one_line
 from memory.knowledge import walls
 from memory.store.redactor import without_private
@@ -72,11 +72,6 @@ def best(found: Iterable[Discovery]) -> list[Discovery]:
     return shown
 
 
-def project(key: str) -> str:
-    """Return the name of a workspace without the digits of its key."""
-    return key.rpartition("-")[0] or key
-
-
 def _decisions(store: Store, names: Sequence[str]) -> list[Discovery]:
     """Return decisions of checkpoints, newest first, until enough tell much."""
     found: list[Discovery] = []
@@ -87,11 +82,8 @@ def _decisions(store: Store, names: Sequence[str]) -> list[Discovery]:
             continue
         for line in reversed(checkpointoutline.sections(record.body).get("decisions", [])):
             text, more, worth = _decision(line)
-            found.append(
-                Discovery(
-                    DECISION, project(store.place.key), record.created, record.id, text, more, worth
-                )
-            )
+            where = project_name(store.place.key)
+            found.append(Discovery(DECISION, where, record.created, record.id, text, more, worth))
         if sum(one.worth > TELLING for one in found) >= MOST:
             break
     return found
@@ -123,7 +115,7 @@ def _failures(place: Place, new: set[str], rows: Sequence[Row]) -> list[Discover
     return [
         Discovery(
             FAILURE,
-            project(place.key),
+            project_name(place.key),
             wall.last,
             wall.where[0],
             "this failed in %d sessions: `%s` (%s)"
@@ -149,5 +141,5 @@ def _wishes(store: Store, names: Iterable[str]) -> list[Discovery]:
         at = max(rule.created, clock.parse(str(rule.meta[wishes.SAID])) or 0.0)
         text = 'you asked for: "%s"' % one_line(rule.title)
         worth = TELLING + (int(times) if times.isdigit() else 1) - 1
-        found.append(Discovery(WISH, project(store.place.key), at, rule.id, text, "", worth))
+        found.append(Discovery(WISH, project_name(store.place.key), at, rule.id, text, "", worth))
     return found

@@ -7,7 +7,7 @@ from __future__ import annotations
 from contextlib import closing, suppress
 from typing import List, Tuple
 
-from memory.core import IndexFault, StoreError, UsageError, files
+from memory.core import IndexFault, StoreError, UsageError, files, layout
 from memory.core.config import Config
 from memory.core.layout import Place
 from memory.core.records import Record
@@ -46,7 +46,7 @@ def workspaces(place: Place, name: str, every: bool = True) -> List[Place]:
     others = [Place(place.home, key, "", "", "", "") for key in keys if key != place.key]
     if name == "all" and every:
         return [place, *others]
-    found = [p for p in [place, *others] if name in (p.key, p.key.rpartition("-")[0])]
+    found = [p for p in [place, *others] if name in (p.key, layout.project_name(p.key))]
     if not found:
         near = ", ".join(keys[:5]) or "none yet"
         more = ", or `all`" if every else ""

@@ -7,10 +7,9 @@ import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memory.core import clock
+from memory.core import clock, layout
 from memory.core.plaintext import at_word, count, one_line
 from memory.health import checkup
-from memory.knowledge import discoveries
 from memory.knowledge.discoveries import Discovery
 from memory.project import backfill
 from memory.store import process
@@ -71,7 +70,7 @@ def plan(looked: Sequence[backfill.ImportedSession], most: float = MOST_SECONDS)
         tuple(one for one in looked if one.skip),
         tuple(
             (
-                discoveries.project(key),
+                layout.project_name(key),
                 len(of),
                 sum(session.size for session in of),
                 max(session.ended for session in of),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from memory.capture import checkpointoutline, openings
 from memory.core import IndexFault, clock, records
 from memory.core.config import Config
-from memory.core.layout import Place, branch_of
+from memory.core.layout import Place, branch_of, project_name
 from memory.core.plaintext import age, at_word, clip_columns, count, one_line
 from memory.core.records import Record
 from memory.hook import handoffs, indexview, signs
@@ -50,19 +50,27 @@ def lines(
     """
     since = _span(told)
     if not told.spaces:
-        where = "any workspace" if told.asked == "all" else one_line(told.asked)
+        where = "any workspace" if told.asked == "all" else one_line(project_name(told.asked))
         return ["nothing in %s %s" % (where, since)]
     out = [_summed(told, since)]
     if digest:
         return [*out, *_digested(digest, style, markdown)]
     several = len(told.spaces) > 1
     room = (ALL - 1) // len(told.spaces) - 2 * several
-    for space in told.spaces:
+    for space, name in zip(told.spaces, _names(told)):
         if several:
-            name = one_line(space.workspace)
             out += ["", "## " + name if markdown else style.bold(name)]
         out += _worked(space, max(DAY, room), style, markdown)
     return out
+
+
+def _names(told: WorkReport) -> list[str]:
+    """Return the names of the workspaces, with the digits of two of one name."""
+    names = [project_name(space.workspace) for space in told.spaces]
+    return [
+        one_line(name if names.count(name) == 1 else space.workspace)
+        for name, space in zip(names, told.spaces)
+    ]
 
 
 def _digested(digest: Digest, style: screen.Style, markdown: bool) -> list[str]:
@@ -108,7 +116,7 @@ def _summed(told: WorkReport, since: str) -> str:
     notes = sum(not work.session for _, work in every)
     what = [count(len(sessions), "session")] if sessions or not notes else []
     what += [count(notes, "checkpoint")] if notes else []
-    places = [one_line(space.workspace) for space in told.spaces]
+    places = _names(told)
     where = places[0] if len(places) == 1 else count(len(places), "workspace")
     alone = " only" * (told.asked == "all" and len(places) == 1)
     return "%s in %s%s %s" % (" and ".join(what), where, alone, since)

@@ -87,3 +87,10 @@ def test_the_home_directory_is_no_shared_tier(env):
 def test_an_id_from_outside_is_checked(text):
     """Nothing that could leave a folder passes."""
     assert layout.safe_id(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "name"), [("api-0a1b2c3d", "api"), ("a-b-0a1b2c3d", "a-b"), ("x", "x")]
+)
+def test_a_project_is_called_as_its_workspace_without_the_digits(key, name):
+    assert layout.project_name(key) == name

@@ -39,7 +39,7 @@ def test_a_real_session_is_told_from_its_checkpoint(place, now, env, home, tell)
     assert (
         said
         == "1 session in %s since 2026-11-20\n\nSat 2026-11-21\n  - (unattended): Fix add (ecf522d)"
-        % place.key
+        % layout.project_name(place.key)
     )
 
 
@@ -99,7 +99,7 @@ def test_workspaces_without_work_are_left_out(place, other, tell):
 def test_nothing_done_says_so(place, other, tell):
     """Of the present workspace, and of all."""
     captured(place, "old", "Old.", "2026-11-01T10:00:00Z")
-    assert tell() == "nothing in %s since 2026-11-20" % place.key
+    assert tell() == "nothing in %s since 2026-11-20" % layout.project_name(place.key)
     assert tell("all") == "nothing in any workspace since 2026-11-20"
 
 

@@ -7,6 +7,7 @@ from harness import vault
 from harness.standup import NIGHT, captured, teller
 
 from memory.core import clock, plaintext, records
+from memory.core.layout import project_name
 from memory.knowledge import worklog
 from memory.terminal import screen, workdays
 
@@ -46,7 +47,7 @@ def test_a_branch_is_one_entry_for_each_day(place, tell):
     )
     captured(place, "d", "Called the vendor.", "2026-11-21T11:00:00Z")
     assert tell().split("\n") == [
-        "1 session and 1 checkpoint in %s since 2026-11-20" % place.key,
+        "1 session and 1 checkpoint in %s since 2026-11-20" % project_name(place.key),
         "",
         "Sat 2026-11-21",
         "  - queue: Count the jobs (ccccccc)",
@@ -63,7 +64,7 @@ def test_the_days_and_the_first_line_are_local(place, tell):
     """At nine hours ahead of UTC."""
     captured(place, "a", "Late work.", "2026-11-20T20:00:00Z", session="s-1")
     assert tell(offset=9 * 3600.0).split("\n")[::2] == [
-        "1 session in %s since 2026-11-20 09:00" % place.key,
+        "1 session in %s since 2026-11-20 09:00" % project_name(place.key),
         "Sat 2026-11-21",
     ]
 

@@ -17,7 +17,7 @@ from string import Template
 from typing import NamedTuple
 
 from memory.capture import checkpointoutline
-from memory.core import StoreError, clock, files
+from memory.core import StoreError, clock, files, layout
 from memory.core.config import Config
 from memory.core.layout import DATED, SHARED, Place
 from memory.core.plaintext import count, one_line, plain
@@ -70,7 +70,7 @@ def contents(place: Place, settings: Config, now: float, private: bool) -> Conte
         if record.kind in DATED:
             groups.setdefault(session_of(record), []).append(record)
     return Contents(
-        place.key.rpartition("-")[0] or place.key,
+        layout.project_name(place.key),
         now,
         sorted(map(_telling, groups.values()), key=lambda one: -one.created),
         sorted(kept, key=lambda one: (one.kind, -one.created, one.id)),

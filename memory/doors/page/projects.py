@@ -45,7 +45,7 @@ class Projects:
         found = [
             Project(
                 place.key,
-                place.key.rpartition("-")[0] or place.key,
+                layout.project_name(place.key),
                 place.root or paths.get(place.key, ""),
                 _changed(place.private),
             )
