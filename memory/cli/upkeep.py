@@ -340,6 +340,7 @@ def _check_restore(call: Call, path: str) -> None:
 
 
 def _target(call: Call, path: str) -> tuple[Target, bool]:
+    """Return where a backup is restored to, and whether nothing is there yet."""
     from memory.health import restoration
 
     options, place = call.options, call.place

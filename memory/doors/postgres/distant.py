@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from memory.core import StoreError, UsageError, files, records, tokeniser
 from memory.core.config import Config
-from memory.core.layout import GLOBAL, SHARED, Place
+from memory.core.layout import GLOBAL, SHARED, Place, project_name
 from memory.core.records import Record
 from memory.doors.postgres import postgres
 from memory.doors.postgres.postgres import Remote
@@ -18,7 +18,7 @@ from memory.recall.shelf import Shelf
 
 def _is_called(key: str, name: str) -> bool:
     """Tell whether a workspace's key is what `--workspace` names."""
-    return name == "all" or name in (key, key.rpartition("-")[0])
+    return name == "all" or name in (key, project_name(key))
 
 
 def shelves(
