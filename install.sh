@@ -143,7 +143,7 @@ runtime() {
   done
   make_environment "$home/runtime" 'yaml, frontmatter, rapidfuzz, numpy' dependencies
   for one in $extras; do
-    add_extra "$home/runtime" "$one" /dev/null || say "  the packages of dayleaf[$one] are missing: $home/runtime/bin/python -m pip install $(requirements "$one" | tr '\n' ' ')"
+    add_extra "$home/runtime" "$one" /dev/null || say "  the packages for --$one are missing: ./install.sh --$one installs them again"
   done
   if [ -n "$had" ]; then add_model "$home/runtime" /dev/null || say '  the model for vectors is missing: ./install.sh --embeddings installs it again'; fi
 }

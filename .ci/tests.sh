@@ -22,9 +22,7 @@ run_tests() {
   step 'test environment'
   make_environment "$cache/venv" 'yaml, frontmatter, rapidfuzz, numpy, pytest, xdist, mypy' 'dependencies dev'
   add_model "$cache/venv" "$cache/embeddings.log" || say "  no model for vectors here, so its tests are skipped ($(last "$cache/embeddings.log"))"
-  # shellcheck disable=SC2046  # one requirement a word
-  "$cache/venv/bin/python" -I -c 'import playwright' 2>/dev/null ||
-    "$cache/venv/bin/python" -m pip install -q --prefer-binary $(requirements browser) >"$cache/browser.log" 2>&1 ||
+  add "$cache/venv" playwright "$cache/browser.log" "$(requirements browser)" ||
     say "  no browser driver here, so its tests are skipped ($(last "$cache/browser.log"))"
   cd "$root"
   failed=
