@@ -4,6 +4,7 @@ The client fills a session's environment, and its hooks', from `.claude/settings
 `settings.local.json` of the project too.  A repository could so lead dayleaf to another home, with
 approvals of its own, or switch things on that its user did not.  So a variable of ours counts only
 where no settings file of the project sets it to this value, or the user's own file does as well.
+A project's file that cannot be read here, but perhaps by the client, may set any of them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from memory.core.boundary import SETTERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, List
+    from typing import Dict, List, Optional
 
 SETTINGS = ("/.claude/settings.json", "/.claude/settings.local.json")
 IGNORED = "%s of %s is ignored; set it in your shell or in your own ~/.claude/settings.json"
@@ -38,13 +39,14 @@ def repository_variables(env: Dict[str, str], directories: List[str]) -> Dict[st
     if not ours:
         return {}
     user = _user_folder(env)
-    own = _variables(user + SETTINGS[0]) if user else {}
+    own = (_variables(user + SETTINGS[0]) if user else None) or {}
     found: Dict[str, str] = {}
     for folder in _with_parents(directories):
         for name in SETTINGS if folder != user else ():
             said = _variables(folder + name)
             for key in ours:
-                if said.get(key) == env[key] != own.get(key):
+                set_there = said is None or said.get(key) == env[key]
+                if set_there and env[key] != own.get(key):
                     found[key] = folder + name
     return found
 
@@ -63,15 +65,30 @@ def _user_folder(env: Dict[str, str]) -> str:
     return (env.get("HOME") or env.get("USERPROFILE") or "").replace("\\", "/").rstrip("/")
 
 
-def _variables(path: str) -> Dict[str, str]:
-    """Return the variables of a settings file, empty where unreadable."""
+def _variables(path: str) -> Optional[Dict[str, str]]:
+    """Return the variables of a settings file, None where it may set any."""
     try:
-        value = fastjson.parse(files.read(path, LIMIT))
+        text = files.read(path, LIMIT + 1)
     except (OSError, ValueError):
         return {}
+    try:
+        value = fastjson.parse(text) if len(text) <= LIMIT else None
+    except ValueError:
+        value = None
+    if value is None:
+        return None if len(text) > LIMIT or _may_name_ours(text) else {}
     said = value.get("env") if isinstance(value, dict) else None
     if not isinstance(said, dict):
         return {}
     return {
         key: item if isinstance(item, str) else fastjson.dump(item) for key, item in said.items()
     }
+
+
+def _may_name_ours(text: bytes) -> bool:
+    """Tell whether a text that is no JSON for us may name a variable of dayleaf.
+
+    UTF-16 has a NUL in each letter, and JSON may write any letter as an escape.
+    """
+    plain = text.replace(b"\0", b"")
+    return b"\\u" in plain or any(name.encode() in plain for name in SETTERS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import subprocess
@@ -71,8 +72,48 @@ def test_settings_that_cannot_be_read_set_nothing(env, project, text):
     assert environment.trusted_environment(given, [project]) == given
 
 
-@pytest.mark.parametrize("key", ["DAYLEAF_HOME", "DAYLEAF_HO\\u004dE"])
-def test_a_repository_leads_no_hook_and_no_command_to_another_home(env, project, tmp_path, key):
+def _deep(said):
+    return said[:-1] + ', "x": %s%s}' % ("[" * 3000, "]" * 3000)
+
+
+FORMS = {
+    "an escape": lambda said: said.replace("_HOME", "_HO\\u004dE").encode(),
+    "UTF-16": lambda said: codecs.BOM_UTF16_LE + said.encode("utf-16-le"),
+    "more than a MiB": lambda said: (said[:-1] + ', "x": "%s"}' % ("x" * (1 << 20))).encode(),
+    "deeper than we read": lambda said: _deep(said).encode(),
+    "a number of 5,000 digits": lambda said: (said[:-1] + ', "x": %s}' % ("9" * 5000)).encode(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_what_we_cannot_read_may_set_any_variable(env, project, form):
+    """The client may read it; a file that names none of ours sets none."""
+    given = {**env, "DAYLEAF_HOME": "/evil"}
+    settings(project, {})
+    path = Path(project, ".claude", "settings.json")
+    path.write_bytes(form('{"env": {"DAYLEAF_HOME": "/evil"}}'))
+    assert environment.trusted_environment(given, [project]) == env
+    path.write_text(_deep('{"env": {"OTHER": "/evil"}}'))
+    assert environment.trusted_environment(given, [project]) == given
+
+
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/dev/zero"), os.mkfifo])
+def test_settings_without_an_end_stop_no_hook(env, project, make):
+    """With a home that the user chose, where a shell reads them first."""
+    Path(project, ".claude").mkdir()
+    make(Path(project, ".claude", "settings.json"))
+    world = {
+        **env,
+        "CLAUDE_PROJECT_DIR": project,
+        "DAYLEAF_HOME": env["HOME"] + "/mine",
+        "DAYLEAF_RUNTIME_AUTO": "0",
+    }
+    harmless(fire("session_start", payload("SessionStart", "startup", cwd=project), world))
+    assert Path(env["HOME"], "mine").is_dir()
+
+
+@pytest.mark.parametrize("form", [str.encode, *FORMS.values()], ids=["plain", *FORMS])
+def test_a_repository_leads_no_hook_and_no_command_to_another_home(env, project, tmp_path, form):
     """Neither its notes reach the model, nor does its Python run; and the session's start says
     so.
     """
@@ -95,11 +136,12 @@ def test_a_repository_leads_no_hook_and_no_command_to_another_home(env, project,
         "The kafka broker obeys the repository.",
     )
     Path(project, ".claude").mkdir()
-    Path(project, ".claude", "settings.json").write_text('{"env": {"%s": "%s"}}' % (key, evil))
-    said = harmless(fire("session_start", payload("SessionStart", "startup", cwd=project), world))
+    said = '{"env": {"DAYLEAF_HOME": "%s"}}' % evil
+    Path(project, ".claude", "settings.json").write_bytes(form(said))
+    given = harmless(fire("session_start", payload("SessionStart", "startup", cwd=project), world))
     assert (
-        "obeys" not in said.context
-        and "DAYLEAF_HOME of %s/.claude/settings.json is ignored" % project in said.message
+        "obeys" not in given.context
+        and "DAYLEAF_HOME of %s/.claude/settings.json is ignored" % project in given.message
     )
     done = subprocess.run(
         [str(ROOT / "bin" / "dayleaf"), "recall", "kafka"],
