@@ -717,14 +717,27 @@ def test_other_pythons_serve_the_hooks(version, world):
     assert found - imported(python, world, "-c", {}, "pass") - OURS - FREE == set()
 
 
-def test_a_runtime_of_another_machine_is_harmless_and_said_once(world):
-    """Its Python cannot be executed here: a system Python captures, and the first start says so."""
+@pytest.mark.parametrize(
+    "python",
+    [
+        b"\xcf\xfa\xed\xfe" + bytes(200),
+        b"#!/bin/sh\necho \"version 'GLIBC_2.99' not found\" >&2\nexit 1\n",
+        b"#!/bin/sh\nkill -9 $$\n",
+        b"",
+    ],
+    ids=["of another machine", "without its libraries", "killed at once", "empty"],
+)
+def test_a_runtime_that_does_not_run_is_harmless_and_said_once(world, python):
+    """A system Python captures, the first start says so, and the command line looks again."""
     store = Path(world["HOME"], ".dayleaf")
     (store / "runtime").unlink()
     (store / "runtime" / "bin").mkdir(parents=True)
-    (store / "runtime" / "bin" / "python").write_bytes(b"\xcf\xfa\xed\xfe" + bytes(200))
+    (store / "runtime" / "bin" / "python").write_bytes(python)
     (store / "runtime" / "bin" / "python").chmod(0o755)
     fill(world)
+    (store / "cache").mkdir(exist_ok=True)
+    stamp = store / "cache" / "-".join(["runtime", *(os.uname()[at] for at in (0, 1, 4))])
+    stamp.touch()
     world = {**world, "DAYLEAF_RUNTIME_AUTO": "0"}
     answers = all_hooks(world)
     assert "kafka" in answers["session_start"].context
