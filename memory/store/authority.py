@@ -37,8 +37,8 @@ class Permission(NamedTuple):
 
     least: who may run it.  free: options for all of these.  typed, person: options that ask for
     more; `--option=value` counts before the option's own row.  inside: options, or `WORDS` for its
-    words, with paths that a session may name in the project alone.  words: who may use a first
-    word, where not `least`.
+    words, with paths that a session may name in the project alone.  paths: a first word whose
+    other words are such paths.  words: who may use a first word, where not `least`.
     """
 
     least: str
@@ -46,6 +46,7 @@ class Permission(NamedTuple):
     typed: str = ""
     person: str = ""
     inside: str = ""
+    paths: str = ""
     words: Mapping[str, str] = {}
 
 
@@ -141,6 +142,7 @@ VERBS: dict[str, Permission] = {
         SECTIONS + " --tag --version --type --title --shared --stale --timeout",
         typed="--global",
         inside="--path",
+        paths="add",
         words={"approve": PERSON, "reject": PERSON, "delete": PERSON},
     ),
     "link": Permission(SESSION, "--remove"),
@@ -247,6 +249,7 @@ def refusal(
     row = VERBS[verb]
     paths = [value for option, value in given.items() if option in row.inside.split()]
     paths += words if "WORDS" in row.inside.split() else []
+    paths += words[1:] if word and word == row.paths else []
     for path in paths:
         if not inside(path):
             return (

@@ -117,6 +117,7 @@ def test_what_a_session_may(verb, words, given):
     ("verb", "words", "given"),
     [
         ("resource", ["add"], {"--path": "/etc/passwd"}),
+        ("resource", ["add", "/etc/passwd"], {"--title": "x"}),
         ("check", ["/etc/passwd"], {}),
         ("import", ["dir", "/etc"], {}),
         ("eval", ["/etc/passwd"], {}),
@@ -125,6 +126,11 @@ def test_what_a_session_may(verb, words, given):
 def test_a_session_names_no_path_outside_the_project(verb, words, given):
     assert "files of the project" in refusal(SESSION, verb, words, given, lambda path: False)
     assert refusal(PERSON, verb, words, given, lambda path: False) == ""
+
+
+def test_a_scripts_arguments_may_be_any_path():
+    words = ["run", "r-1", "/etc/passwd"]
+    assert refusal(SESSION, "resource", words, {}, lambda path: False) == ""
 
 
 def test_a_slash_command_speaks_for_a_person_and_names_no_program():
