@@ -670,8 +670,8 @@ def _urls(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
 def normalise_remote(url: str) -> str:
     """Return a remote's URL as `host/path`.
 
-    So the ssh and https forms of one repository are one workspace.  Credentials, scheme, port and
-    `.git` go; the host is lower-cased.  A relative path names no repository: "".
+    So the ssh and https forms of one repository are one workspace.  Credentials, scheme, port,
+    query and `.git` go; the host is lower-cased.  A relative path names no repository: "".
     """
     host, path = _host_and_path(url.strip().rstrip("/"))
     path = path[:-4] if path.lower().endswith(".git") else path
@@ -691,7 +691,8 @@ def _host_and_path(url: str) -> Tuple[str, str]:
         scheme, _, rest = url.partition("://")
         if scheme.lower() == "file":
             return "", rest
-        host, _, path = rest.partition("/")
+        host, _, path = rest.partition("?")[0].partition("/")  # a query may hold a token
+        path = path.rstrip("/")
         host = host.rpartition("@")[2]
         return host.partition("]")[0] + "]" if host[:1] == "[" else host.partition(":")[0], path
     if url.startswith("/"):

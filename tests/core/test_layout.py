@@ -19,13 +19,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
         ("ssh://git@example.com:22/team/api.git", "https://example.com/team/api/"),
         ("/srv/git/api.git", "file:///srv/git/api"),
         ("https://example.com/team/api.GIT", "example.com:team/api"),
+        ("https://example.com/team/api.git?token=secret", "https://example.com/team/api/?t=1"),
         ("git@[2001:db8::1]:team/api", "ssh://git@[2001:DB8::1]:22/team/api"),
         ("git@altssh.gitlab.com:team/api.git", "https://gitlab.com/team/api"),
         ("git@ssh.dev.azure.com:v3/org/team/api", "https://o@dev.azure.com/org/team/_git/api"),
     ],
 )
 def test_two_spellings_of_a_remote_are_one_repository(one, other):
-    """The scheme, credentials, port and `.git` do not count."""
+    """The scheme, credentials, port, query and `.git` do not count."""
     assert layout.normalise_remote(one) == layout.normalise_remote(other) != ""
 
 
