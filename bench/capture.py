@@ -27,7 +27,7 @@ WORKER = (
     "import sys; sys.path.insert(0, sys.argv[1]); from memory.core import clock, files\n"
     "from memory.health import worker\n"
     "worker.work({'hook_event_name': 'SessionEnd', 'session_id': 's', 'transcript_path': "
-    "sys.argv[2]}, files.environ(), clock.now())"
+    "sys.argv[2]}, files.read_environ(), clock.now())"
 )
 
 

@@ -27,8 +27,8 @@ import sys, time
 sys.path.insert(0, sys.argv[1])
 from memory.core import files
 from memory.health import worker
-dict(worker.AFTER_START)["look ahead"](worker.job({}, files.environ(), time.time() + 86400 * \
-int(sys.argv[2])))"""
+job = worker.make_job({}, files.read_environ(), time.time() + 86400 * int(sys.argv[2]))
+dict(worker.AFTER_START)["look ahead"](job)"""
 DAYS = 6  # of which the worker looks ahead on each
 
 

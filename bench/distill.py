@@ -113,11 +113,13 @@ def main() -> None:
             path.write_text(
                 "---\nid: %s\ntitle: %s\n---\n\n%s" % (source.id, source.title, source.body)
             )
-        cache.keep_answer(place, "k", NOW, "x" * 2000, cache.files_hash(place), cache.marks([]))
+        cache.write_answer(
+            place, "k", NOW, "x" * 2000, cache.hash_files(place), cache.stat_files([])
+        )
         print("kept digest, in the process: %.2f ms" % inside(ask, runs))
         print(
             "kept answer of a command, in the process: %.2f ms"
-            % inside(lambda: cache.kept_answer(place, "k", NOW), runs)
+            % inside(lambda: cache.read_answer(place, "k", NOW), runs)
         )
         print(
             "extract of 50 records: %.1f ms"

@@ -94,7 +94,7 @@ def store(folder: Path, count: int, python: str, kind: str) -> dict[str, str]:
     # what is measured.
     place = layout.locate({"HOME": str(home)}, str(project))
     builder.build(place, 1795271452.0)
-    walls.write(place, config.load(place.home, "", {}), 1795271452.0)
+    walls.update_walls(place, config.load(place.home, "", {}), 1795271452.0)
     binary = home / ".dayleaf" / "runtime" / "bin" / "python"
     binary.parent.mkdir(parents=True, exist_ok=True)
     binary.unlink(missing_ok=True)

@@ -62,7 +62,7 @@ def main() -> None:
         for number in range(RUNS):
             for lines, book in books.items():
                 times[lines].append(
-                    seconds(ledger.note, book, "l-1", "use", NOW, "s%d" % number, "p")
+                    seconds(ledger.append_event, book, "l-1", "use", NOW, "s%d" % number, "p")
                 )
         for lines, taken in times.items():
             print(f"append at {lines:,} lines: {statistics.median(taken) * 1e6:.1f} us")
@@ -71,7 +71,7 @@ def main() -> None:
         print(f"first fold of {args.lines:,} lines: {seconds(ledger.read, book):.2f} s")
         later = []
         for number in range(20):
-            ledger.note(book, "l-1", "use", NOW, "t%d" % number, "p")
+            ledger.append_event(book, "l-1", "use", NOW, "t%d" % number, "p")
             later.append(seconds(ledger.read, book))
         print(
             f"fold after one more line: {statistics.median(later) * 1e3:.1f} ms, at most "

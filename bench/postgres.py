@@ -95,15 +95,15 @@ def load_part(dsn: str, spaces: list[int], each: int) -> int:
     done = 0
     with psycopg.connect(dsn, autocommit=True) as connection:
         for space in spaces:
-            number = rows._space(connection, key(space))
+            number = rows._ensure_workspace(connection, key(space))
             batch = []
             for name, data in texts(space, each):
-                batch.append(rows.prepare(name, data, 1.0, "0123456789"))
+                batch.append(rows.prepare_record(name, data, 1.0, "0123456789"))
                 if len(batch) == 5000:
-                    rows.put(connection, number, batch, [])
+                    rows.write_batch(connection, number, batch, [])
                     done, batch = done + len(batch), []
             if batch:
-                rows.put(connection, number, batch, [])
+                rows.write_batch(connection, number, batch, [])
                 done += len(batch)
             print("%s %d" % (key(space), done), flush=True)
     return done
@@ -232,7 +232,8 @@ def vectors(dsn: str, count: int, dims: int = 384) -> None:
             print("taken up by pgvector, its index made, in %.0f s" % (time.time() - began))
         dayleaf.execute("VACUUM ANALYZE dayleaf.chunk")
         postgres._close_all()
-        remote = postgres.Remote(postgres.database(dsn), postgres.database(dsn).spaces(), [])
+        base = postgres.open_database(dsn)
+        remote = postgres.DatabaseIndex(base, base.spaces(), [])
         took, same, used = [], 0, servers_cpu(dsn)
         for vector in asked:
             start = time.perf_counter()
@@ -262,7 +263,7 @@ def servers_cpu(dsn: str) -> float:
     """Return the seconds of CPU that the backends of this process's pool have used; of a server on
     this machine.
     """
-    with postgres.database(dsn).reading() as connection:
+    with postgres.open_database(dsn).reading() as connection:
         pid = connection.execute("SELECT pg_backend_pid()").fetchone()[0]
     fields = Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

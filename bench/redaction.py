@@ -30,7 +30,7 @@ import test_redactor as cases  # noqa: E402
 import test_secretshapes  # noqa: E402
 from harness import leakset  # noqa: E402
 
-from memory.store.redactor import redact, secrets  # noqa: E402
+from memory.store.redactor import find_secrets, redact  # noqa: E402
 
 SIZE = 100_000
 # Files of this repository that hold made-up secrets, or what secrets look like: no ordinary text.
@@ -72,7 +72,7 @@ def found() -> None:
         *missed,
         sep="\n  ",
     )
-    taken = [text for text in cases.KEEP if secrets("One.\n" + text + "\nTwo.")]
+    taken = [text for text in cases.KEEP if find_secrets("One.\n" + text + "\nTwo.")]
     told = "hard negatives taken  %d of %d (%.1f %%)" % (
         len(taken),
         len(cases.KEEP),
@@ -82,7 +82,7 @@ def found() -> None:
     rng = random.Random(99)
     texts = ["\n".join("\n".join(cases.tool_lines(rng)) for _ in range(40)) for _ in range(40)]
     texts += [path.read_text("utf-8") for path in (ROOT / "tests/data/tooloutput").iterdir()]
-    hits = [value for text in texts for value in secrets(text)]
+    hits = [value for text in texts for value in find_secrets(text)]
     size = sum(map(len, texts)) / 1e6
     print("tool output           %d false hits in %.1f MB" % (len(hits), size), *hits, sep="\n  ")
 
@@ -168,7 +168,7 @@ def transcripts(folder: Path, show: bool) -> None:
             texts.append("\n".join(dict.fromkeys(texts_of([content, record.get("toolUseResult")]))))
             done = redact(texts[-1])
             hits += sum(one.times for one in done.found)
-            for value, mark in secrets(texts[-1]).items() if show and done.found else ():
+            for value, mark in find_secrets(texts[-1]).items() if show and done.found else ():
                 at = texts[-1].find(value)
                 print(mark, repr(texts[-1][max(0, at - 60) : at]), repr(value[:60]))
     size = sum(map(len, texts))

@@ -60,7 +60,7 @@ def add(env: dict[str, str], rules: int, links: int, words: list[str]) -> None:
         tags, targets = ", ".join(pick.sample(words, 2)), ", ".join(pick.sample(ids, share))
         data = RULE % (number, number, words[number % len(words)], tags, targets)
         files.replace(str(path), data.encode())
-        approvals.decide(
+        approvals.append_decision(
             place.home,
             place.key,
             "r%04d" % number,
@@ -94,7 +94,7 @@ def stores(
         place = layout.locate(env, env["CLAUDE_PROJECT_DIR"])
         if name == "with" and words:
             add(env, args.rules, args.links, words)
-        context.cache_manifest_tags(
+        context.write_manifest_tags(
             place, dict.fromkeys(("python", "pytest-suite", "fastapi-app"), "pyproject.toml")
         )
         builder.build(place, NOW)

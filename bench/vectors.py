@@ -31,7 +31,7 @@ COLD = (
 import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'
 from memory.core import layout; from memory.doors.vectors import embedder, nearest
 place = layout.locate({'HOME': sys.argv[2]}, sys.argv[3])
-found = nearest.search(place, embedder.cached_query(place, 'synthetic', 'q', %r), 50)
+found = nearest.search(place, embedder.read_query_vector(place, 'synthetic', 'q', %r), 50)
 assert len(found) == 50"""
     % NOW
 )
@@ -55,7 +55,7 @@ def synthetic(place: layout.Place, count: int) -> None:
     matrix /= np.sqrt((matrix * matrix).sum(1, keepdims=True))
     scales, numbers = vectorfile.quantise(matrix)
     stored = {
-        f"p/learnings/l{i:06d}.md": vectorfile.Stored(
+        f"p/learnings/l{i:06d}.md": vectorfile.RecordVectors(
             0, 0, b"", [0], [i.to_bytes(16, "little")], [scales[i]], [numbers[i]]
         )
         for i in range(count)
@@ -64,7 +64,7 @@ def synthetic(place: layout.Place, count: int) -> None:
     with closing(vectorfile.Sidecar.create(place, place.key, "synthetic", "", DIMS)) as side:
         side.replace(stored)
     noise = 0.5 * SPREAD * random.standard_normal(DIMS, np.float32) / DIMS**0.5
-    embedder.remember_query(place, "synthetic", "q", matrix[0] + noise, NOW)
+    embedder.write_query_vector(place, "synthetic", "q", matrix[0] + noise, NOW)
 
 
 def cpu(argv: list[str]) -> float:
@@ -90,7 +90,7 @@ def searching(folder: Path, count: int, pairs: int) -> None:
         found.append(cpu([sys.executable, "-I", "-c", COLD, str(ROOT), str(home), str(project)]))
     numpy = statistics.median(cpu([sys.executable, "-I", "-c", NUMPY]) for _ in range(pairs))
     ours, base = statistics.median(found), statistics.median(bare)
-    size = os.path.getsize(vectorfile.path_of(place)) / 1e6
+    size = os.path.getsize(vectorfile.vectors_path(place)) / 1e6
     print(
         f"{count:7} rows, {size:5.1f} MB: search {ours:5.1f} ms CPU, bare {base:4.1f} ms, "
         f"{ours / base:4.1f}x (NumPy's import alone {numpy:5.1f} ms, "
@@ -122,7 +122,7 @@ def editing(folder: Path, count: int = 300) -> None:
         {},
         [],
     )
-    provider = embedder.from_settings(settings, "", {"HOME": str(home)})
+    provider = embedder.load_provider(settings, "", {"HOME": str(home)})
     assert provider is not None
     first = vectors.update(place, provider, {"PATH": os.environ["PATH"]}, NOW)
     (learnings / "l000.md").write_text("---\ntitle: Note 0\n---\n\n" + "other " * 400)

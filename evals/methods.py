@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from memory.core import tokeniser
 from memory.distill import extract as answer
-from memory.distill.digests import Source, compose
+from memory.distill.digests import Source, format_bullets
 from memory.recall import sentences
 
 
@@ -24,13 +24,13 @@ class Unit(NamedTuple):
 
 def extract(question: str, sources: list[Source], tokens: int) -> str:
     """dayleaf's own: the answer."""
-    return compose(answer.extract(question, sources, tokens).bullets)
+    return format_bullets(answer.extract(question, sources, tokens).bullets)
 
 
 def first_sentences(question: str, sources: list[Source], tokens: int) -> str:
     """The first sentence of each record, best record first."""
     return filled(
-        [(sentences.sentences(" ".join(s.body.split())) or [""])[0] for s in sources], tokens
+        [(sentences.split_sentences(" ".join(s.body.split())) or [""])[0] for s in sources], tokens
     )
 
 
@@ -64,7 +64,7 @@ def mmr(question: str, sources: list[Source], tokens: int, weight: float = 0.7) 
     """
     found = pieces(sources)
     score = relevance(question, found)
-    bags = [frozenset(tokeniser.tokens(unit.text)) for unit in found]
+    bags = [frozenset(tokeniser.index_terms(unit.text)) for unit in found]
     left, near, out = sorted(range(len(found)), key=lambda i: -score[i])[:200], Counter(), []
     while left:
         best = max(left, key=lambda i: weight * score[i] - (1 - weight) * near[i])
@@ -82,7 +82,7 @@ def graph(question: str, sources: list[Source], tokens: int, bias: float = 0.7) 
     found = pieces(sources)
     score = relevance(question, found)
     chosen = sorted(range(len(found)), key=lambda i: -score[i])[:200]
-    bags = [frozenset(tokeniser.tokens(found[i].text)) for i in chosen]
+    bags = [frozenset(tokeniser.index_terms(found[i].text)) for i in chosen]
     edges = [[cosine(a, b) for b in bags] for a in bags]
     sums = [sum(row) or 1.0 for row in edges]
     total = sum(score[i] for i in chosen) or 1.0
@@ -133,18 +133,18 @@ def pieces(sources: list[Source]) -> list[Unit]:
     return [
         Unit(i, order, text)
         for i, source in enumerate(sources)
-        for order, text in enumerate(sentences.statements(source.body))
+        for order, text in enumerate(sentences.extract_statements(source.body))
     ]
 
 
 def relevance(question: str, found: list[Unit]) -> list[float]:
     """Return BM25 of each unit, over the best."""
-    counts = [Counter(tokeniser.tokens(unit.text)) for unit in found]
+    counts = [Counter(tokeniser.index_terms(unit.text)) for unit in found]
     seen = Counter(term for count in counts for term in count)
     mean = sum(sum(count.values()) for count in counts) / max(len(found), 1) or 1.0
     query = [
         (term, weight * math.log(1 + (len(found) - seen[term] + 0.5) / (seen[term] + 0.5)))
-        for term, weight in tokeniser.terms(question)
+        for term, weight in tokeniser.query_terms(question)
     ]
     raw = [
         sum(

@@ -26,7 +26,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 # for the scripts beside this one
-from memory.health.rankingmetrics import STOP, content_words, rank_by_word_count, score  # noqa: F401
+from memory.health.rankingmetrics import STOP_WORDS, content_words, rank_by_word_count, sum_metrics  # noqa: F401
 
 Doc = dict[str, Any]
 

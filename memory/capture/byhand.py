@@ -1,4 +1,4 @@
-"""Checkpoints that a person asks for: a note, and a handoff that is made of a session."""
+"""Checkpoints that a person asks for: a note, and a handoff made from a session."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
 from memory.capture import checkpointoutline
-from memory.capture.checkpointpage import fitted
+from memory.capture.checkpointpage import fit_sections
 from memory.capture.turns import COMMIT, FILE, GOES_ON, LINK, Turn
 from memory.core import UsageError, clock, layout
-from memory.core.plaintext import at_word, one_line
-from memory.core.records import Record, steps
+from memory.core.plaintext import clip_at_word, one_line
+from memory.core.records import Record, parse_steps
 from memory.hook import handoffs
 from memory.session import entries, git
 from memory.store import store
@@ -19,7 +19,7 @@ from memory.store import store
 NOTE = 70  # characters of a note's title
 
 
-def note(
+def write_note(
     keeper: store.Store,
     place: layout.Place,
     words: str,
@@ -28,9 +28,8 @@ def note(
     now: float,
     source: str = "human",
 ) -> Record:
-    """Write a checkpoint by hand from a note.
+    """Write a checkpoint from a person's note.
 
-    Its title is the note's first clause.
     words: the note (markdown; <private> parts are left out).
     labels: tags.
     session: id of the running session, or "".
@@ -42,14 +41,14 @@ def note(
     words = entries.clean(words)
     if not words:
         raise UsageError("the checkpoint is empty; give the note as an argument or on stdin")
-    head = git.head(place.git)
+    head = git.read_head(place.git)
     first = re.split(r"(?<=[.!?;])\s|[。！？]|\n", words.lstrip("#-* "), maxsplit=1)[0].rstrip(".;")
     extra = {
         "created": clock.iso(now),
         "trigger": "manual",
         "branch": head.branch,
         "commit": head.commit,
-        "plan": activeplan.plan_between(keeper, now, now),
+        "plan": activeplan.find_plan_between(keeper, now, now),
     }
     title, body = one_line(first, NOTE), words + "\n"
     return keeper.same_lately("checkpoint", title, body) or keeper.add(
@@ -58,7 +57,7 @@ def note(
         body,
         tags=tuple(labels),
         source=source,
-        session=layout.safe_id(session),
+        session=layout.valid_id(session),
         extra={k: v for k, v in extra.items() if v},
     )
 
@@ -71,7 +70,7 @@ _FILES = 12  # files that are named
 _MOST = {"Next": 6, "Open": 6, "Decisions": 4, "Last requests": 3}  # lines
 
 
-class Draft(NamedTuple):
+class HandoffDraft(NamedTuple):
     """A handoff before it is written: title, markdown, ids of its checkpoints."""
 
     title: str
@@ -79,70 +78,68 @@ class Draft(NamedTuple):
     sources: tuple[str, ...]
 
 
-def _note_lines(note: Record | None) -> dict[str, list[str]]:
-    """Return a note's lines by section, without their marks."""
-    said = handoffs.note_sections(note) if note else {}
-    return {name: [line.removeprefix("- ") for line in lines] for name, lines in said.items()}
+def _split_note(note: Record | None) -> dict[str, list[str]]:
+    """Return a note's lines by section, without list marks."""
+    sections = handoffs.split_note_sections(note) if note else {}
+    return {name: [line.removeprefix("- ") for line in lines] for name, lines in sections.items()}
 
 
-def draft(
+def draft_handoff(
     checkpoints: Sequence[Record],
     plan: Record | None,
     held: Sequence[Turn] = (),
     note: Record | None = None,
     uncommitted: Container[str] = (),
-) -> Draft:
+) -> HandoffDraft:
     """Make a handoff of at most 2,000 characters, which ends with its sources.
 
-    checkpoints: of one session, newest first, at least one; where it stands, what is open and next
-    is what the newest says.  plan: the active one, or None.  held: the turns of its conversation.
-    note: of the session, or None; what it says comes first.  uncommitted: paths that git says
-    differ.
+    checkpoints: of one session, newest first, at least one.  plan: the active one, or None.
+    held: the turns of the conversation.  note: of the session, or None; its lines come first.
+    uncommitted: paths with changes by git.
     """
-    pages = [checkpointoutline.sections(record.body) for record in checkpoints]
-    newest, told = pages[0], _note_lines(note)
+    pages = [checkpointoutline.split_sections(record.body) for record in checkpoints]
+    newest, told = pages[0], _split_note(note)
     decisions = dict.fromkeys(
         line for page in pages for line in reversed(page.get("decisions", ()))
     )
     found = {
         "Where it stands": told.get("") or newest.get("outcome", []),
         "Notes": [] if "outcome" in newest else newest[""],
-        "Work": _work(pages, held, uncommitted),
-        "Next": [*(told.get("Next") or newest.get("next") or ()), *_plan(plan)],
+        "Work": _list_work(pages, held, uncommitted),
+        "Next": [*(told.get("Next") or newest.get("next") or ()), *_format_plan(plan)],
         "Open": told.get("Open") or newest.get("open", []),
         "Decisions": told.get("Decisions") or [*decisions],
-        "Last requests": [] if note else _requests(pages, held),
+        "Last requests": [] if note else _list_requests(pages, held),
     }
     widths = {"Where it stands": _STANDS}
     sections = [
-        (name, [at_word(one, widths.get(name, _LINE)) for one in lines[: _MOST.get(name)]], 1)
+        (name, [clip_at_word(one, widths.get(name, _LINE)) for one in lines[: _MOST.get(name)]], 1)
         for name, lines in found.items()
     ]
-    end = _sources(checkpoints)
+    end = _format_sources(checkpoints)
     if note and told.get(""):
-        by = handoffs.note_author(note)
+        by = handoffs.format_note_author(note)
         end = "%s, in the words of a note by %s." % (end.rstrip("."), by)
-    text = fitted(sections, BODY - len(end) - 2).lstrip("\n") + "\n" + end + "\n"
-    return Draft(_title(checkpoints[0]), text, tuple(record.id for record in checkpoints))
+    text = fit_sections(sections, BODY - len(end) - 2).lstrip("\n") + "\n" + end + "\n"
+    return HandoffDraft(
+        _format_title(checkpoints[0]), text, tuple(record.id for record in checkpoints)
+    )
 
 
-def _title(checkpoint: Record) -> str:
+def _format_title(checkpoint: Record) -> str:
     branch = _text(checkpoint.meta.get("branch"))
-    lead = "Handoff%s: " % (" (%s)" % at_word(branch, BRANCH) if branch else "")
+    lead = "Handoff%s: " % (" (%s)" % clip_at_word(branch, BRANCH) if branch else "")
     return one_line(lead + one_line(checkpoint.title), TITLE)
 
 
-def retold(made: Draft, lines: Sequence[str], by: str) -> Draft:
-    """Return a handoff in a model's words, with its sources.
-
-    by: the model's provider.
-    """
+def reword_draft(made: HandoffDraft, lines: Sequence[str], by: str) -> HandoffDraft:
+    """Return a draft in a model's words, with its sources.  by: the model's provider."""
     end = made.body.rstrip("\n").rpartition("\n")[2]
     listed = "\n".join("- " + line.replace("\n", "\n  ") for line in lines)
     return made._replace(body="%s\n\nWritten by %s.  %s\n" % (listed, by, end))
 
 
-def _work(
+def _list_work(
     pages: Sequence[dict[str, list[str]]], held: Sequence[Turn], uncommitted: Container[str]
 ) -> list[str]:
     """Return lines on the last commit, pull request and uncommitted edits."""
@@ -164,7 +161,7 @@ def _work(
     return [*("last " + line for line in commits[-1:]), *pulls[-1:], *changed]
 
 
-def _requests(pages: Sequence[dict[str, list[str]]], held: Sequence[Turn]) -> list[str]:
+def _list_requests(pages: Sequence[dict[str, list[str]]], held: Sequence[Turn]) -> list[str]:
     """Return the user's requests, newest first."""
     asked = [turn.request for turn in held if turn.request and turn.asked != GOES_ON]
     if not held:
@@ -173,15 +170,19 @@ def _requests(pages: Sequence[dict[str, list[str]]], held: Sequence[Turn]) -> li
     return [*dict.fromkeys(one_line(request, _REQUEST) for request in reversed(asked))]
 
 
-def _plan(plan: Record | None) -> list[str]:
+def _format_plan(plan: Record | None) -> list[str]:
     """Return [a line with a plan's open steps], [] without a plan."""
-    todo = [text for _, ticked, text in steps(plan.body) if not ticked] if plan else []
-    left = "; ".join(todo) or "no open step"
-    return ["plan [%s] %s: %s" % (plan.id, one_line(plan.title), left)] if plan else []
+    if plan is None:
+        return []
+    left = (
+        "; ".join(text for _, ticked, text in parse_steps(plan.body) if not ticked)
+        or "no open step"
+    )
+    return ["plan [%s] %s: %s" % (plan.id, one_line(plan.title), left)]
 
 
-def _sources(checkpoints: Sequence[Record]) -> str:
-    """Return the sources of a handoff: day, ids, branch and commit."""
+def _format_sources(checkpoints: Sequence[Record]) -> str:
+    """Return a sentence with the day, ids, branch and commit of checkpoints."""
     meta = checkpoints[0].meta
     day = clock.day(checkpoints[0].created)
     ids = ", ".join("[%s]" % record.id for record in checkpoints[:4])

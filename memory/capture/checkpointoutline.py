@@ -1,4 +1,4 @@
-"""A checkpoint's page taken apart again: its lines by section, whatever shape a person gave it."""
+"""A checkpoint's page, parsed into lines by section, whatever shape a person gave it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from typing import NamedTuple
 
 from memory.core import tokeniser
-from memory.core.plaintext import one_line, sentences
-from memory.core.records import Record, labels
+from memory.core.plaintext import one_line, split_sentences
+from memory.core.records import Record, parse_labels
 
 MOST_SAID = 2  # sentences of a text without sections
-# of headings that a person gave
+# headings of a person's, as ours
 _NAMES = {
     "decided": "decisions",
     "open questions": "open",
@@ -40,34 +40,34 @@ class Outline(NamedTuple):
     said: tuple[str, ...]
 
 
-def outline(record: Record) -> Outline:
+def parse_outline(record: Record) -> Outline:
     """Parse a checkpoint of any shape into an outline."""
     found: dict[str, list[str]] = {name: [] for name in (*_KNOWN, "")}
-    for heading, lines in sections(record.body).items():
+    for heading, lines in split_sections(record.body).items():
         name = _NAMES.get(heading, heading)
         found[name if name in _KNOWN else ""] += lines
     asked = [line[6:].partition(" → ")[0] for line in found["turns"]]
-    said = [sentence for line in found[""] for sentence in sentences(line)]
+    said = [sentence for line in found[""] for sentence in split_sentences(line)]
     return Outline(
         (*found["request"], *asked),
         tuple(found["outcome"]),
         tuple(line[len(_COMMIT) :] for line in found["done"] if line.startswith(_COMMIT)),
-        labels(record.meta.get("files")),
+        parse_labels(record.meta.get("files")),
         tuple(found["open"]),
         tuple(_AHEAD.sub("", line, count=1) for line in found["next"]),
         tuple(said[:MOST_SAID]),
     )
 
 
-def sections(body: str) -> dict[str, list[str]]:
-    """Return a page's lines by lower-case heading, "" for none.
+def split_sections(body: str) -> dict[str, list[str]]:
+    """Return a page's lines by lower-case heading.
 
-    Marks of lists, code and ticked steps are left out.
+    Without code and ticked steps.  Under "": the lines above all headings.
     """
     found: dict[str, list[str]] = {"": []}
     section = ""
-    for line, fenced in tokeniser.coded(body.split("\n")):
-        level, title = (0, "") if fenced else tokeniser.heading(line)
+    for line, fenced in tokeniser.mark_code(body.split("\n")):
+        level, title = (0, "") if fenced else tokeniser.parse_heading(line)
         if level:
             section = title.rstrip(": ").lower()
             continue

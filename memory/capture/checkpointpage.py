@@ -1,8 +1,7 @@
 """The page of a checkpoint: facts as title, tags and markdown.
 
-What the next session needs first stands first: Outcome, Next, Open; then the turns, the newest of
-them whole, then Decisions, Fixed, Done and Commands.  Every line is somebody's word or something
-that the host noted.
+Outcome, Next and Open stand first, for the next session; then the turns, the newest of them whole,
+then Decisions, Fixed, Done and Commands.  Every line is somebody's words or noted by the host.
 """
 
 from __future__ import annotations
@@ -10,16 +9,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Container
 
 from memory.capture import conversationpage, decisions, fixes, next_steps, openings, titles, turns
-from memory.capture.conversationpage import code
-from memory.capture.facts import Facts, reversed_paths
+from memory.capture.conversationpage import format_code
+from memory.capture.facts import Facts, find_reversed_paths
 from memory.capture.fixes import Fix
 from memory.capture.openings import OUTCOME, REQUEST, TITLE
 from memory.capture.turns import Turn
 from memory.core import tokeniser
-from memory.core.plaintext import at_word, one_line, short
+from memory.core.plaintext import clip_at_word, one_line, shorten
 from memory.session import commandline, git, shell
 from memory.session.shell import Run
 
@@ -31,8 +30,8 @@ LEAST_LINE = 110  # characters to which the line of a turn is shortened
 MOST_FIXED, MOST_COMMANDS, MOST_COMMITS, MOST_FILES, MOST_REPORTS, MOST_OPEN = 4, 6, 12, 14, 2, 4
 LEFT = "in progress at the end: "  # before the request of a turn that has not ended
 ASKED_LAST = "asked after it: "  # before a side question that followed the work
-STOPPED = "stopped by the user: "  # before that of a turn that the user interrupted
-FAILS = "` failed at the end: "  # stands in the line of a command that failed at the end
+STOPPED = "stopped by the user: "  # before the request of an interrupted turn
+FAILS = "` failed at the end: "  # in the line of a command that failed at the end
 _LANGUAGES = dict(
     pair.split(":")
     for pair in (
@@ -48,241 +47,236 @@ _TOOLS = frozenset(
 )
 
 
-def paths_of(facts: Facts) -> tuple[list[str], list[str]]:
-    """Return (files made, files changed), in order of first touch.
-
-    Each once.
-    """
+def list_files(facts: Facts) -> tuple[list[str], list[str]]:
+    """Return (files made, files changed), each once, in order of first touch."""
     made = {edit.path for edit in facts.edits if edit.made}
-    back = reversed_paths(facts)
-    every = [edit.path for edit in facts.edits if not edit.undone and edit.path not in back]
-    every = list(dict.fromkeys(every))
-    return [path for path in every if path in made], [path for path in every if path not in made]
+    back = find_reversed_paths(facts)
+    kept = dict.fromkeys(
+        edit.path for edit in facts.edits if not edit.undone and edit.path not in back
+    )
+    return [path for path in kept if path in made], [path for path in kept if path not in made]
 
 
-def title_and_request(
-    facts: Facts, taken: Callable[[str], bool] = lambda name: False
-) -> tuple[str, list[str]]:
+def choose_title(facts: Facts, taken: Container[str] = ()) -> tuple[str, list[str]]:
     """Return (title, [first request unless used as title]).
 
     The title has at most 70 characters.
-    taken: tells whether another checkpoint of the day has a name.
+    taken: the titles of other checkpoints of the day.
     """
-    found = titles.titles(facts.turns, facts.title, _subjects(facts))
-    earlier = openings.topic(facts.earlier) if facts.earlier else ""
-    found = [*found, *filter(None, [earlier])] or [_title_from_work(facts)]
-    title = next((name for name in found if not taken(name)), "")
+    found = titles.list_titles(facts.turns, facts.title, _rank_subjects(facts))
+    earlier = openings.find_topic(facts.earlier)
+    found += [earlier] if earlier else []
+    found = found or [_make_work_title(facts)]
+    title = next((name for name in found if name not in taken), "")
     if not title:
         when = " (%s)" % (facts.until[11:16] or "again")
-        title = openings.clause(found[0], TITLE - len(when)) + when
-    asked = titles.first_request(facts.turns)
-    return title, [asked] if asked not in ("", title) else []
+        title = openings.cut_clause(found[0], TITLE - len(when)) + when
+    request = titles.find_first_request(facts.turns)
+    return title, [request] if request not in ("", title) else []
 
 
-def _subjects(facts: Facts) -> list[str]:
-    """Return the subjects of the commits, of the most edits first."""
+def _rank_subjects(facts: Facts) -> list[str]:
+    """Return the subjects of the commits, by their edits, merges last."""
     times = [at for *_, at in facts.commits]
     changes = Counter[int]()
     for edit in facts.edits:
         changes[bisect_left(times, edit.at)] += len(edit.ways)
-    weighed = [
+    ranked = [
         (-1 if git.is_merge(subject) else changes[number], number, subject)
         for number, (_, subject, _) in enumerate(facts.commits)
     ]
-    return [subject for *_, subject in sorted(weighed, reverse=True)]
+    return [subject for *_, subject in sorted(ranked, reverse=True)]
 
 
-def _title_from_work(facts: Facts) -> str:
+def _make_work_title(facts: Facts) -> str:
     """Return a title from the files or commands of the work."""
-    made, changed = paths_of(facts)
     if facts.withdrawn and not facts.turns:
         return "Taken back by a rewind"
-    told = ", ".join(path.rpartition("/")[2] for path in (changed + made)[:3])
-    told = told or ", ".join([*{run.key: run for run in facts.runs}][:3])
-    return openings.clause("Work on " + told if told else "Session")
+    made, changed = list_files(facts)
+    names = [path.rpartition("/")[2] for path in changed + made]
+    names = names or [*dict.fromkeys(run.key for run in facts.runs)]
+    return openings.cut_clause("Work on " + ", ".join(names[:3]) if names else "Session")
 
 
-def tags(facts: Facts) -> list[str]:
+def list_tags(facts: Facts) -> list[str]:
     """Return up to five tags: languages of the files, then programs."""
     found = [_LANGUAGES.get(edit.path.rpartition(".")[2].lower(), "") for edit in facts.edits]
-    every = sorted(set(filter(None, found)), key=lambda tag: (-found.count(tag), tag))[:3]
+    languages = sorted(set(filter(None, found)), key=lambda tag: (-found.count(tag), tag))[:3]
     programs = (run.key.partition(" ")[0] for run in facts.runs)
-    return list(dict.fromkeys([*every, *(name for name in programs if name in _TOOLS)]))[:5]
+    return list(dict.fromkeys([*languages, *filter(_TOOLS.__contains__, programs)]))[:5]
 
 
 def is_worth_checkpoint(facts: Facts) -> bool:
-    """Tell whether facts are worth a checkpoint.
-
-    Work, a decision, a report or an answer is.
-    """
-    if facts.edits or facts.commits or facts.runs or turns.pieces(facts.turns, turns.REPORT):
+    """Tell whether facts have work, a decision, a report or an answer."""
+    if facts.edits or facts.commits or facts.runs or turns.find_pieces(facts.turns, turns.REPORT):
         return True
     asked = [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
-    if decisions.decisions(asked):
+    if decisions.list_decisions(asked):
         return True
-    said = [openings.outcome(turn) for turn in asked]
     # A script without spaces says as much in a third of the characters.
     return any(
-        len(one) >= (SUBSTANCE // 3 if tokeniser.has_cjk(one) else SUBSTANCE) for one in said
+        len(outcome) >= (SUBSTANCE // 3 if tokeniser.has_cjk(outcome) else SUBSTANCE)
+        for outcome in map(openings.find_outcome, asked)
     )
 
 
-def is_answered(facts: Facts) -> bool:
-    """Tell whether a meaningful request was answered, however shortly."""
-    return any(openings.outcome(turn) and openings.topic(turn.request) for turn in facts.asked)
+def has_answer(facts: Facts) -> bool:
+    """Tell whether a meaningful request got an answer of any length."""
+    answered = filter(openings.find_outcome, facts.asked)
+    return any(openings.find_topic(turn.request) for turn in answered)
 
 
-def body(facts: Facts) -> str:
+def render_body(facts: Facts) -> str:
     """Return the facts as markdown, at most 6,000 characters."""
-    mended = fixes.fixes(facts)[-MOST_FIXED:]
-    back = ("Taken back", _withdrawn(facts), 1)
+    mended = fixes.find_fixes(facts)[-MOST_FIXED:]
+    withdrawn = ("Taken back", _format_withdrawn(facts), 1)
     first = [
-        ("Outcome", _last(facts), 2),
-        ("Next", next_steps.next_steps(facts.turns, facts.todos), 2),
-        ("Open", [*_failing_at_end(facts), *openings.questions(facts.turns)], 2),
+        ("Outcome", _format_outcome(facts), 2),
+        ("Next", next_steps.find_next_steps(facts.turns, facts.todos), 2),
+        ("Open", [*_format_open_failures(facts), *openings.find_questions(facts.turns)], 2),
     ]
     rest = [
-        ("Decisions", decisions.decisions(facts.turns), 3),
-        ("Fixed", [_fix(one) for one in mended], 1),
-        ("Done", _done(facts), 3),
-        ("Commands", _commands(facts, mended), 1),
+        ("Decisions", decisions.list_decisions(facts.turns), 3),
+        ("Fixed", [*map(_format_fix, mended)], 1),
+        ("Done", _format_done(facts), 3),
+        ("Commands", _format_commands(facts, mended), 1),
+        withdrawn,
     ]
-    told = [*first, *rest, back]
-    used = len(fitted(told, BODY // 2)) if any(lines for _, lines, _ in told) else 0
-    return fitted([*first, ("Turns", _turns(facts, BODY - used - 40), 1), *rest, back], BODY)
+    others = [*first, *rest]
+    used = len(fit_sections(others, BODY // 2)) if any(lines for _, lines, _ in others) else 0
+    told = ("Turns", _format_turns(facts, BODY - used - 40), 1)
+    return fit_sections([*first, told, *rest], BODY)
 
 
-def _withdrawn(facts: Facts) -> list[str]:
+def _format_withdrawn(facts: Facts) -> list[str]:
     """Return a line for each turn withdrawn by a rewind."""
     lines = []
     for turn in facts.withdrawn[-WITHDRAWN:]:
         commits = [piece.name for piece in turn.pieces if piece.kind == turns.COMMIT and piece.name]
-        line = "%s taken back by a rewind: %s" % (
-            turn.at[11:16],
-            at_word(one_line(turn.request), LEAST_LINE),
-        )
+        request = clip_at_word(one_line(turn.request), LEAST_LINE)
+        line = "%s taken back by a rewind: %s" % (turn.at[11:16], request)
         lines.append(line + ("; its commit %s remains" % commits[-1] if commits else ""))
     return lines
 
 
-def fitted(sections: list[tuple[str, list[str], int]], most: int) -> str:
+def fit_sections(sections: list[tuple[str, list[str], int]], most: int) -> str:
     """Return sections as markdown lists, in at most `most` characters.
 
-    sections: (heading, lines, how many of them stay as long as another section has more than its
-    own); empty ones are left out.  Of the turns the oldest go first, of others the last line.
+    sections: (heading, lines, least); empty ones are left out.  Lines go from the longest section
+    that has more than its `least`, else from any: of the turns the oldest, of others the last.
     """
     kept = [(name, list(lines), least) for name, lines, least in sections if lines]
     while True:
-        whole = (
-            "\n\n".join("## " + name + "\n\n- " + "\n- ".join(lines) for name, lines, _ in kept)
-            + "\n"
-        )
-        if len(whole) <= most:
-            return whole
-        spare = [entry for entry in kept if len(entry[1]) > entry[2]] or [
-            entry for entry in kept if len(entry[1]) > 1
-        ]
+        lists = ("## %s\n\n- %s" % (name, "\n- ".join(lines)) for name, lines, _ in kept)
+        page = "\n\n".join(lists) + "\n"
+        if len(page) <= most:
+            return page
+        spare = [section for section in kept if len(section[1]) > section[2]]
+        spare = spare or [section for section in kept if len(section[1]) > 1]
         if not spare:
-            return short(whole, most - 1) + "\n"
-        name, lines, _ = max(spare, key=lambda entry: sum(map(len, entry[1])))
+            return shorten(page, most - 1) + "\n"
+        name, lines, _ = max(spare, key=lambda section: sum(map(len, section[1])))
         lines.pop(0 if name == "Turns" else -1)
 
 
-def _last(facts: Facts) -> list[str]:
+def _format_outcome(facts: Facts) -> list[str]:
     """Return lines on where the work stands."""
-    turn = openings.last_telling_turn(facts.turns)
+    turn = openings.find_last_telling_turn(facts.turns)
     if turn is None:
         return []
-    came = openings.outcome(turn)
+    outcome = openings.find_outcome(turn)
     if openings.is_finished(turn):
-        asked = openings.questions(facts.turns)
-        last = openings.plain(openings.without_questions(came) if asked else came, LAST)
-        work = _work_before(facts, turn)
+        if openings.find_questions(facts.turns):
+            outcome = openings.remove_questions(outcome)
+        last = openings.format_plain_line(outcome, LAST)
+        work = _find_work_before(facts, turn)
         if not work:
             return [last] if last else []
-        asked_last = ASKED_LAST + at_word(one_line(turn.request), REQUEST)
-        asked_last += " → " + at_word(last, LAST // 2) if last else ""
-        return [openings.plain(openings.outcome(work), LAST), asked_last]
+        asked_last = ASKED_LAST + clip_at_word(one_line(turn.request), REQUEST)
+        asked_last += " → " + clip_at_word(last, LAST // 2) if last else ""
+        return [openings.format_plain_line(openings.find_outcome(work), LAST), asked_last]
     mark = STOPPED if turn.end == turns.INTERRUPTED else LEFT
-    lines = [mark + at_word(one_line(turn.request), REQUEST)]
-    lines += ["said on the way: " + openings.plain(came, LAST // 2)] if came else []
-    done = _doing(turn)
+    lines = [mark + clip_at_word(one_line(turn.request), REQUEST)]
+    if outcome:
+        lines.append("said on the way: " + openings.format_plain_line(outcome, LAST // 2))
+    done = _format_last_actions(turn)
     return lines + (["done last: " + done] if done else [])
 
 
-def _work_before(facts: Facts, closing: Turn) -> Turn | None:
-    """Return the turn whose work a last side question followed, or None."""
-    work = openings.last_working_turn(facts.turns)
-    return work if work and work is not closing and openings.outcome(work) else None
+def _find_work_before(facts: Facts, closing: Turn) -> Turn | None:
+    """Return the turn with work before a side question, or None."""
+    work = openings.find_last_working_turn(facts.turns)
+    return work if work and work is not closing and openings.find_outcome(work) else None
 
 
-def _turns(facts: Facts, room: int) -> list[str]:
+def _format_turns(facts: Facts, room: int) -> list[str]:
     """Return the lines of the turns, in about `room` characters.
 
-    The request and the opening of its outcome, then what the user said in between.  Where not all
-    fit, each gets less; where that does not do, the oldest are left out, but the first.
+    Where not all fit, each line gets less; then the oldest turns but the first are left out.
     """
     told = [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
     most = max(2, room // LEAST_LINE)
     if len(told) > most:
         told = [told[0], *told[1 - most :]]
-    last = openings.last_telling_turn(facts.turns)
-    work = _work_before(facts, last) if last and openings.is_finished(last) else None
-    between = [_between(turn) for turn in told]
+    last = openings.find_last_telling_turn(facts.turns)
+    work = _find_work_before(facts, last) if last and openings.is_finished(last) else None
+    between = [_format_interjections(turn) for turn in told]
     each = max(LEAST_LINE, (room - sum(map(len, between))) // max(1, len(told)) - 14)
     lines = list[str]()
     for turn, said in zip(told, between):
-        lines.append(_turn_line(turn, each, turn is last or turn is work, len(told) == 1))
+        lines.append(_format_turn(turn, each, turn is last or turn is work, len(told) == 1))
         lines += [said] * bool(said)
     return lines
 
 
-def _between(turn: Turn) -> str:
-    """Return a line of what the user said while the model worked, or ""."""
-    said = turns.pieces([turn], turns.USER, turns.WORKING)
-    telling = [at_word(one_line(p.text), BETWEEN) for p in said if openings.says_something(p.text)]
+def _format_interjections(turn: Turn) -> str:
+    """Return the user's words while the model worked, or ""."""
+    said = turns.find_pieces([turn], turns.USER, turns.WORKING)
+    telling = [
+        clip_at_word(one_line(p.text), BETWEEN) for p in said if openings.is_meaningful(p.text)
+    ]
     if not telling:
         return ""
-    return "%s (%s) %s" % (turn.at[11:16], turns.WORKING, at_word("; ".join(telling), OUTCOME))
+    return "%s (%s) %s" % (turn.at[11:16], turns.WORKING, clip_at_word("; ".join(telling), OUTCOME))
 
 
-def _turn_line(turn: Turn, most: int, in_outcome: bool, alone: bool) -> str:
+def _format_turn(turn: Turn, most: int, in_outcome: bool, alone: bool) -> str:
     asked = min(REQUEST, max(LEAST_LINE // 2, most // 3))
-    request = ("(goes on) " if turn.asked == turns.GOES_ON else "") + at_word(
-        one_line(turn.request), asked
-    )
+    mark = "(goes on) " if turn.asked == turns.GOES_ON else ""
+    request = mark + clip_at_word(one_line(turn.request), asked)
     if in_outcome:
-        came = "" if alone else "see Outcome"
+        outcome = "" if alone else "see Outcome"
     else:
         room = max(60, min(OUTCOME, most - len(request)))
-        came = openings.plain(openings.without_questions(openings.outcome(turn)), room)
-        came = came or at_word(_doing(turn), room)
-    return "%s %s%s" % (turn.at[11:16], request, " → " + came if came else "")
+        statement = openings.remove_questions(openings.find_outcome(turn))
+        outcome = openings.format_plain_line(statement, room)
+        outcome = outcome or clip_at_word(_format_last_actions(turn), room)
+    return "%s %s%s" % (turn.at[11:16], request, " → " + outcome if outcome else "")
 
 
-def _doing(turn: Turn) -> str:
-    """Return the last actions of a turn without a statement."""
+def _format_last_actions(turn: Turn) -> str:
+    """Return the last three commands and edited files of a turn."""
     done = [
-        at_word(conversationpage.run_line(piece)[2:], 140)
+        clip_at_word(conversationpage.format_run(piece)[2:], 140)
         if piece.kind == turns.RUN
-        else "%s %s" % (piece.name, code(piece.text))
+        else "%s %s" % (piece.name, format_code(piece.text))
         for piece in turn.pieces
         if piece.kind in (turns.RUN, turns.FILE)
     ]
     return ", ".join(done[-3:])
 
 
-def _done(facts: Facts) -> list[str]:
-    made, changed = paths_of(facts)
-    gone = turns.pieces(facts.turns, turns.FILE, turns.REMOVED)
+def _format_done(facts: Facts) -> list[str]:
+    made, changed = list_files(facts)
+    gone = turns.find_pieces(facts.turns, turns.FILE, turns.REMOVED)
     removed = [piece.text for piece in gone if piece.text not in made + changed]
     told = made + changed + removed
     back = dict.fromkeys(edit.path for edit in facts.edits if edit.path not in told)
     lines = [
-        ("commit " + h).rstrip() + ": " + at_word(one_line(s), 120)
+        ("commit " + h).rstrip() + ": " + clip_at_word(one_line(s), 120)
         for h, s, _ in facts.commits[-MOST_COMMITS:]
     ]
-    links = dict.fromkeys(piece.text for piece in turns.pieces(facts.turns, turns.LINK))
+    links = dict.fromkeys(piece.text for piece in turns.find_pieces(facts.turns, turns.LINK))
     lines += ["pull request " + link for link in links]
     for word, paths in (
         ("created", made),
@@ -292,21 +286,20 @@ def _done(facts: Facts) -> list[str]:
     ):
         if paths:
             extra = " and %d more" % (len(paths) - MOST_FILES) if len(paths) > MOST_FILES else ""
-            lines.append(word + " " + ", ".join(map(code, paths[:MOST_FILES])) + extra)
-    return lines + _reports(facts)
+            lines.append(word + " " + ", ".join(map(format_code, paths[:MOST_FILES])) + extra)
+    return lines + _format_reports(facts)
 
 
-def _reports(facts: Facts) -> list[str]:
-    """Return the openings of the last reports by subagents."""
-    told = turns.pieces(facts.turns, turns.REPORT)[-MOST_REPORTS:]
-    return [
-        "subagent%s: %s"
-        % (" (%s)" % one_line(p.name, 80) if p.name else "", openings.plain(p.text, 200))
-        for p in told
-    ]
+def _format_reports(facts: Facts) -> list[str]:
+    """Return the last reports by subagents, shortened."""
+    lines = []
+    for report in turns.find_pieces(facts.turns, turns.REPORT)[-MOST_REPORTS:]:
+        task = " (%s)" % one_line(report.name, 80) if report.name else ""
+        lines.append("subagent%s: %s" % (task, openings.format_plain_line(report.text, 200)))
+    return lines
 
 
-def _commands(facts: Facts, mended: list[Fix]) -> list[str]:
+def _format_commands(facts: Facts, mended: list[Fix]) -> list[str]:
     """Return the failed commands, each with its later success."""
     told = {fix.failure.command for fix in mended}
     passed = {run.command: run.last for run in facts.runs if run.outcome == shell.OK}
@@ -317,56 +310,47 @@ def _commands(facts: Facts, mended: list[Fix]) -> list[str]:
         if passed.get(run.command, "") > run.last:
             continue
         told.add(run.command)
-        lines.append(_failed_command(run, facts.runs[at + 1 :]))
+        lines.append(_format_failed_command(run, facts.runs[at + 1 :]))
     return lines[-MOST_COMMANDS:]
 
 
-def _failed_command(run: Run, later: list[Run]) -> str:
+def _format_failed_command(run: Run, later: list[Run]) -> str:
     """Return a failed command in a line, with its success after."""
-    passed = (
-        one.command
-        for one in later
-        if one.outcome == shell.OK and one.key == run.key and one.command != run.command
-    )
-    then = next(passed, "")
+    passed = (other.command for other in later if (other.outcome, other.key) == (shell.OK, run.key))
+    then = next((command for command in passed if command != run.command), "")
     why = one_line(run.detail.partition("\n")[0], 140)
     return "✗ %s → %s%s%s" % (
-        quoted(run.command),
+        quote_command(run.command),
         run.outcome,
         ": " + why if why else "",
-        "; then ✓ " + quoted(then) if then else "",
+        "; then ✓ " + quote_command(then) if then else "",
     )
 
 
-def quoted(command: str, most: int = 160) -> str:
-    """Return the first line of a command or path, quoted.
-
-    At most `most` characters, without its `cd` and its output's pipe.
-    """
+def quote_command(command: str, most: int = 160) -> str:
+    """Return a command's first line as code, without `cd` and pipe."""
     first, newline, _ = re.sub(r"^cd \S+ && ", "", command).strip().partition("\n")
     first = re.sub(r"(?: 2>&1)?(?: \| (?:tail|head)(?: -n?\s?\d+)?)?$", "", first) or first
-    return code(short(one_line(first) + (" …" if newline else ""), most))
+    return format_code(shorten(one_line(first) + (" …" if newline else ""), most))
 
 
-def _fix(fix: Fix) -> str:
+def _format_fix(fix: Fix) -> str:
     """Return a line on a failure and its fix."""
     why = one_line(fix.failure.detail.partition("\n")[0], 160)
-    other = " (%s)" % quoted(fix.success.command, 100)
+    other = " (%s)" % quote_command(fix.success.command, 100)
     return "%s → %s%s; passed%s after editing %s" % (
-        quoted(fix.failure.command),
+        quote_command(fix.failure.command),
         fix.failure.outcome,
         ": " + why if why else "",
         other if fix.success.command != fix.failure.command else "",
-        ", ".join(map(code, fix.files[:4])),
+        ", ".join(map(format_code, fix.files[:4])),
     )
 
 
-def _failing_at_end(facts: Facts) -> list[str]:
-    """Return the commands failing at the end, with their telling lines."""
-    failing = fixes.open_failures([*facts.failing, *facts.runs])[-MOST_OPEN:]
-    return [quoted(run.command) + FAILS[1:] + one_line(_reason(run), 160) for run in failing]
-
-
-def _reason(run: Run) -> str:
-    """Return what tells why a run failed."""
-    return run.detail.partition("\n")[0] or run.summary or run.outcome
+def _format_open_failures(facts: Facts) -> list[str]:
+    """Return the commands that failed at the end, with their telling lines."""
+    lines = []
+    for run in fixes.find_open_failures([*facts.failing, *facts.runs])[-MOST_OPEN:]:
+        reason = run.detail.partition("\n")[0] or run.summary or run.outcome
+        lines.append(quote_command(run.command) + FAILS[1:] + one_line(reason, 160))
+    return lines

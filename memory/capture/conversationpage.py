@@ -1,4 +1,4 @@
-"""The page of a conversation: turns as markdown, and the markdown taken apart into turns again.
+"""The page of a conversation: turns as markdown, and markdown parsed into turns.
 
 Format, version 1.  Each turn is a section of level 2, and nothing else is; headings inside are set
 in bold.
@@ -7,11 +7,11 @@ in bold.
                                                         differs from the turn before
     > the request whole, quoted                         only where the heading does not hold it all
 
-    > (while working) also check windows                what the user said in between; the mark says
+    > (while working) also check windows                the user's words in between; the mark says
                                                         how: while working, answer, refused Edit
                                                         `a.go`, approved the plan (its text follows,
                                                         quoted too)
-    What the model said, as it is.
+    The model's words, as they are.
 
     - ✓ `go test ./...` (×3)                            a run: ✓ passed, ✗ failed, ⊘ refused, ·
                                                         anything else
@@ -26,10 +26,10 @@ in bold.
     - subagent (review of the diff): nothing found
 
 
-`## 14:50 (summary by the client)` holds the client's summary of what it forgot at a compaction, and
-`## 14:50 (goes on) …` the rest of a turn that a compaction cut.  `## 14:03 (taken back) …` is a
-turn that a rewind took back; what the model said in it is marked too, and to who takes the page
-apart it says nothing.  The outcome of a turn is the last that the model said in it.
+`## 14:50 (summary by the client)` holds the client's summary at a compaction, and `## 14:50 (goes
+on) …` the rest of a turn that a compaction cut.  `## 14:03 (taken back) …` is a turn that a rewind
+withdrew; the model's words in it are marked too, and a parser skips them.  The outcome of a turn is
+the model's last statement in it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from memory.capture.turns import (
     Turn,
 )
 from memory.core import tokeniser
-from memory.core.plaintext import at_word, one_line, unbold
+from memory.core.plaintext import clip_at_word, one_line, strip_bold
 from memory.session import shell
 
 TYPE_CHECKING = False
@@ -61,13 +61,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 HEADING, COMMAND, TELLING, REPORTED, ASKED = 72, 180, 200, 240, 4000  # characters
-LAST = 1500  # of those of a request, of its end
+LAST = 1500  # characters from the end of a request that is cut
 LEADS = 120  # characters of a line that only leads on to a call
 TEAMMATE = "(teammate "  # before the request of another agent of the team
 CODE = 14  # lines of a block of code
 _BY_CLIENT = "(summary by the client)"
 _GOES_ON, _WITHDRAWN = "(goes on) ", "(taken back) "
-_BEFORE = {GOES_ON: _GOES_ON, turns.WITHDRAWN: _WITHDRAWN}  # a heading's request
+_BEFORE = {GOES_ON: _GOES_ON, turns.WITHDRAWN: _WITHDRAWN}  # the request in a heading
 _RUN = re.compile(
     r"- ([✓✗⊘·]) (?:(\w[\w.:-]*) )?(`{1,20})(?!`) ?(.{0,500}?) ?\3(?!`)(?: → (.{0,500}?))?"
     r"(?: \(×(\d{1,9})\))?$"
@@ -91,52 +91,43 @@ HEAD = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) ?(.*)$")
 def render(turns: Iterable[Turn], day: str = "") -> str:
     """Return turns as markdown.
 
-    day: that of the turn before the first, such as `2026-01-24`; "" for none, and the first heading
-    then names no day.
+    day: of the turn before, such as `2026-01-24`; with "" the first heading names no day.
     """
     parts = []
     for turn in turns:
-        parts.append(_section(turn, bool(day) and turn.at[:10] != day))
+        parts.append(_render_turn(turn, bool(day) and turn.at[:10] != day))
         day = turn.at[:10] or day
     return "\n".join(parts)
 
 
-def _section(turn: Turn, dated: bool) -> str:
+def _render_turn(turn: Turn, dated: bool) -> str:
     when = ((turn.at[:10] + " ") if dated else "") + (turn.at[11:16] or "00:00")
-    asked = one_line(turn.request)
-    head = at_word(asked, HEADING)
     if turn.asked == SUMMARY:
-        return (
-            "\n\n".join(
-                ["## %s %s" % (when, _BY_CLIENT), *(_summed(text) for text in turn.statements())]
-            )
-            + "\n"
-        )
+        blocks = ["## %s %s" % (when, _BY_CLIENT), *map(_clean_summary, turn.statements())]
+        return "\n\n".join(blocks) + "\n"
+    request = one_line(turn.request)
+    head = clip_at_word(request, HEADING)
     mark = _BEFORE.get(turn.asked, "")
-    blocks = ["## %s %s%s" % (when, mark, head)]
-    blocks[0] = blocks[0].rstrip()
-    if turn.asked != GOES_ON and (head != asked or "\n" in turn.request.strip()):
-        blocks.append(_quoted(turn.request))
-    blocks += _piece_blocks(turn.pieces, mark if turn.asked == turns.WITHDRAWN else "")
+    blocks = [("## %s %s%s" % (when, mark, head)).rstrip()]
+    if turn.asked != GOES_ON and (head != request or "\n" in turn.request.strip()):
+        blocks.append(_quote(turn.request))
+    blocks += _render_pieces(turn.pieces, mark if turn.asked == turns.WITHDRAWN else "")
     return "\n\n".join(blocks) + "\n"
 
 
-def _piece_blocks(pieces: list[Piece], mark: str) -> list[str]:
-    """Return the pieces of a turn as blocks and lists.
-
-    mark: before each statement.
-    """
+def _render_pieces(pieces: list[Piece], mark: str) -> list[str]:
+    """Return pieces as blocks and lists.  mark: before each statement."""
     blocks: list[str] = []
     listed: list[str] = []
     for number, piece in enumerate(pieces):
-        if _leads_on(pieces, number):
+        if _is_lead_in(pieces, number):
             continue
-        line = _line(piece)
+        line = _format_piece(piece)
         if not line:
             if listed:
                 blocks.append("\n".join(listed))
                 listed = []
-            blocks.append((mark if piece.kind == SAID else "") + _block(piece))
+            blocks.append((mark if piece.kind == SAID else "") + _render_prose(piece))
         elif piece.kind in (FILE, turns.MERGED) and listed and listed[-1].startswith(_TOUCHED):
             listed[-1] += ", " + line[2:]
         else:
@@ -146,7 +137,7 @@ def _piece_blocks(pieces: list[Piece], mark: str) -> list[str]:
     return blocks
 
 
-def _leads_on(pieces: Sequence[Piece], number: int) -> bool:
+def _is_lead_in(pieces: Sequence[Piece], number: int) -> bool:
     """Tell whether a piece only leads on to the next call."""
     piece, after = pieces[number], pieces[number + 1 : number + 2]
     bare = piece.text.strip()
@@ -160,123 +151,120 @@ def _leads_on(pieces: Sequence[Piece], number: int) -> bool:
     )
 
 
-def _summed(text: str) -> str:
-    """Return the client's summary without its copied parts."""
-    lines = [line for line, code in tokeniser.coded(text.split("\n")) if not code]
+def _clean_summary(text: str) -> str:
+    """Return the client's summary without the parts that copy the session."""
+    lines = [line for line, is_code in tokeniser.mark_code(text.split("\n")) if not is_code]
     parts = re.split(r"(?m)^(?=\s{0,3}(?:#+ |\*\*)?\d+\. )", "\n".join(lines))
-    return (
-        without_headings(
-            re.sub(r"\n{3,}", "\n\n", "".join(part for part in parts if not _COPIED.match(part)))
-        )
-        or "(nothing else)"
-    )
+    kept = "".join(part for part in parts if not _COPIED.match(part))
+    return replace_headings(re.sub(r"\n{3,}", "\n\n", kept)) or "(nothing else)"
 
 
-def _block(piece: Piece) -> str:
+def _render_prose(piece: Piece) -> str:
     if piece.kind == USER:
-        return _quoted(("(%s) %s" % (piece.name, without_headings(piece.text))).rstrip())
-    return without_headings(piece.text)
+        return _quote(("(%s) %s" % (piece.name, replace_headings(piece.text))).rstrip())
+    return replace_headings(piece.text)
 
 
-def _line(piece: Piece) -> str:
+def _format_piece(piece: Piece) -> str:
     """Return a piece as a list line, "" for prose."""
     if piece.kind == RUN:
-        return run_line(piece)
+        return format_run(piece)
     if piece.kind == FILE:
-        return "- %s %s" % (piece.name, code(piece.text))
+        return "- %s %s" % (piece.name, format_code(piece.text))
     if piece.kind == turns.MERGED:
-        return "- merged %s%s" % (code(piece.text), " (#%s)" % piece.name if piece.name else "")
+        return "- merged %s%s" % (
+            format_code(piece.text),
+            " (#%s)" % piece.name if piece.name else "",
+        )
     if piece.kind == turns.MET:
-        return "- changed for %s: %s" % (code(at_word(piece.name, TELLING)), code(piece.text))
+        return "- changed for %s: %s" % (
+            format_code(clip_at_word(piece.name, TELLING)),
+            format_code(piece.text),
+        )
     if piece.kind == COMMIT:
         return ("- commit " + piece.name).rstrip() + ": " + one_line(piece.text, 200)
     if piece.kind == REPORT:
         return "- subagent%s: %s" % (
             " (%s)" % one_line(piece.name, 80).replace(")", "]") if piece.name else "",
-            at_word(one_line(piece.text), REPORTED),
+            clip_at_word(one_line(piece.text), REPORTED),
         )
     return "- pull request " + piece.text if piece.kind == LINK else ""
 
 
-def run_line(piece: Piece) -> str:
-    """Return a run as a line: mark, command, outcome, cause.
-
-    Outcome and cause only where it did not pass.
-    """
+def format_run(piece: Piece) -> str:
+    """Return a run as a line, with the cause of a failure."""
     mark = "✗" if piece.failed else {shell.OK: "✓", shell.DECLINED: "⊘"}.get(piece.outcome, "·")
-    what = (piece.name + " " if piece.name else "") + code(at_word(one_line(piece.text), COMMAND))
-    told = (
-        ""
-        if piece.outcome == shell.OK
-        else " → "
-        + one_line(piece.outcome + (": " + piece.telling if piece.telling else ""), TELLING)
-    )
-    return "- %s %s%s%s" % (mark, what, told, " (×%d)" % piece.times if piece.times > 1 else "")
+    tool = piece.name + " " if piece.name else ""
+    line = "- %s %s%s" % (mark, tool, format_code(clip_at_word(one_line(piece.text), COMMAND)))
+    if piece.outcome != shell.OK:
+        cause = ": " + piece.telling if piece.telling else ""
+        line += " → " + one_line(piece.outcome + cause, TELLING)
+    return line + (" (×%d)" % piece.times if piece.times > 1 else "")
 
 
-def code(text: str) -> str:
-    """Return a text as one line of code, backticks included."""
+def format_code(text: str) -> str:
+    """Return a text as one line of markdown code."""
     text = one_line(text)
     ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return ticks + (" %s " % text if "`" in text else text) + ticks
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "\n".join(("> " + line).rstrip() for line in _clip_quote(text.strip()).split("\n"))
 
 
 def _clip_quote(text: str) -> str:
-    """Clip a request in its middle: people ask before or after what they paste."""
+    """Clip a text in its middle, where a paste mostly stands."""
     if len(text) <= ASKED:
         return text
     end = text[-LAST:]
     space = re.search(r"\n" if "\n" in end[: LAST // 2] else r"\s", end)
-    return at_word(text[:ASKED], ASKED - LAST) + "\n" + end[space.end() if space else 0 :].lstrip()
+    return (
+        clip_at_word(text[:ASKED], ASKED - LAST)
+        + "\n"
+        + end[space.end() if space else 0 :].lstrip()
+    )
 
 
-def without_headings(text: str) -> str:
-    """Return markdown with its headings set in bold.
-
-    An open block of code is closed, a long block clipped.
-    """
+def replace_headings(text: str) -> str:
+    """Return markdown with bold headings and clipped blocks of code."""
     out: list[str] = []
     fence, length = "", 0
-    for line, inside in tokeniser.coded(text.strip().split("\n")):
-        fence = _open_fence(line.strip(), fence) if inside else ""
+    for line, inside in tokeniser.mark_code(text.strip().split("\n")):
+        fence = _find_open_fence(line.strip(), fence) if inside else ""
         length = length + 1 if inside else 0
         if length > CODE and fence:
             out += ["…"] if length == CODE + 1 else []
             continue
-        out.append(line if inside else _without_heading(line))
+        out.append(line if inside else _replace_heading(line))
     return "\n".join([*out, fence] if fence else out)
 
 
-def _open_fence(bare: str, fence: str) -> str:
+def _find_open_fence(bare: str, fence: str) -> str:
     """Return the fence still open after a line of code, or ""."""
     if not fence:
         return bare[: len(bare) - len(bare.lstrip(bare[0]))]
     return "" if bare.startswith(fence) and not bare.strip(fence[0]) else fence
 
 
-def _without_heading(line: str) -> str:
-    level, title = tokeniser.heading(line)
+def _replace_heading(line: str) -> str:
+    level, title = tokeniser.parse_heading(line)
     if not level:
         return line
-    return "**%s**" % unbold(title) if title else ""
+    return "**%s**" % strip_bold(title) if title else ""
 
 
-# --- a page taken apart
+# --- parsing
 
 
 def parse(body: str, day: str = "") -> tuple[Turn, ...]:
-    """Parse a conversation's page into turns, edited by hand or not.
+    """Parse a conversation's page into turns.
 
-    body: markdown.
+    body: markdown, perhaps edited by hand.
     day: of the first turn, such as `2026-01-24`: that of the record's `created`.
-    Text above the first turn is left out.
     """
     found: list[Turn] = []
-    for head, lines, marked in sections(body):
+    for head, lines, marked in split_sections(body):
         day = head[1] or day
         asked, request = "", head[3]
         if request == _BY_CLIENT:
@@ -285,23 +273,22 @@ def parse(body: str, day: str = "") -> tuple[Turn, ...]:
             asked, request = GOES_ON, request[len(_GOES_ON) :]
         elif request.startswith(TEAMMATE):
             asked = turns.TEAM
-        withdrawn = request.startswith(_WITHDRAWN.rstrip())
-        turn = Turn(
-            "%sT%s:00.000Z" % (day, head[2]) if day else head[2],
-            *(("", SUMMARY) if withdrawn else (request, asked)),
-        )
-        if not withdrawn:
-            _fill(turn, lines, marked)
+        at = "%sT%s:00.000Z" % (day, head[2]) if day else head[2]
+        if request.startswith(_WITHDRAWN.rstrip()):
+            turn = Turn(at, "", SUMMARY)
+        else:
+            turn = Turn(at, request, asked)
+            _parse_section(turn, lines, marked)
         found.append(turn)
     return tuple(found)
 
 
-def sections(body: str) -> Iterator[tuple[re.Match[str], list[str], list[bool]]]:
+def split_sections(body: str) -> Iterator[tuple[re.Match[str], list[str], list[bool]]]:
     """Yield (heading's match, lines, whether each is code) of each turn."""
     head: re.Match[str] | None = None
     lines: list[str] = []
     marked: list[bool] = []
-    for line, inside in tokeniser.coded(body.split("\n")):
+    for line, inside in tokeniser.mark_code(body.split("\n")):
         match = None if inside or not line.startswith("## ") else HEAD.match(line)
         if match:
             if head:
@@ -314,37 +301,36 @@ def sections(body: str) -> Iterator[tuple[re.Match[str], list[str], list[bool]]]
         yield head, lines, marked
 
 
-def _markup(line: str, is_code: bool) -> tuple[list[Piece], re.Match[str] | None]:
-    """Return the pieces in a line, or where the user's words begin."""
+def _parse_line(line: str, is_code: bool) -> tuple[list[Piece], re.Match[str] | None]:
+    """Return (pieces of a list line, match of the user's words)."""
     # the first character decides: most lines are prose, and `fix` reads all lines of a month
     first = line[:1]
     if first == "-" and not is_code:
-        return _pieces(line), None
+        return _parse_list_line(line), None
     return [], _USER.match(line) if first == ">" and not is_code else None
 
 
 def _is_at_request(turn: Turn, prose: list[str]) -> bool:
-    """Tell whether nothing of a turn has been read but its heading."""
+    """Tell whether only the heading of a turn has been read."""
     return not turn.pieces and not turn.asked and not "".join(prose).strip()
 
 
-def _quote_end(lines: list[str], number: int) -> int:
-    """Return the number of a quotation's last line."""
+def _find_quote_end(lines: list[str], number: int) -> int:
+    """Return the index of a quotation's last line."""
     while number + 1 < len(lines) and lines[number + 1].startswith(">"):
         number += 1
     return number
 
 
-def _fill(turn: Turn, lines: list[str], marked: list[bool]) -> None:
-    """Sort a section's lines into the pieces of its turn."""
+def _parse_section(turn: Turn, lines: list[str], marked: list[bool]) -> None:
     prose: list[str] = []
     number = 0
     while number < len(lines):
         line = lines[number]
-        made, said = _markup(line, marked[number])
+        made, said = _parse_line(line, marked[number])
         if said or (line[:1] == ">" and _is_at_request(turn, prose)):
-            last = _quote_end(lines, number)
-            quoted = [one[2:] for one in lines[number : last + 1]]
+            last = _find_quote_end(lines, number)
+            quoted = [line[2:] for line in lines[number : last + 1]]
             number = last
             if said:
                 made = [Piece(USER, "\n".join([said[2], *quoted[1:]]).strip(), said[1])]
@@ -354,33 +340,33 @@ def _fill(turn: Turn, lines: list[str], marked: list[bool]) -> None:
         elif not made:
             prose.append(line)
         if made:
-            _say(turn, prose)
+            _flush_prose(turn, prose)
             turn.pieces += made
         number += 1
-    _say(turn, prose)
+    _flush_prose(turn, prose)
 
 
-def _say(turn: Turn, prose: list[str]) -> None:
+def _flush_prose(turn: Turn, prose: list[str]) -> None:
+    """Move gathered lines into a statement of a turn."""
     text = "\n".join(prose).strip()
     prose.clear()
     if text:
         turn.pieces.append(Piece(SAID, text))
 
 
-def _run_piece(
-    mark: str, tool: str | None, _: str | None, command: str, result: str | None, count: str | None
-) -> Piece:
-    outcome = result or (shell.OK if mark == "✓" else "")
-    return Piece(RUN, command, tool or "", outcome, int(count or 1))
+def _parse_run(match: re.Match[str]) -> Piece:
+    mark, tool, _, command, outcome, count = match.groups("")
+    outcome = outcome or (shell.OK if mark == "✓" else "")
+    return Piece(RUN, command, tool, outcome, int(count or 1))
 
 
-def _pieces(line: str) -> list[Piece]:
-    """Return the pieces in a list line, [] for any other line."""
+def _parse_list_line(line: str) -> list[Piece]:
+    """Return the pieces in a list line, [] for another line."""
     if not line.startswith("- "):
         return []
     run = _RUN.match(line)
     if run:
-        return [_run_piece(*run.groups())]
+        return [_parse_run(run)]
     if line.startswith(_TOUCHED):
         return [
             Piece(how, what, number) if how == turns.MERGED else Piece(FILE, what, how)

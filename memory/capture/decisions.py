@@ -1,7 +1,7 @@
-"""What a user decided in a session, by what the host noted of it: quoted, with the turn.
+"""The user's decisions in a session, quoted, with the turn's time.
 
 Plans approved or refused, answers in menus, reasons given when a tool was refused, and a "no" that
-answers what was proposed right before.
+answers the proposal right before.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memory.capture.turns import (
     Piece,
     Turn,
 )
-from memory.core.plaintext import at_word, one_line
+from memory.core.plaintext import clip_at_word, one_line
 
 MOST = 12
 DECISION, PROPOSED = 220, 120  # characters
@@ -32,34 +32,36 @@ _NO = re.compile(
 )
 
 
-def decisions(held: Sequence[Turn]) -> list[str]:
+def list_decisions(held: Sequence[Turn]) -> list[str]:
     """Return the decisions in some turns, one line each, newest last."""
-    found = [line for number in range(len(held)) for line in _of_turn(held, number)]
-    return list(dict.fromkeys(found))[-MOST:]
+    lines = [line for number in range(len(held)) for line in _find_in_turn(held, number)]
+    return list(dict.fromkeys(lines))[-MOST:]
 
 
-def _of_turn(held: Sequence[Turn], number: int) -> Iterator[str]:
+def _find_in_turn(held: Sequence[Turn], number: int) -> Iterator[str]:
+    """Yield the decisions in a turn, one line each."""
     turn = held[number]
     if turn.asked in ("", SLASH) and number and _NO.match(turn.request):
-        proposed = openings.plain(openings.outcome(held[number - 1]), PROPOSED)
+        proposed = openings.format_plain_line(openings.find_outcome(held[number - 1]), PROPOSED)
         if proposed:
             yield '%s "%s" to: %s' % (turn.at[11:16], _clip_decision(turn.request), proposed)
     proposed = ""
     for piece in turn.pieces:
         if piece.kind == SAID:
             proposed = piece.text
-        line = _line(piece, proposed) if piece.kind == USER else ""
+        line = _format_decision(piece, proposed) if piece.kind == USER else ""
         if line:
             yield "%s %s" % (turn.at[11:16], line)
 
 
-def _line(piece: Piece, proposed: str) -> str:
+def _format_decision(piece: Piece, proposed: str) -> str:
+    """Return the decision in the user's words between, or ""."""
     if piece.name == ANSWER:
         return "answered: " + _clip_decision(piece.text)
     if piece.name == APPROVED:
-        return "approved the plan: " + at_word(openings.heading_of(piece.text), DECISION)
+        return "approved the plan: " + clip_at_word(openings.find_heading(piece.text), DECISION)
     if piece.name == WORKING and _NO.match(piece.text):
-        said = openings.plain(proposed, PROPOSED)
+        said = openings.format_plain_line(proposed, PROPOSED)
         return '"%s" to: %s' % (_clip_decision(piece.text), said) if said else ""
     if piece.name.startswith(REFUSED) and piece.text:
         return '%s: "%s"' % (piece.name, _clip_decision(piece.text))
@@ -67,4 +69,4 @@ def _line(piece: Piece, proposed: str) -> str:
 
 
 def _clip_decision(text: str) -> str:
-    return at_word(one_line(text), DECISION)
+    return clip_at_word(one_line(text), DECISION)

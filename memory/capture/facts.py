@@ -1,6 +1,4 @@
-"""What a stretch of a session did, gathered from the entries of its transcript: its turns, and what
-ran and changed in them.
-"""
+"""The facts of a stretch of a session: its turns, with their commands, edits and commits."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memory.capture import openings, turns
-from memory.capture.turns import Piece, Turn, relative
+from memory.capture.turns import Piece, Turn, make_relative
 from memory.core import files, layout
 from memory.core.plaintext import one_line
 from memory.session import entries, git, shell, tellingline
@@ -23,13 +21,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 # in the first line of every prompt that dayleaf itself gives to a model
-MARK = "dayleaf-distill-prompt"
-# steps of a turn in which a file is named once; turns in which a merge is told once
+OWN_PROMPT_MARK = "dayleaf-distill-prompt"
+# pieces of a turn in which a file is named once; turns in which a merge is told once
 _SAME_TURN, _MERGES = 500, 100
 _NEAR = 60  # commands back in which a repeated one counts as repeated
-# characters of a command; of what was said; of a request, whose end may be asked after a paste
+# characters of a command, of a statement, of a request
 _LONG, _SAID, _ASKED = 20000, 40000, 100_000
-_TOLD = {  # what of the input is told
+_ARGUMENTS = {  # by tool: the argument that is told
     "Bash": "command",
     **dict.fromkeys(("Edit", "Write", "Read"), "file_path"),
     "NotebookEdit": "notebook_path",
@@ -40,18 +38,17 @@ _TOLD = {  # what of the input is told
     "WebSearch": "query",
     "LS": "path",
 }
-_CHANGED = ("old_string", "new_string")
 _EDITS = ("Edit", "Write", "NotebookEdit")
-_MOST = {"runs": 240, "edits": 400, "commits": 60, "pending": 64, "todos": 40}
-_PLANNED = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
+_LIMITS = {"runs": 240, "edits": 400, "commits": 60, "pending": 64, "todos": 40}
+_PLAN_PROMPT = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
 
 
 @dataclass
 class Edit:
     """A file made or changed.
 
-    at: the last time.  made: whether it was made.  undone: whether git threw it away.
-    ways: marks of the text before and after each change (`old:new`), "" where unknown.
+    at: the last time.  made: it is new.  undone: it was discarded or removed.
+    ways: `old:new` hashes of each change's texts, "" for unknown.
     """
 
     at: str
@@ -66,12 +63,12 @@ class Facts:
     """The facts of a stretch of a session.
 
     turns: requests and their results, oldest first.
-    withdrawn: turns that a rewind took back; nothing else tells of them.
+    withdrawn: turns that a rewind took back; all other fields are without them.
     runs: commands that mattered.
     edits: files, oldest first.
-    commits: (hash or "", subject, when).
+    commits: [hash or "", subject, instant].
     findings: of the last report of a linter or compiler (see `findings`).
-    printed: see `tellingline.learn`.
+    printed: see `tellingline.learn_passing_lines`.
     pending: tool calls without a result yet.
     todos: [text, status, its id or ""].
     failing: earlier failures.
@@ -80,9 +77,9 @@ class Facts:
     earlier: the last request before this stretch.
     early: checksum of a statement from a hook, not yet in the transcript.
     muted: "" | "text" (it may quote memories) | "all" (our own prompt).
-    bang: the person's `!` command so far.
+    bang: the person's `!` command without its output yet.
     until: the latest instant.
-    branch, cwd: as the host says.
+    branch, cwd: by the host.
     typed: a person typed a request, in this stretch or one before.
     """
 
@@ -116,16 +113,16 @@ class Facts:
             else self.turns
         )
 
-    def withdraw(self, aside: Facts) -> None:
+    def withdraw(self, other: Facts) -> None:
         """Add the turns of other facts as withdrawn by a rewind."""
         self.withdrawn += [
-            Turn(turn.at, turn.request, turns.WITHDRAWN, turn.pieces) for turn in aside.turns
+            Turn(turn.at, turn.request, turns.WITHDRAWN, turn.pieces) for turn in other.turns
         ]
-        self.until = max(self.until, aside.until)
+        self.until = max(self.until, other.until)
 
     @property
     def asked(self) -> list[Turn]:
-        """The turns for which somebody asked."""
+        """The turns that a person or another agent asked for."""
         return [turn for turn in self.turns if turn.asked in ("", turns.SLASH, turns.TEAM)]
 
     @property
@@ -134,10 +131,9 @@ class Facts:
         return [turn.request for turn in self.asked if turn.asked != turns.TEAM]
 
 
-class Where(NamedTuple):
-    """The place of an entry.
+class EntryContext(NamedTuple):
+    """The instant and place of an entry.
 
-    at: its instant.
     cwd: its directory.
     roots: the directories of the project, and that of the session.
     agent: the subagent's file, or "".
@@ -149,16 +145,15 @@ class Where(NamedTuple):
     agent: str
 
 
-def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str = "") -> int:
-    """Add an entry to the facts; return its units of work.
+def add_entry(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str = "") -> int:
+    """Add an entry; return its number of edits, commands and prompts.
 
-    A unit is an edit, a command or a prompt.
     roots: directories to which paths are relative.
     agent: file of the entry's subagent, "" for none.
     """
     facts.until = max(facts.until, entry.at)
     facts.cwd = facts.cwd or entry.cwd
-    where = Where(entry.at, entry.cwd or facts.cwd, (*roots, facts.cwd), agent)
+    where = EntryContext(entry.at, entry.cwd or facts.cwd, (*roots, facts.cwd), agent)
     kind, asks = entry.kind, entry.kind in (entries.PROMPT, entries.SLASH)
     if not agent:
         _follow_branch(facts, entry.branch, asks)
@@ -184,14 +179,14 @@ def _end_turn(facts: Facts, how: str) -> None:
 
 
 def _follow_branch(facts: Facts, branch: str, asks: bool) -> None:
-    """Take over a branch that the work has gone to."""
+    """Set the branch, if the work has gone to another."""
     if branch not in ("", "HEAD", facts.branch) and (
-        asks or facts.branch in layout.TRUNKS or _is_free(facts, branch)
+        asks or facts.branch in layout.TRUNKS or _may_change_branch(facts, branch)
     ):
         facts.branch = branch
 
 
-def _add_work(facts: Facts, entry: Entry, where: Where) -> int:
+def _add_work(facts: Facts, entry: Entry, where: EntryContext) -> int:
     """Add a statement, a call, its result, or a note."""
     kind = entry.kind
     if kind == entries.TEXT:
@@ -205,51 +200,49 @@ def _add_work(facts: Facts, entry: Entry, where: Where) -> int:
         return _add_result(facts, entry, where)
     elif kind == entries.BANG:
         facts.bang = entry.text
-    elif kind == entries.BANGED and facts.bang:
+    elif kind == entries.BANG_OUTPUT and facts.bang:
         return _add_run_by_hand(facts, entry, where)
     elif not where.agent:
         _add_note(facts, entry, where)
     return 0
 
 
-def _add_run_by_hand(facts: Facts, entry: Entry, where: Where) -> int:
+def _add_run_by_hand(facts: Facts, entry: Entry, where: EntryContext) -> int:
     command, facts.bang = facts.bang, ""
-    judged = shell.run(command, entry.at, entry.text)
+    judged = shell.judge_command(command, entry.at, entry.text)
     if judged is not None and judged.outcome in (shell.OK, shell.UNKNOWN):
         judged.outcome = shell.BY_HAND  # the host does not note how it ended
-    return _ran(facts, judged, entry.text, where)
+    return _add_judged_run(facts, judged, entry.text, where)
 
 
-def _is_free(facts: Facts, branch: str) -> bool:
-    """Tell whether the work's branch may change to `branch`."""
+def _may_change_branch(facts: Facts, branch: str) -> bool:
+    """Tell whether nothing in this turn holds the work on its branch."""
     since = facts.turns[-1].at if facts.turns and branch not in layout.TRUNKS else ""
-    return all(
-        at < since
-        for at in (*(edit.at for edit in facts.edits[-1:]), *(at for *_, at in facts.commits[-1:]))
-    )
+    times = [edit.at for edit in facts.edits[-1:]] + [at for *_, at in facts.commits[-1:]]
+    return all(at < since for at in times)
 
 
-# --- what was said
+# --- statements
 
 
 def _clip_request(text: str) -> str:
     """Return a request shortened in its middle, at lines."""
-    # A label above the cut may name a secret below it, so two lines more are left out there.
     if len(text) <= _ASKED:
         return text
+    # A label above the cut may name a secret below it, so two lines more are left out there.
     end = text[-_ASKED // 2 :]
     end = end.split("\n", 3)[-1] if end.count("\n") > 2 else end.partition(" ")[2]
     return clip_characters(text, _ASKED // 2) + "\n" + end
 
 
-def _is_asked_already(facts: Facts, request: str, asked: str) -> bool:
-    """Tell whether the last turn is the same request, not yet answered."""
+def _is_repeated_request(facts: Facts, request: str, asked: str) -> bool:
+    """Tell whether the last turn is the same request, without an answer."""
     last = facts.turns[-1] if facts.turns else None
     return last is not None and (last.request, last.asked) == (request, asked) and not last.pieces
 
 
 def _add_request(facts: Facts, entry: Entry) -> int:
-    if MARK in entry.text:
+    if OWN_PROMPT_MARK in entry.text:
         facts.muted = "all"
         return 0
     own = entry.kind == entries.SLASH and entry.text.startswith("/dayleaf")
@@ -257,10 +250,11 @@ def _add_request(facts: Facts, entry: Entry) -> int:
     if own:
         return 0
     request = _clip_request(entry.text)
-    if _PLANNED.match(request):  # the plan itself comes as an entry of its own
-        request = "Implement the following plan: " + openings.heading_of(_PLANNED.sub("", request))
+    if _PLAN_PROMPT.match(request):  # the plan itself comes as an entry of its own
+        heading = openings.find_heading(_PLAN_PROMPT.sub("", request))
+        request = "Implement the following plan: " + heading
     asked = turns.SLASH if entry.kind == entries.SLASH else ""
-    if _is_asked_already(facts, request, asked):
+    if _is_repeated_request(facts, request, asked):
         return 0
     if request:
         facts.turns.append(Turn(entry.at, request, asked))
@@ -268,27 +262,23 @@ def _add_request(facts: Facts, entry: Entry) -> int:
 
 
 def _add_statement(facts: Facts, entry: Entry) -> None:
-    if facts.early and facts.early == writer.body_mark(entry.text):
+    if facts.early and facts.early == writer.body_checksum(entry.text):
         facts.early = ""
     elif not facts.muted:
-        _add(facts, entry.at, Piece(turns.SAID, clip_characters(entry.text, _SAID)))
+        _add_piece(facts, entry.at, Piece(turns.SAID, clip_characters(entry.text, _SAID)))
 
 
 def add_early_statement(facts: Facts, statement: str) -> None:
-    """Add the model's last statement from a hook.
-
-    The hook gets it before the transcript holds it, or is served late: then an earlier turn has it.
-    """
-    mark = writer.body_mark(statement)
-    told = clip_characters(statement, _SAID)
-    known = any(told in turn.statements() for turn in facts.turns)
+    """Add a statement from a hook, unless the transcript had it."""
+    mark = writer.body_checksum(statement)
+    text = clip_characters(statement, _SAID)
+    known = any(text in turn.statements() for turn in facts.turns)
     if not facts.muted and mark != facts.early and not known:
         facts.early = mark
-        _add(facts, facts.until, Piece(turns.SAID, told))
+        _add_piece(facts, facts.until, Piece(turns.SAID, text))
 
 
-def _add(facts: Facts, at: str, piece: Piece) -> None:
-    """Add a piece to the present turn."""
+def _add_piece(facts: Facts, at: str, piece: Piece) -> None:
     if not facts.turns or facts.turns[-1].asked == turns.SUMMARY:
         facts.turns.append(Turn(at, facts.earlier, turns.GOES_ON))
     facts.turns[-1].pieces.append(piece)
@@ -296,7 +286,7 @@ def _add(facts: Facts, at: str, piece: Piece) -> None:
 
 
 def _mark_last_statement(facts: Facts, result: str = turns.ENDED) -> None:
-    """Mark the statement that a call or the end of a turn follows."""
+    """Mark the last statement as followed by a call or an end."""
     pieces = facts.turns[-1].pieces if facts.turns else []
     last = pieces[-1] if pieces else None
     if last is None or last.kind != turns.SAID or last.result:
@@ -308,20 +298,21 @@ def _mark_last_statement(facts: Facts, result: str = turns.ENDED) -> None:
     pieces[-1] = last._replace(result=result)
 
 
-def _add_steer(facts: Facts, entry: Entry, text: str, where: Where) -> None:
-    """Add what the user said while the model worked."""
+def _add_steer(facts: Facts, entry: Entry, text: str, where: EntryContext) -> None:
+    """Add the user's words while the model worked."""
     if entry.name == turns.REFUSED:
         last = facts.turns[-1].pieces if facts.turns else []
         if last and last[-1].outcome == shell.DECLINED:
-            last.pop()  # what the user said to it tells it
-        _add(facts, entry.at, Piece(turns.USER, text, _refused(facts, entry.id, where)))
+            last.pop()  # the user's words to it tell more
+        name = _take_refused_call(facts, entry.id, where)
+        _add_piece(facts, entry.at, Piece(turns.USER, text, name))
     elif text:
         facts.typed = facts.typed or entry.name == turns.ANSWER  # a menu takes a person
         name = turns.APPROVED if entry.name == "plan" else entry.name
-        _add(facts, entry.at, Piece(turns.USER, text, name))
+        _add_piece(facts, entry.at, Piece(turns.USER, text, name))
 
 
-def _add_note(facts: Facts, entry: Entry, where: Where) -> None:
+def _add_note(facts: Facts, entry: Entry, where: EntryContext) -> None:
     """Add the user's words outside prompts, and the client's notes."""
     kind, text = entry.kind, clip_characters(entry.text, _LONG)
     if kind == entries.STEER:
@@ -331,33 +322,29 @@ def _add_note(facts: Facts, entry: Entry, where: Where) -> None:
     elif not text:
         return
     elif kind == entries.PLAN:
-        _add(facts, entry.at, Piece(turns.USER, text, turns.APPROVED))
+        _add_piece(facts, entry.at, Piece(turns.USER, text, turns.APPROVED))
     elif kind == entries.SUMMARY:
         said = Piece(turns.SAID, clip_characters(entry.text, _SAID))
         facts.turns.append(Turn(entry.at, "", turns.SUMMARY, [said]))
     elif kind in (entries.REPORT, entries.LINK):
         if not any(p.text == text for turn in facts.turns for p in turn.pieces):
-            _add(facts, entry.at, Piece(kind, text, clip_characters(entry.name, 120)))
+            _add_piece(facts, entry.at, Piece(kind, text, clip_characters(entry.name, 120)))
     elif kind == entries.TEAM:
         facts.typed = facts.typed or bool(entry.data)
-        facts.turns.append(
-            Turn(entry.at, "(teammate %s) %s" % (clip_characters(entry.name, 80), text), turns.TEAM)
-        )
+        request = "(teammate %s) %s" % (clip_characters(entry.name, 80), text)
+        facts.turns.append(Turn(entry.at, request, turns.TEAM))
 
 
-def _refused(facts: Facts, call: str, where: Where) -> str:
-    """Return the mark of a refused tool call."""
-    tool, what = facts.pending.pop(call, ["", ""])[:2]
-    told = clip_characters(one_line(relative(what, where.roots)), 80)
-    told = told.replace("`", "'").replace(")", "]")
-    return "%s %s" % (turns.REFUSED, tool or "a tool") + (" `%s`" % told if told else "")
+def _take_refused_call(facts: Facts, call: str, where: EntryContext) -> str:
+    """Drop a refused call; return a name, "refused Edit `a.go`"."""
+    tool, argument = facts.pending.pop(call, ["", ""])[:2]
+    text = clip_characters(one_line(make_relative(argument, where.roots)), 80)
+    text = text.replace("`", "'").replace(")", "]")
+    return "%s %s" % (turns.REFUSED, tool or "a tool") + (" `%s`" % text if text else "")
 
 
 def set_session_title(facts: Facts, entry: Entry) -> None:
-    """Set the client's name for the session.
-
-    The user's own name stays.
-    """
+    """Set the session's title, unless the user set one."""
     if facts.cwd.endswith("/" + entry.text) or facts.branch.endswith(entry.text):
         return  # the host names the session of a worktree after it
     if entry.name == "custom" or facts.by != "custom":
@@ -370,11 +357,10 @@ def _update_todos(facts: Facts, entry: Entry) -> None:
         facts.todos = []
     for id, text, status in entry.data:
         _change_todo(facts, id, text, status)
-    del facts.todos[: -_MOST["todos"]]
+    del facts.todos[: -_LIMITS["todos"]]
 
 
 def _change_todo(facts: Facts, id: str, text: str, status: str) -> None:
-    """Change or add one entry of the todo list."""
     known = next((todo for todo in facts.todos if id and todo[2:] == [id]), None)
     if status == "deleted":
         facts.todos = [todo for todo in facts.todos if todo is not known]
@@ -384,15 +370,15 @@ def _change_todo(facts: Facts, id: str, text: str, status: str) -> None:
         facts.todos.append([clip_characters(text, 300), status or "pending", id])
 
 
-# --- what was done
+# --- actions
 
 
-def _given(entry: Entry) -> Any:
+def _find_argument(entry: Entry) -> Any:
     """Return the telling argument of a call, None for none."""
-    given = entry.data.get(_TOLD[entry.name]) if entry.name in _TOLD else None
-    if given is None and (entry.name.startswith("mcp__") or entry.name == "Skill"):
+    argument = entry.data.get(_ARGUMENTS[entry.name]) if entry.name in _ARGUMENTS else None
+    if argument is None and (entry.name.startswith("mcp__") or entry.name == "Skill"):
         return next((value for value in entry.data.values() if isinstance(value, str)), "")
-    return given
+    return argument
 
 
 def _add_call(facts: Facts, entry: Entry) -> None:
@@ -400,43 +386,38 @@ def _add_call(facts: Facts, entry: Entry) -> None:
         fields = [str(entry.data.get(key) or "") for key in ("taskId", "status", "subject")]
         facts.pending[entry.id] = [entry.name, "", *fields]
         return
-    given = _given(entry)
-    if not isinstance(given, str) and entry.name not in _TOLD:
-        return
-    facts.pending[entry.id] = [
-        entry.name,
-        clip_characters(entries.clean(given), _LONG) if isinstance(given, str) else "",
-        *_change_hash(entry),
-    ]
-    while len(facts.pending) > _MOST["pending"]:
+    argument = _find_argument(entry)
+    if not isinstance(argument, str):
+        if entry.name not in _ARGUMENTS:
+            return
+        argument = ""
+    text = clip_characters(entries.clean(argument), _LONG)
+    facts.pending[entry.id] = [entry.name, text, *_hash_change(entry)]
+    while len(facts.pending) > _LIMITS["pending"]:
         del facts.pending[next(iter(facts.pending))]
 
 
-def _change_hash(entry: Entry) -> list[str]:
-    """Return [hashes of the old and new text] of an edit, [] for another call."""
-    texts = [entry.data.get(key) for key in _CHANGED] if entry.name == "Edit" else []
-    marks = [
-        files.sha256(text.encode("utf-8", "replace"))[:8] for text in texts if isinstance(text, str)
-    ]
-    return [":".join(marks)] if len(marks) == len(_CHANGED) else []
+def _hash_change(entry: Entry) -> list[str]:
+    """Return ["old hash:new hash"] of an edit, [] for another call."""
+    old, new = map(entry.data.get, ("old_string", "new_string"))
+    if entry.name != "Edit" or not isinstance(old, str) or not isinstance(new, str):
+        return []
+    return [":".join(files.sha256(text.encode("utf-8", "replace"))[:8] for text in (old, new))]
 
 
-def reversed_paths(facts: Facts) -> set[str]:
-    """Return the files whose changes reverse each other.
-
-    Changes with a commit in between do not.
-    """
+def find_reversed_paths(facts: Facts) -> set[str]:
+    """Return the files whose changes cancel out, with no commit in between."""
     commits = sorted(at for *_, at in facts.commits)
     # by file and commit: the text that a change left -> the texts that it replaced, newest last
-    left: dict[tuple[str, int], dict[str, list[str]]] = {}
+    changes: dict[tuple[str, int], dict[str, list[str]]] = {}
     for edit in facts.edits:
-        done = left.setdefault((edit.path, bisect_left(commits, edit.at)), {})
+        replaced = changes.setdefault((edit.path, bisect_left(commits, edit.at)), {})
         for way in edit.ways:
             old, _, new = way.partition(":")
-            first = done[old].pop() if way and done.get(old) else old
+            first = replaced[old].pop() if way and replaced.get(old) else old
             if first != new or not way:
-                done.setdefault(new, []).append(first)
-    standing = {path for (path, _), done in left.items() if any(done.values())}
+                replaced.setdefault(new, []).append(first)
+    standing = {path for (path, _), replaced in changes.items() if any(replaced.values())}
     return {edit.path for edit in facts.edits} - standing
 
 
@@ -446,10 +427,10 @@ def _update_task(facts: Facts, row: list[str]) -> None:
         _change_todo(facts, task, entries.clean(subject), status)
 
 
-def _add_result(facts: Facts, entry: Entry, where: Where) -> int:
+def _add_result(facts: Facts, entry: Entry, where: EntryContext) -> int:
     row = facts.pending.get(entry.id, ["", ""])
     name, given = row[:2]
-    if not entry.refused:  # what the user said to it comes with the next entry
+    if not entry.refused:  # the user's words to it come with the next entry
         facts.pending.pop(entry.id, None)
     if name == "TaskUpdate":
         if not entry.failed:  # the task was updated
@@ -465,179 +446,170 @@ def _add_result(facts: Facts, entry: Entry, where: Where) -> int:
     return 0
 
 
-def _add_command(facts: Facts, entry: Entry, given: str, where: Where) -> int:
-    """Add a command with what it merged, removed and wrote."""
-    done = _ran(facts, _judge_command(facts, given, entry), entry.text, where)
+def _add_command(facts: Facts, entry: Entry, given: str, where: EntryContext) -> int:
+    """Add a command with its merges, removed and written files."""
+    done = _add_judged_run(facts, _judge_command(facts, given, entry), entry.text, where)
     if entry.failed:
         return done
-    _merged(facts, given, entry, where)
+    _add_merges(facts, given, entry, where)
     gone = [word for words in shell.DELETED.findall(given) for word in words.split()]
-    _mark_removed(facts, [relative(path.strip("'\""), where.roots) for path in gone])
+    _mark_removed(facts, [make_relative(path.strip("'\""), where.roots) for path in gone])
     for path in shell.WRITTEN.findall(given):
-        done += _edited(facts, Edit(entry.at, path, False), where)
+        done += _record_edit(facts, Edit(entry.at, path, False), where)
     return done
 
 
-def _add_edit(facts: Facts, entry: Entry, given: str, ways: list[str], where: Where) -> int:
-    """Add the edit of a tool, with the findings that it answers."""
+def _add_edit(facts: Facts, entry: Entry, given: str, ways: list[str], where: EntryContext) -> int:
+    """Add a tool's edit, with answered findings."""
     data: dict[str, Any] = entry.data if isinstance(entry.data, dict) else {}
-    path = relative(given, where.roots)
-    if data.get("type") == "delete":  # another agent's
-        return _deleted(facts, Edit(entry.at, path, False), where)
-    made = data.get("type") == "create" or (
-        "type" not in data and entry.text.startswith("File created")
-    )
-    done = _edited(facts, Edit(entry.at, given, made, ways=ways or [""]), where)
+    path = make_relative(given, where.roots)
+    kind = data.get("type", "create" if entry.text.startswith("File created") else "")
+    if kind == "delete":  # another agent's
+        return _add_removal(facts, Edit(entry.at, path, False), where)
+    made = kind == "create"
+    done = _record_edit(facts, Edit(entry.at, given, made, ways=ways or [""]), where)
     if facts.findings and not where.agent:
         _add_finding_answers(facts, entry.at, path, data.get("structuredPatch"))
     return done
 
 
 def _add_finding_answers(facts: Facts, at: str, path: str, patch: object) -> None:
-    """Add the edit's answers to findings of the last report."""
+    """Add an edit's answers to findings, a kind once a turn."""
     from memory.capture import findings  # most edits answer nothing
 
-    told = {findings.kind(p.name) for p in turns.pieces(facts.turns[-1:], turns.MET)}
-    for said, text in findings.answered(facts.findings, path, patch):
-        if findings.kind(said) not in told:
-            told.add(findings.kind(said))
-            _add(facts, at, Piece(turns.MET, text, said))
+    met = turns.find_pieces(facts.turns[-1:], turns.MET)
+    kinds = {findings.find_rule_kind(piece.name) for piece in met}
+    for finding, text in findings.take_answered(facts.findings, path, patch):
+        kind = findings.find_rule_kind(finding)
+        if kind not in kinds:
+            kinds.add(kind)
+            _add_piece(facts, at, Piece(turns.MET, text, finding))
 
 
 def _judge_command(facts: Facts, command: str, entry: Entry) -> Run | None:
-    """Judge a command by its output, without passing runs' chatter."""
-    told = entry.at, entry.text, entry.data, entry.failed, entry.refused
-    run = shell.run(command, *told)
-    if run is not None and run.passed:
-        marks = tellingline.learn(facts.printed, run.key, entry.text)
-        for failed in facts.runs if marks else ():
+    """Judge a command by its output, without the chatter of passing runs."""
+    result = entry.data, entry.failed, entry.refused
+    run = shell.judge_command(command, entry.at, entry.text, *result)
+    if run is None:
+        return None
+    if run.passed:
+        hashes = tellingline.learn_passing_lines(facts.printed, run.key, entry.text)
+        for failed in facts.runs if hashes else ():
             if failed.detail:
-                _hush(facts, failed, marks)
-    elif (
-        run is not None
-        and run.bad
-        and tellingline.is_chatter(facts.printed, run.key, run.detail.partition("\n")[0])
-    ):
-        text = tellingline.without_chatter(facts.printed, run.key, entry.text)
-        return shell.run(command, entry.at, text, *told[2:])
+                _remove_chatter(facts, failed, hashes)
+    elif run.bad and tellingline.is_chatter(facts.printed, run.key, run.detail.partition("\n")[0]):
+        text = tellingline.remove_chatter(facts.printed, run.key, entry.text)
+        return shell.judge_command(command, entry.at, text, *result)
     return run
 
 
-def _hush(facts: Facts, run: Run, marks: list[str]) -> None:
-    """Replace telling lines of failures that passing runs print too."""
+def _remove_chatter(facts: Facts, run: Run, hashes: list[str]) -> None:
+    """Remove a failure's first line, if passing runs print it too."""
     first, _, rest = run.detail.partition("\n")
     if (
-        first
-        and run.bad
-        and tellingline.mark(first) in marks
-        and tellingline.is_chatter(facts.printed, run.key, first)
+        not run.bad
+        or tellingline.hash_line(first) not in hashes
+        or not tellingline.is_chatter(facts.printed, run.key, first)
     ):
-        run.detail = rest
-        told = run.outcome + ": " + one_line(first)
-        now = run.outcome + (": " + one_line(rest.partition("\n")[0]) if rest else "")
-        for turn in facts.turns:
-            turn.pieces[:] = [
-                p._replace(result=now)
-                if p.kind == turns.RUN and p.text == run.command and p.result == told
-                else p
-                for p in turn.pieces
-            ]
+        return
+    run.detail = rest
+    old = run.outcome + ": " + one_line(first)
+    new = run.outcome + (": " + one_line(rest.partition("\n")[0]) if rest else "")
+    for turn in facts.turns:
+        for at, piece in enumerate(turn.pieces):
+            if (piece.kind, piece.text, piece.result) == (turns.RUN, run.command, old):
+                turn.pieces[at] = piece._replace(result=new)
 
 
-def _add_failed_call(facts: Facts, entry: Entry, name: str, given: str, where: Where) -> None:
-    """Add a failed call of another tool than Bash."""
+def _add_failed_call(
+    facts: Facts, entry: Entry, name: str, given: str, where: EntryContext
+) -> None:
     error = re.sub(r"</?tool_use_error>", "", entries.clean(entry.text)).strip()
     first = clip_characters(one_line(error.partition("\n")[0]), 200)
     if where.agent or not first or entry.refused or entries.PROTOCOL.search(error[:400]):
         return
     result = shell.FAILED + ": " + first
-    _add(facts, entry.at, Piece(turns.RUN, relative(given, where.roots), name, result))
+    _add_piece(facts, entry.at, Piece(turns.RUN, make_relative(given, where.roots), name, result))
 
 
-def _note_findings(facts: Facts, judged: Run, output: str) -> None:
-    """Keep the findings of a linter or a compiler."""
+def _keep_findings(facts: Facts, judged: Run, output: str) -> None:
     if judged.bad and judged.kind in (tellingline.LINT, tellingline.BUILD):
         from memory.capture import findings
 
-        facts.findings = findings.found(entries.clean(output), judged.command) or facts.findings
+        found = findings.parse_findings(entries.clean(output), judged.command)
+        facts.findings = found or facts.findings
 
 
-def _same_task(facts: Facts, judged: Run) -> Run | None:
-    """Return the last run of the same command, or one now mended."""
-    mended = not judged.bad
-    return next(
-        (
-            r
-            for r in reversed(facts.runs[-_NEAR:])
-            if r.key == judged.key and (r.command == judged.command or (mended and r.bad))
-        ),
-        None,
-    )
+def _find_same_task(facts: Facts, judged: Run) -> Run | None:
+    """Return the last run of the same command, or None."""
+    for run in reversed(facts.runs[-_NEAR:]):
+        mends = run.bad and not judged.bad
+        if run.key == judged.key and (mends or run.command == judged.command):
+            return run
+    return None
 
 
-def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
+def _add_judged_run(facts: Facts, judged: Run | None, output: str, where: EntryContext) -> int:
+    """Add a run with its commits and findings; return 1 or 0."""
     if judged is None:
         return 0
     committed = False
     if judged.outcome in (shell.OK, shell.BY_HAND, shell.UNKNOWN) and "git" in judged.command:
-        _taken_back(facts, judged.command)
-        committed = _committed(facts, judged, output, where)
+        _mark_discarded(facts, judged.command)
+        committed = _add_commits(facts, judged, output, where)
     if not where.agent:
-        _note_findings(facts, judged, output)
-    judged.command, judged.detail, judged.summary = (
-        clip_characters(judged.command),
-        clip_characters(judged.detail),
-        clip_characters(judged.summary),
-    )
+        _keep_findings(facts, judged, output)
+    judged.command = clip_characters(judged.command)
+    judged.detail = clip_characters(judged.detail)
+    judged.summary = clip_characters(judged.summary)
     if not where.agent and not committed:  # else the commit tells it
         _add_run(facts, judged, where.at)
-    last = _same_task(facts, judged)
-    if last and _what(judged) == _what(last):
+    last = _find_same_task(facts, judged)
+    if last and _repeat_key(judged) == _repeat_key(last):
         last.last = judged.at
         last.detail, last.summary = judged.detail or last.detail, judged.summary
     else:
         facts.runs.append(judged)
-    del facts.runs[: -_MOST["runs"]]
+    del facts.runs[: -_LIMITS["runs"]]
     return 1
 
 
 def _drop_amended(facts: Facts, command: str, made: list[list[str]]) -> None:
-    """Drop the last commit if amended."""
     if len(made) != 1 or not facts.commits:
         return
-    last = facts.commits[-1]
-    # --no-edit: under the subject of the one before
-    if "--no-edit" not in command or last[1] == made[0][1]:
-        _drop(facts, last)
+    # with --no-edit an amended commit keeps its subject
+    if "--no-edit" not in command or facts.commits[-1][1] == made[0][1]:
+        _drop_commit(facts, facts.commits[-1])
 
 
-def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
+def _add_commits(facts: Facts, judged: Run, output: str, where: EntryContext) -> bool:
     """Add a command's commits and tell whether there were any."""
     output = entries.clean(output)
     known = {tuple(commit[:2]) for commit in facts.commits}
     made = [
-        [h, clip_characters(s), judged.at]
-        for h, s in git.commits(judged.command, output, where.cwd, where.roots)
-        if (h, clip_characters(s)) not in known
+        [hash, clip_characters(subject), judged.at]
+        for hash, subject in git.parse_commits(judged.command, output, where.cwd, where.roots)
+        if (hash, clip_characters(subject)) not in known
     ]
-    if git.amends(judged.command):
+    if git.is_amend(judged.command):
         _drop_amended(facts, judged.command, made)
         made = made[-1:]
     subjects = {subject for _, subject, _ in made}
-    for commit in [one for one in facts.commits if one[1] in subjects]:
-        _drop(facts, commit)  # the same commit again, by a rebase or after a reset
+    for commit in [*facts.commits]:
+        if commit[1] in subjects:  # the same commit again, by a rebase or after a reset
+            _drop_commit(facts, commit)
     if "Successfully rebased" in output:
         for commit in facts.commits:
             commit[0] = ""
     facts.commits.extend(made)
     for name, subject, _ in made if not where.agent else ():
-        _add(facts, where.at, Piece(turns.COMMIT, subject, name))
-    del facts.commits[: -_MOST["commits"]]
+        _add_piece(facts, where.at, Piece(turns.COMMIT, subject, name))
+    del facts.commits[: -_LIMITS["commits"]]
     return bool(made)
 
 
-def _drop(facts: Facts, commit: list[str]) -> None:
-    """Remove a commit that is no longer there, from its turn too."""
+def _drop_commit(facts: Facts, commit: list[str]) -> None:
+    """Remove a replaced commit, from its turn too."""
     facts.commits.remove(commit)
     for turn in reversed(facts.turns):
         kept = [piece for piece in turn.pieces if piece[:2] != (turns.COMMIT, commit[1])]
@@ -646,89 +618,82 @@ def _drop(facts: Facts, commit: list[str]) -> None:
             return
 
 
-def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
-    """Add the branches that the host merged or a log shows as merged, each once a stretch."""
-    found = git.merged(command, entry.text, where.cwd, where.roots)
-    pull = git.merged_pull(command, entry.text, entry.branch or facts.branch)
-    found += [(pull, "")] * bool(pull)
-    for piece in (Piece(turns.MERGED, clip_characters(branch), number) for branch, number in found):
-        if not where.agent and not any(piece in turn.pieces for turn in facts.turns[-_MERGES:]):
-            _add(facts, where.at, piece)
+def _add_merges(facts: Facts, command: str, entry: Entry, where: EntryContext) -> None:
+    """Add the branches merged by or listed by a command."""
+    if where.agent:
+        return
+    merges = git.parse_merges(command, entry.text, where.cwd, where.roots)
+    pull = git.parse_merged_pull(command, entry.text, entry.branch or facts.branch)
+    for branch, number in [*merges, (pull, "")] if pull else merges:
+        piece = Piece(turns.MERGED, clip_characters(branch), number)
+        if not any(piece in turn.pieces for turn in facts.turns[-_MERGES:]):
+            _add_piece(facts, where.at, piece)
 
 
-def _taken_back(facts: Facts, command: str) -> None:
-    """Mark the edits thrown away by a git command."""
-    for path in git.discarded_paths(command):
+def _mark_discarded(facts: Facts, command: str) -> None:
+    """Mark the edits that a git command discarded as undone."""
+    for path in git.find_discarded_paths(command):
         for edit in facts.edits:
-            if (
-                path == "*"
-                or edit.path == path
-                or edit.path.endswith("/" + path)
-                or path.endswith("/" + edit.path)
-            ):
-                edit.undone = True
+            known, given = "/" + edit.path, "/" + path
+            edit.undone |= path == "*" or known.endswith(given) or given.endswith(known)
 
 
 def _mark_removed(facts: Facts, gone: list[str]) -> None:
-    """Mark the edits of removed files, and of files in removed folders, as undone."""
+    """Mark the edits of removed files and folders as undone."""
     folders = tuple(path for path in gone if path.endswith("/"))
     for edit in facts.edits if gone else ():
         edit.undone |= edit.path in gone or edit.path.startswith(folders)
 
 
-def _deleted(facts: Facts, edit: Edit, where: Where) -> int:
+def _add_removal(facts: Facts, edit: Edit, where: EntryContext) -> int:
     """Add a file's removal and mark its edits as removed."""
     _mark_removed(facts, [edit.path])
     if not where.agent:
         path = clip_characters(edit.path.replace("\n", " "))
-        _add(facts, edit.at, Piece(turns.FILE, path, turns.REMOVED))
+        _add_piece(facts, edit.at, Piece(turns.FILE, path, turns.REMOVED))
     return 1
 
 
 def _add_run(facts: Facts, run: Run, at: str) -> None:
     """Add a run to its turn, joined with an equal run before."""
-    why = run.detail.partition("\n")[0] or (run.summary if run.bad else "")
-    piece = Piece(
-        turns.RUN, run.command, "", run.outcome + (": " + one_line(why) if why and run.bad else "")
-    )
+    why = (run.detail.partition("\n")[0] or run.summary) if run.bad else ""
+    result = run.outcome + (": " + one_line(why) if why else "")
+    piece = Piece(turns.RUN, run.command, "", result)
     before = facts.turns[-1].pieces[-1:] if facts.turns else []
     if before and before[0]._replace(times=1) == piece:
         facts.turns[-1].pieces[-1] = piece._replace(times=before[0].times + 1)
     else:
-        _add(facts, at, piece)
+        _add_piece(facts, at, piece)
 
 
-def _what(run: Run) -> tuple[str, ...]:
-    """Return what a repeated run has in common with the one before."""
+def _repeat_key(run: Run) -> tuple[str, ...]:
+    """Return the values by which runs count as repeated."""
     return run.command, run.outcome, run.detail if run.bad else ""
 
 
-def _add_touch(facts: Facts, edit: Edit) -> None:
-    """Add an edited file to the turn, unless it has just been named."""
+def _add_file_piece(facts: Facts, edit: Edit) -> None:
+    """Add an edited file to the turn, if not just named."""
     pieces = facts.turns[-1].pieces if facts.turns else []
     if not any(p.kind == turns.FILE and p.text == edit.path for p in pieces[-_SAME_TURN:]):
         how = turns.CREATED if edit.made else turns.EDITED
-        _add(facts, edit.at, Piece(turns.FILE, edit.path, how))
+        _add_piece(facts, edit.at, Piece(turns.FILE, edit.path, how))
 
 
-def _edited(facts: Facts, edit: Edit, where: Where) -> int:
-    """Add an edit, joined with the previous edit where possible."""
+def _record_edit(facts: Facts, edit: Edit, where: EntryContext) -> int:
+    """Add an edit, joined with an equal one just before."""
     path = edit.path.replace("\n", " ")
     if not path:
         return 0
-    edit.path = clip_characters(relative(path, where.roots))
+    edit.path = clip_characters(make_relative(path, where.roots))
     turn_at = facts.turns[-1].at if facts.turns else ""
     if not where.agent:
-        _add_touch(facts, edit)
+        _add_file_piece(facts, edit)
+    since = max([turn_at, *(run.last for run in facts.runs[-_NEAR:])])
     last = facts.edits[-1] if facts.edits else None
-    if (
-        last is not None
-        and last.path == edit.path
-        and last.at >= max([turn_at, *(run.last for run in facts.runs[-_NEAR:])])
-    ):
+    if last is not None and last.path == edit.path and last.at >= since:
         last.at, last.made = edit.at, last.made or edit.made
         last.ways += edit.ways
     else:
         facts.edits.append(edit)
-    del facts.edits[: -_MOST["edits"]]
+    del facts.edits[: -_LIMITS["edits"]]
     return 1

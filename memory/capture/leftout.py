@@ -1,4 +1,4 @@
-"""Where a transcript holds what was said while capture was off, so that it is never read.
+"""The parts of transcripts that were written while capture was off, and are never read.
 
 Schema, version 1, of `log/receipts/<workspace>/<session>.left`, one JSON object without any text,
 written by the hooks of a session whose project is paused:
@@ -7,8 +7,8 @@ written by the hooks of a session whose project is paused:
      first entry, "spans": {file: [[offset, offset]]} as in the session's state, "ids": 12 hex
      digits of each entry's uuid in them, run together: a fork has the entries too}
 
-The last span of each file goes on to the file's end while `open`.  It is not derived: without it a
-transcript would be read as one of a session that died.
+The last span of each file goes on to the file's end while `open`.  The file is not derived: without
+it a transcript would be read as a dead session's.
 """
 
 from __future__ import annotations
@@ -33,40 +33,36 @@ class Pauses:
     spans: dict[str, list[list[int]]] = field(default_factory=dict)
     ids: set[str] = field(default_factory=set)
 
-    def after(self, key: str, at: int) -> int:
-        """Return the first offset from `at` on that may be read."""
-        for start, end in self._spans(key):
+    def next_readable(self, key: str, at: int) -> int:
+        """Return the first offset, from `at` on, outside the pauses."""
+        for start, end in self._list_spans(key):
             if start <= at < end:
                 at = end
         return at
 
-    def before(self, key: str, at: int) -> int:
-        """Return the offset at which reading from `at` must stop."""
-        return min((start for start, _ in self._spans(key) if start >= at), default=_END)
+    def next_pause(self, key: str, at: int) -> int:
+        """Return the offset of the next pause from `at` on."""
+        return min((start for start, _ in self._list_spans(key) if start >= at), default=_END)
 
-    def began(self, key: str, at: int) -> bool:
-        """Tell whether an offset stands after something that is left out."""
+    def follows_pause(self, key: str, at: int) -> bool:
+        """Tell whether a pause began before an offset."""
         return any(start <= at for start, _ in self.spans.get(key, ()))
 
-    def _spans(self, key: str) -> list[list[int]]:
+    def _list_spans(self, key: str) -> list[list[int]]:
         spans = self.spans.get(key, [])
         last = [[start, _END] for start, _ in spans[-1:]] if self.open else spans[-1:]
         return [span for span in [*spans[:-1], *last] if span[0] < span[1]]
 
 
 def load(place: layout.Place, session: str) -> Pauses:
-    """Return the pauses of a session.
-
-    All of it is left out where the file cannot be read.
-    """
+    """Read the pauses of a session, unreadable ones as a whole pause."""
     try:
         value = fastjson.parse(files.read(receipts.pauses_path(place.receipts(session)), 16 << 20))
-        ids = value["ids"]
         return Pauses(
             bool(value["open"]),
             str(value["first"]),
             {key: [[int(a), int(b)] for a, b in spans] for key, spans in value["spans"].items()},
-            {ids[at : at + 12] for at in range(0, len(ids), 12)},
+            progress.split_ids(value["ids"]),
         )
     except FileNotFoundError:
         return Pauses()
@@ -74,84 +70,84 @@ def load(place: layout.Place, session: str) -> Pauses:
         return Pauses(True, "", {"": [[0, 0]]})
 
 
-def names(place: layout.Place) -> list[str]:
+def list_paused_sessions(place: layout.Place) -> list[str]:
     """Return the sessions that were paused here."""
-    found = files.visible_names(place.receipts_folder)
+    found = files.list_visible(place.receipts_folder)
     return [name[: -len(".left")] for name in found if name.endswith(".left")]
 
 
-def begin(
+def begin_pause(
     place: layout.Place, env: dict[str, str], session: str, path: str, starts: bool = False
 ) -> None:
     """Leave out a session from here on; its earlier capture stays.
 
     path: of its transcript, "" while there is none.
-    starts: all that stands there was said before this start.
+    starts: a session starts here; the transcript so far is older.
     Raises OSError.
     """
     held = load(place, session)
     if not held.open:
         state = None if starts else progress.load("%s/sessions/%s.json" % (place.cache, session))
         read = state.spans if state else {}
-        for key, file in _sources(path, env):
-            at = _size(file) if starts else read.get(key, [0])[0]
+        for key, file in _list_transcripts(path, env):
+            at = _read_size(file) if starts else read.get(key, [0])[0]
             held.spans.setdefault(key, []).append([at, at])
         held.open = True
-    _extend(held, path, env, "")
+    _extend_spans(held, path, env, "")
     _save(place, session, held)
 
 
-def end(
+def end_pause(
     place: layout.Place, env: dict[str, str], session: str, path: str, prompt: str = ""
 ) -> bool:
-    """Let a session be read from here on again; tell whether it was paused.
+    """Read a session again from here on; tell whether it was paused.
 
-    prompt: the host's id of the prompt with which that begins.  Raises OSError.
+    prompt: the host's id of the first prompt to be read.  Raises OSError.
     """
     held = load(place, session)
     if held.open:
-        _extend(held, path, env, prompt)
+        _extend_spans(held, path, env, prompt)
         _save(place, session, replace(held, open=False))
     return held.open
 
 
-def _sources(path: str, env: dict[str, str]) -> list[tuple[str, str]]:
+def _list_transcripts(path: str, env: dict[str, str]) -> list[tuple[str, str]]:
     """Return (key in the spans, path) of a session's transcripts."""
     agents = transcript.agents(path, env) if path else ()
     return [("", path), *((agent.rpartition("/")[2], agent) for agent in agents)]
 
 
-def _extend(held: Pauses, path: str, env: dict[str, str], prompt: str) -> None:
+def _extend_spans(held: Pauses, path: str, env: dict[str, str], prompt: str) -> None:
     """Move the ends of the last spans to the files' ends."""
-    for key, file in _sources(path, env):
+    for key, file in _list_transcripts(path, env):
         span = held.spans.setdefault(key, [[0, 0]])[-1]
-        stop = _size(file)
+        stop = _read_size(file)
         if prompt and not key:
-            stop = _line_of(file, span[1], prompt, stop)
+            stop = _find_prompt_line(file, span[1], prompt, stop)
         if stop > span[1]:
             reading = transcript.read(file, span[1], stop - span[1])
-            held.ids |= {progress.short_id(entry.uuid) for entry in reading if entry.uuid}
+            held.ids |= {progress.shorten_id(entry.uuid) for entry in reading if entry.uuid}
             span[1] = stop
-    if not held.first and _size(path):
+    if not held.first and _read_size(path):
         reading = transcript.read(path)
         held.first = next((entry.uuid for entry in reading if entry.uuid), "")
         reading.close()
 
 
-def _line_of(path: str, start: int, prompt: str, end: int) -> int:
-    """Return the offset of the first line that names a prompt, else the end."""
+def _find_prompt_line(path: str, start: int, prompt: str, end: int) -> int:
+    """Return the offset of a prompt's line, else the end."""
     if not end:
         return end
     fd = files.open_read(path, follow=False)
     try:
-        data = files.read_at(fd, min(end - start, transcript.MOST), start)
+        data = files.read_at(fd, min(end - start, transcript.READ_LIMIT), start)
     finally:
         os.close(fd)
     at = data.find(b'"%s"' % prompt.encode("utf-8", "replace"))
     return end if at < 0 else start + data.rfind(b"\n", 0, at) + 1
 
 
-def _size(path: str) -> int:
+def _read_size(path: str) -> int:
     try:
         return os.stat(path).st_size if path else 0
     except OSError:

@@ -1,7 +1,7 @@
-"""What a turn came to, as it was said: its final statement, and texts as plain lines.
+"""The outcome of a turn, in the model's words, and texts as plain lines.
 
-Nothing here judges words.  Whether a turn has ended is what the host says; where it says nothing,
-a turn has ended when the last thing in it is what the model said.
+Nothing here judges words.  The host says whether a turn has ended; where it says nothing, a turn
+has ended when its last piece is a statement of the model's.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby, takewhile
 
 from memory.capture import turns
-from memory.capture.conversationpage import code
+from memory.capture.conversationpage import format_code
 from memory.capture.turns import SUMMARY, Turn
 from memory.core import tokeniser
-from memory.core.plaintext import at_word, mask_code, one_line, sentences, unbold
+from memory.core.plaintext import clip_at_word, mask_code, one_line, split_sentences, strip_bold
 
 PROSE, ITEM, HEADING, CODE = "prose", "item", "heading", "code"  # kinds of lines
 TITLE, REQUEST, OUTCOME = 70, 140, 330  # characters
@@ -28,23 +28,21 @@ _PLAN = re.compile(r"(?:implementation )?plan ?[:–-] ?", re.I)  # before what 
 _LEAST_ITEM = 75  # characters to which an item of a list is shortened
 _SHOWN = 80  # characters of code that a statement leads on to
 _WORK = (turns.RUN, turns.FILE, turns.COMMIT, turns.LINK, turns.MERGED)
-# what says nothing of a turn's end
+# pieces that say nothing of a turn's end
 _BESIDE = (turns.COMMIT, turns.LINK, turns.MERGED, turns.REPORT)
 
 
 def is_finished(turn: Turn) -> bool:
-    """Tell whether a turn is finished."""
     if turn.end:
         return turn.end == turns.ENDED
-    told = [piece for piece in turn.pieces if piece.kind not in _BESIDE]
-    return bool(told) and told[-1].kind == turns.SAID and told[-1].result != turns.CALLED
+    last = next((piece for piece in reversed(turn.pieces) if piece.kind not in _BESIDE), None)
+    return last is not None and last.kind == turns.SAID and last.result != turns.CALLED
 
 
-def outcome(turn: Turn) -> str:
-    """Return the final statement of a turn, else its last long statement.
+def find_outcome(turn: Turn) -> str:
+    """Return a turn's final statement, else its last long statement.
 
-    What leads on to a call, or only answers a notice of the host's, is not final where another is.
-    "" for none.
+    A statement before a call, or in answer to a notice, is final only where no other is.
     """
     said = [piece for piece in turn.pieces if piece.kind == turns.SAID]
     final = [piece.text for piece in said if piece.result == turns.ENDED]
@@ -55,42 +53,35 @@ def outcome(turn: Turn) -> str:
     return (last or turn.statements() or [""])[-1]
 
 
-def last_telling_turn(held: Sequence[Turn]) -> Turn | None:
-    """Return the last turn with content, else the last turn.
-
-    It says where the work stands.
-    """
+def find_last_telling_turn(held: Sequence[Turn]) -> Turn | None:
+    """Return the last turn with content, else the last turn, or None."""
     asked = [turn for turn in held if turn.asked != SUMMARY]
-    telling = [turn for turn in asked if turn.pieces or says_something(turn.request)]
+    telling = [turn for turn in asked if turn.pieces or is_meaningful(turn.request)]
     return next(reversed(telling or asked), None)
 
 
-def last_working_turn(held: Sequence[Turn]) -> Turn | None:
-    """Return the last working turn, if a commit or PR was made.
-
-    None where no turn made a commit or a pull request.  Questions asked afterwards, without any
-    work, are passed over.
-    """
-    pieces = [piece.kind for turn in held for piece in turn.pieces]
-    if turns.COMMIT not in pieces and turns.LINK not in pieces:
+def find_last_working_turn(held: Sequence[Turn]) -> Turn | None:
+    """Return the last turn with work, if any committed."""
+    kinds = {piece.kind for turn in held for piece in turn.pieces}
+    if kinds.isdisjoint((turns.COMMIT, turns.LINK)):
         return None
-    worked = [turn for turn in held if any(piece.kind in _WORK for piece in turn.pieces)]
-    return worked[-1]
+    return [turn for turn in held if any(piece.kind in _WORK for piece in turn.pieces)][-1]
 
 
-def questions(held: Sequence[Turn]) -> list[str]:
+def find_questions(held: Sequence[Turn]) -> list[str]:
     """Return the unanswered questions at the end of the last statement."""
-    last = last_telling_turn(held)
-    lines = prose(outcome(last)) if last and is_finished(last) else []
-    said = [one for line in lines[-2:] for one in sentences(bare(line))]
-    return [at_word(one, 240) for one in said[-3:] if one.endswith(("?", "？"))][-2:]
+    last = find_last_telling_turn(held)
+    lines = list_prose_lines(find_outcome(last)) if last and is_finished(last) else []
+    said = [sentence for line in lines[-2:] for sentence in split_sentences(strip_marks(line))]
+    return [
+        clip_at_word(sentence, 240) for sentence in said[-3:] if sentence.endswith(("?", "？"))
+    ][-2:]
 
 
-def without_questions(statement: str) -> str:
-    """Return a statement without the questions at its end."""
+def remove_questions(statement: str) -> str:
     lines = statement.rstrip().split("\n")
     while lines:
-        said = sentences(lines[-1])
+        said = split_sentences(lines[-1])
         rest = len(said)
         while rest and said[rest - 1].rstrip("*_ ").endswith(("?", "？")):
             rest -= 1
@@ -107,46 +98,49 @@ def without_questions(statement: str) -> str:
 # --- texts
 
 
-def plain(statement: str, most: int = 0) -> str:
+def format_plain_line(statement: str, most: int = 0) -> str:
     """Return a statement as one line without markdown and code.
 
     most: characters at most, 0 for any; items of a list are shortened before any is left out.
     """
-    parts = _parts(statement)
-    line = _joined(parts)
+    parts = _parse_parts(statement)
+    line = _join_parts(parts)
     if not most or len(line) <= most:
         return line
     items = sum(kind == ITEM for kind, _ in parts)
     if items > 1:
         room = most - sum(len(text) for kind, text in parts if kind != ITEM)
         each = max(_LEAST_ITEM, room // items - 2)
-        parts = [(kind, at_word(text, each) if kind == ITEM else text) for kind, text in parts]
-    return at_word(_joined(parts), most)
+        parts = [(kind, clip_at_word(text, each) if kind == ITEM else text) for kind, text in parts]
+    return clip_at_word(_join_parts(parts), most)
 
 
-def _parts(statement: str) -> list[tuple[str, str]]:
-    """Return (PROSE, ITEM, HEADING or CODE; text) of each line outside code."""
+def _parse_parts(statement: str) -> list[tuple[str, str]]:
+    """Return (PROSE, ITEM, HEADING or CODE; text) of a statement's lines.
+
+    Of code only what a colon leads on to.
+    """
     found = list[tuple[str, str]]()
-    marked = tokeniser.coded(statement.split("\n"))
+    marked = tokeniser.mark_code(statement.split("\n"))
     for is_code, rows in groupby(marked, lambda row: row[1]):
         lines = [line.strip() for line, _ in rows]
         if is_code:
             shown = one_line(" ".join(lines[1:]).rstrip("`~"))
             if shown and (not found or found[-1][1].endswith((":", "："))):
-                found.append((CODE, code(at_word(shown, _SHOWN))))
+                found.append((CODE, format_code(clip_at_word(shown, _SHOWN))))
             continue
-        found += [_part(line) for line in lines if any(map(str.isalnum, line))]
+        found += [_parse_part(line) for line in lines if any(map(str.isalnum, line))]
     return found
 
 
-def _part(line: str) -> tuple[str, str]:
-    level, head = tokeniser.heading(line)
+def _parse_part(line: str) -> tuple[str, str]:
+    level, head = tokeniser.parse_heading(line)
     if level:
         return HEADING, (head + ":").strip("| ")
-    return ITEM if _LISTED.match(line) else PROSE, bare(line).strip("| ")
+    return ITEM if _LISTED.match(line) else PROSE, strip_marks(line).strip("| ")
 
 
-def _joined(parts: Sequence[tuple[str, str]]) -> str:
+def _join_parts(parts: Sequence[tuple[str, str]]) -> str:
     out: list[str] = []
     for kind, text in parts:
         if kind == ITEM and out and not out[-1].endswith(tuple(":：.;!?,")):
@@ -155,40 +149,36 @@ def _joined(parts: Sequence[tuple[str, str]]) -> str:
     return one_line(" ".join(out))
 
 
-def prose(text: str) -> list[str]:
-    """Return the lines of a text outside code, stripped, without empty ones."""
-    marked = tokeniser.coded(text.split("\n"))
-    return [line.strip() for line, code in marked if line.strip() and not code]
+def list_prose_lines(text: str) -> list[str]:
+    """Return the stripped lines of a text outside code."""
+    marked = tokeniser.mark_code(text.split("\n"))
+    return [line.strip() for line, is_code in marked if line.strip() and not is_code]
 
 
-def listed(line: str) -> bool:
-    """Tell whether a line is an item of a list."""
+def is_list_item(line: str) -> bool:
     return bool(_LISTED.match(line))
 
 
-def bare(line: str) -> str:
-    """Return a line without its list mark and its marks of emphasis."""
-    return one_line(unbold(_LISTED.sub("", line, count=1)))
+def strip_marks(line: str) -> str:
+    """Return a line without marks of lists and emphasis."""
+    return one_line(strip_bold(_LISTED.sub("", line, count=1)))
 
 
-def clause(text: str, most: int = TITLE) -> str:
-    """Return the beginning of a text, cut at a joint.
-
-    At most `most` characters.
-    """
-    line = unbold(one_line(text)).strip(" #*\"'").rstrip(".;:,。")
+def cut_clause(text: str, most: int = TITLE) -> str:
+    """Return the start of a text, cut at a joint."""
+    line = strip_bold(one_line(text)).strip(" #*\"'").rstrip(".;:,。")
     if len(line) <= most:
         return line
     head = mask_code(line)[: most + 1]
     for joint in _JOINTS:
         at = head.rfind(joint)
         if at >= most // 2:
-            return _whole_end(line[:at].rstrip(" .;:,–—"), most // 2)
-    return _whole_end(at_word(line, most), most // 2)
+            return _trim_end(line[:at].rstrip(" .;:,–—"), most // 2)
+    return _trim_end(clip_at_word(line, most), most // 2)
 
 
-def _whole_end(cut: str, least: int) -> str:
-    """Return a cut text without an open bracket and without joining words at its end.
+def _trim_end(cut: str, least: int) -> str:
+    """Remove an open bracket and joining words from a text's end.
 
     least: characters that stay.
     """
@@ -201,66 +191,65 @@ def _whole_end(cut: str, least: int) -> str:
     return " ".join(words).rstrip(" .;:,–—")
 
 
-def heading_of(text: str) -> str:
+def find_heading(text: str) -> str:
     """Return the first heading of a text, else its first line."""
-    lines = prose(text)
-    heads = [head for level, head in map(tokeniser.heading, lines) if level]
-    head = one_line(unbold((heads or lines or [""])[0]))
+    lines = list_prose_lines(text)
+    heads = [head for level, head in map(tokeniser.parse_heading, lines) if level]
+    head = one_line(strip_bold((heads or lines or [""])[0]))
     return _PLAN.sub("", head, count=1) or head
 
 
-def says_something(request: str) -> bool:
-    """Tell whether a request has meaningful words of its own."""
-    words = {word for word in tokeniser.tokens(request) if word not in tokeniser.STOP}
+def is_meaningful(request: str) -> bool:
+    """Tell whether a request has two words that are no stop words."""
+    words = {word for word in tokeniser.index_terms(request) if word not in tokeniser.STOP}
     return len(words) >= _TELLING or tokeniser.has_cjk(request)
 
 
-def topic(request: str, most: int = TITLE) -> str:
-    """Return the first meaningful line of a request, as a clause.
-
-    "" for none.
-    """
-    for line in prose(request)[:5]:
-        if line[:1] not in (">", "|", "<") and says_something(line):
-            return clause(bare(line.lstrip("# ")), most)
+def find_topic(request: str) -> str:
+    """Return the first meaningful line of a request as a clause, or ""."""
+    for line in list_prose_lines(request)[:5]:
+        if line[:1] not in (">", "|", "<") and is_meaningful(line):
+            return cut_clause(strip_marks(line.lstrip("# ")))
     return ""
 
 
-# --- the one sentence that tells
+# --- the opening sentence
 
 
-def opening(statements: Iterable[str], most: int, about: str = "") -> str:
+def find_opening(statements: Iterable[str], most: int, about: str = "") -> str:
     """Return the opening sentence that shares most words with `about`.
 
-    From the first statement that shares any; where none does, the first sentence of all, "" for
-    none.  most: characters, cut at a word.
+    From the first statement that shares any, else the first sentence of all, or "".
+    most: characters, cut at a word.
     """
-    sought, first = _words(about), ""
+    sought, first = _extract_words(about), ""
     for statement in statements:
-        found = _opening_sentences(statement)
-        shared = [len(_words(one) & sought) for one in found]
+        openings = _list_opening_sentences(statement)
+        shared = [len(_extract_words(opening) & sought) for opening in openings]
         if any(shared):
-            return at_word(found[shared.index(max(shared))], most)
-        first = first or next(iter(found), "")
-    return at_word(first, most)
+            return clip_at_word(openings[shared.index(max(shared))], most)
+        first = first or next(iter(openings), "")
+    return clip_at_word(first, most)
 
 
-def _opening_sentences(statement: str) -> list[str]:
-    """Return the first sentences of prose."""
-    parts = _parts(statement)
+def _list_opening_sentences(statement: str) -> list[str]:
+    """Return a statement's first sentences of prose, else [its first list]."""
+    parts = _parse_parts(statement)
     lines = [text for kind, text in parts if kind == PROSE and not text.endswith((":", "："))]
-    said = [one for line in lines for one in sentences(line) if _is_telling(one)]
-    return said[:_SENTENCES] or [line for line in (_first_list(parts),) if _is_telling(line)]
+    found = [
+        *filter(_is_telling, (sentence for line in lines for sentence in split_sentences(line)))
+    ]
+    return found[:_SENTENCES] or [*filter(_is_telling, [_format_first_list(parts)])]
 
 
-def _first_list(parts: Sequence[tuple[str, str]]) -> str:
-    """Return the first list with its lead, else everything."""
+def _format_first_list(parts: Sequence[tuple[str, str]]) -> str:
+    """Return the first list with its lead, else all parts."""
     kinds = [kind for kind, _ in parts]
     if ITEM not in kinds:
-        return _joined(parts).rstrip(":：")
+        return _join_parts(parts).rstrip(":：")
     begin = kinds.index(ITEM)
     listed = [text for _, text in takewhile(lambda part: part[0] == ITEM, parts[begin:])]
-    lead = sentences(parts[begin - 1][1])[-1:] if begin and kinds[begin - 1] == PROSE else []
+    lead = split_sentences(parts[begin - 1][1])[-1:] if begin and kinds[begin - 1] == PROSE else []
     return one_line(" ".join([*lead, "; ".join(listed)]))
 
 
@@ -270,5 +259,5 @@ def _is_telling(sentence: str) -> bool:
     return long and not sentence.endswith((":", "：", "?", "？"))
 
 
-def _words(text: str) -> set[str]:
-    return set(tokeniser.tokens(text)) - tokeniser.STOP - tokeniser.COMMON
+def _extract_words(text: str) -> set[str]:
+    return set(tokeniser.index_terms(text)) - tokeniser.STOP - tokeniser.COMMON

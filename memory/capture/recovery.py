@@ -1,13 +1,13 @@
-"""Which sessions ended before they were written down, and their capture.
+"""Recovery: the capture of sessions that ended without one.
 
-What the receipts say is compared with what the host has: a session that started here is found by
-its name in whatever folder its transcript stands by now, and one whose start no hook saw in the
-folders of this project.
+A session whose start a hook saw has a receipt, and its transcript is found by name in any folder of
+the host's; other sessions are found in the folders of this project.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import NamedTuple
 
 from memory.capture import leftout, progress
@@ -18,22 +18,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from memory.session.whereabouts import Ends
+    from memory.session.whereabouts import TranscriptEnds
 
     OnChange = Callable[[str], None] | None
 
-QUIET = 30.0  # seconds a transcript must rest before recovery takes its session for dead
+QUIET = 30.0  # seconds without a change after which a session counts as dead
 KEEP = 40 * clock.DAY  # the host deletes transcripts after 30 days; their state is of no use then
 # a session that was open when dayleaf was set up, a day before its first start, counts too
 GRACE = clock.DAY
 
 
-class Lost(NamedTuple):
-    """The sessions on the host without a capture.
+class UncapturedSessions(NamedTuple):
+    """The sessions without a capture.
 
-    sessions: [session, path of its transcript] to be captured.
-    before: sessions that ended before dayleaf was there, for an import.
-    gone: sessions that started here and whose transcript is nowhere.
+    sessions: (session, path of its transcript) to be captured.
+    before: sessions that ended before dayleaf was set up, for an import.
+    gone: sessions that started here, without a transcript.
     """
 
     sessions: list[tuple[str, str]]
@@ -50,51 +50,53 @@ def recover(
 ) -> int:
     """Capture and close interrupted sessions; return the number of checkpoints.
 
-    A session counts where it is not `current`, and its transcript rests for 30 seconds and holds
-    more than was read, or what was read is not written.
+    Interrupted: not `current`, at rest for 30 seconds, not captured whole.
     """
     if not settings["capture.enabled"]:
         return 0
-    _prune(place, now)
-    found = lost(place, env, now, current)
+    _prune_states(place, now)
+    found = find_uncaptured(place, env, now, current)
     if not found.sessions:
         return 0
     from memory.capture.stretches import capture
 
-    return sum(
-        bool(capture(place, settings, env, now, session, path, "recovery"))
+    names = [
+        capture(place, settings, env, now, session, path, "recovery")
         for session, path in found.sessions
-    )
+    ]
+    return len([*filter(None, names)])
 
 
 def _is_interrupted(place: layout.Place, session: str, path: str, now: float) -> bool:
-    if _is_told(place, session, path):
+    if _is_captured(place, session, path):
         return False
-    seen = _ends(path)
+    seen = _read_ends(path)
     return seen is not None and seen.rests(now, QUIET) and now - seen.last < KEEP
 
 
-def _transcript_of(
-    place: layout.Place, session: str, folders: whereabouts.Folders, env: dict[str, str]
+def _find_transcript(
+    place: layout.Place, session: str, folders: whereabouts.TranscriptFolders, env: dict[str, str]
 ) -> str:
-    return folders.find(session) or transcript.trusted(
-        progress.transcript_of(place.receipts(session)), env
+    return folders.find(session) or transcript.validate_path(
+        progress.read_transcript_path(place.receipts(session)), env
     )
 
 
-def lost(place: layout.Place, env: dict[str, str], now: float, current: str) -> Lost:
-    """Return the interrupted sessions without a capture; see `recover`."""
-    folders = whereabouts.Folders(env)
-    found, here = Lost([], [], []), set(_started(place))
+def find_uncaptured(
+    place: layout.Place, env: dict[str, str], now: float, current: str
+) -> UncapturedSessions:
+    """Return the sessions without a capture; see `recover`."""
+    folders = whereabouts.TranscriptFolders(env)
+    found, here = UncapturedSessions([], [], []), set(_list_started(place))
     for session in sorted(here):
-        path = _transcript_of(place, session, folders, env)
+        path = _find_transcript(place, session, folders, env)
         if path:
             if session != current and _is_interrupted(place, session, path, now):
                 found.sessions.append((session, path))
-        elif not progress.head(place.cache + "/sessions/" + session + ".json"):
+        elif not progress.read_head(place.cache + "/sessions/" + session + ".json"):
             found.gone.append(session)
-    since = min(_since(place, now), now) - GRACE
-    for session, path, seen in _unseen(place, env, folders, {*here, current}):
+    since = _read_first_receipt_time(place, now) - GRACE
+    for session, path, seen in _find_unseen(place, env, folders, {*here, current}):
         if not seen.rests(now, QUIET):
             continue
         if seen.last < since:
@@ -104,142 +106,117 @@ def lost(place: layout.Place, env: dict[str, str], now: float, current: str) -> 
     return found
 
 
-def _ends(path: str) -> Ends | None:
-    """Return the ends of a transcript, None where unreadable."""
+def _read_ends(path: str) -> TranscriptEnds | None:
+    """Read the ends of a transcript, None where unreadable."""
     try:
-        return whereabouts.ends(path)
+        return whereabouts.read_ends(path)
     except OSError:
         return None
 
 
-def capture_open(
+def capture_running(
     place: layout.Place, settings: config.Config, env: dict[str, str], now: float
 ) -> int:
-    """Capture and close sessions that go on; return the number of checkpoints.
-
-    What they said so far is read then, and no later capture comes back to it.
-    """
+    """Capture and close running sessions; return the number of checkpoints."""
     if not settings["capture.enabled"]:
         return 0
     from memory.capture.stretches import capture
 
-    folders, made = whereabouts.Folders(env), 0
-    for session in _started(place):
+    folders, made = whereabouts.TranscriptFolders(env), 0
+    for session in _list_started(place):
         path = folders.find(session)
-        if path and not _is_told(place, session, path):
+        if path and not _is_captured(place, session, path):
             made += bool(capture(place, settings, env, now, session, path, "manual"))
     return made
 
 
-def _started(place: layout.Place) -> list[str]:
-    """Return the sessions whose start a hook saw."""
-    found = [
-        layout.safe_id(name[: -len(".jsonl")])
-        for name in files.visible_names(place.receipts_folder)
-        if name.endswith(".jsonl")
-    ]
-    return [session for session in found if session]
+def _list_started(place: layout.Place) -> list[str]:
+    """Return the sessions with a receipt."""
+    names = files.list_visible(place.receipts_folder)
+    ids = (layout.valid_id(name[: -len(".jsonl")]) for name in names if name.endswith(".jsonl"))
+    return [*filter(None, ids)]
 
 
 def _is_other_project(place: layout.Place, key: str) -> bool:
     return key not in ("", place.key) and files.is_folder(place.home + "/workspaces/" + key)
 
 
-def _uncaptured_transcript(place: layout.Place, session: str, listed: str) -> str:
-    """Return the path of an uncaptured transcript, or ""."""
-    path = transcript.own_transcript(listed)
-    if not path or layout.safe_id(session) != session or _is_told(place, session, path):
+def _find_uncaptured_path(place: layout.Place, session: str, listed: str) -> str:
+    path = transcript.validate_listed_path(listed)
+    if not path or layout.valid_id(session) != session or _is_captured(place, session, path):
         return ""
     return path
 
 
-def _nearby_folders(place: layout.Place, env: dict[str, str], past: list[str]) -> set[str]:
-    """Return the client's folders of this project's directories."""
-    return {
-        whereabouts.folder(path)
-        for path in (
-            place.root,
-            place.project,
-            place.anchor,
-            # as the user's shell names it, through a link
-            *filter(None, map(env.get, ("CLAUDE_PROJECT_DIR", "PWD"))),
-            *past,
-            *whereabouts.worktrees(place.git),
-        )
-        if path.strip("/")
-    }
+def _list_folder_prefixes(place: layout.Place, env: dict[str, str], past: list[str]) -> set[str]:
+    """Return the prefixes of the client's folders for this project."""
+    paths = (
+        place.root,
+        place.project,
+        place.anchor,
+        # as the user's shell names it, through a link
+        *filter(None, map(env.get, ("CLAUDE_PROJECT_DIR", "PWD"))),
+        *past,
+        *whereabouts.list_worktrees(place.git),
+    )
+    return {whereabouts.make_folder_prefix(path) for path in paths if path.strip("/")}
 
 
-def _unseen(
-    place: layout.Place, env: dict[str, str], folders: whereabouts.Folders, known: set[str]
-) -> Iterator[tuple[str, str, Ends]]:
-    """Yield (session, path, ends) of this workspace's uncaptured transcripts.
-
-    known: the sessions to leave out.
-    """
-    past = [path for path in layout.paths_of(place) if not files.exists(path)]
-    rows = layout.place_rows(place.home)
+def _find_unseen(
+    place: layout.Place,
+    env: dict[str, str],
+    folders: whereabouts.TranscriptFolders,
+    known: set[str],
+) -> Iterator[tuple[str, str, TranscriptEnds]]:
+    """Yield (session, path, ends) of uncaptured transcripts, without known sessions."""
+    past = [path for path in layout.list_known_paths(place) if not files.exists(path)]
+    rows = layout.read_place_rows(place.home)
     keys: dict[str, str] = {}
-    for session, listed in folders.below(_nearby_folders(place, env, past)):
-        path = "" if session in known else _uncaptured_transcript(place, session, listed)
-        seen = _ends(path)
+    for session, listed in folders.list_in(_list_folder_prefixes(place, env, past)):
+        path = "" if session in known else _find_uncaptured_path(place, session, listed)
+        seen = _read_ends(path)
         if seen is None or not seen.directory:
             continue
-        owner = layout.owner_at(rows, place.anchor, clock.iso(seen.began or seen.last))
+        owner = layout.find_workspace_at(rows, place.anchor, clock.iso(seen.began or seen.last))
         if _is_other_project(place, owner):
-            continue  # it was said in another project, whose directory this was then
+            continue  # the directory was another project's then
         moved = (seen.directory + "/").startswith(tuple(one + "/" for one in past))
-        if moved or _key_of(seen, env, keys) == place.key:
+        if moved or _find_workspace(seen, env, keys) == place.key:
             yield session, path, seen
 
 
-def _key_of(seen: Ends, env: dict[str, str], keys: dict[str, str]) -> str:
-    """Return the workspace of a transcript."""
+def _find_workspace(seen: TranscriptEnds, env: dict[str, str], keys: dict[str, str]) -> str:
+    """Return the workspace of a transcript's directory; keys: a cache."""
     if seen.directory not in keys:
         keys[seen.directory] = layout.locate(env, seen.directory).key
     return keys[seen.directory]
 
 
-def _is_told(place: layout.Place, session: str, path: str) -> bool:
-    """Tell whether a transcript is captured up to its last readable line.
-
-    Or to be left out from there on.
-    """
+def _is_captured(place: layout.Place, session: str, path: str) -> bool:
+    """Tell whether a transcript is captured to its end, or paused."""
     if leftout.load(place, session).open:
         return True
     try:
-        size, read = os.stat(path).st_size, progress.captured_size(place, session)
+        size, read = os.stat(path).st_size, progress.read_captured_size(place, session)
         return read == size or 0 <= read < size and whereabouts.is_torn(path, read)
     except OSError:
         return True
 
 
-def _since(place: layout.Place, now: float) -> float:
+def _read_first_receipt_time(place: layout.Place, now: float) -> float:
     """Return the instant of dayleaf's first receipt, at most `now`."""
     receipts = place.home + "/log/receipts/"
-    return min(
-        (
-            _changed(receipts + key + "/" + name, now)
-            for key in files.visible_names(receipts)
-            for name in files.visible_names(receipts + key)
-        ),
-        default=now,
-    )
+    first = now
+    for key in files.list_visible(receipts):
+        for name in files.list_visible(receipts + key):
+            with suppress(OSError):
+                first = min(first, os.stat("%s%s/%s" % (receipts, key, name)).st_mtime)
+    return first
 
 
-def _changed(path: str, now: float) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return now
-
-
-def _prune(place: layout.Place, now: float) -> None:
-    """Delete the old states of sessions."""
+def _prune_states(place: layout.Place, now: float) -> None:
     folder = place.cache + "/sessions/"
-    for name in files.visible_names(folder):
-        try:
+    for name in files.list_visible(folder):
+        with suppress(OSError):
             if now - os.stat(folder + name).st_mtime > KEEP:
                 files.remove(folder + name)
-        except OSError:
-            continue

@@ -1,6 +1,4 @@
-"""Turns: a request and all that was said and done until it was dealt with; the unit of everything
-that is told of a session.
-"""
+"""Turns: a request with everything said and done about it, the unit of a session's record."""
 
 from __future__ import annotations
 
@@ -60,12 +58,11 @@ class Piece(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether a run failed."""
-        return self.outcome in (shell.FAILED, shell.TIMED_OUT) or self.outcome.startswith("exit ")
+        return shell.is_failure(self.outcome)
 
     @property
     def outcome(self) -> str:
-        """How a run ended, one of shell's words."""
+        """The outcome of a run, a word of `shell`."""
         return self.result.partition(": ")[0]
 
     @property
@@ -76,13 +73,13 @@ class Piece(NamedTuple):
 
 @dataclass
 class Turn:
-    """A request and its results.
+    """A request with its pieces.
 
     at: the instant of the request, ISO 8601 UTC.
     request: the user's text.
     asked: the form of the request: "" typed, SLASH, BANG, SUMMARY (no request: the client's summary
-        of what it forgets), GOES_ON (the request is of before a compaction), WITHDRAWN (a rewind
-        took it back), TEAM (another agent of the session's team asked).
+        at a compaction), GOES_ON (the request is of before a compaction), WITHDRAWN (by a rewind),
+        TEAM (another agent of the session's team asked).
     end: ENDED or INTERRUPTED where the host noted it, else "".
     """
 
@@ -102,13 +99,13 @@ class Turn:
         return [piece.text for piece in self.pieces if piece.kind == SAID]
 
 
-def pieces(held: Iterable[Turn], kind: str, name: str = "") -> list[Piece]:
-    """Return the pieces of a kind in some turns, or of one name."""
+def find_pieces(held: Iterable[Turn], kind: str, name: str = "") -> list[Piece]:
+    """Return the pieces of a kind, or of a kind and name."""
     every = (piece for turn in held for piece in turn.pieces if piece.kind == kind)
     return [piece for piece in every if name in ("", piece.name)]
 
 
-def relative(path: str, roots: Iterable[str]) -> str:
+def make_relative(path: str, roots: Iterable[str]) -> str:
     """Return a path relative to its first containing root, else unchanged."""
     path = path.replace("\\", "/")
     for root in roots:
@@ -118,7 +115,7 @@ def relative(path: str, roots: Iterable[str]) -> str:
     return path
 
 
-def stem(path: str) -> str:
-    """Return a file's name without its ending and the marks of a test."""
+def extract_stem(path: str) -> str:
+    """Return a file's name without ending and test marks."""
     name = path.rpartition("/")[2].rpartition(".")[0]
     return re.sub(r"^test_|[._-](?:test|spec)$", "", name.lower())

@@ -1,4 +1,4 @@
-"""Standing wishes: the user's own words that shall hold in later sessions too.
+"""Standing wishes: the user's own words that apply to later sessions too.
 
 Only forms that can mean little else are taken, at the head of a sentence or clause: most sentences
 with such words elsewhere are about the work at hand (evals/README.md has figures).  A wish
@@ -11,7 +11,7 @@ from memory.core import clock, tokeniser
 from memory.core.layout import PRIVATE
 from memory.core.plaintext import one_line
 from memory.hook import WISH_CHARS
-from memory.session.latepattern import Late
+from memory.session.latepattern import LazyPattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _LEAD = (
     r"ok|okay|so|yes|well|again|hey|just|then|bitte|und|nein|пожалуйста|и|да|нет)\b"
     r"[,:]?\s{1,3}){0,3}"
 )
-# what an agent does, not a product
+# verbs for what an agent does, not a product
 _DO = (
     r"(?:add|answer|ask|assum|call|check|choos|commit|creat|deploy|do|edit|end|explain|follow|mak|"
     r"mention|mock|open|plan|propos|pull|push|put|read|reply|review|run|say|start|test|touch|try|"
@@ -96,75 +96,70 @@ _ZH = (
     r"|记住(?:[,，]|要|不要|别|每次|以后|总是|先|我们)|我(?:更)?(?:喜欢|偏好|倾向)(?!于?[这那])"
     r"|别再(?!次|[^，,。]*了)|(?![^?？]{0,4}[这那此该])[^?？]{1,20}(?:中|里)请?(?:使用|用)(?![到户了来于的不])[^?？了]{1,40}\Z"
 )
-_FORM = Late("(?i)" + _LEAD + "(?P<wish>" + "|".join((_EN, _DE, _RU, _KO, _JA, _ZH)) + ")")
-_STOP = Late(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\s[–—]\s|;\s")
+_FORM = LazyPattern("(?i)" + _LEAD + "(?P<wish>" + "|".join((_EN, _DE, _RU, _KO, _JA, _ZH)) + ")")
+_STOP = LazyPattern(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\s[–—]\s|;\s")
 
 
-def head(day: str) -> dict[str, str]:
+def make_frontmatter(day: str) -> dict[str, str]:
     """Return the frontmatter of a rule said on a day."""
     return {"rationale": "You said so on %s." % day, "suggested_by": "you", SAID: day}
 
 
-def wishes(request: str) -> list[str]:
-    """Return the sentences of a request with a standing wish.
-
-    Without a joining word before them.
-    """
+def find_wishes(request: str) -> list[str]:
+    """Return the standing wishes in a request, without joining words before them."""
     if len(request) > WISH_CHARS:
         return []
-    return [wish for wish in map(_wish, _sentences(request)) if wish]
+    return [*filter(None, map(_extract_wish, _split_sentences(request)))]
 
 
-def _sentences(request: str) -> Iterator[str]:
-    """Yield the sentences of the user's prose."""
-    for row, code in tokeniser.coded(request.split("\n")):
+def _split_sentences(request: str) -> Iterator[str]:
+    for row, is_code in tokeniser.mark_code(request.split("\n")):
         bare = row.strip().lstrip("-*• ").strip()
         if (
-            not code
+            not is_code
             and row[:4] != "    "
             and not bare.startswith((">", "|", "#", "<", "$", "/", "+"))
         ):
             yield from (part.strip() for part in _STOP.split(bare))
 
 
-def _wish(said: str) -> str:
-    """Return the wish in a sentence, "" for none."""
+def _extract_wish(said: str) -> str:
     short = len(said.encode()) < LEAST
     if short or len(said) > MOST or said.endswith(("?", "？", ":", "：")):
         return ""
-    found = _FORM.match(said.replace("’", "'"))
-    return said[found.start("wish") :] if found else ""
+    match = _FORM.match(said.replace("’", "'"))
+    return said[match.start("wish") :] if match else ""
 
 
-def keep(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
+def save_wishes(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
     """Save the wishes of typed requests as waiting rules; return their ids.
 
-    A wish that a person dropped is not written again, one with a secret in it not at all; a waiting
-    wish counts once more on another day.
+    A dropped wish is not written again, a wish with a secret never; a waiting wish counts once more
+    on another day.
     """
-    typed = [(turn.at, wishes(turn.request)) for turn in turns if turn.asked == "" and turn.request]
-    said_then = [(at, said) for at, many in typed for said in many]
-    if not said_then:
+    typed = (turn for turn in turns if turn.asked == "")
+    wishes = [(turn.at, wish) for turn in typed for wish in find_wishes(turn.request)]
+    if not wishes:
         return []
     from memory.hook import context  # of most sessions nothing is kept
 
-    found: list[str] = []
-    for at, said in said_then:
-        title = one_line(said, MOST)
+    ids: list[str] = []
+    for at, wish in wishes:
+        title = one_line(wish, MOST)
         if "[redacted:" in keeper.cleaned(title):
             continue  # it is about a secret, and says nothing without it
         day = clock.day(clock.parse(at) or keeper.now)
-        there = keeper.same("rule", title, "")
-        if there:
-            _count(keeper, there, at, day)
-        if there or is_gone(keeper, title):
+        rule = keeper.same("rule", title, "")
+        if rule:
+            _count_repeat(keeper, rule, at, day)
+        if rule or is_dropped(keeper, title):
             continue
-        extra = {**head(day), "created": at}
+        extra = {**make_frontmatter(day), "created": at}
         kept = keeper.add(
             "rule", title, "", tags=[context.ALWAYS], source="auto", session=session, extra=extra
         )
-        found.append(kept.id)
-    return found
+        ids.append(kept.id)
+    return ids
 
 
 def is_waiting(keeper: Store, rule: Record) -> bool:
@@ -173,21 +168,21 @@ def is_waiting(keeper: Store, rule: Record) -> bool:
         return False
     from memory.core import approvals  # most sessions say no wish again
 
-    key = (approvals.workspace_of(rule.name, keeper.place.key), rule.id, rule.checksum)
-    return key not in approvals.decisions(keeper.place.home, [rule.checksum])
+    key = (approvals.approval_workspace(rule.name, keeper.place.key), rule.id, rule.checksum)
+    return key not in approvals.read_decisions(keeper.place.home, [rule.checksum])
 
 
-def _count(keeper: Store, rule: Record, at: str, day: str) -> None:
+def _count_repeat(keeper: Store, rule: Record, at: str, day: str) -> None:
     """Count a wish repeated on another day, later or earlier."""
     last, first = str(rule.meta.get(SAID) or ""), clock.day(rule.created)
     if first <= day <= last or not is_waiting(keeper, rule):
         return
     times = str(rule.meta.get(TIMES) or "1")
     number = int(times) if times.isdigit() else 1
-    moved: dict[str, object] = dict(head(day)) if day > last else {"created": at}
+    moved: dict[str, object] = dict(make_frontmatter(day)) if day > last else {"created": at}
     keeper.edit(rule.name, {**moved, TIMES: number + 1}, True)
 
 
-def is_gone(keeper: Store, title: str) -> bool:
+def is_dropped(keeper: Store, title: str) -> bool:
     """Tell whether a rule with a title was forgotten or archived."""
     return any(rule.title == title for rule in keeper.archived("rule", title))

@@ -1,5 +1,5 @@
-"""The verbs that say how memory stands and what is wrong with it: status, stats, doctor, check,
-audit, redact, eval.
+"""The verbs on the state and the faults of the memory: status, stats, doctor, check, audit, redact,
+eval.
 """
 
 from __future__ import annotations
@@ -10,61 +10,57 @@ import sys
 from typing import Any
 
 from memory.core import StoreError, UsageError, files, layout
-from memory.core.plaintext import count, one_line
-from memory.terminal import screen
+from memory.core.plaintext import format_count, one_line
+from memory.terminal import reports, screen
 from memory.terminal.call import Call, ask_confirmation, read_stdin, unknown_word, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.core.records import Record
-    from memory.health.erasure import Erased, Finder, Holder
-    from memory.health.goldens import Set
-    from memory.health.measurements import Measured
+    from memory.health.erasure import ErasureResult, Finder, Holder
+    from memory.health.goldens import GoldenSet
+    from memory.health.measurements import Measurement
 
 
 def status(call: Call) -> int:
-    """Show paths, counts, freshness and settings."""
     from memory.health import figures
-    from memory.terminal import reports
 
     with call.spinner("reading the records"):
         value = {
-            **figures.state(call.place, call.settings, call.now),
-            "command": _command(call.env),
+            **figures.read_state(call.place, call.settings, call.now),
+            "command": _find_command(call.env),
         }
-    return call.answer(value, reports.state(value, call.style()))
+    return call.answer(value, reports.state_lines(value, call.style()))
 
 
-def _command(env: dict[str, str]) -> str:
+def _find_command(env: dict[str, str]) -> str:
     import shutil
 
-    own = os.path.realpath(layout.plugin() + "/bin")
+    own = os.path.realpath(layout.plugin_folder() + "/bin")
     path = [part for part in env.get("PATH", "").split(os.pathsep) if os.path.realpath(part) != own]
     path.append(env.get("HOME", "") + "/.local/bin")  # a client's PATH may lack it
     return shutil.which("dayleaf", path=os.pathsep.join(path)) or ""
 
 
 def stats(call: Call) -> int:
-    """Show records, pushes, tokens saved, times and model calls."""
     from memory.health import figures
     from memory.terminal import statspage
 
     if call.options.spend:
-        spent = figures.spending(call.place.home, call.settings, call.now)
+        spent = figures.read_spending(call.place.home, call.settings, call.now)
         return call.answer(spent, statspage.spend_lines(spent))
-    since = call.instant(call.options.since) if call.options.since else 0.0
+    since = call.parse_time(call.options.since) if call.options.since else 0.0
     with call.spinner("counting"):
-        value = figures.figures(call.place, call.settings, call.now, since)
+        value = figures.collect_figures(call.place, call.settings, call.now, since)
     return call.answer(value, statspage.stats_lines(value, call.style()))
 
 
 def doctor(call: Call) -> int:
-    """Run every check, one verdict per line; return 1 on failure."""
+    """Run every check; return 1 if one fails."""
     from memory.health import examination
-    from memory.terminal import reports
 
     with call.spinner("checking"):
-        done = examination.mend(call.place, call.now) if call.options.fix else []
+        done = examination.mend_faults(call.place, call.now) if call.options.fix else []
         found = examination.examine(call.place, call.settings, call.env, call.now)
     value: Any = [
         {**check._asdict(), "verdict": check.severity, "what": check.about, "found": check.summary}
@@ -73,7 +69,7 @@ def doctor(call: Call) -> int:
     told = [one_line(line) for line in done] or ["nothing that --fix can mend"]
     call.answer(
         {"fixed": done, "checks": value} if call.options.fix else value,
-        [*([*told, ""] if call.options.fix else []), *reports.verdicts(found, call.style())],
+        [*([*told, ""] if call.options.fix else []), *reports.verdict_lines(found, call.style())],
     )
     return 1 if any(check.is_error for check in found) else 0
 
@@ -81,21 +77,18 @@ def doctor(call: Call) -> int:
 def check(call: Call) -> int:
     """Report the faults of record files; return 1 for an error."""
     from memory.health import inspection, recordfaults
-    from memory.terminal import reports
 
     if call.options.staged and call.words:
         raise UsageError("--staged checks what git would commit; leave FILE out")
     with call.spinner("reading the records"):
         if call.options.staged:
-            looked, faults = inspection.staged_secrets(
+            looked, faults = inspection.find_staged_secrets(
                 call.place, call.env, call.settings["redact.allow"]
             )
+        elif call.words:
+            looked, faults = recordfaults.check_files(call.store(), call.words)
         else:
-            looked, faults = (
-                recordfaults.check_files(call.store(), call.words)
-                if call.words
-                else recordfaults.check_all(call.store())
-            )
+            looked, faults = recordfaults.check_all(call.store())
     errors = sum(fault.is_error for fault in faults)
     value = {
         "checked": looked,
@@ -105,14 +98,13 @@ def check(call: Call) -> int:
             {**fault._asdict(), "path": fault.place, "error": fault.is_error} for fault in faults
         ],
     }
-    call.answer(value, reports.faults(faults, looked, os.getcwd()))
+    call.answer(value, reports.fault_lines(faults, looked, os.getcwd()))
     return 1 if errors else 0
 
 
 def audit(call: Call) -> int:
     """List the faults of the memory with their remedies."""
     from memory.health import inspection
-    from memory.terminal import reports
 
     for word in call.words:
         if word not in inspection.SECTIONS:
@@ -121,76 +113,83 @@ def audit(call: Call) -> int:
         section for section in inspection.SECTIONS if section in call.words or not call.words
     ]
     with call.spinner("reading the records") as spinner:
-
-        def show_step(step: str) -> None:
-            spinner.step = step
-
-        one = inspection.audit(call.place, call.settings, call.now, sections, show_step)
-    listed = [
+        audited = inspection.audit(call.place, call.settings, call.now, sections, spinner.show)
+    findings = [
         {**finding._asdict(), "section": finding.about, "path": finding.place}
-        for finding in one.findings
+        for finding in audited.findings
     ]
     call.answer(
         {
-            "records": one.records,
-            "counts": one.counts(sections),
-            "notes": one.notes,
-            "findings": listed,
+            "records": audited.records,
+            "counts": audited.counts(sections),
+            "notes": audited.notes,
+            "findings": findings,
         },
-        reports.audited(one, sections, call.place.root, call.style()),
+        reports.audit_lines(audited, sections, call.place.root, call.style()),
     )
-    return 1 if one.findings and call.options.strict else 0
+    return 1 if audited.findings and call.options.strict else 0
 
 
 def redact(call: Call) -> int:
-    """Redact the secrets of a record, or a text in all files."""
+    """Remove the secrets of a record, or a text, from all files."""
     from memory.capture import recovery
     from memory.health import erasure
     from memory.index import builder
 
-    record = _find_record(call, call.one("ID"))
+    record = _find_record(call, call.single_word("ID"))
     own = frozenset({call.place.path(record.name)})
-    texts = _texts(call, record)
-    found = erasure.finder(texts)
-    why = erasure.refusal(found)
+    texts = _list_texts(call, record)
+    found = erasure.make_finder(texts)
+    why = erasure.find_refusal(found)
     if why:
         raise UsageError("this text cannot be removed: %s; give more of it" % why)
     with call.spinner("searching") as spinner:
-
-        def show_searched(done: int) -> None:
-            spinner.step = "searching: %s" % count(done, "file")
-
-        searched, held = erasure.search(call.place, found, own, show_searched)
-        elsewhere = _transcripts(call, found)
+        searched, held = erasure.search(
+            call.place,
+            found,
+            own,
+            lambda done: spinner.show("searching: %s" % format_count(done, "file")),
+        )
+        elsewhere = _find_transcripts(call, found)
     everywhere = bool(call.options.everywhere)
     others = [one for one in held if one.role == erasure.OTHER]
     lines = [
         *_holder_lines(found, held),
         "%s of %s contain it, %s in all"
-        % (len(held), count(searched, "file"), count(sum(one.hits for one in held), "time")),
+        % (
+            len(held),
+            format_count(searched, "file"),
+            format_count(sum(one.hits for one in held), "time"),
+        ),
     ]
     if not call.options.apply:
         print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
         if not ask_confirmation(
             "remove it from %s? type yes: "
-            % count(len(erasure.cleanable_holders(held, everywhere)), "file")
+            % format_count(len(erasure.select_cleanable(held, everywhere)), "file")
         ):
-            return _planned_erasure(call, found, held, [] if everywhere else others)
+            return _report_plan(call, found, held, [] if everywhere else others)
         everywhere = everywhere or bool(
             others
-            and ask_confirmation("and from %s? type yes: " % count(len(others), "other record"))
+            and ask_confirmation(
+                "and from %s? type yes: " % format_count(len(others), "other record")
+            )
         )
     with call.spinner("removing it") as spinner:
-
-        def proving(done: int) -> None:
-            spinner.step = "checking: %s" % count(done, "file")
-
-        # else a session that goes on writes what it said already after the proof
-        recovery.capture_open(call.place, call.settings, call.env, call.now)
+        # an open session would write its earlier words after the proof
+        recovery.capture_running(call.place, call.settings, call.env, call.now)
         held = erasure.search(call.place, found, own)[1]
-        done = erasure.apply(call.place, found, held, own, everywhere, call.now, proving)
+        done = erasure.erase(
+            call.place,
+            found,
+            held,
+            own,
+            everywhere,
+            call.now,
+            lambda done: spinner.show("checking: %s" % format_count(done, "file")),
+        )
         builder.build(call.place, call.now)
-    return _erased(call, found, held, done, elsewhere)
+    return _report_erasure(call, found, held, done, elsewhere)
 
 
 def _find_record(call: Call, id: str) -> Record:
@@ -204,14 +203,14 @@ def _find_record(call: Call, id: str) -> Record:
             raise unknown from None
 
 
-def _texts(call: Call, record: Record) -> dict[str, str]:
+def _list_texts(call: Call, record: Record) -> dict[str, str]:
     from memory.health import erasure
     from memory.store import redactor
 
     raw = call.store().raw(record.name).decode("utf-8", "surrogateescape")
-    key, named = call.place.key, _named(call)
+    key, named = call.place.key, _read_text_option(call)
     if not named:
-        found = redactor.secrets(raw, call.settings["redact.allow"], key)
+        found = redactor.find_secrets(raw, call.settings["redact.allow"], key)
     else:
         # a hash of the name alone would tell which of a few names it was
         tag = files.sha256(("%s\0%s\0%r" % (key, named, call.now)).encode("utf-8", "replace"))
@@ -224,48 +223,47 @@ def _texts(call: Call, record: Record) -> dict[str, str]:
         )
     if not found:
         raise StoreError(
-            "%s holds %s"
-            % (
-                record.id,
-                "no secret that dayleaf recognises; `--text -` asks for the text or reads stdin",
-            )
+            "%s holds no secret that dayleaf recognises; `--text -` asks for the text or reads "
+            "stdin" % record.id
         )
     return {text: mark for text, mark in found.items() if text not in short}
 
 
-def _named(call: Call) -> str:
-    said = call.options.text
-    if said is None:
+def _read_text_option(call: Call) -> str:
+    text = call.options.text
+    if text is None:
         return ""
-    if said != "-":
+    if text != "-":
         warn("the text is now in your shell's history; `--text -` asks for it or reads stdin")
     elif sys.stdin.isatty():
         from getpass import getpass
 
-        said = getpass("the text (not shown as you type): ")
+        text = getpass("the text (not shown as you type): ")
     else:
-        said = read_stdin().rstrip("\r\n")
-    if not said:
+        text = read_stdin().rstrip("\r\n")
+    if not text:
         raise UsageError("the text is empty; give it on stdin or when asked")
-    return str(said)
+    return str(text)
 
 
-def _transcripts(call: Call, found: Finder) -> list[str]:
+def _find_transcripts(call: Call, found: Finder) -> list[str]:
     from memory.health import erasure
     from memory.project import backfill
 
-    sessions = [one for one in backfill.sessions(call.env) if isinstance(one, backfill.Session)]
+    sessions = [
+        one for one in backfill.find_sessions(call.env) if isinstance(one, backfill.Session)
+    ]
     folders = {
         os.path.dirname(one.path).rpartition("/")[2]
-        for one in backfill.chosen(sessions, call.place, call.env, 0.0)
+        for one in backfill.select_sessions(sessions, call.place, call.env, 0.0)
     }
-    return erasure.transcripts(found, call.env, sorted(folders))
+    return erasure.find_transcripts(found, call.env, sorted(folders))
 
 
 def _holder_lines(found: Finder, held: list[Holder]) -> list[str]:
-    return screen.table(
+    return screen.format_table(
         [
-            [one.role, "%dx" % one.hits if one.hits else "name", _shown(found, one.path)]
+            [one.role, "%dx" % one.hits if one.hits else "name", _clean_path(found, one.path)]
             for one in held
         ],
         "  ",
@@ -273,29 +271,35 @@ def _holder_lines(found: Finder, held: list[Holder]) -> list[str]:
     )
 
 
-def _shown(found: Finder, path: str) -> str:
+def _clean_path(found: Finder, path: str) -> str:
     return one_line(
         found.cleaned(path.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
     )
 
 
 def _holders_json(found: Finder, held: list[Holder]) -> list[dict[str, Any]]:
-    return [{"path": _shown(found, one.path), "role": one.role, "hits": one.hits} for one in held]
+    return [
+        {"path": _clean_path(found, one.path), "role": one.role, "hits": one.hits} for one in held
+    ]
 
 
-def _planned_erasure(call: Call, found: Finder, held: list[Holder], others: list[Holder]) -> int:
-    more = "; add --everywhere for the %s" % count(len(others), "other record") if others else ""
+def _report_plan(call: Call, found: Finder, held: list[Holder], others: list[Holder]) -> int:
+    more = (
+        "; add --everywhere for the %s" % format_count(len(others), "other record")
+        if others
+        else ""
+    )
     value = {"applied": False, "held": _holders_json(found, held)}
     return call.answer(value, ["nothing was changed: --apply removes it%s" % more])
 
 
-def _erased(
-    call: Call, found: Finder, before: list[Holder], done: Erased, elsewhere: list[str]
+def _report_erasure(
+    call: Call, found: Finder, before: list[Holder], done: ErasureResult, elsewhere: list[str]
 ) -> int:
     from memory.health import erasure
 
     for problem in done.problems:
-        warn(_shown(found, problem))
+        warn(_clean_path(found, problem))
     notes = [
         "the approval of %s contained it and was removed; approve it again by `dayleaf review`" % id
         for id in done.pending
@@ -305,7 +309,7 @@ def _erased(
             "git still has what was committed: `git filter-repo --replace-text FILE` rewrites it"
         )
     notes += [
-        "Claude Code's own transcript still contains it: " + _shown(found, path)
+        "Claude Code's own transcript still contains it: " + _clean_path(found, path)
         for path in elsewhere
     ]
     if elsewhere:
@@ -321,10 +325,10 @@ def _erased(
         erasure.FOREIGN: "not dayleaf's file: edit or delete it yourself",
     }
     lines = [
-        "removed it from %s" % count(done.changed, "file"),
+        "removed it from %s" % format_count(done.changed, "file"),
         *("  " + note for note in notes),
         *["  older backups may contain it"] * bool(done.changed),
-        "%d of %s contain it" % (len(done.held), count(done.searched, "file")),
+        "%d of %s contain it" % (len(done.held), format_count(done.searched, "file")),
         *_holder_lines(found, done.held),
         *sorted({"  " + remedies.get(one.role, "run this again") for one in done.held}),
         "  searched: every byte and file name below %s%s, except %s/runtime"
@@ -342,8 +346,8 @@ def _erased(
             "pending": done.pending,
             "searched": done.searched,
             "held": _holders_json(found, done.held),
-            "transcripts": [_shown(found, path) for path in elsewhere],
-            "problems": [_shown(found, problem) for problem in done.problems],
+            "transcripts": [_clean_path(found, path) for path in elsewhere],
+            "problems": [_clean_path(found, problem) for problem in done.problems],
         },
         lines,
     )
@@ -351,31 +355,25 @@ def _erased(
 
 
 def eval(call: Call) -> int:
-    """Measure the rankers by golden queries, or draft such queries.
-
-    Returns 1 below the floor with --strict.
-    """
-    return _draft(call) if call.options.template else _measure(call)
+    """Measure the rankers with golden queries, or draft such queries."""
+    return _draft_queries(call) if call.options.template else _measure_rankers(call)
 
 
-def _draft(call: Call) -> int:
+def _draft_queries(call: Call) -> int:
     from memory.health import goldens
 
     if len(call.words) > 1:
         raise UsageError("eval --template takes at most one file, not %d words" % len(call.words))
-    path = (
-        os.path.abspath(call.words[0])
-        if call.words
-        else "%s/evals/%s" % (call.place.private, goldens.NAME)
-    )
+    path = "%s/evals/%s" % (call.place.private, goldens.NAME)
+    path = os.path.abspath(call.words[0]) if call.words else path
     if os.path.lexists(path):
         raise StoreError("%s exists already; edit it, or name another file" % path)
     with call.spinner("reading the records"):
-        drafts = goldens.draft(list(call.store().each()), call.store().cleaned)
+        drafts = goldens.draft_queries(list(call.store().each()), call.store().cleaned)
     if not drafts:
         raise StoreError('no record to draft queries from; `dayleaf learn "…"` keeps the first')
     try:
-        files.create(path, goldens.template(drafts).encode("utf-8", "replace"))
+        files.create(path, goldens.format_template(drafts).encode("utf-8", "replace"))
     except OSError as error:
         raise StoreError(
             "%s could not be written: %s; name another file"
@@ -391,20 +389,15 @@ def _draft(call: Call) -> int:
     )
 
 
-def _measure(call: Call) -> int:
+def _measure_rankers(call: Call) -> int:
     from memory.health import goldens, measurements
-    from memory.terminal import reports
 
-    records, merged = _records(call), call.store().successors()
+    records, merged = _read_records(call), call.store().successors()
     results = []
-    for path in _paths(call):
+    for path in _list_query_files(call):
         golden = goldens.read(path, call.now, call.offset)
         with call.spinner("asking") as spinner:
-
-            def show_ranker(ranker: str) -> None:
-                spinner.step = "asking %s" % ranker
-
-            found = measurements.measure(
+            found = measurements.measure_rankers(
                 call.place,
                 call.settings,
                 call.env,
@@ -413,19 +406,19 @@ def _measure(call: Call) -> int:
                 merged,
                 call.now,
                 call.offset,
-                show_ranker,
+                lambda ranker: spinner.show("asking %s" % ranker),
             )
-        results.append(_result(golden, found))
+        results.append(_result_json(golden, found))
     below = [fault for one in results for fault in one["below"]]
     if call.options.strict and not any(one["floor"] for one in results):
         raise UsageError(
             "--strict needs a floor in the file, such as `floor: {recall@5: 0.8, mrr: 0.6}`"
         )
-    call.answer(results, reports.measured(results, call.style()))
+    call.answer(results, reports.measurement_lines(results, call.style()))
     return 1 if call.options.strict and below else 0
 
 
-def _records(call: Call) -> list[Record]:
+def _read_records(call: Call) -> list[Record]:
     with call.spinner("reading the records"):
         records = list(call.store().each())
     if not records:
@@ -435,26 +428,23 @@ def _records(call: Call) -> list[Record]:
     return records
 
 
-def _paths(call: Call) -> list[str]:
+def _list_query_files(call: Call) -> list[str]:
     if call.words:
         return [os.path.abspath(word) for word in call.words]
-    found = []
+    paths = []
     for folder in filter(None, (call.place.private, call.place.shared)):
         root = folder + "/evals"
-        names = files.list_folder(root) if files.inside(root, folder) else []
-        found += [
-            root + "/" + name
-            for name in names
-            if name.endswith((".yaml", ".yml")) and name[0] != "."
-        ]
-    if not found:
+        names = files.list_folder(root) if files.is_inside(root, folder) else []
+        visible = [name for name in names if name[0] != "."]
+        paths += [root + "/" + name for name in visible if name.endswith((".yaml", ".yml"))]
+    if not paths:
         raise StoreError(
             "no test questions yet; `dayleaf debug eval --template` drafts some from your records"
         )
-    return found
+    return paths
 
 
-def _result(golden: Set, found: Measured) -> dict[str, Any]:
+def _result_json(golden: GoldenSet, found: Measurement) -> dict[str, Any]:
     measures = found.measures[found.main]
     misses = [
         {

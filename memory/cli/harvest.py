@@ -1,14 +1,14 @@
-"""The verb harvest: candidates out of checkpoints, and what a person decides on them."""
+"""The verb harvest: candidates from checkpoints, and a person's decisions on them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Callable
 
-from memory.cli.rule import Matter, Reading
+from memory.cli.rule import PendingRecord, ReviewKind
 from memory.core import StoreError, UsageError, clock
-from memory.core.plaintext import age, count, one_line, visible
-from memory.core.records import MADE_OF, Record, derived_links
+from memory.core.plaintext import escape_invisible, format_age, format_count, one_line
+from memory.core.records import HARVEST_KEY, Record, make_derived_links
 from memory.hook.handoffs import is_repetition
 from memory.knowledge import suggestions
 from memory.recall.hit import record_json
@@ -17,10 +17,10 @@ from memory.terminal import screen
 from memory.terminal.call import (
     REVIEW,
     Call,
+    clip_input,
     finish_decisions,
-    need_person,
     print_decision,
-    shown,
+    require_person,
     unknown_word,
 )
 
@@ -29,14 +29,13 @@ if TYPE_CHECKING:
     from memory.knowledge.proposals import Proposal
 
 OPTIONS = ("since", "dry_run")
-DONE = {"accept": "accepted", "reject": "rejected"}
+DECISIONS = {"accept": "accepted", "reject": "rejected"}
 
 
 def harvest(call: Call) -> int:
-    """Propose, list or decide on candidates."""
-    words = " ".join(call.words).split()  # a slash command gives them as one
+    words = " ".join(call.words).split()  # a slash command passes them as one
     if not words:
-        return _propose(call)
+        return _propose_candidates(call)
     if words[0] == "review":
         raise UsageError("`dayleaf review` goes through candidates, rules and scripts")
     if words[0] not in WORDS:
@@ -53,16 +52,16 @@ def harvest(call: Call) -> int:
 # ---- proposing
 
 
-def _propose(call: Call) -> int:
+def _propose_candidates(call: Call) -> int:
     from memory.knowledge import proposals
 
     store = call.store()
     with call.spinner("reading the checkpoints"):
-        checkpoints = _asked_for(call, store, "checkpoint")
+        checkpoints = _read_records(call, store, "checkpoint")
         standing = list(store.each(("learning",)))
         known = [*standing, *store.archived("learning")]
         found = proposals.harvest(
-            checkpoints, known, proposals.LIMIT, _asked_for(call, store, "conversation")
+            checkpoints, known, proposals.LIMIT, _read_records(call, store, "conversation")
         )
     kept = [
         None
@@ -72,7 +71,11 @@ def _propose(call: Call) -> int:
             one.title,
             one.body,
             source="auto",
-            extra={"confidence": "low", "links": derived_links(one.from_ids), MADE_OF: one.key},
+            extra={
+                "confidence": "low",
+                "links": make_derived_links(one.from_ids),
+                HARVEST_KEY: one.key,
+            },
         )
         for one in found
     ]
@@ -82,24 +85,24 @@ def _propose(call: Call) -> int:
         "checkpoints": len(checkpoints),
         "waiting": waiting,
         "notes": [],
-        "proposals": [_json(p, r) for p, r in zip(found, kept)],
+        "proposals": [_proposal_json(p, r) for p, r in zip(found, kept)],
     }
     return call.answer(value, _result_lines(found, kept, len(checkpoints), waiting))
 
 
-def _asked_for(call: Call, store: Store, kind: str) -> list[Record]:
-    from memory.store.redactor import without_private
+def _read_records(call: Call, store: Store, kind: str) -> list[Record]:
+    from memory.store.redactor import strip_private_record
 
-    low = call.instant(call.options.since) if call.options.since else float("-inf")
+    low = call.parse_time(call.options.since) if call.options.since else float("-inf")
     return [
-        without_private(r)
+        strip_private_record(r)
         for r in store.each((kind,))
         if not is_repetition(r)
         and max(r.created, clock.parse(str(r.meta.get("until") or "")) or 0.0) >= low
     ]
 
 
-def _json(proposal: Proposal, kept: Record | None) -> dict[str, Any]:
+def _proposal_json(proposal: Proposal, kept: Record | None) -> dict[str, Any]:
     told = kept or proposal
     return {
         "id": kept.id if kept else None,
@@ -125,43 +128,41 @@ def _result_lines(
     if not read:
         lines.append("no checkpoint to harvest")
     elif not found:
-        lines.append("nothing new in %s" % count(read, "checkpoint"))
-    return lines + (["%s; %s" % (wait(waiting), REVIEW)] if waiting else [])
+        lines.append("nothing new in %s" % format_count(read, "checkpoint"))
+    return lines + (["%s; %s" % (format_waiting(waiting), REVIEW)] if waiting else [])
 
 
-def wait(number: int) -> str:
-    return "%s %s" % (count(number, "candidate"), "waits" if number == 1 else "wait")
+def format_waiting(number: int) -> str:
+    return "%s %s" % (format_count(number, "candidate"), "waits" if number == 1 else "wait")
 
 
 # ---- deciding
 
 
-def candidates(store: Store) -> list[Record]:
-    """Return the candidates, oldest first."""
+def list_candidates(store: Store) -> list[Record]:
     return sorted(
         (r for r in store.each(("learning",)) if not r.accepted), key=lambda r: (r.created, r.id)
     )
 
 
-def _list(call: Call, words: list[str]) -> int:
+def _list_waiting(call: Call, words: list[str]) -> int:
     if words:
-        raise UsageError("harvest list takes no more words; leave '%s' out" % shown(words[0]))
-    waiting = candidates(call.store())
-    rows = [[one_line(r.id), age(call.now - r.created), one_line(r.title)] for r in waiting]
-    lines = (
-        [*screen.table(rows, right=(1,)), "%s; %s" % (wait(len(rows)), REVIEW)]
-        if rows
-        else ["no candidate is waiting"]
-    )
+        raise UsageError("harvest list takes no more words; leave '%s' out" % clip_input(words[0]))
+    waiting = list_candidates(call.store())
+    rows = [[one_line(r.id), format_age(call.now - r.created), one_line(r.title)] for r in waiting]
+    lines = ["no candidate is waiting"]
+    if rows:
+        waits = "%s; %s" % (format_waiting(len(rows)), REVIEW)
+        lines = [*screen.format_table(rows, right=(1,)), waits]
     return call.answer(
         [{**record_json(r), "path": call.place.path(r.name)} for r in waiting], lines
     )
 
 
-def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
+def _find_candidates(store: Store, verb: str, words: list[str]) -> list[Record]:
     if not words:
-        said = "harvest %s needs an ID; `dayleaf notes harvest list` names them"
-        raise UsageError(said % verb)
+        message = "harvest %s needs an ID; `dayleaf notes harvest list` names them"
+        raise UsageError(message % verb)
     found = list({record.id: record for record in map(store.find, words)}.values())
     for record in found:
         if record.kind != "learning" or record.accepted:
@@ -172,21 +173,21 @@ def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
     return found
 
 
-def _judged(call: Call, words: list[str], way: str) -> int:
-    need_person(call, "a candidate", "notes harvest %s %s" % (way, " ".join(words)[:80] or "ID"))
+def _decide_named(call: Call, words: list[str], way: str) -> int:
+    require_person(call, "a candidate", "notes harvest %s %s" % (way, " ".join(words)[:80] or "ID"))
     store = call.store()
-    found = _named(store, way, words)
-    done = [_decide(call, store, Reading(record, b"", ""), way) for record in found]
+    found = _find_candidates(store, way, words)
+    done = [_decide(call, store, PendingRecord(record, b"", ""), way) for record in found]
     call.indexed()
     return finish_decisions(call, done, "no candidate")
 
 
-def _decide(call: Call, store: Store, one: Reading, way: str) -> dict[str, Any]:
-    """Accept or archive a candidate as it was read, and report."""
-    record = one.record
+def _decide(call: Call, store: Store, pending: PendingRecord, way: str) -> dict[str, Any]:
+    """Accept or archive a candidate; raise StoreError if it changed meanwhile."""
+    record = pending.record
     if store.read(record.name).checksum != record.checksum:
         raise StoreError("%s has changed meanwhile; review it again" % record.name)
-    suggested = suggestions.suggested_command(record)
+    suggested = suggestions.read_suggestion(record)
     if way == "accept" and suggested:
         from memory.cli import main
 
@@ -196,50 +197,50 @@ def _decide(call: Call, store: Store, one: Reading, way: str) -> dict[str, Any]:
         store.edit(record.name, {"accepted": True})
     else:
         store.archive(record.name, "rejected")
-    print_decision(call, DONE[way], record.id, record.title)
-    return {"id": record.id, "decision": DONE[way], "title": one_line(record.title)}
+    print_decision(call, DECISIONS[way], record.id, record.title)
+    return {"id": record.id, "decision": DECISIONS[way], "title": one_line(record.title)}
 
 
-def _content(call: Call, one: Reading) -> list[str]:
-    record, links = one.record, ", ".join(one.record.derived_from)
+def _format_content(call: Call, pending: PendingRecord) -> list[str]:
+    record, links = pending.record, ", ".join(pending.record.derived_from)
     head = ["%s  %s" % (record.id, record.title)]
     head += ["tags: " + ", ".join(record.tags)] if record.tags else []
     head += ["derived from " + links] if links else []
-    return list(map(visible, [*head, "", *record.body.rstrip("\n").split("\n")]))
+    return list(map(escape_invisible, [*head, "", *record.body.rstrip("\n").split("\n")]))
 
 
-def _waiting(call: Call, store: Store) -> list[tuple[Record, str]]:
-    waiting = candidates(store)
-    doubts = _doubts(store) if waiting else {}
+def _list_with_reasons(call: Call, store: Store) -> list[tuple[Record, str]]:
+    waiting = list_candidates(store)
+    doubts = _find_contradictions(store) if waiting else {}
     return [(record, "suggested" + doubts.get(record.name, "")) for record in waiting]
 
 
-def _doubts(store: Store) -> dict[str, str]:
+def _find_contradictions(store: Store) -> dict[str, str]:
     from memory.knowledge import contradictions
 
     found: dict[str, str] = {}
-    for pair in contradictions.pairs(store.each(contradictions.KINDS)):
+    for pair in contradictions.find_contradictions(store.each(contradictions.KINDS)):
         for side, other in ((pair.older, pair.newer), (pair.newer, pair.older)):
             found[side.record.name] = "; against %s of %s (%s): %s" % (
                 other.record.id,
                 clock.day(other.record.created),
                 pair.why,
-                visible(one_line(other.said, 160)),
+                escape_invisible(one_line(other.said, 160)),
             )
     return found
 
 
-CANDIDATE = Matter(
+CANDIDATE = ReviewKind(
     "harvest",
     "learning",
     "accept",
-    _waiting,
-    lambda store, name: Reading(store.read(name), b"", ""),
-    _content,
+    _list_with_reasons,
+    lambda store, name: PendingRecord(store.read(name), b"", ""),
+    _format_content,
     _decide,
 )
 WORDS: dict[str, Callable[[Call, list[str]], int]] = {
-    "list": _list,
-    "accept": lambda call, words: _judged(call, words, "accept"),
-    "reject": lambda call, words: _judged(call, words, "reject"),
+    "list": _list_waiting,
+    "accept": lambda call, words: _decide_named(call, words, "accept"),
+    "reject": lambda call, words: _decide_named(call, words, "reject"),
 }

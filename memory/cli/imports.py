@@ -1,4 +1,4 @@
-"""The verb import: what others keep, brought into the memory; their files are only read."""
+"""The verb import: notes of other tools, and past sessions; their files are only read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from itertools import chain
 from typing import Any, Callable, NamedTuple
 
 from memory.core import StoreError, UsageError, clock, config, files, layout
-from memory.core.plaintext import count, one_line
+from memory.core.plaintext import format_count, one_line
 from memory.doors import registry
 from memory.project import adoption, backfill, clientmemory, otherfiles, othernotes, trees
-from memory.project.intake import Piece, Result, bring
+from memory.project.intake import Piece, Result, import_pieces
 from memory.project.otherfiles import Skip, Source
 from memory.session import transcript
 from memory.store import activeplan
@@ -23,9 +23,10 @@ from memory.terminal import offers, screen
 from memory.terminal.call import (
     Call,
     ask_confirmation,
-    author,
-    indexed,
-    tier_of,
+    choose_tier,
+    clip_input,
+    find_author,
+    refresh_index,
     unknown_word,
     warn,
 )
@@ -34,19 +35,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.knowledge.discoveries import Discovery
 
-STOPPED = 130  # exit status after Ctrl-C
-SHOWN = 12  # lines of skipped or vanished sources
-SELDOM = 20.0  # seconds between two lines about an import that nobody watches
-# records up to which the index is told one by one; of more a comparison of all files is cheaper
-# than a line each
-FEW = 16
+INTERRUPTED = 130  # exit status after Ctrl-C
+MOST_SHOWN = 12  # lines of skipped or vanished sources
+LINE_INTERVAL = 20.0  # seconds between two lines of progress, where no spinner turns
+MOST_REFRESHED = 16  # records; for more, comparing all files with the index is cheaper
 
 
 class Batch(NamedTuple):
     """One pass of an import.
 
-    from_: of the origin. tier: of new records. found, skipped: sources. pieces: of those found.
-        covered: tells whether a path's sources are all among the pieces.
+    from_: name of the origin. tier: of new records. found, skipped: sources. pieces: of the found
+        ones. covered: whether the pieces hold all sources of a path.
     """
 
     from_: str
@@ -62,12 +61,13 @@ def _check_words(kind: str, words: Sequence[str]) -> None:
         if len(words) != 1:
             raise UsageError("import %s takes one directory, not %d" % (kind, len(words)))
     elif words:
-        said = one_line(words[0])[:60]
-        raise UsageError("import %s takes no more words; leave '%s' out" % (kind, said))
+        raise UsageError(
+            "import %s takes no more words; leave '%s' out" % (kind, clip_input(words[0]))
+        )
 
 
 def import_(call: Call) -> int:
-    """Import a tree, a directory, the client's memory, or past sessions."""
+    """Import a tree, a directory, the client's memory or past sessions."""
     kind = call.words[0] if call.words else ""
     if not kind:
         raise UsageError("store import needs to know what to import: one of " + ", ".join(KINDS))
@@ -87,122 +87,128 @@ def import_(call: Call) -> int:
         raise
 
 
-def _tree(call: Call) -> int:
-    tier = tier_of(call)
-    tree = trees.look(otherfiles.folder(call.words[1], call.place))
-    pieces = trees.pieces(tree, call.place, tier, call.now, author(call))
-    found, covered = [*tree.found, *tree.skipped], _below(call, tree.root, tier)
+def _import_tree(call: Call) -> int:
+    tier = choose_tier(call)
+    tree = trees.find_tree(otherfiles.resolve_folder(call.words[1], call.place))
+    pieces = trees.read_tree(tree, call.place, tier, call.now, find_author(call))
+    found, covered = [*tree.found, *tree.skipped], _make_path_filter(call, tree.root, tier)
     result = _import_batches(call, [Batch(trees.FROM, tier, found, (), pieces, covered)])
     left = trees.count_outside(tree)
     notes = []
     if left:
-        much = "more than " * (left == trees.COUNTED) + count(left, "file")
+        much = "more than " * (left == trees.COUNTED) + format_count(left, "file")
         notes.append("left out %s that are not in docs/, scripts/, shared/ or unversioned/" % much)
-    return _answer(
+    return _report_result(
         call,
         "file",
         result,
         {"from": tree.root, "left_out": left},
-        [*notes, *_outside(call, tree.root, tier)],
+        [*notes, *_warn_of_outside(call, tree.root, tier)],
     )
 
 
-def _outside(call: Call, root: str, tier: str) -> list[str]:
-    if tier != layout.SHARED or files.inside(root, call.place.root):
+def _warn_of_outside(call: Call, root: str, tier: str) -> list[str]:
+    if tier != layout.SHARED or files.is_inside(root, call.place.root):
         return []
     return [
-        (
-            "the directory is outside the repository: the paths in the shared records are right "
-            "only on this machine"
-        )
+        "the directory is outside the repository: the paths in the shared records are right "
+        "only on this machine"
     ]
 
 
-def _below(call: Call, root: str, tier: str) -> Callable[[str], bool]:
-    base = "" if root == call.place.root else otherfiles.known_as(root, call.place, tier) + "/"
+def _make_path_filter(call: Call, root: str, tier: str) -> Callable[[str], bool]:
+    base = "" if root == call.place.root else otherfiles.record_path(root, call.place, tier) + "/"
     return lambda path: path.startswith(base) and (base != "" or path[:1] != "/")
 
 
-def _dir(call: Call) -> int:
-    tier = tier_of(call)
+def _import_dir(call: Call) -> int:
+    tier = choose_tier(call)
     batches: list[Batch] = []
-    path = otherfiles.folder(call.words[1], call.place)
-    notes = _outside(call, path, tier)
-    active = activeplan.active(call.store().each(("plan",)))
+    path = otherfiles.resolve_folder(call.words[1], call.place)
+    notes = _warn_of_outside(call, path, tier)
+    active = activeplan.list_active(call.store().each(("plan",)))
     origin = active[0].meta.get(otherfiles.ORIGIN) if active else None
     known = {
         str(origin.get("path")) if isinstance(origin, dict) else "": one.id for one in active[:1]
     }
-    roots, linked = othernotes.roots(path)
+    roots, linked = othernotes.find_roots(path)
     left, read = Counter[str](), Counter[str]()
     batches.append(Batch(othernotes.FROM, tier, (), linked, (), lambda path: False))
     for root in roots:
-        found, skipped = otherfiles.split(otherfiles.below(root.path, othernotes.wanted))
-        found = othernotes.readable(found)
-        kind, who = call.options.kind or "", author(call)
-        pieces = othernotes.pieces(
+        found, skipped = otherfiles.separate_skips(
+            otherfiles.find_files(root.path, othernotes.is_wanted)
+        )
+        found = othernotes.select_readable(found)
+        kind, who = call.options.kind or "", find_author(call)
+        pieces = othernotes.read_notes(
             root, found, call.place, tier, kind, who, known, call.now, call.env
         )
-        covered = _below(call, root.path, tier)
+        covered = _make_path_filter(call, root.path, tier)
         batches.append(Batch(othernotes.FROM, tier, found, skipped, pieces, covered))
-        left.update(otherfiles.left_out(root.path, othernotes.wanted))
-        read.update(otherfiles.ending(one.name) for one in found)
+        left.update(otherfiles.count_left_out(root.path, othernotes.is_wanted))
+        read.update(otherfiles.extension(one.name) for one in found)
         if root.store:
             notes.append(
-                "%s: a store of another tool, %s" % (root.shown, count(len(found), "file"))
+                "%s: a store of another tool, %s" % (root.shown, format_count(len(found), "file"))
             )
-    notes += ["read " + otherfiles.endings_line(read)] if set(read) - {".md"} else []
-    notes += filter(None, [otherfiles.left_out_line(left)])
-    return _answer(
+    notes += ["read " + otherfiles.format_endings(read)] if set(read) - {".md"} else []
+    notes += filter(None, [otherfiles.format_left_out(left)])
+    return _report_result(
         call, "file", _import_batches(call, batches), {"from": path, "endings": left}, notes
     )
 
 
-def _claude_memory(call: Call) -> int:
+def _import_claude_memory(call: Call) -> int:
     batches, notes, results = [], [], Result()
-    for place in _places(call):
+    for place in _list_places(call):
         folder = clientmemory.memory_folder(place, call.env)
-        found, skipped = clientmemory.memories(folder)
-        rules, more = clientmemory.rule_files(place)
+        found, skipped = clientmemory.find_memories(folder)
+        rules, more = clientmemory.find_rule_files(place)
         notes.append(
             "%s: Claude Code's memory holds %s, the project %s"
-            % (place.key, count(len(found), "file"), count(len(rules), "CLAUDE.md file"))
+            % (
+                place.key,
+                format_count(len(found), "file"),
+                format_count(len(rules), "CLAUDE.md file"),
+            )
         )
         tier = layout.PRIVATE
-        pieces = clientmemory.memory_pieces(found, place, tier)
+        pieces = clientmemory.read_memories(found, place, tier)
         batches = [
             Batch(clientmemory.MEMORY, tier, found, skipped, pieces, lambda path: True),
-            _rules(place, tier, rules, more),
+            _make_rules_batch(place, tier, rules, more),
         ]
         if place.key == call.place.key:
-            own = clientmemory.user_files(call.env)
+            own = clientmemory.find_user_files(call.env)
             if own:
-                notes.append("your own folder holds " + count(len(own), "CLAUDE.md file"))
-            batches.append(_rules(place, layout.GLOBAL, own, []))
-        _add(results, _import_batches(call, batches, place))
+                notes.append("your own folder holds " + format_count(len(own), "CLAUDE.md file"))
+            batches.append(_make_rules_batch(place, layout.GLOBAL, own, []))
+        _merge_result(results, _import_batches(call, batches, place))
     if results.new and not call.options.dry_run:
         notes.append(
             "Claude Code loads these files itself, so they are kept as candidates: recall finds "
             "them, prompts get them once you accept them (`dayleaf review`)"
         )
-    return _answer(call, "section", results, {}, notes)
+    return _report_result(call, "section", results, {}, notes)
 
 
-def _rules(place: layout.Place, tier: str, found: list[Source], skipped: list[Skip]) -> Batch:
-    """Return the pass over a tier's CLAUDE.md files; those with absolute paths are global."""
-    pieces = clientmemory.rule_pieces(found, place, tier)
+def _make_rules_batch(
+    place: layout.Place, tier: str, found: list[Source], skipped: list[Skip]
+) -> Batch:
+    """Return the batch of a tier's CLAUDE.md files; absolute paths are global."""
+    pieces = clientmemory.read_rule_files(found, place, tier)
     own = tier == layout.GLOBAL
     return Batch(
         clientmemory.RULES, tier, found, skipped, pieces, lambda path: (path[:1] == "/") == own
     )
 
 
-def _places(call: Call) -> list[layout.Place]:
+def _list_places(call: Call) -> list[layout.Place]:
     found = {call.place.key: call.place}
     if call.options.all:
         known = {
             one.directory
-            for one in backfill.sessions(call.env)
+            for one in backfill.find_sessions(call.env)
             if isinstance(one, backfill.Session)
         }
         for directory in sorted(known):
@@ -213,13 +219,12 @@ def _places(call: Call) -> list[layout.Place]:
     return list(found.values())
 
 
-def _add(total: Result, more: Result) -> None:
+def _merge_result(total: Result, more: Result) -> None:
     for name in ("new", "changed", "same", "skipped", "gone", "troubled", "private", "cleaned"):
         getattr(total, name).extend(getattr(more, name))
 
 
 def _import_batches(call: Call, batches: list[Batch], place: layout.Place | None = None) -> Result:
-    """Import the batches under a lock with a progress bar, and index."""
     place, total, done = place or call.place, Result(), 0
     of = sum(len(batch.found) + len(batch.skipped) for batch in batches)
     with files.Lock(place.cache + "/import.lock") as held, call.spinner("importing") as spinner:
@@ -227,20 +232,20 @@ def _import_batches(call: Call, batches: list[Batch], place: layout.Place | None
             raise StoreError(
                 "another import into this workspace is running; wait until it has finished"
             )
-        settings = call.settings if place is call.place else config.for_place(place, call.env)
+        settings = call.settings if place is call.place else config.load_for_place(place, call.env)
         changed: list[str] = []
-        store = Store(place, settings, call.now, changed.append, call.store_of(place).keeps)
+        store = Store(place, settings, call.now, changed.append, call.open_store(place).keeps)
         try:
             for batch in batches:
 
                 def show_progress(number: int, before: int = done) -> None:
                     spinner.step = "importing %s %d of %d" % (
-                        screen.bar(before + number, of),
+                        screen.format_progress(before + number, of),
                         before + number,
                         of,
                     )
 
-                result = bring(
+                result = import_pieces(
                     store,
                     chain(batch.skipped, batch.pieces),
                     batch.from_,
@@ -250,14 +255,16 @@ def _import_batches(call: Call, batches: list[Batch], place: layout.Place | None
                     batch.covered,
                 )
                 done += result.done
-                _add(total, result)
+                _merge_result(total, result)
         finally:
             spinner.step = "indexing"
-            indexed(place, call.now, changed, FEW)
+            refresh_index(place, call.now, changed, MOST_REFRESHED)
     return total
 
 
-def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: list[str]) -> int:
+def _report_result(
+    call: Call, noun: str, result: Result, more: dict[str, Any], notes: list[str]
+) -> int:
     counts = {
         "new": len(result.new),
         "unchanged": len(result.same),
@@ -265,7 +272,9 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
         "skipped": len(result.skipped),
     }
     if result.private:
-        few = " ".join(result.private[:SHOWN]) + (" …" if len(result.private) > SHOWN else "")
+        few = " ".join(result.private[:MOST_SHOWN]) + (
+            " …" if len(result.private) > MOST_SHOWN else ""
+        )
         notes = [
             *notes,
             "%s still in the private tier from an earlier import; to move them, run %s for each "
@@ -284,21 +293,21 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
     lines.append(
         "%s: %s%s"
         % (
-            count(result.done, noun),
+            format_count(result.done, noun),
             ", ".join(f"{number:,} {name}" for name, number in counts.items()),
             "; nothing was written (--dry-run)" if call.options.dry_run else "",
         )
     )
-    lines += _first(result.skipped, lambda skip: "skipped %s: %s; %s" % skip)
+    lines += _list_first(result.skipped, lambda skip: "skipped %s: %s; %s" % skip)
     if result.cleaned:
         lines.append("a secret or a <private> part was left out:")
-    lines += _first(result.cleaned, str)
+    lines += _list_first(result.cleaned, str)
     troubled = len({path for path, _ in result.troubled})
     if troubled:
         have = "has" if troubled == 1 else "have"
-        lines.append("%s %s trouble in the frontmatter:" % (count(troubled, "file"), have))
-    lines += _first(result.troubled, lambda one: "%s: %s" % one)
-    lines += _first(
+        lines.append("%s %s trouble in the frontmatter:" % (format_count(troubled, "file"), have))
+    lines += _list_first(result.troubled, lambda one: "%s: %s" % one)
+    lines += _list_first(
         result.gone,
         lambda one: (
             "gone: %s; its record stays, `dayleaf record forget %s` archives it" % (one[1], one[0])
@@ -317,9 +326,9 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
     return call.answer(value, lines)
 
 
-def _first(rows: list[Any], line: Callable[[Any], str]) -> list[str]:
-    rest = len(rows) - SHOWN
-    return ["  " + one_line(line(row)) for row in rows[:SHOWN]] + (
+def _list_first(rows: list[Any], line: Callable[[Any], str]) -> list[str]:
+    rest = len(rows) - MOST_SHOWN
+    return ["  " + one_line(line(row)) for row in rows[:MOST_SHOWN]] + (
         ["  … and %d more; --json lists them all" % rest] if rest > 0 else []
     )
 
@@ -327,37 +336,30 @@ def _first(rows: list[Any], line: Callable[[Any], str]) -> list[str]:
 # ---- past sessions
 
 
-class Pace:
-    """The progress of reading transcripts and the time left.
-
-    Shown by a spinner on a terminal, elsewhere in a line now and then.
-    """
+class ReadingProgress:
+    """Shows the progress of reading transcripts: on a spinner, else in lines."""
 
     def __init__(
         self,
         spinner: screen.Spinner,
         of: int,
         tick: Callable[[], float] = time.monotonic,
-        every: float = SELDOM,
+        every: float = LINE_INTERVAL,
     ):
-        """Begin.
-
-        of: bytes in all.  tick: seconds of a clock that only goes on.  every: seconds between two
-        lines where no spinner turns, 0 for no line.
-        """
+        """of: bytes in all.  tick: a monotonic clock.  every: seconds between lines, 0 for none."""
         self.spinner, self.of, self.tick, self.every = spinner, of, tick, every
         self.began = self.last = tick()
 
     def done(self, size: int, read: int) -> None:
-        """Show the progress."""
+        """Show the progress; size: bytes passed, read: bytes read."""
         took = self.tick() - self.began
         left = (
-            ", about %s left" % span(took / read * (self.of - size))
+            ", about %s left" % format_duration(took / read * (self.of - size))
             if read and took >= 1 and size < self.of
             else ""
         )
         self.spinner.step = "reading transcripts %s %d of %d MB%s" % (
-            screen.bar(size, self.of),
+            screen.format_progress(size, self.of),
             size >> 20,
             self.of >> 20,
             left,
@@ -369,51 +371,51 @@ class Pace:
 
     @property
     def took(self) -> float:
-        """Seconds since the beginning."""
+        """Seconds since the start."""
         return self.tick() - self.began
 
 
-def span(seconds: float) -> str:
-    """Return a duration as text, in seconds or minutes."""
+def format_duration(seconds: float) -> str:
+    """Format a duration in seconds or minutes."""
     return "%d s" % max(1, round(seconds)) if seconds < 90 else "%d min" % round(seconds / 60)
 
 
-def _sessions_to_import(call: Call) -> tuple[list[backfill.Session], list[Skip]]:
-    since = call.instant(call.options.since) if call.options.since else 0.0
+def _list_sessions(call: Call) -> tuple[list[backfill.Session], list[Skip]]:
+    since = call.parse_time(call.options.since) if call.options.since else 0.0
     agent = call.options.agent
     found = list(
-        registry.offer("agents", "sessions")(agent, call.env, _known(call))
+        registry.offer("agents", "sessions")(agent, call.env, _list_known_paths(call))
         if agent
-        else backfill.sessions(call.env)
+        else backfill.find_sessions(call.env)
     )
     readable = [one for one in found if not isinstance(one, Skip)]
     unread = [one for one in found if isinstance(one, Skip)]
     if call.options.all:
-        return backfill.chosen(readable, None, call.env, since), unread
-    # those of no known directory may be of this one
+        return backfill.select_sessions(readable, None, call.env, since), unread
+    # sessions of an unknown directory may be of this one
     unread = [one for one in unread if one.reason == backfill.NO_DIRECTORY]
-    return backfill.chosen(readable, call.place, call.env, since), unread
+    return backfill.select_sessions(readable, call.place, call.env, since), unread
 
 
-def _stopped(call: Call, done: int, of: int) -> str:
+def _format_stopped(call: Call, done: int, of: int) -> str:
     words = " ".join(word for word in call.argv if word != "--ask")
     return "stopped after %d of %s; `%s store %s` goes on from there" % (
         done,
-        count(of, "session"),
-        offers.command(call.env),
+        format_count(of, "session"),
+        offers.find_command(call.env),
         words,
     )
 
 
-def _transcripts(call: Call) -> int:
-    wanted, unread = _sessions_to_import(call)
+def _import_transcripts(call: Call) -> int:
+    wanted, unread = _list_sessions(call)
     later: list[str] = []
     if call.options.ask:
-        plan = _asked(call, wanted)
+        plan = _ask_for_plan(call, wanted)
         if plan is None:
             return 0
         wanted = list(plan.sessions)
-        later = [offers.later(plan.later, offers.command(call.env))] if plan.later else []
+        later = [offers.later_line(plan.later, offers.find_command(call.env))] if plan.later else []
     with contextlib.ExitStack() as stack:
         if not call.options.dry_run and not stack.enter_context(
             files.Lock(call.place.home + "/cache/transcripts.lock")
@@ -421,8 +423,8 @@ def _transcripts(call: Call) -> int:
             raise StoreError("another import of transcripts is running; wait until it has finished")
         spinner = stack.enter_context(call.spinner("reading transcripts"))
         told: list[backfill.ImportedSession] = []
-        every = 0.0 if call.options.json else SELDOM
-        pace = Pace(spinner, sum(session.size for session in wanted), every=every)
+        every = 0.0 if call.options.json else LINE_INTERVAL
+        pace = ReadingProgress(spinner, sum(session.size for session in wanted), every=every)
         stopped = False
         try:
             told.extend(
@@ -433,21 +435,21 @@ def _transcripts(call: Call) -> int:
         except KeyboardInterrupt:
             stopped = True
         took, spinner.step = pace.took, "indexing"
-        discoveries = _index_told(call, told)
+        discoveries = _index_imported(call, told)
     if stopped:
         unread = []
-        later = [_stopped(call, len(told), len(wanted))]
-    _answer_told(call, told, unread, took, discoveries, later)
-    return STOPPED if stopped else 0
+        later = [_format_stopped(call, len(told), len(wanted))]
+    _report_sessions(call, told, unread, took, discoveries, later)
+    return INTERRUPTED if stopped else 0
 
 
-def _asked(call: Call, wanted: list[backfill.Session]) -> offers.ImportPlan | None:
+def _ask_for_plan(call: Call, wanted: list[backfill.Session]) -> offers.ImportPlan | None:
     if not call.options.all or call.options.dry_run or call.options.json:
         raise UsageError("--ask goes with --all, and without --dry-run and --json")
     with call.spinner("looking for past sessions"):
-        looked = backfill.untold(wanted, call.env, call.now)
-    plan, command = offers.plan(looked), offers.command(call.env)
-    lines = offers.planned(plan, command, call.offset, span(plan.seconds))
+        looked = backfill.preview_import(wanted, call.env, call.now)
+    plan, command = offers.plan_import(looked), offers.find_command(call.env)
+    lines = offers.plan_lines(plan, command, call.offset, format_duration(plan.seconds))
     print("\n".join(lines), flush=True)
     if not plan.sessions:
         return None
@@ -461,12 +463,12 @@ def _asked(call: Call, wanted: list[backfill.Session]) -> offers.ImportPlan | No
     return plan if yes else None
 
 
-def _known(call: Call) -> list[str]:
+def _list_known_paths(call: Call) -> list[str]:
     here = (call.place.project, call.place.root, call.place.anchor, call.env.get("PWD", ""))
     return [*adoption.known_paths(call.place.home), *filter(None, here)]
 
 
-def _index_told(call: Call, told: Iterable[backfill.ImportedSession]) -> list[Discovery]:
+def _index_imported(call: Call, told: Iterable[backfill.ImportedSession]) -> list[Discovery]:
     from memory.knowledge import discoveries, lessons, walls
 
     changed: dict[str, tuple[layout.Place, list[str]]] = {}
@@ -481,13 +483,13 @@ def _index_told(call: Call, told: Iterable[backfill.ImportedSession]) -> list[Di
         dropped = any("/rules/" in name for name in names) and lessons.archive_contradicted_wishes(
             store
         )
-        indexed(place, call.now, names, 0 if dropped else FEW)
-        rows = walls.write(place, call.settings, call.now)
-        found += discoveries.gather(store, names, rows)
-    return discoveries.best(found)
+        refresh_index(place, call.now, names, 0 if dropped else MOST_REFRESHED)
+        rows = walls.update_walls(place, call.settings, call.now)
+        found += discoveries.find_discoveries(store, names, rows)
+    return discoveries.pick_best(found)
 
 
-def _counts(told: list[backfill.ImportedSession]) -> dict[str, int]:
+def _count_sessions(told: list[backfill.ImportedSession]) -> dict[str, int]:
     live = [one for one in told if not (one.before or one.skip)]
     old = sum(1 for one in live if one.old)
     new = sum(1 for one in live if not one.old and (one.written or any(one.plan)))
@@ -500,15 +502,15 @@ def _counts(told: list[backfill.ImportedSession]) -> dict[str, int]:
 
 
 def _skipped_lines(told: list[backfill.ImportedSession], unread: list[Skip]) -> list[str]:
-    lines = _gone([one.session.directory for one in told if one.gone])
-    return lines + _first(
+    lines = _format_gone([one.session.directory for one in told if one.gone])
+    return lines + _list_first(
         [one.skip for one in told if one.skip and not one.gone] + unread,
         lambda skip: "skipped %s: %s; %s" % skip,
     )
 
 
-def _no_session(call: Call) -> str:
-    where = transcript.host(call.env) + "/projects"
+def _format_no_session(call: Call) -> str:
+    where = transcript.find_host_folder(call.env) + "/projects"
     if call.options.agent:
         where = "what %s keeps" % call.options.agent
     if call.options.all:
@@ -518,7 +520,7 @@ def _no_session(call: Call) -> str:
     )
 
 
-def _answer_told(
+def _report_sessions(
     call: Call,
     told: list[backfill.ImportedSession],
     unread: list[Skip],
@@ -529,26 +531,28 @@ def _answer_told(
     dry, skipped = call.options.dry_run, [one.skip for one in told if one.skip] + unread
     records = sorted(name for one in told for name in one.written)
     made = [name for name in records if "/checkpoints/" in name]
-    talks = [name for name in records if "/conversations/" in name]
+    conversations = [name for name in records if "/conversations/" in name]
     plan = (
         backfill.Plan(*(sum(one.plan[at] for one in told) for at in (0, 1)))
         if dry
-        else backfill.Plan(len(made), len(talks))
+        else backfill.Plan(len(made), len(conversations))
     )
-    counts = _counts(told)
-    lines = [_summed(counts, len(told) + len(unread), plan, len(skipped), dry)]
+    counts = _count_sessions(told)
+    lines = [_format_summary(counts, len(told) + len(unread), plan, len(skipped), dry)]
     lines += _skipped_lines(told, unread)
     if not told:
-        lines.append(_no_session(call))
+        lines.append(_format_no_session(call))
     lines += later
     if made and not dry:
-        lines += offers.found_lines(found, offers.command(call.env), call.offset, call.style())
+        lines += offers.discovery_lines(
+            found, offers.find_command(call.env), call.offset, call.style()
+        )
     value = {
         "dry_run": dry,
         "sessions": len(told) + len(unread),
         **counts,
         "checkpoints": made,
-        "conversations": talks,
+        "conversations": conversations,
         "discoveries": [{**one._asdict(), "at": clock.iso(one.at)} for one in found],
         "records": plan._asdict(),
         "seconds": round(took, 1),
@@ -557,7 +561,7 @@ def _answer_told(
     return call.answer(value, lines)
 
 
-def _summed(
+def _format_summary(
     counts: dict[str, int], sessions: int, plan: backfill.Plan, skipped: int, dry: bool
 ) -> str:
     would = "would be " if dry else ""
@@ -570,13 +574,15 @@ def _summed(
     )
     said = ", ".join("%d %s" % part for part in parts if part[0])
     records = ", ".join(
-        count(number, noun) for number, noun in zip(plan, ("checkpoint", "conversation")) if number
+        format_count(number, noun)
+        for number, noun in zip(plan, ("checkpoint", "conversation"))
+        if number
     )
     return "; ".join(
         filter(
             None,
             [
-                count(sessions, "session") + (": " + said if said else ""),
+                format_count(sessions, "session") + (": " + said if said else ""),
                 records and records + (" would be written" if dry else " written"),
                 "nothing was written (--dry-run)" if dry else "",
             ],
@@ -584,7 +590,7 @@ def _summed(
     )
 
 
-def _gone(directories: list[str]) -> list[str]:
+def _format_gone(directories: list[str]) -> list[str]:
     if not directories:
         return []
     few = sorted(set(directories), key=lambda one: (-directories.count(one), one))
@@ -592,7 +598,7 @@ def _gone(directories: list[str]) -> list[str]:
         "  skipped %s whose directory is gone (%s%s); make it again (`git worktree add`, or an "
         "empty directory), then import again"
         % (
-            count(len(directories), "session"),
+            format_count(len(directories), "session"),
             ", ".join(map(one_line, few[:3])),
             " and %d more" % (len(few) - 3) if len(few) > 3 else "",
         )
@@ -600,10 +606,10 @@ def _gone(directories: list[str]) -> list[str]:
 
 
 KINDS: dict[str, Callable[[Call], int]] = {
-    "tree": _tree,
-    "dir": _dir,
-    "claude-memory": _claude_memory,
-    "transcripts": _transcripts,
+    "tree": _import_tree,
+    "dir": _import_dir,
+    "claude-memory": _import_claude_memory,
+    "transcripts": _import_transcripts,
 }
 OPTIONS = {
     "shared": ("tree", "dir"),

@@ -7,22 +7,37 @@ import os
 from typing import Any, Callable
 
 from memory.core import StoreError, UsageError, clock, files, layout, spellings
-from memory.core.config import CHOICES, DEFAULTS, DROPPED, SECRETS_STAY, fault, from_text
-from memory.core.plaintext import count, one_line
+from memory.core.config import (
+    CHOICES,
+    DEFAULTS,
+    DROPPED_KEYS,
+    SECRETS_STAY,
+    find_fault,
+    parse_value,
+)
+from memory.core.plaintext import format_count, one_line
 from memory.health import figures
 from memory.hook import receipts
 from memory.index import builder
 from memory.knowledge import walls
 from memory.project import otherfiles
 from memory.terminal import reports, screen
-from memory.terminal.call import Call, closest, nearest, session_of, shown, to_json, unknown_word
+from memory.terminal.call import (
+    Call,
+    clip_input,
+    find_closest,
+    find_session_id,
+    suggest_word,
+    to_json,
+    unknown_word,
+)
 
 
 def index(call: Call) -> int:
     """Build, verify or export the index, or print its status."""
     asked = call.words or ([] if call.options.backend else ["status"])
     if call.options.backend and asked in ([], ["build"], ["refresh"]):
-        return _choose(call, asked)
+        return _choose_backend(call, asked)
     if len(asked) != 1:
         raise UsageError("index takes one of " + ", ".join(WORDS))
     if asked[0] not in WORDS:
@@ -30,47 +45,51 @@ def index(call: Call) -> int:
     return WORDS[asked[0]](call)
 
 
-def _build(call: Call) -> int:
+def _build_index(call: Call) -> int:
     with call.spinner("building the index") as spinner:
         show_progress = spinner.counting(spinner.step)
         done = builder.build(call.place, call.now, show_progress)
-        for tier in _readable(call):
+        for tier in _list_readable_tiers(call):
             builder.build(tier, call.now, show_progress)
         spinner.step = "reading what sessions ran into"
-        walls.write(call.place, call.settings, call.now)
+        walls.update_walls(call.place, call.settings, call.now)
     value, lines = done._asdict(), _summary_lines(call, done)
     if call.options.embeddings:
-        value["vectors"], more = _embedded(call)
+        value["vectors"], more = _build_vectors(call)
         lines += more
     return call.answer(value, lines)
 
 
-def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
+def _build_vectors(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
     from memory.doors import registry
     from memory.recall import lookup
 
-    places = lookup.searched_places(call.place, call.settings, call.options.workspace or "", [])
+    places = lookup.find_searched_places(
+        call.place, call.settings, call.options.workspace or "", []
+    )
     made: tuple[list[dict[str, Any]], list[str]] = registry.offer("vectors", "build")(call, places)
     return made
 
 
-def _refresh(call: Call) -> int:
+def _refresh_index(call: Call) -> int:
     with call.spinner("comparing the files with the index"):
         done = builder.refresh(call.place, call.now)
-        for tier in _readable(call):
+        for tier in _list_readable_tiers(call):
             builder.refresh(tier, call.now)
     return call.answer(done._asdict(), _summary_lines(call, done))
 
 
-def _readable(call: Call) -> list[otherfiles.Added]:
-    return [tier for tier in otherfiles.added(call.place, call.settings) if not tier.fault]
+def _list_readable_tiers(call: Call) -> list[otherfiles.AddedTier]:
+    return [
+        tier for tier in otherfiles.list_added_tiers(call.place, call.settings) if not tier.fault
+    ]
 
 
 def _summary_lines(call: Call, done: Any) -> list[str]:
     if done.busy:
         return ["another process is building the index already; nothing else to do"]
     said = "%s: %d added, %d changed, %d removed%s" % (
-        count(done.records, "record"),
+        format_count(done.records, "record"),
         done.added,
         done.changed,
         done.removed,
@@ -80,7 +99,7 @@ def _summary_lines(call: Call, done: Any) -> list[str]:
     return [said, *("skipped %s; `dayleaf doctor` says why" % path for path in skipped)]
 
 
-def _verify(call: Call) -> int:
+def _verify_index(call: Call) -> int:
     with call.spinner("rebuilding a copy"):
         differences = builder.verify(call.place, call.now)
     call.answer(
@@ -92,14 +111,14 @@ def _verify(call: Call) -> int:
     return 0
 
 
-def _choose(call: Call, asked: list[str]) -> int:
+def _choose_backend(call: Call, asked: list[str]) -> int:
     from memory.doors import registry
     from memory.index import backend
 
     name = call.options.backend
-    if name not in backend.NAMES:
-        names = ", ".join(backend.NAMES)
-        raise UsageError("--backend takes one of %s, not '%s'" % (names, shown(name)))
+    if name not in backend.BACKENDS:
+        names = ", ".join(backend.BACKENDS)
+        raise UsageError("--backend takes one of %s, not '%s'" % (names, clip_input(name)))
     lines: list[str] = []
     if asked:
         make = builder.build if asked == ["build"] else builder.refresh
@@ -110,8 +129,8 @@ def _choose(call: Call, asked: list[str]) -> int:
         return call.answer(value, [*lines, "recall uses only the files"])
     given, private = call.options.dsn or "", bool(call.options.private)
     if backend.has_password(given):
-        raise UsageError("--dsn " + backend.SECRET)
-    lines += _embedded(call)[1] if call.options.embeddings else []
+        raise UsageError("--dsn " + backend.PASSWORD_ADVICE)
+    lines += _build_vectors(call)[1] if call.options.embeddings else []
     status: int = registry.offer("postgres", "choose")(call, given, private, lines)
     return status
 
@@ -120,16 +139,16 @@ def _index_status(call: Call) -> int:
     from memory.index import backend
 
     with call.spinner("reading the records"):
-        value = figures.state(call.place, call.settings, call.now)
-    database = backend.state(call.place, call.settings, call.env)
-    built, said = builder.last_build(call.place), []
+        value = figures.read_state(call.place, call.settings, call.now)
+    database = backend.read_state(call.place, call.settings, call.env)
+    built, said = builder.read_last_build(call.place), []
     if built:
         made = "last build: %(t)s, %(records)s records, %(tokens)s tokens, in %(ms)s ms"
         said.append(made % built)
     if database is not None:
         held = "%s of %s, %d of them from this workspace" % (
-            count(database["documents"], "document"),
-            count(database["workspaces"], "workspace"),
+            format_count(database["documents"], "document"),
+            format_count(database["workspaces"], "workspace"),
             database["here"],
         )
         said.insert(0, "database: %s" % (database["problem"] or held))
@@ -141,31 +160,30 @@ def _index_status(call: Call) -> int:
             "backend": call.settings["index.backend"],
             "database": database,
         },
-        [*reports.index(value), *said, reports.last_audit(value["audit"])],
+        [*reports.index_lines(value), *said, reports.format_last_audit(value["audit"])],
     )
 
 
-def _export(call: Call) -> int:
-    from memory.hook.strategies import categories
+def _export_index(call: Call) -> int:
+    from memory.hook.strategies import build_categories
     from memory.recall import topics
 
     with call.spinner("reading the records"):
-        value = to_json(topics.export(call.place, call.now, categories()))
+        value = to_json(topics.export(call.place, call.now, build_categories()))
     print(value)
     return 0
 
 
 WORDS: dict[str, Callable[[Call], int]] = {
-    "build": _build,
-    "refresh": _refresh,
-    "verify": _verify,
+    "build": _build_index,
+    "refresh": _refresh_index,
+    "verify": _verify_index,
     "status": _index_status,
-    "export": _export,
+    "export": _export_index,
 }
 
 
 def config(call: Call) -> int:
-    """List, get or set settings."""
     word, *rest = call.words or ["list"]
     sizes = {"list": 0, "get": 1, "set": 2, "unset": 1}
     if word not in sizes:
@@ -176,28 +194,28 @@ def config(call: Call) -> int:
     if word == "list":
         return _list_settings(call)
     key = rest[0]
-    if key in DROPPED:
+    if key in DROPPED_KEYS:
         raise UsageError("'%s' is no longer a setting; it does nothing now" % key)
     if key not in DEFAULTS:
-        known = nearest(key, DEFAULTS, "`dayleaf config list` names them")
-        raise UsageError("unknown key '%s'; %s" % (shown(key), known))
+        known = suggest_word(key, DEFAULTS, "`dayleaf config list` names them")
+        raise UsageError("unknown key '%s'; %s" % (clip_input(key), known))
     if word == "get":
         value, source = call.settings[key], call.settings.sources[key]
         said = value if isinstance(value, str) else to_json(value)
         return call.answer({"key": key, "value": value, "source": source}, [said])
-    return _set(call, key, checked(key, rest[1]) if word == "set" else None)
+    return _set_setting(call, key, parse_setting(key, rest[1]) if word == "set" else None)
 
 
 def _list_settings(call: Call) -> int:
     settings = call.settings
     rows = [[key, to_json(settings[key]), settings.sources[key]] for key in DEFAULTS]
     value = {key: {"value": settings[key], "source": source} for key, _, source in rows}
-    lines = screen.table(rows, style=call.style(), give=1)
+    lines = screen.format_table(rows, style=call.style(), give=1)
     return call.answer(value, [*lines, *("! " + problem for problem in settings.problems)])
 
 
 def _apply_setting(call: Call, key: str, value: Any) -> list[str]:
-    """Do what a new value of a setting asks for; return lines for the user."""
+    """Apply a setting's side effects; return lines for the user."""
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
         from memory.doors import registry
 
@@ -205,8 +223,8 @@ def _apply_setting(call: Call, key: str, value: Any) -> list[str]:
     return [SECRETS_STAY] if key == "redact.enabled" and value is False else []
 
 
-def _set(call: Call, key: str, value: Any) -> int:
-    path = settings_file(call, "")[0]
+def _set_setting(call: Call, key: str, value: Any) -> int:
+    path = find_settings_file(call, "")[0]
     # first: where that fails, the setting stays as it was
     told = _apply_setting(call, key, value)
     if value is not None or files.exists(path):
@@ -224,42 +242,36 @@ def _set(call: Call, key: str, value: Any) -> int:
     if key == "index.backend" and given == "postgres":
         from memory.cli import recall
 
-        recall.dsn_of(call)  # which says where there is no database
+        recall.find_dsn(call)  # which says where there is no database
     return call.answer(
         {"key": key, "value": given, **({"told": told[0]} if told else {})}, [said, *told]
     )
 
 
-def checked(key: str, said: str) -> Any:
-    """Return a setting's value from text.
-
-    Raises UsageError where it does not fit the key.
-    """
-    value = from_text(said, DEFAULTS[key])
-    wrong = fault(key, value)
+def parse_setting(key: str, text: str) -> Any:
+    """Parse a setting's value; raise UsageError if it is invalid."""
+    value = parse_value(text, DEFAULTS[key])
+    wrong = find_fault(key, value)
     if wrong:
-        near = closest(said, CHOICES.get(key, ()))
+        near = find_closest(text, CHOICES.get(key, ()))
         more = "; did you mean '%s'?" % near if near else ""
         if isinstance(DEFAULTS[key], list):
             more = '; write it as JSON: ["a","b"]'
-        raise UsageError("%s, not '%s'%s" % (wrong, shown(said), more))
+        raise UsageError("%s, not '%s'%s" % (wrong, clip_input(text), more))
     if key == "index.backend" and value == "postgres":
         from memory.doors import registry
 
-        registry.offer("postgres", "dsn")  # raises where the door is not installed
+        registry.offer("postgres", "dsn")  # raises if the door is not installed
     if key == "index.dsn":
         from memory.index import backend
 
         if backend.has_password(value):
-            raise UsageError("index.dsn " + backend.SECRET)
+            raise UsageError("index.dsn " + backend.PASSWORD_ADVICE)
     return value
 
 
-def settings_file(call: Call, scope: str) -> tuple[str, int]:
-    """Return (path, mode) of the settings of `project`, `mine`, or "" for all projects.
-
-    Raises UsageError where there is no project.
-    """
+def find_settings_file(call: Call, scope: str) -> tuple[str, int]:
+    """Return (path, permissions) of a settings file: `project`, `mine` or "" (all)."""
     place = call.place
     if scope == "project" and not place.shared:
         raise UsageError("there is no project here; cd into one")
@@ -268,12 +280,9 @@ def settings_file(call: Call, scope: str) -> tuple[str, int]:
 
 
 def change_config(path: str, key: str, value: Any, mode: int) -> None:
-    """Set or remove (None) a key of a settings file.
-
-    Everything else stays, also what another command sets at the same time. Raises StoreError.
-    """
+    """Set a key of a settings file, or remove it (None)."""
     try:
-        with files.Lock(layout.home(dict(os.environ)) + "/cache/config.lock", wait=True):
+        with files.Lock(layout.find_home(dict(os.environ)) + "/cache/config.lock", wait=True):
             _change_config(path, key, value, mode)
     except OSError as error:
         raise StoreError(
@@ -303,7 +312,7 @@ def _change_config(path: str, key: str, value: Any, mode: int) -> None:
     elif value is not None:
         held[key] = value
     text = json.dumps(held, ensure_ascii=False, indent=2) + "\n"
-    # a folder's name may hold bytes that are no UTF-8: they stand escaped
+    # a folder's name may hold surrogates for bytes that are not UTF-8: escape them
     if not text.isascii():
         text = "".join(
             "\\u%04x" % ord(sign) if "\ud800" <= sign <= "\udfff" else sign for sign in text
@@ -315,28 +324,27 @@ def _change_config(path: str, key: str, value: Any, mode: int) -> None:
 
 
 def on(call: Call) -> int:
-    """Switch the pushes of a session or a project on."""
     return _switch(call, True)
 
 
 def off(call: Call) -> int:
-    """Switch the pushes of a session or a project off."""
     return _switch(call, False)
 
 
 def _switch(call: Call, on: bool) -> int:
     if call.words not in ([], ["mine"], ["project"]):
         raise UsageError(
-            "%s takes `mine`, `project` or no word (this session)" % spellings.spelled(call.verb)
+            "%s takes `mine`, `project` or no word (this session)" % spellings.spell_verb(call.verb)
         )
     named = call.options.session
     if call.words and named and named != call.env.get("CLAUDE_CODE_SESSION_ID"):
         raise UsageError(
-            "%s takes `%s` or --session, not both" % (spellings.spelled(call.verb), call.words[0])
+            "%s takes `%s` or --session, not both"
+            % (spellings.spell_verb(call.verb), call.words[0])
         )
     if call.words:
         return (_switch_mine if call.words == ["mine"] else _switch_project)(call, on)
-    session, said = _switched(call, on), "no session of this project is switched off"
+    session, said = _find_session_to_switch(call, on), "no session of this project is switched off"
     if session:
         said = _switch_session(call, session, on)
     if on and not call.settings["load.enabled"]:
@@ -345,7 +353,7 @@ def _switch(call: Call, on: bool) -> int:
 
 
 def _switch_mine(call: Call, on: bool) -> int:
-    path, mode = settings_file(call, "mine")
+    path, mode = find_settings_file(call, "mine")
     listed = call.settings["capture.projects"] == "listed"
     change_config(path, "capture.enabled", on if listed or not on else None, mode)
     change_config(path, "load.enabled", None if on else False, mode)
@@ -359,7 +367,7 @@ def _switch_mine(call: Call, on: bool) -> int:
 
 
 def _switch_project(call: Call, on: bool) -> int:
-    path, mode = settings_file(call, "project")
+    path, mode = find_settings_file(call, "project")
     change_config(path, "load.enabled", None if on else False, mode)
     said = "pushes are %s in this project, for everyone who has this file: %s"
     lines = [said % ("on again" if on else "off", path)]
@@ -381,31 +389,30 @@ def _switch_session(call: Call, session: str, on: bool) -> str:
     return said
 
 
-def _switched(call: Call, on: bool) -> str:
-    """Return the session to switch.
+def _find_session_to_switch(call: Call, on: bool) -> str:
+    """Return the named or running session, else the newest one.
 
-    The named or running one, else the newest; `on` takes the newest that is off. "" where none is
-    off. Raises UsageError where none has run.
+    For `on` the newest that is off, or "". Raises UsageError where none has run.
     """
     from memory.health import accounts
 
-    ran, named = accounts.sessions_of(call.place), session_of(call)
+    ran, named = accounts.list_sessions(call.place), find_session_id(call)
     if (
         call.options.session
         and named != call.env.get("CLAUDE_CODE_SESSION_ID")
         and named not in ran
     ):
         newest = "the newest is " + ran[0] if ran else "no session has run in this workspace"
-        raise UsageError("no session '%s' here; %s" % (shown(call.options.session), newest))
+        raise UsageError("no session '%s' here; %s" % (clip_input(call.options.session), newest))
     if named:
         return named
     if not ran:
         raise UsageError(
             "no session has run in this workspace yet; `%s project` is "
-            "for the whole project" % spellings.typed(call.verb)
+            "for the whole project" % spellings.format_command(call.verb)
         )
     if not on:
         return ran[0]
     return next(
-        (session for session in ran if receipts.session(call.place.receipts(session)).off), ""
+        (session for session in ran if receipts.read_session(call.place.receipts(session)).off), ""
     )

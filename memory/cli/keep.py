@@ -1,4 +1,4 @@
-"""The verb keep: a rule in the user's own words, which binds at once."""
+"""The verb keep: a rule in the user's own words, approved at once."""
 
 from __future__ import annotations
 
@@ -8,42 +8,39 @@ import sys
 from memory.capture import wishes
 from memory.cli.rule import RULE
 from memory.core import UsageError, approvals, clock
-from memory.core.boundary import is_typed
+from memory.core.boundary import is_typed_by_person
 from memory.core.plaintext import one_line
 from memory.core.records import Record
 from memory.hook import context
 from memory.recall.hit import record_json
 from memory.terminal.call import REVIEW, Call
 
-TITLE = 200  # characters of what was said that name the rule; more stands in its text
+TITLE_LENGTH = 200  # characters; a longer text goes into the body
 
 
-def _has_person(call: Call) -> bool:
-    return is_typed(call.env) or (sys.stdin.isatty() and sys.stderr.isatty())
+def _is_person_present(call: Call) -> bool:
+    return is_typed_by_person(call.env) or (sys.stdin.isatty() and sys.stderr.isatty())
 
 
 def keep(call: Call) -> int:
-    """Write the user's words as a rule and approve it.
-
-    Or approve the same rule noted by a session.
-    """
+    """Write the user's words as a rule, and approve it."""
     from memory.store.redactor import strip_private
 
-    said = strip_private(call.text()).strip()
-    if not said:
+    text = strip_private(call.text()).strip()
+    if not text:
         raise UsageError('rule keep needs the rule: `dayleaf rule keep "never use print in src"`')
-    title = one_line(said, TITLE)
-    body = "" if title == said else said + "\n"
+    title = one_line(text, TITLE_LENGTH)
+    body = "" if title == text else text + "\n"
     store = call.store()
-    extra = wishes.head(clock.day(call.now))
+    extra = wishes.make_frontmatter(clock.day(call.now))
     tags = call.options.tag or [context.ALWAYS]
-    there = store.same("rule", title, body)
+    existing = store.same("rule", title, body)
     kept = (
-        there
-        if there and _is_theirs(there)
+        existing
+        if existing and _holds_users_words(existing)
         else store.add("rule", title, body, tags=tags, source="human", extra=extra)
     )
-    if not _is_theirs(kept):
+    if not _holds_users_words(kept):
         raise UsageError(
             "%s is the same rule with another reason: decide on that one in `dayleaf review`"
             % kept.id
@@ -52,14 +49,14 @@ def keep(call: Call) -> int:
     record, data, path, hindrance = RULE.read(store, kept.name)
     if hindrance:
         raise UsageError("%s cannot be approved: %s" % (record.name, hindrance))
-    # A script has no say: what it keeps stands in the brief as said, and waits for a person.
-    if not _has_person(call):
+    # a script cannot approve: its rule waits for a person
+    if not _is_person_present(call):
         lines = [
             "noted %s  %s" % (record.id, one_line(record.title)),
             "  it waits for review: " + REVIEW,
         ]
         return call.answer({**record_json(record), "path": path, "state": "pending"}, lines)
-    workspace = approvals.workspace_of(record.name, call.place.key)
+    workspace = approvals.approval_workspace(record.name, call.place.key)
     approvals.approve(call.place.home, workspace, record.id, data, getpass.getuser(), call.now)
     where = "every session here starts with it"
     if call.options.tag:
@@ -71,7 +68,6 @@ def keep(call: Call) -> int:
     return call.answer({**record_json(record), "path": path, "state": "approved"}, lines)
 
 
-def _is_theirs(record: Record) -> bool:
-    """Tell whether a rule holds the user's words alone."""
+def _holds_users_words(record: Record) -> bool:
     said = record.meta.get(wishes.SAID)
-    return isinstance(said, str) and record.rationale == wishes.head(said)["rationale"]
+    return isinstance(said, str) and record.rationale == wishes.make_frontmatter(said)["rationale"]

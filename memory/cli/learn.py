@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from unicodedata import normalize
 
 from memory.core import StoreError, UsageError, clock, files, layout
-from memory.core.plaintext import count, one_line
-from memory.core.records import Record, labels
+from memory.core.plaintext import format_count, one_line
+from memory.core.records import Record, parse_labels
 from memory.hook import receipts
 from memory.store import conversations, ledger
-from memory.store.reader import no_such_record
+from memory.store.reader import format_not_found
 from memory.store.redactor import strip_private
 from memory.store.store import Store
 from memory.terminal import screen
@@ -19,104 +19,112 @@ from memory.terminal.call import (
     REVIEW,
     Call,
     ask_confirmation,
-    author,
-    first_clause,
+    choose_tier,
+    extract_title,
+    find_author,
+    find_session_id,
     report_written,
-    session_of,
-    tier_of,
     warn,
 )
 from memory.terminal.editor import edit_record
 
 
 def learn(call: Call) -> int:
-    """Write a learning; an existing one takes the tags."""
-    said = call.text().strip()
-    if not said:
+    """Write a learning, or add the tags to an existing one."""
+    text = call.text().strip()
+    if not text:
         raise UsageError("the learning is empty; give its text as an argument or on stdin")
-    tier = tier_of(call)
-    said = strip_private(said).strip()
-    if not said:
-        raise UsageError("nothing is left to keep: all of it is marked private")
-    title, store = call.options.title or first_clause(said), call.store()
-    there = store.same("learning", title, said, tier)
-    kept = _joined(call, store, there) if there else _learnt(call, store, title, said, tier)
+    tier = choose_tier(call)
+    text = _require_public(text)
+    title, store = call.options.title or extract_title(text), call.store()
+    existing = store.same("learning", title, text, tier)
+    kept = (
+        _merge_learning(call, store, existing)
+        if existing
+        else _add_learning(call, store, title, text, tier)
+    )
     call.indexed()
-    return report_written(call, kept, "already there" if there else "kept", said)
+    return report_written(call, kept, "already there" if existing else "kept", text)
 
 
-def _learnt(call: Call, store: Store, title: str, said: str, tier: str) -> Record:
+def _require_public(text: str) -> str:
+    public = strip_private(text).strip()
+    if not public:
+        raise UsageError("nothing is left to keep: all of it is marked private")
+    return public
+
+
+def _add_learning(call: Call, store: Store, title: str, text: str, tier: str) -> Record:
     extra = {"versions": call.options.version, "confidence": call.options.confidence}
     return store.add(
         "learning",
         title,
-        said + "\n",
+        text + "\n",
         tier=tier,
         tags=call.options.tag or (),
-        session=session_of(call),
-        source=call.options.source or author(call),
+        session=find_session_id(call),
+        source=call.options.source or find_author(call),
         extra={key: value for key, value in extra.items() if value},
     )
 
 
-def _joined(call: Call, store: Store, there: Record) -> Record:
+def _merge_learning(call: Call, store: Store, existing: Record) -> Record:
     def changes(now: Record) -> dict[str, object]:
         new = {
-            "tags": _union(now.tags, call.options.tag),
-            "versions": _union(now.versions, call.options.version),
+            "tags": _join_labels(now.tags, call.options.tag),
+            "versions": _join_labels(now.versions, call.options.version),
             "confidence": call.options.confidence or now.confidence,
         }
         old = {"tags": [*now.tags], "versions": [*now.versions], "confidence": now.confidence}
         return {key: value for key, value in new.items() if value != old[key]}
 
-    return store.edit(there.name, changes) if changes(there) else there
+    return store.edit(existing.name, changes) if changes(existing) else existing
 
 
-def _union(there: Iterable[str], more: Iterable[str] | None) -> list[str]:
-    return list(labels([*there, *(more or ())]))
+def _join_labels(there: Iterable[str], more: Iterable[str] | None) -> list[str]:
+    return list(parse_labels([*there, *(more or ())]))
 
 
 def checkpoint(call: Call) -> int:
     """Write a checkpoint of a note, or of a session's work."""
     from memory.capture import byhand
 
-    said = call.text()
+    text = call.text()
     if call.options.note:
-        kept = _note_of_session(call, said)
-    elif said.strip():
-        if not strip_private(said).strip():
-            raise UsageError("nothing is left to keep: all of it is marked private")
+        kept = _write_session_note(call, text)
+    elif text.strip():
+        _require_public(text)
         store = call.store()
-        kept = byhand.note(
-            store, call.place, said, call.options.tag or (), session_of(call), call.now
+        kept = byhand.write_note(
+            store, call.place, text, call.options.tag or (), find_session_id(call), call.now
         )
     else:
-        kept = _of_session(call)
+        kept = _write_session_checkpoint(call)
     call.indexed()
-    return report_written(call, kept, "written", said if said.strip() else None)
+    return report_written(call, kept, "written", text if text.strip() else None)
 
 
-def _note_of_session(call: Call, said: str) -> Record:
+def _write_session_note(call: Call, text: str) -> Record:
     from memory.health import notekeeping
 
-    session = session_of(call)
+    session = find_session_id(call)
     if not session:
         raise UsageError("a note is of a session; name it with --session ID")
-    path = transcript_of(call, session)
+    path = find_transcript(call, session)
     if path:
         capture_now(call, session, path)
-    made, changed = notekeeping.of_session(call.store(), session, strip_private(said))
+    made, changed = notekeeping.keep_session_note(call.store(), session, strip_private(text))
     call.changed += changed
     for one in made.dropped:
         warn("left out, %s: %s" % (one.why, one_line(one.text)[:120]))
     return made.record
 
 
-def _of_session(call: Call) -> Record:
-    session = session_of(call)
+def _write_session_checkpoint(call: Call) -> Record:
+    session = find_session_id(call)
     if not session:
         raise UsageError("there is nothing to write; give a note, or --session ID")
-    path = transcript_of(call, session)
+    path = find_transcript(call, session)
     if not path:
         raise StoreError("session %s has no known transcript; give a note instead" % session)
     name = capture_now(call, session, path)
@@ -128,26 +136,22 @@ def _of_session(call: Call) -> Record:
     return call.store().read(name)
 
 
-def transcript_of(call: Call, session: str) -> str:
-    """Return the path of a session's transcript, or ""."""
+def find_transcript(call: Call, session: str) -> str:
+    """Return the path of a session's transcript, "" if unknown."""
     from memory.session import whereabouts
 
-    known = (
-        receipts.read(call.place.receipts(session))
-        if files.exists(call.place.receipts(session))
-        else []
-    )
+    path = call.place.receipts(session)
+    known = receipts.read(path) if files.exists(path) else []
     named = [
         row["transcript"] for row in known if row.get("event") == "start" and row.get("transcript")
     ]
-    return whereabouts.find(call.env, session, call.options.transcript or (named or [""])[-1])
+    return whereabouts.find_transcript(
+        call.env, session, call.options.transcript or (named or [""])[-1]
+    )
 
 
 def capture_now(call: Call, session: str, path: str) -> str:
-    """Capture a session's work since its last checkpoint.
-
-    Returns the checkpoint's name, "" where nothing is new.
-    """
+    """Write a checkpoint of new work; return its name, or ""."""
     from memory.capture import stretches
 
     return stretches.capture(
@@ -163,10 +167,7 @@ def capture_now(call: Call, session: str, path: str) -> str:
 
 
 def forget(call: Call) -> int:
-    """Move records to the archive, or remove them with --hard.
-
-    One record, or all of a session, a day, a file or a text.
-    """
+    """Archive matching records, or remove them with --hard."""
     many = [name for name in ("session", "day", "file", "mentions") if getattr(call.options, name)]
     if many and call.words:
         raise UsageError("record forget takes one ID or --%s, not both" % many[0])
@@ -180,7 +181,7 @@ def forget(call: Call) -> int:
         return _forget_matching(call)
     if not call.words:
         raise UsageError("say what to forget: an ID, or --session, --day, --file or --mentions")
-    id = call.one("ID")
+    id = call.single_word("ID")
     if call.options.hard:
         return _forget_hard(call, id)
     from memory.recall import lookup
@@ -191,7 +192,7 @@ def forget(call: Call) -> int:
     away = store.archive(found.name, "forgotten")
     call.indexed()
     ledger.recount_after_moves(call.place)
-    stays, note = _staying(store, [found])
+    stays, note = _list_staying(store, [found])
     return call.answer(
         {"id": found.id, "from": found.name, "to": away, "stays": stays},
         [
@@ -205,19 +206,19 @@ def forget(call: Call) -> int:
 def _mark_forgotten(call: Call, found: Record) -> None:
     if found.kind == conversations.KIND and found.meta.get("session"):
         session, hard = str(found.meta["session"]), bool(call.options.hard)
-        conversations.forget(call.place, session, found.id, call.now, hard)
+        conversations.log_forgotten(call.place, session, found.id, call.now, hard)
 
 
-def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]]:
-    session = str(gone[0].meta.get("session") or "") if gone[0].kind in layout.DATED else ""
+def _list_staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]]:
+    session = str(gone[0].meta.get("session") or "") if gone[0].kind in layout.DATED_KINDS else ""
     stays = [
         record
-        for record in conversations.of_session(store, session)
+        for record in conversations.find_by_session(store, session)
         if record.id not in {one.id for one in gone}
     ]
     talks = sum(record.kind == conversations.KIND for record in stays)
     counts = ((talks, conversations.KIND), (len(stays) - talks, "checkpoint"))
-    said = [count(number, kind) for number, kind in counts if number]
+    said = [format_count(number, kind) for number, kind in counts if number]
     note = "  %s of its session stay%s; `dayleaf record forget --session %s` removes all" % (
         " and ".join(said),
         "s" * (len(stays) == 1),
@@ -242,12 +243,12 @@ def _forget_hard(call: Call, id: str) -> int:
     if not call.options.yes and not ask_confirmation(
         "remove %s '%s' for good? type yes: " % (found.id, title)
     ):
-        raise UsageError("%s was not removed%s" % (found.id, _without_yes("--hard")))
+        raise UsageError("%s was not removed%s" % (found.id, _format_without_yes("--hard")))
     _mark_forgotten(call, found)
-    digests, left = _removed(call, store, [found])
+    digests, left = _remove_records(call, store, [found])
     if found.tier == layout.SHARED:
         note.append("  git still has it if it was committed")
-    stays, more = _staying(store, [found])
+    stays, more = _list_staying(store, [found])
     return call.answer(
         {
             "id": found.id,
@@ -261,8 +262,8 @@ def _forget_hard(call: Call, id: str) -> int:
             "  %s, %s; %s; the index was rebuilt"
             % (
                 call.place.path(found.name),
-                count(found.size, "byte"),
-                count(digests, "cached answer") + " removed",
+                format_count(found.size, "byte"),
+                format_count(digests, "cached answer") + " removed",
             ),
             *note,
             *left,
@@ -271,25 +272,24 @@ def _forget_hard(call: Call, id: str) -> int:
     )
 
 
-def _removed(call: Call, store: Store, gone: Sequence[Record]) -> tuple[int, list[str]]:
+def _remove_records(call: Call, store: Store, gone: Sequence[Record]) -> tuple[int, list[str]]:
     """Remove records for good, with their copies and traces.
 
-    Returns (deleted digests, a line for each file that still names one).
+    Returns (number of deleted digests, a line for each file that still names a record).
     """
     from memory.distill import cache
     from memory.health import erasure
     from memory.index import builder
     from memory.knowledge import walls
 
-    # Before the files: killed in between, their words stand nowhere that a second run, which finds
-    # no record, would not look.
-    digests = cache.prune(cache.folder_of(call.place.cache), None)
-    builder.discard(call.place)
-    walls.discard(call.place)
+    # before the files: after a kill in between, a second run finds no record to start from
+    digests = cache.prune(cache.digests_folder(call.place.cache), None)
+    builder.delete_index(call.place)
+    walls.delete_derived(call.place)
     for record in gone:
         store.remove(record.name)
     with call.spinner("building the index"):
-        left = erasure.forget(call.place, gone, call.now)
+        left = erasure.remove_traces(call.place, gone, call.now)
         builder.build(call.place, call.now)
     ledger.recount_after_moves(call.place)
     return digests, [
@@ -299,10 +299,10 @@ def _removed(call: Call, store: Store, gone: Sequence[Record]) -> tuple[int, lis
 
 def _forget_session(call: Call, start: str) -> int:
     store = call.store()
-    found = conversations.session_records(store, start, bool(call.options.hard))
+    found = conversations.find_session_records(store, start, bool(call.options.hard))
     if not found.records:
         raise StoreError(
-            no_such_record(
+            format_not_found(
                 "session",
                 start,
                 found.ids,
@@ -310,25 +310,17 @@ def _forget_session(call: Call, start: str) -> int:
                 "`dayleaf recall --kind checkpoint` lists some",
             )
         )
-    of = "%s of session %s" % (count(len(found.records), "record"), one_line(found.session))
+    of = "%s of session %s" % (format_count(len(found.records), "record"), one_line(found.session))
     lines = _ask_to_forget(call, found.records, of, "--session")
     talk = next((record.id for record in found.records if record.kind == conversations.KIND), "")
-    conversations.forget(call.place, found.session, talk, call.now, bool(call.options.hard))
+    conversations.log_forgotten(call.place, found.session, talk, call.now, bool(call.options.hard))
     done, kept = _forget_records(call, store, found.records, "session forgotten")
     ids, left = [record.id for record in found.records], [record.id for record in found.others]
-    note = (
-        [
-            "  %s made from it stay%s: %s%s"
-            % (
-                count(len(left), "record"),
-                "s" * (len(left) == 1),
-                ", ".join(left[:5]),
-                ", …" * (len(left) > 5),
-            )
-        ]
-        if left
-        else []
-    )
+    note = []
+    if left:
+        named = ", ".join(left[:5]) + ", …" * (len(left) > 5)
+        stay = "stay" + "s" * (len(left) == 1)
+        note.append("  %s made from it %s: %s" % (format_count(len(left), "record"), stay, named))
     if not call.options.hard:
         note.append("  `dayleaf store restore ID` brings each back: " + ", ".join(ids))
     return call.answer(
@@ -344,7 +336,7 @@ def _forget_matching(call: Call) -> int:
         if hard:
             there += [record for kind in layout.FOLDERS for record in store.archived(kind)]
         found = sorted(
-            {one.name: one for one in filter(_forget_filter(call), there)}.values(),
+            {one.name: one for one in filter(_make_forget_filter(call), there)}.values(),
             key=lambda record: (-record.created, record.name),
         )
     searched = "  other projects%s were not searched" % ("" if hard else " and the archive")
@@ -353,16 +345,13 @@ def _forget_matching(call: Call) -> int:
             {"forgotten": []}, ["no record matches; nothing was forgotten", searched]
         )
     shared = sum(record.tier == layout.SHARED for record in found)
-    of = count(len(found), "record") + ", %d of them shared" % shared * bool(shared)
+    of = format_count(len(found), "record") + ", %d of them shared" % shared * bool(shared)
     lines = _ask_to_forget(call, found, of, "forgetting " + of)
     for record in found:
         _mark_forgotten(call, record)
     done, left = _forget_records(call, store, found, "forgotten")
-    note = (
-        ["  git still has %s if committed" % count(shared, "shared record")]
-        if hard and shared
-        else []
-    )
+    note = ["  git still has %s if committed" % format_count(shared, "shared record")]
+    note *= bool(hard and shared)
     return call.answer(
         {"forgotten": [record.id for record in found], "hard": hard},
         [
@@ -377,18 +366,17 @@ def _forget_matching(call: Call) -> int:
 
 
 def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> list[str]:
-    """Show the records to forget and ask for a yes.
+    """Ask whether to forget the listed records; with --yes return the list.
 
-    With --yes returns the lines instead. of: their description. what: the action to confirm. Raises
-    UsageError without a yes.
+    of: their description. what: the action to confirm. Raises UsageError without a yes.
     """
     hard = bool(call.options.hard)
-    lines = screen.table(
+    lines = screen.format_table(
         [
             [
                 one.kind,
                 one.id,
-                clock.local(one.created)[:10],
+                clock.format_local(one.created)[:10],
                 "" if one.tier == layout.PRIVATE else layout.TIER_NAMES[one.tier],
                 one_line(one.title),
             ]
@@ -404,11 +392,11 @@ def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> l
     if not ask_confirmation(
         "%s %s%s? type yes: " % ("remove" if hard else "archive", of, " for good" if hard else "")
     ):
-        raise UsageError("nothing was forgotten" + _without_yes(what))
+        raise UsageError("nothing was forgotten" + _format_without_yes(what))
     return []
 
 
-def _without_yes(what: str) -> str:
+def _format_without_yes(what: str) -> str:
     asked = sys.stdin.isatty() and sys.stderr.isatty()
     return "" if asked else "; %s needs a yes in a terminal, or --yes" % what
 
@@ -416,9 +404,9 @@ def _without_yes(what: str) -> str:
 def _forget_records(
     call: Call, store: Store, found: Sequence[Record], reason: str
 ) -> tuple[str, list[str]]:
-    """Archive records, or remove them with --hard."""
+    """Archive records, or remove them with --hard; return (verb, lines on traces)."""
     if call.options.hard:
-        return "removed", _removed(call, store, found)[1]
+        return "removed", _remove_records(call, store, found)[1]
     for record in found:
         store.archive(record.name, reason)
     call.indexed()
@@ -426,31 +414,31 @@ def _forget_records(
     return "archived", []
 
 
-def _forget_filter(call: Call) -> Callable[[Record], bool]:
-    from memory.project.mentions import mentions
+def _make_forget_filter(call: Call) -> Callable[[Record], bool]:
+    from memory.project.mentions import mentions_file
 
-    text = _folded(call.options.mentions or "")
+    text = _fold_text(call.options.mentions or "")
     day = call.options.day or "today"
-    start, end = (call.instant(day, ends) for ends in (False, True))
+    start, end = (call.parse_time(day, ends) for ends in (False, True))
 
     def is_meant(record: Record) -> bool:
         return (
             (not call.options.day or start <= record.created <= end)
-            and (not call.options.file or mentions(record, call.options.file))
-            and (not text or text in _folded(record.title + "\n" + record.body))
+            and (not call.options.file or mentions_file(record, call.options.file))
+            and (not text or text in _fold_text(record.title + "\n" + record.body))
         )
 
     return is_meant
 
 
-def _folded(text: str) -> str:
-    """Return a text composed (NFC), case-folded, on a single line."""
+def _fold_text(text: str) -> str:
+    """Return a text in NFC, case-folded, on one line."""
     return " ".join(normalize("NFC", text).casefold().split())
 
 
 def restore(call: Call) -> int:
-    """Restore a record from the archive."""
-    found = call.store().restore(call.one("ID"))
+    """Bring a record back from the archive."""
+    found = call.store().restore(call.single_word("ID"))
     call.indexed()
     ledger.recount_after_moves(call.place)
     return report_written(call, found, "restored")
@@ -460,7 +448,7 @@ def edit(call: Call) -> int:
     """Open a record in $VISUAL or $EDITOR."""
     from memory.recall import lookup
 
-    found = lookup.find_writable(call.place, call.settings, call.one("ID"))
+    found = lookup.find_writable(call.place, call.settings, call.single_word("ID"))
     changed = edit_record(call, found)
     if changed is None:
         return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
@@ -469,7 +457,7 @@ def edit(call: Call) -> int:
     if changed.kind == "rule" and not call.options.json:
         from memory.knowledge import approvalstate
 
-        state = approvalstate.standings([changed], call.place)[0].state
+        state = approvalstate.list_rule_states([changed], call.place)[0].state
         print(
             "  it waits for review again: " + REVIEW
             if state == "pending"

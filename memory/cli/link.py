@@ -1,17 +1,19 @@
-"""The verbs link and graph: edges between records, written, listed and drawn."""
+"""The verbs link and graph: write, list and draw the links between records."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from memory.core import StoreError, UsageError, layout, records
 from memory.core.plaintext import one_line
 from memory.core.records import Record
 from memory.hook import documents
 from memory.recall import relations
-from memory.recall.relations import Edge, Node, Web
+from memory.recall.relations import Edge, LinkGraph, Node
 from memory.store import reader
 from memory.store.store import Store
 from memory.terminal import screen
-from memory.terminal.call import REVIEW, Call, nearest, shown, warn
+from memory.terminal.call import REVIEW, Call, clip_input, suggest_word, warn
 
 DEPTH = 2  # steps from a record that are drawn
 FORMS = "`dayleaf record link FROM [RELATION] TO`, or `dayleaf record link ID` to list"
@@ -23,82 +25,89 @@ def link(call: Call) -> int:
     if not 1 <= len(words) <= 3 or (call.options.remove and len(words) == 1):
         raise UsageError("record link takes %s; quote a title" % FORMS)
     store = call.store()
-    found = {record.name: record for record in store.each()}
-    web = relations.web(
-        list(found.values()), relations.archived_ids_by_name(store.left()), store.successors()
-    )
-    source = _one(web, words[0])
+    by_name = {record.name: record for record in store.each()}
+    web = _read_web(store, by_name.values())
+    source = _find_node(web, words[0])
     if len(words) == 1:
-        return _listed(call, web, source)
-    relation = _relation(words)
+        return _list_links(call, web, source)
+    relation = _parse_relation(words)
     if call.options.remove:
-        return _removed(call, store, web, found[source.name], relation, words[-1])
-    return _added(call, store, web, found[source.name], relation, _one(web, words[-1]))
+        return _remove_link(call, store, web, by_name[source.name], relation, words[-1])
+    return _add_link(call, store, web, by_name[source.name], relation, _find_node(web, words[-1]))
 
 
-def _relation(words: list[str]) -> str:
+def _read_web(store: Store, found: Iterable[Record]) -> LinkGraph:
+    return relations.build_graph(
+        list(found), relations.index_archived_ids(store.left()), store.successors()
+    )
+
+
+def _parse_relation(words: list[str]) -> str:
     if len(words) == 2:
         return "related_to"
-    said = words[1].strip().lower().replace("-", "_")
-    if said in relations.RELATIONS:
-        return said
+    relation = words[1].strip().lower().replace("-", "_")
+    if relation in relations.RELATIONS:
+        return relation
     for name, known in relations.RELATIONS.items():
-        if said == known.inverse:
+        if relation == known.inverse:
             raise UsageError(
                 "%s is the reverse of %s; link the other way round: `dayleaf record link %s %s %s`"
-                % (said, name, _word(words[2]), name, _word(words[0]))
+                % (relation, name, _quote_word(words[2]), name, _quote_word(words[0]))
             )
     raise UsageError(
         "unknown relation '%s'; %s"
         % (
-            shown(words[1]),
-            nearest(said, relations.RELATIONS, "use one of " + ", ".join(relations.RELATIONS)),
+            clip_input(words[1]),
+            suggest_word(
+                relation, relations.RELATIONS, "use one of " + ", ".join(relations.RELATIONS)
+            ),
         )
     )
 
 
-def _word(said: str) -> str:
-    said = shown(said)
-    return '"%s"' % said if " " in said else said
+def _quote_word(word: str) -> str:
+    word = clip_input(word)
+    return '"%s"' % word if " " in word else word
 
 
-def _one(web: Web, said: str) -> Node:
-    """Find a record by id, start of an id, file or title.
-
-    Raises StoreError.
-    """
+def _find_node(web: LinkGraph, said: str) -> Node:
+    """Find a record by id, prefix of an id, file or title."""
     found = web.names.find(said.strip())
     if len(found) > 1:
         warn(
             "%d records are called '%s'; taking the newest, %s"
-            % (len(found), shown(said), found[0].id)
+            % (len(found), clip_input(said), found[0].id)
         )
     if found:
         return found[0]
     begun = web.names.begun(said.strip())
     if len({one.id for one in begun}) == 1:
         return max(begun, key=lambda one: one.created)
-    away = reader.begun(said.strip(), web.away.values())
-    gone = relations.archived_id(said.strip(), web.away) or (away[0] if len(away) == 1 else "")
+    away = reader.match_ids(said.strip(), web.away.values())
+    gone = relations.find_archived_id(said.strip(), web.away) or (away[0] if len(away) == 1 else "")
     if gone and not begun:
         raise StoreError(
-            "'%s' is archived; `dayleaf store restore %s` brings it back" % (shown(said), gone)
+            "'%s' is archived; `dayleaf store restore %s` brings it back" % (clip_input(said), gone)
         )
     near = web.names.nearest(said)
     otherwise = "did you mean %s '%s'?" % (near.id, one_line(near.title)) if near else reader.LISTED
     raise StoreError(
-        reader.no_such_record("record", shown(said), [one.id for one in begun], (), otherwise)
+        reader.format_not_found(
+            "record", clip_input(said), [one.id for one in begun], (), otherwise
+        )
     )
 
 
 # ---- writing
 
 
-def _added(call: Call, store: Store, web: Web, source: Record, relation: str, to: Node) -> int:
-    here = relations.node(source)
+def _add_link(
+    call: Call, store: Store, web: LinkGraph, source: Record, relation: str, to: Node
+) -> int:
+    here = relations.make_node(source)
     if here.name == to.name:
         raise UsageError("%s cannot be linked to itself; name another record" % here.id)
-    wrong = relations.wrong_ends(relation, here.end, to.end)
+    wrong = relations.find_wrong_ends(relation, here.end, to.end)
     if wrong:
         raise UsageError(wrong)
     if any(
@@ -110,40 +119,44 @@ def _added(call: Call, store: Store, web: Web, source: Record, relation: str, to
     store.keep_id(store.read(to.name))
     changed = store.edit(
         source.name,
-        lambda now: {"links": relations.with_link(now.meta.get("links"), relation, target)},
+        lambda now: {"links": relations.add_link(now.meta.get("links"), relation, target)},
     )
     call.indexed()
-    return _report_change(call, changed, relation, to.id, "linked", source, _reach(source.name, to))
+    return _report_change(
+        call, changed, relation, to.id, "linked", source, _warn_of_reach(source.name, to)
+    )
 
 
 def _no_such_link(id: str, relation: str, said: str, others: list[Edge]) -> StoreError:
     remedy = "`dayleaf record link %s` lists its links" % id
     if others:
         remedy = "it has " + ", ".join(sorted({edge.relation for edge in others}))
-    return StoreError("%s has no link %s to '%s'; %s" % (id, relation, shown(said), remedy))
+    return StoreError("%s has no link %s to '%s'; %s" % (id, relation, clip_input(said), remedy))
 
 
-def _removed(call: Call, store: Store, web: Web, source: Record, relation: str, said: str) -> int:
-    here = relations.node(source)
-    mine = [edge for edge in web.edges if edge.source == here and _is_named(edge, web, said)]
+def _remove_link(
+    call: Call, store: Store, web: LinkGraph, source: Record, relation: str, said: str
+) -> int:
+    here = relations.make_node(source)
+    mine = [edge for edge in web.edges if edge.source == here and _is_link_to(edge, web, said)]
     wanted = [edge for edge in mine if edge.relation == relation]
     if not wanted:
         raise _no_such_link(here.id, relation, said, mine)
-    gone = {(edge.relation, documents.link_key(edge.target)) for edge in wanted}
-    left = relations.without_links(source.meta.get("links"), gone)
-    written = records.wiki_links(source.body) if source.source != "auto" else ()
+    gone = {(edge.relation, documents.normalise_link(edge.target)) for edge in wanted}
+    left = relations.remove_links(source.meta.get("links"), gone)
+    written = records.find_wiki_links(source.body) if source.source != "auto" else ()
     in_text = [edge for edge in wanted if edge.target in written]
     if left == source.meta.get("links"):
         raise StoreError(
             "the link is in the text of %s, as [[%s]]; remove it with `dayleaf record edit %s`"
-            % (here.id, shown(in_text[0].target), here.id)
+            % (here.id, clip_input(in_text[0].target), here.id)
         )
     changed = store.edit(
         source.name,
-        lambda now: {"links": relations.without_links(now.meta.get("links"), gone) or None},
+        lambda now: {"links": relations.remove_links(now.meta.get("links"), gone) or None},
     )
     call.indexed()
-    more = ["[[%s]] in its text still links there" % shown(edge.target) for edge in in_text]
+    more = ["[[%s]] in its text still links there" % clip_input(edge.target) for edge in in_text]
     return _report_change(
         call,
         changed,
@@ -155,26 +168,21 @@ def _removed(call: Call, store: Store, web: Web, source: Record, relation: str, 
     )
 
 
-def _is_named(edge: Edge, web: Web, said: str) -> bool:
-    if documents.link_key(edge.target) == documents.link_key(said):
+def _is_link_to(edge: Edge, web: LinkGraph, said: str) -> bool:
+    if documents.normalise_link(edge.target) == documents.normalise_link(said):
         return True
     return edge.to is not None and edge.to in (web.names.find(said) or web.names.begun(said))
 
 
-def _reach(source: str, to: Node) -> list[str]:
-    """Warn of a link that other people or projects cannot follow."""
-    if to.name[:1] == source[:1] or to.name[:1] == layout.GLOBAL and source[:1] != layout.SHARED:
-        return []
-    if source[:1] == layout.SHARED:
+def _warn_of_reach(source: str, to: Node) -> list[str]:
+    """Return a warning if others cannot follow a link."""
+    tier, target_tier = source[:1], to.name[:1]
+    if tier == layout.SHARED and target_tier != layout.SHARED:
         return ["%s is not in the repository, so others cannot follow the link" % one_line(to.id)]
-    return (
-        [
-            "%s belongs to this project, so the link leads nowhere in other projects"
-            % one_line(to.id)
-        ]
-        if source[:1] == layout.GLOBAL
-        else []
-    )
+    if tier == layout.GLOBAL and target_tier != layout.GLOBAL:
+        said = "%s belongs to this project, so the link leads nowhere in other projects"
+        return [said % one_line(to.id)]
+    return []
 
 
 def _report_change(
@@ -194,7 +202,9 @@ def _report_change(
     if kept.kind == "rule":
         from memory.knowledge import approvalstate
 
-        state, was = (approvalstate.standings([one], call.place)[0].state for one in (kept, before))
+        state, was = (
+            approvalstate.list_rule_states([one], call.place)[0].state for one in (kept, before)
+        )
         lines += (
             ["  the rule has changed and waits again: " + REVIEW]
             if state == "pending" and was != "pending"
@@ -215,11 +225,11 @@ def _report_change(
 # ---- listing and drawing
 
 
-def _listed(call: Call, web: Web, node: Node) -> int:
+def _list_links(call: Call, web: LinkGraph, node: Node) -> int:
     from memory.terminal import linktree
 
     rows, values = [], []
-    for step in linktree.steps(web)[node]:
+    for step in linktree.list_links(web)[node]:
         to = step.to
         out = step.edge.source == node
         values.append(
@@ -232,10 +242,11 @@ def _listed(call: Call, web: Web, node: Node) -> int:
                 "archived": bool(step.edge.away),
             }
         )
-        rows.append(linktree.row(step, web))
+        rows.append(linktree.format_link_cells(step, web))
     head = "%s  %s" % (one_line(node.id), one_line(node.title))
     return call.answer(
-        {"id": node.id, "links": values}, [head, *(screen.table(rows, "  ") or ["  no links"])]
+        {"id": node.id, "links": values},
+        [head, *(screen.format_table(rows, "  ") or ["  no links"])],
     )
 
 
@@ -247,12 +258,12 @@ def graph(call: Call) -> int:
         raise UsageError("record graph takes one ID, not %d words; quote a title" % len(call.words))
     store = call.store()
     with call.spinner("reading the records"):
-        web = relations.web(
-            list(store.each()), relations.archived_ids_by_name(store.left()), store.successors()
-        )
-    start = _one(web, call.words[0]) if call.words else None
+        web = _read_web(store, store.each())
+    start = _find_node(web, call.words[0]) if call.words else None
     part = linktree.walk(web, start, DEPTH) if start else None
     nodes, edges = (part.nodes, part.edges) if part else (web.nodes, web.edges)
     if call.options.json:
         return call.answer(linktree.as_json(web, nodes, edges), [])
-    return call.answer(None, linktree.tree(web, start, DEPTH) if start else linktree.overview(web))
+    return call.answer(
+        None, linktree.draw_tree(web, start, DEPTH) if start else linktree.describe_links(web)
+    )

@@ -1,8 +1,8 @@
-"""The command line: the table of verbs, and what becomes of their errors.
+"""The command line: the table of verbs, and the handling of their errors.
 
-Exit status: 0, also where nothing was found; 1 for what went wrong and is said in one line; 2 for
-words that are off; 3 for a fault of dayleaf's own, whose trace is in `<home>/log/bug-<time>.txt`;
-130 and 141 after an interrupt or a closed pipe.
+Exit status: 0, also where nothing was found; 1 for an error, told in one line; 2 for invalid words;
+3 for a bug, whose trace is in `<home>/log/bug-<time>.txt`; 130 and 141 after an interrupt or a
+closed pipe.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ from memory.terminal.arguments import (
     PROVIDERS,
     SHELLS,
     TYPES,
-    check_part,
-    choice,
     decimal_number,
     flag,
-    help_text,
-    kinds,
+    format_help,
+    make_choice_type,
     opt,
+    parse_kinds,
+    parse_versions,
     positive_integer,
     read_call,
+    refuse_foreign_options,
     suggest_verb,
     unknown_family_word,
-    versions,
 )
-from memory.terminal.call import Call, Part, Verb, session_of, shown, to_json, warn
+from memory.terminal.call import Call, Part, Verb, clip_input, find_session_id, to_json, warn
 
 INDEX = ("build", "refresh", "verify", "status", "export")
 RESOURCE = "add|list|show|refresh|update|delete|search|reindex|approve|reject|run"
 NOTE_WRITERS = CHOICES["notes.provider"][1:]
 MODELS = tuple(name for name in PROVIDERS if name not in ("extract", "none"))
-# Versions of what is kept on disk; each stands in the module that owns the format too.
+# Versions of the formats on disk, as in the modules that own them.
 FORMATS_KEPT = {
     "record": 1,
     "trust": 1,
@@ -65,17 +65,19 @@ FORMATS_KEPT = {
     "json": 1,
 }
 CONFIDENCES = ("low", "medium", "high")
-ASKED = opt("--provider", "ask a model: %s" % ", ".join(MODELS), type=choice(MODELS))
-AGENTS = ("codex", "gemini")  # whose sessions can be read besides the client's
-# The machine's doing, not a fault of ours.
-DENIED = [
+PROVIDER = opt("--provider", "ask a model: %s" % ", ".join(MODELS), type=make_choice_type(MODELS))
+AGENTS = ("codex", "gemini")  # other agents with readable sessions
+# Errors of the machine, not of dayleaf.
+MACHINE_ERRORS = [
     getattr(errno, name)
     for name in "EACCES EPERM EROFS ENOSPC EDQUOT ENOTDIR ELOOP EIO EMFILE ENFILE EXDEV".split()
 ]
 
 
-def _warn_of_variables(given: dict[str, str]) -> None:
-    for key, path in environment.repository_variables(given, _folders(given)).items():
+def _warn_of_ignored_variables(given: dict[str, str]) -> None:
+    for key, path in environment.find_repository_variables(
+        given, _list_project_folders(given)
+    ).items():
         warn(environment.IGNORED % (key, path))
 
 
@@ -84,17 +86,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     argv: the words after the program's name; None for the process's own.
     """
-    given, now = files.environ(), clock.now()
-    env = environment.trusted_environment(given, _folders(given))
-    _streams()
+    given, now = files.read_environ(), clock.now()
+    env = environment.trusted_environment(given, _list_project_folders(given))
+    _set_stream_encoding()
     try:
         if env is not given:
-            _warn_of_variables(given)
+            _warn_of_ignored_variables(given)
         status = run(list(sys.argv[1:] if argv is None else argv), env, now)
         sys.stdout.flush()
         return status
     except DayleafError as error:
-        return _failed(str(error), error.status)
+        return _report_failure(str(error), error.status)
     except BrokenPipeError:
         # the interpreter flushes stdout once more at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -102,17 +104,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in DENIED:
-            return _failed(
+        if isinstance(error, OSError) and error.errno in MACHINE_ERRORS:
+            return _report_failure(
                 "%s: %s; check the disk and its permissions"
                 % (error.filename or "the output", error.strerror),
                 1,
             )
-        return _failed(_bug(env, now), 3)
+        return _report_failure(_log_bug(env, now), 3)
 
 
-def _folders(env: dict[str, str]) -> list[str]:
-    """Return the directories whose settings the client may have read."""
+def _list_project_folders(env: dict[str, str]) -> list[str]:
+    """List the directories whose settings the client may have read."""
     try:
         here = [os.getcwd()]
     except OSError:
@@ -122,8 +124,8 @@ def _folders(env: dict[str, str]) -> list[str]:
     ]
 
 
-def _streams() -> None:
-    """Make the standard streams UTF-8 in any locale."""
+def _set_stream_encoding() -> None:
+    """Set the standard streams to UTF-8 in any locale."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
@@ -134,66 +136,63 @@ def _streams() -> None:
 
 
 def run(argv: list[str], env: dict[str, str], now: float) -> int:
-    """Find a verb, read its options and run it.
-
-    Raises UsageError for invalid words.
-    """
+    """Find a verb, parse its options and run it."""
     if argv[:1] in (["--version"], ["-V"], ["version"]):
-        return _version("--json" in argv)
+        return _print_version("--json" in argv)
     if argv[:1] in (["help"], ["--help"], ["-h"]):
-        print(help_text(VERBS, argv[1:]))
+        print(format_help(VERBS, argv[1:]))
         return 0
     name, used = _verb_or_family(argv)
     given = argv[used:]
     if any(
         word in ("--help", "-h") for word in given[: given.index("--") if "--" in given else None]
     ):
-        print(help_text(VERBS, argv))
+        print(format_help(VERBS, argv))
         return 0
     if name not in VERBS and not given:
         if name != "store":
-            print(help_text(VERBS, argv))
+            print(format_help(VERBS, argv))
             return 0
         name, used = "status", 2
     if name not in VERBS:
         raise unknown_family_word(name, given)
-    words, option = spellings.respelled(name, given)
-    # a slash command has one word for the command line and the plugin
+    words, option = spellings.replace_old_option(name, given)
+    # a slash command keeps one spelling for all versions
     if not {"--hook", "--args-from-stdin"}.intersection(given):
-        _say_new_spelling(name, option, used)
-    return _run(name, words, env, now)
+        _warn_of_old_spelling(name, option, used)
+    return _run_verb(name, words, env, now)
 
 
 def _verb_or_family(argv: list[str]) -> tuple[str, int]:
-    name, used = spellings.row_of(argv if argv[:1] != ["--json"] else [])
+    name, used = spellings.parse_verb(argv if argv[:1] != ["--json"] else [])
     if name not in VERBS and name not in spellings.FAMILIES:
-        raise UsageError("unknown command '%s'; %s" % (shown(name), suggest_verb(name, VERBS)))
+        raise UsageError("unknown command '%s'; %s" % (clip_input(name), suggest_verb(name, VERBS)))
     return name, used
 
 
-def _say_new_spelling(name: str, option: str, used: int) -> None:
+def _warn_of_old_spelling(name: str, option: str, used: int) -> None:
     if not option and (used != 1 or name not in spellings.MOVED):
         return
     typed = "dayleaf " + " ".join(filter(None, (name, option)))
     new = spellings.OPTIONS[name][option] if option else ""
-    now = " ".join(filter(None, (spellings.typed(name), new)))
+    now = " ".join(filter(None, (spellings.format_command(name), new)))
     warn("`%s` is `%s` now; the next release drops the old spelling" % (typed, now))
 
 
-def _run(name: str, argv: list[str], env: dict[str, str], now: float) -> int:
+def _run_verb(name: str, argv: list[str], env: dict[str, str], now: float) -> int:
     call = read_call(name, VERBS[name], argv, env, now)
     call.require(VERBS[name].options)
-    check_part(VERBS[name], call)
-    _refuse_words(VERBS[name], call)
-    module = module_of(name)  # this verb's alone: the others cost each command 10 ms
+    refuse_foreign_options(VERBS[name], call)
+    _refuse_extra_words(VERBS[name], call)
+    module = import_module_of(name)  # all modules would cost each command 10 ms
     try:
         status: int = getattr(module, name + "_" * keyword.iskeyword(name))(call)
     except PersonsRecord as refused:
-        return _suggested(call, refused)
+        return _store_suggestion(call, refused)
     return status
 
 
-def _refuse_words(verb: Verb, call: Call) -> None:
+def _refuse_extra_words(verb: Verb, call: Call) -> None:
     first = call.words[:1] if call.words and call.words[0] in verb.parts else []
     takes = verb.parts[first[0]].words if first else verb.words
     more = call.words[len(first) :]
@@ -202,34 +201,30 @@ def _refuse_words(verb: Verb, call: Call) -> None:
         raise UsageError(
             "%s takes no %swords; leave '%s' out%s"
             % (
-                " ".join((spellings.spelled(call.verb) or "today", *first)),
+                " ".join((spellings.spell_verb(call.verb) or "today", *first)),
                 "more " * len(first),
-                shown(" ".join(more)),
+                clip_input(" ".join(more)),
                 ", or name a time with `--since`" * timed,
             )
         )
 
 
-def module_of(name: str) -> ModuleType:
-    """Return the module of a verb's function.
-
-    Raises UsageError where its door is missing.
-    """
+def import_module_of(name: str) -> ModuleType:
+    """Import a verb's module; raise UsageError for a missing door."""
     if VERBS[name].module == "doors":
         found: ModuleType = registry.verb(name)
         return found
     return importlib.import_module("memory.cli." + VERBS[name].module)
 
 
-def _suggested(call: Call, refused: PersonsRecord) -> int:
-    """Store a command refused in a session as a suggestion."""
+def _store_suggestion(call: Call, refused: PersonsRecord) -> int:
     from memory.knowledge import suggestions
 
-    words = [call.said if word == "-" and call.said else word for word in call.argv]
-    kept = suggestions.keep(call.store(), refused, words, session_of(call))
+    words = [call.stdin_text if word == "-" and call.stdin_text else word for word in call.argv]
+    kept = suggestions.store_suggestion(call.store(), refused, words, find_session_id(call))
     call.indexed()
     return call.answer(
-        {"id": kept.id, "suggested": suggestions.suggested_command(kept), "of": refused.id},
+        {"id": kept.id, "suggested": suggestions.read_suggestion(kept), "of": refused.id},
         [
             "suggested %s  %s" % (kept.id, one_line(kept.title)),
             "  a person wrote %s, so it was not changed; they can accept this in `dayleaf review`"
@@ -239,22 +234,19 @@ def _suggested(call: Call, refused: PersonsRecord) -> int:
 
 
 def run_suggested(words: list[str], env: dict[str, str], now: float) -> int:
-    """Run an accepted suggestion as the person.
-
-    Raises UsageError for a command that no session may type.
-    """
+    """Run an accepted suggestion; raise UsageError if no session may type it."""
     from memory.store import authority
 
-    name, used = spellings.row_of(words) if words else ("", 0)
+    name, used = spellings.parse_verb(words) if words else ("", 0)
     if name not in VERBS:
         raise UsageError("it suggests no command of dayleaf; reject it")
     read_call(name, VERBS[name], words[used:], env, now).require(
         VERBS[name].options, authority.SESSION
     )
-    return _run(name, words[used:], env, now)
+    return _run_verb(name, words[used:], env, now)
 
 
-def _version(as_json: bool) -> int:
+def _print_version(as_json: bool) -> int:
     print(
         to_json({"dayleaf": __version__, **FORMATS_KEPT})
         if as_json
@@ -264,18 +256,17 @@ def _version(as_json: bool) -> int:
     return 0
 
 
-def _failed(message: str, status: int) -> int:
+def _report_failure(message: str, status: int) -> int:
     try:
         sys.stdout.flush()
-    # a closed pipe, a full disk: the interpreter would try once more at its end, and say so at
-    # length
+    # a closed pipe, a full disk: the interpreter would flush again at its end and print a trace
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     warn(message)
     return status
 
 
-def _bug(env: dict[str, str], now: float) -> str:
+def _log_bug(env: dict[str, str], now: float) -> str:
     """Log the trace of an unexpected error; return the message."""
     import traceback
 
@@ -287,7 +278,7 @@ def _bug(env: dict[str, str], now: float) -> str:
         traceback.format_exc(),
     )
     try:
-        path = "%s/log/bug-%s.txt" % (layout.home(env), clock.iso(now).replace(":", ""))
+        path = "%s/log/bug-%s.txt" % (layout.find_home(env), clock.iso(now).replace(":", ""))
         files.replace(path, trace.encode("utf-8", "replace"))
     except (OSError, DayleafError):
         return "%s: %s; the trace could not be kept" % (said, error)
@@ -301,19 +292,22 @@ TIERS = (
     flag("--global", "for every project", dest="tier_global"),
 )
 WORKSPACE = opt("--workspace NAME", "another workspace, or `all`")
-# What slash commands pass on from the client.
+# Options that slash commands pass on from the client.
 CLIENTS_SESSION = opt("--session ID", argparse.SUPPRESS)
-SOURCE = opt("--source", argparse.SUPPRESS, type=choice(("human", "agent")))
+SOURCE = opt("--source", argparse.SUPPRESS, type=make_choice_type(("human", "agent")))
 TRANSCRIPT = opt("--transcript PATH", argparse.SUPPRESS)
 VERSION = opt(
-    "--version V", "for this version (repeatable), or `unversioned`", action="append", type=versions
+    "--version V",
+    "for this version (repeatable), or `unversioned`",
+    action="append",
+    type=parse_versions,
 )
 FILTERS = (
     opt("--since WHEN", "only newer: 3d, 2h, a date, `yesterday`"),
     opt("--days N", "the last N days", type=positive_integer),
     opt("--from DATE", "from this date", dest="from_"),
     opt("--to DATE", "to this date"),
-    opt("--kind KIND", ", ".join(KINDS), type=kinds, action="append"),
+    opt("--kind KIND", ", ".join(KINDS), type=parse_kinds, action="append"),
     opt("--tag TAG", "only with this tag (repeatable)", action="append"),
     opt("--topic TOPIC", "only on this topic"),
     opt("--file PATH", "only what mentions this file"),
@@ -346,7 +340,7 @@ VERBS: dict[str, Verb] = {
         (
             *FILTERS,
             VECTORS_BY,
-            opt("--type", "only resources: " + ", ".join(TYPES), type=choice(TYPES)),
+            opt("--type", "only resources: " + ", ".join(TYPES), type=make_choice_type(TYPES)),
             flag("--group", "group hits by kind"),
             flag("--batch", "read queries from stdin, as JSONL"),
         ),
@@ -366,7 +360,7 @@ VERBS: dict[str, Verb] = {
         (
             *FILTERS,
             opt("--max-tokens N", "50 or more (default: 500)", type=positive_integer),
-            opt("--provider", ", ".join(PROVIDERS), type=choice(PROVIDERS)),
+            opt("--provider", ", ".join(PROVIDERS), type=make_choice_type(PROVIDERS)),
             flag("--save", "keep the answer as a learning"),
             flag("--no-cache", "reuse no saved answer"),
         ),
@@ -385,7 +379,7 @@ VERBS: dict[str, Verb] = {
             TAG,
             VERSION,
             opt("--title T", "its title (default: first sentence)"),
-            opt("--confidence", ", ".join(CONFIDENCES), type=choice(CONFIDENCES)),
+            opt("--confidence", ", ".join(CONFIDENCES), type=make_choice_type(CONFIDENCES)),
             *TIERS,
             SOURCE,
             CLIENTS_SESSION,
@@ -407,7 +401,7 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--provider",
                 "with on: %s (default: claude)" % ", ".join(NOTE_WRITERS),
-                type=choice(NOTE_WRITERS),
+                type=make_choice_type(NOTE_WRITERS),
             ),
             opt("--since WHEN", "with write: sessions since then (default: 30d)"),
             flag("--dry-run", "with write: only count the tokens"),
@@ -423,7 +417,7 @@ VERBS: dict[str, Verb] = {
             flag("--clear", "stop showing it"),
             CLIENTS_SESSION,
             TRANSCRIPT,
-            ASKED,
+            PROVIDER,
         ),
         True,
     ),
@@ -436,7 +430,7 @@ VERBS: dict[str, Verb] = {
             opt("--until WHEN", "a date, `Friday`"),
             flag("--markdown", "as markdown, for a message"),
             WORKSPACE,
-            ASKED,
+            PROVIDER,
         ),
     ),
     "plan": Verb(
@@ -596,14 +590,16 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--kind",
                 "dir: the kind of files that name none (default: learning)",
-                type=choice([kind for kind in KINDS if kind not in layout.SAID]),
+                type=make_choice_type(
+                    [kind for kind in KINDS if kind not in layout.TRANSCRIBED_KINDS]
+                ),
             ),
             flag("--all", "claude-memory, transcripts: from every project"),
             opt("--since WHEN", "transcripts: sessions that ended since then"),
             opt(
                 "--agent",
                 "transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS),
-                type=choice(AGENTS),
+                type=make_choice_type(AGENTS),
             ),
             flag("--ask", "transcripts, --all: show a plan first"),
         ),
@@ -646,7 +642,7 @@ VERBS: dict[str, Verb] = {
         "keep, show and run documents and scripts",
         (
             opt("--path PATH", "the file"),
-            opt("--type", "doc, script, both; `add` guesses it", type=choice(TYPES)),
+            opt("--type", "doc, script, both; `add` guesses it", type=make_choice_type(TYPES)),
             opt("--title T", "its title"),
             *TIERS,
             flag("--stale", "only those whose file changed or is gone"),

@@ -1,13 +1,13 @@
-"""The verb notes: who may write them, what they cost, and those of past sessions."""
+"""The verb notes: switch a model's notes on or off, show their costs, write past ones."""
 
 from __future__ import annotations
 
 import time
 from typing import Any, Callable
 
-from memory.cli.index import change_config, settings_file
+from memory.cli.index import change_config, find_settings_file
 from memory.core import UsageError, clock, config, files, plaintext
-from memory.core.plaintext import count
+from memory.core.plaintext import format_count
 from memory.core.records import Record
 from memory.distill import spend
 from memory.distill.providers import CallFailed
@@ -17,14 +17,14 @@ from memory.notes.schema import QUESTION_TOKENS
 from memory.terminal import screen
 from memory.terminal.call import Call, ask_confirmation, warn
 
-MONTH = 30  # days of the ledger that `status` looks at
-WAIT = 5.0  # seconds until a declined call is tried again, since the rate of calls is bounded
+MONTH = 30  # days that `status` counts
+WAIT = 5.0  # seconds until a call beyond the rate limit is tried again
 
 
 def notes(call: Call) -> int:
     """Switch model notes on or off, report, or write past ones."""
-    run, rest = call.part(WAYS, "status")
-    if rest and not (run in (_on, _off) and rest in (["mine"], ["project"])):
+    run, rest = call.choose_part(WORDS, "status")
+    if rest and not (run in (_switch_on, _switch_off) and rest in (["mine"], ["project"])):
         raise UsageError("notes %s takes no more words" % call.words[0])
     return run(call)
 
@@ -32,22 +32,22 @@ def notes(call: Call) -> int:
 # ---- on and off
 
 
-def _on(call: Call) -> int:
+def _switch_on(call: Call) -> int:
     if call.words[1:]:
-        return _on_again(call)
+        return _lift_off(call)
     chosen = call.options.provider or "claude"
     path = call.place.home + "/config.json"
     change_config(path, "notes.provider", chosen, files.FILE_MODE)
     call._settings = None
-    pause.start(call.place.home, call.now)
-    notekeeping.answer(call.place.home)
-    lines = ["from now on, %s writes a note of each session" % chosen, *_price(call)]
+    pause.record_start(call.place.home, call.now)
+    notekeeping.mark_answered(call.place.home)
+    lines = ["from now on, %s writes a note of each session" % chosen, *_format_price(call)]
     lines += [
         "  what leaves this machine: each conversation, without its secrets, goes to %s" % chosen,
         "  `dayleaf notes off` stops this; `dayleaf notes write` writes notes of past sessions",
     ]
     try:
-        generation.provider_of(call.settings, call.env)
+        generation.load_provider(call.settings, call.env)
     except CallFailed as error:
         lines.append(
             "! no notes yet, since %s cannot be asked: %s"
@@ -61,14 +61,14 @@ def _on(call: Call) -> int:
     return call.answer({"provider": call.settings["notes.provider"], "config": path}, lines)
 
 
-def _on_again(call: Call) -> int:
-    """Take back what `notes off mine` or `notes off project` said."""
+def _lift_off(call: Call) -> int:
+    """Undo `notes off mine` or `notes off project`."""
     if call.options.provider:
         raise UsageError("notes on %s takes no --provider" % call.words[1])
-    path, mode, where = _scope(call)
+    path, mode, where = _find_scope(call)
     change_config(path, "notes.provider", None, mode)
     call._settings = None
-    pause.start(call.place.home, call.now)  # what was said meanwhile is given to nobody
+    pause.record_start(call.place.home, call.now)  # sessions until now go to no model
     provider = call.settings["notes.provider"]
     said = (
         "`dayleaf notes on` lets a model write them"
@@ -79,10 +79,10 @@ def _on_again(call: Call) -> int:
     return call.answer({"provider": provider, "config": path}, lines)
 
 
-def _scope(call: Call) -> tuple[str, int, str]:
-    """Return (settings file, permissions, words on its scope)."""
+def _find_scope(call: Call) -> tuple[str, int, str]:
+    """Return (settings file, its permissions, words on its scope)."""
     scope = "".join(call.words[1:])
-    path, mode = settings_file(call, scope)
+    path, mode = find_settings_file(call, scope)
     where = {
         "project": " in this project, for all who work on it",
         "mine": " in this project, for you",
@@ -90,20 +90,20 @@ def _scope(call: Call) -> tuple[str, int, str]:
     return path, mode, where.get(scope, "")
 
 
-def _off(call: Call) -> int:
-    path, mode, where = _scope(call)
+def _switch_off(call: Call) -> int:
+    path, mode, where = _find_scope(call)
     change_config(path, "notes.provider", config.OFF, mode)
-    notekeeping.answer(call.place.home)
+    notekeeping.mark_answered(call.place.home)
     return call.answer(
         {"provider": config.OFF, "config": path},
         ["no model writes notes%s; existing ones stay" % where],
     )
 
 
-def _price(call: Call) -> list[str]:
+def _format_price(call: Call) -> list[str]:
     mean = notekeeping.mean_tokens(call.store())
     of = "your last sessions here" if mean else "other projects, as you have no sessions here yet"
-    made = _recent_calls(call)
+    made = _count_recent_calls(call)
     paid = (
         ", %.4f US dollars a call so far" % (made.cost / made.calls)
         if made.calls and made.cost
@@ -116,8 +116,8 @@ def _price(call: Call) -> list[str]:
     ]
 
 
-def _recent_calls(call: Call) -> spend.Totals:
-    return spend.between(
+def _count_recent_calls(call: Call) -> spend.Totals:
+    return spend.sum_calls(
         call.place.home, call.now - MONTH * clock.DAY, call.now + clock.DAY, spend.NOTES
     )
 
@@ -125,13 +125,13 @@ def _recent_calls(call: Call) -> spend.Totals:
 # ---- status
 
 
-def _status(call: Call) -> int:
+def _report_status(call: Call) -> int:
     settings, home = call.settings, call.place.home
-    made, today = _recent_calls(call), spend.today(home, call.now, spend.NOTES)
+    made, today = _count_recent_calls(call), spend.sum_today(home, call.now, spend.NOTES)
     kept = list(call.store().each((generation.KIND,)))
-    dropped = sum(generation.number(record.meta.get("dropped")) for record in kept)
+    dropped = sum(generation.to_integer(record.meta.get("dropped")) for record in kept)
     held = pause.read(home)
-    most = spend.integer(settings["notes.dailyCalls"])
+    most = spend.to_integer(settings["notes.dailyCalls"])
     value = {
         "provider": settings["notes.provider"],
         "source": settings.sources["notes.provider"],
@@ -158,14 +158,14 @@ def _status(call: Call) -> int:
         [
             "in this workspace",
             "%s, %d edited by hand; %s dropped because no conversation supported them"
-            % (count(len(kept), "note"), value["edited"], count(dropped, "item")),
+            % (format_count(len(kept), "note"), value["edited"], format_count(dropped, "item")),
         ],
         ["today", "%d of %d calls" % (today.calls, most)],
         [
             "the last %d days" % MONTH,
             "%s, %d failed; %s tokens read, %s written; %.4f US dollars, as far as known"
             % (
-                count(made.calls, "call"),
+                format_count(made.calls, "call"),
                 made.failed,
                 "{:,}".format(made.tokens_in),
                 "{:,}".format(made.tokens_out),
@@ -174,20 +174,24 @@ def _status(call: Call) -> int:
         ],
     ]
     if held.until > call.now:
-        rows.append(["paused", "until %s: %s" % (clock.local(held.until), held.why)])
+        rows.append(["paused", "until %s: %s" % (clock.format_local(held.until), held.why)])
     return call.answer(
-        value, [*screen.table(rows, style=call.style(), give=1), *([] if off else _price(call))]
+        value,
+        [
+            *screen.format_table(rows, style=call.style(), give=1),
+            *([] if off else _format_price(call)),
+        ],
     )
 
 
 # ---- past sessions
 
 
-def _write(call: Call) -> int:
+def _write_notes(call: Call) -> int:
     if call.settings["notes.provider"] == config.OFF:
         raise UsageError("notes are off; `dayleaf notes on` allows a model to write them")
-    talks = _lacking(call)
-    tokens = sum(instruction.of_talk(talk).tokens for talk in talks)
+    talks = _list_without_note(call)
+    tokens = sum(instruction.build_for_record(talk).tokens for talk in talks)
     value: dict[str, Any] = {
         "sessions": len(talks),
         "tokens": tokens,
@@ -195,7 +199,7 @@ def _write(call: Call) -> int:
         "failed": "",
     }
     said = "%s without a note; writing them takes some %s tokens of %s" % (
-        count(len(talks), "session"),
+        format_count(len(talks), "session"),
         "{:,}".format(tokens),
         call.settings["notes.provider"],
     )
@@ -213,7 +217,7 @@ def _write(call: Call) -> int:
     call.indexed()
     left = len(talks) - len(written)
     value.update(written=[one.id for one in written], failed=failed)
-    lines = ["%s written" % count(len(written), "note")]
+    lines = ["%s written" % format_count(len(written), "note")]
     if left:
         lines.append(
             "%s left%s; the same command writes them" % (left, ": " + failed if failed else "")
@@ -222,11 +226,10 @@ def _write(call: Call) -> int:
     return 1 if failed and not written else 0
 
 
-def _lacking(call: Call) -> list[Record]:
-    """Return the conversations that lack a note, oldest first."""
-    low, store = call.instant(call.options.since or "30d"), call.store()
+def _list_without_note(call: Call) -> list[Record]:
+    low, store = call.parse_time(call.options.since or "30d"), call.store()
     talks = [talk for talk in store.each(("conversation",)) if talk.created >= low]
-    lacking = [talk for talk in talks if not generation.hindrance(store, talk)]
+    lacking = [talk for talk in talks if not generation.find_obstacle(store, talk)]
     return sorted(lacking, key=lambda talk: talk.created)
 
 
@@ -235,14 +238,14 @@ def _write_all(call: Call, talks: list[Record]) -> tuple[list[Record], str]:
     with call.spinner("writing notes") as spinner:
         for number, talk in enumerate(talks):
             spinner.step = "%s %d of %d: %s" % (
-                screen.bar(number, len(talks)),
+                screen.format_progress(number, len(talks)),
                 number + 1,
                 len(talks),
                 plaintext.one_line(talk.title)[:40],
             )
             try:
-                one = _patiently(call, talk)
-            except generation.Declined as error:
+                one = _ask_until_allowed(call, talk)
+            except generation.CallDeclined as error:
                 return written, str(error)
             except CallFailed as error:
                 if error.why == "unsound":
@@ -253,20 +256,20 @@ def _write_all(call: Call, talks: list[Record]) -> tuple[list[Record], str]:
     return written, ""
 
 
-def _patiently(call: Call, talk: Record) -> generation.Written:
+def _ask_until_allowed(call: Call, talk: Record) -> generation.StoredNote:
     while True:
         now = clock.now()
         try:
-            return generation.ask(call.store(), call.settings, call.env, talk, now)
-        except generation.Declined:
-            if spend.allowed(call.place.home, call.settings, now, purpose=spend.NOTES):
+            return generation.request_note(call.store(), call.settings, call.env, talk, now)
+        except generation.CallDeclined:
+            if spend.check_caps(call.place.home, call.settings, now, purpose=spend.NOTES):
                 raise
         time.sleep(WAIT)
 
 
-WAYS: dict[str, Callable[[Call], int]] = {
-    "on": _on,
-    "off": _off,
-    "status": _status,
-    "write": _write,
+WORDS: dict[str, Callable[[Call], int]] = {
+    "on": _switch_on,
+    "off": _switch_off,
+    "status": _report_status,
+    "write": _write_notes,
 }

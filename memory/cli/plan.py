@@ -1,11 +1,11 @@
-"""The verb plan: what is to be done here, step by step."""
+"""The verb plan: a list of steps, made, shown, changed and ended."""
 
 from __future__ import annotations
 
 from typing import Any, Callable
 
 from memory.core import StoreError, UsageError, clock, files, frontmatter, layout, records
-from memory.core.plaintext import count, one_line, plain
+from memory.core.plaintext import format_count, one_line, strip_hidden
 from memory.core.records import Record
 from memory.recall.hit import record_json
 from memory.store import activeplan
@@ -13,21 +13,21 @@ from memory.store.store import Store
 from memory.terminal import screen
 from memory.terminal.call import (
     Call,
-    author,
-    first_clause,
-    nearest,
+    clip_input,
+    extract_title,
+    find_author,
+    find_session_id,
     report_written,
-    session_of,
-    shown,
+    suggest_word,
     unknown_word,
 )
 
-ENDED = 5  # plans that are listed below the active one
+MOST_ENDED = 5  # ended plans in a list
 MARKS = {True: "x", False: " "}
 
 
-def _plan_words(call: Call) -> list[str]:
-    if call.options.args_from_stdin and call.words:  # a slash command gives them as one
+def _split_words(call: Call) -> list[str]:
+    if call.options.args_from_stdin and call.words:  # a slash command passes them as one
         parted = call.words[0].split(None, 1)
         return parted if parted[0] in WORDS else call.words
     return call.words or ["list"]
@@ -35,17 +35,17 @@ def _plan_words(call: Call) -> list[str]:
 
 def plan(call: Call) -> int:
     """Make a plan, or list, show, change or end one."""
-    words = _plan_words(call)
+    words = _split_words(call)
     word = words[0]
     if word in WORDS:
         run, allowed = WORDS[word]
-        _only(call, "plan " + word, allowed)
+        _refuse_options(call, "plan " + word, allowed)
         return run(call, words[1:])
-    _only(call, "a new plan", ("shared", "replace", "step"))
-    if len(words) == 1 and word.isalpha() and nearest(word, WORDS, ""):
+    _refuse_options(call, "a new plan", ("shared", "replace", "step"))
+    if len(words) == 1 and word.isalpha() and suggest_word(word, WORDS, ""):
         raise unknown_word("plan", word, WORDS)
     title, body = split_title(
-        call.stdin() if words == ["-"] else " ".join(words), call.options.step or ()
+        call.read_stdin() if words == ["-"] else " ".join(words), call.options.step or ()
     )
     return report_written(
         call,
@@ -55,7 +55,7 @@ def plan(call: Call) -> int:
     )
 
 
-def _only(call: Call, what: str, allowed: tuple[str, ...]) -> None:
+def _refuse_options(call: Call, what: str, allowed: tuple[str, ...]) -> None:
     given = [name for name in OPTIONS if getattr(call.options, name) and name not in allowed]
     if given:
         raise UsageError(
@@ -66,201 +66,189 @@ def _only(call: Call, what: str, allowed: tuple[str, ...]) -> None:
 # ---- making
 
 
-def split_title(said: str, steps: Any = ()) -> tuple[str, str]:
-    """Return (title, body) of a plan's text.
-
-    A short first line is the title alone. steps: more of them, added as task items. Raises
-    UsageError for an empty text.
-    """
+def split_title(text: str, steps: Any = ()) -> tuple[str, str]:
+    """Split a plan's text into (title, body); steps: added as task items."""
     from memory.store.redactor import strip_private
 
-    said = strip_private(said).strip()
-    if not said:
+    text = strip_private(text).strip()
+    if not text:
         raise UsageError("the plan is empty; give its text as an argument or on stdin")
-    title = first_clause(said)
-    first, _, rest = said.partition("\n")
-    body = rest.strip("\n") if one_line(first.lstrip("#")).rstrip(".;。 ") == title else said
+    title = extract_title(text)
+    first, _, rest = text.partition("\n")
+    body = rest.strip("\n") if one_line(first.lstrip("#")).rstrip(".;。 ") == title else text
     items = "\n".join("- [ ] " + one_line(step) for step in steps)
     whole = "\n\n".join(part for part in (body, items) if part)
     return title, whole + "\n" if whole else ""
 
 
 def make_plan(call: Call, title: str, body: str, tier: str) -> Record:
-    """Write a new plan as the active one.
-
-    Raises StoreError where another one is active and --replace is not given.
-    """
+    """Write a new active plan; raise StoreError for another one without --replace."""
     store = call.store()
     with files.Lock(call.place.cache + "/plan.lock", wait=True):
-        before = active_plans(call, store)
+        before = list_replaceable_plans(call, store)
         kept = store.add(
             "plan",
             title,
             body,
             tier=tier,
-            source=author(call),
-            session=session_of(call),
+            source=find_author(call),
+            session=find_session_id(call),
             extra={"status": "active"},
         )
         for old in before:
             if old.name != kept.name:
-                _end(call, store, old, "dropped", "replaced by " + kept.id)
+                _end_plan(call, store, old, "dropped", "replaced by " + kept.id)
     call.indexed()
     return kept
 
 
-def active_plans(call: Call, store: Store) -> list[Record]:
-    """Return the active plans; raise StoreError for one without --replace."""
-    found = _active(store)
+def list_replaceable_plans(call: Call, store: Store) -> list[Record]:
+    """List the active plans; raise StoreError for one without --replace."""
+    found = activeplan.list_active(store.each(("plan",)))
     if found and not call.options.replace:
         id = found[0].id
         raise StoreError(
             "the plan %s '%s' is active; finish it: `dayleaf plan done %s`, or drop it: `dayleaf "
             "plan drop %s`, or add --replace to drop it and start this one"
-            % (id, shown(found[0].title), id, id)
+            % (id, clip_input(found[0].title), id, id)
         )
     for record in found:
         store.check(record.name)
     return found
 
 
-def _active(store: Store) -> list[Record]:
-    return activeplan.active(store.each(("plan",)))
-
-
 # ---- showing
 
 
-def _list(call: Call, words: list[str]) -> int:
+def _list_plans(call: Call, words: list[str]) -> int:
     if words:
         raise UsageError("plan list takes no more words; put a new plan in quotes")
     every = list(call.store().each(("plan",)))
-    found = activeplan.active(every)
+    found = activeplan.list_active(every)
     ended = sorted((r for r in every if not r.active), key=lambda r: (-r.updated, r.name))
-    lines = [] if found else [_none(call)]
+    lines = [] if found else [_format_no_plan(call)]
     for record in found:
-        lines += [_line(record), *_step_lines(record)]
+        lines += [_format_line(record), *_format_steps(record)]
     if len(found) > 1:
         lines.append(
             "%d plans are active and %s is used; `dayleaf plan done ID` ends one"
             % (len(found), found[0].id)
         )
-    lines += [""] * bool(ended) + [_line(record) for record in ended[:ENDED]]
-    if len(ended) > ENDED:
-        lines.append("and %d more; `dayleaf recall --kind plan` lists them" % (len(ended) - ENDED))
-    return call.answer([_json(record) for record in [*found, *ended]], lines)
+    lines += [""] * bool(ended) + [_format_line(record) for record in ended[:MOST_ENDED]]
+    if len(ended) > MOST_ENDED:
+        lines.append(
+            "and %d more; `dayleaf recall --kind plan` lists them" % (len(ended) - MOST_ENDED)
+        )
+    return call.answer([_plan_json(record) for record in [*found, *ended]], lines)
 
 
-def _line(record: Record) -> str:
-    done, of = activeplan.progress(record)
+def _format_line(record: Record) -> str:
+    done, of = activeplan.count_steps(record)
     cells = [
         one_line(record.id),
         record.status,
-        *(["%d of %s done" % (done, count(of, "step"))] if of else []),
+        *(["%d of %s done" % (done, format_count(of, "step"))] if of else []),
         one_line(record.title),
     ]
     return "  ".join(cells)
 
 
-def _steps(record: Record) -> list[tuple[int, str, str]]:
+def _list_steps(record: Record) -> list[tuple[int, str, str]]:
     return [
         (number, MARKS[ticked], one_line(text))
-        for number, (_, ticked, text) in enumerate(records.steps(record.body), 1)
+        for number, (_, ticked, text) in enumerate(records.parse_steps(record.body), 1)
     ]
 
 
-def _step_lines(record: Record) -> list[str]:
-    return ["  %2d [%s] %s" % row for row in _steps(record)]
+def _format_steps(record: Record) -> list[str]:
+    return ["  %2d [%s] %s" % row for row in _list_steps(record)]
 
 
-def _json(record: Record) -> dict[str, Any]:
-    done, of = activeplan.progress(record)
+def _plan_json(record: Record) -> dict[str, Any]:
+    done, of = activeplan.count_steps(record)
     steps = [
         {"number": number, "done": mark == MARKS[True], "text": text}
-        for number, mark, text in _steps(record)
+        for number, mark, text in _list_steps(record)
     ]
     return {**record_json(record), "status": record.status, "done": done, "of": of, "steps": steps}
 
 
-def _show(call: Call, words: list[str]) -> int:
-    found = _one(call, call.store(), words)
+def _show_plan(call: Call, words: list[str]) -> int:
+    found = _find_plan(call, call.store(), words)
     facts = [("status", found.status), ("file", call.place.path(found.name))]
-    head = screen.record(found, call.now, call.style(), facts)
+    head = screen.format_record_head(found, call.now, call.style(), facts)
     return call.answer(
-        {**_json(found), "path": call.place.path(found.name), "body": found.body},
-        [*head, "", plain(found.body).rstrip("\n")],
+        {**_plan_json(found), "path": call.place.path(found.name), "body": found.body},
+        [*head, "", strip_hidden(found.body).rstrip("\n")],
     )
 
 
 # ---- changing
 
 
-def _update(call: Call, words: list[str]) -> int:
+def _update_plan(call: Call, words: list[str]) -> int:
     from memory.store.redactor import strip_private
 
-    said = strip_private(call.stdin() if words == ["-"] else " ".join(words)).strip()
-    if not said:
+    text = strip_private(call.read_stdin() if words == ["-"] else " ".join(words)).strip()
+    if not text:
         raise UsageError("the update is empty; give its text as an argument, or `-` for stdin")
     store = call.store()
-    found = _one(call, store, [])
+    found = _find_plan(call, store, [])
     before = store.raw(found.name)
-    after = activeplan.replace_body(before, said, call.options.append, found.name)
-    # the title stood in the text that was replaced
+    after = activeplan.replace_body(before, text, call.options.append, found.name)
+    # the replaced text held the title
     if records.from_bytes(found.name, after, call.now).title != found.title:
         after = frontmatter.edit(after, {"title": found.title}, found.name)
-    return _changed(call, store, found, before, after)
+    return _save_change(call, store, found, before, after)
 
 
-def _step(call: Call, words: list[str]) -> int:
+def _tick_step(call: Call, words: list[str]) -> int:
     if len(words) != 1 or not words[0].strip().isdecimal():
         raise UsageError("plan step takes one number; `dayleaf plan` lists them")
     store = call.store()
-    found = _one(call, store, [])
+    found = _find_plan(call, store, [])
     before = store.raw(found.name)
-    after = activeplan.ticked(before, int(words[0]), not call.options.undo)
+    after = activeplan.mark_step(before, int(words[0]), not call.options.undo)
     if after == before:
         return call.answer(
-            _json(found),
+            _plan_json(found),
             ["step %d is %s already" % (int(words[0]), "open" if call.options.undo else "done")],
         )
-    return _changed(call, store, found, before, after)
+    return _save_change(call, store, found, before, after)
 
 
-def _changed(call: Call, store: Store, found: Record, before: bytes, after: bytes) -> int:
+def _save_change(call: Call, store: Store, found: Record, before: bytes, after: bytes) -> int:
     if frontmatter.parse(after).meta:
         after = frontmatter.edit(after, {"updated": clock.iso(call.now)}, found.name)
     kept = store.replace(found.name, after, files.sha256(before))
     call.indexed()
-    secret = (
-        ["  a secret was removed from it"]
-        if "[redacted:" in kept.body and "[redacted:" not in found.body
-        else []
-    )
-    return call.answer(_json(kept), [_line(kept), *_step_lines(kept), *secret])
+    lines = [_format_line(kept), *_format_steps(kept)]
+    if "[redacted:" in kept.body and "[redacted:" not in found.body:
+        lines.append("  a secret was removed from it")
+    return call.answer(_plan_json(kept), lines)
 
 
-def _ended(call: Call, words: list[str], status: str) -> int:
+def _end_named(call: Call, words: list[str], status: str) -> int:
     store = call.store()
-    found = _one(call, store, words)
+    found = _find_plan(call, store, words)
     if found.status == status:
-        return call.answer(_json(found), ["%s is %s already" % (found.id, status)])
-    kept = _end(call, store, found, status)
+        return call.answer(_plan_json(found), ["%s is %s already" % (found.id, status)])
+    kept = _end_plan(call, store, found, status)
     call.indexed()
-    done, of = activeplan.progress(kept)
-    left = ["  %s still open" % count(of - done, "step")] if of > done else []
-    return call.answer(_json(kept), ["%s %s  %s" % (status, kept.id, one_line(kept.title)), *left])
+    done, of = activeplan.count_steps(kept)
+    left = ["  %s still open" % format_count(of - done, "step")] if of > done else []
+    return call.answer(
+        _plan_json(kept), ["%s %s  %s" % (status, kept.id, one_line(kept.title)), *left]
+    )
 
 
-def _end(call: Call, store: Store, found: Record, status: str, reason: str = "") -> Record:
+def _end_plan(call: Call, store: Store, found: Record, status: str, reason: str = "") -> Record:
     changes = {"status": status, "updated": clock.iso(call.now), "reason": reason}
     return store.edit(found.name, {key: value for key, value in changes.items() if value})
 
 
-def _one(call: Call, store: Store, words: list[str]) -> Record:
-    """Return the plan of an id, by default the active one.
-
-    Raises UsageError or StoreError where there is none.
-    """
+def _find_plan(call: Call, store: Store, words: list[str]) -> Record:
+    """Return the named plan, by default the active one."""
     if len(words) > 1:
         raise UsageError("give one ID, not %d words; put a new plan in quotes" % len(words))
     if words:
@@ -268,22 +256,22 @@ def _one(call: Call, store: Store, words: list[str]) -> Record:
         if found.kind != "plan":
             raise UsageError("%s is a %s, not a plan" % (found.id, found.kind))
         return found
-    every = _active(store)
-    if not every:
-        raise StoreError(_none(call))
-    return every[0]
+    active = activeplan.list_active(store.each(("plan",)))
+    if not active:
+        raise StoreError(_format_no_plan(call))
+    return active[0]
 
 
-def _none(call: Call) -> str:
+def _format_no_plan(call: Call) -> str:
     return 'no plan is active in %s; `dayleaf plan "…"` makes one' % one_line(call.place.key)
 
 
 OPTIONS = ("shared", "replace", "step", "append", "undo")
 WORDS: dict[str, tuple[Callable[[Call, list[str]], int], tuple[str, ...]]] = {
-    "list": (_list, ()),
-    "show": (_show, ()),
-    "update": (_update, ("append",)),
-    "step": (_step, ("undo",)),
-    "done": (lambda call, words: _ended(call, words, "done"), ()),
-    "drop": (lambda call, words: _ended(call, words, "dropped"), ()),
+    "list": (_list_plans, ()),
+    "show": (_show_plan, ()),
+    "update": (_update_plan, ("append",)),
+    "step": (_tick_step, ("undo",)),
+    "done": (lambda call, words: _end_named(call, words, "done"), ()),
+    "drop": (lambda call, words: _end_named(call, words, "dropped"), ()),
 }

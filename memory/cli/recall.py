@@ -11,14 +11,14 @@ from memory.core.plaintext import one_line
 from memory.recall import lookup
 from memory.store import authority
 from memory.terminal import results, screen
-from memory.terminal.arguments import SHELLS, completions
+from memory.terminal.arguments import SHELLS, list_completions
 from memory.terminal.call import (
     Call,
     ask_line,
-    need_person,
-    question_text,
-    session_of,
-    shown,
+    clip_input,
+    decode_question,
+    find_session_id,
+    require_person,
     to_json,
     unknown_word,
     warn,
@@ -29,42 +29,41 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from memory.core.records import Record
-    from memory.knowledge.history import Holds, Read
-    from memory.knowledge.practice import Shape
+    from memory.knowledge.history import Holds, SessionsRead
+    from memory.knowledge.practice import InvocationShape
     from memory.knowledge.remedies import Met
-    from memory.recall.hit import Found
+    from memory.recall.hit import RecallResult
     from memory.recall.question import Query
     from memory.recall.semantic import Semantic
 
 
 def recall(call: Call) -> int:
-    """Search the memory."""
     from memory.recall import batch, hit
 
     words = " ".join(call.words)
     if call.options.batch:
         offset = call.offset
-        for line in batch.batch(
-            map(question_text, sys.stdin.buffer),
+        for line in batch.answer_lines(
+            map(decode_question, sys.stdin.buffer),
             call.place,
             call.settings,
             call.now,
             offset,
-            _query(call, words, call.options.limit),
-            semantic=_semantic(call),
-            dsn=dsn_of(call),
+            _make_query(call, words, call.options.limit),
+            semantic=_make_semantic(call),
+            dsn=find_dsn(call),
         ):
             print(line)
         return 0
-    found = found_by(call, words, call.options.limit, call.verb == "recall")
+    found = search_records(call, words, call.options.limit, call.verb == "recall")
     way = results.ADD if call.options.kind == ["resource"] else results.LEARN
     if call.options.hook:
-        print(results.for_model(found, words, way))
+        print(results.render_for_model(found, words, way))
     else:
         call.answer(
-            hit.found_json(found, words),
+            hit.result_json(found, words),
             [
-                *results.hits(
+                *results.hit_lines(
                     found,
                     words,
                     call.place.key,
@@ -73,11 +72,11 @@ def recall(call: Call) -> int:
                     call.options.group,
                     way,
                 ),
-                *_elsewhere(call, found),
+                *_suggest_other_projects(call, found),
             ],
         )
-    freshen(call, found.stale or found.rescan)
-    reread(
+    start_refresh(call, found.stale or found.rescan)
+    refresh_scripts(
         call,
         {
             each.record.name: each.record for each in found.hits if each.workspace == call.place.key
@@ -86,86 +85,86 @@ def recall(call: Call) -> int:
     return 0
 
 
-def _elsewhere(call: Call, found: Found) -> list[str]:
-    """Return the hint at other projects, after an empty answer."""
+def _suggest_other_projects(call: Call, found: RecallResult) -> list[str]:
+    """Return a hint at other projects if nothing was found."""
     from memory.project import adoption
 
     if call.verb != "recall" or found.hits or call.options.workspace:
         return []
-    wanted = call.place.claimed or adoption.offered(call.place)
+    wanted = call.place.claimed or adoption.read_offered_workspace(call.place)
     if wanted:
-        return [adoption.MAY_BE % wanted]
-    if len(lookup.workspaces(call.place, "all")) < 2:
+        return [adoption.OFFER_MESSAGE % wanted]
+    if len(lookup.find_workspaces(call.place, "all")) < 2:
         return []
     return ["only this project was searched; `--workspace all` searches every project"]
 
 
-def found_by(call: Call, words: str, limit: int | None, links: bool = False) -> Found:
-    """Return the answer (hit.Found) to a call's words and filters.
+def search_records(call: Call, words: str, limit: int | None, links: bool = False) -> RecallResult:
+    """Search by a call's words and filters.
 
-    limit: hits at most; None for the setting's number. links: add linked records.
+    limit: hits at most, None for the setting's number. links: add linked records.
     """
     from memory.recall import search
 
     with call.spinner("searching"):
-        query = _query(call, words, limit)
+        query = _make_query(call, words, limit)
         return search.recall(
             call.place,
             call.settings,
             query,
             call.now,
             call.offset,
-            semantic=_semantic(call),
+            semantic=_make_semantic(call),
             links=links,
-            dsn=dsn_of(call),
+            dsn=find_dsn(call),
         )
 
 
-def dsn_of(call: Call) -> str:
-    """Return the connection string of the extra database, or ""."""
+def find_dsn(call: Call) -> str:
+    """Return the connection string of the database, "" for none."""
     if call.settings["index.backend"] == "local":
         return ""
     from memory.index import backend
 
-    found = backend.dsn_of(call.settings, call.place.home, call.env)
+    found = backend.find_dsn(call.settings, call.place.home, call.env)
     if not found:
         warn(backend.NO_DATABASE)
     return found
 
 
-def _semantic(call: Call) -> Semantic | None:
-    from memory.recall.semantic import semantic
+def _make_semantic(call: Call) -> Semantic | None:
+    from memory.recall.semantic import load_provider
 
-    return semantic(call.settings, getattr(call.options, "vectors_by", "") or "", call.env)
+    return load_provider(call.settings, getattr(call.options, "vectors_by", "") or "", call.env)
 
 
-FILTERED = (
+FILTER_NAMES = (
     "since days to kind type tag topic file branch session version workspace context-tags min-score"
 ).split()
 
 
-def _query(call: Call, words: str, limit: int | None) -> Query:
+def _make_query(call: Call, words: str, limit: int | None) -> Query:
     from memory.recall import question
 
-    o = vars(call.options)  # a search of resources has fewer of them
+    o = vars(call.options)  # `resource search` has fewer options
     given = {
         "query": words or None,
         "from": o.get("from_"),
         "semantic": o.get("semantic") or None,
         "lexical": o.get("lexical") or None,
         "limit": limit,
-        **{name: o.get(name.replace("-", "_")) for name in FILTERED},
+        **{name: o.get(name.replace("-", "_")) for name in FILTER_NAMES},
     }
     return question.query_from_options(given, call.now, call.offset)
 
 
-def freshen(call: Call, stale: bool) -> None:
-    """Start a refresh that outlives this process, after the answer."""
+def start_refresh(call: Call, stale: bool) -> None:
+    """Start an index refresh that outlives this process."""
     if not stale:
         return
     import subprocess
 
-    root = layout.plugin() + "/memory"
+    root = layout.plugin_folder() + "/memory"
     try:
         sys.stdout.flush()
         subprocess.Popen(
@@ -181,8 +180,8 @@ def freshen(call: Call, stale: bool) -> None:
         warn("the refresh could not be started (%s); run `dayleaf index refresh`" % error.strerror)
 
 
-def reread(call: Call, found: Iterable[Record]) -> list[Record]:
-    """Read changed scripts among records again; return all records."""
+def refresh_scripts(call: Call, found: Iterable[Record]) -> list[Record]:
+    """Return records, with changed scripts read again."""
     from memory.project import material
 
     store, out = None, []
@@ -199,7 +198,6 @@ def reread(call: Call, found: Iterable[Record]) -> list[Record]:
 
 
 def fix(call: Call) -> int:
-    """Show the earlier remedies of an error."""
     from memory.knowledge import remedies
     from memory.recall import hit
     from memory.terminal import pastlines
@@ -208,7 +206,7 @@ def fix(call: Call) -> int:
     if not error:
         raise UsageError("fix needs the text of an error, as words or on stdin")
     workspace = call.options.workspace or ""
-    past, answer = remedies_of(call, error, workspace)
+    past, answer = find_remedies(call, error, workspace)
     lines = pastlines.remedy_lines(answer, call.style(), call.offset)
     value = {**remedies.to_json(answer, call.place), "nearest": []}
     if not answer:
@@ -216,58 +214,57 @@ def fix(call: Call) -> int:
 
         query = question.Query(error[:2000], workspace=workspace, limit=3)
         found = search.recall(call.place, call.settings, query, call.now, call.offset)
-        value["nearest"] = hit.found_json(found, error)["hits"]
-        lines += pastlines.nearest(found.hits, call.style())
+        value["nearest"] = hit.result_json(found, error)["hits"]
+        lines += pastlines.nearest_lines(found.hits, call.style())
     return call.answer({**value, "notes": past.notes}, [*lines, *past.notes])
 
 
-def remedies_of(call: Call, error: str, workspace: str = "") -> tuple[Read, tuple[Met, ...]]:
-    """Return (sessions that met an error, the answer from them)."""
+def find_remedies(
+    call: Call, error: str, workspace: str = ""
+) -> tuple[SessionsRead, tuple[Met, ...]]:
+    """Return (sessions that met an error, their remedies)."""
     from memory.knowledge import remedies
 
-    words = remedies.telling_words(error)
-    past = _past(call, lambda body: any(word in body for word in words), workspace)
-    return past, remedies.fix(past.sessions, error)
+    words = remedies.pick_longest_words(error)
+    past = _read_sessions(call, lambda body: any(word in body for word in words), workspace)
+    return past, remedies.find_remedies(past.sessions, error)
 
 
 def how(call: Call) -> int:
-    """Show the working invocations of a tool."""
     from memory.knowledge import practice
     from memory.terminal import pastlines
 
     tool = " ".join(call.words).strip()
     if not tool:
         raise UsageError('show tool needs a tool, such as `gh` or "go test"')
-    past, found = invocations_of(call, tool)
+    past, found = find_invocations(call, tool)
     value = {
         "tool": tool,
         "forms": [practice.shape_json(shape) for shape in found],
         "notes": past.notes,
     }
     return call.answer(
-        value, [*pastlines.invocations(found, tool, call.style(), call.now), *past.notes]
+        value, [*pastlines.invocation_lines(found, tool, call.style(), call.now), *past.notes]
     )
 
 
-def invocations_of(call: Call, tool: str) -> tuple[Read, list[Shape]]:
-    """Return (sessions that ran a tool, its working calls)."""
+def find_invocations(call: Call, tool: str) -> tuple[SessionsRead, list[InvocationShape]]:
+    """Return (sessions that ran a tool, its successful calls)."""
     from memory.knowledge import history, practice
 
-    words = history.holds_words(practice.tool_key(tool))
-    past = _past(call, words)
-    return past, practice.working_invocations(past.sessions, tool, call.now)
+    past = _read_sessions(call, history.make_word_filter(practice.normalise_tool(tool)))
+    return past, practice.find_working_invocations(past.sessions, tool, call.now)
 
 
 def blame(call: Call) -> int:
-    """Show the sessions that touched or discussed a file."""
     from memory.knowledge import history
     from memory.terminal import pastlines
 
-    path = call.one("PATH")
+    path = call.single_word("PATH")
     name = path.replace("\\", "/").strip("/").rpartition("/")[2]
     if not name:
         raise UsageError("show file needs the path of a file, or its end")
-    past = _past(call, history.holds_words(name))
+    past = _read_sessions(call, history.make_word_filter(name))
     found = history.blame(past.sessions, path)
     return call.answer(
         {
@@ -275,7 +272,7 @@ def blame(call: Call) -> int:
             "sessions": [history.touch_json(touch, call.place) for touch in found],
             "notes": past.notes,
         },
-        [*pastlines.touched(found, path, call.style(), call.offset), *past.notes],
+        [*pastlines.touch_lines(found, path, call.style(), call.offset), *past.notes],
     )
 
 
@@ -285,19 +282,19 @@ def friction(call: Call) -> int:
     from memory.terminal import pastlines
 
     with call.spinner("reading the sessions"):
-        rows = walls.current(call.place, call.settings, call.now)
-        met = walls.repeated(call.place, rows)
+        rows = walls.find_failures(call.place, call.settings, call.now)
+        met = walls.find_repeated(call.place, rows)
     return call.answer(
         {"walls": [walls.to_json(wall) for wall in met]},
-        pastlines.walls(met, call.style(), call.offset),
+        pastlines.wall_lines(met, call.style(), call.offset),
     )
 
 
-def _past(call: Call, holds: Holds, workspace: str = "") -> Read:
+def _read_sessions(call: Call, holds: Holds, workspace: str = "") -> SessionsRead:
     from memory.knowledge import history
 
     with call.spinner("reading the sessions"):
-        return history.read(call.place, call.settings, holds, call.now, workspace)
+        return history.read_sessions(call.place, call.settings, holds, call.now, workspace)
 
 
 def load(call: Call) -> int:
@@ -306,45 +303,42 @@ def load(call: Call) -> int:
     from memory.project import manifests
     from memory.terminal import pastlines
 
-    with contextlib.suppress(OSError):  # as the start of that new session would
-        manifests.remember(call.place)
-    value = accounts.load(call.place, call.settings, call.text(kept=False).strip(), "")
-    return call.answer(value, pastlines.loaded(value, call.options.explain))
+    with contextlib.suppress(OSError):  # as the start of a session does
+        manifests.cache_tags(call.place)
+    value = accounts.explain_load(call.place, call.settings, call.text(kept=False).strip(), "")
+    return call.answer(value, pastlines.load_lines(value, call.options.explain))
 
 
 def why(call: Call) -> int:
-    """Show the records pushed into each prompt."""
+    """Show the records given with each prompt."""
     from memory.health import accounts
     from memory.terminal import pastlines
 
     if len(call.words) > 1:
         raise UsageError("push why takes one SESSION or PROMPT_ID, not %d words" % len(call.words))
     word = call.words[0].strip() if call.words else ""
-    value = accounts.report(
+    value = accounts.report_pushes(
         call.place,
         "" if word == "session" else "last" if word == "prompt" else word,
-        session_of(call) if word != "last" else "",
+        find_session_id(call) if word != "last" else "",
     )
     lines = pastlines.push_lines(value, call.now)
     if not value["session"] and word not in ("", "session", "prompt", "last"):
-        lines = ["no session or prompt '%s' in this project" % shown(word)]
+        lines = ["no session or prompt '%s' in this project" % clip_input(word)]
     return call.answer(value, lines)
 
 
 def workspace(call: Call) -> int:
-    """Show the workspace and its tiers, or claim it.
-
-    `claim` accepts the workspace that this directory's `.git` names, or a given one.
-    """
+    """Show the workspace and its tiers, or claim another workspace."""
     if call.words[:1] == ["claim"] and len(call.words) < 3:
-        return _claim(call, *call.words[1:])
+        return _claim_workspace(call, *call.words[1:])
     if call.words[:1] == ["claim"]:
         raise UsageError("workspace claim takes one NAME, not %d words" % len(call.words[1:]))
     if call.words:
         raise unknown_word("workspace", call.words[0], ["claim"])
     place = call.place
     tiers = {layout.TIER_NAMES[letter]: folder for letter, folder in place.tiers()}
-    wanted = place.claimed or _offered(place)
+    wanted = place.claimed or _find_known_workspace(place)
     claimed = {"claimed": wanted} if wanted else {}
     told = (
         [["claimed", wanted + "; if it is yours: `dayleaf store workspace claim`"]]
@@ -368,35 +362,35 @@ def workspace(call: Call) -> int:
             "tiers": tiers,
             "cache": place.cache,
         },
-        screen.table(rows),
+        screen.format_table(rows),
     )
 
 
-def _offered(place: layout.Place) -> str:
+def _find_known_workspace(place: layout.Place) -> str:
     from memory.project import adoption
 
     try:
-        return adoption.look_for_past(place)
+        return adoption.find_past_workspace(place)
     except OSError:
-        return adoption.offered(place)
+        return adoption.read_offered_workspace(place)
 
 
-def _workspace_to_claim(place: layout.Place, name: str) -> tuple[str, bool]:
-    """Return a workspace or "", and whether its directory moved here."""
+def _find_workspace_to_claim(place: layout.Place, name: str) -> tuple[str, bool]:
+    """Return (workspace to claim or "", whether its directory moved here)."""
     if name:
-        return _workspace_named(place, name), False
+        return _find_named_workspace(place, name), False
     if place.claimed:
         return place.claimed, False
-    moved = _offered(place)
+    moved = _find_known_workspace(place)
     return moved, bool(moved)
 
 
-def _claim_question(place: layout.Place, wanted: str, moved: bool) -> str:
+def _format_claim_question(place: layout.Place, wanted: str, moved: bool) -> str:
     from memory.project import adoption
 
     why = "claims to be" if wanted == place.claimed else "is to be"
     if moved:
-        why = layout.reason_of(place, wanted)
+        why = layout.explain_relation(place, wanted)
     return (
         "%s %s %s; use that project's private memory here? The records of %s %s; "
         "%stype yes: "
@@ -405,29 +399,25 @@ def _claim_question(place: layout.Place, wanted: str, moved: bool) -> str:
             why,
             wanted,
             place.key,
-            "move with it" if adoption.goes_along(place) else "stay there",
+            "move with it" if adoption.owns_workspace_alone(place) else "stay there",
             "`no` stops asking; " if moved else "",
         )
     )
 
 
-def _claim(call: Call, name: str = "") -> int:
-    """Ask whether this directory belongs to its claimed or a named workspace.
-
-    Raises UsageError without a person at a terminal, or for an unknown name.
-    """
+def _claim_workspace(call: Call, name: str = "") -> int:
     from memory.project import adoption
 
     place, done = call.place, []
-    wanted, moved = _workspace_to_claim(place, name)
+    wanted, moved = _find_workspace_to_claim(place, name)
     if wanted:
-        need_person(call, authority.DECIDED["workspace"], "store workspace claim")
-        reply = ask_line(_claim_question(place, wanted, moved))
+        require_person(call, authority.DECIDED["workspace"], "store workspace claim")
+        reply = ask_line(_format_claim_question(place, wanted, moved))
         if reply in ("y", "yes"):
             place.claimed = wanted
             done = [adoption.confirm_claim(place, "person", call.now).key]
         elif reply in ("n", "no") and moved:
-            adoption.decline(place, wanted, call.now)
+            adoption.decline_offer(place, wanted, call.now)
     return call.answer(
         {"claimed": done},
         ["this directory now belongs to %s" % key for key in done]
@@ -437,14 +427,11 @@ def _claim(call: Call, name: str = "") -> int:
     )
 
 
-def _workspace_named(place: layout.Place, name: str) -> str:
-    """Return the other workspace of a name, "" for the present.
-
-    Raises UsageError for none or several.
-    """
+def _find_named_workspace(place: layout.Place, name: str) -> str:
+    """Return the key of a named workspace, "" for the present one."""
     if name in (place.key, place.claimed, place.named):
         return name if name != place.key else ""
-    found = [one.key for one in lookup.workspaces(place, name, False) if one.key != place.key]
+    found = [one.key for one in lookup.find_workspaces(place, name, False) if one.key != place.key]
     if len(found) > 1:
         raise UsageError(
             "several workspaces are called '%s'; name one of %s" % (name, ", ".join(found))
@@ -454,11 +441,10 @@ def _workspace_named(place: layout.Place, name: str) -> str:
 
 # ---- completion
 
-OFFERED = 40  # records that completion names
+MOST_COMPLETIONS = 40  # records
 
 
 def completion(call: Call) -> int:
-    """Print a shell's completion script."""
     shell = call.words[0] if call.words else ""
     if shell not in SHELLS:
         raise UsageError(
@@ -466,32 +452,32 @@ def completion(call: Call) -> int:
             % ", ".join(SHELLS)
         )
     if len(call.words) == 1:
-        path = "%s/memory/terminal/shells/dayleaf.%s" % (layout.plugin(), shell)
+        path = "%s/memory/terminal/shells/dayleaf.%s" % (layout.plugin_folder(), shell)
         said = files.read(path).decode("utf-8")
         return call.answer({"shell": shell, "script": said}, [said.rstrip("\n")])
     from memory.cli.main import VERBS
 
     def known(wanted: str, typed: str) -> list[tuple[str, str]]:
         try:
-            return _known(call, wanted, typed)
-        except (OSError, DayleafError):  # whoever presses TAB wants no message
+            return _complete_from_store(call, wanted, typed)
+        except (OSError, DayleafError):  # no message at TAB
             return []
 
     rows = [
         (one_line(word), one_line(about))
-        for word, about in completions(VERBS, call.words[1:], known)
+        for word, about in list_completions(VERBS, call.words[1:], known)
     ]
     value = [{"word": word, "about": about} for word, about in rows]
     return call.answer(value, map("\t".join, rows)) if rows else 0
 
 
-def _known(call: Call, wanted: str, typed: str) -> list[tuple[str, str]]:
-    """Return the settings (KEY) or records (ID) that begin with what was typed."""
-    from memory.index.kept import heads
+def _complete_from_store(call: Call, wanted: str, typed: str) -> list[tuple[str, str]]:
+    """Return the settings (KEY) or records (ID) with a typed prefix."""
+    from memory.index.kept import read_heads
 
     if wanted == "KEY":
         return [(key, to_json(call.settings[key])) for key in DEFAULTS if key.startswith(typed)]
-    every = heads(call.store(), call.now) if wanted == "ID" else ()
+    every = read_heads(call.store(), call.now) if wanted == "ID" else ()
     found = [record for record in every if record.id.startswith(typed)]
     found.sort(key=lambda record: (-record.created, record.id))
-    return [(record.id, record.title) for record in found[:OFFERED]]
+    return [(record.id, record.title) for record in found[:MOST_COMPLETIONS]]

@@ -1,4 +1,4 @@
-"""The verb review: all that waits for a person's decision, one after the other."""
+"""The verb review: a person decides on the waiting records, one by one."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import sys
 from typing import Any
 
 from memory.cli import harvest
-from memory.cli.rule import RULE, SCRIPT, Matter
+from memory.cli.rule import RULE, SCRIPT, ReviewKind
 from memory.core import StoreError, UsageError
 from memory.core.plaintext import one_line
 from memory.store.store import Store
-from memory.terminal.call import Call, ask_choice, finish_decisions, need_person, warn
+from memory.terminal.call import Call, ask_choice, finish_decisions, require_person, warn
 from memory.terminal.editor import edit_record
 
 
 def review(call: Call) -> int:
-    """Go through the waiting rules, scripts and candidates."""
-    need_person(call, "rules, scripts and candidates", "review")
+    """Ask about each waiting rule, script and candidate."""
+    require_person(call, "rules, scripts and candidates", "review")
     store, done = call.store(), list[dict[str, Any]]()
     waiting = [
         (matter, *one)
@@ -32,19 +32,19 @@ def review(call: Call) -> int:
             one_line(record.id),
             one_line(record.title),
         )
-        decided = _answered(call, store, matter, record.name, "%s  (%s)" % (head, why))
+        decided = _review_record(call, store, matter, record.name, "%s  (%s)" % (head, why))
         if decided is None:
             break
         done += decided
     call.indexed()
     finish_decisions(call, done, "nothing")
-    left = len(harvest.candidates(store))
+    left = len(harvest.list_candidates(store))
     if left:
-        sys.stderr.write("%s: `dayleaf review`\n" % harvest.wait(left))
+        sys.stderr.write("%s: `dayleaf review`\n" % harvest.format_waiting(left))
     return 0
 
 
-def _chosen_way(matter: Matter, name: str, hindrance: str) -> str:
+def _ask_decision(matter: ReviewKind, name: str, hindrance: str) -> str:
     ways = [matter.yes, "reject", *(["edit"] if matter.edits else []), "skip", "quit"]
     way = ask_choice(ways)
     while way == matter.yes and hindrance:
@@ -53,10 +53,10 @@ def _chosen_way(matter: Matter, name: str, hindrance: str) -> str:
     return way
 
 
-def _answered(
-    call: Call, store: Store, matter: Matter, name: str, where: str
+def _review_record(
+    call: Call, store: Store, matter: ReviewKind, name: str, where: str
 ) -> list[dict[str, Any]] | None:
-    """Ask about one record until decided or skipped, None to quit."""
+    """Ask about one record; return the decisions, None to quit."""
     while True:
         try:
             one = matter.read(store, name)
@@ -65,7 +65,7 @@ def _answered(
             return []
         notes = ["cannot be approved: " + one_line(one.hindrance)] if one.hindrance else []
         sys.stderr.write("\n".join(["", where, *matter.content(call, one), *notes, ""]))
-        way = _chosen_way(matter, name, one.hindrance)
+        way = _ask_decision(matter, name, one.hindrance)
         try:
             if way in (matter.yes, "reject"):
                 return [matter.decide(call, store, one, way)]

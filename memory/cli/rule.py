@@ -1,4 +1,4 @@
-"""The verb rule: rules suggested by anyone, and what a person decides on them and on scripts."""
+"""The verb rule: suggest and list rules; a person decides on rules and scripts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memory.core import (
     records,
     spellings,
 )
-from memory.core.plaintext import count, one_line, visible
+from memory.core.plaintext import escape_invisible, format_count, one_line
 from memory.core.records import Record
 from memory.knowledge import approvalstate
 from memory.knowledge.approvalstate import ApprovalState
@@ -30,19 +30,19 @@ from memory.terminal.call import (
     STATES,
     Call,
     ask_confirmation,
-    author,
+    choose_tier,
+    find_author,
     finish_decisions,
-    need_person,
     print_decision,
     read_stdin,
-    tier_of,
+    require_person,
     unknown_word,
     warn,
 )
 
 
 def rule(call: Call) -> int:
-    """Suggest, list or edit rules, or decide on them."""
+    """Suggest, list or decide on rules."""
     word = call.words[0] if call.words else "list"
     if word not in WORDS:
         raise unknown_word("rule", word, ("keep", *WORDS))
@@ -52,7 +52,7 @@ def rule(call: Call) -> int:
 # ---- suggesting and listing
 
 
-def _title_and_rationale(call: Call, words: list[str]) -> tuple[str, str]:
+def _read_title_and_rationale(call: Call, words: list[str]) -> tuple[str, str]:
     from memory.store.redactor import strip_private
 
     options = call.options
@@ -66,22 +66,25 @@ def _title_and_rationale(call: Call, words: list[str]) -> tuple[str, str]:
     return title, rationale
 
 
-def _suggested_body(call: Call) -> str:
+def _read_body(call: Call) -> str:
     given = call.options.body
     body = (read_stdin() if given == "-" else given or "").strip()
     return body + "\n" if body else ""
 
 
-def _suggest(call: Call, words: list[str]) -> int:
+def _suggest_rule(call: Call, words: list[str]) -> int:
     options = call.options
-    title, rationale = _title_and_rationale(call, words)
-    tier = tier_of(call)
-    store, who = call.store(), author(call)
-    links = [{"relation": "related_to", "target": _linked(store, id)} for id in options.link or ()]
-    body = _suggested_body(call)
-    there = store.same("rule", title, body, tier)
+    title, rationale = _read_title_and_rationale(call, words)
+    tier = choose_tier(call)
+    store, who = call.store(), find_author(call)
+    links = [
+        {"relation": "related_to", "target": _find_link_target(store, id)}
+        for id in options.link or ()
+    ]
+    body = _read_body(call)
+    existing = store.same("rule", title, body, tier)
     tags = list(options.tag or ())
-    kept = there or store.add(
+    kept = existing or store.add(
         "rule",
         title,
         body,
@@ -91,9 +94,9 @@ def _suggest(call: Call, words: list[str]) -> int:
         extra={"rationale": rationale, "suggested_by": who, **({"links": links} if links else {})},
     )
     call.indexed()
-    found = approvalstate.standings([kept], call.place)[0]
+    found = approvalstate.list_rule_states([kept], call.place)[0]
     lines = [
-        "%s %s  %s" % ("already there" if there else "suggested", kept.id, one_line(kept.title)),
+        "%s %s  %s" % ("already there" if existing else "suggested", kept.id, one_line(kept.title)),
         "  " + call.place.path(kept.name),
     ]
     if found.state == "pending":
@@ -108,17 +111,17 @@ def _suggest(call: Call, words: list[str]) -> int:
     )
 
 
-def _linked(store: Store, id: str) -> str:
+def _find_link_target(store: Store, id: str) -> str:
     try:
         return store.find(id).id
     except StoreError as error:
         raise UsageError("--link: %s" % error) from None
 
 
-def _list(call: Call, words: list[str]) -> int:
+def _list_rules(call: Call, words: list[str]) -> int:
     found = [
         one
-        for one in approvalstate.standings(call.store().each(("rule",)), call.place)
+        for one in approvalstate.list_rule_states(call.store().each(("rule",)), call.place)
         if one.state == "pending" or not call.options.pending
     ]
     rows = [
@@ -146,7 +149,7 @@ def _list(call: Call, words: list[str]) -> int:
             }
             for one in found
         ],
-        screen.table(rows, style=call.style(), give=2, kinds=["rule"] * len(rows))
+        screen.format_table(rows, style=call.style(), give=2, kinds=["rule"] * len(rows))
         or ["no rule is waiting" if call.options.pending else "no rules here"],
     )
 
@@ -155,21 +158,20 @@ def _list(call: Call, words: list[str]) -> int:
 
 
 WORDS: dict[str, Callable[[Call, list[str]], int]] = {
-    "suggest": _suggest,
-    "list": _list,
-    "approve": lambda call, words: each(call, RULE, "approve", words),
-    "reject": lambda call, words: each(call, RULE, "reject", words),
+    "suggest": _suggest_rule,
+    "list": _list_rules,
+    "approve": lambda call, words: decide_each(call, RULE, "approve", words),
+    "reject": lambda call, words: decide_each(call, RULE, "reject", words),
 }
 
 
-DONE = {"approve": "approved", "reject": "rejected"}
+DECISIONS = {"approve": "approved", "reject": "rejected"}
 
 
-class Reading(NamedTuple):
+class PendingRecord(NamedTuple):
     """A record to decide on.
 
-    data: the bytes that the decision is about. path: their file. hindrance: the reason against
-        approval, or "".
+    data: the bytes to approve. path: their file. hindrance: why they cannot be approved, or "".
     """
 
     record: Record
@@ -178,39 +180,37 @@ class Reading(NamedTuple):
     hindrance: str = ""
 
 
-class Matter(NamedTuple):
+class ReviewKind(NamedTuple):
     """A kind of record that a person decides on.
 
-    verb: of the command line. kind: of its records. yes: the word that accepts one. waiting:
-        returns the records that wait, with the reason. read: by a record's name; raises StoreError.
-        content: returns what the person sees. decide: stores a decision on exactly what was read
-        and returns it as plain data; raises StoreError where it has changed. edits: whether a
-        review offers an editor.
+    verb: of the command line. yes: the word that accepts. waiting: lists (waiting record, reason).
+        read: by name. content: lines for the person. decide: stores a decision on the bytes that
+        were read, returns it as plain data. read and decide raise StoreError, decide also where the
+        bytes changed. edits: whether a review offers an editor.
     """
 
     verb: str
     kind: str
     yes: str
     waiting: Callable[[Call, Store], Iterable[tuple[Record, str]]]
-    read: Callable[[Store, str], Reading]
-    content: Callable[[Call, Reading], list[str]]
-    decide: Callable[[Call, Store, Reading, str], dict[str, Any]]
+    read: Callable[[Store, str], PendingRecord]
+    content: Callable[[Call, PendingRecord], list[str]]
+    decide: Callable[[Call, Store, PendingRecord, str], dict[str, Any]]
     edits: bool = True
 
 
-def named(
-    store: Store, matter: Matter, verb: str, words: Sequence[str], one: bool = False
+def find_named(
+    store: Store, matter: ReviewKind, verb: str, words: Sequence[str], one: bool = False
 ) -> list[Record]:
-    """Find all named records.
+    """Find the named records; raise UsageError for another kind.
 
-    All before the first is changed. verb: the word after the matter's verb. one: exactly one is
-    wanted. Raises UsageError, StoreError.
+    verb: the word after the kind's verb. one: allow exactly one.
     """
-    listing = "`%s list` names " % spellings.typed(matter.verb)
+    listing = "`%s list` names " % spellings.format_command(matter.verb)
     if not words or (one and len(words) > 1):
         raise UsageError(
             "%s %s takes %s; %sthem"
-            % (spellings.spelled(matter.verb), verb, "one ID" if one else "an ID", listing)
+            % (spellings.spell_verb(matter.verb), verb, "one ID" if one else "an ID", listing)
         )
     found: dict[str, Record] = {}
     for word in words:
@@ -232,27 +232,24 @@ def named(
     return list(found.values())
 
 
-def each(call: Call, matter: Matter, decision: str, words: Sequence[str]) -> int:
-    """Show each named record and ask about it.
-
-    decision: `approve` or `reject`. Raises UsageError without any decision.
-    """
+def decide_each(call: Call, matter: ReviewKind, decision: str, words: Sequence[str]) -> int:
+    """Show each named record and ask whether to `approve` or `reject` it."""
     store, noun = call.store(), "script" if matter is SCRIPT else matter.kind
-    found = named(store, matter, decision, words)
-    need_person(
+    found = find_named(store, matter, decision, words)
+    require_person(
         call,
         "a " + noun,
         "%s %s %s" % (matter.verb, decision, " ".join(one_line(record.id) for record in found)),
     )
     done = []
-    for one in (matter.read(store, record.name) for record in found):
-        if decision == "approve" and one.hindrance:
-            raise UsageError("%s cannot be approved: %s" % (one.record.name, one.hindrance))
-        sys.stderr.write("\n".join(matter.content(call, one)) + "\n")
+    for pending in (matter.read(store, record.name) for record in found):
+        if decision == "approve" and pending.hindrance:
+            raise UsageError("%s cannot be approved: %s" % (pending.record.name, pending.hindrance))
+        sys.stderr.write("\n".join(matter.content(call, pending)) + "\n")
         if ask_confirmation("%s exactly this? type yes: " % decision, short=True):
-            done.append(matter.decide(call, store, one, decision))
+            done.append(matter.decide(call, store, pending, decision))
         elif len(found) == 1:
-            raise UsageError("%s is unchanged" % one.record.id)
+            raise UsageError("%s is unchanged" % pending.record.id)
     return finish_decisions(call, done, "no " + noun)
 
 
@@ -260,15 +257,17 @@ def each(call: Call, matter: Matter, decision: str, words: Sequence[str]) -> int
 
 
 def _decide(
-    call: Call, store: Store, one: Reading, decision: str, matter: Matter, workspace: str
+    call: Call,
+    store: Store,
+    pending: PendingRecord,
+    decision: str,
+    matter: ReviewKind,
+    workspace: str,
 ) -> dict[str, Any]:
-    """Approve or reject exactly the shown bytes, and report.
-
-    Raises StoreError where the file has changed since.
-    """
-    home, record, digest = call.place.home, one.record, files.sha256(one.data)
+    """Approve or reject the shown bytes; raise StoreError if the file changed."""
+    home, record, digest = call.place.home, pending.record, files.sha256(pending.data)
     now = matter.read(store, record.name)
-    if now.data != one.data or now.record.id != record.id:
+    if now.data != pending.data or now.record.id != record.id:
         raise StoreError(
             "%s changed while it was being shown, so it stays pending; review it again"
             % record.name
@@ -276,7 +275,7 @@ def _decide(
     if decision == "approve":
         if now.hindrance:
             raise UsageError("%s cannot be approved: %s" % (record.name, now.hindrance))
-        data = one.data
+        data = pending.data
         if matter is RULE and not record.meta.get("id"):
             # without its id in the file, the approval would be lost with the file's name
             data = frontmatter.edit(data, {"id": record.id}, record.name)
@@ -289,13 +288,15 @@ def _decide(
                 "approved, but no copy could be kept to compare later edits with (%s)"
                 % error.strerror
             )
-    approvals.decide(home, workspace, record.id, digest, decision, getpass.getuser(), call.now)
-    if approvals.decisions(home).get((workspace, record.id, digest)) != decision:
+    approvals.append_decision(
+        home, workspace, record.id, digest, decision, getpass.getuser(), call.now
+    )
+    if approvals.read_decisions(home).get((workspace, record.id, digest)) != decision:
         raise StoreError(
             "%s/%s can be written by others, so it does not count; `chmod 600` it and decide again"
             % (home, approvals.LEDGER)
         )
-    print_decision(call, DONE[decision], record.id, record.title)
+    print_decision(call, DECISIONS[decision], record.id, record.title)
     return {
         "id": record.id,
         "decision": decision,
@@ -304,71 +305,77 @@ def _decide(
     }
 
 
-def _content(call: Call, one: Reading, workspace: str, errors: str) -> list[str]:
-    home, now = call.place.home, files.sha256(one.data)
-    text = visible(one.data.decode("utf-8", errors))
-    digest = approvals.latest(approvals.decisions(home), workspace, one.record.id)
-    before = approvals.approved_bytes(home, digest) if digest and digest != now else None
-    lines = [one_line(one.path), "", *text.rstrip("\n").split("\n"), ""]
+def _format_content(call: Call, pending: PendingRecord, workspace: str, errors: str) -> list[str]:
+    home, now = call.place.home, files.sha256(pending.data)
+    text = escape_invisible(pending.data.decode("utf-8", errors))
+    digest = approvals.find_last_approved(
+        approvals.read_decisions(home), workspace, pending.record.id
+    )
+    before = approvals.read_approved_bytes(home, digest) if digest and digest != now else None
+    lines = [one_line(pending.path), "", *text.rstrip("\n").split("\n"), ""]
     if before is not None:
-        lines += ["changed since it was approved:", *screen.difference(before, one.data), ""]
+        lines += ["changed since it was approved:", *screen.diff_contents(before, pending.data), ""]
     elif digest and digest != now:
         lines += ["changed since it was approved; the approved text was not kept", ""]
-    if "approved" in one.record.meta:
+    if "approved" in pending.record.meta:
         lines.append("the file calls itself `approved`; that has no effect")
-    return [*lines, "%s, sha256 %s" % (count(len(one.data), "byte"), now)]
+    return [*lines, "%s, sha256 %s" % (format_count(len(pending.data), "byte"), now)]
 
 
-def _pending(found: Iterable[ApprovalState]) -> list[tuple[Record, str]]:
+def _list_pending(found: Iterable[ApprovalState]) -> list[tuple[Record, str]]:
     return [(one.record, one.why) for one in found if one.state == "pending"]
 
 
-def _read_rule(store: Store, name: str) -> Reading:
+def _read_rule(store: Store, name: str) -> PendingRecord:
     data = store.raw(name)
-    return Reading(
+    return PendingRecord(
         records.from_bytes(name, data, 0.0),
         data,
         store.place.path(name),
-        approvalstate.hindrance(store.place, name, data),
+        approvalstate.find_rule_obstacle(store.place, name, data),
     )
 
 
-def _read_script(store: Store, name: str) -> Reading:
+def _read_script(store: Store, name: str) -> PendingRecord:
     from memory.project import material
 
     record = store.read(name)
-    if material.type_of(record) != "script":
+    if material.resource_type(record) != "script":
         raise StoreError("%s is a doc; only scripts can be run" % record.id)
-    source = material.source_of(record, store.place)
-    return Reading(record, source.data, source.path, approvalstate.script_hindrance(source))
+    source = material.read_source(record, store.place)
+    return PendingRecord(
+        record, source.data, source.path, approvalstate.find_script_obstacle(source)
+    )
 
 
-def _rule_scope(call: Call, one: Reading) -> str:
-    return approvals.workspace_of(one.record.name, call.place.key)
+def _rule_scope(call: Call, one: PendingRecord) -> str:
+    return approvals.approval_workspace(one.record.name, call.place.key)
 
 
-def _script_scope(call: Call, one: Reading) -> str:
+def _script_scope(call: Call, one: PendingRecord) -> str:
     return approvals.script_workspace(one.record.name, call.place.key)
 
 
-RULE: Matter = Matter(
+RULE: ReviewKind = ReviewKind(
     "rule",
     "rule",
     "approve",
-    lambda call, store: _pending(approvalstate.standings(store.each(("rule",)), call.place)),
+    lambda call, store: _list_pending(
+        approvalstate.list_rule_states(store.each(("rule",)), call.place)
+    ),
     _read_rule,
-    lambda call, one: _content(call, one, _rule_scope(call, one), "replace"),
+    lambda call, one: _format_content(call, one, _rule_scope(call, one), "replace"),
     lambda call, store, one, way: _decide(call, store, one, way, RULE, _rule_scope(call, one)),
 )
-SCRIPT: Matter = Matter(
+SCRIPT: ReviewKind = ReviewKind(
     "resource",
     "resource",
     "approve",
-    lambda call, store: _pending(
-        approvalstate.script_standings(store.each(("resource",)), call.place)
+    lambda call, store: _list_pending(
+        approvalstate.list_script_states(store.each(("resource",)), call.place)
     ),
     _read_script,
-    lambda call, one: _content(call, one, _script_scope(call, one), "backslashreplace"),
+    lambda call, one: _format_content(call, one, _script_scope(call, one), "backslashreplace"),
     lambda call, store, one, way: _decide(call, store, one, way, SCRIPT, _script_scope(call, one)),
     edits=False,
 )

@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from memory.cli.recall import reread
+from memory.cli.recall import refresh_scripts
 from memory.core import IndexFault, PersonsRecord, StoreError, UsageError, clock, files, layout
-from memory.core.plaintext import age, at_word, count, one_line, plain
+from memory.core.plaintext import clip_at_word, format_age, format_count, one_line, strip_hidden
 from memory.store import authority, ledger, redactor
 from memory.terminal import localtimes, screen
-from memory.terminal.call import Call, nearest, session_of, shown, unknown_word
+from memory.terminal.call import Call, clip_input, find_session_id, suggest_word, unknown_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from memory.core.records import Record
     from memory.recall.hit import Hit, Turn
 
-ENTRIES = 100  # of a transcript that are printed the terminal shows
-RESULT_LINES = 8  # of one entry
+MOST_ENTRIES = 100  # of a transcript
+RESULT_LINES = 8  # of an entry
 
 
 def show(call: Call) -> int:
@@ -32,57 +32,57 @@ def show(call: Call) -> int:
     try:
         found, place, merged, number = _find_target(call)
     except StoreError as missing:
-        return _distant(call, missing)
+        return _show_distant(call, missing)
     if number:
-        return _turn(call, found, place, number)
+        return _show_turn(call, found, place, number)
     if place.key == call.place.key:
-        found = reread(call, [found])[0]
+        found = refresh_scripts(call, [found])[0]
     if call.caller() != authority.PERSON:
         found = redactor.clean_record(found, call.settings, place.key)
     if call.options.outline:
-        return _outline(call, found)
-    one = _displayed(call, hit.from_record(found, place.key, place.path(found.name)), place)
-    inward = _inward(place, found, call.now)
-    book = ledger.holding(place, found.name)
-    counts = lookup.fold_merged(place, ledger.read(book)).counts(found.id)
+        return _show_outline(call, found)
+    one = _prepare_hit(call, hit.from_record(found, place.key, place.path(found.name)), place)
+    inward = _list_incoming_links(place, found, call.now)
+    book = ledger.find_ledger(place, found.name)
+    counts = lookup.credit_successors(place, ledger.read(book)).counts(found.id)
     stands = merged and (
         "%s was merged into this record; `dayleaf store restore %s` brings it back"
         % (merged, merged)
     )
     freshness = "; ".join([one.freshness, *(claim.reason for claim in one.gone)])
     facts = [
-        *_conversation(call, found, place),
+        *_format_turn_count(call, found, place),
         ("linked from", ", ".join("%s (%s)" % row for row in inward)),
-        ("outcome", counts_text(counts, call.now) if any(counts) else ""),
-        ("feedback", "; ".join(reasons(found))),
+        ("outcome", format_counts(counts, call.now) if any(counts) else ""),
+        ("feedback", "; ".join(list_reasons(found))),
         ("freshness", freshness * (one.freshness != claims.UNKNOWN)),
-        *screen.claims(one.claims),
+        *screen.group_claims(one.claims),
         ("merged", stands),
         ("file", one.path),
-        *_source(found, place),
+        *_format_source(found, place),
     ]
-    return _printed(call, one, facts, counts, inward, merged)
+    return _print_record(call, one, facts, counts, inward, merged)
 
 
-def _distant(call: Call, missing: StoreError) -> int:
-    from memory.cli.recall import dsn_of
+def _show_distant(call: Call, missing: StoreError) -> int:
+    from memory.cli.recall import find_dsn
     from memory.recall import lookup
 
-    known = lookup.find_distant(call.place, call.one("ID"), dsn_of(call), missing)
+    known = lookup.find_distant(call.place, call.single_word("ID"), find_dsn(call), missing)
     if call.options.outline:
-        return _outline(call, known.record)
+        return _show_outline(call, known.record)
     facts = [("workspace", known.workspace), ("text", known.origin)]
-    return _printed(call, _displayed(call, known, call.place), facts, ledger.Counts())
+    return _print_record(call, _prepare_hit(call, known, call.place), facts, ledger.Counts())
 
 
-def _displayed(call: Call, one: Hit, place: Place) -> Hit:
+def _prepare_hit(call: Call, one: Hit, place: Place) -> Hit:
     from memory.core import approvals
     from memory.recall import hit
 
-    return hit.for_display([one], place, approvals.decisions(place.home), call.now)[0]
+    return hit.add_display_fields([one], place, approvals.read_decisions(place.home), call.now)[0]
 
 
-def _printed(
+def _print_record(
     call: Call,
     one: Hit,
     facts: list[tuple[str, str]],
@@ -93,45 +93,47 @@ def _printed(
     from memory.recall import hit
 
     found = one.record
-    body, more, ways = _section(call, found)
+    body, more, ways = _select_section(call, found)
     value = {
-        **hit.about_json(one),
+        **hit.record_fields_json(one),
         "body": body,
         "merged": merged,
         "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward],
         **counts_json(counts, call.now),
-        "feedback": reasons(found),
+        "feedback": list_reasons(found),
         "problems": list(found.problems),
         **more,
     }
     facts = [*facts, ("trouble", "; ".join(found.problems))]
-    head = screen.record(found, call.now, call.style(), facts)
-    return call.answer(value, [*head, "", plain(localtimes.body(found, body)).rstrip("\n"), *ways])
+    head = screen.format_record_head(found, call.now, call.style(), facts)
+    return call.answer(
+        value, [*head, "", strip_hidden(localtimes.localize_body(found, body)).rstrip("\n"), *ways]
+    )
 
 
+# ID#TURN, where the turn is a number, a time, or a day and time
 _TURN = re.compile(r"(.+)#(\d{1,6}|(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d)")
 
 
 def _find_target(call: Call) -> tuple[Record, Place, str, str]:
     """Return (record, place, merged id or "", wanted turn or "").
 
-    A text after `#` is a turn where the rest names a checkpoint or a conversation; a title or a
-    path may hold one too.
+    `#` begins a turn only after the name of a session's record: titles and paths may hold it too.
     """
     from memory.recall import lookup
 
     if not call.words:
         raise UsageError("show needs an ID, or `file`, `tool`, `walls` or `transcript`")
-    said = call.one("ID").strip()
+    said = call.single_word("ID").strip()
     match, other = _TURN.fullmatch(said), None
     if match:
         with contextlib.suppress(StoreError):
             found, place = lookup.find_anywhere(call.place, call.settings, match[1])
-            if found.kind in layout.DATED:
+            if found.kind in layout.DATED_KINDS:
                 return found, place, "", match[2].replace(" ", "T")
             other = found
     try:
-        return (*lookup.find_kept(call.place, call.settings, said), "")
+        return (*lookup.find_or_successor(call.place, call.settings, said), "")
     except StoreError:
         if other is None:
             raise
@@ -141,11 +143,11 @@ def _find_target(call: Call) -> tuple[Record, Place, str, str]:
         ) from None
 
 
-def _talk(call: Call, found: Record, place: Place) -> Record:
+def _find_conversation(call: Call, found: Record, place: Place) -> Record:
     from memory.recall import excerpt
     from memory.store.store import Store
 
-    talk = excerpt.conversation(Store(place, call.settings, call.now), found)
+    talk = excerpt.find_conversation(Store(place, call.settings, call.now), found)
     if talk is None:
         raise StoreError(
             "the session of %s has no conversation; `dayleaf show %s` prints the checkpoint"
@@ -154,18 +156,18 @@ def _talk(call: Call, found: Record, place: Place) -> Record:
     return talk
 
 
-def _conversation(call: Call, found: Record, place: Place) -> list[tuple[str, str]]:
+def _format_turn_count(call: Call, found: Record, place: Place) -> list[tuple[str, str]]:
     from memory.recall import excerpt, hit
     from memory.store.store import Store
 
     if (
-        found.kind not in layout.DATED
+        found.kind not in layout.DATED_KINDS
         or found.kind == "checkpoint"
         and not found.meta.get("conversation")
     ):
         return []
-    talk = excerpt.conversation(Store(place, call.settings, call.now), found)
-    turns = hit.turns(talk) if talk else []
+    talk = excerpt.find_conversation(Store(place, call.settings, call.now), found)
+    turns = hit.split_turns(talk) if talk else []
     if talk is None or not turns:
         return []
     return [
@@ -174,7 +176,7 @@ def _conversation(call: Call, found: Record, place: Place) -> list[tuple[str, st
             "%s%s: `dayleaf show %s#%d` prints the last"
             % (
                 talk.id + ", " if talk is not found else "",
-                count(len(turns), "turn"),
+                format_count(len(turns), "turn"),
                 found.id,
                 len(turns),
             ),
@@ -182,11 +184,11 @@ def _conversation(call: Call, found: Record, place: Place) -> list[tuple[str, st
     ]
 
 
-def _turn(call: Call, found: Record, place: Place, said: str) -> int:
+def _show_turn(call: Call, found: Record, place: Place, said: str) -> int:
     from memory.recall import hit
 
-    talk = _talk(call, found, place)
-    turns = hit.turns(talk)
+    talk = _find_conversation(call, found, place)
+    turns = hit.split_turns(talk)
     one = _find_turn(talk, turns, said)
     ways = [
         "%s: %s  `dayleaf show %s#%d`" % (word, one_line(turns[at].request), talk.id, at + 1)
@@ -196,7 +198,7 @@ def _turn(call: Call, found: Record, place: Place, said: str) -> int:
     head = "turn %d of %d  %s  %s  %s" % (
         one.number,
         len(turns),
-        clock.zoned(clock.parse(one.at) or talk.created),
+        clock.format_zoned(clock.parse(one.at) or talk.created),
         talk.id,
         one_line(talk.title),
     )
@@ -211,37 +213,37 @@ def _turn(call: Call, found: Record, place: Place, said: str) -> int:
         "body": one.text,
     }
     return call.answer(
-        value, [head, "", plain(_localised(one)).rstrip("\n"), *([""] * bool(ways)), *ways]
+        value,
+        [head, "", strip_hidden(_localize_turn(one)).rstrip("\n"), *([""] * bool(ways)), *ways],
     )
 
 
-def _localised(one: Turn) -> str:
+def _localize_turn(one: Turn) -> str:
     heading, newline, rest = one.text.partition("\n")
-    return (
-        ("## %s %s" % (localtimes.minute(one.at)[11:], one.request)).rstrip() + newline + rest
-        if heading.startswith("## ")
-        else one.text
-    )
+    if not heading.startswith("## "):
+        return one.text
+    time = localtimes.to_local(one.at)[11:]
+    return ("## %s %s" % (time, one.request)).rstrip() + newline + rest
 
 
 def _find_turn(talk: Record, turns: Sequence[Turn], said: str) -> Turn:
     from memory.recall import excerpt
 
-    local = [one._replace(at=localtimes.minute(one.at).replace(" ", "T")) for one in turns]
+    local = [one._replace(at=localtimes.to_local(one.at).replace(" ", "T")) for one in turns]
     exact = any(one.at.endswith(said) for one in turns) and not any(
         one.at.endswith(said) for one in local
     )
     return turns[excerpt.find_turn(talk, turns if exact else local, said).number - 1]
 
 
-def _source(found: Record, place: Place) -> list[tuple[str, str]]:
+def _format_source(found: Record, place: Place) -> list[tuple[str, str]]:
     from memory.project import material, otherfiles
 
     if found.kind != "resource" or found.tier == layout.ADDED:
         return []
-    state = material.state(found, place)
+    state = material.compare_with_source(found, place)
     then = found.meta.get("source_ref") or ""
-    now = otherfiles.commit_of(state.source.path) if state.source and then else ""
+    now = otherfiles.find_commit(state.source.path) if state.source and then else ""
     trouble = (
         "%s: `dayleaf resource refresh %s`" % (state.why, found.id)
         if state.word == material.STALE
@@ -249,10 +251,13 @@ def _source(found: Record, place: Place) -> list[tuple[str, str]]:
     )
     head = "HEAD is %s" % now if now not in ("", then) else ""
     said = [found.path, "at commit %s" % then if then else "", head, trouble]
-    return [("type", material.type_of(found)), ("source", "; ".join(part for part in said if part))]
+    return [
+        ("type", material.resource_type(found)),
+        ("source", "; ".join(part for part in said if part)),
+    ]
 
 
-def _outline(call: Call, found: Record) -> int:
+def _show_outline(call: Call, found: Record) -> int:
     from memory.core import tokeniser
     from memory.store import sections
 
@@ -274,15 +279,15 @@ def _outline(call: Call, found: Record) -> int:
     ]
     return call.answer(
         {"id": found.id, "sections": value},
-        [*screen.table(cells, right=(0, 2)), "`dayleaf show %s --section N` prints one" % found.id],
+        [
+            *screen.format_table(cells, right=(0, 2)),
+            "`dayleaf show %s --section N` prints one" % found.id,
+        ],
     )
 
 
-def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]:
-    """Return (text, section for --json, lines on neighbouring sections).
-
-    Raises UsageError where there is no such section.
-    """
+def _select_section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]:
+    """Return (text, fields for --json, lines on neighbours) of a section."""
     from memory.store import sections
 
     o = call.options
@@ -292,10 +297,10 @@ def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]
     one = sections.find(listed, o.section)
     if one is None:
         headings = [each.path for each in listed if each.path]
-        known = nearest(
+        known = suggest_word(
             o.section, headings, "it has %s" % (", ".join(headings[:8]) or "no headings")
         )
-        raise UsageError("%s has no section '%s'; %s" % (found.id, shown(o.section), known))
+        raise UsageError("%s has no section '%s'; %s" % (found.id, clip_input(o.section), known))
     beside = dict(zip(("previous", "next"), sections.neighbours(listed, one)))
     ways = [
         "%s: %d %s  `dayleaf show %s --section %d`"
@@ -312,35 +317,35 @@ def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]
 
 
 def expand(call: Call) -> int:
-    """Print the part of the transcript behind a checkpoint."""
+    """Print the transcript behind a checkpoint or a turn."""
     from memory.recall import excerpt, hit
     from memory.store.store import Store
 
     found, place, _, number = _find_target(call)
     turns: list[Turn] = []
     if number:
-        found = _talk(call, found, place)
-        turns = hit.turns(found)
+        found = _find_conversation(call, found, place)
+        turns = hit.split_turns(found)
         number = str(excerpt.find_turn(found, turns, number).number)
     with call.spinner("reading the transcript"):
-        said = excerpt.excerpt(
+        said = excerpt.read_excerpt(
             Store(place, call.settings, call.now), found, call.env, turns, int(number or 0)
         )
-    shown_ = said[-ENTRIES:]
+    shown_ = said[-MOST_ENTRIES:]
     lines = ["%s  %s%s" % (one_line(found.title), found.id, "#" + number if number else "")]
     if len(said) > len(shown_):
         lines.append("the last %d of %d entries; `--json` has all" % (len(shown_), len(said)))
     offset = clock.local_offset(found.created)
     for one in shown_:
-        lines += screen.entry(one.at, one.who, one.text, offset, RESULT_LINES)
+        lines += screen.format_transcript_entry(one.at, one.who, one.text, offset, RESULT_LINES)
     return call.answer(
         {"id": found.id, "turn": int(number or 0), "entries": [one._asdict() for one in said]},
         lines,
     )
 
 
-def _inward(place: layout.Place, found: Record, now: float) -> list[tuple[str, str]]:
-    """Return (id, relation from here) of the links to a record."""
+def _list_incoming_links(place: layout.Place, found: Record, now: float) -> list[tuple[str, str]]:
+    """List (id, relation from here) of the links to a record."""
     from contextlib import closing
 
     from memory.hook import indexview
@@ -352,42 +357,40 @@ def _inward(place: layout.Place, found: Record, now: float) -> list[tuple[str, s
     try:
         with closing(Shelf(place, now)) as shelf:
             return [
-                (source.id, relations.inverse(link.relation))
-                for link, source in alongside.incoming_links(shelf, found)
+                (source.id, relations.find_inverse(link.relation))
+                for link, source in alongside.read_incoming_links(shelf, found)
             ]
-    except IndexFault:  # the next recall sets a damaged one aside
+    except IndexFault:  # the next recall replaces a damaged index
         return []
 
 
 WORDS = ("up", "down")
-# characters of a reason that are kept, and the latest reasons of a record
-REASON, REASONS = 300, 10
-# kinds that bind or run by the checksum of their bytes: nothing is written into them
-APPROVED = ("rule", "resource")
+REASON_LENGTH, MOST_REASONS = 300, 10  # characters of a reason, reasons of a record
+# kinds approved by checksum: a reason would undo the approval
+APPROVED_KINDS = ("rule", "resource")
 
 
 def feedback(call: Call) -> int:
-    """Note that a record helped or misled."""
     from memory.recall import lookup
     from memory.recall.hit import record_json
 
-    id, word, why = _words(call)
+    id, word, why = _parse_words(call)
     found, place = lookup.find_anywhere(call.place, call.settings, id)
-    if why and found.kind in APPROVED and found.tier != layout.ADDED:
+    if why and found.kind in APPROVED_KINDS and found.tier != layout.ADDED:
         raise UsageError(
             "a reason in %s would undo its approval; leave it out, or `dayleaf record edit %s`"
             % (found.id, found.id)
         )
     if why:
-        found = _explained(call, place, found, "%s %s: %s" % (clock.day(call.now), word, why))
+        found = _add_reason(call, place, found, "%s %s: %s" % (clock.day(call.now), word, why))
     if found.tier != layout.ADDED:
-        call.store_of(place).check(found.name)
-        found = call.store_of(place).keep_id(found)
-    book = ledger.holding(place, found.name)
-    before = lookup.fold_merged(place, ledger.read(book)).counts(found.id)
-    ledger.note(book, found.id, word, call.now, session_of(call))
-    counts = lookup.fold_merged(place, ledger.settle(book)).counts(found.id)
-    misled = ledger.misleads(counts.up, counts.down)
+        call.open_store(place).check(found.name)
+        found = call.open_store(place).keep_id(found)
+    book = ledger.find_ledger(place, found.name)
+    before = lookup.credit_successors(place, ledger.read(book)).counts(found.id)
+    ledger.append_event(book, found.id, word, call.now, find_session_id(call))
+    counts = lookup.credit_successors(place, ledger.rewrite_derived(book)).counts(found.id)
+    misled = ledger.is_misleading(counts.up, counts.down)
     value = {
         **record_json(found),
         "path": place.path(found.name),
@@ -401,13 +404,15 @@ def feedback(call: Call) -> int:
         [
             "noted: %s %s  %s"
             % (found.id, "helped" if word == "up" else "misled", one_line(found.title)),
-            "  " + counts_text(counts, call.now),
-            *_effect(found, before, counts, misled),
+            "  " + format_counts(counts, call.now),
+            *_explain_effect(found, before, counts, misled),
         ],
     )
 
 
-def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, misled: bool) -> list[str]:
+def _explain_effect(
+    found: Record, before: ledger.Counts, now: ledger.Counts, misled: bool
+) -> list[str]:
     from memory.recall.rank import outcome_factor
 
     if (before.up, before.down) == (now.up, now.down):
@@ -431,39 +436,33 @@ def counts_json(counts: ledger.Counts, now: float) -> dict[str, object]:
     }
 
 
-def counts_text(counts: ledger.Counts, now: float) -> str:
-    """Return a record's counts: `used 3 times, up 1, down 0, last 2d ago`."""
-    ago = age(now - counts.last)
+def format_counts(counts: ledger.Counts, now: float) -> str:
+    """Format a record's counts: `used 3 times, up 1, down 0, last 2d ago`."""
+    ago = format_age(now - counts.last)
     return ", ".join(
         part
         for part in (
-            "used %s" % count(counts.uses, "time"),
+            "used %s" % format_count(counts.uses, "time"),
             "up %d" % counts.up,
             "down %d" % counts.down,
-            "learned again %s" % count(counts.again, "time") if counts.again else "",
+            "learned again %s" % format_count(counts.again, "time") if counts.again else "",
             ("last now" if ago == "now" else "last %s ago" % ago) if counts.last else "",
         )
         if part
     )
 
 
-def reasons(found: Record) -> list[str]:
-    """Return the reasons in a record's feedback, oldest first."""
-    given = found.meta.get("feedback")
-    return (
-        [str(reason) for reason in given]
-        if isinstance(given, list)
-        else [str(given)]
-        if given
-        else []
-    )
+def list_reasons(found: Record) -> list[str]:
+    """List the reasons in a record's feedback, oldest first."""
+    given = found.meta.get("feedback") or []
+    return [str(reason) for reason in (given if isinstance(given, list) else [given])]
 
 
-def _words(call: Call) -> tuple[str, str, str]:
-    id, word, rest = _split(call.words)
+def _parse_words(call: Call) -> tuple[str, str, str]:
+    id, word, rest = _split_words(call.words)
     if id in WORDS and word not in WORDS:
         raise UsageError(
-            "the id comes first: `dayleaf record feedback %s %s`" % (shown(word) or "ID", id)
+            "the id comes first: `dayleaf record feedback %s %s`" % (clip_input(word) or "ID", id)
         )
     if not word:
         raise UsageError(
@@ -474,27 +473,24 @@ def _words(call: Call) -> tuple[str, str, str]:
         raise unknown_word("feedback", word, WORDS)
     why = one_line(rest.strip())
     why = why[1:-1].strip() if len(why) > 1 and why[0] == why[-1] and why[0] in "'\"" else why
-    return id, word, at_word(why, REASON)
+    return id, word, clip_at_word(why, REASON_LENGTH)
 
 
-def _split(words: Sequence[str]) -> tuple[str, str, str]:
+def _split_words(words: Sequence[str]) -> tuple[str, str, str]:
     """Return (a record's id or title, the next word, the rest)."""
     said = " ".join(words).split()
     at = next((n for n, word in enumerate(said) if n and word in WORDS), min(1, len(said)))
     return " ".join(said[:at]), "".join(said[at : at + 1]), " ".join(said[at + 1 :])
 
 
-def _explained(call: Call, place: Place, found: Record, reason: str) -> Record:
-    """Add a reason to a record's `feedback`, and return the record.
-
-    Raises StoreError.
-    """
+def _add_reason(call: Call, place: Place, found: Record, reason: str) -> Record:
+    """Add a reason to a record's `feedback`, and return the record."""
     from memory.store.redactor import strip_private
 
     said = strip_private(reason).strip()
     try:
-        changed = call.store_of(place).edit(
-            found.name, lambda now: {"feedback": [*reasons(now), said][-REASONS:]}
+        changed = call.open_store(place).edit(
+            found.name, lambda now: {"feedback": [*list_reasons(now), said][-MOST_REASONS:]}
         )
     except PersonsRecord:
         raise

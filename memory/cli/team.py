@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def share(call: Call) -> int:
-    """Move a record into the repository, unless something is private."""
+    """Move a record into the repository, unless it holds private things."""
     from memory.project import sharing
 
     store = call.store()
-    found = store.find(call.one("ID"))
+    found = store.find(call.single_word("ID"))
     if found.tier == layout.SHARED:
         raise UsageError(
             "%s is shared already; `dayleaf record unshare %s` takes it back" % (found.id, found.id)
@@ -30,7 +30,7 @@ def share(call: Call) -> int:
     data, allow = store.raw(found.name), call.settings["redact.allow"]
     lines = [
         "  line %d: %s; %s" % (one.line, one_line(one.what), one_line(one.remedy))
-        for one in sharing.hindrances(found, data, call.place, allow)
+        for one in sharing.find_hindrances(found, data, call.place, allow)
     ]
     if lines:
         if call.options.json:
@@ -43,23 +43,23 @@ def share(call: Call) -> int:
         raise StoreError(
             "%s stays private and was not moved: mend what is listed above first" % found.id
         )
-    found = _signed(call, store, found)
-    name = sharing.move(store, found, layout.SHARED)
-    doubts = ["  " + one_line(doubt) for doubt in sharing.doubts(data)]
-    return _moved(
+    found = _sign_rule(call, store, found)
+    name = sharing.move_record(store, found, layout.SHARED)
+    doubts = ["  " + one_line(doubt) for doubt in sharing.question_temporary_paths(data)]
+    return _report_move(
         call,
         found,
         name,
         [
-            *_link_warnings(store, found),
+            *_list_link_warnings(store, found),
             *doubts,
-            *_team_hints(call, sharing.commit_hook(call.place)),
+            *_list_hints(call, sharing.find_commit_hook(call.place)),
         ],
     )
 
 
-def _signed(call: Call, store: Store, found: Record) -> Record:
-    """Replace "you" in a rule by its author; an approval stays."""
+def _sign_rule(call: Call, store: Store, found: Record) -> Record:
+    """Replace "you" in a rule by its author's name; an approval stays."""
     from memory.knowledge import approvalstate
     from memory.store import safegit
 
@@ -67,11 +67,14 @@ def _signed(call: Call, store: Store, found: Record) -> Record:
         return found
     asked = safegit.read(call.place.root, call.env, "config", "user.name")
     who = one_line(asked.out.decode("utf-8", "replace"), 60) or getpass.getuser()
-    approved = approvalstate.standings([found], call.place)[0].state == "approved"
+    approved = approvalstate.list_rule_states([found], call.place)[0].state == "approved"
     rationale = found.rationale.replace("You said", who + " said", 1)
     found = store.edit(found.name, {"suggested_by": who, "rationale": rationale})
     if approved:
-        data, workspace = store.raw(found.name), approvals.workspace_of(found.name, call.place.key)
+        data, workspace = (
+            store.raw(found.name),
+            approvals.approval_workspace(found.name, call.place.key),
+        )
         approvals.approve(call.place.home, workspace, found.id, data, getpass.getuser(), call.now)
     return found
 
@@ -81,16 +84,16 @@ def unshare(call: Call) -> int:
     from memory.project import sharing
 
     store = call.store()
-    found = store.find(call.one("ID"))
+    found = store.find(call.single_word("ID"))
     if found.tier != layout.SHARED:
         raise UsageError("%s is not shared" % found.id)
-    committed = sharing.tracking(call.place)(found.name)
-    name = sharing.move(store, found, layout.PRIVATE)
+    committed = sharing.make_tracked_test(call.place)(found.name)
+    name = sharing.move_record(store, found, layout.PRIVATE)
     note = ["  the others have it until you commit its removal; git's history keeps it"]
-    return _moved(call, found, name, note if committed else [])
+    return _report_move(call, found, name, note if committed else [])
 
 
-def _moved(call: Call, found: Record, name: str, notes: list[str]) -> int:
+def _report_move(call: Call, found: Record, name: str, notes: list[str]) -> int:
     call.changed.append(found.name)
     call.indexed()
     path, done = call.place.path(name), "shared" if name[:1] == layout.SHARED else "private again:"
@@ -106,7 +109,7 @@ def _moved(call: Call, found: Record, name: str, notes: list[str]) -> int:
     )
 
 
-def _link_warnings(store: Store, found: Record) -> list[str]:
+def _list_link_warnings(store: Store, found: Record) -> list[str]:
     out = []
     for link in found.links:
         with suppress(StoreError):
@@ -115,7 +118,7 @@ def _link_warnings(store: Store, found: Record) -> list[str]:
     return out
 
 
-def _team_hints(call: Call, hook: tuple[bool, str]) -> list[str]:
+def _list_hints(call: Call, hook: tuple[bool, str]) -> list[str]:
     from memory.store import safegit
 
     notes = ["  commit it, so that others can pull it: `git add .dayleaf && git commit`"]
@@ -134,14 +137,14 @@ def _team_hints(call: Call, hook: tuple[bool, str]) -> list[str]:
 
 
 def shared(call: Call) -> int:
-    """Report a team's records: authors, news and merge conflicts."""
+    """Report the shared records: authors, news and merge conflicts."""
     from memory.project import sharing
 
     if call.words not in ([], ["status"]):
         raise unknown_word("shared", call.words[0], ["status"])
     store = call.store()
     with call.spinner("asking git"):
-        found = sharing.status(store, call.env)
+        found = sharing.read_status(store, call.env)
     skipped = [one for one in store.skipped if one.name[:1] == layout.SHARED]
     titles = {}
     for held in found.records:
@@ -167,4 +170,4 @@ def shared(call: Call) -> int:
         "removed": [gone._asdict() for gone in found.removed],
         "unreadable": [list(one) for one in skipped],
     }
-    return call.answer(value, reports.team(found, titles, skipped))
+    return call.answer(value, reports.team_lines(found, titles, skipped))

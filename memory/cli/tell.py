@@ -1,6 +1,4 @@
-"""The verbs that tell in short: distill who asks, handoff the next session, standup a team, today
-you, statusline the client.
-"""
+"""The verbs that summarise: distill, handoff, standup, today, statusline."""
 
 from __future__ import annotations
 
@@ -10,10 +8,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from memory.cli.recall import found_by, freshen
+from memory.cli.recall import search_records, start_refresh
 from memory.core import StoreError, UsageError, boundary, files, layout
-from memory.core.plaintext import count, one_line, plain
-from memory.core.records import Record, derived_links
+from memory.core.plaintext import format_count, one_line, strip_hidden
+from memory.core.records import Record, make_derived_links
 from memory.distill import cache
 from memory.hook import handoffs
 from memory.project import manifests
@@ -21,22 +19,22 @@ from memory.recall.hit import record_json
 from memory.terminal import results, screen
 from memory.terminal.call import (
     Call,
-    author,
-    first_clause,
+    clip_input,
+    extract_title,
+    find_author,
+    find_session_id,
     report_written,
-    session_of,
-    shown,
     to_json,
     warn,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory.capture.byhand import Draft
+    from memory.capture.byhand import HandoffDraft
     from memory.distill.digests import Digest, Source
-    from memory.recall.hit import Found
+    from memory.recall.hit import RecallResult
 
-HANDOFF_TOKENS, STANDUP_TOKENS = 500, 1000  # of what a model writes
+HANDOFF_TOKENS, STANDUP_TOKENS = 500, 1000  # of a model's answer
 HANDOFF = (
     "Hand this session over to a colleague who goes on with it: where it stands, what comes next, "
     "what failed or is open, which decisions to keep and why. Begin each bullet with `Stands:`, "
@@ -47,24 +45,24 @@ STANDUP = (
     "Each says what came out, with its numbers, then what is open or comes next. Leave out how it "
     "was done and lists of files. Write in the records' language."
 )
-MOST_SOURCES = 8  # checkpoints of a session that its handoff is made of
-STANDUP_COLUMNS = 80  # where no terminal says otherwise
+MOST_SOURCES = 8  # checkpoints behind a handoff
+STANDUP_COLUMNS = 80  # without a terminal
 CLIENTS = ("claude", "gemini", "ollama")
-HITS = 20  # records that are distilled where --limit names no other number
+MOST_HITS = 20  # records that distill reads by default
 
 
 # --- distill
 
 
-def _is_lasting(call: Call, question: str, digest: Digest) -> bool:
-    """Tell whether the same question would have the same answer."""
-    # _repeated looks at those
+def _is_cacheable(call: Call, question: str, digest: Digest) -> bool:
+    """Return whether the question would get the same answer later."""
+    # a client that is absent from PATH is part of the cache's key
     skipped = [step for step in digest.steps[:-1] if not step.outcome.endswith(" is not on PATH")]
     return not skipped and not _depends_on_time(call, question)
 
 
-def _print_kept(call: Call, key: str) -> bool:
-    said = cache.kept_answer(call.place, key, call.now)
+def _print_cached(call: Call, key: str) -> bool:
+    said = cache.read_answer(call.place, key, call.now)
     if said:
         print(said, flush=True)
     return bool(said)
@@ -74,7 +72,7 @@ def _check_call(call: Call, question: str) -> None:
     from memory.distill import providerchain
 
     chosen = call.options.provider or str(call.settings["distill.provider"])
-    providerchain.checked_call(question, chosen, call.settings, call.options.max_tokens)
+    providerchain.validate_call(question, chosen, call.settings, call.options.max_tokens)
 
 
 def distill(call: Call) -> int:
@@ -82,42 +80,42 @@ def distill(call: Call) -> int:
     question = " ".join(call.words).strip()
     if not question:
         raise UsageError("distill needs a question")
-    key = _answer_key(call, question)
-    if key and _print_kept(call, key):
+    key = _make_cache_key(call, question)
+    if key and _print_cached(call, key):
         return 0
     from memory.distill import digests, providerchain
 
     _check_call(call, question)
-    before = cache.files_hash(call.place) if key else ""
-    found = found_by(call, question, call.options.limit or HITS)
+    before = cache.hash_files(call.place) if key else ""
+    found = search_records(call, question, call.options.limit or MOST_HITS)
     used: list[list[Any]] | None = None
-    with suppress(OSError):  # one is gone
-        used = cache.marks([hit.path for hit in found.hits]) if key else None
+    with suppress(OSError):  # a file is gone
+        used = cache.stat_files([hit.path for hit in found.hits]) if key else None
     with call.spinner("distilling") as spinner:
-        digest = ask(
+        digest = ask_providers(
             call,
             question,
-            digests.of_found(found),
+            digests.build_sources(found),
             spinner,
             call.options.max_tokens,
             not call.options.no_cache,
         )
-    saved = _saved(call, question, digest, found)
+    saved = _save_answer(call, question, digest, found)
     print(_render_answer(call, digest, found, saved), flush=True)
-    if key and _is_lasting(call, question, digest):
-        _keep(
+    if key and _is_cacheable(call, question, digest):
+        _cache_answer(
             call,
             key,
             digest.made or call.now,
-            _render_answer(call, providerchain.as_cached(digest), found, None),
+            _render_answer(call, providerchain.mark_cached(digest), found, None),
             before,
             used,
         )
-    freshen(call, found.stale or found.rescan)
+    start_refresh(call, found.stale or found.rescan)
     return 0
 
 
-def ask(
+def ask_providers(
     call: Call,
     question: str,
     sources: Sequence[Source],
@@ -125,11 +123,8 @@ def ask(
     max_tokens: int | None = None,
     use_cache: bool = True,
 ) -> Digest:
-    """Answer a question from sources by the chain that a call names."""
+    """Answer a question from sources by the call's chain of providers."""
     from memory.distill import providerchain
-
-    def show_progress(line: str) -> None:
-        spinner.step = line
 
     return providerchain.distill(
         question,
@@ -142,11 +137,11 @@ def ask(
         call.options.provider,
         max_tokens,
         use_cache,
-        show_progress,
+        spinner.show,
     )
 
 
-def _answer_key(call: Call, question: str) -> str:
+def _make_cache_key(call: Call, question: str) -> str:
     o, settings = call.options, call.settings
     moving = (o.since, o.days, o.from_, o.to, o.workspace, o.semantic, settings["recall.semantic"])
     if any(moving) or o.save or o.no_cache or not settings["distill.cache"]:
@@ -159,20 +154,20 @@ def _answer_key(call: Call, question: str) -> str:
         for name in CLIENTS
         if any(os.access(folder + "/" + name, os.X_OK) for folder in folders)
     ]
-    about = [layout.branch_of(call.place.git), *manifests.marks(call.place.root)]
+    about = [layout.read_branch(call.place.git), *manifests.stat_manifests(call.place.root)]
     return cache.answer_key(
         [question, call.place.project, *clients, *map(str, about)], vars(o), settings.values
     )
 
 
-def _keep(
+def _cache_answer(
     call: Call, key: str, made: float, said: str, before: str, used: list[list[Any]] | None
 ) -> None:
     """Cache the printed answer, unless it holds a secret."""
     from memory.store import redactor
 
     if used is not None and redactor.clean(said, call.settings, call.place.key) == said:
-        cache.keep_answer(call.place, key, made, said, before, used)
+        cache.write_answer(call.place, key, made, said, before, used)
 
 
 def _depends_on_time(call: Call, question: str) -> bool:
@@ -182,60 +177,55 @@ def _depends_on_time(call: Call, question: str) -> bool:
     return times.since is not None or times.until is not None or times.latest
 
 
-def _render_answer(call: Call, digest: Digest, found: Found, saved: Record | None) -> str:
+def _render_answer(call: Call, digest: Digest, found: RecallResult, saved: Record | None) -> str:
     from memory.distill import digests
 
     if call.options.hook:
         from memory.hook import fence
 
-        return fence.block(
+        return fence.format_block(
             "distill",
             [fence.clip_utf16(fence.clean(digests.render(digest)), results.MODEL_UNITS - 400)],
         )
     if call.options.json:
-        return to_json(_json(digest, found, saved))
+        return to_json(_answer_json(digest, found, saved))
     return "\n".join(
         [
-            plain(digests.render(digest)).rstrip("\n"),
-            *(_explained(digest, found) if call.options.explain else []),
-            *([] if digest.bullets else results.contributions(found)),
+            strip_hidden(digests.render(digest)).rstrip("\n"),
+            *(_explain_answer(digest, found) if call.options.explain else []),
+            *([] if digest.bullets else results.gap_line(found)),
             *(["saved as %s" % saved.id] if saved else []),
         ]
     )
 
 
-def _explained(digest: Digest, found: Found) -> list[str]:
+def _explain_answer(digest: Digest, found: RecallResult) -> list[str]:
     from memory.terminal import reports
 
-    rows = [[what, one_line(of)] for what, of in reports.account(digest)]
+    rows = [[what, one_line(of)] for what, of in reports.list_digest_steps(digest)]
     return [
         "",
         "how:",
-        *screen.table(rows, "  "),
+        *screen.format_table(rows, "  "),
         "",
         "from:",
         *("  %s  %.2f  %s" % (hit.id, hit.score, one_line(hit.title)) for hit in found.hits),
     ]
 
 
-def _saved(call: Call, question: str, digest: Digest, found: Found) -> Record | None:
-    is_wanted = call.options.save and digest.bullets
-    return _save(call, question, digest, found) if is_wanted else None
-
-
-def _save(call: Call, question: str, digest: Digest, found: Found) -> Record:
-    from memory.distill.digests import compose
+def _save_answer(call: Call, question: str, digest: Digest, found: RecallResult) -> Record | None:
+    if not (call.options.save and digest.bullets):
+        return None
+    from memory.distill.digests import format_bullets
 
     store = call.store()
-    said, title = compose(digest.bullets) + "\n", first_clause(question)
+    said, title = format_bullets(digest.bullets) + "\n", extract_title(question)
+    own = [hit.record for hit in found.hits if hit.workspace == call.place.key]
     before = [
-        hit.record
-        for hit in found.hits
-        if hit.workspace == call.place.key
-        and hit.record.kind == "learning"
-        and hit.record.title == title
-        and hit.record.source == "agent"
-        and hit.record.derived_from
+        record
+        for record in own
+        if (record.kind, record.title, record.source) == ("learning", title, "agent")
+        and record.derived_from
     ]
     same: Record | None = next(
         (record for record in before if record.body.strip() == said.strip()), None
@@ -248,8 +238,8 @@ def _save(call: Call, question: str, digest: Digest, found: Found) -> Record:
         title,
         said,
         source="agent",
-        session=session_of(call),
-        extra={"links": derived_links(cited)},
+        session=find_session_id(call),
+        extra={"links": make_derived_links(cited)},
     )
     for record in before:
         store.archive(record.name, "answered again by " + kept.id)
@@ -257,7 +247,7 @@ def _save(call: Call, question: str, digest: Digest, found: Found) -> Record:
     return kept
 
 
-def _json(digest: Digest, found: Found, saved: Record | None) -> dict[str, Any]:
+def _answer_json(digest: Digest, found: RecallResult, saved: Record | None) -> dict[str, Any]:
     return {
         **_digest_json(digest),
         "sources": [h.id for h in found.hits],
@@ -283,30 +273,30 @@ def _digest_json(digest: Digest) -> dict[str, Any]:
 # --- handoff, standup, statusline
 
 
-def _of_model(
+def _ask_model(
     call: Call, question: str, sources: Sequence[Source], max_tokens: int
 ) -> Digest | None:
-    """Return the answer of the named model, None without a sound one."""
+    """Return the named model's answer, None without a valid one."""
     if not call.options.provider or not sources:
         return None
     with call.spinner("asking a model") as spinner:
-        digest = ask(call, question, sources, spinner, max_tokens)
+        digest = ask_providers(call, question, sources, spinner, max_tokens)
     if digest.provider != "extract" and digest.bullets:
         return digest
-    why = [_reason(step.provider, step.outcome) for step in digest.steps[:-1]]
+    why = [_format_reason(step.provider, step.outcome) for step in digest.steps[:-1]]
     why += ["%s found nothing to tell" % digest.provider] * (digest.provider != "extract")
     said = "no model answered (%s); this %s holds the recorded facts only"
     warn(said % ("; ".join(why), call.verb))
     return None
 
 
-def _reason(provider: str, outcome: str) -> str:
-    """Return why a provider gave no answer, its name said once."""
+def _format_reason(provider: str, outcome: str) -> str:
+    """Return why a provider gave no answer, beginning with its name."""
     why = outcome.partition("skipped: ")[2]
     return why if why.startswith(provider) else "%s %s" % (provider, outcome)
 
 
-_REPLACED = {  # by whether it still waits
+_REPLACED = {  # by whether the older handoff was not read yet
     True: "the older handoff (%s  %s) was not read yet; the next session gets both",
     False: "replaced %s  %s; the old one is now a checkpoint",
 }
@@ -316,17 +306,17 @@ def handoff(call: Call) -> int:
     """Leave a note for the next session, or show or clear it."""
     if call.options.show or call.options.clear:
         return _show_or_clear(call)
-    said = _handoff_note(call)
-    before = handoffs.current(call.place)
-    kept = _noted(call, said) if said else _drafted(call)
+    said = _read_handoff_note(call)
+    before = handoffs.read_current(call.place)
+    kept = _write_handoff(call, said) if said else _draft_handoff(call)
     call.indexed()
     is_for_person = not (call.options.json or call.options.hook)
     if before is not None and is_for_person:
-        waits = any(one.id == before.id for one in handoffs.waiting(call.place))
+        waits = any(one.id == before.id for one in handoffs.list_waiting(call.place))
         print(_REPLACED[waits] % (before.id, one_line(before.title)))
     status = report_written(call, kept, "handed off", said or None)
     if not said and is_for_person:
-        print("\n" + plain(kept.body).strip("\n"), flush=True)
+        print("\n" + strip_hidden(kept.body).strip("\n"), flush=True)
     return status
 
 
@@ -335,11 +325,11 @@ def _show_or_clear(call: Call) -> int:
         raise UsageError(
             "--show and --clear take no text; without them, the text is the new handoff"
         )
-    return _show(call) if call.options.show else _clear(call)
+    return _show_handoff(call) if call.options.show else _clear_handoff(call)
 
 
-def _handoff_note(call: Call) -> str:
-    """Return the note as given, "" to have one made."""
+def _read_handoff_note(call: Call) -> str:
+    """Return the given note, "" to draft one from the session."""
     said = call.text()
     is_empty = not said.strip()
     if call.options.provider and not is_empty:
@@ -352,34 +342,34 @@ def _handoff_note(call: Call) -> str:
     return "" if is_empty else said
 
 
-def _noted(call: Call, said: str) -> Record:
+def _write_handoff(call: Call, said: str) -> Record:
     from memory.session import entries, git
     from memory.store.redactor import strip_private
 
     note = entries.clean(said)
     if not strip_private(note).strip():
         raise UsageError("nothing is left to hand off: all of it is marked private")
-    head = git.head(call.place.git)
-    return handoffs.put(
+    head = git.read_head(call.place.git)
+    return handoffs.write_handoff(
         call.store(),
-        first_clause(strip_private(note)),
+        extract_title(strip_private(note)),
         note + "\n",
-        author(call),
-        session_of(call),
+        find_author(call),
+        find_session_id(call),
         {"branch": head.branch or None, "commit": head.commit or None},
     )
 
 
-def _drafted(call: Call) -> Record:
+def _draft_handoff(call: Call) -> Record:
     from memory.capture import byhand, conversationfile
-    from memory.cli.learn import capture_now, transcript_of  # a cached digest waits for neither
+    from memory.cli.learn import capture_now, find_transcript  # late, for a cached digest's speed
 
-    session = session_of(call)
-    path = transcript_of(call, session) if session else ""
+    session = find_session_id(call)
+    path = find_transcript(call, session) if session else ""
     if path:
         capture_now(call, session, path)
     call.indexed()
-    sources = _checkpoints(call, session) if session else _of_branch(call)
+    sources = _list_checkpoints(call, session) if session else _list_branch_checkpoints(call)
     if not sources:
         raise StoreError(
             "nothing to hand off from session %s: it has no checkpoint and no transcript; "
@@ -389,30 +379,38 @@ def _drafted(call: Call) -> Record:
             "`dayleaf store import transcripts` brings in past sessions, or give a note instead"
         )
     told_session = str(sources[0].meta.get("session") or "")
-    plan = next((record for record in _newest(call, "plan", "", 4) if record.active), None)
-    held = conversationfile.turns_of(call.store(), sources[0], _of_session(call, sources[0]))
+    plan = next((record for record in _list_newest(call, "plan", "", 4) if record.active), None)
+    held = conversationfile.read_turns(
+        call.store(), sources[0], _list_session_checkpoints(call, sources[0])
+    )
     note = next(
-        (one for one in _newest(call, "note", told_session, 1) if handoffs.covers(one, sources[0])),
+        (
+            one
+            for one in _list_newest(call, "note", told_session, 1)
+            if handoffs.covers(one, sources[0])
+        ),
         None,
     )
-    made = byhand.draft(sources, plan, held, note, _uncommitted(call))
-    digest = _of_model(call, HANDOFF, _handoff_sources(made, sources, note), HANDOFF_TOKENS)
+    made = byhand.draft_handoff(sources, plan, held, note, _list_uncommitted(call))
+    digest = _ask_model(call, HANDOFF, _list_handoff_sources(made, sources, note), HANDOFF_TOKENS)
     meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
     if digest:
-        made = byhand.retold(made, [bullet.statement for bullet in digest.bullets], digest.provider)
+        made = byhand.reword_draft(
+            made, [bullet.statement for bullet in digest.bullets], digest.provider
+        )
         meta["by"] = digest.provider
-    return handoffs.put(
+    return handoffs.write_handoff(
         call.store(),
         made.title,
         made.body,
         "auto",
         told_session,
-        {**meta, "links": derived_links(made.sources)},
+        {**meta, "links": make_derived_links(made.sources)},
     )
 
 
-def _uncommitted(call: Call) -> set[str]:
-    """Return the paths of existing files that git says differ, relative and absolute."""
+def _list_uncommitted(call: Call) -> set[str]:
+    """List existing uncommitted files, by relative and by absolute path."""
     from memory.store import safegit
 
     done = safegit.read(
@@ -424,32 +422,34 @@ def _uncommitted(call: Call) -> set[str]:
     return {name for path in found for name in (path, call.place.root + "/" + path)}
 
 
-def _handoff_sources(made: Draft, checkpoints: list[Record], note: Record | None) -> list[Source]:
-    from dataclasses import replace  # a cached digest does without
+def _list_handoff_sources(
+    made: HandoffDraft, checkpoints: list[Record], note: Record | None
+) -> list[Source]:
+    from dataclasses import replace  # late, for a cached digest's speed
 
-    from memory.distill.digests import of_record
+    from memory.distill.digests import build_source
 
-    facts = replace(of_record(checkpoints[0], made.body), checksum="")
+    facts = replace(build_source(checkpoints[0], made.body), checksum="")
     records = [*([note] if note else []), *checkpoints]
-    return [facts, *(of_record(record, record.body) for record in records)]
+    return [facts, *(build_source(record, record.body) for record in records)]
 
 
-def _of_branch(call: Call) -> list[Record]:
-    branch = layout.branch_of(call.place.git)
-    found = _checkpoints(call, "", branch) if branch else []
-    return found or _checkpoints(call, "")
+def _list_branch_checkpoints(call: Call) -> list[Record]:
+    branch = layout.read_branch(call.place.git)
+    found = _list_checkpoints(call, "", branch) if branch else []
+    return found or _list_checkpoints(call, "")
 
 
-def _checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
+def _list_checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
     found = [
         record
-        for record in _newest(call, "checkpoint", session, 2 * MOST_SOURCES, branch)
-        if not handoffs.is_handoff(record) and not handoffs.is_of_others(call.place, record)
+        for record in _list_newest(call, "checkpoint", session, 2 * MOST_SOURCES, branch)
+        if not handoffs.is_handoff(record) and not handoffs.is_from_elsewhere(call.place, record)
     ]
     named = [str(record.meta.get("session") or "") for record in found]
     if not session and any(named[:1]):
-        return _checkpoints(call, named[0], branch)
-    # of a session named by its start there may be several
+        return _list_checkpoints(call, named[0], branch)
+    # the start of a session's id may match several sessions
     whole = session if session in named else next(iter(named), "")
     return (
         [record for record, name in zip(found, named) if name == whole][:MOST_SOURCES]
@@ -458,57 +458,59 @@ def _checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
     )
 
 
-def _of_session(call: Call, record: Record) -> list[Record]:
+def _list_session_checkpoints(call: Call, record: Record) -> list[Record]:
     session = str(record.meta.get("session") or "")
-    return _checkpoints(call, session) if session else [record]
+    return _list_checkpoints(call, session) if session else [record]
 
 
-def _newest(call: Call, kind: str, session: str, most: int, branch: str = "") -> list[Record]:
+def _list_newest(call: Call, kind: str, session: str, most: int, branch: str = "") -> list[Record]:
     from memory.recall import question, search
-    from memory.store.redactor import without_private
+    from memory.store.redactor import strip_private_record
 
     query = question.Query(kinds=(kind,), session=session, branch=branch, limit=most)
     found = search.recall(call.place, call.settings, query, call.now, call.offset, [call.place])
-    return [without_private(hit.record) for hit in found.hits]
+    return [strip_private_record(hit.record) for hit in found.hits]
 
 
-def _show(call: Call) -> int:
-    found = handoffs.current(call.place)
+def _show_handoff(call: Call) -> int:
+    found = handoffs.read_current(call.place)
     if found is None:
         said = "%s has no handoff; `dayleaf handoff` writes one" % one_line(call.place.key)
         return call.answer(None, [said])
-    starts = handoffs.starts(call.place, found.id)
+    starts = handoffs.count_starts(call.place, found.id)
     value = {
         **record_json(found),
         "path": call.place.path(found.name),
         "body": found.body,
         "starts": starts,
     }
-    often = "at " + count(starts, "start") if starts else "not yet"
-    head = screen.record(
+    often = "at " + format_count(starts, "start") if starts else "not yet"
+    head = screen.format_record_head(
         found, call.now, call.style(), [("shown", often), ("file", call.place.path(found.name))]
     )
-    return call.answer(value, [*head, "", plain(found.body).strip("\n")])
+    return call.answer(value, [*head, "", strip_hidden(found.body).strip("\n")])
 
 
-def _clear(call: Call) -> int:
-    """Withdraw the handoff; it stays an ordinary checkpoint."""
-    if handoffs.current(call.place) is None and not handoffs.waiting(call.place):
+def _clear_handoff(call: Call) -> int:
+    """Withdraw the handoff; it becomes an ordinary checkpoint."""
+    if handoffs.read_current(call.place) is None and not handoffs.list_waiting(call.place):
         return call.answer(None, ["there is no handoff to clear"])
     kept = handoffs.clear(call.store())
     call.indexed()
     return report_written(call, kept, "cleared, now a checkpoint:")
 
 
-def _period(call: Call) -> tuple[float, float | None]:
-    """Return the (start, end) that a call names, None for an open end."""
+def _parse_period(call: Call) -> tuple[float, float | None]:
+    """Parse a call's (start, end), None for an open end."""
     if call.words and call.options.since:
-        raise UsageError("--since has the time; leave '%s' out" % shown(" ".join(call.words)))
+        raise UsageError("--since has the time; leave '%s' out" % clip_input(" ".join(call.words)))
     said = call.options.since or " ".join(call.words) or "1d"
-    until = call.instant(call.options.until, end=True) if call.options.until else None
-    since = call.instant(said)
+    until = call.parse_time(call.options.until, end=True) if call.options.until else None
+    since = call.parse_time(said)
     if until is not None and until <= since:
-        raise UsageError("--until %s is not after %s" % (shown(call.options.until), shown(said)))
+        raise UsageError(
+            "--until %s is not after %s" % (clip_input(call.options.until), clip_input(said))
+        )
     return since, until
 
 
@@ -517,9 +519,9 @@ def standup(call: Call) -> int:
     from memory.knowledge import worklog
     from memory.terminal import workdays
 
-    since, until = _period(call)
+    since, until = _parse_period(call)
     with call.spinner("reading the checkpoints"):
-        told = worklog.gather(
+        told = worklog.collect_work(
             call.place,
             call.settings,
             call.options.workspace or "",
@@ -528,13 +530,13 @@ def standup(call: Call) -> int:
             call.offset,
             until,
         )
-    digest = _of_model(call, STANDUP, worklog.sources(told), STANDUP_TOKENS)
+    digest = _ask_model(call, STANDUP, worklog.list_sources(told), STANDUP_TOKENS)
     style = call.style()
     columns = style.columns if sys.stdout.isatty() else STANDUP_COLUMNS
     style = screen.Style(columns, style.colour, style.cut)
     return call.answer(
         {**workdays.to_json(told), "digest": _digest_json(digest) if digest else None},
-        workdays.lines(told, style, call.options.markdown, digest),
+        workdays.standup_lines(told, style, call.options.markdown, digest),
     )
 
 
@@ -543,27 +545,26 @@ def today(call: Call) -> int:
     from memory.terminal import workdays
 
     with call.spinner("reading the sessions"):
-        seen = workdays.glance(call.place, call.settings, call.now, call.offset)
+        seen = workdays.read_glance(call.place, call.settings, call.now, call.offset)
     from memory.health import accounts
     from memory.project import adoption
     from memory.terminal import pastlines
 
-    wanted = call.place.claimed or adoption.offered(call.place)
-    off = accounts.switched_off(call.place, call.settings, 1)
-    unkept = accounts.not_kept(call.settings)
+    wanted = call.place.claimed or adoption.read_offered_workspace(call.place)
+    off = accounts.find_disabled_pushes(call.place, call.settings, 1)
+    unkept = accounts.find_disabled_capture(call.settings)
     return call.answer(
         {**workdays.glance_json(seen), "off": off, "unkept": unkept},
         [
             *pastlines.switched_off_lines(off),
             *pastlines.switched_off_lines(unkept, "capture"),
-            *workdays.glanced(seen, call.now, call.style()),
-            *([adoption.MAY_BE % wanted] if wanted else []),
+            *workdays.glance_lines(seen, call.now, call.style()),
+            *([adoption.OFFER_MESSAGE % wanted] if wanted else []),
         ],
     )
 
 
 def statusline(call: Call) -> int:
-    """Print one line for the client's status line."""
     event = {} if sys.stdin.isatty() else boundary.read_event()
     from memory.hook.statusline import on_statusline
 

@@ -1,4 +1,4 @@
-"""The verbs that look after the records: upkeep, undo."""
+"""The verbs that maintain the records: upkeep, undo, backup, restore."""
 
 from __future__ import annotations
 
@@ -9,48 +9,51 @@ from contextlib import suppress
 from typing import Any
 
 from memory.core import StoreError, UsageError, boundary, clock, files, layout
-from memory.core.plaintext import clip_columns, count, one_line
+from memory.core.plaintext import clip_columns, format_count, one_line
 from memory.terminal import screen
-from memory.terminal.call import Call, ask_confirmation, need_person, to_json, warn
+from memory.terminal.call import Call, ask_confirmation, require_person, to_json, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.health.bundle import Backup
-    from memory.health.restoration import Held, Restored, Step, Target
+    from memory.health.restoration import HeldBack, RestoreResult, Step, Target
     from memory.knowledge.housekeeping import Change, UpkeepPlan
 
-TITLE = 60  # columns of a title
-MORE = "confirm the clock with `dayleaf store upkeep --clock-is-right`"
+TITLE_COLUMNS = 60  # columns of a title
+CLOCK_REMEDY = "confirm the clock with `dayleaf store upkeep --clock-is-right`"
 
 
 def upkeep(call: Call) -> int:
-    """Show or apply (--apply) the upkeep."""
+    """Plan the upkeep, or apply it with --apply."""
     from memory.knowledge import housekeeping
 
     options = call.options
     if options.apply:
-        return _apply(call)
+        return _apply_upkeep(call)
     with call.spinner("reading the records"):
-        found = housekeeping.plan(
-            call.store(), _successes(call), clock_is_right=options.clock_is_right
+        found = housekeeping.plan_upkeep(
+            call.store(), _count_successes(call), clock_is_right=options.clock_is_right
         )
     lines = [
-        *_rows([*found.changes]),
-        *_doubt(found),
+        *_format_changes([*found.changes]),
+        *_format_doubt(found),
         housekeeping.format_counts(found.records, found.merged, found.archived),
     ]
     if found.changes:
         lines.append("`dayleaf store upkeep --apply` does it; `dayleaf store undo` undoes it")
-    return call.answer({**housekeeping.described(found), "applied": False}, lines)
+    return call.answer({**housekeeping.plan_to_json(found), "applied": False}, lines)
 
 
-def _apply(call: Call) -> int:
+def _apply_upkeep(call: Call) -> int:
     from memory.knowledge import housekeeping
     from memory.store import ledger
 
     with call.spinner("reading the records") as spinner:
         did = housekeeping.apply(
-            call.store(), _successes(call), call.options.clock_is_right, spinner.counting("upkeep")
+            call.store(),
+            _count_successes(call),
+            call.options.clock_is_right,
+            spinner.counting("upkeep"),
         )
     call.indexed()
     ledger.recount_after_moves(call.place)
@@ -58,50 +61,51 @@ def _apply(call: Call) -> int:
         warn(problem)
     done = did.plan._replace(changes=did.changes)
     lines = [
-        *_rows([*done.changes], True),
-        *_doubt(done),
+        *_format_changes([*done.changes], True),
+        *_format_doubt(done),
         housekeeping.format_counts(done.records, done.merged, done.archived),
     ]
     if done.changes:
         lines.append("`dayleaf store undo` undoes it")
     call.answer(
-        {**housekeeping.described(done), "applied": True, "problems": list(did.problems)}, lines
+        {**housekeeping.plan_to_json(done), "applied": True, "problems": list(did.problems)}, lines
     )
     return 1 if did.problems else 0
 
 
-def _successes(call: Call) -> Mapping[str, int]:
-    """Return by id how often a record helped, by feedback."""
+def _count_successes(call: Call) -> Mapping[str, int]:
     from memory.recall import lookup
     from memory.store import ledger
 
     folds = [
-        lookup.fold_merged(call.place, ledger.read(book)) for book in ledger.ledgers(call.place)
+        lookup.credit_successors(call.place, ledger.read(book))
+        for book in ledger.ledgers(call.place)
     ]
     return {id: fold.counts(id).up for fold in folds for id in fold.rows}
 
 
-def _rows(changes: list[Change], is_done: bool = False) -> list[str]:
-    rows = []
-    for change in changes:
-        rows.append(
-            [
-                ("merge" if change.kept else "archive") + "d" * is_done,
-                change.record.id,
-                clip_columns(one_line(change.record.title), TITLE),
-                "into %s: same words" % change.kept.id if change.kept else change.reason,
-            ]
-        )
-    return [*screen.table(rows), ""] if rows else []
+def _format_changes(changes: list[Change], is_done: bool = False) -> list[str]:
+    rows = [
+        [
+            ("merge" if change.kept else "archive") + "d" * is_done,
+            change.record.id,
+            clip_columns(one_line(change.record.title), TITLE_COLUMNS),
+            "into %s: same words" % change.kept.id if change.kept else change.reason,
+        ]
+        for change in changes
+    ]
+    return [*screen.format_table(rows), ""] if rows else []
 
 
-def _doubt(found: UpkeepPlan) -> list[str]:
-    said = "upkeep archives nothing by age: %s; correct it, or %s" % (one_line(found.doubt), MORE)
+def _format_doubt(found: UpkeepPlan) -> list[str]:
+    said = "upkeep archives nothing by age: %s; correct it, or %s" % (
+        one_line(found.doubt),
+        CLOCK_REMEDY,
+    )
     return [said] if found.doubt else []
 
 
 def undo(call: Call) -> int:
-    """Undo the last apply."""
     from memory.knowledge import housekeeping
     from memory.store import ledger
 
@@ -118,7 +122,7 @@ def undo(call: Call) -> int:
         warn(problem)
     said = "undid the upkeep of %s: %s restored, %d put back to the old text" % (
         back.began[:16].replace("T", " "),
-        count(len(back.restored), "record"),
+        format_count(len(back.restored), "record"),
         len(back.reset),
     )
     value = {
@@ -127,24 +131,20 @@ def undo(call: Call) -> int:
         "reset": list(back.reset),
         "problems": list(back.problems),
     }
-    call.answer(
-        value,
-        [
-            said
-            + ("; %d could not be undone, see above" % len(back.problems) if back.problems else "")
-        ],
-    )
+    if back.problems:
+        said += "; %d could not be undone, see above" % len(back.problems)
+    call.answer(value, [said])
     return 1 if back.problems else 0
 
 
-MOST_LISTED = 20  # files that a plan names
+MOST_LISTED = 20  # files of a plan
 
 
-def _backed_up_workspace(call: Call) -> str:
+def _find_workspace(call: Call) -> str:
     from memory.recall import lookup
 
     name = call.options.workspace or ""
-    places = lookup.workspaces(call.place, name) if name not in ("", "all") else []
+    places = lookup.find_workspaces(call.place, name) if name not in ("", "all") else []
     if len(places) > 1:
         raise UsageError(
             "several workspaces are called '%s'; name one of %s"
@@ -153,15 +153,17 @@ def _backed_up_workspace(call: Call) -> str:
     return places[0].key if places else ""
 
 
-def _backup_file(call: Call, sealing: bool) -> str:
+def _choose_backup_file(call: Call, sealing: bool) -> str:
     target = (
-        os.path.abspath(call.words[0]) if call.words else _free_name(os.getcwd(), call.now, sealing)
+        os.path.abspath(call.words[0])
+        if call.words
+        else _find_free_name(os.getcwd(), call.now, sealing)
     )
     if call.options.here:
         return target
-    if not call.words and work_tree(target):
-        target = _free_name(call.env.get("HOME") or os.getcwd(), call.now, sealing)
-    tree = work_tree(target)
+    if not call.words and find_work_tree(target):
+        target = _find_free_name(call.env.get("HOME") or os.getcwd(), call.now, sealing)
+    tree = find_work_tree(target)
     if tree:
         raise StoreError(
             "%s lies in the git work tree %s, where a commit would give your memories away; name a "
@@ -171,24 +173,24 @@ def _backup_file(call: Call, sealing: bool) -> str:
 
 
 def backup(call: Call) -> int:
-    """Write everything into one file."""
+    """Write everything into one backup file."""
     from memory.health import agefile, bundle
 
     if len(call.words) > 1:
         raise UsageError("store backup takes one FILE, not %d words" % len(call.words))
-    place, workspace = call.place, _backed_up_workspace(call)
+    place, workspace = call.place, _find_workspace(call)
     sealing = call.options.age is not None
-    recipient = agefile.recipient(call.options.age) if sealing else None
-    target = _backup_file(call, sealing)
+    recipient = agefile.parse_recipient(call.options.age) if sealing else None
+    target = _choose_backup_file(call, sealing)
     with call.spinner("writing the backup") as spinner:
-        made = bundle.write(
+        made = bundle.write_backup(
             place,
             target,
             call.now,
             workspace,
             bool(call.options.shared),
             spinner.counting(spinner.step),
-            agefile.sealer(recipient) if sealing else None,
+            agefile.make_encryptor(recipient) if sealing else None,
         )
     if call.options.shared and not any(
         kept.name.startswith(bundle.SHARED + "/") for kept in made.files
@@ -197,9 +199,13 @@ def backup(call: Call) -> int:
     size = os.stat(target).st_size
     lines = [
         "backed up %s (%s bytes) to %s"
-        % (count(len(made.files), "file"), "{:,}".format(size), target),
+        % (format_count(len(made.files), "file"), "{:,}".format(size), target),
         *("  left out %s: %s" % (one_line(name), why) for name, why in made.left),
-        *(["  %s disappeared meanwhile" % count(made.vanished, "file")] if made.vanished else []),
+        *(
+            ["  %s disappeared meanwhile" % format_count(made.vanished, "file")]
+            if made.vanished
+            else []
+        ),
         "  it was read back and is complete; `dayleaf store restore FILE` restores it"
         if not sealing
         else (
@@ -220,11 +226,9 @@ def backup(call: Call) -> int:
     )
 
 
-def _free_name(folder: str, now: float, sealed: bool = False) -> str:
-    stem, end = (
-        "%s/dayleaf-%s" % (folder.rstrip("/"), clock.day(now)),
-        ".tar.gz.age" if sealed else ".tar.gz",
-    )
+def _find_free_name(folder: str, now: float, sealed: bool = False) -> str:
+    stem = "%s/dayleaf-%s" % (folder.rstrip("/"), clock.day(now))
+    end = ".tar.gz.age" if sealed else ".tar.gz"
     number, path = 1, stem + end
     while os.path.lexists(path):
         number += 1
@@ -232,8 +236,8 @@ def _free_name(folder: str, now: float, sealed: bool = False) -> str:
     return path
 
 
-def work_tree(path: str) -> str:
-    """Return the git work tree that holds a path, or ""."""
+def find_work_tree(path: str) -> str:
+    """Return the git work tree that holds a path, "" for none."""
     folder = files.real_path(os.path.dirname(path))
     while not os.path.lexists(folder.rstrip("/") + "/.git"):
         if folder == os.path.dirname(folder):
@@ -249,7 +253,7 @@ def _is_backup(word: str) -> bool:
 
 
 def restore(call: Call) -> int:
-    """Restore a record from the archive, or all from a backup."""
+    """Restore a record from the archive, or all records from a backup."""
     from memory.cli import learn
     from memory.health import agefile
 
@@ -266,12 +270,12 @@ def restore(call: Call) -> int:
             )
         return learn.restore(call)
     path = os.path.abspath(call.words[0])
-    if not agefile.is_sealed(path):
+    if not agefile.is_encrypted(path):
         if call.options.identity:
             raise UsageError(
                 "--identity is for an encrypted backup, and %s is not encrypted" % path
             )
-        return _bring_back(call, path, path)
+        return _restore_backup(call, path, path)
     if not call.options.identity:
         raise UsageError(
             "%s is encrypted; name your key file: `dayleaf store restore FILE --identity KEYFILE`"
@@ -280,52 +284,52 @@ def restore(call: Call) -> int:
     with agefile.decrypted(
         path, os.path.abspath(call.options.identity), files.make_folder(call.place.home + "/cache")
     ) as plain:
-        return _bring_back(call, path, plain)
+        return _restore_backup(call, path, plain)
 
 
-def _bring_back(call: Call, named: str, path: str) -> int:
+def _restore_backup(call: Call, named: str, path: str) -> int:
     from memory.health import bundle, restoration
 
     with call.spinner("reading the backup"):
-        target, empty = _target(call, named)
-        found = bundle.inspect(path)
-        plan = restoration.plan(found, target, path)
-        held = restoration.held_back(path, plan, target, bool(call.options.replace))
-    note = restoration.foreign(found, target)
+        target, empty = _find_target(call, named)
+        found = bundle.read_backup(path)
+        plan = restoration.plan_restore(found, target, path)
+        held = restoration.find_held_back(path, plan, target, bool(call.options.replace))
+    note = restoration.find_refusal(found, target)
     if call.options.dry_run:
         return call.answer(
             {
-                **_planned(found, plan, False),
-                "held": _held(held.settings),
+                **_plan_json(found, plan, False),
+                "held": _held_json(held.settings),
                 "approvalsHeld": held.decisions,
             },
             [
-                *_plan_lines(plan, note),
-                *_held_lines(call, target, held),
+                *_format_plan(plan, note),
+                *_format_held(call, target, held),
                 "nothing was written (--dry-run)",
             ],
         )
     if (
         not empty
         and not call.options.merge
-        and restoration.counts(plan)[restoration.SAME] < len(plan)
+        and restoration.count_states(plan)[restoration.SAME] < len(plan)
     ):
-        call.answer(_planned(found, plan, False), _plan_lines(plan, note))
+        call.answer(_plan_json(found, plan, False), _format_plan(plan, note))
         raise StoreError(
             "%s already holds files; --merge adds the new ones, with --replace also those that "
             "differ, --into DIR restores elsewhere" % target.home
         )
     if _ask_to_take_over(call, target, held):
         target = target._replace(trust=True)
-        plan, held = restoration.plan(found, target, path), restoration.Held([], 0)
-    return _restore(call, path, found, plan, target, held)
+        plan, held = restoration.plan_restore(found, target, path), restoration.HeldBack([], 0)
+    return _apply_restore(call, path, found, plan, target, held)
 
 
-def _ask_to_take_over(call: Call, target: Target, held: Held) -> bool:
+def _ask_to_take_over(call: Call, target: Target, held: HeldBack) -> bool:
     if not any(held) or call.options.json or boundary.is_agent(call.env):
         return False
     return ask_confirmation(
-        "\n".join((*_held_lines(call, target, held), "take it over? type yes: "))
+        "\n".join((*_format_held(call, target, held), "take it over? type yes: "))
     )
 
 
@@ -336,11 +340,11 @@ def _check_restore(call: Call, path: str) -> None:
     if options.into and options.merge:
         raise UsageError("--into restores into an empty directory; leave --merge out")
     if options.trust:
-        need_person(call, "approvals and commands", "store restore --trust %s" % path)
+        require_person(call, "approvals and commands", "store restore --trust %s" % path)
 
 
-def _target(call: Call, path: str) -> tuple[Target, bool]:
-    """Return where a backup is restored to, and whether nothing is there yet."""
+def _find_target(call: Call, path: str) -> tuple[Target, bool]:
+    """Return (target of a restore, whether it is empty)."""
     from memory.health import restoration
 
     options, place = call.options, call.place
@@ -354,73 +358,73 @@ def _target(call: Call, path: str) -> tuple[Target, bool]:
     return target, restoration.is_empty(place.home)
 
 
-def _restore(
-    call: Call, path: str, found: Backup, plan: list[Step], target: Target, held: Held
+def _apply_restore(
+    call: Call, path: str, found: Backup, plan: list[Step], target: Target, held: HeldBack
 ) -> int:
     from memory.health import restoration
     from memory.project import adoption
-    from memory.store.writer import Tiers
+    from memory.store.writer import TierWriter
 
     files.make_folder(target.home)
     spaces = target.home + "/workspaces/"
     fresh = [row for row in found.known if not files.is_folder(spaces + row[0])]
     tiers = (
-        Tiers(layout.Place(target.home, call.place.key, "", "", "", ""))
+        TierWriter(layout.Place(target.home, call.place.key, "", "", "", ""))
         if call.options.into
-        else Tiers(call.place, call.changed.append)
+        else TierWriter(call.place, call.changed.append)
     )
     with call.spinner("restoring") as spinner:
         progress, replace = spinner.counting("restoring"), bool(call.options.replace)
         done = restoration.apply(path, found, plan, target, tiers, call.now, replace, progress)
     came = [row for row in fresh if files.is_folder(spaces + row[0])]
-    adoption.note_restored(target.home, came, call.now)
+    adoption.append_restored_workspaces(target.home, came, call.now)
     call.indexed()
     for problem in done.problems:
         warn(problem)
     call.answer(
         {
-            **_planned(found, plan, True),
+            **_plan_json(found, plan, True),
             "home": target.home,
             "written": done.written,
             "joined": done.joined,
             "replaced": done.replaced,
             "problems": done.problems,
-            "held": _held(done.held),
+            "held": _held_json(done.held),
             "approvalsHeld": held.decisions,
         },
         [
-            *_restored_lines(plan, target, done, found, replace),
-            *_held_lines(call, target, held._replace(settings=done.held)),
+            *_format_restored(plan, target, done, found, replace),
+            *_format_held(call, target, held._replace(settings=done.held)),
         ],
     )
     if not call.options.into:
-        call.look_for_past()
+        call.warn_of_known_project()
     return 1 if done.problems else 0
 
 
-def _planned(found: Backup, plan: list[Step], applied: bool) -> dict[str, Any]:
+def _plan_json(found: Backup, plan: list[Step], applied: bool) -> dict[str, Any]:
     from memory.health import restoration
 
     return {
         "made": found.made,
         "workspace": found.workspace,
         "applied": applied,
-        "counts": restoration.counts(plan),
+        "counts": restoration.count_states(plan),
         "files": [
             {"name": step.kept.name, "path": step.path, "state": step.state} for step in plan
         ],
     }
 
 
-def _plan_lines(plan: list[Step], note: str | None) -> list[str]:
+def _format_plan(plan: list[Step], note: str | None) -> list[str]:
     from memory.health import restoration
 
     told = [step for step in plan if step.state not in (restoration.SAME, restoration.NEW)]
     lines = ["%-9s  %s" % (step.state, one_line(step.path)) for step in told[:MOST_LISTED]]
     more = len(told) - MOST_LISTED
-    number = restoration.counts(plan)
+    number = restoration.count_states(plan)
     sums = "%s: %d new, %d the same, %d different here, %d with lines that are missing here" % (
-        count(len(plan), "file"),
+        format_count(len(plan), "file"),
         number[restoration.NEW],
         number[restoration.SAME],
         number[restoration.DIFFERENT],
@@ -432,12 +436,12 @@ def _plan_lines(plan: list[Step], note: str | None) -> list[str]:
     return list(filter(None, (*lines, rest, sums, note)))
 
 
-def _restored_lines(
-    plan: list[Step], target: Target, done: Restored, found: Backup, replace: bool
+def _format_restored(
+    plan: list[Step], target: Target, done: RestoreResult, found: Backup, replace: bool
 ) -> list[str]:
     from memory.health import restoration
 
-    number = restoration.counts(plan)
+    number = restoration.count_states(plan)
     same, kept = number[restoration.SAME], number[restoration.DIFFERENT] - done.replaced
     gone = number[restoration.FORGOTTEN] * (not replace)
     made = found.made[:16].replace("T", " ")
@@ -451,20 +455,20 @@ def _restored_lines(
         and "%s here and %s kept; --merge --replace takes the backup's"
         % (("%d differ" % kept, "were") if kept > 1 else ("1 differs", "was")),
         gone and "%d forgotten here were left out; --merge --replace brings them back" % gone,
-        restoration.foreign(found, target),
+        restoration.find_refusal(found, target),
     )
     return [
         "restored %s into %s from the backup of %s"
-        % (count(done.written, "file"), target.home, made),
+        % (format_count(done.written, "file"), target.home, made),
         *("  %s" % part for part in parts if part),
     ]
 
 
-def _held(settings: Iterable[tuple[str, str, Any]]) -> list[dict[str, Any]]:
+def _held_json(settings: Iterable[tuple[str, str, Any]]) -> list[dict[str, Any]]:
     return [{"path": file, "key": key, "value": value} for file, key, value in settings]
 
 
-def _held_lines(call: Call, target: Target, held: Held) -> list[str]:
+def _format_held(call: Call, target: Target, held: HeldBack) -> list[str]:
     lines = []
     for path, key, value in held.settings:
         lines.append("  held back '%s' of %s" % (key, one_line(path)))
@@ -477,7 +481,7 @@ def _held_lines(call: Call, target: Target, held: Held) -> list[str]:
             said = shlex.quote(value if isinstance(value, str) else to_json(value))
             lines[-1] += ": `%sdayleaf config set %s %s` sets it" % (home, key, one_line(said))
     if held.decisions:
-        number = count(held.decisions, "decision")
+        number = format_count(held.decisions, "decision")
         lines.append("  held back its approvals (%s): they let rules bind and scripts run" % number)
     last = (
         "  a person must decide on approvals, on commands and on redaction; in a terminal, "

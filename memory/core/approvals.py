@@ -34,46 +34,44 @@ if TYPE_CHECKING:
 
 LEDGER = "trust.jsonl"
 LIMIT = 64 << 20  # bytes of the ledger that are read: 300,000 decisions
-KEPT = "approved"  # folder of approved content
-EVERYWHERE = "global"  # the workspace of records of the global tier
+APPROVED_FOLDER = "approved"  # folder of approved content
+GLOBAL_WORKSPACE = "global"  # the workspace of records of the global tier
 SCRIPT = "script:"  # stands before the workspace of a script's approval
 DECISIONS = ("approve", "reject")
 # stands before the 64 digits in a line of ours; any other line is read whole
 _DIGEST = b'"sha256":"'
 
 
-def workspace_of(name: str, key: str) -> str:
+def approval_workspace(name: str, key: str) -> str:
     """Return the workspace under which a record is approved.
 
     `global` for the global tier, else the place's key.
     """
-    return EVERYWHERE if name[:2] == GLOBAL + "/" else key
+    return GLOBAL_WORKSPACE if name[:2] == GLOBAL + "/" else key
 
 
 def script_workspace(name: str, key: str) -> str:
-    """Return the workspace under which a record's script is approved.
-
-    The record's own workspace with the prefix SCRIPT.
-    """
-    return SCRIPT + workspace_of(name, key)
+    """Return a record's approval workspace with the prefix SCRIPT."""
+    return SCRIPT + approval_workspace(name, key)
 
 
-def approved(home: str, of: Sequence[str] = ()) -> FrozenSet[Approval]:
-    """Return the approved (workspace, id, sha256); see `decisions`."""
-    return frozenset(key for key, decision in decisions(home, of).items() if decision == "approve")
+def read_approved(home: str, of: Sequence[str] = ()) -> FrozenSet[Approval]:
+    """Return the approved (workspace, id, sha256); see `read_decisions`."""
+    return frozenset(
+        key for key, decision in read_decisions(home, of).items() if decision == "approve"
+    )
 
 
-def decisions(home: str, of: Sequence[str] = ()) -> Dict[Approval, str]:
+def read_decisions(home: str, of: Sequence[str] = ()) -> Dict[Approval, str]:
     """Read the last decision on each (workspace, id, sha256), oldest first.
 
-    home: dayleaf's directory.
     of: read the decisions on these SHA-256 alone (a line is 5 us); () for all.
     Torn or invalid lines are passed over.  Empty where the ledger is absent, or where another user
     may write to it.
     """
     last: Dict[Approval, str] = {}
     wanted = {sha256.encode("ascii") for sha256 in of}
-    for line in _ledger(home).split(b"\n"):
+    for line in _read_ledger(home).split(b"\n"):
         at = line.find(_DIGEST)
         if (
             wanted
@@ -83,7 +81,7 @@ def decisions(home: str, of: Sequence[str] = ()) -> Dict[Approval, str]:
             and b"\\" not in line
         ):
             continue
-        read = _decision_in(line)
+        read = _parse_decision(line)
         if read:
             key, decision = read
             last.pop(key, None)
@@ -91,7 +89,7 @@ def decisions(home: str, of: Sequence[str] = ()) -> Dict[Approval, str]:
     return last
 
 
-def _ledger(home: str) -> bytes:
+def _read_ledger(home: str) -> bytes:
     try:
         fd = files.open_read(home + "/" + LEDGER)
     except OSError:
@@ -104,8 +102,7 @@ def _ledger(home: str) -> bytes:
         files.posix.close(fd)
 
 
-def _decision_in(line: bytes) -> Optional[Tuple[Approval, str]]:
-    """Return (approval, decision) in a line, None for any other line."""
+def _parse_decision(line: bytes) -> Optional[Tuple[Approval, str]]:
     try:
         value = fastjson.parse(line) if line else None
         if isinstance(value, dict) and value["v"] == 1 and value["decision"] in DECISIONS:
@@ -116,15 +113,14 @@ def _decision_in(line: bytes) -> Optional[Tuple[Approval, str]]:
     return None
 
 
-def decide(
+def append_decision(
     home: str, workspace: str, id: str, sha256: str, decision: str, by: str, now: float
 ) -> None:
     """Add a decision to the ledger.
 
-    home: dayleaf's directory.  workspace: a place's key, or `global`.  id: the record's.  sha256:
-    64 hex digits, of the bytes the person was shown.  decision: `approve` or `reject`.  by: the
-    user's name.  now: seconds since the epoch, UTC. Raises UsageError for a decision or checksum
-    that is none, StoreError where it cannot be written.
+    workspace: a place's key, or `global`.  id: the record's.  sha256: 64 hex digits, of the bytes
+    that the person was shown.  by: the user's name.  Raises UsageError for a wrong decision or
+    checksum, StoreError where it cannot be written.
     """
     if decision not in DECISIONS:
         raise UsageError("no decision '%s'; use approve or reject" % decision)
@@ -151,12 +147,12 @@ def decide(
         ) from error
 
 
-def script_decision(record: Record, key: str, root: str, decided: Dict[Approval, str]) -> str:
-    """Return the decision on the present bytes of a script's file.
+def find_script_decision(record: Record, key: str, root: str, decided: Dict[Approval, str]) -> str:
+    """Return the decision on a script's present bytes, "" for none.
 
     key: the workspace the record belongs to.
     root: the directory that its path is relative to, or "".
-    decided: the result of `decisions`.
+    decided: the result of `read_decisions`.
     "" without a decision.  For display only: `run` checks again.
     """
     path = record.meta.get("path")
@@ -172,10 +168,10 @@ def script_decision(record: Record, key: str, root: str, decided: Dict[Approval,
     return decided.get((workspace, record.id, files.sha256(data)), "")
 
 
-def latest(decided: Dict[Approval, str], workspace: str, id: str) -> str:
+def find_last_approved(decided: Dict[Approval, str], workspace: str, id: str) -> str:
     """Return the SHA-256 last approved under an id, or "".
 
-    decided: the result of `decisions`.
+    decided: the result of `read_decisions`.
     """
     found = ""
     for key, decision in decided.items():
@@ -185,29 +181,26 @@ def latest(decided: Dict[Approval, str], workspace: str, id: str) -> str:
 
 
 def approve(home: str, workspace: str, id: str, data: bytes, by: str, now: float) -> None:
-    """Keep a copy of a person's approved bytes and add the approval to the ledger.
+    """Save approved bytes and append their approval to the ledger.
 
-    Arguments as of `decide`.  Raises OSError, StoreError.
+    Arguments as of `append_decision`.  Raises OSError, StoreError.
     """
     save_approved_bytes(home, data)
-    decide(home, workspace, id, files.sha256(data), "approve", by, now)
+    append_decision(home, workspace, id, files.sha256(data), "approve", by, now)
 
 
 def save_approved_bytes(home: str, data: bytes) -> None:
-    """Keep a copy of approved bytes, to compare an edit with.
-
-    Raises OSError.
-    """
-    files.replace(home + "/" + KEPT + "/" + files.sha256(data), data)
+    """Save approved bytes, to show later what an edit changed."""
+    files.replace(home + "/" + APPROVED_FOLDER + "/" + files.sha256(data), data)
 
 
-def approved_bytes(home: str, sha256: str) -> Optional[bytes]:
+def read_approved_bytes(home: str, sha256: str) -> Optional[bytes]:
     """Return the approved bytes with a SHA-256, or None.
 
     None where the copy is absent or its bytes have another SHA-256.
     """
     try:
-        data = files.read(home + "/" + KEPT + "/" + sha256, follow=False)
+        data = files.read(home + "/" + APPROVED_FOLDER + "/" + sha256, follow=False)
     except OSError:
         return None
     return data if files.sha256(data) == sha256 else None

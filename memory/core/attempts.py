@@ -26,77 +26,57 @@ if TYPE_CHECKING:
     from memory.core.layout import Place
 
 LIMIT = 1 << 20  # bytes that are read
-MOST, KEPT = 1 << 17, 400  # bytes from which the log is cut, and lines that are kept then
-LIVE = 3600.0  # seconds after which a process of that number is another one
+CUT_BYTES, KEPT_LINES = (
+    1 << 17,
+    400,
+)  # the log is cut to so many lines
+LONGEST_RUN = 3600.0  # seconds after which a process of that number is another one
 
 
-def path_of(place: Place) -> str:
-    """Return the path of a workspace's log."""
+def log_path(place: Place) -> str:
     return place.home + "/log/captures/" + place.key + ".jsonl"
 
 
-def begin(place: Place, session: str, trigger: str, now: float) -> str:
+def log_start(place: Place, session: str, trigger: str, now: float) -> str:
     """Log the start of a capture and return its run id.
 
     Raises OSError.
     """
     run = "%d.%d" % (files.posix.getpid(), int(now * 1000))
-    _add(
-        place,
-        {
-            "v": 1,
-            "t": clock.iso(now),
-            "do": "asked",
-            "run": run,
-            "session": session,
-            "trigger": trigger,
-        },
-    )
+    _append_row(place, now, do="asked", run=run, session=session, trigger=trigger)
     return run
 
 
-def end(place: Place, run: str, trigger: str, id: str, began: float, now: float) -> None:
+def log_end(place: Place, run: str, trigger: str, id: str, began: float, now: float) -> None:
     """Log the end of a run.
 
-    id: of the checkpoint it wrote, or "".
-    began, now: seconds since the epoch.
-    Raises OSError.
+    id: of the checkpoint it wrote, or "".  Raises OSError.
     """
-    _add(
-        place,
-        {
-            "v": 1,
-            "t": clock.iso(now),
-            "do": "done",
-            "run": run,
-            "trigger": trigger,
-            "ms": max(0, int((now - began) * 1000)),
-            "id": id,
-        },
-    )
+    ms = max(0, int((now - began) * 1000))
+    _append_row(place, now, do="done", run=run, trigger=trigger, ms=ms, id=id)
 
 
-def unfinished(place: Place, now: float) -> List[Dict[str, Any]]:
+def list_unfinished(place: Place, now: float) -> List[Dict[str, Any]]:
     """Return the captures that began, never ended and no longer run.
 
     Oldest first.  A row has the fields logged at the start, and `said`: whether the user was told.
     """
-    open_ones: Dict[str, Dict[str, Any]] = {}
-    for row in _rows(place):
+    begun: Dict[str, Dict[str, Any]] = {}
+    for row in _read_rows(place):
         run = row["run"]
         if row.get("do") == "asked":
-            open_ones[run] = {**row, "said": False}
+            begun[run] = {**row, "said": False}
         elif row.get("do") == "done":
-            open_ones.pop(run, None)
-        elif run in open_ones:
-            open_ones[run]["said"] = True
-    return [row for run, row in open_ones.items() if not _is_running(row, run, now)]
+            begun.pop(run, None)
+        elif run in begun:
+            begun[run]["said"] = True
+    return [row for run, row in begun.items() if not _is_running(row, run, now)]
 
 
 def _is_running(row: Dict[str, Any], run: str, now: float) -> bool:
     pid = run.partition(".")[0]
     age = now - (clock.parse(str(row.get("t"))) or 0.0)
-    return abs(age) < LIVE and pid.isdigit() and files.alive(int(pid))
+    return abs(age) < LONGEST_RUN and pid.isdigit() and files.is_running(int(pid))
 
 
 def mark_reported(place: Place, runs: Iterable[str], now: float) -> None:
@@ -106,41 +86,44 @@ def mark_reported(place: Place, runs: Iterable[str], now: float) -> None:
     Raises OSError.
     """
     for run in runs:
-        _add(place, {"v": 1, "t": clock.iso(now), "do": "said", "run": run})
+        _append_row(place, now, do="said", run=run)
     try:
-        data = files.read(path_of(place), LIMIT)
+        data = files.read(log_path(place), LIMIT)
     except OSError:
         return
-    if len(data) <= MOST and b'"name":"p' not in data:
+    if len(data) <= CUT_BYTES and b'"name":"p' not in data:
         return
-    with files.Lock(path_of(place) + ".lock", wait=True):
-        rows = _rows(place)
+    with files.Lock(log_path(place) + ".lock", wait=True):
+        rows = _read_rows(place)
         for row in rows:
             row.pop("name", None)
         ended = {row.get("run") for row in rows if row.get("do") == "done"}
-        kept = {row.get("run") for row in rows[-KEPT:]} | {row.get("run") for row in rows} - ended
+        kept = {row.get("run") for row in rows[-KEPT_LINES:]} | {
+            row.get("run") for row in rows
+        } - ended
         lines = [fastjson.dump(row) + "\n" for row in rows if row.get("run") in kept]
-        files.replace(path_of(place), "".join(lines).encode("ascii"), synced=False)
+        files.replace(log_path(place), "".join(lines).encode("ascii"), synced=False)
 
 
-def timings(place: Place) -> List[Tuple[float, str, int]]:
+def list_timings(place: Place) -> List[Tuple[float, str, int]]:
     """Return (instant, trigger, milliseconds) of each completed run."""
     found = []
-    for row in _rows(place):
+    for row in _read_rows(place):
         instant, took = clock.parse(str(row.get("t"))), row.get("ms")
         if row.get("do") == "done" and instant is not None and isinstance(took, int):
             found.append((instant, str(row.get("trigger")), took))
     return found
 
 
-def _rows(place: Place) -> List[Dict[str, Any]]:
+def _read_rows(place: Place) -> List[Dict[str, Any]]:
     try:
-        found = fastjson.rows(files.read(path_of(place), LIMIT))
+        found = fastjson.parse_rows(files.read(log_path(place), LIMIT))
     except OSError:
         return []
     return [row for row in found if row.get("v") == 1 and isinstance(row.get("run"), str)]
 
 
-def _add(place: Place, row: Dict[str, Any]) -> None:
-    with files.Lock(path_of(place) + ".lock", wait=True):
-        files.append_line(path_of(place), fastjson.dump(row))
+def _append_row(place: Place, now: float, **fields: Any) -> None:
+    row = {"v": 1, "t": clock.iso(now), **fields}
+    with files.Lock(log_path(place) + ".lock", wait=True):
+        files.append_line(log_path(place), fastjson.dump(row))

@@ -93,10 +93,10 @@ def run(name: str = "", answer: str = "", after: str = "") -> None:
     """
     env: Dict[str, str] = {}
     try:
-        env = files.environ()
+        env = files.read_environ()
         if env.get(NESTED):
             files.posix._exit(0)
-        _arm()
+        _set_alarm()
         event = read_event()
         env = _trusted_environment(env, event)
         if not name:
@@ -105,7 +105,7 @@ def run(name: str = "", answer: str = "", after: str = "") -> None:
         if after and wanted:
             detach(name, after, event, env)
     except BaseException as error:
-        note(env, name, error)
+        log_failure(env, name, error)
     files.posix._exit(0)
 
 
@@ -118,7 +118,7 @@ def _trusted_environment(env: Dict[str, str], event: Event) -> Dict[str, str]:
     from memory.core import environment
 
     folders = [project_dir(event, env)]
-    claimed = environment.repository_variables(env, folders)
+    claimed = environment.find_repository_variables(env, folders)
     if claimed:
         event[CLAIMS] = claimed
     return environment.trusted_environment(env, folders)
@@ -129,7 +129,7 @@ def is_agent(env: Dict[str, str]) -> bool:
     return any(env.get(mark) for mark in AGENTS)
 
 
-def is_typed(env: Dict[str, str]) -> bool:
+def is_typed_by_person(env: Dict[str, str]) -> bool:
     """Tell whether a person typed the slash command being run.
 
     True where the parent process is the hook that passes on a slash command.
@@ -140,13 +140,13 @@ def is_typed(env: Dict[str, str]) -> bool:
 def _run_handler(name: str, answer: str, event: Event, env: Dict[str, str]) -> bool:
     """Print a handler's answer; return whether the detached work should run."""
     try:
-        output, wanted = resolve(answer)(event, env, clock.now())
+        output, wanted = import_handler(answer)(event, env, clock.now())
         if output:
             said = output if isinstance(output, str) else fastjson.dump(output)
             files._write_all(1, (said + "\n").encode("utf-8", "replace"))
         return bool(wanted)
     except BaseException as error:
-        note(env, name, error)
+        log_failure(env, name, error)
         return True
 
 
@@ -174,7 +174,7 @@ def project_dir(event: Event, env: Dict[str, str]) -> str:
     return str(files.posix.getcwd())
 
 
-def resolve(handler: str) -> Callable[..., Any]:
+def import_handler(handler: str) -> Callable[..., Any]:
     """Import `module:function`."""
     module, _, function = handler.partition(":")
     __import__(module)
@@ -182,7 +182,7 @@ def resolve(handler: str) -> Callable[..., Any]:
     return found
 
 
-def _arm() -> None:
+def _set_alarm() -> None:
     """Set an alarm for hooks that hang in a file system.
 
     After DEADLINE seconds Overdue is raised and noted; after LAST more, SIGALRM's default action
@@ -221,9 +221,9 @@ def detach(name: str, after: str, event: Event, env: Dict[str, str]) -> None:
         posix.setsid()
         posix.nice(10)
         sys.dont_write_bytecode = False
-        resolve(after)(event, env, clock.now())
+        import_handler(after)(event, env, clock.now())
     except BaseException as error:
-        note(env, name + " worker", error)
+        log_failure(env, name + " worker", error)
     finally:
         posix._exit(0)
 
@@ -237,7 +237,7 @@ def _spawn(name: str, after: str, event: Event) -> None:
         "run(sys.argv[2], '', sys.argv[3])"
     )
     child = subprocess.Popen(
-        [sys.executable, "-I", "-c", code, layout.plugin(), name, after],
+        [sys.executable, "-I", "-c", code, layout.plugin_folder(), name, after],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -248,7 +248,7 @@ def _spawn(name: str, after: str, event: Event) -> None:
     child.stdin.close()
 
 
-def note(env: Dict[str, str], where: str, error: BaseException) -> None:
+def log_failure(env: Dict[str, str], where: str, error: BaseException) -> None:
     """Append a failure to `log/errors.jsonl`; never raises.
 
     The next session start shows it once.  A line holds time, event, kind of error and place in our
@@ -264,16 +264,17 @@ def note(env: Dict[str, str], where: str, error: BaseException) -> None:
             "error": type(error).__name__,
             "detail": str(detail or "")[:200],
             "path": str(path or "")[:300],
-            "at": _origin(error),
+            "at": _find_origin(error),
         }
         files.append(
-            layout.home(env) + "/log/errors.jsonl", (fastjson.dump(line) + "\n").encode("ascii")
+            layout.find_home(env) + "/log/errors.jsonl",
+            (fastjson.dump(line) + "\n").encode("ascii"),
         )
     except BaseException:
         return
 
 
-def _origin(error: BaseException) -> str:
+def _find_origin(error: BaseException) -> str:
     trace, origin = error.__traceback__, ""
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]

@@ -1,5 +1,8 @@
 """Instants: the only reader of the wall clock, and ISO 8601 in and out without `datetime` (1.2 ms a
 process).
+
+An instant is a number of seconds since the epoch, UTC; `offset` is the number of seconds by which a
+zone is ahead of UTC.
 """
 
 from __future__ import annotations
@@ -7,12 +10,13 @@ from __future__ import annotations
 import time
 
 DAY = 86400.0
-_DIGITS = 12  # characters of a length of time, with its unit; longer ones reach before any calendar
-_SPANS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": DAY, "w": 7 * DAY}
+_DURATION_CHARS = (
+    12  # characters of a length of time, with its unit; longer ones reach before any calendar
+)
+_UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": DAY, "w": 7 * DAY}
 
 
 def now() -> float:
-    """Return the present instant as seconds since the epoch, UTC."""
     return time.time()
 
 
@@ -21,8 +25,7 @@ def elapsed_ms(since: float) -> int:
     return max(0, int((now() - since) * 1000))
 
 
-def _days(year: int, month: int, day: int) -> int:
-    """Return the days since 1970-01-01 of a Gregorian date."""
+def _days_since_epoch(year: int, month: int, day: int) -> int:
     # The proleptic calendar; H. Hinnant, "chrono-compatible date algorithms".
     year -= month <= 2
     era = year // 400
@@ -34,7 +37,7 @@ def _days(year: int, month: int, day: int) -> int:
 def iso(instant: float) -> str:
     """Return an instant as `2026-11-21T14:30:52Z`.
 
-    instant: seconds since the epoch; clamped to the years 1 to 9999.
+    Clamped to the years 1 to 9999.
     """
     seconds = int(min(max(instant, -62135596800), 253402300799))
     t = time.gmtime(seconds)
@@ -47,7 +50,7 @@ def day(instant: float) -> str:
 
 
 def parse(text: str) -> float | None:
-    """Return the seconds since the epoch that a text names, or None.
+    """Return the instant that a text names, or None.
 
     text: ISO 8601 (`2026-11-21`, `2026-11-21 14:30`, with `Z`, `+09:00` or nothing, which means
     UTC), or seconds or milliseconds since the epoch.
@@ -62,13 +65,12 @@ def parse(text: str) -> float | None:
         year, month, dom = map(int, _date_parts(date))
         if not (1 <= year <= 9999 and 1 <= month <= 12 and 1 <= dom <= 31):
             return None
-        return _days(year, month, dom) * DAY + _time_of_day(rest.strip())
+        return _days_since_epoch(year, month, dom) * DAY + _time_of_day(rest.strip())
     except ValueError:
         return None
 
 
 def _date_parts(date: str) -> list[str]:
-    """Return a date's year, month and day, with or without separators."""
     parts = date.replace("/", "-").replace(".", "-").split("-")
     if len(parts) == 1 and len(date) == 8:
         return [date[:4], date[4:6], date[6:]]
@@ -104,31 +106,28 @@ def _time_of_day(text: str) -> float:
     )
 
 
-def span(text: str) -> float | None:
-    """Return a length of time, such as `90s`, in seconds.
+def parse_duration(text: str) -> float | None:
+    """Return the seconds of a duration such as `90s`.
 
     Units: s, m, h, d, w.  None for any other text.
     """
     text = text.strip().lower()
-    if text[:-1].isdigit() and len(text) <= _DIGITS and text[-1:] in _SPANS:
-        return int(text[:-1]) * _SPANS[text[-1]]
+    if text[:-1].isdigit() and len(text) <= _DURATION_CHARS and text[-1:] in _UNIT_SECONDS:
+        return int(text[:-1]) * _UNIT_SECONDS[text[-1]]
     return None
 
 
 def local_offset(instant: float) -> float:
-    """Return the seconds by which local time is ahead of UTC.
-
-    instant: seconds since the epoch.  The zone is the process's.
-    """
+    """Return the seconds by which local time is ahead of UTC."""
     return float(time.localtime(instant).tm_gmtoff or 0)
 
 
-def local(instant: float) -> str:
+def format_local(instant: float) -> str:
     """Return an instant in local time, such as `2026-11-21 23:30`."""
     return iso(instant + local_offset(instant))[:16].replace("T", " ")
 
 
-def zoned(instant: float) -> str:
+def format_zoned(instant: float) -> str:
     """Return an instant in local time with the zone's offset.
 
     Such as `2026-11-21 23:30 +09:00`, or `… UTC`.
@@ -136,76 +135,58 @@ def zoned(instant: float) -> str:
     minutes = int(local_offset(instant)) // 60
     sign, minutes = "-" if minutes < 0 else "+", abs(minutes)
     return "%s %s" % (
-        local(instant),
+        format_local(instant),
         "%s%02d:%02d" % (sign, minutes // 60, minutes % 60) if minutes else "UTC",
     )
 
 
 def midnight(instant: float, offset: float = 0.0) -> float:
-    """Return the start of the day of an instant.
-
-    offset: seconds by which the zone is ahead of UTC.
-    """
+    """Return the start of the day of an instant."""
     return (instant + offset) // DAY * DAY - offset
 
 
 def weekday(instant: float, offset: float = 0.0) -> int:
-    """Return the day of the week of an instant, Monday = 0.
-
-    offset: seconds by which the zone is ahead of UTC.
-    """
+    """Return the day of the week of an instant, Monday = 0."""
     return int((instant + offset) // DAY + 3) % 7
 
 
 def year_month(instant: float, offset: float = 0.0) -> tuple[int, int]:
-    """Return the year and month of an instant.
-
-    offset: seconds by which the zone is ahead of UTC.
-    """
     year, month = day(instant + offset).split("-")[:2]
     return int(year), int(month)
 
 
-def month(year: int, number: int, offset: float = 0.0) -> float:
+def month_start(year: int, number: int, offset: float = 0.0) -> float:
     """Return the start of a month.
 
     number: of the month; outside 1 to 12 it counts on into other years.
-    offset: seconds by which the zone is ahead of UTC.
     """
     year, number = year + (number - 1) // 12, (number - 1) % 12 + 1
-    return civil(min(max(year, 1), 9998), number, 1) - offset
+    return _days_since_epoch(min(max(year, 1), 9998), number, 1) * DAY - offset
 
 
-def period(unit: str, back: int, instant: float, offset: float = 0.0) -> tuple[float, float]:
+def period_bounds(unit: str, back: int, instant: float, offset: float = 0.0) -> tuple[float, float]:
     """Return (start, end) of an earlier day, week, month or year.
 
     unit: `day`, `week` (from Monday), `month` or `year`.
     back: the number of units before the instant's own.
-    offset: seconds by which the zone is ahead of UTC.
     """
     if unit in ("month", "year"):
         year, number = year_month(instant, offset)
         if unit == "month":
-            return month(year, number - back, offset), month(year, number - back + 1, offset)
-        return month(year - back, 1, offset), month(year - back + 1, 1, offset)
+            return month_start(year, number - back, offset), month_start(
+                year, number - back + 1, offset
+            )
+        return month_start(year - back, 1, offset), month_start(year - back + 1, 1, offset)
     start, size = midnight(instant, offset), DAY
     if unit == "week":
         start, size = start - weekday(instant, offset) * DAY, 7 * DAY
     return start - back * size, start - (back - 1) * size
 
 
-def civil(year: int, month: int, dom: int) -> float:
-    """Return the UTC midnight of a date, in seconds since the epoch.
-
-    dom: day of the month.
-    """
-    return _days(year, month, dom) * DAY
-
-
 def date_in_path(name: str) -> float | None:
     """Return the date and time in a file's path, or None.
 
-    Reads `2026-11-21/143052-x.md` and `2026-11-21-x.md`; seconds since the epoch, UTC.
+    Reads `2026-11-21/143052-x.md` and `2026-11-21-x.md`.
     """
     parts = name.split("/")
     stem = parts[-1]

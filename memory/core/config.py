@@ -16,7 +16,7 @@ Order of precedence, first wins:
 from __future__ import annotations
 
 from memory.core import fastjson, files
-from memory.core.boundary import is_agent, is_typed
+from memory.core.boundary import is_agent, is_typed_by_person
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ PROJECT_KEYS = (
 )
 # What names a program, lets a model be asked or lets secrets through: the user's file alone says
 # it, or their own environment.
-HELD = (
+USER_ONLY_KEYS = (
     "distill.provider",
     "distill.model",
     "distill.command",
@@ -111,6 +111,7 @@ SECRETS_STAY = "redact.enabled is false: secrets are kept as they are"
 UNREAD = "unread"  # source of what a file that cannot be read switches off
 WORKSPACE = "workspace"  # source of what the user said of one project
 OFF = "off"
+_YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", OFF)
 # Words that a setting takes; of PROJECT_KEYS each is more than the one before.
 CHOICES = {
     "capture.projects": ("listed", "all"),
@@ -121,7 +122,7 @@ CHOICES = {
     "recall.rerank": ("factor", "weighted", "none"),
 }
 # What a wrong value is read as: this, else the first of CHOICES, else false.
-SAFE = {"distill.provider": "extract", "redact.enabled": True}
+SAFE_VALUES = {"distill.provider": "extract", "redact.enabled": True}
 LIMITS = {  # the least and the most of a number
     "load.top": (0, 50),
     "distill.maxTokens": (50, 100_000),
@@ -132,9 +133,9 @@ LIMITS = {  # the least and the most of a number
     "upkeep.conversationDays": (0, 36_500),
 }
 # Settings of older versions: the present one, and its value for each of the old ones.
-RENAMED = {"load.passages": ("load.push", {False: "off", True: "careful"})}
+RENAMED_KEYS = {"load.passages": ("load.push", {False: "off", True: "careful"})}
 # Settings of older versions that do nothing now.
-DROPPED = frozenset(
+DROPPED_KEYS = frozenset(
     (
         "capture.stopAfter load.resume load.allCount load.allTokens "
         "load.indexCount load.indexTokens load.promptChars load.sessionChars "
@@ -158,11 +159,8 @@ class Config:
         return self.values[key]
 
 
-def for_place(place: Place, env: Dict[str, str]) -> Config:
-    """Return the settings in force in a place.
-
-    From the user, the user's settings for this project, the repository and the environment.
-    """
+def load_for_place(place: Place, env: Dict[str, str]) -> Config:
+    """Return the settings of user, project, repository and environment."""
     return load(place.home, place.root, env, place.private)
 
 
@@ -175,13 +173,13 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
     `problems`, never an error; while what it may say of capture is unknown, nothing is captured.
     """
     config = Config(dict(DEFAULTS), dict.fromkeys(DEFAULTS, "default"), [])
-    clear = _merge(config, home + "/config.json", "user")
+    clear = _merge_file(config, home + "/config.json", "user")
     if private:
-        clear &= _merge(config, private + "/config.json", WORKSPACE)
+        clear &= _merge_file(config, private + "/config.json", WORKSPACE)
     is_listed = config.sources["capture.enabled"] == WORKSPACE
     projects = config.values["capture.projects"]
     if repository and repository + "/.dayleaf" != home:
-        clear &= _merge(config, repository + "/.dayleaf/config.json", "project")
+        clear &= _merge_file(config, repository + "/.dayleaf/config.json", "project")
     agent = is_agent(env)  # a repository's settings may fill a session's environment
     _add_variables(config, env, agent)
     if not is_listed and "listed" in (projects, config.values["capture.projects"]):
@@ -190,7 +188,7 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
     if not clear:
         config.values.update({"capture.enabled": False, "notes.provider": OFF})
         config.sources.update({"capture.enabled": UNREAD, "notes.provider": UNREAD})
-    if agent and not is_typed(env) and config.sources["distill.provider"] == "default":
+    if agent and not is_typed_by_person(env) and config.sources["distill.provider"] == "default":
         # A session's model asks, so nothing leaves the machine that its user did not name.
         config.values["distill.provider"] = "extract"
         config.sources["distill.provider"] = "session"
@@ -212,7 +210,7 @@ def flatten(value: Values, prefix: str = "") -> Values:
 
 
 def _add_variables(config: Config, env: Dict[str, str], agent: bool) -> None:
-    """Add the settings of the environment, but none of HELD in a session."""
+    """Add the environment's settings; in a session none of USER_ONLY_KEYS."""
     for key in DEFAULTS:
         name = key.upper().replace(".", "_")
         for prefix, source in (
@@ -222,25 +220,25 @@ def _add_variables(config: Config, env: Dict[str, str], agent: bool) -> None:
             variable = prefix + name
             if variable not in env:
                 continue
-            if agent and key in HELD:
+            if agent and key in USER_ONLY_KEYS:
                 config.problems.append(
                     "%s: in a session only your own config sets '%s'; use `dayleaf "
                     "config set` in a terminal" % (variable, key)
                 )
             else:
-                _set(config, key, from_text(env[variable], DEFAULTS[key]), source, variable)
+                _set(config, key, parse_value(env[variable], DEFAULTS[key]), source, variable)
 
 
-def _merge(config: Config, path: str, source: str) -> bool:
-    """Add a file's settings; tell whether its word on capture is clear."""
+def _merge_file(config: Config, path: str, source: str) -> bool:
+    """Add a file's settings; return False if capture's are unclear."""
     value = _read_settings(config, path)
     if value is None:
         return False
     clear = True
     for key, item in flatten(value).items():
-        if key in RENAMED and isinstance(item, bool):
-            key, item = RENAMED[key][0], RENAMED[key][1][item]
-        if key in DROPPED:
+        if key in RENAMED_KEYS and isinstance(item, bool):
+            key, item = RENAMED_KEYS[key][0], RENAMED_KEYS[key][1][item]
+        if key in DROPPED_KEYS:
             config.problems.append("%s: '%s' does nothing now; take it out" % (path, key))
         elif key not in DEFAULTS:
             meant = key.startswith("capture")
@@ -282,14 +280,13 @@ def _read_settings(config: Config, path: str) -> Dict[str, Any] | None:
 
 
 def _may_set(source: str, key: str) -> bool:
-    """Tell whether a file may set a key at all."""
     if source not in ("project", WORKSPACE) or key in PROJECT_KEYS:
         return True
     return (source, key) == (WORKSPACE, "tiers")
 
 
 def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
-    wrong = fault(key, item)
+    wrong = find_fault(key, item)
     if wrong:
         item = _safe_value(key)
         read_as = "" if item is None else " (read as %s)" % fastjson.dump(item)
@@ -303,7 +300,7 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
         )
         return
     if source == "project":
-        item = _lower(key, config.values[key], item)
+        item = _pick_narrower(key, config.values[key], item)
     if source == WORKSPACE and isinstance(DEFAULTS[key], list):
         item = config.values[key] + item
     config.values[key] = item
@@ -311,21 +308,20 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
 
 
 def _safe_value(key: str) -> Any:
-    """Return what a wrong value is read as; None where it is ignored."""
+    """Return the value read in place of a wrong one, or None."""
     if isinstance(DEFAULTS[key], bool) or key in CHOICES:
-        return SAFE.get(key, CHOICES.get(key, (False,))[0])
+        return SAFE_VALUES.get(key, CHOICES.get(key, (False,))[0])
     return None
 
 
-def _lower(key: str, now: Any, item: Any) -> Any:
-    """Return the one of two values that allows less."""
+def _pick_narrower(key: str, now: Any, item: Any) -> Any:
     if isinstance(DEFAULTS[key], bool):
         return now and item
     return min(now, item, key=CHOICES[key].index if key in CHOICES else None)
 
 
-def fault(key: str, item: Any) -> str:
-    """Return a setting's allowed values, "" for a value that fits."""
+def find_fault(key: str, item: Any) -> str:
+    """Return the fault of a setting's value, "" for an allowed value."""
     default = DEFAULTS[key]
     if key in CHOICES:
         takes = "'%s' takes one of %s" % (key, ", ".join(CHOICES[key]))
@@ -341,22 +337,14 @@ def fault(key: str, item: Any) -> str:
     return "'%s' takes %s%s" % (key, kind, such)
 
 
-def from_text(text: str, default: Any) -> Any:
+def parse_value(text: str, default: Any) -> Any:
     """Read a setting's value from text, by the default's type.
 
     Text of another type is returned as it is.
     """
     if isinstance(default, bool):
-        return {
-            "1": True,
-            "true": True,
-            "yes": True,
-            "on": True,
-            "0": False,
-            "false": False,
-            "no": False,
-            "off": False,
-        }.get(text.strip().lower(), text)
+        word = text.strip().lower()
+        return True if word in _YES else False if word in _NO else text
     if isinstance(default, str):
         return text
     try:

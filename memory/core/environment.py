@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Dict, List, Optional
 
-SETTINGS = ("/.claude/settings.json", "/.claude/settings.local.json")
+SETTINGS_FILES = ("/.claude/settings.json", "/.claude/settings.local.json")
 IGNORED = "%s of %s is ignored; set it in your shell or in your own ~/.claude/settings.json"
 LIMIT = 1 << 20  # bytes of a settings file
 
@@ -26,12 +26,12 @@ def trusted_environment(env: Dict[str, str], directories: List[str]) -> Dict[str
 
     directories: absolute; the settings in each and in those above it are the repository's.
     """
-    claimed = repository_variables(env, directories)
+    claimed = find_repository_variables(env, directories)
     return {key: value for key, value in env.items() if key not in claimed} if claimed else env
 
 
-def repository_variables(env: Dict[str, str], directories: List[str]) -> Dict[str, str]:
-    """Return the variables of dayleaf set by a repository.
+def find_repository_variables(env: Dict[str, str], directories: List[str]) -> Dict[str, str]:
+    """Return dayleaf's variables that a repository set.
 
     Each with the path of its settings file.
     """
@@ -39,11 +39,11 @@ def repository_variables(env: Dict[str, str], directories: List[str]) -> Dict[st
     if not ours:
         return {}
     user = _user_folder(env)
-    own = (_variables(user + SETTINGS[0]) if user else None) or {}
+    own = (_read_variables(user + SETTINGS_FILES[0]) if user else None) or {}
     found: Dict[str, str] = {}
-    for folder in _with_parents(directories):
-        for name in SETTINGS if folder != user else ():
-            said = _variables(folder + name)
+    for folder in _list_with_parents(directories):
+        for name in SETTINGS_FILES if folder != user else ():
+            said = _read_variables(folder + name)
             for key in ours:
                 set_there = said is None or said.get(key) == env[key]
                 if set_there and env[key] != own.get(key):
@@ -51,7 +51,7 @@ def repository_variables(env: Dict[str, str], directories: List[str]) -> Dict[st
     return found
 
 
-def _with_parents(directories: List[str]) -> List[str]:
+def _list_with_parents(directories: List[str]) -> List[str]:
     found: Dict[str, None] = {}
     for directory in directories:
         at = directory.replace("\\", "/").rstrip("/")
@@ -65,7 +65,7 @@ def _user_folder(env: Dict[str, str]) -> str:
     return (env.get("HOME") or env.get("USERPROFILE") or "").replace("\\", "/").rstrip("/")
 
 
-def _variables(path: str) -> Optional[Dict[str, str]]:
+def _read_variables(path: str) -> Optional[Dict[str, str]]:
     """Return the variables of a settings file, None where it may set any."""
     try:
         text = files.read(path, LIMIT + 1)

@@ -52,7 +52,7 @@ def parse(data: bytes | str) -> Any:
     return value
 
 
-def rows(data: bytes) -> List[Dict[str, Any]]:
+def parse_rows(data: bytes) -> List[Dict[str, Any]]:
     """Return the objects of a JSON Lines file.
 
     Other lines, such as a torn last line, are left out.

@@ -30,12 +30,12 @@ _READ = posix.O_RDONLY | _BINARY | _CLOEXEC | _NONBLOCK
 _REGULAR, _FOLDER, _TYPE = 0o100000, 0o040000, 0o170000
 # EIO, EACCES, ENOSPC, EROFS, EDQUOT: a link that is refused for these could not be a file either
 _DENIED = (5, 13, 28, 30, 122)
-TEMP = ".dayleaf-"  # the start of every temporary file's name
+TEMP_PREFIX = ".dayleaf-"  # the start of every temporary file's name
 TEMP_AGE = 3600.0  # seconds after which one that a process elsewhere wrote is a leftover
 
 
-def environ() -> dict[str, str]:
-    """Return the process's environment as text (undecodable bytes become surrogate escapes)."""
+def read_environ() -> dict[str, str]:
+    """Return the environment as text, undecodable bytes as surrogates."""
     return {_text(k): _text(v) for k, v in posix.environ.items()}
 
 
@@ -63,7 +63,7 @@ def list_folder(folder: str) -> list[str]:
         return []
 
 
-def visible_names(folder: str) -> list[str]:
+def list_visible(folder: str) -> list[str]:
     """Return the sorted names in a folder without hidden ones."""
     return [name for name in list_folder(folder) if name[0] != "."]
 
@@ -111,7 +111,6 @@ def exists(path: str) -> bool:
 
 
 def is_folder(path: str) -> bool:
-    """Tell whether a path is a directory (links are followed)."""
     try:
         return posix.stat(path).st_mode & _TYPE == _FOLDER
     except (OSError, ValueError):
@@ -137,22 +136,21 @@ def make_folder(path: str) -> str:
 
 
 def _write_all(fd: int, data: bytes) -> None:
-    """Write every byte of `data`."""
     # write(2) may write short (a full disk, RLIMIT_FSIZE) without an error.
     view = memoryview(data)
     while view:
         view = view[posix.write(fd, view) :]
 
 
-def temp_name(folder: str, what: object) -> str:
+def temp_path(folder: str, what: object) -> str:
     """Return the path of a temporary file of this process.
 
     what: distinguishes the files of one process.  The name holds the process and the machine.
     """
-    return "%s/%s%d-%s-%s" % (folder, TEMP, posix.getpid(), what, _host())
+    return "%s/%s%d-%s-%s" % (folder, TEMP_PREFIX, posix.getpid(), what, _machine_name())
 
 
-def _host() -> str:
+def _machine_name() -> str:
     """Return the name of this machine and, on Linux, its container."""
     # Process numbers are unique within it. "" where the system does not say.
     try:
@@ -162,11 +160,11 @@ def _host() -> str:
         return ""
 
 
-def _temp(path: str, data: bytes, mode: int, first: int = 0, synced: bool = True) -> str:
+def _write_temp(path: str, data: bytes, mode: int, first: int = 0, synced: bool = True) -> str:
     folder = path.rpartition("/")[0] or "."
     make_folder(folder)
     for attempt in range(first, first + 100):
-        name = temp_name(folder, attempt)
+        name = temp_path(folder, attempt)
         try:
             fd = posix.open(
                 name, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | _BINARY | _CLOEXEC, FILE_MODE
@@ -199,7 +197,7 @@ def replace(path: str, data: bytes, mode: int = FILE_MODE, synced: bool = True) 
     synced: False skips fsync, for derived files: after a power cut the file may be torn.
     Raises OSError.
     """
-    temp = _temp(path, data, mode, 0, synced)
+    temp = _write_temp(path, data, mode, 0, synced)
     try:
         posix.replace(temp, path)
     except OSError:
@@ -209,7 +207,7 @@ def replace(path: str, data: bytes, mode: int = FILE_MODE, synced: bool = True) 
         _sync_folder(path)
 
 
-def update(path: str, data: bytes) -> None:
+def replace_if_changed(path: str, data: bytes) -> None:
     """Write a file as `replace` does, unless its bytes are the same.
 
     Raises OSError.
@@ -227,7 +225,7 @@ def create(path: str, data: bytes, mode: int = FILE_MODE) -> None:
 
     Raises FileExistsError where the path exists, or another OSError.
     """
-    temp = _temp(path, data, mode)
+    temp = _write_temp(path, data, mode)
     try:
         move_without_replacing(temp, path)
     except BaseException:
@@ -242,7 +240,7 @@ def stage(path: str, data: bytes, mode: int, number: int) -> str:
     number: how many files this process has staged already.
     The bytes are on the disk only after `sync`.  Raises OSError.
     """
-    return _temp(path, data, mode, number, False)
+    return _write_temp(path, data, mode, number, False)
 
 
 def move_without_replacing(temp: str, path: str) -> None:
@@ -359,14 +357,14 @@ def real_path(path: str) -> str:
 
         return realpath(path).replace("\\", "/")
     unclean = "/./" in path or "/../" in path or "//" in path or path.endswith(("/.", "/..", "/"))
-    if unclean or _holds_link(path):
+    if unclean or _has_link(path):
         from os.path import realpath
 
         return realpath(path)
     return path
 
 
-def _holds_link(path: str) -> bool:
+def _has_link(path: str) -> bool:
     at = 0
     readlink = posix.readlink
     while at >= 0:
@@ -380,7 +378,6 @@ def _holds_link(path: str) -> bool:
 
 
 def is_link(path: str) -> bool:
-    """Tell whether a path itself is a symbolic link."""
     try:
         posix.readlink(path)
     except OSError:
@@ -388,7 +385,7 @@ def is_link(path: str) -> bool:
     return True
 
 
-def inside(path: str, root: str) -> bool:
+def is_inside(path: str, root: str) -> bool:
     """Tell whether a path, links resolved, lies in a directory.
 
     The separator counts: `root-evil` is not in `root`.
@@ -438,16 +435,16 @@ class Lock:
             self.fd = -1
 
 
-def collect_temps(folder: str, now: float) -> int:
+def delete_leftovers(folder: str, now: float) -> int:
     """Delete the temporary files of killed writers; return their number."""
     gone = 0
     try:
-        entries = [e for e in posix.scandir(folder) if e.name.startswith(TEMP)]
+        entries = [e for e in posix.scandir(folder) if e.name.startswith(TEMP_PREFIX)]
     except OSError:
         return 0
     for entry in entries:
         try:
-            if is_left(entry.name, entry.stat(follow_symlinks=False).st_mtime, now):
+            if is_leftover(entry.name, entry.stat(follow_symlinks=False).st_mtime, now):
                 posix.unlink(entry.path)
                 gone += 1
         except OSError:
@@ -455,21 +452,21 @@ def collect_temps(folder: str, now: float) -> int:
     return gone
 
 
-def is_left(name: str, changed: float, now: float) -> bool:
+def is_leftover(name: str, changed: float, now: float) -> bool:
     """Tell whether a file is a temporary file of a dead writer.
 
     changed, now: the file's mtime and the present, in seconds.
     A file of another machine counts as left after an hour (TEMP_AGE).
     """
-    pid, _, rest = name[len(TEMP) :].partition("-")
-    if not name.startswith(TEMP) or (pid.isdigit() and alive(int(pid))):
+    pid, _, rest = name[len(TEMP_PREFIX) :].partition("-")
+    if not name.startswith(TEMP_PREFIX) or (pid.isdigit() and is_running(int(pid))):
         return False
     return now - changed > TEMP_AGE or (
-        pid.isdigit() and rest.partition("-")[2] == (_host() or None)
+        pid.isdigit() and rest.partition("-")[2] == (_machine_name() or None)
     )
 
 
-def alive(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     """Tell whether a process with this number runs."""
     try:
         posix.kill(pid, 0)

@@ -3,12 +3,12 @@
 Everything read is text: `0.88`, `Yes`, `2026-11-21` and `v2` stay what was written.  The line
 reader (headreader.py) is a strict subset of YAML: what it is sure of, YAML reads the same, and it
 is sure of what people write.  Where it is not, `parse` lets PyYAML's string-only loader decide
-(headyaml.py).  `skim` never does: a hook has no time for it, and the index must have the same bytes
-where PyYAML is missing.  Then the best guess stands and the page is `guessed`: good for a search,
-while no rule, script or path is taken from it (records.py).  Refused before YAML builds anything:
-heads above 64 KiB, more than 256 keys, nesting above 32, anchors, aliases, tags and merge keys (a
-342-byte merge bomb takes 18.7 s, 50 KB of `[` crash libyaml; none of 33,600 real files uses any of
-them).  The writer changes the lines of its own keys and no other byte.
+(headyaml.py).  `parse_fast` never does: a hook has no time for it, and the index must have the same
+bytes where PyYAML is missing.  Then the best guess stands and the page is `guessed`: good for a
+search, while no rule, script or path is taken from it (records.py).  Refused before YAML builds
+anything: heads above 64 KiB, more than 256 keys, nesting above 32, anchors, aliases, tags and merge
+keys (a 342-byte merge bomb takes 18.7 s, 50 KB of `[` crash libyaml; none of 33,600 real files uses
+any of them).  The writer changes the lines of its own keys and no other byte.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from __future__ import annotations
 from memory.core import StoreError
 from memory.core.headreader import (
     is_plain_line,
-    quoted,
-    scalars,
-    scan,
-    significant,
-    special,
-    top_key,
-    value_of,
+    is_significant,
+    is_special,
+    parse_quoted,
+    parse_top_key,
+    parse_value,
+    read_head,
+    replace_surrogates,
 )
 
 TYPE_CHECKING = False
@@ -76,29 +76,29 @@ class Page:
         self.readable = True
 
 
-def split(data: bytes) -> Tuple[bytes, int]:
+def split_head(data: bytes) -> Tuple[bytes, int]:
     """Return (bytes of the head between its fences, offset of the body).
 
     (b"", offset of the text) without a head.
     """
-    start, end, offset = _fences(data)
+    start, end, offset = _find_fences(data)
     return data[start:end], offset
 
 
-def key_lines(data: bytes) -> Dict[str, int]:
+def find_key_lines(data: bytes) -> Dict[str, int]:
     """Return the line number, from 1, of each top-level key.
 
     Of a duplicate key the last line.
     """
-    start, end, _ = _fences(data)
+    start, end, _ = _find_fences(data)
     if end <= start:
         return {}
     above = data.count(b"\n", 0, start) + 1
     lines = data[start : min(end, start + HEAD_LIMIT)].decode("utf-8", "replace").split("\n")
-    return {key: above + first for key, first, _ in _spans(lines) if key}
+    return {key: above + first for key, first, _ in _find_entries(lines) if key}
 
 
-def undecodable(data: bytes) -> bool:
+def is_binary(data: bytes) -> bool:
     """Tell whether bytes are UTF-16 or binary rather than text.
 
     They are where a zero byte stands near their start, as git judges, or where much is no UTF-8.
@@ -110,11 +110,8 @@ def undecodable(data: bytes) -> bool:
     return b"\0" in start or start[:2] in (b"\xff\xfe", b"\xfe\xff") or odd * 3 > len(start)
 
 
-def unmerged_line(data: bytes) -> int:
-    """Return the line of the first marker of an unfinished merge, or 0.
-
-    From 1.
-    """
+def find_merge_marker(data: bytes) -> int:
+    """Return the line number of an unfinished merge's first marker, or 0."""
     if b"\n>>>>>>> " not in data:
         return 0
     start = 0 if data.startswith(b"<<<<<<< ") else data.find(b"\n<<<<<<< ") + 1
@@ -124,32 +121,32 @@ def unmerged_line(data: bytes) -> int:
 def parse(data: bytes) -> Page:
     """Return a file's frontmatter and body; PyYAML reads unclear frontmatter.
 
-    data: the file's bytes.  Importing PyYAML costs 15 ms.  No content makes it raise.
+    Importing PyYAML costs 15 ms.  No content makes it raise.
     """
-    return _page(data, True)
+    return _parse_page(data, True)
 
 
-def skim(data: bytes) -> Page:
+def parse_fast(data: bytes) -> Page:
     """Read a file as `parse` does, but without PyYAML, for hooks."""
-    return _page(data, False)
+    return _parse_page(data, False)
 
 
-def _page(data: bytes, settle: bool) -> Page:
+def _parse_page(data: bytes, settle: bool) -> Page:
     page = Page()
-    if undecodable(data):
+    if is_binary(data):
         page.readable = False
         page.problems.append("line 1: not UTF-8 text; save it as UTF-8")
         return page
-    start, end, offset = _fences(data)
+    start, end, offset = _find_fences(data)
     if start < 0 and data.startswith(b"+++", offset):
         end, offset = _read_toml(data, offset, page)
     elif end > start or offset > 3:
         if not _read_head(data[start:end], page, data.count(b"\n", 0, start), settle):
-            end, offset = -1, start_of(data)
+            end, offset = -1, text_start(data)
             page.problems.clear()
     elif start >= 0 and end < 0:
         page.problems.append("line 1: the frontmatter is not closed; end it with a line `---`")
-    body = _decoded_lines(data[offset:], page)
+    body = _decode_lines(data[offset:], page)
     if end >= 0:
         page.body = body.lstrip("\n")
         page.head_lines = data.count(b"\n", 0, offset) + len(body) - len(page.body)
@@ -162,25 +159,25 @@ def _read_toml(data: bytes, at: int, page: Page) -> Tuple[int, int]:
     """Fill `page` from a TOML head; return its end and the body's start."""
     from memory.core import headtoml  # a Hugo site's
 
-    start, end, offset = headtoml.fences(data, at)
+    start, end, offset = headtoml.find_fences(data, at)
     if start >= 0:
         page.meta = headtoml.parse(_decode(data[start:end][:HEAD_LIMIT], page))
     return end, offset
 
 
-def start_of(data: bytes) -> int:
+def text_start(data: bytes) -> int:
     """Return the offset of the text, behind a byte-order mark."""
     return 3 if data[:3] == BOM else 0
 
 
-def _fences(data: bytes) -> Tuple[int, int, int]:
+def _find_fences(data: bytes) -> Tuple[int, int, int]:
     """Return (start of the head, its end, start of the body).
 
     Without a head: (-1, -1, start of the text).  Where it is not closed: (start of the head, -1,
     start of the text).
     """
     text = 3 if data[:3] == BOM else 0
-    at = text + 3 if data[text : text + 4] == b"---\n" else _end_of_blank_fence(data, text)
+    at = text + 3 if data[text : text + 4] == b"---\n" else _find_blank_fence_end(data, text)
     if at < 0:
         return -1, -1, text
     start = at + 1
@@ -197,7 +194,7 @@ def _fences(data: bytes) -> Tuple[int, int, int]:
         at = stop
 
 
-def _decoded_lines(data: bytes, page: Page) -> str:
+def _decode_lines(data: bytes, page: Page) -> str:
     """Return decoded text with `\\n` at the end of each line."""
     text = _decode(data, page)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
@@ -220,7 +217,7 @@ def _decode(data: bytes, page: Page) -> str:
         return data.decode("utf-8", "replace")
 
 
-def _end_of_blank_fence(data: bytes, at: int) -> int:
+def _find_blank_fence_end(data: bytes, at: int) -> int:
     """Return the end of an opening fence with blanks around it, or -1."""
     lead = data[at : at + 1024]
     at += len(lead) - len(lead.lstrip())
@@ -237,22 +234,22 @@ def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
     settle: ask PyYAML about unclear lines.
     """
     huge = len(head) > HEAD_LIMIT
-    text = _decoded_lines(head[:HEAD_LIMIT], page)
-    meta, duplicates, trouble = scan(text)
+    text = _decode_lines(head[:HEAD_LIMIT], page)
+    meta, duplicates, unsure = read_head(text)
     problem = ""
     if huge:
         problem = "line 1: the frontmatter is longer than 64 KiB; shorten it"
-    elif trouble and settle:
+    elif unsure and settle:
         from memory.core.headyaml import read_yaml
 
-        read, duplicates, problem, page.guessed = read_yaml(text, duplicates, trouble)
+        read, duplicates, problem, page.guessed = read_yaml(text, duplicates, unsure)
         if read is not None:
             meta = read
         elif not page.guessed:
             page.misread = problem
     else:
-        page.guessed = bool(trouble)
-    page.unsure = sorted({above + number for number in trouble})
+        page.guessed = bool(unsure)
+    page.unsure = sorted({above + number for number in unsure})
     if len(meta) > KEY_LIMIT:
         meta = dict(list(meta.items())[:KEY_LIMIT])
         problem = "line 1: more than 256 keys; remove some"
@@ -264,13 +261,13 @@ def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
             "line 1: the key %s occurs twice and the last one counts; remove the other" % named
         )
     page.meta, page.duplicates = meta, duplicates
-    return bool(meta) or not any(map(significant, text.split("\n")))
+    return bool(meta) or not any(map(is_significant, text.split("\n")))
 
 
 # ---- the writer
 
 
-def compose(meta: Mapping[str, Any], body: str) -> bytes:
+def format_file(meta: Mapping[str, Any], body: str) -> bytes:
     """Return the bytes of a new file.
 
     meta: keys to text, numbers, booleans, lists or maps of these, in their order; None leaves a key
@@ -279,36 +276,40 @@ def compose(meta: Mapping[str, Any], body: str) -> bytes:
     """
     lines = ["---"]
     for key, value in meta.items():
-        lines += _entry(key, value)
+        lines += _format_entry(key, value)
     text = "\n".join([*lines, "---", "", body.lstrip("\n")])
-    return _whole(text if text.endswith("\n") else text + "\n")
+    return _encode(text if text.endswith("\n") else text + "\n")
 
 
-def _whole(text: str) -> bytes:
-    return scalars(text).encode("utf-8")
+def _encode(text: str) -> bytes:
+    return replace_surrogates(text).encode("utf-8")
 
 
-def _entry(key: str, value: Any) -> List[str]:
+def _format_entry(key: str, value: Any) -> List[str]:
     """Return the lines of one top-level key; none for None."""
     if value is None:
         return []
-    name = key if _plain(key, True) else _quote(key)
+    name = key if _is_plain(key, True) else _quote(key)
     if isinstance(value, (list, tuple)) and any(
         isinstance(item, (dict, list, tuple)) for item in value
     ):
-        return [name + ":"] + ["  - " + _inline(item) for item in value]
+        return [name + ":"] + ["  - " + _format_inline(item) for item in value]
     if isinstance(value, str) and "\n" in value.strip("\n"):
-        block = _literal_block(name, value)
+        block = _format_literal_block(name, value)
         if block:
             return block
     return [
         name
         + ": "
-        + (_inline(value) if isinstance(value, (dict, list, tuple)) else _scalar(value, False))
+        + (
+            _format_inline(value)
+            if isinstance(value, (dict, list, tuple))
+            else _format_scalar(value, False)
+        )
     ]
 
 
-def _literal_block(name: str, text: str) -> List[str]:
+def _format_literal_block(name: str, text: str) -> List[str]:
     """Return the lines of a key with a `|` text; none where unsafe."""
     if text.startswith(("\n", " ")):
         return []
@@ -321,25 +322,30 @@ def _literal_block(name: str, text: str) -> List[str]:
     return [name + (": |" if ended else ": |-"), *("  " + line if line else "" for line in lines)]
 
 
-def _inline(value: Any) -> str:
-    """Return a value on one line."""
+def _format_inline(value: Any) -> str:
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_inline, value)) + "]"
+        return "[" + ", ".join(map(_format_inline, value)) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(_scalar(k, True) + ": " + _inline(v) for k, v in value.items()) + "}"
-    return _scalar(value, True)
+        return (
+            "{"
+            + ", ".join(
+                _format_scalar(k, True) + ": " + _format_inline(v) for k, v in value.items()
+            )
+            + "}"
+        )
+    return _format_scalar(value, True)
 
 
-def _scalar(value: Any, flow: bool) -> str:
+def _format_scalar(value: Any, flow: bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return repr(value)
     text = "" if value is None else str(value)
-    return text if _plain(text, flow) else _quote(text)
+    return text if _is_plain(text, flow) else _quote(text)
 
 
-def _plain(text: str, flow: bool) -> bool:
+def _is_plain(text: str, flow: bool) -> bool:
     """Tell whether YAML text needs no quotes.
 
     Such text starts with a letter, is no word with a meaning in YAML and holds no syntax.
@@ -363,7 +369,7 @@ def _quote(text: str) -> str:
             c = "\\t"
         elif "\ud800" <= c <= "\udfff":
             c = "\ufffd"
-        elif special(c):
+        elif is_special(c):
             c = "\\x%02x" % ord(c) if c <= "\xff" else "\\u%04x" % ord(c)
         out.append(c)
     return '"' + "".join(out) + '"'
@@ -373,27 +379,27 @@ def edit(data: bytes, changes: Mapping[str, Any], name: str = "") -> bytes:
     """Return a file with top-level keys set or removed.
 
     Unknown keys, order, comments, line ends, BOM and body stay.
-    data: the file's bytes.
-    changes: key to a value as for `compose`, or None to remove the key.
+    changes: key to a value as for `format_file`, or None to remove the key.
     name: the file's, for the error.
     A file without frontmatter gets one above its text.  Raises StoreError where the file is not
     text, or its head was not understood or cannot be edited line by line.
     """
     try:
-        return _edited(data, changes)
+        return _apply_changes(data, changes)
     except StoreError as error:
         raise StoreError("%s: %s" % (name, error) if name else str(error)) from None
 
 
-def _edited(data: bytes, changes: Mapping[str, Any]) -> bytes:
+def _apply_changes(data: bytes, changes: Mapping[str, Any]) -> bytes:
     before = parse(data)
     if not before.readable:
         raise StoreError("not UTF-8 text, so it cannot be edited; save it as UTF-8 first")
-    from memory.core.headfaults import refuse
+
+    from memory.core.headfaults import raise_fault
 
     if changes:
-        refuse(data, before)
-    start, end, _ = _fences(data)
+        raise_fault(data, before)
+    start, end, _ = _find_fences(data)
     fenced = end >= 0 and before.head_lines > 0
     at = data.find(b"\n")
     newline = "\r\n" if data[max(at - 1, 0) : at] == b"\r" else "\n"
@@ -404,21 +410,21 @@ def _edited(data: bytes, changes: Mapping[str, Any]) -> bytes:
             if end > start
             else []
         )
-        new = _changed(lines, changes, newline)
+        new = _change_lines(lines, changes, newline)
         result = data[:start] + "".join(new).encode("utf-8", "surrogateescape") + data[end:]
     else:
-        new = _changed([], changes, newline)
+        new = _change_lines([], changes, newline)
         if not new:
             return data
-        top = start_of(data)
+        top = text_start(data)
         fence = "---" + newline
-        result = data[:top] + _whole(fence + "".join(new) + fence + newline) + data[top:]
+        result = data[:top] + _encode(fence + "".join(new) + fence + newline) + data[top:]
     _check_values(result, before, changes)
     return result
 
 
 def _check_values(result: bytes, before: Page, changes: Mapping[str, Any]) -> None:
-    """Refuse a result without the wanted values."""
+    """Raise StoreError where a result lacks the wanted values."""
     after = parse(result)
     wanted = {key: value for key, value in before.meta.items() if key not in changes}
     wanted.update((key, _as_read(value)) for key, value in changes.items())
@@ -438,59 +444,59 @@ def _as_read(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(k): "" if v is None else _as_read(v) for k, v in value.items()}
     if isinstance(value, str):
-        return scalars(value)
-    return _scalar(value, False)
+        return replace_surrogates(value)
+    return _format_scalar(value, False)
 
 
-def _changed(lines: List[str], changes: Mapping[str, Any], newline: str) -> List[str]:
-    """Return the lines of a head after the changes."""
-    spans = _spans(lines)
+def _change_lines(lines: List[str], changes: Mapping[str, Any], newline: str) -> List[str]:
+    spans = _find_entries(lines)
     last = {key: index for index, (key, _, _) in enumerate(spans)}
     out: List[str] = []
     for index, (key, first, stop) in enumerate(spans):
         if key not in changes:
             out += [line + "\n" for line in lines[first:stop]]
             continue
-        own, stop = stop, _own_end(lines, first, stop)
+        end = _find_entry_end(lines, first, stop)
         if index == last[key] and changes[key] is not None:
-            entry = _entry(key, changes[key])
-            if len(entry) == 1 and stop == first + 1:
-                entry[0] += _comment(lines[first])
+            entry = _format_entry(key, changes[key])
+            if len(entry) == 1 and end == first + 1:
+                entry[0] += _find_comment(lines[first])
             out += [line + newline for line in entry]
-        out += [line + "\n" for line in lines[stop:own]]
+        out += [line + "\n" for line in lines[end:stop]]
     for key, value in changes.items():
         if key not in last:
-            out += [line + newline for line in _entry(key, value)]
+            out += [line + newline for line in _format_entry(key, value)]
     return out
 
 
-def _spans(lines: List[str]) -> List[Tuple[str, int, int]]:
-    """Return (key, first line, line behind) of each top-level entry."""
+def _find_entries(lines: List[str]) -> List[Tuple[str, int, int]]:
+    """Return (key, first line, end) of each top-level entry."""
     starts: List[Tuple[str, int]] = [("", 0)]
     for number, line in enumerate(lines):
         line = line.rstrip("\r")
         name, colon, rest = line.partition(": ")
         if not (colon and name.isidentifier()):
-            name, _ = top_key(line, name, colon, rest, number, [])
+            name, _ = parse_top_key(line, name, colon, rest, number, [])
         if name:
             starts.append((name, number))
     ends = [first for _, first in starts[1:]] + [len(lines)]
     return [(key, first, stop) for (key, first), stop in zip(starts, ends) if stop > first]
 
 
-def _own_end(lines: List[str], first: int, stop: int) -> int:
-    """Return the number of the line behind an entry's own lines."""
+def _find_entry_end(lines: List[str], first: int, stop: int) -> int:
+    """Return an entry's end without trailing blank lines and comments."""
     while stop > first + 1 and (not lines[stop - 1].strip() or lines[stop - 1].startswith("#")):
         stop -= 1
     return stop
 
 
-def _comment(line: str) -> str:
+def _find_comment(line: str) -> str:
     """Return the comment behind a value on one line, or ""."""
     value = line.rstrip("\r").partition(":")[2]
     at = 0
     if value.lstrip()[:1] in ('"', "'"):
-        at = quoted(value, len(value) - len(value.lstrip()))[1]
+        at = parse_quoted(value, len(value) - len(value.lstrip()))[1]
     at = value.find(" #", at)
-    at -= len(value[: max(at, 0)]) - len(value[: max(at, 0)].rstrip(" "))
-    return value[at:] if at >= 0 and value_of(value.strip()) is not None else ""
+    if at < 0 or parse_value(value.strip()) is None:
+        return ""
+    return value[len(value[:at].rstrip(" ")) :]

@@ -5,7 +5,7 @@ hide it from every reader.
 from __future__ import annotations
 
 from memory.core import StoreError
-from memory.core.headreader import significant, top_key
+from memory.core.headreader import is_significant, parse_top_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ FENCED = "write it as YAML between two lines `---`"
 OPENED = "end it with a line `---`"
 
 
-def refuse(data: bytes, page: Page, name: str = "") -> None:
+def raise_fault(data: bytes, page: Page, name: str = "") -> None:
     """Raise StoreError with line and remedy for a faulty head.
 
     page: the file, as it was parsed.  name: the file's, for the error.
@@ -39,7 +39,7 @@ def find_fault(data: bytes, page: Page) -> str:
     at = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
     first, rest = lines[at].strip() if at < len(lines) else "", lines[at + 1 :]
     if first == "---":
-        return _yaml(page, at + 1, rest)
+        return _find_yaml_fault(page, at + 1, rest)
     if first == "+++":
         return "line %d: a TOML head is not read; %s" % (at + 1, FENCED)
     if first == ";;;" or _begins_json(first, rest):
@@ -48,38 +48,37 @@ def find_fault(data: bytes, page: Page) -> str:
 
 
 def _begins_json(first: str, rest: List[str]) -> bool:
-    inner = next((line.strip() for line in rest if significant(line)), "")
+    inner = next((line.strip() for line in rest if is_significant(line)), "")
     return first.startswith('{"') or (first == "{" and inner.startswith('"'))
 
 
-def _yaml(page: Page, number: int, rest: List[str]) -> str:
-    """Return the fault of a head that opens as YAML."""
+def _find_yaml_fault(page: Page, number: int, rest: List[str]) -> str:
     if page.head_lines and page.meta:
         unsure = (rest[line - number - 1] for line in page.unsure if line - number <= len(rest))
-        return page.misread if any(map(_is_open, unsure)) else ""
+        return page.misread if any(map(_has_open_value, unsure)) else ""
     if page.head_lines or not rest or not rest[0].strip():
         return ""  # empty, or a rule above prose
-    return _unread(number, rest)
+    return _find_keyless_fault(number, rest)
 
 
-def _unread(number: int, rest: List[str]) -> str:
+def _find_keyless_fault(number: int, rest: List[str]) -> str:
     """Return the fault of a head without keys; "" for a rule above prose."""
     closed = next(
         (at for at, line in enumerate(rest) if line.rstrip() in ("---", "...")), len(rest)
     )
-    inside = [line.rstrip("\r") for line in rest[:closed] if significant(line)]
+    inside = [line.rstrip("\r") for line in rest[:closed] if is_significant(line)]
     if closed < len(rest) and rest[closed].rstrip() == "---":
         listed = bool(inside) and inside[0].lstrip()[:1] in ("-", "[", "{", '"', "'")
         fault = "line %d: the frontmatter holds no keys; write each as `key: value`" % (number + 1)
         return fault if listed else ""
-    if not inside or not top_key(inside[0], *inside[0].partition(": "), 0, [])[0]:
+    if not inside or not parse_top_key(inside[0], *inside[0].partition(": "), 0, [])[0]:
         return ""
     if closed < len(rest):
         return "line %d: the frontmatter is closed by `...`; %s" % (number + closed + 1, OPENED)
     return "line %d: the frontmatter is not closed; %s" % (number, OPENED)
 
 
-def _is_open(line: str) -> bool:
+def _has_open_value(line: str) -> bool:
     """Tell whether an unreadable line leaves the end of its value open."""
     value = line.partition(":")[2].strip()
     return not line[:1].strip() or not value or value[0] in "[{\"'|>&*!%@`"

@@ -15,7 +15,7 @@ _ESCAPES = {"n": "\n", "t": "\t"}
 _MANY = ('"""', "'''", "{")  # what begins a value that is passed over
 
 
-def fences(data: bytes, at: int) -> Tuple[int, int, int]:
+def find_fences(data: bytes, at: int) -> Tuple[int, int, int]:
     """Return (start of the head, its end, start of the body).
 
     (-1, -1, at) without a head.  at: where the text begins.
@@ -49,38 +49,37 @@ def parse(text: str) -> Dict[str, Any]:
         if not sign or not key or key[:1] == "#" or value.lstrip().startswith(_MANY):
             at = end + 1
             continue
-        items, at = _values(text, at + len(line) - len(value))
+        items, at = _parse_values(text, at + len(line) - len(value))
         found[key] = items if value.lstrip()[:1] == "[" else (items or [""])[0]
     return found
 
 
-def _values(text: str, at: int) -> Tuple[List[str], int]:
+def _parse_values(text: str, at: int) -> Tuple[List[str], int]:
     """Return (the values of a line or list, their end)."""
     items: List[str] = []
     depth = 0
     while at < len(text):
         char = text[at]
         if char in "\"'":
-            item, at = _quoted(text, at)
+            item, at = _parse_quoted(text, at)
             items.append(item)
         elif char in "[]":
             depth += 1 if char == "[" else -1
             at += 1
         elif char == "#":
-            at = _found(text, "\n", at)
+            at = _find_mark(text, "\n", at)
         elif char == "\n" and depth <= 0:
             break
         elif char in " \t\n,":
             at += 1
         else:
-            end = min(_found(text, mark, at) for mark in ",]#\n[")
+            end = min(_find_mark(text, mark, at) for mark in ",]#\n[")
             items.append(text[at:end].strip())
             at = end
     return items, at
 
 
-def _quoted(text: str, at: int) -> Tuple[str, int]:
-    """Return (a quoted string, its end)."""
+def _parse_quoted(text: str, at: int) -> Tuple[str, int]:
     quote, out = text[at], ""
     at += 1
     while at < len(text) and text[at] not in (quote, "\n"):
@@ -93,7 +92,7 @@ def _quoted(text: str, at: int) -> Tuple[str, int]:
     return out, at + (text[at : at + 1] == quote)
 
 
-def _found(text: str, mark: str, at: int) -> int:
+def _find_mark(text: str, mark: str, at: int) -> int:
     """Return the next place of a mark, else the text's end."""
     found = text.find(mark, at)
     return len(text) if found < 0 else found

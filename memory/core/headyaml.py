@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.core.headreader import LABELS, is_label, scalars, top_key
+from memory.core.headreader import LABELS, is_label, parse_top_key, replace_surrogates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ _DEEPER = {
 }
 
 
-def read_yaml(text: str, duplicates: List[str], trouble: List[int]) -> Read:
+def read_yaml(text: str, duplicates: List[str], unsure: List[int]) -> Read:
     """Read a head with PyYAML's string-only loader.
 
     Returns (meta or None, duplicate keys, problem or "", whether PyYAML is missing).
     """
-    line = (trouble or [1])[0] + 1
+    line = (unsure or [1])[0] + 1
     try:
         import yaml
         from frontmatter.default_handlers import YAMLHandler
@@ -36,15 +36,15 @@ def read_yaml(text: str, duplicates: List[str], trouble: List[int]) -> Read:
             "line %d: read line by line, for PyYAML is not installed; run install.sh" % line,
             True,
         )
-    text = _labelled(text)
+    text = _quote_labels(text)
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        refused, found = _inspect(yaml, loader, text)
+        refused, found = _check_events(yaml, loader, text)
         if refused:
             return None, duplicates, refused, False
         meta = YAMLHandler().load(text, Loader=loader)
         if isinstance(meta, dict):
-            return {str(k): _clean(v) for k, v in meta.items()}, found, "", False
+            return {str(k): _to_text(v) for k, v in meta.items()}, found, "", False
         reason = "no keys"
     # PyYAML raises ValueError, TypeError and RecursionError besides its own YAMLError
     except Exception as error:
@@ -59,7 +59,7 @@ def read_yaml(text: str, duplicates: List[str], trouble: List[int]) -> Read:
     )
 
 
-def _labelled(text: str) -> str:
+def _quote_labels(text: str) -> str:
     """Put the labels of a head in quotes.
 
     For YAML `tags: #auth`, and `- #auth` below `tags:`, are comments.
@@ -68,7 +68,7 @@ def _labelled(text: str) -> str:
         return text
     lines, below = text.split("\n"), False
     for number, line in enumerate(lines):
-        name, value = top_key(line, *line.partition(": "), number, [])
+        name, value = parse_top_key(line, *line.partition(": "), number, [])
         if name:
             below = name in LABELS
         elif line.lstrip(" ")[:2] == "- ":
@@ -83,7 +83,7 @@ def _labelled(text: str) -> str:
     return "\n".join(lines)
 
 
-def _inspect(yaml: Any, loader: Any, text: str) -> Tuple[str, List[str]]:
+def _check_events(yaml: Any, loader: Any, text: str) -> Tuple[str, List[str]]:
     """Check the YAML events of a head before anything is built.
 
     Returns (reason to refuse the head or "", duplicate top-level keys).  Events are produced one by
@@ -95,7 +95,7 @@ def _inspect(yaml: Any, loader: Any, text: str) -> Tuple[str, List[str]]:
     for event in yaml.parse(text, Loader=loader):
         line = event.start_mark.line + 2
         kind = type(event).__name__
-        unread = _unread_feature(event, kind)
+        unread = _find_unread_feature(event, kind)
         if unread:
             return "line %d: %s" % (line, unread), []
         if depth == 1:
@@ -109,7 +109,7 @@ def _inspect(yaml: Any, loader: Any, text: str) -> Tuple[str, List[str]]:
     return "", list(twice)
 
 
-def _unread_feature(event: Any, kind: str) -> str:
+def _find_unread_feature(event: Any, kind: str) -> str:
     """Return why an event is not read, with the remedy, or ""."""
     if kind == "AliasEvent" or getattr(event, "anchor", None) or getattr(event, "tag", None):
         return "anchors, aliases and tags are not read; write the value out"
@@ -118,9 +118,11 @@ def _unread_feature(event: Any, kind: str) -> str:
     return ""
 
 
-def _clean(value: Any) -> Any:
+def _to_text(value: Any) -> Any:
     if isinstance(value, str):
-        return scalars(value)
+        return replace_surrogates(value)
     if isinstance(value, list):
-        return [_clean(item) for item in value]
-    return {str(k): _clean(v) for k, v in value.items()} if isinstance(value, dict) else str(value)
+        return [_to_text(item) for item in value]
+    return (
+        {str(k): _to_text(v) for k, v in value.items()} if isinstance(value, dict) else str(value)
+    )

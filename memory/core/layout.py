@@ -39,19 +39,23 @@ FOLDERS = {
     "conversation": "conversations",
     "note": "notes",
 }
-DATED = ("checkpoint", "conversation", "note")  # kinds with a folder a day, of which there are many
-SAID = ("conversation", "note")  # kinds that tell what was said, for their user alone
+DATED_KINDS = (
+    "checkpoint",
+    "conversation",
+    "note",
+)  # kinds with a folder a day, of which there are many
+TRANSCRIBED_KINDS = ("conversation", "note")  # kinds that tell what was said, for their user alone
 # branches on which each session is work of its own
 TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")
 PRIVATE, SHARED, GLOBAL, ADDED = "p", "s", "g", "a"
 TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global", ADDED: "added"}
 # What editors and synchronisers leave beside a file: a second copy of a memory, not a second
 # memory.
-_COPIES = (".sync-conflict-", "(conflicted copy", "conflicted copy)")
+_COPY_MARKS = (".sync-conflict-", "(conflicted copy", "conflicted copy)")
 PLACES, PLACES_LIMIT = "/places.jsonl", 4 << 20
 LOG_LIMIT = 4 << 20  # bytes of HEAD's log
 # Hosts whose paths do not tell upper from lower case.
-ONE_CASE = (
+CASELESS_HOSTS = (
     "github.com",
     "gitlab.com",
     "bitbucket.org",
@@ -60,7 +64,7 @@ ONE_CASE = (
     "dev.azure.com",
 )
 # Hosts of the same repositories: their ssh on the port of https, and what a browser shows.
-OTHER_HOSTS = {
+HOST_ALIASES = {
     "ssh.github.com": "github.com",
     "www.github.com": "github.com",
     "altssh.gitlab.com": "gitlab.com",
@@ -74,19 +78,16 @@ REMOTE = "/remote-"  # below a cache: the user has heard that the remote gives t
 UNPROVED = "/unproved"
 
 
-def is_allowed(kind: str, tier: str) -> bool:
+def is_kind_allowed(kind: str, tier: str) -> bool:
     """Tell whether a tier may hold a kind of record.
 
     Kinds that repeat a conversation stay in the private tier.
     """
-    return kind not in SAID or tier == PRIVATE
+    return kind not in TRANSCRIBED_KINDS or tier == PRIVATE
 
 
-def plugin() -> str:
-    """Return the folder of this copy of dayleaf.
-
-    The folder holds `memory`, `hooks`, `bin` and install.sh.
-    """
+def plugin_folder() -> str:
+    """Return this copy's folder, with `memory`, `hooks`, `bin` and install.sh."""
     return __file__.replace("\\", "/").rpartition("/memory/")[0]
 
 
@@ -96,12 +97,12 @@ LINK_COMMAND = (
     'does not find it: export PATH="$HOME/.local/bin:$PATH"'
 )
 # how the files of notes end in folders that other tools keep; a record of dayleaf's ends in `.md`
-NOTES = (".md", ".markdown", ".mdc")
+NOTE_SUFFIXES = (".md", ".markdown", ".mdc")
 
 
-def endings(name: str) -> Tuple[str, ...]:
+def record_suffixes(name: str) -> Tuple[str, ...]:
     """Return the possible endings of an indexed file's name."""
-    return NOTES if name[:1] == ADDED else (".md",)
+    return NOTE_SUFFIXES if name[:1] == ADDED else (".md",)
 
 
 def is_record(name: str, ends: Tuple[str, ...] = (".md",)) -> bool:
@@ -112,7 +113,7 @@ def is_record(name: str, ends: Tuple[str, ...] = (".md",)) -> bool:
     return (
         name.endswith(ends)
         and name[0] not in ".#"
-        and not ("onflict" in name and any(mark in name for mark in _COPIES))
+        and not ("onflict" in name and any(mark in name for mark in _COPY_MARKS))
     )
 
 
@@ -167,14 +168,8 @@ class Place:
     ):
         self.due, self.anchor, self.claimed = due, anchor or root, claimed
         self.named = named or key
-        self.home, self.key, self.project, self.root, self.git, self.shared = (
-            home,
-            key,
-            project,
-            root,
-            git,
-            shared,
-        )
+        self.home, self.key, self.project = home, key, project
+        self.root, self.git, self.shared = root, git, shared
         self.private = home + "/workspaces/" + key
         self.everyone = home + "/global"
         self.cache = home + "/cache/" + key
@@ -208,9 +203,9 @@ class Place:
         folder in it, is a link would pass off other files as shared.
         """
         root = dict(self.tiers()).get(name[:1], "")
-        if not root or not files.inside(root + name[1:], root):
+        if not root or not files.is_inside(root + name[1:], root):
             return False
-        return name[:1] != SHARED or files.inside(root, self.root)
+        return name[:1] != SHARED or files.is_inside(root, self.root)
 
     def open(self, name: str) -> int:
         """Open a record's file for reading and return its descriptor.
@@ -219,7 +214,7 @@ class Place:
         however the name came into an index.
         """
         path = self.path(name)
-        if not is_record(name[name.rfind("/") + 1 :], endings(name)):
+        if not is_record(name[name.rfind("/") + 1 :], record_suffixes(name)):
             raise OSError(1, "not a record's name", path)
         if name[:1] != SHARED:
             try:
@@ -247,22 +242,17 @@ class Place:
 
     @property
     def receipts_folder(self) -> str:
-        """The folder of the receipts of all sessions."""
         return self.home + "/log/receipts/" + self.key
 
     def receipts(self, session: str) -> str:
-        """Return the path of a session's receipts."""
         return self.receipts_folder + "/" + session + ".jsonl"
 
     def misled(self) -> List[str]:
-        """Return the paths of the lists of misleading records' ids (ledger.py).
-
-        The workspace's list, and the global tier's.
-        """
+        """Return the workspace's and the global list of misleading records (ledger.py)."""
         return [self.cache + "/misled", self.home + "/cache/global/misled"]
 
 
-def home(env: Dict[str, str]) -> str:
+def find_home(env: Dict[str, str]) -> str:
     """Return dayleaf's directory, from DAYLEAF_HOME or the user's home.
 
     Raises UsageError where neither is known.
@@ -289,23 +279,23 @@ def locate(env: Dict[str, str], directory: str) -> Place:
     env: DAYLEAF_HOME, HOME.  directory: absolute; CLAUDE_PROJECT_DIR for hooks, since a payload's
     `cwd` follows the model's `cd`.  Raises UsageError where no home is known.
     """
-    base = home(env)
+    base = find_home(env)
     project = files.real_path(directory.replace("\\", "/").rstrip("/") or "/")
     root, git = find_git(project)
     root = root or project
-    common = common_git(git) if git else ""
-    remote = _remote(base, common, env)
-    main = common.removesuffix("/.git") if git else lost_checkout(root)
-    anchor = _anchor(root, git, common)
+    common = find_common_git(git) if git else ""
+    remote = _choose_remote(base, common, env)
+    main = common.removesuffix("/.git") if git else find_lost_checkout(root)
+    anchor = _find_anchor(root, git, common)
     origin = remote or main
-    named = name_for(origin or project)
+    named = workspace_name(origin or project)
     if main and not git:
-        named = _last_workspace(base, main)[0] or named
-    key = _kept_workspace(base, named, anchor, git, common)
+        named = _read_last_workspace(base, main)[0] or named
+    key = _find_kept_workspace(base, named, anchor, git, common)
     due = claimed = ""
     if not key:
         is_moved = origin not in ("", anchor)
-        key, due, claimed = _workspace(base, named, remote, is_moved, root, git, anchor)
+        key, due, claimed = _choose_workspace(base, named, remote, is_moved, root, git, anchor)
     shared = root + "/.dayleaf"
     return Place(
         base, key, project, root, git, "" if shared == base else shared, due, anchor, claimed, named
@@ -316,42 +306,42 @@ def _has_workspace(base: str, key: str) -> bool:
     return files.is_folder(base + "/workspaces/" + key)
 
 
-def _remote(base: str, common: str, env: Dict[str, str]) -> str:
-    """Return the spelling of a remote that has a workspace, else its first."""
-    urls = remotes_of(common, env) if common else []
+def _choose_remote(base: str, common: str, env: Dict[str, str]) -> str:
+    """Return the remote's spelling with a workspace, else the first."""
+    urls = list_remote_spellings(common, env) if common else []
     first = urls[0] if urls else ""
-    return next((url for url in urls if _has_workspace(base, name_for(url))), first)
+    return next((url for url in urls if _has_workspace(base, workspace_name(url))), first)
 
 
-def _workspace(
+def _choose_workspace(
     base: str, named: str, remote: str, is_moved: bool, root: str, git: str, anchor: str
 ) -> Tuple[str, str, str]:
-    """Return (workspace, the one due, the one claimed) of a path.
+    """Return a path's (workspace, planned workspace, unproved workspace).
 
     named: the workspace that the path would have now.
     is_moved: whether another checkout or a remote names it.
     """
-    own = name_for(anchor)
-    if _is_new_remote(base, named, remote) and is_own(root, git, anchor):
+    own = workspace_name(anchor)
+    if _is_new_remote(base, named, remote) and is_own_checkout(root, git, anchor):
         # The repository got its remote after its first notes: they count until `adoption` has moved
         # them.
         return own if _has_workspace(base, own) else named, named, ""
-    if is_moved and not is_believed(base, named, anchor):
+    if is_moved and not is_known_path(base, named, anchor):
         return own, "", named if _has_workspace(base, named) else ""
     return named, "", ""
 
 
-def _kept_workspace(base: str, named: str, anchor: str, git: str, common: str) -> str:
-    """Return the last workspace of a path where it still counts, or "".
+def _find_kept_workspace(base: str, named: str, anchor: str, git: str, common: str) -> str:
+    """Return a path's last workspace if it still counts, or "".
 
     named: the workspace that the path would have now.
     """
-    past, commit, by = _last_workspace(base, anchor)
+    past, commit, by = _read_last_workspace(base, anchor)
     if past in ("", named) or not _has_workspace(base, past):
         return ""
     if by == "person":
         return past
-    own = name_for(anchor)
+    own = workspace_name(anchor)
     if past == own:
         return ""
     kept = _has_commit(git, common, commit) if git else not _has_workspace(base, own)
@@ -365,32 +355,32 @@ def _is_new_remote(base: str, key: str, remote: str) -> bool:
     return remote[0] != "/" or not files.is_folder(remote)
 
 
-def lost_checkout(root: str) -> str:
-    """Return the main checkout that a `.git` file leading nowhere names, or ""."""
-    line = first_line(root + "/.git")
+def find_lost_checkout(root: str) -> str:
+    """Return the main checkout named by a broken `.git` file, or ""."""
+    line = read_first_line(root + "/.git")
     target = line[7:].strip() if line.startswith("gitdir:") else ""
     main, _, name = target.partition("/.git/worktrees/")
     return files.real_path(main if main[:1] == "/" else root + "/" + main) if name else ""
 
 
-def _anchor(root: str, git: str, common: str) -> str:
-    """Return the main checkout's root for its worktrees, else `root`."""
+def _find_anchor(root: str, git: str, common: str) -> str:
+    """Return the main checkout's root of a worktree, else `root`."""
     # The main repository must itself list the checkout as its worktree.
     if git == common or not git.startswith(common + "/worktrees/"):
         return root
-    back = first_line(git + "/gitdir")
+    back = read_first_line(git + "/gitdir")
     back = files.real_path(back if back.startswith("/") else git + "/" + back)
     return (common[:-5] if common.endswith("/.git") else common) if back == root + "/.git" else root
 
 
-def is_own(root: str, git: str, anchor: str) -> bool:
+def is_own_checkout(root: str, git: str, anchor: str) -> bool:
     """Tell whether a checkout's git objects are its own.
 
     They lie in the checkout, or in a repository that surrounds it or lists it as a worktree.
     """
     if not git or anchor != root:
         return bool(git)
-    common = files.real_path(common_git(git))
+    common = files.real_path(find_common_git(git))
     holder = (
         common.partition("/.git/")[0]
         if "/.git/" in common
@@ -401,38 +391,35 @@ def is_own(root: str, git: str, anchor: str) -> bool:
     return bool(holder) and (root + "/").startswith(holder + "/")
 
 
-def place_row(key: str, path: str) -> str:
-    """Return the key and path of a line of `places.jsonl`."""
+def format_place_row(key: str, path: str) -> str:
+    """Format the key and path of a `places.jsonl` line."""
     return '"key":%s,"path":%s' % (fastjson.quote(key), fastjson.quote(path))
 
 
-def is_believed(base: str, key: str, path: str) -> bool:
-    """Tell whether a path was seen with a workspace before.
-
-    base: dayleaf's directory.
-    """
+def is_known_path(base: str, key: str, path: str) -> bool:
+    """Tell whether a path was seen with a workspace before."""
     try:
-        return place_row(key, path).encode("ascii") in files.read(base + PLACES, PLACES_LIMIT)
+        return format_place_row(key, path).encode("ascii") in files.read(
+            base + PLACES, PLACES_LIMIT
+        )
     except OSError:
         return False
 
 
-def place_rows(base: str) -> List[Dict[str, Any]]:
-    """Return the lines of `places.jsonl`."""
+def read_place_rows(base: str) -> List[Dict[str, Any]]:
     try:
-        return fastjson.rows(files.read(base + PLACES, PLACES_LIMIT))
+        return fastjson.parse_rows(files.read(base + PLACES, PLACES_LIMIT))
     except OSError:
         return []
 
 
-def paths_of(place: Place) -> List[str]:
-    """Return the paths seen with a workspace."""
-    named = [row.get("path") for row in place_rows(place.home) if row.get("key") == place.key]
+def list_known_paths(place: Place) -> List[str]:
+    named = [row.get("path") for row in read_place_rows(place.home) if row.get("key") == place.key]
     return [path for path in named if isinstance(path, str)]
 
 
-def owner_at(rows: List[Dict[str, Any]], path: str, instant: str) -> str:
-    """Return the workspace that a path had at an instant, or "".
+def find_workspace_at(rows: List[Dict[str, Any]], path: str, instant: str) -> str:
+    """Return the workspace of a path at an instant, or "".
 
     rows: of `places.jsonl`.  instant: as written there.
     """
@@ -441,33 +428,33 @@ def owner_at(rows: List[Dict[str, Any]], path: str, instant: str) -> str:
     return str((before or here[:1] or [{}])[-1].get("key") or "")
 
 
-def remote_row(named: str, key: str) -> str:
-    """Return the names of a line of `places.jsonl` from a backup."""
+def format_remote_row(named: str, key: str) -> str:
+    """Format the name and key of a `places.jsonl` line from a backup."""
     return '"named":%s,"key":%s' % (fastjson.quote(named), fastjson.quote(key))
 
 
-def reason_of(place: Place, key: str) -> str:
-    """Return why another workspace may be a place's own."""
-    if is_believed(place.home, key, place.anchor):
+def explain_relation(place: Place, key: str) -> str:
+    """Return how a place is related to another workspace."""
+    if is_known_path(place.home, key, place.anchor):
         return "was seen as"
     try:
         restored = files.read(place.home + PLACES, PLACES_LIMIT)
     except OSError:
         restored = b""
-    if remote_row(place.named, key).encode("ascii") in restored:
+    if format_remote_row(place.named, key).encode("ascii") in restored:
         return "has the remote of"
     return "holds a commit of"
 
 
-def other_remote(place: Place) -> str:
-    """Return the remote's name of a place whose path keeps another, or ""."""
-    if place.due or place.claimed or place.named in (place.key, name_for(place.anchor)):
+def find_other_remote(place: Place) -> str:
+    """Return the remote's workspace if the path keeps another, or ""."""
+    if place.due or place.claimed or place.named in (place.key, workspace_name(place.anchor)):
         return ""
     return place.named if place.git else ""
 
 
-def _last_workspace(base: str, path: str) -> Tuple[str, str, str]:
-    """Return (last workspace, its commit, by) of a path; ("", "", "") for none."""
+def _read_last_workspace(base: str, path: str) -> Tuple[str, str, str]:
+    """Return a path's last (workspace, commit, by), or three ""."""
     try:
         data = files.read(base + PLACES, PLACES_LIMIT)
     except OSError:
@@ -477,7 +464,7 @@ def _last_workspace(base: str, path: str) -> Tuple[str, str, str]:
     if at < 0:
         return "", "", ""
     start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
-    row = (fastjson.rows(data[start : end if end >= 0 else len(data)]) or [{}])[0]
+    row = (fastjson.parse_rows(data[start : end if end >= 0 else len(data)]) or [{}])[0]
     key, commit, by = (
         value if isinstance(value, str) else "" for value in map(row.get, ("key", "commit", "by"))
     )
@@ -519,7 +506,7 @@ def _is_packed(path: str, prefix: str) -> bool:
 
 
 def find_in_pack(fd: int, low: int, high: int, prefix: str) -> List[Tuple[str, int]]:
-    """Return (hash, position) of objects with a prefix in a pack's index, two at most.
+    """Return (hash, position) of at most two objects with a prefix.
 
     fd: of the index, version 2.  low, high: the positions with the prefix's first byte.
     prefix: hex digits, two at least.
@@ -536,7 +523,7 @@ def find_in_pack(fd: int, low: int, high: int, prefix: str) -> List[Tuple[str, i
     return [pair for pair in pairs if pair[0].startswith(prefix)]
 
 
-def name_for(source: str) -> str:
+def workspace_name(source: str) -> str:
     """Return a workspace's name for a remote or directory."""
     name = slug(source.rstrip("/").rpartition("/")[2]) or "root"
     return name + "-" + files.sha256(source.encode("utf-8", "surrogateescape"))[:8]
@@ -565,7 +552,7 @@ def find_git(directory: str) -> Tuple[str, str]:
         at = at.rpartition("/")[0]
 
 
-def common_git(git: str) -> str:
+def find_common_git(git: str) -> str:
     """Return the git directory shared by all worktrees."""
     try:
         target = files.read(git + "/commondir", 4096).decode("utf-8", "surrogateescape").strip()
@@ -574,7 +561,7 @@ def common_git(git: str) -> str:
     return files.real_path(target if target.startswith("/") else git + "/" + target)
 
 
-def first_line(path: str) -> str:
+def read_first_line(path: str) -> str:
     """Return the first line of a git file, "" where unreadable."""
     try:
         return files.read(path, 4096).decode("utf-8", "replace").partition("\n")[0].strip()
@@ -582,11 +569,8 @@ def first_line(path: str) -> str:
         return ""
 
 
-def ref_of(line: str) -> str:
-    """Return the ref in `ref: refs/heads/main`.
-
-    "" for anything that could leave the git directory.
-    """
+def parse_ref(line: str) -> str:
+    """Return the ref in `ref: refs/heads/main`, "" for an unsafe one."""
     ref = line[4:].strip() if line.startswith("ref:") else ""
     return (
         ref
@@ -596,34 +580,34 @@ def ref_of(line: str) -> str:
 
 
 def project_name(key: str) -> str:
-    """Return the name of a workspace without the digits of its key."""
+    """Return a workspace's name without its key's digits."""
     return key.rpartition("-")[0] or key
 
 
-def branch_of(git: str, head: str = "") -> str:
+def read_branch(git: str, head: str = "") -> str:
     """Return the branch checked out, or "".
 
     git: the checkout's git directory, or "".  head: the line of its HEAD, where known already.
     """
-    ref = ref_of(head or first_line(git + "/HEAD")) if git else ""
+    ref = parse_ref(head or read_first_line(git + "/HEAD")) if git else ""
     return ref[11:] if ref.startswith("refs/heads/") and ref != "refs/heads/.invalid" else ""
 
 
-def remote_of(git: str) -> str:
+def read_remote(git: str) -> str:
     """Return the normalised URL of a repository's remote, or "".
 
     The URL of `origin`, else of the first remote, in the git directory's config.
     """
-    return (remotes_of(git, {}) or [""])[0]
+    return (list_remote_spellings(git, {}) or [""])[0]
 
 
-def remotes_of(git: str, env: Dict[str, str]) -> List[str]:
-    """Return the normalised URL of a remote and its other spellings.
+def list_remote_spellings(git: str, env: Dict[str, str]) -> List[str]:
+    """Return a remote's normalised URL and its other spellings.
 
     The remote is `origin`, else the first.
     env: HOME, for the user's own `insteadOf` where the URL has a short name as host.
     """
-    remotes, short = _urls(git + "/config")
+    remotes, short = _read_git_config(git + "/config")
     url = remotes.get("origin") or next(iter(remotes.values()), "")
     plain = normalise_remote(url)
     if not plain:
@@ -631,19 +615,19 @@ def remotes_of(git: str, env: Dict[str, str]) -> List[str]:
     host = plain.partition("/")[0]
     if host and "." not in host and env.get("HOME"):  # a short name, such as `work:team/api`
         for path in ("/.gitconfig", "/.config/git/config"):
-            short = {**_urls(env["HOME"] + path)[1], **short}
-    long = normalise_remote(_spelt_out(url, short))
-    folded = long.lower() if long.partition("/")[0] in ONE_CASE else long
+            short = {**_read_git_config(env["HOME"] + path)[1], **short}
+    long = normalise_remote(_expand_url(url, short))
+    folded = long.lower() if long.partition("/")[0] in CASELESS_HOSTS else long
     return list(dict.fromkeys(one for one in (folded, long, plain) if one))
 
 
-def _spelt_out(url: str, short: Dict[str, str]) -> str:
+def _expand_url(url: str, short: Dict[str, str]) -> str:
     """Return a URL with the longest fitting `insteadOf` replaced."""
     begun = max((prefix for prefix in short if url.startswith(prefix)), key=len, default="")
     return short[begun] + url[len(begun) :] if begun else url
 
 
-def _urls(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
+def _read_git_config(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
     """Return the remotes' URLs and the `insteadOf` prefixes of a git config."""
     remotes: Dict[str, str] = {}
     short: Dict[str, str] = {}
@@ -673,11 +657,11 @@ def normalise_remote(url: str) -> str:
     So the ssh and https forms of one repository are one workspace.  Credentials, scheme, port,
     query and `.git` go; the host is lower-cased.  A relative path names no repository: "".
     """
-    host, path = _host_and_path(url.strip().rstrip("/"))
+    host, path = _split_url(url.strip().rstrip("/"))
     path = path[:-4] if path.lower().endswith(".git") else path
     if not path.strip("/"):
         return ""
-    host = OTHER_HOSTS.get(host.lower(), host)
+    host = HOST_ALIASES.get(host.lower(), host)
     parts = path.strip("/").split("/")
     if host == "dev.azure.com" and len(parts) == 4:
         parts = parts[1:] if parts[0] == "v3" else [*parts[:2], parts[3]]
@@ -685,7 +669,7 @@ def normalise_remote(url: str) -> str:
     return (host.lower() + "/" + path.strip("/")) if host else "/" + path.strip("/")
 
 
-def _host_and_path(url: str) -> Tuple[str, str]:
+def _split_url(url: str) -> Tuple[str, str]:
     """Return the host and path of a URL, "" twice for a relative path."""
     if "://" in url:
         scheme, _, rest = url.partition("://")
@@ -740,7 +724,7 @@ def file_slug(title: str, most: int = 40) -> str:
     return out[:most].strip("-")
 
 
-def safe_id(text: object) -> str:
+def valid_id(text: object) -> str:
     """Return the id of a session or prompt, "" if invalid.
 
     Valid: `[A-Za-z0-9._-]`, 1 to 128 characters, no leading dot.

@@ -41,7 +41,6 @@ class Matches(dict[str, "Match"]):
         self._stop = expansion.stop
 
     def terms(self, raw: str) -> Tuple[str, ...]:
-        """Return every term of a raw token."""
         return self._expansion[raw.strip("-./_")]
 
     def __missing__(self, raw: str) -> Match:

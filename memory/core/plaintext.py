@@ -65,7 +65,7 @@ PRIVATE_PAIRS = (
 )
 
 
-def plain(value: str) -> str:
+def strip_hidden(value: str) -> str:
     """Return text without escape sequences and hidden characters.
 
     Tabs and line ends stay.
@@ -83,24 +83,24 @@ def one_line(value: str, most: int = 0) -> str:
     most: clip at this number of characters; 0 for no limit.
     """
     if not (value.isascii() and value.isprintable()):
-        value = plain("\n".join(value.splitlines()))
+        value = strip_hidden("\n".join(value.splitlines()))
     line = " ".join(value.split())
-    return short(line, most) if most else line
+    return shorten(line, most) if most else line
 
 
-def short(value: str, most: int) -> str:
+def shorten(value: str, most: int) -> str:
     """Return a text of at most `most` characters, with an ellipsis."""
     return value if len(value) <= most else value[: most - 1].rstrip() + "…"
 
 
-def count(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Return `1 record`, `2 records`, `1,234 fixes`."""
     return "{:,} {}{}".format(
         number, noun, "" if number == 1 else "es" if noun.endswith("x") else "s"
     )
 
 
-def age(seconds: float) -> str:
+def format_age(seconds: float) -> str:
     """Return an age as text, such as `5m`, `3h`, `12d`, `4mo` or `2y`."""
     for size, unit in (
         (365 * clock.DAY, "y"),
@@ -114,7 +114,7 @@ def age(seconds: float) -> str:
     return "now"
 
 
-def width(value: str) -> int:
+def count_columns(value: str) -> int:
     """Return the number of terminal columns of a text.
 
     Two for a wide East Asian character, none for a combining character.
@@ -135,18 +135,18 @@ def width(value: str) -> int:
 
 def clip_columns(value: str, columns: int) -> str:
     """Return a line of at most `columns` columns, marked with `…`."""
-    if width(value) <= columns:
+    if count_columns(value) <= columns:
         return value
     room, out = columns - 1, []
     for char in value:
-        room -= width(char)
+        room -= count_columns(char)
         if room < 0:
             break
         out.append(char)
     return "".join(out).rstrip() + "…"
 
 
-def at_word(line: str, most: int) -> str:
+def clip_at_word(line: str, most: int) -> str:
     """Return a line clipped at the last word before `most` characters.
 
     With an ellipsis.  Cuts within a word where no word ends in the second half.  Code between
@@ -155,7 +155,7 @@ def at_word(line: str, most: int) -> str:
     if len(line) <= most:
         return line
     end, close = most - 1, ""
-    for start, after in code_spans(line) if "`" in line else ():
+    for start, after in find_code_spans(line) if "`" in line else ():
         if start < end < after and start > most // 2:
             end = start
         elif start < end < after:
@@ -168,7 +168,7 @@ def at_word(line: str, most: int) -> str:
     return cut.rstrip(" ,:;") + "…" + close
 
 
-def code_spans(text: str) -> list[tuple[int, int]]:
+def find_code_spans(text: str) -> list[tuple[int, int]]:
     """Return (start, end) of each piece of code between backticks."""
     import re
 
@@ -176,7 +176,7 @@ def code_spans(text: str) -> list[tuple[int, int]]:
     return [found.span() for found in code]
 
 
-def visible(value: str) -> str:
+def escape_invisible(value: str) -> str:
     r"""Return text with invisible characters written out, such as `\u{202e}`.
 
     For content that is to be approved.
@@ -200,13 +200,13 @@ def visible(value: str) -> str:
 def mask_code(text: str) -> str:
     """Return a text with NUL for each character of code between backticks."""
     parts, at = [], 0
-    for start, end in code_spans(text) if "`" in text else ():
+    for start, end in find_code_spans(text) if "`" in text else ():
         parts += [text[at:start], "\0" * (end - start)]
         at = end
     return "".join([*parts, text[at:]])
 
 
-def unbold(line: str) -> str:
+def strip_bold(line: str) -> str:
     """Return a line without its marks of bold; code stays as it is."""
     if "**" not in line:
         return line
@@ -224,24 +224,24 @@ def unbold(line: str) -> str:
     return "".join(line[start:end] for start, end in zip(starts, [*drop, len(line)]))
 
 
-def sentences(line: str) -> list[str]:
+def split_sentences(line: str) -> list[str]:
     """Return the sentences of a line of prose, none inside code."""
     parts, at = [], 0
-    for start, end in code_spans(line) if "`" in line else ():
-        parts += [_broken(line[at:start]), line[start:end]]
+    for start, end in find_code_spans(line) if "`" in line else ():
+        parts += [_break_sentences(line[at:start]), line[start:end]]
         at = end
-    whole = "".join([*parts, _broken(line[at:])])
+    whole = "".join([*parts, _break_sentences(line[at:])])
     return [one for one in map(str.strip, whole.split("\n")) if one]
 
 
-def _broken(prose: str) -> str:
+def _break_sentences(prose: str) -> str:
     for end in (". ", "? ", "! ", "。", "！", "？"):
         prose = prose.replace(end, end.rstrip() + "\n")
     return prose
 
 
-def private_pairs(lower: str) -> list[tuple[int, int]]:
-    """Return the stretches of a lower-case text in other spellings of <private>.
+def find_private_pairs(lower: str) -> list[tuple[int, int]]:
+    """Return the spans of text in other spellings of <private>.
 
     Only where they are closed: such brackets may mean something else.
     """
@@ -262,7 +262,7 @@ def private_pairs(lower: str) -> list[tuple[int, int]]:
     return joined
 
 
-def around(text: str, sought: Sequence[str], start: int, most: int) -> str:
+def excerpt(text: str, sought: Sequence[str], start: int, most: int) -> str:
     """Return `most` characters of a text around a sought word.
 
     sought: words in order of preference.

@@ -38,7 +38,7 @@ takes 14 ms.
 from __future__ import annotations
 
 from memory.core import clock, files, frontmatter, tokeniser
-from memory.core.layout import ADDED, DATED, FOLDERS
+from memory.core.layout import ADDED, DATED_KINDS, FOLDERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ KINDS = tuple(FOLDERS)
 SOURCES = ("human", "agent", "auto")
 CONFIDENCES = ("low", "medium", "high")
 STATUSES = ("active", "done", "dropped")
-MADE_OF = "harvest"  # key of a candidate's frontmatter
+HARVEST_KEY = "harvest"  # key of a candidate's frontmatter
 TITLE_CHARS = 80  # of a title taken from the body
 UNTITLED = (
     "",
@@ -67,9 +67,13 @@ UNTITLED = (
 )  # names of a note that say nothing of it
 # bytes of a file that are read and indexed; the largest of 38,987 real files has 1.08 MB
 READ_LIMIT = 1 << 20
-FIELDS = ("title", "date", "time")  # that Obsidian fills in where a note is made of a template
+OBSIDIAN_FIELDS = (
+    "title",
+    "date",
+    "time",
+)  # that Obsidian fills in where a note is made of a template
 _TRUE = ("true", "yes", "on", "1", "y")
-_KIND_OF = {folder: kind for kind, folder in FOLDERS.items()}
+_KIND_OF_FOLDER = {folder: kind for kind, folder in FOLDERS.items()}
 
 
 class Link(tuple):  # type: ignore[type-arg]
@@ -90,7 +94,6 @@ class Link(tuple):  # type: ignore[type-arg]
 
     @property
     def target(self) -> str:
-        """The target of the link, as written."""
         return str(self[1])
 
 
@@ -99,7 +102,6 @@ class Record:
 
     `replaced` makes a changed copy.
     name: its path in the index, such as `p/learnings/x.md`.
-    created, updated: seconds since the epoch, UTC.
     accepted: False for a candidate, a learning that nobody accepted.
     meta: all keys as written.
     checksum: SHA-256 of the bytes given, at most READ_LIMIT of them.
@@ -163,12 +165,8 @@ class Record:
         self.name, self.id, self.kind, self.title, self.body = name, id, kind, title, body
         self.created, self.updated = created, updated
         self.tags, self.topics, self.versions, self.links = tags, topics, versions, links
-        self.source, self.confidence, self.pinned, self.accepted = (
-            source,
-            confidence,
-            pinned,
-            accepted,
-        )
+        self.source, self.confidence = source, confidence
+        self.pinned, self.accepted = pinned, accepted
         self.meta: Dict[str, Any] = {} if meta is None else meta
         self.checksum, self.size, self.tier, self.problems = checksum, size, tier, problems
         self.unsure, self.guessed = unsure, guessed
@@ -201,7 +199,7 @@ class Record:
     @property
     def aliases(self) -> Tuple[str, ...]:
         """Other titles of this record."""
-        return labels([self.meta.get("aliases") or "", self.meta.get("alias") or ""])
+        return parse_labels([self.meta.get("aliases") or "", self.meta.get("alias") or ""])
 
     @property
     def rationale(self) -> str:
@@ -209,7 +207,7 @@ class Record:
 
         "" too where the frontmatter was guessed.
         """
-        return "" if self.guessed else _text(self.meta.get("rationale"))
+        return "" if self.guessed else _join_text(self.meta.get("rationale"))
 
     @property
     def end(self) -> str:
@@ -219,11 +217,8 @@ class Record:
         """
         if self.kind != "resource":
             return self.kind
-        return (
-            "script"
-            if not self.guessed and _text(self.meta.get("type")).lower() == "script"
-            else "doc"
-        )
+        is_script = not self.guessed and _join_text(self.meta.get("type")).lower() == "script"
+        return "script" if is_script else "doc"
 
     @property
     def path(self) -> str:
@@ -239,59 +234,54 @@ class Record:
         """The status of a plan; "" for other kinds."""
         if self.kind != "plan":
             return ""
-        said = _text(self.meta.get("status")).lower()
+        said = _join_text(self.meta.get("status")).lower()
         return said if said in STATUSES else "active"
 
     @property
     def active(self) -> bool:
-        """Whether this is an active plan."""
         return self.status == "active"
 
 
 def from_bytes(name: str, data: bytes, mtime: float) -> Record:
     """Return the record in a file's bytes; never raises for content.
 
-    name: its path in the index.  data: the file's bytes.  mtime: the file's time, seconds since the
-    epoch.
+    name: its path in the index.  mtime: the file's.
     """
-    return _record(name, data, mtime, frontmatter.parse(data))
+    return _build_record(name, data, mtime, frontmatter.parse(data))
 
 
-def skim(name: str, data: bytes, mtime: float) -> Record:
-    """Return a record read without PyYAML, for hooks and index.
-
-    Arguments as for `from_bytes`.
-    """
-    return _record(name, data, mtime, frontmatter.skim(data))
+def from_bytes_fast(name: str, data: bytes, mtime: float) -> Record:
+    """Return a record as `from_bytes` does, without PyYAML, for hooks."""
+    return _build_record(name, data, mtime, frontmatter.parse_fast(data))
 
 
-def _record(name: str, data: bytes, mtime: float, page: frontmatter.Page) -> Record:
+def _build_record(name: str, data: bytes, mtime: float, page: frontmatter.Page) -> Record:
     meta, problems = page.meta, page.problems
-    kind = _kind(name, meta, problems)
+    kind = _read_kind(name, meta, problems)
     # in a folder that another tool keeps these keys say what it means by them
     ours = [] if name[:1] == ADDED else problems
-    source = _choice(meta, "source", SOURCES, "auto" if kind in DATED else "human", ours)
-    confidence = _choice(
+    source = _read_choice(meta, "source", SOURCES, "auto" if kind in DATED_KINDS else "human", ours)
+    confidence = _read_choice(
         meta, "confidence", CONFIDENCES, "low" if source == "auto" else "medium", ours
     )
-    _check_by_kind(kind, meta, problems)
+    _check_kind_keys(kind, meta, problems)
     own_text = "" if source == "auto" else page.body
     return Record(
         name,
-        _id(name, kind, meta, problems),
+        _read_id(name, kind, meta, problems),
         kind,
-        _title(name, meta, page.body),
+        _find_title(name, meta, page.body),
         page.body,
-        _created(name, meta, mtime, problems),
-        _instant(meta, "updated", problems) or mtime,
-        labels([meta.get("tags"), *body_tags(own_text)]),
-        labels(meta.get("topics")),
-        labels(meta.get("versions")),
-        _links(meta.get("links"), own_text),
+        _find_created(name, meta, mtime, problems),
+        _read_instant(meta, "updated", problems) or mtime,
+        parse_labels([meta.get("tags"), *find_tags(own_text)]),
+        parse_labels(meta.get("topics")),
+        parse_labels(meta.get("versions")),
+        _collect_links(meta.get("links"), own_text),
         source,
         confidence,
         is_true(meta.get("pinned")),
-        _accepted(kind, source, meta),
+        _is_accepted(kind, source, meta),
         meta,
         files.sha256(data),
         len(data),
@@ -302,24 +292,22 @@ def _record(name: str, data: bytes, mtime: float, page: frontmatter.Page) -> Rec
     )
 
 
-def _accepted(kind: str, source: str, meta: Dict[str, Any]) -> bool:
-    """Tell whether a record is accepted, not a candidate."""
+def _is_accepted(kind: str, source: str, meta: Dict[str, Any]) -> bool:
     said = meta.get("accepted")
     return kind != "learning" or (is_true(said) if said or source == "auto" else True)
 
 
-def derived_links(ids: Iterable[str]) -> List[Dict[str, str]]:
+def make_derived_links(ids: Iterable[str]) -> List[Dict[str, str]]:
     """Return links `derived_from` to records, as frontmatter holds them."""
     return [{"relation": "derived_from", "target": id} for id in ids]
 
 
-def letter(kind: str) -> str:
-    """Return the first letter of a kind's ids."""
+def id_letter(kind: str) -> str:
     return kind[:1]
 
 
 def is_true(value: Any) -> bool:
-    """Tell whether a written value means yes."""
+    """Tell whether a text means yes, such as `true` or `on`."""
     return isinstance(value, str) and value.strip().lower() in _TRUE
 
 
@@ -329,7 +317,7 @@ def meta_text(record: Record, key: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def labels(value: Any) -> Tuple[str, ...]:
+def parse_labels(value: Any) -> Tuple[str, ...]:
     """Return the labels in a value, in order, each once.
 
     value: a list, or one text with commas (`a, b`) or marks (`#a #b`).
@@ -337,30 +325,23 @@ def labels(value: Any) -> Tuple[str, ...]:
     if not value:
         return ()
     found: Dict[str, None] = {}
-    for item in _flat(value):
-        parts = item.split(",")
-        if "#" in item:
-            parts = [
-                piece
-                for part in parts
-                for piece in (part.split() if part.strip()[:1] == "#" else [part])
-            ]
-        for part in parts:
-            part = part.strip().lstrip("#").strip()
-            if part:
-                found[part] = None
+    for part in ",".join(_flatten(value)).split(","):
+        for label in part.split() if part.lstrip()[:1] == "#" else [part]:
+            label = label.strip().lstrip("#").strip()
+            if label:
+                found[label] = None
     return tuple(found)
 
 
-def _check_by_kind(kind: str, meta: Dict[str, Any], problems: List[str]) -> None:
-    """Add what is wrong with the keys of a rule or a plan."""
-    if kind == "rule" and not _text(meta.get("rationale")):
+def _check_kind_keys(kind: str, meta: Dict[str, Any], problems: List[str]) -> None:
+    """Add the faults of a rule's or plan's keys to `problems`."""
+    if kind == "rule" and not _join_text(meta.get("rationale")):
         problems.append("line 1: a rule needs a rationale; add a line `rationale: ...`")
     if kind == "plan" and meta.get("status"):
-        _choice(meta, "status", STATUSES, "active", problems)
+        _read_choice(meta, "status", STATUSES, "active", problems)
 
 
-def wiki_links(body: str) -> Tuple[str, ...]:
+def find_wiki_links(body: str) -> Tuple[str, ...]:
     """Return the targets of the wiki links outside code, in order.
 
     Reads `[[target]]`, `[[target|label]]` and `[[target#section]]`.  An embedded file that is no
@@ -369,40 +350,42 @@ def wiki_links(body: str) -> Tuple[str, ...]:
     if "[[" not in body:
         return ()
     found: Dict[str, None] = {}
-    for line, code in tokeniser.coded(body.split("\n")):
+    for line, code in tokeniser.mark_code(body.split("\n")):
         at = -1 if code else line.find("[[")
         while at >= 0:
             end = line.find("]]", at + 2)
             if end < 0:
                 break
             target = line[at + 2 : end].partition("|")[0].partition("#")[0].rstrip()
-            embeds = line[at - 1 : at] == "!" and _is_other_file(target)
+            embeds = line[at - 1 : at] == "!" and _is_attachment(target)
             if not embeds and _is_target(target) and not line.count("`", 0, at) % 2:
                 found[target] = None
             at = line.find("[[", end + 2)
     return tuple(found)
 
 
-def _is_other_file(target: str) -> bool:
-    """Tell whether a link's target is a file other than a note."""
+def _is_attachment(target: str) -> bool:
+    """Tell whether a wiki link names a file other than a note."""
     return "." in target[-6:] and target[-3:].lower() != ".md"
 
 
 def _is_target(text: str) -> bool:
-    """Tell whether a text can be a link's target."""
     return bool(text[:1].strip()) and "[" not in text and len(text) <= 200
 
 
-def body_tags(body: str) -> Tuple[str, ...]:
+def find_tags(body: str) -> Tuple[str, ...]:
     """Return the tags of a text outside code and links, in order.
 
     Such as `#retry` or `#queue/retries`; a number alone is no tag.
     """
     found: Dict[str, None] = {}
-    for line, code in tokeniser.coded(body.split("\n") if "#" in body else ()):
-        for word in () if code or "#" not in line else " ".join(line.split("`")[::2]).split():
-            mark, tag = word.lstrip("(")[:1], word.lstrip("(")[1:].rstrip(".,;:!?)\"'")
-            if mark == "#" and _is_tag(tag):
+    for line, code in tokeniser.mark_code(body.split("\n") if "#" in body else ()):
+        if code or "#" not in line:
+            continue
+        for word in " ".join(line.split("`")[::2]).split():
+            word = word.lstrip("(")
+            tag = word[1:].rstrip(".,;:!?)\"'")
+            if word[:1] == "#" and _is_tag(tag):
                 found[tag] = None
     return tuple(found)
 
@@ -413,13 +396,15 @@ def _is_tag(text: str) -> bool:
     return all(c.isalnum() or c in "_-/" for c in text)
 
 
-def steps(body: str) -> List[Tuple[int, bool, str]]:
+def parse_steps(body: str) -> List[Tuple[int, bool, str]]:
     """Return (line of the body, ticked, text) of each step.
 
     A step is a task item `- [ ]` or `- [x]` outside fenced code.  Lines count from 0.
     """
     found: List[Tuple[int, bool, str]] = []
-    for number, (line, code) in enumerate(tokeniser.coded(body.split("\n") if "[" in body else ())):
+    for number, (line, code) in enumerate(
+        tokeniser.mark_code(body.split("\n") if "[" in body else ())
+    ):
         bullet, rest, *_ = [*line.split(None, 1), "", ""]
         listed = bullet in ("-", "*", "+", "•") or (
             bullet[:-1].isdigit() and bullet[-1:] in (".", ")")
@@ -429,28 +414,28 @@ def steps(body: str) -> List[Tuple[int, bool, str]]:
     return found
 
 
-def _text(value: Any) -> str:
-    """Return a value as one line of text."""
+def _join_text(value: Any) -> str:
     if not value:
         return ""
-    return " ".join((value if isinstance(value, str) else ", ".join(_flat(value))).split())
+    return " ".join((value if isinstance(value, str) else ", ".join(_flatten(value))).split())
 
 
-def _flat(value: Any) -> List[str]:
-    """Flatten a value to a list of texts."""
+def _flatten(value: Any) -> List[str]:
     if isinstance(value, str):
         return [value]
     if isinstance(value, dict):
-        return ["%s: %s" % (key, ", ".join(_flat(item))) for key, item in value.items()]
+        return ["%s: %s" % (key, ", ".join(_flatten(item))) for key, item in value.items()]
     return (
-        [one for item in value for one in _flat(item)] if isinstance(value, (list, tuple)) else []
+        [one for item in value for one in _flatten(item)]
+        if isinstance(value, (list, tuple))
+        else []
     )
 
 
-def _kind(name: str, meta: Dict[str, Any], problems: List[str]) -> str:
+def _read_kind(name: str, meta: Dict[str, Any], problems: List[str]) -> str:
     parts = [part for at, part in enumerate(name.split("/")) if at != 1 or part != "archive"]
-    folder = _KIND_OF.get(parts[1], "") if len(parts) > 2 else ""
-    said = _text(meta.get("kind")).lower()
+    folder = _KIND_OF_FOLDER.get(parts[1], "") if len(parts) > 2 else ""
+    said = _join_text(meta.get("kind")).lower()
     if said in FOLDERS:
         return said
     kind = folder or ("resource" if name[:2] == ADDED + "/" else "learning")
@@ -462,7 +447,7 @@ def _kind(name: str, meta: Dict[str, Any], problems: List[str]) -> str:
     return kind
 
 
-def _id(name: str, kind: str, meta: Dict[str, Any], problems: List[str]) -> str:
+def _read_id(name: str, kind: str, meta: Dict[str, Any], problems: List[str]) -> str:
     said = meta.get("id")
     if isinstance(said, str) and said:
         # An id stands in what the model reads and in commands it is told to run, so it is nothing
@@ -478,13 +463,13 @@ def _id(name: str, kind: str, meta: Dict[str, Any], problems: List[str]) -> str:
             "line 1: the id is not usable and was ignored; write letters, digits and any of "
             "`._-/:+@#=,~%`, or remove it"
         )
-    return letter(kind) + "-" + files.sha256(name.encode("utf-8", "surrogateescape"))[:8]
+    return id_letter(kind) + "-" + files.sha256(name.encode("utf-8", "surrogateescape"))[:8]
 
 
-def _choice(
+def _read_choice(
     meta: Dict[str, Any], key: str, allowed: Tuple[str, ...], default: str, problems: List[str]
 ) -> str:
-    said = _text(meta.get(key)).lower()
+    said = _join_text(meta.get(key)).lower()
     if said in allowed:
         return said
     if said:
@@ -495,17 +480,17 @@ def _choice(
     return default
 
 
-def _title(name: str, meta: Dict[str, Any], body: str) -> str:
-    said = _text(meta.get("title"))
+def _find_title(name: str, meta: Dict[str, Any], body: str) -> str:
+    said = _join_text(meta.get("title"))
     if said:
         return said
-    first = heading(body)
-    if name[:1] == ADDED and (not first or is_template(first)):
+    first = find_heading(body)
+    if name[:1] == ADDED and (not first or has_template_fields(first)):
         first = note_name(name)
-    return first or _first_line(body) or name.rpartition("/")[2].rpartition(".")[0] or name
+    return first or _find_first_line(body) or name.rpartition("/")[2].rpartition(".")[0] or name
 
 
-def _first_line(body: str) -> str:
+def _find_first_line(body: str) -> str:
     """Return the first line of text, shortened to a title, or ""."""
     at = 0
     while at < len(body):
@@ -518,11 +503,8 @@ def _first_line(body: str) -> str:
     return ""
 
 
-def is_template(text: str) -> bool:
-    """Tell whether a text has fields for a program to fill.
-
-    Such as `{{title}}` or `<% tp.date.now() %>`.
-    """
+def has_template_fields(text: str) -> bool:
+    """Tell whether a text has template fields, such as `{{title}}`."""
     return "<%" in text or ("{{" in text and "}}" in text)
 
 
@@ -531,25 +513,23 @@ def is_note_template(meta: Dict[str, Any], body: str) -> bool:
 
     Its heading or a value of its head has fields, or its text has those that Obsidian fills in.
     """
-    if is_template(heading(body) + "".join(map(str, meta.values()))):
+    if has_template_fields(find_heading(body) + "".join(map(str, meta.values()))):
         return True
     if "{{" not in body and "<%" not in body:
         return False
-    lines = [line for line, code in tokeniser.coded(body.split("\n")) if not code]
-    return any(_has_field(line) for line in lines if "`" not in line)
+    lines = [line for line, code in tokeniser.mark_code(body.split("\n")) if not code]
+    return any(_has_obsidian_field(line) for line in lines if "`" not in line)
 
 
-def _has_field(line: str) -> bool:
-    """Tell whether a line has a field of a template."""
+def _has_obsidian_field(line: str) -> bool:
     fields = [piece.partition("}}")[0].partition(":")[0] for piece in line.split("{{")[1:]]
     calls = [piece.lstrip("-_*+~ ") for piece in line.split("<%")[1:]]
-    return any(field.strip() in FIELDS for field in fields) or any(
+    return any(field.strip() in OBSIDIAN_FIELDS for field in fields) or any(
         call.startswith("tp.") for call in calls
     )
 
 
-def _is_post(stem: str) -> bool:
-    """Tell whether a file is named like a Jekyll post."""
+def _is_jekyll_post(stem: str) -> bool:
     day = stem[:11].split("-")
     return (
         [len(part) for part in day] == [4, 2, 2, 0]
@@ -560,20 +540,17 @@ def _is_post(stem: str) -> bool:
 
 
 def note_name(path: str) -> str:
-    """Return a note's name from its file's name.
-
-    "" where the file's name says nothing: `README`, a date, a number.
-    """
+    """Return a note's name, "" for a file named by a date or `README`."""
     stem = path[path.rfind("/") + 1 :]
     stem = stem.rpartition(".")[0] or stem
-    if _is_post(stem):
+    if _is_jekyll_post(stem):
         stem = stem[11:]
     if "_" in stem or "-" in stem and " " not in stem:
         stem = " ".join(stem.replace("_", " ").replace("-", " ").split())
-    return stem if _is_telling(stem) else ""
+    return stem if _is_meaningful_name(stem) else ""
 
 
-def _is_telling(stem: str) -> bool:
+def _is_meaningful_name(stem: str) -> bool:
     letters = [c for c in stem if c.isalpha()]
     least = 3 if stem.isascii() else 1
     if len(letters) < least or stem.lower().rstrip(" ()0123456789") in UNTITLED:
@@ -582,7 +559,7 @@ def _is_telling(stem: str) -> bool:
     return not is_hash
 
 
-def heading(body: str) -> str:
+def find_heading(body: str) -> str:
     """Return the first level-one heading outside fenced code, or ""."""
     at = 0 if body.startswith("# ") else body.find("\n# ") + 1
     while at or body.startswith("# "):
@@ -596,7 +573,7 @@ def heading(body: str) -> str:
     return ""
 
 
-def _instant(meta: Dict[str, Any], key: str, problems: List[str]) -> Optional[float]:
+def _read_instant(meta: Dict[str, Any], key: str, problems: List[str]) -> Optional[float]:
     said = meta.get(key)
     if not said:
         return None
@@ -604,41 +581,41 @@ def _instant(meta: Dict[str, Any], key: str, problems: List[str]) -> Optional[fl
     if found is None:
         problems.append(
             "line 1: %s '%s' is not a date; write it as 2026-11-21 or 2026-11-21T14:30:52Z"
-            % (key, _text(said)[:40])
+            % (key, _join_text(said)[:40])
         )
     return found
 
 
-def _created(name: str, meta: Dict[str, Any], mtime: float, problems: List[str]) -> float:
-    found = _instant(meta, "created", problems)
+def _find_created(name: str, meta: Dict[str, Any], mtime: float, problems: List[str]) -> float:
+    found = _read_instant(meta, "created", problems)
     if found is None:
-        found = _instant(meta, "date", [])
+        found = _read_instant(meta, "date", [])
     if found is None:
         found = clock.date_in_path(name)
     return mtime if found is None else found
 
 
-def _links(value: Any, body: str) -> Tuple[Link, ...]:
+def _collect_links(value: Any, body: str) -> Tuple[Link, ...]:
     found: Dict[Link, None] = {}
-    for link in written_links(value):
+    for link in parse_links(value):
         found[link] = None
-    for target in wiki_links(body):
+    for target in find_wiki_links(body):
         found[Link("related_to", target)] = None
     return tuple(found)
 
 
-def written_links(value: Any) -> List[Link]:
+def parse_links(value: Any) -> List[Link]:
     """Return the links of the key `links`, in order, any form."""
     if isinstance(value, dict):
         if "target" in value:
-            pairs = [(_text(value.get("relation")), value["target"])]
+            pairs = [(_join_text(value.get("relation")), value["target"])]
         else:
             pairs = [(str(key), item) for key, item in value.items()]
         return [
-            Link(_relation(relation), _target(one))
+            Link(_normalise_relation(relation), _parse_target(one))
             for relation, item in pairs
-            for one in _flat(item)
-            if _target(one)
+            for one in _flatten(item)
+            if _parse_target(one)
         ]
     if isinstance(value, str):
         found = []
@@ -646,19 +623,17 @@ def written_links(value: Any) -> List[Link]:
             relation, colon, target = part.partition(": ")
             if not colon:
                 relation, target = "", part
-            if _target(target):
-                found.append(Link(_relation(relation), _target(target)))
+            if _parse_target(target):
+                found.append(Link(_normalise_relation(relation), _parse_target(target)))
         return found
-    return (
-        [link for item in value for link in written_links(item)] if isinstance(value, list) else []
-    )
+    return [link for item in value for link in parse_links(item)] if isinstance(value, list) else []
 
 
-def _relation(said: str) -> str:
+def _normalise_relation(said: str) -> str:
     return said.strip().lower().replace("-", "_").replace(" ", "_") or "related_to"
 
 
-def _target(said: str) -> str:
+def _parse_target(said: str) -> str:
     said = said.strip()
     if said.startswith("[[") and said.endswith("]]"):
         said = said[2:-2].partition("|")[0].partition("#")[0]

@@ -66,30 +66,24 @@ OPTIONS = {
 }
 
 
-def spelled(row: str) -> str:
+def spell_verb(row: str) -> str:
     """Return a verb as it is typed, without the program's name."""
     return MOVED.get(row, row)
 
 
-def typed(row: str) -> str:
+def format_command(row: str) -> str:
     """Return a verb as it is typed, with the program's name."""
-    return ("dayleaf " + spelled(row)).strip()
+    return ("dayleaf " + spell_verb(row)).strip()
 
 
-def row_of(argv: Sequence[str]) -> tuple[str, int]:
-    """Return the verb at the start of a call.
-
-    The number of words of its name comes with it.
-    """
+def parse_verb(argv: Sequence[str]) -> tuple[str, int]:
+    """Return (verb, number of its words) at the start of a call."""
     row = _ROWS.get(" ".join(argv[:2]))
     return (row, 2) if row else (argv[0], 1) if argv else ("today", 0)
 
 
-def respelled(row: str, argv: Sequence[str]) -> tuple[list[str], str]:
-    """Replace an old option by its new spelling.
-
-    Return the new words, and the old option or "".
-    """
+def replace_old_option(row: str, argv: Sequence[str]) -> tuple[list[str], str]:
+    """Return (words with an old option replaced, that option or "")."""
     stop = argv.index("--") if "--" in argv else len(argv)
     known = OPTIONS.get(row, {})
     old = next((word for word in argv[:stop] if word in known), "")

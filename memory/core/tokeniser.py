@@ -131,18 +131,17 @@ def expand(
         elif word.isdigit():
             return ((word, 1.0),) if len(word) <= LONGEST else ()
     if "-" in word or "." in word or "/" in word:
-        return _compound(word, stop, stems)
+        return _expand_compound(word, stop, stems)
     found: Dict[str, float] = {}
-    _atom(word, stop, stems, found)
+    _add_identifier_terms(word, stop, stems, found)
     return tuple(found.items())
 
 
-def tokens(text: str) -> List[str]:
-    """Return the terms of a text for the index."""
+def index_terms(text: str) -> List[str]:
     return [term for raw in split(text) for term, _ in expand(raw)]
 
 
-def terms(query: str) -> List[Tuple[str, float]]:
+def query_terms(query: str) -> List[Tuple[str, float]]:
     """Return the distinct terms of a query with their weights, in order.
 
     Stop words count where nothing else is left.
@@ -160,7 +159,7 @@ def terms(query: str) -> List[Tuple[str, float]]:
 
 
 def is_loose(term: str) -> bool:
-    """Tell whether a term is Hangul, but not a bigram.
+    """Tell whether a term is Hangul other than a bigram.
 
     In a query the bigrams of a run say the same, without the accidents of a syllable that occurs in
     many words, and of a particle that only one text has.
@@ -173,23 +172,23 @@ def is_hangul(char: str) -> bool:
     return "\uac00" <= char <= "\ud7a3"
 
 
-def _compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
+def _expand_compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
     """Return the terms of words joined by hyphens, points or slashes."""
     low = word.lower()
     pieces = word.translate(_JOINTS).split()
     if low.replace(".", "").isdigit() or (low[0] == "v" and low[1:].replace(".", "").isdigit()):
         return ((low, 1.0),) if low[0] != "v" else ((low, 1.0), (pieces[0].lower(), PART))
     found: Dict[str, float] = {}
-    if len(word) <= LONGEST or not _is_noise(pieces):
+    if len(word) <= LONGEST or not _is_base64(pieces):
         for piece in pieces:
-            _atom(piece, stop, stems, found)
-        whole, weight = _unbroken(low)
+            _add_identifier_terms(piece, stop, stems, found)
+        whole, weight = _join_compound(low)
         if whole and len(whole) <= LONGEST:
             found.setdefault(whole, weight)
     return tuple(found.items())
 
 
-def _is_noise(pieces: List[str]) -> bool:
+def _is_base64(pieces: List[str]) -> bool:
     """Tell whether a long word looks like base64 rather than a path."""
     odd = sum(
         not (piece.isalpha() or piece.islower() or piece.isupper() or piece.isdigit())
@@ -198,7 +197,7 @@ def _is_noise(pieces: List[str]) -> bool:
     return len(pieces) <= max(1, 4 * odd)
 
 
-def _unbroken(low: str) -> Tuple[str, float]:
+def _join_compound(low: str) -> Tuple[str, float]:
     """Return a compound's term as one word and its weight, "" for none."""
     file = low.rpartition("/")[2].strip("_")
     point = file.rfind(".")
@@ -209,7 +208,7 @@ def _unbroken(low: str) -> Tuple[str, float]:
     return low.replace("-", ""), JOINED
 
 
-def _atom(
+def _add_identifier_terms(
     word: str, stop: FrozenSet[str], stems: Callable[[str], str], found: Dict[str, float]
 ) -> None:
     """Add the terms of one identifier: the whole, then its parts."""
@@ -227,7 +226,7 @@ def _atom(
         return
     found[low.replace("_", "")] = 1.0
     for piece in word.split("_"):
-        parts = _parts(piece)
+        parts = _split_identifier(piece)
         if len(parts) > 1 and len(piece) < len(word):
             found.setdefault(piece.lower(), PART)
         for part in parts if len(parts) > 1 or len(piece) < len(word) else ():
@@ -237,7 +236,7 @@ def _atom(
                     found.setdefault(stems(part), PART)
 
 
-def _parts(piece: str) -> List[str]:
+def _split_identifier(piece: str) -> List[str]:
     """Split a word at camelCase borders and between letters and digits."""
     shape = piece.translate(_SHAPES)
     if "U" not in shape[1:] and "d" not in shape or piece.isdigit():
@@ -261,14 +260,13 @@ def _parts(piece: str) -> List[str]:
 
 
 def _non_ascii_terms(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
-    """Return the terms of a word with characters beyond ASCII."""
     found: Dict[str, float] = {}
     start, kind = 0, is_cjk(word[0])
     for i in range(1, len(word) + 1):
         if i < len(word) and is_cjk(word[i]) == kind:
             continue
         run = word[start:i]
-        for term, weight in _cjk(run) if kind else _folded(run, stop, stems):
+        for term, weight in _expand_cjk(run) if kind else _expand_folded(run, stop, stems):
             found.setdefault(term, weight)
         if i < len(word):
             start, kind = i, not kind
@@ -289,26 +287,27 @@ def is_cjk(char: str) -> bool:
 
 
 def has_cjk(text: str) -> bool:
-    """Tell whether a text has kana, Han or Hangul."""
     return not text.isascii() and any(map(is_cjk, text))
 
 
-def _cjk(run: str) -> Terms:
+def _expand_cjk(run: str) -> Terms:
     if len(run) == 1:
         return ((run, 1.0),)
-    found = [(pair, _ending(pair)) for pair in map("".join, zip(run, run[1:]))]
+    found = [(pair, _hiragana_weight(pair)) for pair in map("".join, zip(run, run[1:]))]
     if 2 < len(run) <= 8:
-        found.append((run, _ending(run)))
-    found.extend((char, (PART if is_hangul(char) else LONE) * _ending(char)) for char in run)
+        found.append((run, _hiragana_weight(run)))
+    found.extend(
+        (char, (PART if is_hangul(char) else LONE) * _hiragana_weight(char)) for char in run
+    )
     return tuple(found)
 
 
-def _ending(run: str) -> float:
-    """Return the weight of a CJK run, little for hiragana."""
+def _hiragana_weight(run: str) -> float:
+    """Return the weight of a CJK run, ENDING for hiragana alone."""
     return ENDING if all("\u3041" <= char <= "\u309f" for char in run) else 1.0
 
 
-def _folded(run: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
+def _expand_folded(run: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
     """Return the terms of a run without CJK, diacritics removed."""
     from unicodedata import combining, normalize
 
@@ -326,15 +325,12 @@ def _folded(run: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Term
 
 
 def count_tokens(text: str | bytes) -> int:
-    """Estimate the tokens of a text: UTF-8 bytes over four, rounded up.
-
-    This one rule is used everywhere.
-    """
+    """Estimate a text's tokens: UTF-8 bytes over four, rounded up."""
     size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "replace"))
     return (size + 3) // 4
 
 
-def utf16(text: str) -> int:
+def count_utf16(text: str) -> int:
     """Count UTF-16 code units.
 
     The host's cap on a hook's output has this unit.
@@ -420,7 +416,7 @@ def _porter_step_1b(word: str) -> str:
     cut = 2 if word.endswith("ed") else 3 if word.endswith("ing") else 0
     if not cut or "v" not in _vowel_pattern(word)[:-cut]:
         return word
-    return _restored(word[:-cut])
+    return _restore_e(word[:-cut])
 
 
 def _porter_steps_2_and_3(word: str) -> str:
@@ -454,8 +450,8 @@ def _porter_step_5(word: str) -> str:
     return word
 
 
-def _restored(word: str) -> str:
-    """Return a word without -ed or -ing as it reads alone."""
+def _restore_e(word: str) -> str:
+    """Return a word without -ed or -ing, its final letter mended."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if (
@@ -491,11 +487,8 @@ def _ends_cvc(word: str) -> bool:
 # ---- markdown
 
 
-def coded(lines: Iterable[str]) -> Iterator[Tuple[str, bool]]:
-    """Yield (line, whether the line is fenced code) of each line.
-
-    The fences themselves count as code.
-    """
+def mark_code(lines: Iterable[str]) -> Iterator[Tuple[str, bool]]:
+    """Yield (line, whether it is fenced code); fences count as code."""
     fence = ""
     for line in lines:
         bare = line.strip()
@@ -511,7 +504,7 @@ def coded(lines: Iterable[str]) -> Iterator[Tuple[str, bool]]:
         yield line, bool(fence)
 
 
-def heading(line: str) -> Tuple[int, str]:
+def parse_heading(line: str) -> Tuple[int, str]:
     """Return (level from 1 to 6, text) of a heading.
 
     (0, "") for any other line.  The caller leaves out code.
@@ -523,8 +516,5 @@ def heading(line: str) -> Tuple[int, str]:
 
 
 def is_bold(line: str) -> bool:
-    """Tell whether a whole line is bold, as people write headings.
-
-    A colon may follow.
-    """
+    """Tell whether a whole line is bold; a colon may follow."""
     return line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2

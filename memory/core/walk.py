@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from memory.core import clock, fastjson, files
-from memory.core.layout import ADDED, FOLDERS, SHARED, endings, is_allowed, is_record
+from memory.core.layout import ADDED, FOLDERS, SHARED, is_kind_allowed, is_record, record_suffixes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TYPE, REGULAR, _LINK, _FOLDER = 0o170000, 0o100000, 0o120000, 0o040000  # of st_mode
 _ABSENT, _LOOP = 2, 62 if sys.platform == "darwin" else 40  # of errno
-MOST = 200_000  # files of a place; beyond it the rest is left out, and said
+MOST_FILES = 200_000  # files of a place; beyond it the rest is left out, and said
 DEPTH_LIMIT = 8  # folders below a kind's folder
 PACKAGES = "node_modules"  # passed over in silence
 # the settings of a vault that name its folder of templates, and their key
@@ -62,7 +62,7 @@ class Listing:
 
 
 def written_at(found: Found) -> float:
-    """Return when a record was written: the date in its path, else its file's mtime.
+    """Return a record's date by its path, else by its file.
 
     Seconds since the epoch.  An import writes the newest
     session first, so its files' times say nothing of what is new.
@@ -75,7 +75,7 @@ def walk(
     place: Place,
     kinds: Iterable[str] = FOLDERS,
     skipped: Optional[List[Skip]] = None,
-    most: int = MOST,
+    most: int = MOST_FILES,
 ) -> Tuple[List[Found], List[Tuple[str, int]]]:
     """Return (files, folders with their mtime in ns) of a place.
 
@@ -90,24 +90,24 @@ def walk(
     found: List[Found] = []
     folders: List[Tuple[str, int]] = []
     for letter, root in place.tiers():
-        mtime_ns, fault = _root(place, letter, root)
+        mtime_ns, fault = _stat_root(place, letter, root)
         folders.append((letter, mtime_ns))
         _report(skipped, letter, fault)
         if letter == ADDED:  # a folder of somebody's, of which every file may be a record
             scope = letter + "/" + place.scope
-            _folder(scope, root, root, found, folders, skipped, most, 0)
-            found = _without_templates(found, scope, root)
+            _walk_folder(scope, root, root, found, folders, skipped, most, 0)
+            found = _drop_templates(found, scope, root)
             continue
         for kind in kinds:
             name, path = letter + "/" + FOLDERS[kind], root + "/" + FOLDERS[kind]
-            reason = () if fault else _kind_fault(kind, letter, path)
+            reason = () if fault else _find_kind_fault(kind, letter, path)
             _report(skipped, name, reason)
-            if not is_allowed(kind, letter):
+            if not is_kind_allowed(kind, letter):
                 continue
             if fault or reason:
                 folders.append((name, 0))
             else:
-                _folder(name, path, root, found, folders, skipped, most, 0)
+                _walk_folder(name, path, root, found, folders, skipped, most, 0)
     return found, folders
 
 
@@ -116,28 +116,28 @@ def _report(skipped: Optional[List[Skip]], name: str, fault: Fault) -> None:
         skipped.append((name, *fault))
 
 
-def _root(place: Place, letter: str, root: str) -> Tuple[int, Fault]:
+def _stat_root(place: Place, letter: str, root: str) -> Tuple[int, Fault]:
     """Return (mtime in ns or 0, reason and remedy or ()) of a tier's root."""
-    fault = () if letter != SHARED or files.inside(root, place.root) else FOREIGN
+    fault = () if letter != SHARED or files.is_inside(root, place.root) else FOREIGN
     try:
         return files.posix.stat(root).st_mtime_ns, fault
     except OSError as error:
-        return 0, fault if error.errno == _ABSENT else _fault(error)
+        return 0, fault if error.errno == _ABSENT else _describe_error(error)
 
 
-def _kind_fault(kind: str, letter: str, path: str) -> Fault:
-    """Return why the folder of a kind is not walked, with the remedy."""
-    if is_allowed(kind, letter):
+def _find_kind_fault(kind: str, letter: str, path: str) -> Fault:
+    """Return (reason, remedy) of a kind's folder that is not walked."""
+    if is_kind_allowed(kind, letter):
         return LINKED if files.is_link(path) else ()
     return PRIVATE_ONLY if files.exists(path) else ()
 
 
-def _without_templates(found: List[Found], scope: str, root: str) -> List[Found]:
-    closed = tuple("%s/%s/" % (scope, folder) for folder in template_folders(root))
+def _drop_templates(found: List[Found], scope: str, root: str) -> List[Found]:
+    closed = tuple("%s/%s/" % (scope, folder) for folder in read_template_folders(root))
     return [one for one in found if not one[0].startswith(closed)] if closed else found
 
 
-def _folder(
+def _walk_folder(
     name: str,
     path: str,
     root: str,
@@ -156,11 +156,11 @@ def _folder(
         if not depth:
             folders.append((name, 0))
         if skipped is not None and error.errno != _ABSENT:
-            skipped.append((name, *_fault(error)))
+            skipped.append((name, *_describe_error(error)))
         return
     folders.append((name, mtime_ns))
     base, prefix = path + "/", name + "/"
-    ends = endings(name)
+    ends = record_suffixes(name)
     for entry in entries:
         file = entry.name
         try:
@@ -169,7 +169,7 @@ def _folder(
                 stat = entry.stat(follow_symlinks=False)
                 if stat.st_mode & TYPE == _LINK:
                     stat = entry.stat()
-                    if stat.st_mode & TYPE != _FOLDER and not files.inside(entry.path, root):
+                    if stat.st_mode & TYPE != _FOLDER and not files.is_inside(entry.path, root):
                         raise OSError(1, OUTSIDE)
                 if stat.st_mode & TYPE == REGULAR:
                     if len(found) < most:
@@ -181,7 +181,7 @@ def _folder(
                 if file == PACKAGES:
                     continue
                 if depth < DEPTH_LIMIT:
-                    _folder(
+                    _walk_folder(
                         prefix + file, base + file, root, found, folders, skipped, most, depth + 1
                     )
                 elif skipped is not None:
@@ -204,10 +204,10 @@ def _folder(
                     skipped.append((prefix + file, *reason))
         except OSError as error:
             if skipped is not None and is_record(file, ends):
-                skipped.append((prefix + file, *_fault(error, entry.is_symlink())))
+                skipped.append((prefix + file, *_describe_error(error, entry.is_symlink())))
 
 
-def template_folders(root: str) -> List[str]:
+def read_template_folders(root: str) -> List[str]:
     """Return the template folders that a vault names."""
     named = []
     for file, key in TEMPLATES:
@@ -220,7 +220,7 @@ def template_folders(root: str) -> List[str]:
     return [folder for folder in named if folder]
 
 
-def entries_below(
+def walk_entries(
     root: str, enter: Callable[[str], bool] = lambda name: True
 ) -> Iterator[Tuple[str, str, Any]]:
     """Yield (relative name, path, stat) of all entries below a directory.
@@ -246,23 +246,16 @@ def entries_below(
 
 
 def is_regular(stat: Any) -> bool:
-    """Tell whether an entry of `entries_below` is a regular file.
-
-    False for links and errors.
-    """
+    """Tell whether an entry of `walk_entries` is a regular file."""
     return not isinstance(stat, OSError) and stat.st_mode & TYPE == REGULAR
 
 
 def is_folder(stat: Any) -> bool:
-    """Tell whether an entry is a directory and no link.
-
-    stat: of `entries_below`.
-    """
+    """Tell whether an entry of `walk_entries` is a directory."""
     return not isinstance(stat, OSError) and stat.st_mode & TYPE == _FOLDER
 
 
-def _fault(error: OSError, linked: bool = False) -> Tuple[str, str]:
-    """Return (reason, remedy) of an unreadable entry."""
+def _describe_error(error: OSError, linked: bool = False) -> Tuple[str, str]:
     if error.errno == _LOOP:
         return "a link that leads back to itself", "remove the link"
     if error.errno == _ABSENT:

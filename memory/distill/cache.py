@@ -1,26 +1,26 @@
-"""Answers kept for a day in `<cache>/digests/<key>.json`, each sealed (fastjson.py); whatever is
-wrong with one makes it absent.
+"""The cache of digests and printed answers, `<cache>/digests/<key>.json`, for a day.
 
-A digest, so that a second question alike asks no model.
+Entries are sealed (fastjson.py); a faulty one counts as absent.
+
+A digest, so that the same question asks no model twice.
 Schema, version 2, in one line:
 
     {"v":2,"t":1795271452.0,"provider":"claude","in":4120,"out":163,"bullets":[["text
      [k3m9]",["k3m9"]]],"notes":[],"said":2, "cut":[["no record holds it","E0382"]]}
 
-`said` counts the bullets of the answer, `cut` has those that did not stand.  The key is the SHA-256
-of the template's version, each record's id, date and checksum, question, provider, model, budget
-and redaction.
+`said` counts the bullets of the answer, `cut` lists the rejected ones.  The key is the SHA-256 of
+the template's version, each record's id, date and checksum, question, provider, model, budget and
+redaction.
 
-What a command printed, so that the same command over the same files prints it again without a
-search.  Schema, version 1:
+A command's output, so that the same command over the same files needs no search.  Schema, version
+1:
 
     {"v":1,"t":1795271452.0,"said":"- text [k3m9]\\n…","files":"<SHA-256>",
      "used":[["<path>",<mtime ns>,<ctime ns>,<size>,<inode>]]}
 
 The key is the SHA-256 of the command's words, options and settings; `files` of the name, time and
-size of every record of the place and the size of its ledgers, `used` what stat says of the records
-that were read.  An entry is absent where anything differs: an edit, a new record, a use, another
-setting.
+size of every record of the place and the size of its ledgers, `used` the stat of the records read.
+After an edit, a new record, a use or another setting the entry counts as absent.
 """
 
 from __future__ import annotations
@@ -41,18 +41,14 @@ if TYPE_CHECKING:
     from memory.core.layout import Place
     from memory.distill.digests import Digest, Source
 
-# stands in the key of every kept digest and answer: raise it with any change of prompts, checks,
-# extract, output
+# part of every key: raise it with any change of prompts, checks, extract, output
 TEMPLATE = 10
 LIFETIME = clock.DAY
 _FAULTS = (OSError, ValueError, TypeError, KeyError, IndexError)
 
 
-def folder_of(cache: str) -> str:
-    """Return the directory of cached answers.
-
-    cache: the workspace's directory of derived files.
-    """
+def digests_folder(cache: str) -> str:
+    """Return the cache's folder below a workspace's folder of derived files."""
     return cache + "/digests"
 
 
@@ -60,8 +56,8 @@ def _path(folder: str, key: str) -> str:
     return "%s/%s.json" % (folder, key)
 
 
-def _young(folder: str, key: str, version: int, now: float) -> dict[str, Any]:
-    """Read an entry within its lifetime; raises one of _FAULTS."""
+def _read_fresh(folder: str, key: str, version: int, now: float) -> dict[str, Any]:
+    """Read an entry within its lifetime; raises _FAULTS."""
     row: dict[str, Any] = fastjson.read_sealed(_path(folder, key))
     if row["v"] != version or not 0 <= now - row["t"] < LIFETIME:
         raise ValueError("another version, or too old")
@@ -71,7 +67,7 @@ def _young(folder: str, key: str, version: int, now: float) -> dict[str, Any]:
 def prune(folder: str, now: float | None) -> int:
     """Delete expired entries and return their number.
 
-    now: None deletes all entries, as none may survive a redaction.
+    now: None deletes all, as none may survive a redaction.
     """
     gone = 0
     try:
@@ -90,17 +86,9 @@ def prune(folder: str, now: float | None) -> int:
 
 
 def digest_key(
-    question: str,
-    sources: Sequence[Source],
-    config: Config,
-    name: str,
-    model: str,
-    budget: int,
+    question: str, sources: Sequence[Source], config: Config, name: str, model: str, budget: int
 ) -> str:
-    """Return the cache's key of a digest.
-
-    From the question, the records, the provider and its options.
-    """
+    """Return the key of a digest."""
     rows = [
         [
             s.id,
@@ -124,8 +112,8 @@ def digest_key(
     return files.sha256(json.dumps(parts).encode())
 
 
-def keep_digest(folder: str, key: str, now: float, digest: Digest) -> None:
-    """Cache a digest; a failure loses nothing."""
+def write_digest(folder: str, key: str, now: float, digest: Digest) -> None:
+    """Cache a digest; a failure to write is ignored."""
     row = {
         "v": 2,
         "t": now,
@@ -143,17 +131,17 @@ def keep_digest(folder: str, key: str, now: float, digest: Digest) -> None:
         os.utime(_path(folder, key), (now, now))
 
 
-def kept_digest(folder: str, key: str, now: float) -> Digest | None:
-    """Return a cached digest, or None."""
-    from memory.distill.digests import Bullet, Checked, Cut, Digest
+def read_digest(folder: str, key: str, now: float) -> Digest | None:
+    """Read a cached digest, or None."""
+    from memory.distill.digests import Bullet, CheckResult, Digest, RejectedBullet
 
     try:
-        row = _young(folder, key, 2, now)
+        row = _read_fresh(folder, key, 2, now)
         bullets = tuple(Bullet(str(said), tuple(map(str, ids))) for said, ids in row["bullets"])
-        checked = Checked(
+        checked = CheckResult(
             int(row["said"]),
             len(bullets),
-            tuple(Cut(str(why), str(what)) for why, what in row["cut"]),
+            tuple(RejectedBullet(str(why), str(what)) for why, what in row["cut"]),
         )
         return Digest(
             bullets,
@@ -173,55 +161,45 @@ def kept_digest(folder: str, key: str, now: float) -> Digest | None:
 
 
 def answer_key(words: Sequence[str], options: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Return the cache's key of a printed answer.
-
-    options, settings: by name.
-    """
+    """Return the key of a printed answer."""
     parts = [__version__, TEMPLATE, list(words), sorted(options.items()), sorted(settings.items())]
     return files.sha256(repr(parts).encode("utf-8", "replace"))
 
 
-def keep_answer(
+def write_answer(
     place: Place, key: str, now: float, said: str, before: str, used: Sequence[Sequence[Any]]
 ) -> None:
-    """Cache a command's output; a failure loses nothing.
+    """Cache a command's output; a failure to write is ignored.
 
-    before: the state of the place from before it was searched. used: the marks of the records, from
-        when they had been read. A change while the answer was made makes the entry invalid.
+    before: hash_files of the place before the search. used: stat_files of the records read. A
+        change while the answer was made makes the entry invalid.
     """
     with contextlib.suppress(OSError):
         fastjson.write_sealed(
-            _path(folder_of(place.cache), key),
+            _path(digests_folder(place.cache), key),
             {"v": 1, "t": now, "said": said, "files": before, "used": used},
         )
 
 
-def kept_answer(place: Place, key: str, now: float) -> str:
-    """Return a command's cached output, "" if absent or outdated."""
+def read_answer(place: Place, key: str, now: float) -> str:
+    """Read a command's cached output, "" if absent or outdated."""
     with contextlib.suppress(*_FAULTS):
-        row = _young(folder_of(place.cache), key, 1, now)
-        if row["used"] == marks([used[0] for used in row["used"]]) and row["files"] == files_hash(
-            place
-        ):
+        row = _read_fresh(digests_folder(place.cache), key, 1, now)
+        is_same = row["used"] == stat_files([used[0] for used in row["used"]])
+        if is_same and row["files"] == hash_files(place):
             return str(row["said"])
     return ""
 
 
-def files_hash(place: Place) -> str:
-    """Return a hash of a place's record files and ledgers.
-
-    It changes when a file comes, goes or changes, or a ledger grows.
-    """
+def hash_files(place: Place) -> str:
+    """Hash the names, times and sizes of a place's records and ledgers."""
     found = sorted((name, time, size) for name, _, time, size in walk.walk(place)[0])
     paths = [each.path for each in ledger.ledgers(place)]
     found += [(path, 0, files.posix.stat(path).st_size) for path in paths if files.exists(path)]
     return files.sha256(repr(found).encode("utf-8", "replace"))
 
 
-def marks(paths: Sequence[str]) -> list[list[Any]]:
-    """Return path, times, size and inode of files.
-
-    Raises OSError where one is gone.
-    """
+def stat_files(paths: Sequence[str]) -> list[list[Any]]:
+    """Return path, times, size and inode of files; raises OSError."""
     stats = [(path, files.posix.stat(path)) for path in paths]
     return [[path, s.st_mtime_ns, s.st_ctime_ns, s.st_size, s.st_ino] for path, s in stats]

@@ -1,6 +1,4 @@
-"""Sources, bullets that cite them, and digests: what a summariser reads and writes, and how it is
-told.
-"""
+"""The data of distil: sources that a summariser reads, bullets that cite them, digests."""
 
 from __future__ import annotations
 
@@ -9,17 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Sequence
 
 from memory.core import plaintext, tokeniser
-from memory.core.records import Record, labels
+from memory.core.records import Record, parse_labels
 from memory.hook import fence
 from memory.hook.handoffs import is_repetition
-from memory.recall.hit import Found, turns
+from memory.recall.hit import RecallResult, split_turns
 
 BODY_LIMIT = 200_000  # characters read of one source
 NO_RECORD = "no record to distil"  # note of a digest without sources
-NEAREST = 3  # records that are named where none tells
-FILES = 12  # of a record that a model is told
-TALKS = 8  # best hits of which the extract reads the whole conversation
+NEAREST = 3  # records named where none answers
+FILES = 12  # of a record that are shown to a model
+MOST_TALKS = 8  # best hits with a whole conversation for the extract
 
+# `[id, id]`, but no link
 _CITED = re.compile(r"(?<!\s)\s*\[([^\[\]\n]{1,400})\](?!\()")
 _ABSENT = re.compile(r"(\w{1,80}) skipped: \1 is not on PATH")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
@@ -27,12 +26,12 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[
 
 @dataclass(frozen=True)
 class Source:
-    """A record as a summariser sees it.
+    """A record as a summariser reads it.
 
     created: seconds since the epoch. tier: `p`, `s` or `g`. checksum: SHA-256 of the record's file,
-        or "". score: from recall, above 0, or 0. Of a conversation `body` is the turn found; turns:
-        its other turns, which the extract reads too. retold: of an automatic checkpoint, the id of
-        its conversation. branch, tags, files: of the record, shown to a model.
+        or "". score: from recall, or 0. body: of a conversation, the turn found. turns: of the
+        conversation, for the extract. retold: of an automatic checkpoint, its conversation's id.
+        branch, tags, files: for a model.
     """
 
     id: str
@@ -52,10 +51,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Bullet:
-    """A statement with its citation inside `text`.
-
-    ids: the cited ids.
-    """
+    """A statement that cites records by `ids` inside `text`."""
 
     text: str
     ids: tuple[str, ...]
@@ -69,10 +65,10 @@ class Bullet:
 
 
 @dataclass(frozen=True)
-class Cut:
-    """A rejected bullet.
+class RejectedBullet:
+    """A rejected bullet of a model.
 
-    why: a word of verdict.py. what: the word that lacks proof, else the bullet's start.
+    why: a constant of verdict.py. what: the unproven word, else the bullet's start.
     """
 
     why: str
@@ -80,22 +76,19 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Checked:
-    """The result of a check.
-
-    bullets: number in the answer. kept: number accepted. cut: the rejected bullets.
-    """
+class CheckResult:
+    """The result of checking an answer: bullets in it, accepted, rejected."""
 
     bullets: int = 0
     kept: int = 0
-    cut: tuple[Cut, ...] = ()
+    cut: tuple[RejectedBullet, ...] = ()
 
 
 @dataclass(frozen=True)
-class Step:
-    """A step of the chain with its outcome.
+class ChainStep:
+    """A step of the provider chain.
 
-    outcome: `answered`, `kept`, or why it was skipped, declined or failed.
+    outcome: `answered`, from the cache, or the reason of a skip, refusal or failure.
     """
 
     provider: str
@@ -104,14 +97,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Digest:
-    """The short answer, with its account.
+    """The short answer of distil.
 
     provider: its author. tokens_in, tokens_out: tokens of the sources and of the bullets. cached:
-        whether it comes from the cache. notes: what was skipped, cut or failed, one line each.
-        checked: of the answer that is shown; an extract quotes, and keeps all. steps: the chain as
-        far as it went. calls: model calls made for it now, failed ones too. nearest: (id, title) of
-        the nearest records, where the records do not tell. made: of a cached one, seconds since the
-        epoch, else 0.
+        whether it comes from the cache. notes: lines on skips, rejections and failures. steps: the
+        chain as far as it went. calls: model calls made now, failed ones too. nearest: (id, title)
+        of the nearest records, where none answers. made: of a cached one, seconds since the epoch.
     """
 
     bullets: tuple[Bullet, ...]
@@ -120,41 +111,39 @@ class Digest:
     tokens_out: int
     cached: bool = False
     notes: tuple[str, ...] = ()
-    checked: Checked = Checked()
-    steps: tuple[Step, ...] = ()
+    checked: CheckResult = CheckResult()
+    steps: tuple[ChainStep, ...] = ()
     calls: int = 0
     nearest: tuple[tuple[str, str], ...] = ()
     made: float = field(default=0.0, compare=False)
 
 
-def of_found(found: Found) -> list[Source]:
-    """Return hits as sources for a summariser.
+def build_sources(found: RecallResult) -> list[Source]:
+    """Build a summariser's sources from hits.
 
-    Of a conversation the turn found, beside the checkpoint found. A stored digest is left out where
-    its sources are among the hits, and so is a handoff made of checkpoints.
+    A conversation's turn stands beside its checkpoint. A stored digest is left out if its sources
+    are among the hits, and so is a handoff made of checkpoints.
     """
     ids = {hit.id for hit in found.hits}
     out = []
     for rank, hit in enumerate(found.hits):
-        told = hit.told
-        if told is not None:
-            said = [turn.text for turn in turns(told)] if rank < TALKS else [hit.said]
-            out.append(replace(of_record(told, hit.said), score=hit.score, turns=tuple(said)))
+        talk = hit.talk
+        if talk is not None:
+            texts = [t.text for t in split_turns(talk)] if rank < MOST_TALKS else [hit.turn_text]
+            source = build_source(talk, hit.turn_text)
+            out.append(replace(source, score=hit.score, turns=tuple(texts)))
         if (
             hit.kind != "conversation"
             and ids.isdisjoint(hit.record.derived_from)
             and not is_repetition(hit.record)
         ):
-            retold = told.id if told is not None and hit.record.source == "auto" else ""
-            out.append(replace(of_record(hit.record, hit.body), score=hit.score, retold=retold))
+            retold = talk.id if talk is not None and hit.record.source == "auto" else ""
+            out.append(replace(build_source(hit.record, hit.body), score=hit.score, retold=retold))
     return out
 
 
-def of_record(record: Record, body: str) -> Source:
-    """Return a record as a source for a summariser.
-
-    body: the part of it that counts.
-    """
+def build_source(record: Record, body: str) -> Source:
+    """Build a summariser's source from a part of a record's text."""
     branch = record.meta.get("branch")
     return Source(
         record.id,
@@ -166,77 +155,58 @@ def of_record(record: Record, body: str) -> Source:
         record.checksum,
         branch=branch if isinstance(branch, str) else "",
         tags=record.tags,
-        files=labels(record.meta.get("files"))[:FILES],
+        files=parse_labels(record.meta.get("files"))[:FILES],
     )
 
 
 def clean(value: str) -> str:
-    """Return text without terminal escapes.
-
-    And without the characters that `fence.clean` removes.
-    """
+    """Remove terminal escapes, and what `fence.clean` removes."""
     return fence.clean(_ANSI.sub("", value))
 
 
-def compose(bullets: Sequence[Bullet]) -> str:
-    """Return the bullets as a markdown list.
-
-    The budget counts the tokens of this text.
-    """
+def format_bullets(bullets: Sequence[Bullet]) -> str:
+    """Format bullets as a markdown list, as counted for the budget."""
     return "\n".join("- " + bullet.text.replace("\n", "\n  ") for bullet in bullets)
 
 
-def count_sources(sources: Sequence[Source]) -> int:
-    """Return the tokens of the sources, titles included."""
+def count_source_tokens(sources: Sequence[Source]) -> int:
+    """Count the tokens of sources, titles included."""
     return sum(tokeniser.count_tokens(source.title + "\n" + source.body) for source in sources)
 
 
-def nearest(sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
-    """Return (id, title) of the best sources, one per session.
-
-    Named where no source answers.
-    """
+def list_nearest(sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
+    """Return (id, title) of the best sources, one per session."""
     retold = {source.retold for source in sources}
-    return tuple((source.id, clean(source.title)) for source in sources if source.id not in retold)[
-        :NEAREST
-    ]
+    own = [source for source in sources if source.id not in retold]
+    return tuple((source.id, clean(source.title)) for source in own[:NEAREST])
 
 
 def render(digest: Digest) -> str:
-    """Return a digest as markdown: the bullets, the reduction, the notes."""
-    lines = [no_answer(digest)]
+    """Render a digest as markdown: bullets, reduction, notes."""
+    lines = [format_no_answer(digest)]
     if digest.bullets:
-        lines = [compose(digest.bullets), "", reduction(digest)]
+        lines = [format_bullets(digest.bullets), "", format_reduction(digest)]
     absent = [match[1] for match in map(_ABSENT.fullmatch, digest.notes) if match]
     notes = [note for note in digest.notes if not _ABSENT.fullmatch(note) and note != NO_RECORD]
     if absent:
-        notes.insert(
-            0,
-            "no model was asked: %s not on PATH"
-            % (
-                absent[0] + " is"
-                if len(absent) == 1
-                else ", ".join(absent[:-1]) + " and " + absent[-1] + " are"
-            ),
-        )
+        names = " and ".join(filter(None, (", ".join(absent[:-1]), absent[-1])))
+        verb = "is" if len(absent) == 1 else "are"
+        notes.insert(0, "no model was asked: %s %s not on PATH" % (names, verb))
     return "\n".join(lines + ["note: " + clean(note) for note in notes]) + "\n"
 
 
-def no_answer(digest: Digest) -> str:
-    """Return the answer for records that do not tell.
-
-    It names the nearest ones.
-    """
+def format_no_answer(digest: Digest) -> str:
+    """Format the answer where no record answers, with the nearest ones."""
     near = [
         "`%s` [%s]"
-        % (fence.clean(plaintext.at_word(plaintext.one_line(title), 80)).replace("`", "'"), id)
+        % (fence.clean(plaintext.clip_at_word(plaintext.one_line(title), 80)).replace("`", "'"), id)
         for id, title in digest.nearest
     ]
     return "The records do not answer this." + (" Nearest: %s." % ", ".join(near) if near else "")
 
 
-def reduction(digest: Digest) -> str:
-    """Return the reduction: `tokens: records 1,234, answer 180 (−85 %) · extract`."""
+def format_reduction(digest: Digest) -> str:
+    """Format `tokens: records 1,234, answer 180 (−85 %) · extract`."""
     if not digest.tokens_in:
         return "no record was found to answer from"
     saved = round(100 * (1 - digest.tokens_out / digest.tokens_in))
@@ -251,13 +221,13 @@ def reduction(digest: Digest) -> str:
 
 
 def as_json(digest: Digest) -> dict[str, Any]:
-    """Return the account for --json."""
-    found = digest.checked
+    """Return a digest's check, chain and nearest records for --json."""
+    checked = digest.checked
     return {
         "checked": {
-            "bullets": found.bullets,
-            "kept": found.kept,
-            "cut": [{"why": cut.why, "what": cut.what} for cut in found.cut],
+            "bullets": checked.bullets,
+            "kept": checked.kept,
+            "cut": [{"why": cut.why, "what": cut.what} for cut in checked.cut],
         },
         "chain": [{"provider": step.provider, "outcome": step.outcome} for step in digest.steps],
         "calls": digest.calls,

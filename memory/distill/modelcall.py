@@ -1,29 +1,43 @@
-"""One provider's answer, in one call that is admitted, logged and checked.
+"""Ask one provider: one call, within the caps, logged, its answer checked.
 
-Of more records than a prompt holds (prompts.PROMPT_CHARS characters) those that rank lowest are
-left out, and a note says how many.
+The lowest records that do not fit into a prompt (prompts.PROMPT_CHARS) are left out, with a note.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import TYPE_CHECKING, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Callable, Mapping, Sequence, TypeVar
 
 from memory.core import ProviderError, tokeniser
 from memory.distill import prompts, providers, spend, verdict
-from memory.distill.digests import Bullet, Checked, Digest, Source, compose, count_sources, nearest
+from memory.distill.digests import (
+    Bullet,
+    CheckResult,
+    Digest,
+    Source,
+    count_source_tokens,
+    format_bullets,
+    list_nearest,
+)
 
 if TYPE_CHECKING:
     from memory.core.config import Config
 
 
+Parsed = TypeVar("Parsed")
+
+
+class CallDeclined(ProviderError):
+    """A call that a cap refuses; no failure of the provider."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """A question, and what every step of its chain is given.
+    """A question with the inputs of each step of the chain.
 
     sources: best first, without secrets. now: seconds since the epoch. budget: tokens of the
-        digest. progress: called with one line before each wait. made: names the calls made so far.
+        digest. progress: called with one line before each wait. made: names of providers called.
     """
 
     question: str
@@ -38,19 +52,19 @@ class Job:
 
 
 def ask_provider(job: Job, step: providers.Provider, model: str) -> Digest:
-    """Return a provider's checked answer.
+    """Ask a provider and return its checked answer.
 
     Raises ProviderError with the outcome (`skipped: …`, `failed: …`).
     """
-    sources = fitting(job.sources)
+    sources = fit_sources(job.sources)
     prompt = prompts.build(job.question, sources, job.budget)
     plan = job.budget + sum(map(tokeniser.count_tokens, (prompts.SYSTEM, prompt)))
-    reason = spend.allowed(job.home, job.config, job.now, plan)
+    reason = spend.check_caps(job.home, job.config, job.now, plan)
     if reason:
         raise ProviderError("skipped: " + reason)
     job.progress("asking %s%s" % (step.name, " (%s)" % model if model else ""))
-    bullets, checked = _call(job, step, model, prompt, sources, plan)
-    notes = ["%s: %s" % (step.name, note) for note in verdict.notes(checked)]
+    bullets, checked = _ask(job, step, model, prompt, sources, plan)
+    notes = ["%s: %s" % (step.name, note) for note in verdict.format_notes(checked)]
     if len(sources) < len(job.sources):
         notes.insert(
             0,
@@ -60,20 +74,17 @@ def ask_provider(job: Job, step: providers.Provider, model: str) -> Digest:
     return Digest(
         bullets,
         step.name,
-        count_sources(job.sources),
-        tokeniser.count_tokens(compose(bullets)),
+        count_source_tokens(job.sources),
+        tokeniser.count_tokens(format_bullets(bullets)),
         False,
         tuple(notes),
         checked,
-        nearest=() if bullets else nearest(job.sources),
+        nearest=() if bullets else list_nearest(job.sources),
     )
 
 
-def fitting(sources: Sequence[Source]) -> list[Source]:
-    """Return the best sources that fit into a prompt, the last cut.
-
-    sources: best first.
-    """
+def fit_sources(sources: Sequence[Source]) -> list[Source]:
+    """Return the first sources that fit into a prompt."""
     room = prompts.PROMPT_CHARS
     found: list[Source] = []
     for source in sources:
@@ -84,50 +95,76 @@ def fitting(sources: Sequence[Source]) -> list[Source]:
     return found
 
 
-def _call(
+def _ask(
     job: Job,
     step: providers.Provider,
     model: str,
     prompt: str,
     sources: Sequence[Source],
     plan: int,
-) -> tuple[tuple[Bullet, ...], Checked]:
-    """Admit, make, log and check one call.
+) -> tuple[tuple[Bullet, ...], CheckResult]:
+    """Call a provider and check its answer; raises ProviderError."""
 
-    The ledger gets its line whatever happens. Raises ProviderError.
+    def check(text: str) -> tuple[tuple[Bullet, ...], CheckResult]:
+        bullets, checked = verdict.check(text, sources, job.budget)
+        if bullets or text.strip().strip(".`*") == prompts.NONE:
+            return bullets, checked
+        reasons = "; ".join(verdict.format_notes(checked)) or "no list"
+        raise ProviderError("%d sound bullets (%s)" % (len(bullets), reasons))
+
+    timeout = job.config["distill.timeout"]
+    seconds = float(timeout) if isinstance(timeout, (int, float)) else 30.0
+    request = providers.Request(prompt, prompts.SYSTEM, seconds, job.env, model)
+    job.made.append(step.name)
+    try:
+        return call_provider(job.home, job.config, job.now, step, request, plan, check)[1]
+    except CallDeclined as refusal:
+        job.made.pop()
+        raise ProviderError("declined: %s" % refusal) from None
+    except ProviderError as error:
+        raise ProviderError("failed: %s" % error) from None
+
+
+def call_provider(
+    home: str,
+    config: Config,
+    now: float,
+    provider: providers.Provider,
+    request: providers.Request,
+    plan: int,
+    parse: Callable[[str], Parsed],
+    purpose: str = spend.DISTILL,
+) -> tuple[providers.Answer, Parsed]:
+    """Call a provider within the caps, log it, parse the answer.
+
+    plan: most tokens of the call. parse: raises ProviderError for an unsound answer. Raises
+    CallDeclined where a cap refuses the call, else ProviderError.
     """
-    with spend.slot(job.home, job.config, job.now, plan) as declined:
-        if declined:
-            raise ProviderError("declined: " + declined)
-        job.made.append(step.name)
-        said, why = providers.Answer("", model), "interrupted"
-        timeout = job.config["distill.timeout"]
+    with spend.hold_slot(home, config, now, plan, purpose) as refusal:
+        if refusal:
+            raise CallDeclined(refusal)
+        answer, why = providers.Answer("", request.model), "interrupted"
         try:
-            seconds = float(timeout) if isinstance(timeout, (int, float)) else 30.0
-            said = step.complete(providers.Request(prompt, prompts.SYSTEM, seconds, job.env, model))
-            bullets, checked = verdict.check(said.text, sources, job.budget)
-            nothing = said.text.strip().strip(".`*") == prompts.NONE
-            why = "" if bullets or nothing else "unsound"
-        except ProviderError as error:
-            why = str(getattr(error, "why", "failed"))
-            said = getattr(error, "answer", None) or said
-            raise ProviderError("failed: %s" % error) from None
+            answer = provider.complete(request)
+            parsed, why = parse(answer.text), ""
+        except providers.CallFailed as error:
+            why, answer = error.why, error.answer or answer
+            raise
+        except ProviderError:
+            why = "unsound"
+            raise
         finally:
             with contextlib.suppress(OSError):
-                spend.record(
-                    job.home,
-                    job.now,
-                    step.name,
-                    said.model or model,
-                    said.tokens_in,
-                    said.tokens_out,
-                    said.cost,
+                spend.append_call(
+                    home,
+                    now,
+                    provider.name,
+                    answer.model or request.model,
+                    answer.tokens_in,
+                    answer.tokens_out,
+                    answer.cost,
                     why,
                     plan,
+                    purpose,
                 )
-    if why:
-        raise ProviderError(
-            "failed: %d sound bullets (%s)"
-            % (len(bullets), "; ".join(verdict.notes(checked)) or "no list")
-        )
-    return bullets, checked
+    return answer, parsed

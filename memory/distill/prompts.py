@@ -9,10 +9,10 @@ from memory.core import clock
 from memory.distill.cache import TEMPLATE
 from memory.distill.digests import Source
 
-# on the first line of every prompt: capture refuses what carries it
+# on the first line of every prompt: capture ignores sessions with it
 MARKER = "dayleaf-distill-prompt"
 PROMPT_CHARS = 120_000  # of the bodies in one prompt
-NONE = "NONE"  # what is answered where no record does
+NONE = "NONE"  # a model's answer where no record answers
 
 SYSTEM = (
     MARKER
@@ -49,10 +49,10 @@ word """
 
 
 def build(question: str, sources: Sequence[Source], budget: int) -> str:
-    """Return the prompt for a question on records.
+    """Build the prompt for a question on records.
 
     budget: tokens of the answer. The question stands first and last; each record is one line of
-    JSON in a fence of its own, so that nothing in it can close the fence.
+    JSON in a fence of its own, so that its text cannot close the fence.
     """
     asked = "The question, as a JSON string: " + json.dumps(question, ensure_ascii=False)
     head = "%s %d\n%s\n\n%s" % (MARKER, TEMPLATE, asked, DATA)

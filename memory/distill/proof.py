@@ -1,10 +1,9 @@
-"""Prove a statement by records: every technical word of it must stand in them.
+"""Prove a statement by records: every technical word of it must occur in them.
 
-Paths, identifiers, options, addresses, hashes, numbers (with their unit, where it is one of time,
-size or share), dates, quoted text of three and more words, quoted code, markup and orders to a
-reader must stand in the records; what is neither is prose, of which nothing is known here.  Forms
-that mean the same are one: thousands separators, full-width letters, `60s` and `60 seconds`, `21
-November` and `2026-11-21`, `three` and `3`.
+Technical are paths, identifiers, options, addresses, hashes, numbers (with a unit of time, size or
+share), dates, quotations of three words and more, code, markup and orders to a reader; the rest is
+prose and needs no proof.  Equal forms count as one: thousands separators, full-width letters, `60s`
+and `60 seconds`, `21 November` and `2026-11-21`, `three` and `3`.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import Iterator
 
 from memory.recall.timewords import MONTHS
 
+# the separator in `1,000`
 _THOUSANDS = re.compile(r"(?<=\d)[,_\u2009\u202f'](?=\d{3}(?!\d))")
 _CONFUSABLE = {
     ord(c): to
@@ -25,9 +25,9 @@ _CONFUSABLE = {
     )
     for c in group
 }
-# Runs of exactly one to three: `(`+)(.+?)\1` is cubic on a run of backticks.
+# Code in one to three backticks: `(`+)(.+?)\1` is cubic on a run of backticks.
 _CODE = re.compile(r"(?<!`)(`{1,3})(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-_SAID = re.compile(
+_QUOTATION = re.compile(  # in the quotation marks of several languages
     "|".join(
         (
             r'"([^"\n]{5,600})"',
@@ -42,14 +42,15 @@ _SAID = re.compile(
     )
 )
 _ELLIPSIS = re.compile("(?<!\\s)\\s*(?:\u2026|\\.\\.\\.|\\[\u2026\\])\\s*")
+# characters without blanks, quotes, brackets; in ASCII, then in any script
 _RUN = re.compile("[^\\s\x80-\U0010ffff\"'`()\\[\\]{}<>,;|*]+")
 _MIXED = re.compile(r"[^\s\"'`()\[\]{}<>,;|*]+")
 _WIDE_PATH = re.compile(
     r"(?<![\w./~-])[A-Za-z0-9_.~-]{0,200}/[\w./~-]{1,200}\.[A-Za-z0-9]{1,5}(?![A-Za-z0-9])"
 )
-_CALLED = re.compile(r"([A-Za-z_]\w{1,80})\((?!s\))", re.ASCII)
+_CALL = re.compile(r"([A-Za-z_]\w{1,80})\((?!s\))", re.ASCII)
 _FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
-_MARKUP = re.compile(
+_MARKUP = re.compile(  # a link's target, a tag, JSON, a role such as `system:`
     "\\]\\([^)\\s]{0,500}\\)?|[<\u2039]/?[A-Za-z!?][^<>\n]{0,300}>|</?[A-Za-z][\\w-]{2,40}\\b|"
     '\\{\\s{0,80}"[^\n]{0,60}|'
     r"^[^\S\n]{0,80}(?:system|assistant|user|human|developer)[^\S\n]{0,80}:",
@@ -62,7 +63,7 @@ _TAKEOVER = (
     r"|missachte)\b[^.\n]{0,40}\b(?:anweisung\w*|regeln?)\b|"
     "(?:이전|위)\\s?지시[^.\n]{0,20}무시|以前の指示[^.\n]{0,10}無視|忽略[^\u3002\n]{0,12}指令"
 )
-_ORDER = re.compile(
+_READER_ORDER = re.compile(
     r"\byou\s+(?:must|should|shall|have to|need to|are now|will now)\b[^.\n]{0,30}|"
     # `Please` within a sentence is a name, as in `Release Please`
     r"\b(?-i:please|PLEASE|(?<!\w\s)Please)\s+[a-z]+\b[^.\n]{0,30}|"
@@ -72,14 +73,14 @@ _ORDER = re.compile(
 )
 _HASH = re.compile(r"(?=[0-9a-f]{0,80}[a-f])[0-9a-f]{7,64}")
 _NUMBER = re.compile(r"[+-]?(\d[\d.:-]*)([A-Za-z]{1,3})?%?")
-_IDENTIFIER = re.compile(
+_IDENTIFIER = re.compile(  # options, snake_case, camelCase, `a::b`, `$VAR`, `x.py`, ERRNO names
     r"--[A-Za-z].*|-[A-Za-z]{1,3}|.*[A-Za-z0-9]_.*|.*_[A-Za-z0-9].*|.*[a-z][A-Z].*|.*::.*"
     r"|\$[A-Za-z].*|.*[A-Za-z]\d.*|.*\d[A-Za-z].*|.*[A-Za-z0-9)]\.[A-Za-z].*|\.[A-Za-z].*"
     r"|.*\\[A-Za-z].*|[A-Z]{5,}|E[A-Z]{2,}|SIG[A-Z]+|[A-Z][a-z]+file",
     re.ASCII,
 )
 _DIGITS = re.compile(r"\d(?:[\d.]*\d)?")
-_WORDS = frozenset(
+_PLAIN_WORDS = frozenset(
     {
         "and/or",
         "i/o",
@@ -107,7 +108,7 @@ _WORDS = frozenset(
     }
 )  # look technical and are not
 # scripts whose letters pass for Latin ones
-_ALIKE = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC")
+_LOOKALIKE_SCRIPTS = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC")
 
 _UNITS = {
     name: unit
@@ -131,18 +132,18 @@ _UNITS = {
     }.items()
     for name in names.split()
 }
-_COUNTED = frozenset(
+_COUNTABLE = frozenset(
     "retry request call time user file test line token record worker row error attempt commit item "
     "job process thread connection query session client server page point dollar euro".split()
 )
 _BY_LENGTH = "|".join(re.escape(name) for name in sorted(_UNITS, key=len, reverse=True))
-_MEASURE = re.compile(
+_MEASURE = re.compile(  # a number with a unit, or with a noun
     r"(?<![\w.])(\d{1,80}(?:\.\d{1,80})?)[`*]{0,3}[ \u00a0-]?"
     r"(?:(%s)(?![A-Za-z])|([A-Za-z]{3,12})\b)" % _BY_LENGTH,
     re.IGNORECASE,
 )
-_SMALL = {
-    word: digits
+_SPELLINGS = {
+    digits: words.split()
     for digits, words in {
         "2": "two zwei",
         "3": "three drei",
@@ -167,28 +168,23 @@ _SMALL = {
         "100": "hundred hundert",
         "1000": "thousand tausend",
     }.items()
-    for word in words.split()
 }
-_SPELLINGS = {
-    digits: tuple(word for word, value in _SMALL.items() if value == digits)
-    for digits in _SMALL.values()
-}
-_NAMES = {
+_NUMBER_WORDS = {word: digits for digits, words in _SPELLINGS.items() for word in words}
+_UNIT_PATTERNS = {
     unit: "|".join(re.escape(name) for name, known in _UNITS.items() if known == unit)
     for unit in _UNITS.values()
 }
-_SPELT = re.compile(r"(?<!\w)(%s)(?!\w)" % "|".join(_SMALL), re.IGNORECASE)
-_DATED = re.compile(
+_NUMBER_WORD = re.compile(r"(?<!\w)(%s)(?!\w)" % "|".join(_NUMBER_WORDS), re.IGNORECASE)
+_WRITTEN_DATE = re.compile(  # `21st November 2026`, `Nov 21`, `11月21日`
     r"(?<!\w)(?:(\d{1,2})(?:st|nd|rd|th|\.)?\s+(%(m)s)|(%(m)s)\.?\s+(\d{1,2})(?:st|nd|rd"
     r"|th)?)(?![\w:])(?:,?\s+(\d{4})(?!\d))?|"
     "(?:(\\d{4})[年년]\\s?)?(\\d{1,2})[月월]\\s?(\\d{1,2})[日일]"
     % {"m": "|".join(name.title() for name in sorted(MONTHS, key=len, reverse=True))}
 )
-_ISO = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
+_ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
 
-# What a statement says beside its numbers: a share or count in words, a price, what was decided, a
-# direction.  Of a share or count: the words that say it, and all that say the same in a record.
-_ALSO = tuple(
+# Fractions and counts in words: as a statement says them, and their forms in a record.
+_FRACTIONS = tuple(
     (re.compile(r"(?i)(?<![\w-])(?:%s)(?![\w-])" % said), re.compile("(?i)(?:%s)" % same))
     for said, same in (
         ("half(?: of)?|die hälfte", r"\bhal(?:f|ves|ved|b\w*)\b|hälfte|50 ?%|1/2|절반|半"),
@@ -196,7 +192,7 @@ _ALSO = tuple(
         ("(?:a|one|several|two) dozens?|ein dutzend", r"\bdozens?\b|dutzend|\b(?:12|24|twelve)\b"),
     )
 )
-_UP, _DOWN = (
+_INCREASE, _DECREASE = (
     re.compile(r"(?i)(?:%s)" % words)
     for words in (
         r"\brose\b|\bris(?:e|es|ing|en)\b|increas|\bgr[eo]w|\brais(?:e|ing)|climb|upgrad|went up"
@@ -209,7 +205,7 @@ _UP, _DOWN = (
 _RANGE = re.compile(r"(?i)\b(?:from|von) (\d[\w.%]*) (?:to|auf|bis) (\d[\w.%]*)")
 _SENTENCES = re.compile(r"(?<=[.!?;。！？])\s|\n")
 _PRICE = re.compile(r"[$€£¥₩]\s?\d[\d.]*")
-_DECIDED = re.compile(r"(?i)\bdeci(?:ded|sion was)\s+(?:(?:not\s+)?to|against)\s+([a-z]{3,})")
+_DECISION = re.compile(r"(?i)\bdeci(?:ded|sion was)\s+(?:(?:not\s+)?to|against)\s+([a-z]{3,})")
 
 
 def is_takeover(text: str) -> bool:
@@ -221,217 +217,180 @@ class Proof:
     """The text of records, prepared to look up a statement's words."""
 
     def __init__(self, value: str):
-        self.plain = _folded(value)
+        self.plain = _normalise(value)
         self.lower = self.plain.casefold()
         self.spaced = " ".join(self.plain.split())
         self.bare = self.spaced.translate({ord("`"): None, ord("*"): None})
-        self.quiet = _quiet(self.spaced)
+        self.quiet = _normalise_quote(self.spaced)
         self.measures: dict[tuple[str, str], bool] = {}
-        self.days = {match.groups() for match in _ISO.finditer(self.plain)} | {
-            day for _, day in _dates(self.plain)
+        self.days = {match.groups() for match in _ISO_DATE.finditer(self.plain)} | {
+            day for _, day in _parse_dates(self.plain)
         }
 
-    def lacking(self, said: str) -> str:
-        """Return a statement's first unproven technical word, or ""."""
-        said = _folded(said)
-        for found in (self._code(said), self._markup(said), self._quotes(said)):
-            if found:
-                return found
-        said = _CODE.sub(" ", said)
-        also = self._also(said)
-        if also:
-            return also
-        return (
-            self._wide(said)
-            or self._numbers(said)
-            or next(
-                (
-                    piece
-                    for run in _RUN.findall(_DATED.sub(" ", said))
-                    for piece in _split(run)
-                    if not self.holds(piece)
-                ),
-                "",
-            )
-        )
+    def find_unproven(self, said: str) -> str:
+        """Find a statement's first unproven technical word, or ""."""
+        return next(self._find_all(_normalise(said)), "")
 
-    def holds(self, word: str) -> bool:
-        """Tell whether the records prove a word, or it needs no proof."""
+    def _find_all(self, said: str) -> Iterator[str]:
+        """Yield the unproven parts of a normalised statement."""
+        yield from self._find_code(said)
+        yield from self._find_markup(said)
+        yield from self._find_quotes(said)
+        said = _CODE.sub(" ", said)
+        yield from self._find_claims(said)
+        yield from self._find_changes(said)
+        yield from self._find_names(said)
+        yield from self._find_dates(said)
+        yield from self._find_measures(said)
+        for match in _NUMBER_WORD.finditer(said):
+            number = match[0].casefold()
+            if number != "two" and not self._has_number(_NUMBER_WORDS[number]):
+                yield match[0]
+        for run in _RUN.findall(_WRITTEN_DATE.sub(" ", said)):
+            yield from (word for word in _split_run(run) if not self.proves(word))
+
+    def proves(self, word: str) -> bool:
+        """Tell whether a word occurs in the records or needs no proof."""
         number = _NUMBER.fullmatch(word)
-        if (len(word) < 2 and not number) or word.lower() in _WORDS:
+        if (len(word) < 2 and not number) or word.lower() in _PLAIN_WORDS:
             return True
         if "/" in word.strip("/"):
-            return _stands(word.rstrip("/"), self.plain, "0aA.-", "0aA-.")
+            return _occurs(word.rstrip("/"), self.plain, "w.-", "w-.")
         if _HASH.fullmatch(word):
-            return _stands(word, self.plain, "0aA", "")
+            return _occurs(word, self.plain, "w", "")
         if number:
             # `3x`, `2nd`: no number of its own
             if number[2] and number[2].casefold() not in _UNITS:
-                return _stands(word.lstrip("+-"), self.plain, "0aA", "0aA")
-            return self._counted(number[1].rstrip(".:-"))
+                return _occurs(word.lstrip("+-"), self.plain, "w", "w")
+            return self._has_number(number[1].rstrip(".:-"))
         if not _IDENTIFIER.fullmatch(word):
-            return all(self._counted(digits) for digits in _DIGITS.findall(word))
-        return self._names(word)
+            return all(self._has_number(digits) for digits in _DIGITS.findall(word))
+        return self._has_identifier(word)
 
-    def _names(self, word: str) -> bool:
-        """Tell whether an identifier stands in the records."""
-        border = "0aA-" if word[0] == "-" else "0aA"
+    def _has_identifier(self, word: str) -> bool:
+        """Tell whether an identifier occurs in the records."""
+        border = "w-" if word[0] == "-" else "w"
         return (
-            _stands(word, self.plain, border, border)
-            or _stands(word[0].lower() + word[1:], self.plain, border, border)
-            or (word.isalpha() and _stands(word.casefold(), self.lower, "0aA", "0aA"))
+            _occurs(word, self.plain, border, border)
+            or _occurs(word[0].lower() + word[1:], self.plain, border, border)
+            or (word.isalpha() and _occurs(word.casefold(), self.lower, "w", "w"))
         )
 
-    def _counted(self, digits: str) -> bool:
-        if digits in ("0", "1") or _stands(digits, self.plain, "0aA", "u"):
+    def _has_number(self, digits: str) -> bool:
+        if digits in ("0", "1") or _occurs(digits, self.plain, "w", "u"):
             return True
-        return any(_stands(word, self.lower, "0aA", "0aA") for word in _SPELLINGS.get(digits, ()))
+        return any(_occurs(word, self.lower, "w", "w") for word in _SPELLINGS.get(digits, ()))
 
-    def _code(self, said: str) -> str:
-        """Return quoted code that no record holds literally, or ""."""
+    def _find_code(self, said: str) -> Iterator[str]:
+        """Yield code that no record holds literally."""
         for match in _CODE.finditer(said):
-            lines = match[2].split("\n") if "\n" in match[2] else [match[2]]
-            for line in lines[1:] if "\n" in match[2] else lines:
+            lines = match[2].split("\n")
+            for line in lines[1:] or lines:  # the first line of a block names the language
                 quoted = " ".join(line.split())
-                if quoted and not _stands(quoted, self.spaced, "0aA", "0aA"):
-                    return quoted
+                if quoted and not _occurs(quoted, self.spaced, "w", "w"):
+                    yield quoted
         rest = _CODE.sub(" ", said)
-        return "```" if "```" in rest or "~~~" in rest else ""
+        if "```" in rest or "~~~" in rest:
+            yield "```"
 
-    def _markup(self, said: str) -> str:
-        """Return markup or an order to a reader that no record holds."""
-        for match in (*_MARKUP.finditer(said), *_ORDER.finditer(said)):
+    def _find_markup(self, said: str) -> Iterator[str]:
+        """Yield markup and orders to a reader that no record holds."""
+        for match in (*_MARKUP.finditer(said), *_READER_ORDER.finditer(said)):
             words = " ".join(match[0].split())
             if words.casefold() not in self.spaced.casefold():
-                return words
-        return ""
+                yield words
 
-    def _quotes(self, said: str) -> str:
-        """Return a long quotation that no record holds, or ""."""
-        for match in _SAID.finditer(_CODE.sub(lambda code: code[2], said)):
+    def _find_quotes(self, said: str) -> Iterator[str]:
+        """Yield long quotations that no record holds."""
+        for match in _QUOTATION.finditer(_CODE.sub(lambda code: code[2], said)):
             quoted = next(group for group in match.groups() if group)
             for part in _ELLIPSIS.split(quoted):
-                wide = sum(ord(c) >= 0x1100 for c in part)
-                told = _quiet(part).strip(" .,;:!?\u3002\u3001")
-                if (len(part.split()) >= 3 or wide >= 6) and not _stands(
-                    told, self.quiet, "0aA", "0aA"
-                ):
-                    return " ".join(quoted.split())
-        return ""
+                is_long = len(part.split()) >= 3 or sum(ord(c) >= 0x1100 for c in part) >= 6
+                text = _normalise_quote(part).strip(" .,;:!?\u3002\u3001")
+                if is_long and not _occurs(text, self.quiet, "w", "w"):
+                    yield " ".join(quoted.split())
 
-    def _also(self, said: str) -> str:
-        """Return an unproven quantity, price, decision or direction, or ""."""
+    def _find_claims(self, said: str) -> Iterator[str]:
+        """Yield unproven prices, decisions and fractions."""
         for match in _PRICE.finditer(said):
             if "".join(match[0].split()) not in self.plain:
-                return match[0]
-        for match in _DECIDED.finditer(said):
+                yield match[0]
+        for match in _DECISION.finditer(said):
             if match[1].casefold()[: max(3, len(match[1]) - 2)] not in self.lower:
-                return match[0]
-        for words, same in _ALSO:
+                yield match[0]
+        for words, same in _FRACTIONS:
             found = words.search(said)
             if found and not same.search(self.lower):
-                return found[0]
-        return self._turned(said)
+                yield found[0]
 
-    def _turned(self, said: str) -> str:
-        """Return a direction in a text that the records reverse, or ""."""
-        return self._turned_range(said) or self._turned_change(said)
-
-    def _turned_range(self, said: str) -> str:
+    def _find_changes(self, said: str) -> Iterator[str]:
+        """Yield ranges and increases or decreases that the records reverse."""
         for match in _RANGE.finditer(said):
             first, last = (part.rstrip(".") for part in match.groups())
-            if self._follows(first, last) and not self._follows(last, first):
-                return match[0]
-        return ""
+            if self._has_order(last, first) and not self._has_order(first, last):
+                yield match[0]
+        up, down = _INCREASE.search(said), _DECREASE.search(said)
+        if up and not down and self._is_reversed(said, _INCREASE, _DECREASE):
+            yield up[0]
+        if down and not up and self._is_reversed(said, _DECREASE, _INCREASE):
+            yield down[0]
 
-    def _follows(self, one: str, before: str) -> bool:
-        """Tell whether the records have two numbers in this order."""
-        order = r"%s\W+(?:\w+ ){0,2}?%s" % (re.escape(before), re.escape(one))
+    def _has_order(self, first: str, second: str) -> bool:
+        """Tell whether the records hold two numbers in this order."""
+        order = r"%s\W+(?:\w+ ){0,2}?%s" % (re.escape(first), re.escape(second))
         return bool(re.search(order, self.spaced))
 
-    def _turned_change(self, said: str) -> str:
-        """Return a rise or fall in a text that the records reverse, or ""."""
-        up, down = _UP.search(said), _DOWN.search(said)
-        if bool(up) == bool(down):
-            return ""
-        same, other = (_UP, _DOWN) if up else (_DOWN, _UP)
+    def _is_reversed(self, said: str, same: re.Pattern[str], other: re.Pattern[str]) -> bool:
+        """Tell whether the records give a statement's numbers another direction."""
         numbers = _DIGITS.findall(said)
         about = [
             part
             for part in _SENTENCES.split(self.plain)
-            if any(_stands(n, part, "0aA", "u") for n in numbers)
+            if any(_occurs(n, part, "w", "u") for n in numbers)
         ]
-        turned = any(other.search(part) for part in about) or not (about or same.search(self.plain))
-        return (
-            (up or down)[0]  # type: ignore[index]
-            if turned and not any(same.search(part) for part in about)
-            else ""
-        )
+        if any(same.search(part) for part in about):
+            return False
+        return any(map(other.search, about)) if about else not same.search(self.plain)
 
-    def _wide(self, said: str) -> str:
-        """Return an unproven path, call or mixed-script word, or ""."""
-        for wide in _WIDE_PATH.findall(said):
-            if not wide.isascii() and not _stands(wide, self.plain, "0aA.-", "0aA-"):
-                return str(wide)
-        for name in _CALLED.findall(said):
-            if not _stands(name, self.plain, "0aA", "0aA"):
-                return str(name) + "()"
-        if said.isascii():
-            return ""
-        return next(
-            (
-                word
-                for word in _MIXED.findall(said)
-                if _two_scripts(word) and word not in self.plain
-            ),
-            "",
-        )
+    def _find_names(self, said: str) -> Iterator[str]:
+        """Yield unproven paths, calls and words of mixed scripts."""
+        for path in _WIDE_PATH.findall(said):
+            if not path.isascii() and not _occurs(path, self.plain, "w.-", "w-"):
+                yield path
+        for name in _CALL.findall(said):
+            if not _occurs(name, self.plain, "w", "w"):
+                yield name + "()"
+        for word in () if said.isascii() else _MIXED.findall(said):
+            if _mixes_scripts(word) and word not in self.plain:
+                yield word
 
-    def _numbers(self, said: str) -> str:
-        """Return an unproven measure, spelt number or date, or ""."""
-        return (
-            self._unproven_date(said) or self._unproven_measure(said) or self._unproven_word(said)
-        )
-
-    def _unproven_date(self, said: str) -> str:
-        for words, day in _dates(said):
+    def _find_dates(self, said: str) -> Iterator[str]:
+        for words, day in _parse_dates(said):
             if not any(day[1:] == known[1:] and day[0] in ("", known[0]) for known in self.days):
-                return words
-        return ""
+                yield words
 
-    def _unproven_measure(self, said: str) -> str:
+    def _find_measures(self, said: str) -> Iterator[str]:
         for match in _MEASURE.finditer(said):
             unit = _UNITS.get((match[2] or "").casefold())
-            counted = _singular(match[3] or "")
-            if unit or counted in _COUNTED:
-                known = (match[1], unit or counted)
-                if known not in self.measures:
-                    self.measures[known] = (
-                        self._measured(*known) if unit else not self._otherwise(*known)
+            noun = _singularise(match[3] or "")
+            if unit or noun in _COUNTABLE:
+                measure = (match[1], unit or noun)
+                if measure not in self.measures:
+                    self.measures[measure] = (
+                        self._has_measure(*measure) if unit else not self._has_other_units(*measure)
                     )
-                if not self.measures[known]:
-                    return match[0]
-        return ""
+                if not self.measures[measure]:
+                    yield match[0]
 
-    def _unproven_word(self, said: str) -> str:
-        """Return an unproven spelt number, or ""."""
-        return next(
-            (
-                match[0]
-                for match in _SPELT.finditer(said)
-                if match[0].casefold() != "two" and not self._counted(_SMALL[match[0].casefold()])
-            ),
-            "",
-        )
-
-    def _measured(self, digits: str, unit: str) -> bool:
+    def _has_measure(self, digits: str, unit: str) -> bool:
         """Tell whether the records hold a number with a unit."""
         numbers = "|".join([r"(?<![\d.])" + re.escape(digits), *_SPELLINGS.get(digits, ())])
-        found = r"(?<![A-Za-z])(?:%s)[ \u00a0-]?(?:%s)(?![A-Za-z])" % (numbers, _NAMES[unit])
-        return re.search(found, self.bare, re.IGNORECASE) is not None
+        pattern = r"(?<![A-Za-z])(?:%s)[ \u00a0-]?(?:%s)(?![A-Za-z])"
+        pattern %= numbers, _UNIT_PATTERNS[unit]
+        return re.search(pattern, self.bare, re.IGNORECASE) is not None
 
-    def _otherwise(self, digits: str, counted: str) -> bool:
-        """Tell whether a number always has another unit in the records."""
+    def _has_other_units(self, digits: str, counted: str) -> bool:
+        """Tell whether the records count only other things with a number."""
         after = re.findall(
             r"(?<![\d.])%s(?![\d.]*\d)[ \u00a0-]?(?:(%s)(?![A-Za-z])|([A-Za-z]{3,12}))?"
             % (re.escape(digits), _BY_LENGTH),
@@ -439,7 +398,7 @@ class Proof:
             re.IGNORECASE,
         )
         return bool(after) and all(
-            unit or (_singular(noun) in _COUNTED and _singular(noun) != counted)
+            unit or (_singularise(noun) in _COUNTABLE and _singularise(noun) != counted)
             for unit, noun in after
         )
 
@@ -447,16 +406,16 @@ class Proof:
 # --- Forms of the same ----------------------------------------------------------------------------
 
 
-def _folded(value: str) -> str:
-    """Return text with compatible characters, digits and separators normalised."""
+def _normalise(value: str) -> str:
+    """Normalise compatible characters, digits and separators."""
     if not value.isascii():
         value = unicodedata.normalize("NFKC", value).translate(_CONFUSABLE)
         value = _FOREIGN_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), value)
     return _THOUSANDS.sub("", value)
 
 
-def _quiet(value: str) -> str:
-    """Return a text folded for the comparison of quotes."""
+def _normalise_quote(value: str) -> str:
+    """Normalise case, blanks and quotation marks to compare quotes."""
     marks = {
         **dict.fromkeys(map(ord, "`*"), None),
         **dict.fromkeys(map(ord, '\u2018\u2019\u201c\u201d\u201e"'), "'"),
@@ -464,16 +423,16 @@ def _quiet(value: str) -> str:
     return " ".join(value.translate(marks).casefold().split())
 
 
-def _dates(value: str) -> Iterator[tuple[str, tuple[str, str, str]]]:
+def _parse_dates(value: str) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """Yield (words, (year or "", month, day)) of written-out dates."""
-    for match in _DATED.finditer(value):
+    for match in _WRITTEN_DATE.finditer(value):
         first, month, named, second, year, wide_year, wide_month, wide_day = match.groups()
         day = first or second or wide_day
         number = int(wide_month) if wide_month else MONTHS[(month or named).casefold()]
         yield match[0], (year or wide_year or "", "%02d" % number, "%02d" % int(day))
 
 
-def _singular(noun: str) -> str:
+def _singularise(noun: str) -> str:
     """Return the singular of an English noun."""
     noun = noun.casefold()
     return (
@@ -485,18 +444,18 @@ def _singular(noun: str) -> str:
     )
 
 
-def _two_scripts(word: str) -> bool:
-    """Tell whether a word mixes Latin letters with look-alikes."""
+def _mixes_scripts(word: str) -> bool:
+    """Tell whether a word mixes Latin letters with look-alikes of other scripts."""
     if word.isascii() or not any("a" <= c <= "z" for c in word.lower()):
         return False
     return any(
-        unicodedata.name(c, "").startswith(_ALIKE)
+        unicodedata.name(c, "").startswith(_LOOKALIKE_SCRIPTS)
         for c in word
         if not c.isascii() and c not in "µμ"
     )
 
 
-def _split(run: str) -> list[str]:
+def _split_run(run: str) -> list[str]:
     """Cut a run of characters into words."""
     run = run.rstrip(".:!?=&").lstrip("#~:=&@+")
     if "://" in run or "::" in run:
@@ -509,8 +468,12 @@ def _split(run: str) -> list[str]:
 # --- Borders --------------------------------------------------------------------------------------
 
 
-def _stands(word: str, within: str, left: str, right: str) -> bool:
-    """Tell whether a word occurs between borders."""
+def _occurs(word: str, within: str, left: str, right: str) -> bool:
+    """Tell whether a word occurs in a text as a whole.
+
+    left, right: characters that continue the word there and so exclude a match: `w` letters, digits
+    and `_`; `-`; `.`; on the right also `u`, all but a short unit.
+    """
     at = within.find(word)
     while at >= 0:
         before, after = within[max(at - 2, 0) : at], within[at + len(word) : at + len(word) + 6]
@@ -520,18 +483,20 @@ def _stands(word: str, within: str, left: str, right: str) -> bool:
     return False
 
 
-def _word(char: str) -> bool:
+def _is_word_char(char: str) -> bool:
     return char.isascii() and (char.isalnum() or char == "_")
 
 
 def _is_digit_and_mark(text: str) -> bool:
-    """Tell whether a text begins a decimal or goes on a date."""
+    """Tell whether two characters are a digit and `.`, `,` or `-`."""
     return len(text) == 2 and text[0].isdigit() and text[1] in ".,-"
 
 
 def _joins(rule: str, own: str, beside: str) -> bool:
-    """Tell whether a character belongs to the word it stands beside."""
-    return ("0" in rule and _word(own) and _word(beside)) or ("-" in rule and beside == "-")
+    """Tell whether the character beside a word continues it."""
+    return ("w" in rule and _is_word_char(own) and _is_word_char(beside)) or (
+        "-" in rule and beside == "-"
+    )
 
 
 def _touches_left(before: str, rule: str, first: str) -> bool:
@@ -541,7 +506,7 @@ def _touches_left(before: str, rule: str, first: str) -> bool:
     if first.isdigit() and _is_digit_and_mark(before):
         return True
     if first == "/" and "." in rule:  # the rest of a relative path is no absolute one
-        return _word(last) or last in ".~-"
+        return _is_word_char(last) or last in ".~-"
     return _joins(rule, first, last) or ("." in rule and last == ".")
 
 
@@ -552,12 +517,12 @@ def _touches_right(after: str, rule: str, last: str) -> bool:
     if not following:
         return False
     return _joins(rule, last, following) or (
-        "." in rule and following == "." and _word(after[1:2] or " ")
+        "." in rule and following == "." and _is_word_char(after[1:2] or " ")
     )
 
 
 def _is_more_than_unit(after: str) -> bool:
-    """Tell whether a number goes on behind its digits."""
+    """Tell whether more than a unit follows a number."""
     letters = re.match(r"\w*", after, re.ASCII)
     more = letters[0] if letters else ""
     return (

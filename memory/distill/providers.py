@@ -1,9 +1,8 @@
-"""Local commands that answer a prompt: claude, gemini, ollama, or one the user names.
+"""Local commands that answer a prompt: claude, gemini, ollama, or the user's own.
 
-Each is a child with its own session, an empty temporary directory to stand in, no tools, a cleaned
-environment that carries the nesting guard, a deadline, a cap on what it may print, and the prompt
-on stdin: argv is for all to see.  What comes back is untrusted text.  Nothing here decides whether
-a call may be made; see spend.py.
+Each is a child with its own session, an empty temporary directory, no tools, a cleaned environment
+with the nesting guard, a deadline, a cap on output, and the prompt on stdin: argv is public.  The
+answer is untrusted text.  spend.py decides whether a call may be made.
 """
 
 from __future__ import annotations
@@ -23,10 +22,9 @@ from memory.store import process
 OUTPUT_LIMIT = 4 << 20  # bytes of stdout
 HELP_TIMEOUT = 10.0
 
-# What a session sets for its children and a new top-level client must not see.  Credentials and the
-# choice of a cloud (CLAUDE_CODE_OAUTH_TOKEN, CLAUDE_CODE_USE_*, CLAUDE_CONFIG_DIR, ANTHROPIC_*,
-# AWS_*, GOOGLE_*) pass: dropping all of CLAUDE_CODE_* left another tool silently without a model
-# for seven weeks.
+# Variables of a session that a new top-level client must not see.  Credentials and the choice of a
+# cloud (CLAUDE_CODE_OAUTH_TOKEN, CLAUDE_CODE_USE_*, CLAUDE_CONFIG_DIR, ANTHROPIC_*, AWS_*,
+# GOOGLE_*) pass: dropping all of CLAUDE_CODE_* left another tool without a model for seven weeks.
 DROPPED = (
     "CLAUDECODE",
     "CLAUDE_PID",
@@ -63,8 +61,7 @@ class Answer:
 class CallFailed(ProviderError):
     """A call without an answer.
 
-    why: a word for ledgers, free of anybody's text. answer: the command's account of its cost all
-        the same, or None.
+    why: a word for ledgers, without user text. answer: with the cost all the same, or None.
     """
 
     def __init__(self, why: str, detail: str = "", answer: Answer | None = None):
@@ -98,10 +95,7 @@ class Provider(Protocol):
         ...
 
     def complete(self, request: Request) -> Answer:
-        """Answer a prompt.
-
-        Raises ProviderError (mostly CallFailed).
-        """
+        """Answer a prompt; raises ProviderError (mostly CallFailed)."""
         ...
 
 
@@ -122,10 +116,9 @@ class Claude(_Client):
 
     def complete(self, request: Request) -> Answer:
         """Answer through the user's own login, by default with `haiku`."""
-        program = _need("claude", request.env)
-        passed = dict(
-            clean_env(request.env), CLAUDE_CODE_MAX_RETRIES="0"
-        )  # one request, and no other
+        program = _require_program("claude", request.env)
+        # one request, and no other
+        passed = dict(make_nested_env(request.env), CLAUDE_CODE_MAX_RETRIES="0")
         # --bare would be leaner, but never reads a subscription's login; clients before 2.1.169
         # lack --safe-mode.
         known = run([program, "--help"], "", min(request.timeout, HELP_TIMEOUT), passed).out
@@ -150,16 +143,15 @@ class Claude(_Client):
             request.timeout,
             passed,
         )
-        return _checked(_claude_answer(done), request.prompt)
+        return _check_answer(_parse_claude(done), request.prompt)
 
 
 class Gemini(_Client):
     """`gemini -p` without tools, hooks and servers.
 
-    Switched off by project settings in its working directory. The directory is always the same,
-    since the client keeps a history folder for each directory it has ever seen. It obeys the
-    settings only in a trusted one (--skip-trust alone comes too late for them), and takes an empty
-    list of allowed servers or tools for no list (0.61).
+    Project settings in its working directory switch them off. That directory is always the same,
+    since the client keeps a history for each one. It obeys the settings only in a trusted one
+    (--skip-trust alone comes too late), and takes an empty list of servers for none (0.61).
     """
 
     name = "gemini"
@@ -174,15 +166,15 @@ class Gemini(_Client):
 
     def complete(self, request: Request) -> Answer:
         """Answer through the user's own login."""
-        program = _need("gemini", request.env)
-        stand = layout.home(dict(request.env)) + "/spawn/gemini"
+        program = _require_program("gemini", request.env)
+        stand = layout.find_home(dict(request.env)) + "/spawn/gemini"
         try:
             files.replace(stand + "/.gemini/settings.json", json.dumps(self.settings).encode())
             files.replace(stand + "/.gemini/system.md", request.system.encode())
         except OSError as error:
             raise CallFailed("no directory", "%s: %s" % (stand, error.strerror)) from None
         passed = dict(
-            clean_env(request.env),
+            make_nested_env(request.env),
             GEMINI_CLI_TRUST_WORKSPACE="true",
             GEMINI_SYSTEM_MD=stand + "/.gemini/system.md",
         )
@@ -204,7 +196,7 @@ class Gemini(_Client):
             passed,
             stand,
         )
-        return _checked(_gemini_answer(done), request.prompt)
+        return _check_answer(_parse_gemini(done), request.prompt)
 
 
 class Ollama(_Client):
@@ -213,11 +205,11 @@ class Ollama(_Client):
     name = "ollama"
 
     def complete(self, request: Request) -> Answer:
-        """Answer with a local model, which must be named."""
-        program = _need("ollama", request.env)
+        """Answer with the local model that is named."""
+        program = _require_program("ollama", request.env)
         if not request.model or request.model.startswith("-"):
             raise CallFailed("no model", "set distill.model to one that `ollama list` shows")
-        passed = clean_env(request.env)
+        passed = make_nested_env(request.env)
         # `ollama run` would download a model that is absent; `ollama show` only looks.
         if run([program, "show", request.model], "", min(request.timeout, HELP_TIMEOUT), passed).rc:
             raise CallFailed(
@@ -229,17 +221,14 @@ class Ollama(_Client):
             request.timeout,
             passed,
         )
-        _succeeded(done)
-        return _checked(
-            Answer(_without_thoughts(done.out), request.model, cost=0.0), request.prompt
+        _check_status(done)
+        return _check_answer(
+            Answer(_strip_thoughts(done.out), request.model, cost=0.0), request.prompt
         )
 
 
 class Command:
-    """The user's own command.
-
-    Prompt on stdin, answer on stdout, exit status 0.
-    """
+    """The user's own command: prompt on stdin, answer on stdout, status 0."""
 
     name = "command"
 
@@ -247,49 +236,37 @@ class Command:
         self.argv = list(argv)
 
     def available(self, env: Mapping[str, str]) -> str:
-        """Return the fault of `distill.command`, or "".
-
-        It names a program by absolute path or on PATH.
-        """
-        if not self.argv or not all(
-            isinstance(word, str) and "\0" not in word for word in self.argv
-        ):
+        """Return the fault of `distill.command`, or ""."""
+        words = [word for word in self.argv if isinstance(word, str) and "\0" not in word]
+        if not words or words != self.argv:
             return "set distill.command to a list: the program, then its arguments"
-        return (
-            ""
-            if process.which(self.argv[0], env)
-            else "'%s' is not an absolute path and not on PATH" % self.argv[0]
-        )
+        if not process.which(words[0], env):
+            return "'%s' is not an absolute path and not on PATH" % words[0]
+        return ""
 
     def complete(self, request: Request) -> Answer:
-        """Answer with the command.
-
-        DAYLEAF_MODEL holds the model, if one is given.
-        """
+        """Answer with the command; DAYLEAF_MODEL holds a given model."""
         reason = self.available(request.env)
         if reason:
             raise CallFailed("absent", reason)
-        passed = dict(
-            clean_env(request.env), **({"DAYLEAF_MODEL": request.model} if request.model else {})
-        )
+        passed = make_nested_env(request.env)
+        if request.model:
+            passed["DAYLEAF_MODEL"] = request.model
         done = run(
-            [_need(self.argv[0], request.env), *self.argv[1:]],
+            [_require_program(self.argv[0], request.env), *self.argv[1:]],
             request.system + "\n\n" + request.prompt,
             request.timeout,
             passed,
         )
-        _succeeded(done)
-        return _checked(
-            Answer(_without_thoughts(done.out), request.model or os.path.basename(self.argv[0])),
+        _check_status(done)
+        return _check_answer(
+            Answer(_strip_thoughts(done.out), request.model or os.path.basename(self.argv[0])),
             request.prompt,
         )
 
 
-def named(name: str, command: object) -> Provider:
-    """Return the provider of a name.
-
-    command: the words of `distill.command`.
-    """
+def load_provider(name: str, command: object) -> Provider:
+    """Return the provider with a name; command: the words of `distill.command`."""
     if name == "command":
         return Command(command if isinstance(command, (list, tuple)) else ())
     made: dict[str, type[Provider]] = {"claude": Claude, "gemini": Gemini, "ollama": Ollama}
@@ -299,18 +276,18 @@ def named(name: str, command: object) -> Provider:
 # --- Programs and their environment ---------------------------------------------------------------
 
 
-def _need(program: str, env: Mapping[str, str]) -> str:
+def _require_program(program: str, env: Mapping[str, str]) -> str:
     found = process.which(program, env)
     if not found:
         raise CallFailed("absent", "%s is not on PATH" % program)
     return found
 
 
-def clean_env(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a nested client.
+def make_nested_env(env: Mapping[str, str]) -> dict[str, str]:
+    """Make the environment of a nested client, with the nesting guard.
 
-    A session's own variables are removed, the nesting guard is set. Raises CallFailed inside such a
-    client: a model never starts a model.
+    A session's own variables are removed. Raises CallFailed inside such a client: a model never
+    starts a model.
     """
     if env.get(boundary.NESTED):
         raise CallFailed("nested", "this runs inside a model call by dayleaf")
@@ -319,18 +296,15 @@ def clean_env(env: Mapping[str, str]) -> dict[str, str]:
         for key, value in env.items()
         if key not in DROPPED and not key.startswith(DROPPED_STARTS)
     }
-    return {**passed, "PATH": process.absolute(env.get("PATH", "")), boundary.NESTED: "1"}
+    return {**passed, "PATH": process.keep_absolute(env.get("PATH", "")), boundary.NESTED: "1"}
 
 
 # --- Running --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Finished:
-    """A child's end.
-
-    rc: status, negative for a signal. err: its first 64 KiB.
-    """
+class ProcessResult:
+    """A child's result; rc: negative for signals, err: first 64 KiB."""
 
     rc: int
     out: str
@@ -338,18 +312,13 @@ class Finished:
 
 
 def run(
-    argv: Sequence[str],
-    stdin: str,
-    timeout: float,
-    env: Mapping[str, str],
-    folder: str = "",
-) -> Finished:
+    argv: Sequence[str], stdin: str, timeout: float, env: Mapping[str, str], folder: str = ""
+) -> ProcessResult:
     """Run a command, and end its process group afterwards.
 
-    argv: argv[0] absolute. timeout: seconds. env: made by clean_env. folder: its working directory;
-        "" for an empty one, removed afterwards. Raises CallFailed for an environment without the
-        nesting guard, a command that does not start, a missed deadline and more than OUTPUT_LIMIT
-        bytes of output.
+    argv: argv[0] absolute. timeout: seconds. env: from make_nested_env. folder: its working
+        directory; "" for a temporary one. Raises CallFailed without the nesting guard, for a failed
+        start, a missed deadline and more than OUTPUT_LIMIT bytes.
     """
     if not env.get(boundary.NESTED):
         raise CallFailed(
@@ -367,7 +336,7 @@ def run(
         raise CallFailed("output too long", "over %d MB" % (OUTPUT_LIMIT >> 20))
     if not done.in_time:
         raise CallFailed("timeout", "no answer within %g s" % timeout)
-    return Finished(
+    return ProcessResult(
         done.rc, done.out.decode("utf-8", "replace"), done.err.decode("utf-8", "replace")
     )
 
@@ -378,7 +347,7 @@ _THOUGHTS = re.compile(r"(?s)\A\s*<think(?:ing)?>.*?</think(?:ing)?>")
 _BLOCKED = re.compile(r"operation blocked by hook", re.IGNORECASE)
 
 
-def _without_thoughts(value: str) -> str:
+def _strip_thoughts(value: str) -> str:
     return _THOUGHTS.sub("", value)
 
 
@@ -388,14 +357,14 @@ def _first_line(value: str) -> str:
     )
 
 
-def _succeeded(done: Finished) -> None:
+def _check_status(done: ProcessResult) -> None:
     if done.rc:
         raise CallFailed("exit %d" % done.rc, _first_line(done.err) or _first_line(done.out))
 
 
-def _checked(answer: Answer, prompt: str) -> Answer:
-    """Return an answer, stripped; raise CallFailed for an empty one."""
-    # Also for a hook's refusal, or the prompt returned (all seen with exit status 0).
+def _check_answer(answer: Answer, prompt: str) -> Answer:
+    """Strip an answer; raises CallFailed if empty, blocked or echoed."""
+    # all seen with exit status 0
     said = answer.text.strip()
     if not said:
         raise CallFailed("empty", answer=answer)
@@ -410,8 +379,8 @@ def _checked(answer: Answer, prompt: str) -> Answer:
     return Answer(said, answer.model, answer.tokens_in, answer.tokens_out, answer.cost)
 
 
-def _json_object(value: str) -> dict[str, Any]:
-    """Return the JSON object in a command's output, {} for none."""
+def _parse_json_object(value: str) -> dict[str, Any]:
+    """Parse the JSON object in a command's output, {} for none."""
     for piece in (value, *reversed(value.strip().splitlines())):
         with contextlib.suppress(ValueError, RecursionError):
             found = json.loads(piece)
@@ -422,8 +391,8 @@ def _json_object(value: str) -> dict[str, Any]:
     return {}
 
 
-def _count(*values: object) -> int | None:
-    """Return the sum of token counts; None without any number."""
+def _sum_tokens(*values: object) -> int | None:
+    """Sum token counts, None without any number."""
     known = [
         int(v)
         for v in values
@@ -432,7 +401,7 @@ def _count(*values: object) -> int | None:
     return sum(known) if known else None
 
 
-def _claude_failure(done: Finished, result: dict[str, Any], answer: Answer) -> CallFailed:
+def _make_claude_failure(done: ProcessResult, result: dict[str, Any], answer: Answer) -> CallFailed:
     status, errors = result.get("api_error_status"), result.get("errors")
     why = "exit %d" % done.rc if done.rc else "is_error"
     if isinstance(status, int):
@@ -443,29 +412,29 @@ def _claude_failure(done: Finished, result: dict[str, Any], answer: Answer) -> C
     return CallFailed(why, _first_line(detail or done.err), answer)
 
 
-def _claude_answer(done: Finished) -> Answer:
-    """Read `--output-format json`."""
+def _parse_claude(done: ProcessResult) -> Answer:
+    """Parse the output of `claude --output-format json`."""
     # is_error and the status are trusted: `subtype` says success on an API error.
-    result = _json_object(done.out)
+    result = _parse_json_object(done.out)
     if not result:
-        _succeeded(done)
+        _check_status(done)
         raise CallFailed("no JSON", _first_line(done.out))
-    usage, models = _table(result.get("usage")), _table(result.get("modelUsage"))
+    usage, models = _to_dict(result.get("usage")), _to_dict(result.get("modelUsage"))
     cost = result.get("total_cost_usd")
     said = result.get("result")
     answer = Answer(
         said if isinstance(said, str) else "",
         next(iter(models), ""),
-        _count(
+        _sum_tokens(
             usage.get("input_tokens"),
             usage.get("cache_read_input_tokens"),
             usage.get("cache_creation_input_tokens"),
         ),
-        _count(usage.get("output_tokens")),
+        _sum_tokens(usage.get("output_tokens")),
         float(cost) if isinstance(cost, (int, float)) and 0 <= cost < 1e15 else None,
     )
     if done.rc or result.get("is_error") is not False:
-        raise _claude_failure(done, result, answer)
+        raise _make_claude_failure(done, result, answer)
     if _BLOCKED.search(answer.text[:400]):
         raise CallFailed("blocked by a hook", answer=answer)
     if not result.get("num_turns"):
@@ -473,25 +442,25 @@ def _claude_answer(done: Finished) -> Answer:
     return answer
 
 
-def _gemini_answer(done: Finished) -> Answer:
-    """Read `-o json`."""
-    result = _json_object(done.out)
+def _parse_gemini(done: ProcessResult) -> Answer:
+    """Parse the output of `gemini -o json`."""
+    result = _parse_json_object(done.out)
     if done.rc or not result or result.get("error"):
-        told = result.get("error") or _json_object(done.err[max(done.err.find('{\n  "'), 0) :]).get(
-            "error"
-        )
-        detail = str(_table(told).get("message", "")) or _first_line(done.err)
+        told = result.get("error") or _parse_json_object(
+            done.err[max(done.err.find('{\n  "'), 0) :]
+        ).get("error")
+        detail = str(_to_dict(told).get("message", "")) or _first_line(done.err)
         raise CallFailed("exit %d" % done.rc if done.rc else "no JSON", _first_line(detail))
-    models = _table(_table(result.get("stats")).get("models"))
-    tokens = [_table(_table(value).get("tokens")) for value in models.values()]
+    models = _to_dict(_to_dict(result.get("stats")).get("models"))
+    tokens = [_to_dict(_to_dict(value).get("tokens")) for value in models.values()]
     said = result.get("response")
     return Answer(
         said if isinstance(said, str) else "",
         next(iter(models), ""),
-        _count(*(t.get("prompt", t.get("input")) for t in tokens)),
-        _count(*(t.get(key) for t in tokens for key in ("candidates", "thoughts"))),
+        _sum_tokens(*(t.get("prompt", t.get("input")) for t in tokens)),
+        _sum_tokens(*(t.get(key) for t in tokens for key in ("candidates", "thoughts"))),
     )
 
 
-def _table(value: object) -> dict[str, Any]:
+def _to_dict(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""Take sources apart into passages: the turns of conversations, other records whole."""
+"""Split sources into passages: conversations into turns, other records whole."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from typing import Iterator, List, NamedTuple, Sequence
 
 from memory.core import clock
 from memory.distill.digests import BODY_LIMIT, Source, clean
-from memory.hook.fence import asked_and_answered
+from memory.hook.fence import split_turn
 from memory.hook.windows import Passage
 
 TURN_LIMIT = 12_000  # characters read of one turn
 
-_HEADED = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?\d\d:\d\d ?")
+_TURN_HEADING = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?\d\d:\d\d ?")
 
 
-class Read(NamedTuple):
-    """A passage of a source.
-
-    day: such as `2026-01-23`. request: of a turn, else "".
-    """
+class SourcePassage(NamedTuple):
+    """A passage of a source, its day and a turn's request."""
 
     source: Source
     passage: Passage
@@ -27,33 +24,31 @@ class Read(NamedTuple):
     request: str
 
 
-def read(sources: Sequence[Source]) -> List[Read]:
-    """Return the passages of sources.
-
-    Without checkpoints whose conversation is here.
-    """
-    talks = {
-        source.id: source for source in reversed(sources) if source.kind == "conversation"
-    }  # each once
-    found: List[Read] = []
+def split_sources(sources: Sequence[Source]) -> List[SourcePassage]:
+    """Split sources into passages, without checkpoints of given conversations."""
+    # each conversation once, at its best rank
+    talks = {source.id: source for source in reversed(sources) if source.kind == "conversation"}
+    found: List[SourcePassage] = []
     for source in sources:
         if source.kind == "conversation":
-            found += _turns(source) if talks[source.id] is source else ()
+            found += _split_turns(source) if talks[source.id] is source else ()
         elif source.retold not in talks:
             passage = Passage(
                 source.retold or source.id, clean(source.title), clean(source.body[:BODY_LIMIT])
             )
-            found.append(Read(source, passage, clock.day(source.created), ""))
+            found.append(SourcePassage(source, passage, clock.day(source.created), ""))
     return found
 
 
-def _turns(source: Source) -> Iterator[Read]:
+def _split_turns(source: Source) -> Iterator[SourcePassage]:
     day = clock.day(source.created)
     for text in source.turns or (source.body,):
         head = text.partition("\n")[0]
-        headed = _HEADED.match(head)
+        headed = _TURN_HEADING.match(head)
         day = headed[1] or day if headed else day
-        quoted, answer = asked_and_answered(text) if headed else ("", text)
+        quoted, answer = split_turn(text) if headed else ("", text)
         whole = " ".join(line.lstrip("> ") for line in quoted.split("\n")).strip()
         asked = clean(whole or (head[headed.end() :] if headed else source.title)).strip()
-        yield Read(source, Passage(source.id, asked, clean(answer[:TURN_LIMIT])), day, asked)
+        yield SourcePassage(
+            source, Passage(source.id, asked, clean(answer[:TURN_LIMIT])), day, asked
+        )

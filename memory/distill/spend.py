@@ -1,5 +1,4 @@
-"""What models cost: the ledger of calls, the daily cap, and the cap on calls that live or start at
-once.
+"""The ledger of model calls, and the caps on calls a day, a minute and at once.
 
 Schema of `<home>/spend.jsonl`, version 1.  One line per model call, also when it failed, appended
 in one write:
@@ -7,24 +6,23 @@ in one write:
     {"v":1,"t":"2026-11-21T14:30:52Z","provider":"claude","model":"…","in":812,"out":140,
      "plan":1600,"cost":0.001,"ok":true,"why":""}
 
-`in`, `out` (tokens) and `cost` (US dollars at list price) are null where the provider did not say:
-unknown is not zero, and the cap then counts `plan`, the tokens of the prompt and of the longest
-answer.
-`why` is a word for the failure (`timeout`, `exit 1`, …), never text of the user's, of a record or
-of a model.  A call for a note of a session has `"for":"notes"` as well, and a daily cap of its own
-(`notes.dailyCalls`).
+`in`, `out` (tokens) and `cost` (US dollars at list price) are null where the provider did not say;
+the cap then counts `plan`, the tokens of the prompt and of the longest answer.  `why` is a word for
+the failure (`timeout`, `exit 1`, …), never text of a user, record or model.  A call for a note of a
+session has `"for":"notes"` as well, and a daily cap of its own (`notes.dailyCalls`).
 
 Admission, `<home>/spawn/`.  `slot-0` to `slot-3` are kernel locks, one held by each running call,
-so that a killed holder frees its slot; each holds its holder's process number, and a process whose
-ancestor holds one starts nothing.  `starts` holds `<epoch seconds> <planned tokens> <purpose>` of
-the calls started today and in the last minute, one a line, and is rewritten under the kernel lock
-`lock`.  These files bound what a recursion can do where every other guard is gone (a host that
-strips the environment, a client that ignores a flag): where they cannot be used, there is no call.
+so that a killed holder frees its slot; each holds its holder's process number, and a process with
+an ancestor among them starts nothing.  `starts` holds `<epoch seconds> <planned tokens> <purpose>`
+of the calls started today and in the last minute, one a line, and is rewritten under the kernel
+lock `lock`.  These files stop a recursion where every other guard is gone (a host that strips the
+environment, a client that ignores a flag): where they cannot be used, there is no call.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Sequence
 
@@ -34,16 +32,15 @@ if TYPE_CHECKING:
     from memory.core.config import Config
 
 LIVE, RATE, MINUTE = 4, 12, 60.0
-MOST_TOKENS = 500_000  # of the calls of a day that distil
-DISTILL, NOTES = "distill", "notes"  # purposes of a call, which have caps of their own
+MOST_TOKENS = 500_000  # of distil's calls in a day
+DISTILL, NOTES = "distill", "notes"  # purposes of a call, each with caps of its own
 TAIL = 4 << 20  # bytes of the ledger's end that are read: some 25,000 calls
 
 
 class Totals(NamedTuple):
     """Sums of the model calls in a period.
 
-    unknown: calls with unknown tokens. cost: US dollars. planned: upper limit of the tokens of the
-        unknown calls.
+    unknown: calls with unknown tokens. cost: US dollars. planned: most tokens of unknown calls.
     """
 
     calls: int = 0
@@ -55,7 +52,7 @@ class Totals(NamedTuple):
     planned: int = 0
 
 
-def record(
+def append_call(
     home: str,
     now: float,
     provider: str,
@@ -69,8 +66,8 @@ def record(
 ) -> None:
     """Append one call to the ledger.
 
-    why: "" for a success, else a word for the failure. plan: upper
-        limit of its tokens. purpose: DISTILL or NOTES. Raises OSError.
+    why: "" for a success, else a word for the failure. plan: most tokens. purpose: DISTILL or
+        NOTES. Raises OSError.
     """
     line = {
         "v": 1,
@@ -88,34 +85,34 @@ def record(
     files.append(home + "/spend.jsonl", (fastjson.dump(line) + "\n").encode("ascii"))
 
 
-def between(home: str, start: float, end: float, purpose: str = "") -> Totals:
-    """Return the sums of calls in [start, end), by epoch seconds.
+def sum_calls(home: str, start: float, end: float, purpose: str = "") -> Totals:
+    """Sum the calls in [start, end), epoch seconds, without unreadable lines.
 
-    Unreadable lines are left out. purpose: DISTILL or NOTES, "" for all calls. Raises OSError.
+    purpose: DISTILL or NOTES, "" for all calls. Raises OSError.
     """
-    return _sum(
-        [row for _, row in _rows(home, start, end) if purpose in ("", row.get("for", DISTILL))]
+    return _sum_rows(
+        [row for _, row in _read_rows(home, start, end) if purpose in ("", row.get("for", DISTILL))]
     )
 
 
-def daily(home: str, start: float, end: float) -> list[tuple[str, str, Totals]]:
-    """Sum the calls of [start, end) by UTC day and provider.
+def sum_by_day(home: str, start: float, end: float) -> list[tuple[str, str, Totals]]:
+    """Return (day, provider, totals) of the calls in [start, end).
 
-    (day, provider, totals), newest day first. Raises OSError.
+    UTC days, newest first. Raises OSError.
     """
     groups: dict[tuple[float, str], list[dict[str, Any]]] = {}
-    for instant, row in _rows(home, start, end):
+    for instant, row in _read_rows(home, start, end):
         groups.setdefault((-clock.midnight(instant), str(row.get("provider", ""))[:40]), []).append(
             row
         )
     return [
-        (clock.day(-day), provider, _sum(rows))
+        (clock.day(-day), provider, _sum_rows(rows))
         for (day, provider), rows in sorted(groups.items(), key=lambda g: g[0])
     ]
 
 
-def _rows(home: str, start: float, end: float) -> Iterator[tuple[float, dict[str, Any]]]:
-    for line in _tail(home + "/spend.jsonl"):
+def _read_rows(home: str, start: float, end: float) -> Iterator[tuple[float, dict[str, Any]]]:
+    for line in _read_tail(home + "/spend.jsonl"):
         try:
             row = fastjson.parse(line)
             instant = clock.parse(row["t"])
@@ -125,46 +122,44 @@ def _rows(home: str, start: float, end: float) -> Iterator[tuple[float, dict[str
             yield instant, row
 
 
-def _sum(rows: Sequence[dict[str, Any]]) -> Totals:
+def _sum_rows(rows: Sequence[dict[str, Any]]) -> Totals:
     failed = unknown = tokens_in = tokens_out = planned = 0
     cost = 0.0
     for row in rows:
         failed += row.get("ok") is not True
         given, got, price = (
-            _number(row.get("in")),
-            _number(row.get("out")),
-            _number(row.get("cost")),
+            _to_number(row.get("in")),
+            _to_number(row.get("out")),
+            _to_number(row.get("cost")),
         )
         if given is None or got is None:
             unknown += 1
-            planned += max(0, int(_number(row.get("plan")) or 0) - int((given or 0) + (got or 0)))
+            planned += max(
+                0, int(_to_number(row.get("plan")) or 0) - int((given or 0) + (got or 0))
+            )
         tokens_in += int(given or 0)
         tokens_out += int(got or 0)
         cost += price or 0.0
     return Totals(len(rows), failed, unknown, tokens_in, tokens_out, cost, planned)
 
 
-def today(home: str, now: float, purpose: str = "") -> Totals:
-    """Sum the calls of the present UTC day.
-
-    purpose: as in `between`.
-    """
+def sum_today(home: str, now: float, purpose: str = "") -> Totals:
+    """Sum the calls of the present UTC day; purpose: as in `sum_calls`."""
     start = clock.midnight(now)
-    return between(home, start, start + clock.DAY, purpose)
+    return sum_calls(home, start, start + clock.DAY, purpose)
 
 
-def allowed(home: str, config: Config, now: float, tokens: int = 0, purpose: str = DISTILL) -> str:
-    """Return the reason against a further call today, or "".
-
-    tokens: of that call. The day's caps decide.
-    """
+def check_caps(
+    home: str, config: Config, now: float, tokens: int = 0, purpose: str = DISTILL
+) -> str:
+    """Return the daily cap against a further call of `tokens`, or ""."""
     key = purpose + ".dailyCalls"
-    calls, most = integer(config[key]), MOST_TOKENS
+    calls, most = to_integer(config[key]), MOST_TOKENS
     try:
-        spent = today(home, now, purpose)
+        spent = sum_today(home, now, purpose)
         started = [
             start
-            for start in _starts(home)
+            for start in _read_starts(home)
             if start.purpose == purpose and clock.midnight(start.instant) == clock.midnight(now)
         ]
     except OSError as error:
@@ -173,72 +168,66 @@ def allowed(home: str, config: Config, now: float, tokens: int = 0, purpose: str
     if made >= calls:
         return "the day's cap of %d model calls is reached (%s)" % (calls, key)
     if purpose == NOTES:
-        return ""  # a call for a note has at most so many tokens
+        return ""  # the tokens of a note are bounded
     running = started[spent.calls :]  # the ledger gets its line when a call ends
     used = spent.tokens_in + spent.tokens_out + spent.planned + sum(start.plan for start in running)
     if used + tokens > most:
-        return "the day's cap of %d tokens leaves %d" % (
-            most,
-            max(most - used, 0),
-        )
+        return "the day's cap of %d tokens leaves %d" % (most, max(most - used, 0))
     return ""
 
 
 @contextlib.contextmanager
-def slot(
+def hold_slot(
     home: str, config: Config, now: float, tokens: int = 0, purpose: str = DISTILL
 ) -> Iterator[str]:
-    """Hold a place for one model call.
+    """Hold a slot for a model call; yields a refusal or "".
 
-    `with slot(…) as declined`: "" where the call may start, else the reason why not, which is no
-        failure of the call. The day's caps are checked again under the lock, so that processes at
-        the same instant do not pass them together.
+    The day's caps are checked under the lock, so that two processes cannot pass them together.
     """
     with contextlib.ExitStack() as stack:
         try:
-            declined = _admit(stack, home, config, _Start(now, tokens, purpose))
+            declined = _admit(stack, home, config, _CallStart(now, tokens, purpose))
         except OSError as error:
             declined = "%s/spawn cannot be used (%s)" % (home, error.strerror)
         yield declined
 
 
-class _Start(NamedTuple):
-    """A call that started.
-
-    instant: seconds since the epoch. plan: its planned tokens.
-    """
+class _CallStart(NamedTuple):
+    """A started call; instant: seconds since the epoch, plan: planned tokens."""
 
     instant: float
     plan: int
     purpose: str = DISTILL
 
 
-def _admit(stack: contextlib.ExitStack, home: str, config: Config, start: _Start) -> str:
+def _admit(stack: contextlib.ExitStack, home: str, config: Config, start: _CallStart) -> str:
+    """Take a slot until the stack closes; return a refusal or ""."""
     now = start.instant
     folder = files.make_folder(home + "/spawn")
     with files.Lock(folder + "/lock", wait=True):
-        reason = allowed(home, config, now, start.plan, purpose=start.purpose)
+        reason = check_caps(home, config, now, start.plan, purpose=start.purpose)
         if reason:
             return reason
         starts = [
-            one
-            for one in _starts(home)
-            if abs(now - one.instant) < MINUTE or clock.midnight(one.instant) == clock.midnight(now)
+            s
+            for s in _read_starts(home)
+            if abs(now - s.instant) < MINUTE or clock.midnight(s.instant) == clock.midnight(now)
         ]
         # Stamps of the near future count: a clock set back must not open the gate.
-        if sum(1 for one in starts if abs(now - one.instant) < MINUTE) >= RATE:
+        if sum(1 for s in starts if abs(now - s.instant) < MINUTE) >= RATE:
             return "%d model calls started within the last minute" % RATE
         slots = ["%s/slot-%d" % (folder, i) for i in range(LIVE)]
-        if _holders(slots) & _ancestors():
+        if _find_holders(slots) & _find_ancestors():
             return "this runs inside a model call by dayleaf"
-        if not any(_taken(stack, path) for path in slots):
+        if not any(_take_slot(stack, path) for path in slots):
             return "%d model calls are running" % LIVE
-        lines = "".join("%.3f %d %s\n" % one for one in [*starts, start])
+        lines = "".join("%.3f %d %s\n" % s for s in [*starts, start])
         files.replace(folder + "/starts", lines.encode("ascii"))
     return ""
 
 
-def _taken(stack: contextlib.ExitStack, path: str) -> bool:
+def _take_slot(stack: contextlib.ExitStack, path: str) -> bool:
+    """Lock a slot until the stack closes; return whether it was free."""
     lock = files.Lock(path)
     held = stack.enter_context(lock)
     if held:
@@ -247,8 +236,8 @@ def _taken(stack: contextlib.ExitStack, path: str) -> bool:
     return held
 
 
-def _holders(slots: Sequence[str]) -> set[int]:
-    """Return the processes that hold a slot."""
+def _find_holders(slots: Sequence[str]) -> set[int]:
+    """Return the ids of the processes that hold slots."""
     found = set()
     for path in slots:
         with files.Lock(path) as free, contextlib.suppress(OSError, ValueError):
@@ -257,8 +246,8 @@ def _holders(slots: Sequence[str]) -> set[int]:
     return found
 
 
-def _ancestors() -> set[int]:
-    """Return the process's ancestors, as far as the system tells."""
+def _find_ancestors() -> set[int]:
+    """Return the ids of this process's ancestors, from /proc or ps."""
     import subprocess
 
     above: dict[int, int] = {}
@@ -281,19 +270,21 @@ def _ancestors() -> set[int]:
     return found
 
 
-def _starts(home: str) -> list[_Start]:
+def _read_starts(home: str) -> list[_CallStart]:
     """Read the recent starts, without invalid lines."""
     found = []
-    for line in _tail(home + "/spawn/starts"):
+    for line in _read_tail(home + "/spawn/starts"):
         words = line.decode("ascii", "replace").split()
         with contextlib.suppress(ValueError, IndexError):
             found.append(
-                _Start(float(words[0]), int((words[1:] or ["0"])[0]), (words[2:] or [DISTILL])[0])
+                _CallStart(
+                    float(words[0]), int((words[1:] or ["0"])[0]), (words[2:] or [DISTILL])[0]
+                )
             )
-    return [start for start in found if start.instant - start.instant == 0]
+    return [start for start in found if math.isfinite(start.instant)]
 
 
-def _tail(path: str) -> list[bytes]:
+def _read_tail(path: str) -> list[bytes]:
     try:
         fd = files.open_read(path)
     except FileNotFoundError:
@@ -306,12 +297,12 @@ def _tail(path: str) -> list[bytes]:
     return data.splitlines()
 
 
-def _number(value: object) -> float | None:
+def _to_number(value: object) -> float | None:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e15:
         return float(value)
     return None
 
 
-def integer(value: object) -> int:
+def to_integer(value: object) -> int:
     """Return a setting as an integer, 0 for no number."""
     return int(value) if isinstance(value, (int, float)) else 0

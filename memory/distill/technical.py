@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 from typing import List
 
-from memory.session.latepattern import Late
+from memory.session.latepattern import LazyPattern
 
-_TECHNICAL = Late(
-    r"`?(?:--?[A-Za-z][\w-]*|\$?[A-Za-z]\w*_\w+|[A-Za-z]+[a-z][A-Z]\w*|\w*(?:Error|Exception)|"
-    r"[A-Z]+-?\d+|v?\d+(?:\.\d+)+|"
-    r"[0-9a-f]{7,40}|\d{2,}\w*%?|[\w.-]+\.[A-Za-z]\w{0,4}|[\w.-]+\(\)|\w+::[\w:]+)`?",
-    re.ASCII,
+_TECHNICAL = (
+    LazyPattern(  # options, identifiers, versions, hashes, files, calls, with or without ticks
+        r"`?(?:--?[A-Za-z][\w-]*|\$?[A-Za-z]\w*_\w+|[A-Za-z]+[a-z][A-Z]\w*|\w*(?:Error|Exception)|"
+        r"[A-Z]+-?\d+|v?\d+(?:\.\d+)+|"
+        r"[0-9a-f]{7,40}|\d{2,}\w*%?|[\w.-]+\.[A-Za-z]\w{0,4}|[\w.-]+\(\)|\w+::[\w:]+)`?",
+        re.ASCII,
+    )
 )
 _EDGES = "\"'()[]{}<>,;:.!?*“”「」、。"
 
 
-def technical(value: str) -> List[str]:
-    """Return the distinct technical words of a text, unchanged."""
+def find_technical(value: str) -> List[str]:
+    """Return the distinct technical words of a text."""
     words = dict.fromkeys(word.strip(_EDGES) for word in value.split())
     return [
         word

@@ -1,7 +1,7 @@
-"""Check a model's answer against the records: which of its bullets stand.
+"""Check a model's answer against the records and reject unproven bullets.
 
-A bullet stays only if it cites a record that was given, and if the records that it cites hold every
-technical word in it (proof.py).  What is cut is counted, with the word that no record holds.
+A bullet must cite a given record, and its cited records must hold every technical word in it
+(proof.py).  Rejected bullets are counted, with the unproven word.
 """
 
 from __future__ import annotations
@@ -10,10 +10,17 @@ import re
 from typing import Sequence
 
 from memory.core import clock, tokeniser
-from memory.distill.digests import Bullet, Checked, Cut, Source, clean, compose
+from memory.distill.digests import (
+    Bullet,
+    CheckResult,
+    RejectedBullet,
+    Source,
+    clean,
+    format_bullets,
+)
 from memory.distill.proof import Proof
 
-ANSWER_CHARS, BULLETS = 64_000, 200  # of an answer that are looked at
+ANSWER_CHARS, BULLETS = 64_000, 200  # of an answer that are checked
 NO_ID, UNHELD, UNCITED, OVER = (
     "no id",
     "no record holds it",
@@ -21,36 +28,36 @@ NO_ID, UNHELD, UNCITED, OVER = (
     "over the budget",
 )
 
+# an item of a markdown list; `[…]`, but no link
 _MARK = re.compile(r"\s{0,3}(?:[-*+•]|\d{1,2}[.)])\s+(\S.*)")
 _BRACKET = re.compile(r"\[([^\[\]\n]{1,200})\](?!\()")
 
 
 def check(
     answer: str, sources: Sequence[Source], budget: int
-) -> tuple[tuple[Bullet, ...], Checked]:
-    """Return (proven bullets of an answer, account of the check).
+) -> tuple[tuple[Bullet, ...], CheckResult]:
+    """Return (proven bullets of an answer, result of the check).
 
-    The budget (tokens of all bullets together) cuts from the end.
-    sources: the records that the answer may cite.
+    sources: the records that the answer may cite. budget: tokens of all bullets; cuts from the end.
     """
-    held = _Held(sources)
-    items = listed(clean(answer[:ANSWER_CHARS]))[:BULLETS]
+    records = _CitedRecords(sources)
+    items = parse_list(clean(answer[:ANSWER_CHARS]))[:BULLETS]
     good: list[Bullet] = []
-    cuts: list[Cut] = []
+    cuts: list[RejectedBullet] = []
     for line in items:
-        bullet = _with_citations(line, held.ids)
-        found = held.against(bullet) if bullet.ids else Cut(NO_ID, _start(line))
-        if found:
-            cuts.append(found)
+        bullet = _parse_bullet(line, records.ids)
+        fault = records.find_fault(bullet) if bullet.ids else RejectedBullet(NO_ID, _shorten(line))
+        if fault:
+            cuts.append(fault)
         else:
             good.append(bullet)
-    while good and tokeniser.count_tokens(compose(good)) > budget:
-        cuts.append(Cut(OVER, _start(good.pop().text)))
-    return tuple(good), Checked(len(items), len(good), tuple(cuts))
+    while good and tokeniser.count_tokens(format_bullets(good)) > budget:
+        cuts.append(RejectedBullet(OVER, _shorten(good.pop().text)))
+    return tuple(good), CheckResult(len(items), len(good), tuple(cuts))
 
 
-def notes(checked: Checked) -> list[str]:
-    """Return one line for each reason why bullets were rejected."""
+def format_notes(checked: CheckResult) -> list[str]:
+    """Format the reasons of rejections, one line each."""
     over = sum(cut.why == OVER for cut in checked.cut)
     said = {
         NO_ID: "a bullet without a record's id was cut",
@@ -65,10 +72,10 @@ def notes(checked: Checked) -> list[str]:
     return lines + (["%d bullets over the budget were cut" % over] if over else [])
 
 
-def listed(answer: str) -> list[str]:
-    """Return the items of a markdown list.
+def parse_list(answer: str) -> list[str]:
+    """Parse the items of a markdown list, with indented continuations.
 
-    With their indented continuations, without text around the list.
+    Text around the list is left out.
     """
     items: list[str] = []
     inside, fenced = False, False
@@ -96,8 +103,8 @@ def _continuation(line: str) -> str:
     return "\n" + line.removeprefix("  ").rstrip()
 
 
-class _Held:
-    """The records that may be cited, each prepared once."""
+class _CitedRecords:
+    """The texts of the records that may be cited."""
 
     def __init__(self, sources: Sequence[Source]):
         self.texts: dict[str, list[str]] = {}
@@ -109,18 +116,18 @@ class _Held:
         self.ids = set(self.texts)
         self.proofs: dict[frozenset[str], Proof] = {}
 
-    def against(self, bullet: Bullet) -> Cut | None:
-        """Return the reason against a bullet, or None."""
+    def find_fault(self, bullet: Bullet) -> RejectedBullet | None:
+        """Return the bullet as rejected if a word is unproven, else None."""
         said = _BRACKET.sub(
             lambda match: " " if set(match[1].split(", ")) <= self.ids else match[0], bullet.text
         )
-        lacking = self._proof(frozenset(bullet.ids)).lacking(said)
-        if not lacking:
+        unproven = self._proof(frozenset(bullet.ids)).find_unproven(said)
+        if not unproven:
             return None
-        anywhere = len(bullet.ids) < len(self.ids) and not self._proof(frozenset(self.ids)).lacking(
-            said
-        )
-        return Cut(UNCITED if anywhere else UNHELD, lacking[:80])
+        anywhere = len(bullet.ids) < len(self.ids) and not self._proof(
+            frozenset(self.ids)
+        ).find_unproven(said)
+        return RejectedBullet(UNCITED if anywhere else UNHELD, unproven[:80])
 
     def _proof(self, ids: frozenset[str]) -> Proof:
         if ids not in self.proofs:
@@ -130,12 +137,12 @@ class _Held:
         return self.proofs[ids]
 
 
-def _start(line: str) -> str:
+def _shorten(line: str) -> str:
     return " ".join(line.split())[:80]
 
 
-def _with_citations(line: str, ids: set[str]) -> Bullet:
-    """Read a bullet's citations, and remove unknown ids."""
+def _parse_bullet(line: str, ids: set[str]) -> Bullet:
+    """Parse a bullet and its citations, and remove unknown ids."""
     found: list[str] = []
 
     def keep(match: re.Match[str]) -> str:

@@ -115,8 +115,8 @@ def having(what: str) -> list[str]:
 def lacking(what: str, extra: str, error: ImportError) -> DayleafError:
     """Return the error for a door whose packages are not installed."""
     remedy = "install `dayleaf[%s]` in place of `dayleaf`" % extra
-    if not files.inside(layout.plugin(), sys.prefix):  # no wheel
-        remedy = "`%s/install.sh --%s` adds them" % (layout.plugin(), extra)
+    if not files.is_inside(layout.plugin_folder(), sys.prefix):  # no wheel
+        remedy = "`%s/install.sh --%s` adds them" % (layout.plugin_folder(), extra)
     return DayleafError(
         "%s needs packages that are not installed (%s); %s" % (what, error.name, remedy)
     )

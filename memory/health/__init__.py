@@ -1,12 +1,13 @@
-"""What is wrong, and what mends it: doctor, audit, figures, backup, erasure; and the worker, which
-does what hooks leave.
-
-What doctor, check and audit find is one kind of record, `Finding`.
+"""Doctor, check and audit, which return `Finding`s; figures, backup, erasure; and the worker, which
+runs the steps after a hook.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from memory.core.layout import Place
 
 OK, WARN, FAIL = "OK", "WARN", "FAIL"
 
@@ -14,10 +15,10 @@ OK, WARN, FAIL = "OK", "WARN", "FAIL"
 class Finding(NamedTuple):
     """One result of a check.
 
-    severity: OK, WARN (it works, but less well or hardly as meant) or FAIL. about: the subject,
-        such as `index` for doctor, a section for audit, `record` for check. what: the result.
-        remedy: "" where nothing is to be done. place: path of the file, or "". line: in that file,
-        from 1, 0 for none. id, title: of the record, or "".
+    severity: OK, WARN (works, but less well or hardly as meant) or FAIL. about: the subject, such
+        as `index` for doctor, a section for audit, `record` for check. what: the result. remedy:
+        "" for none. place: path of the file, or "". line: from 1, 0 for none. id, title: of the
+        record, or "".
     """
 
     severity: str
@@ -37,31 +38,28 @@ class Finding(NamedTuple):
     @property
     def summary(self) -> str:
         """The finding on one line: file, line, result."""
-        where = (
-            "%s:%d: " % (self.place, self.line)
-            if self.line
-            else self.place + ": "
-            if self.place
-            else ""
-        )
-        return where + self.what
+        line = ":%d" % self.line if self.line else ""
+        return self.place + line + ": " + self.what if self.place + line else self.what
 
 
 def finding(severity: str, what: str, remedy: str = "", place: str = "", line: int = 0) -> Finding:
-    """Return a finding of a step of doctor."""
+    """Return a finding of doctor, which sets `about`."""
     return Finding(severity, "", what, remedy, place, line)
 
 
 def ok(what: str, remedy: str = "") -> Finding:
-    """Return a finding without a fault."""
     return finding(OK, what, remedy)
 
 
 def warn(what: str, remedy: str = "", place: str = "", line: int = 0) -> Finding:
-    """Return a finding that works, but less well."""
     return finding(WARN, what, remedy, place, line)
 
 
 def fail(what: str, remedy: str) -> Finding:
-    """Return a finding that must be mended."""
     return finding(FAIL, what, remedy)
+
+
+def record_path(place: Place, name: str) -> str:
+    """Return the path of a record's file, its name without a tier."""
+    root = dict(place.tiers()).get(name[:1])
+    return root + name[1:] if root else name

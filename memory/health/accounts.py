@@ -1,8 +1,7 @@
-"""What reached the model and why: from the receipts for what was pushed, from the loader for what
-would be.
+"""Reports of what reached the model and why, from the receipts, and of what the loader would choose
+for a prompt.
 
-Receipts hold ids; titles are read from the records at this moment, so that a record that is gone
-shows its id alone.
+Receipts hold ids; titles are read from the present records, so a deleted record shows its id alone.
 """
 
 from __future__ import annotations
@@ -22,26 +21,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.hook import loader
 
-FLOOR = 0.01  # relevance below which a candidate is not worth a line
+LEAST_RELEVANCE = 0.01  # relevance below which a candidate is not worth a line
 MOST_CANDIDATES = 12
-RECENT_SESSIONS = 20  # newest sessions looked at for pushes that are off
+RECENT_SESSIONS = 20  # newest sessions that are asked whether pushes are off
 _SETTING = {
     "project": ("in this project", "`dayleaf push on project` switches them on"),
     config.WORKSPACE: ("in this project, by you", "`dayleaf push on mine` switches them on"),
     "user": ("everywhere", "`dayleaf config unset load.enabled` switches them on"),
     "environment": ("by the environment", "remove DAYLEAF_LOAD_ENABLED from the environment"),
 }
-# At which moment something was pushed, in the order in which they are told.
+# the moments of pushes, in the order of a report
 MOMENTS = ("start", "first", "reset", "later", "wall", "agent")
-UNWATCHED = ("wall", "agent")  # of which no use is noted
-# Keys of a receipt that are told.
-SAID = (
+UNWATCHED = ("wall", "agent")  # moments whose uses are not recorded
+# keys of a receipt that a report shows
+EVENT_KEYS = (
     "t event moment source tool prompt query strategy candidates chars ms saved below unfit stale "
     "unread lost"
 ).split()
 
 
-def _no_report() -> dict[str, Any]:
+def _empty_report() -> dict[str, Any]:
     return {"session": "", "events": [], "moments": []}
 
 
@@ -49,57 +48,56 @@ def _gave_something(row: dict[str, Any]) -> bool:
     return row.get("event") == "prompt" and bool(row.get("chosen"))
 
 
-def _rows_that(
+def _find_session_with(
     place: layout.Place, sessions: list[str], fits: Callable[[dict[str, Any]], bool]
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Return the first session with receipts that fit, and these."""
+    """Return (first session with fitting receipts, these), ("", []) for none."""
     for name in sessions:
-        rows = [row for row in _rows(place, name) if fits(row)]
+        rows = [row for row in _read_receipts(place, name) if fits(row)]
         if rows:
             return name, rows
     return "", []
 
 
-def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
-    """Return the report of what the model was shown.
+def report_pushes(place: layout.Place, word: str, session: str) -> dict[str, Any]:
+    """Report the records given to the model in a session or prompt.
 
-    word: a session's id, the start of a prompt's id, `last` for the latest prompt that got
-        something, or "" for `session`, else for the newest session. Raises UsageError where the
-        word fits no receipt.
+    word: a session's id, the start of a prompt's id, `last` for the latest prompt with records, or
+        "" for `session`, else the newest session. Raises UsageError where it fits no receipt.
     """
-    sessions = sessions_of(place)
+    sessions = list_sessions(place)
     if not sessions:
-        return _no_report()
+        return _empty_report()
     if not word:
         word = session if session in sessions else sessions[0]
     if word == "last":
-        name, rows = _rows_that(place, sessions, _gave_something)
-        return _report(place, name, rows[-1:]) if rows else _no_report()
+        name, rows = _find_session_with(place, sessions, _gave_something)
+        return _build_report(place, name, rows[-1:]) if rows else _empty_report()
     if word in sessions:
-        return _report(place, word, _rows(place, word))
-    name, rows = _rows_that(
+        return _build_report(place, word, _read_receipts(place, word))
+    name, rows = _find_session_with(
         place, sessions, lambda row: str(row.get("prompt", "")).startswith(word)
     )
     if rows:
-        return _report(place, name, rows)
+        return _build_report(place, name, rows)
     begun = [name for name in sessions if name.startswith(word)]
     if len(begun) == 1:
-        return _report(place, begun[0], _rows(place, begun[0]))
+        return _build_report(place, begun[0], _read_receipts(place, begun[0]))
     raise UsageError(
         "nothing is known of a session or prompt '%s'; the newest session is %s"
         % (plaintext.one_line(word)[:60], sessions[0])
     )
 
 
-def sessions_of(place: layout.Place) -> list[str]:
-    """Return the sessions that ran here, the latest first.
+def list_sessions(place: layout.Place) -> list[str]:
+    """Return the sessions that ran here, latest first.
 
     A session that was only switched on or off does not count.
     """
-    return list(_latest(place))
+    return list(_find_sessions(place))
 
 
-def _latest(place: layout.Place) -> Iterator[str]:
+def _find_sessions(place: layout.Place) -> Iterator[str]:
     folder = place.receipts_folder
     try:
         found = [
@@ -109,10 +107,10 @@ def _latest(place: layout.Place) -> Iterator[str]:
         ]
     except OSError:
         return
-    yield from (name for _, name in sorted(found) if _ran(place, name))
+    yield from (name for _, name in sorted(found) if _has_run(place, name))
 
 
-def _ran(place: layout.Place, session: str) -> bool:
+def _has_run(place: layout.Place, session: str) -> bool:
     try:
         data = files.read(place.receipts(session), receipts.LIMIT)
     except OSError:
@@ -120,14 +118,12 @@ def _ran(place: layout.Place, session: str) -> bool:
     return any(b'"event":"%s"' % word in data for word in (b"start", b"prompt", b"wall"))
 
 
-def switched_off(
+def find_disabled_pushes(
     place: layout.Place, settings: config.Config, most: int = RECENT_SESSIONS
 ) -> list[dict[str, str]]:
-    """Return the settings and sessions that switch pushes off.
+    """Return `where` and `remedy` of each setting and session without pushes.
 
-    Each with `where` and `remedy`.
-
-    Settings first, then sessions. most: number of latest sessions to check.
+    most: number of latest sessions to check.
     """
     found = []
     if not settings["load.enabled"]:
@@ -136,8 +132,8 @@ def switched_off(
             source, ("by the " + source, "its load.enabled switches them on")
         )
         found.append({"where": where, "remedy": remedy})
-    for at, session in enumerate(islice(_latest(place), most)):
-        if receipts.session(place.receipts(session)).off:
+    for at, session in enumerate(islice(_find_sessions(place), most)):
+        if receipts.read_session(place.receipts(session)).off:
             word = "push on --session " + session if at else "push on"
             found.append(
                 {"where": "in session " + session, "remedy": "`dayleaf %s` switches them on" % word}
@@ -145,11 +141,8 @@ def switched_off(
     return found
 
 
-def not_kept(settings: config.Config) -> list[dict[str, str]]:
-    """Return the setting that switches capture off.
-
-    With `where` and `remedy`; [] while capture is on.
-    """
+def find_disabled_capture(settings: config.Config) -> list[dict[str, str]]:
+    """Return `where` and `remedy` of the setting that switches capture off."""
     if settings["capture.enabled"]:
         return []
     source = settings.sources["capture.enabled"]
@@ -168,25 +161,21 @@ def not_kept(settings: config.Config) -> list[dict[str, str]]:
     return [{"where": where, "remedy": remedy}]
 
 
-def each_session(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield every session with its receipts, sorted by name.
-
-    Unreadable receipts are empty.
-    """
+def read_sessions(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield (session, its receipts) in order; unreadable receipts are empty."""
     for name in files.list_folder(place.receipts_folder):
         if name.endswith(".jsonl"):
-            yield name[:-6], _rows(place, name[:-6])
+            yield name[:-6], _read_receipts(place, name[:-6])
 
 
-def pushes_of(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]:
-    """Return the pushes of one record, latest sessions first.
+def find_pushes(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]:
+    """Return the latest pushes of one record, at most `most`.
 
-    session, t, event, prompt, score and reason of each. most: how many. Receipts without its id are
-    not parsed.
+    Each has session, t, event, prompt, score and reason.
     """
     found: list[dict[str, Any]] = []
     wanted = b'"%s"' % id.encode("utf-8", "replace")
-    for session in _latest(place):
+    for session in _find_sessions(place):
         with contextlib.suppress(OSError):
             if wanted in files.read(place.receipts(session), receipts.LIMIT):
                 found += [
@@ -198,8 +187,8 @@ def pushes_of(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]:
                         "score": item[1],
                         "reason": str(item[2]),
                     }
-                    for row in reversed(_rows(place, session))
-                    for item in _chosen(row)
+                    for row in reversed(_read_receipts(place, session))
+                    for item in _chosen_items(row)
                     if item[0] == id
                 ]
         if len(found) >= most:
@@ -207,7 +196,7 @@ def pushes_of(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]:
     return found[:most]
 
 
-def _rows(place: layout.Place, session: str) -> list[dict[str, Any]]:
+def _read_receipts(place: layout.Place, session: str) -> list[dict[str, Any]]:
     """Return the receipts of a session, each with its `moment`."""
     try:
         rows = receipts.read(place.receipts(session))
@@ -222,7 +211,7 @@ def _rows(place: layout.Place, session: str) -> list[dict[str, Any]]:
         row["moment"] = fresh if event == "prompt" else event if event in MOMENTS else ""
         if event == "prompt":
             fresh = "later"
-        if receipts.tag_of(row) in lost:
+        if receipts.get_receipt_tag(row) in lost:
             row["lost"] = True
     return rows
 
@@ -233,24 +222,24 @@ Uses = set[tuple[str, str, str]]  # 8 hex of the session, 8 hex of the prompt or
 
 
 def use_key(session: str, row: dict[str, Any], id: str) -> tuple[str, str, str]:
-    """Return the ledger's key for the use of a shown record."""
-    return ledger.short(session), ledger.short(str(row.get("prompt") or "")), id
+    """Return the ledger's key of a shown record's use."""
+    return ledger.hash_id(session), ledger.hash_id(str(row.get("prompt") or "")), id
 
 
-def by_moment(
+def count_by_moment(
     sessions: Iterable[tuple[str, list[dict[str, Any]]]], uses: Uses
 ) -> list[dict[str, Any]]:
     """Return the number of pushes and uses by moment.
 
-    times: receipts. given: those whose records reached the model. pushed: these records. used: how
-        many of them were then used, None where nobody notes it; of starts each record counts once a
+    times: receipts. given: receipts whose records reached the model. pushed: these records. used:
+        the records then used, None where this is not recorded; at starts each record counts once a
         session.
     """
     counts: dict[str, Counter[str]] = {}
     left = set(uses)
     for session, rows in sessions:
         for row in rows:
-            ids = [] if row.get("lost") else [str(item[0]) for item in receipts.chosen(row)]
+            ids = [] if row.get("lost") else [str(item[0]) for item in receipts.list_chosen(row)]
             keys = {use_key(session, row, id) for id in ids} & left
             left -= keys
             counts.setdefault(row["moment"], Counter()).update(
@@ -267,12 +256,12 @@ def by_moment(
     ]
 
 
-def _report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    known = _known(place, {str(item[0]) for row in rows for item in _chosen(row)})
+def _build_report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    known = _read_titles(place, {str(item[0]) for row in rows for item in _chosen_items(row)})
     uses = {
-        (ledger.short(session), *use)
+        (ledger.hash_id(session), *use)
         for book in ledger.ledgers(place)
-        for use in ledger.used_in(book, session)
+        for use in ledger.read_session_uses(book, session)
     }
     events = []
     for row in rows:
@@ -288,18 +277,23 @@ def _report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> di
                 if row["moment"] in UNWATCHED
                 else use_key(session, row, str(item[0])) in uses,
             }
-            for item in _chosen(row)
+            for item in _chosen_items(row)
         ]
-        event: dict[str, Any] = {key: row[key] for key in SAID if key in row}
+        event: dict[str, Any] = {key: row[key] for key in EVENT_KEYS if key in row}
         events.append({**event, "chosen": items})
-    return {"session": session, "events": events, "moments": by_moment([(session, rows)], uses)}
+    return {
+        "session": session,
+        "events": events,
+        "moments": count_by_moment([(session, rows)], uses),
+    }
 
 
-def _chosen(row: dict[str, Any]) -> list[list[Any]]:
-    return [item for item in receipts.chosen(row) if len(item) == 3]
+def _chosen_items(row: dict[str, Any]) -> list[list[Any]]:
+    return [item for item in receipts.list_chosen(row) if len(item) == 3]
 
 
-def _known(place: layout.Place, ids: set[str]) -> dict[str, str]:
+def _read_titles(place: layout.Place, ids: set[str]) -> dict[str, str]:
+    """Return the titles of ids, also of records not in the loaded index."""
     from memory.hook import at_prompt
 
     titles: dict[str, str] = {}
@@ -311,13 +305,13 @@ def _known(place: layout.Place, ids: set[str]) -> dict[str, str]:
                 else indexview.open_index(place, watch=False)
             )
             try:
-                titles.update(_titles(found, ids - titles.keys()))
+                titles.update(_read_index_titles(found, ids - titles.keys()))
             finally:
                 found.close()
     return titles
 
 
-def _titles(found: indexview.Index, ids: set[str]) -> dict[str, str]:
+def _read_index_titles(found: indexview.Index, ids: set[str]) -> dict[str, str]:
     titles: dict[str, str] = {}
     for id in ids:
         with contextlib.suppress(IndexFault, OSError):
@@ -331,8 +325,10 @@ def _titles(found: indexview.Index, ids: set[str]) -> dict[str, str]:
 # ---- what would be loaded
 
 
-def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -> dict[str, Any]:
-    """Return the loader's choice for a prompt in a new session.
+def explain_load(
+    place: layout.Place, settings: config.Config, prompt: str, mode: str
+) -> dict[str, Any]:
+    """Return the loader's choice for a prompt of a new session.
 
     mode: the host's permission mode, or "". Raises UsageError for an empty prompt.
     """
@@ -341,31 +337,34 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
     from memory.hook import at_prompt, at_start, handoffs, loader
     from memory.hook.strategies import choose_strategy
 
-    prompt = loader.user_text(at_prompt.start_and_end(prompt))
+    prompt = loader.extract_user_text(at_prompt.clip_middle(prompt))
     found = at_prompt.open_or_build_index(place, prompt)
     try:
-        state, start = receipts.Session(), ""
+        state, start = receipts.SessionState(), ""
         shown_before: list[list[Any]] = []
-        whole, begun = at_start.brief(found, handoffs.current(place))
+        brief, at_first = at_start.build_brief(found, handoffs.read_current(place))
         if choose_strategy(found.learnings, found.learning_tokens).whole:
-            start, shown_before = whole, begun
+            start, shown_before = brief, at_first
         else:
             shown_before = [
                 [*item[:2], item[2] + ", at the start"]
-                for item in begun
+                for item in at_first
                 if item[2].startswith("rule: ")
             ]
         state.shown.update(item[0] for item in shown_before)
         wanted = at_prompt.wants_passages(prompt, settings, state)
-        choice = at_prompt.choose(found, prompt, mode, settings, state, wanted)
-        block, shown = at_prompt.with_prompt(found, choice, prompt, state, mode)
+        choice = at_prompt.choose_for_prompt(found, prompt, mode, settings, state, wanted)
+        block, shown = at_prompt.build_block(found, choice, prompt, state, mode)
         block, shown = "\n".join(part for part in (start, block) if part), shown_before + shown
-        candidates = [] if choice.strategy.whole else _candidates(found, prompt, choice, settings)
+        candidates = (
+            [] if choice.strategy.whole else _score_candidates(found, prompt, choice, settings)
+        )
         spent = tokeniser.count_tokens(block)
         fitted = {item[0] for item in shown}
-        known = {doc.id: doc.name for doc in (found.doc(pick.number) for pick in choice.picks)}
+        picked = dict.fromkeys(found.doc(pick.number).id for pick in choice.picks)
         below = [{"id": id, "relevance": score} for id, score in choice.below]
-        titles = _titles(found, {*fitted, *known, *(one["id"] for one in (*candidates, *below))})
+        others = [row["id"] for row in (*candidates, *below)]
+        titles = _read_index_titles(found, {*fitted, *picked, *others})
         return {
             "strategy": choice.strategy.name,
             "category": choice.category,
@@ -378,14 +377,14 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
                 for id, relevance, reason in shown
             ],
             "didNotFit": [
-                {"id": id, "title": titles.get(id, "")} for id in known if id not in fitted
+                {"id": id, "title": titles.get(id, "")} for id in picked if id not in fitted
             ],
-            "below": [{**one, "title": titles.get(one["id"], "")} for one in below],
+            "below": [{**row, "title": titles.get(row["id"], "")} for row in below],
             "push": settings["load.push"],
-            "considered": [{**one, "title": titles.get(one["id"], "")} for one in candidates],
+            "considered": [{**row, "title": titles.get(row["id"], "")} for row in candidates],
             "enabled": bool(settings["load.enabled"] and settings["load.prompt"]),
-            "off": switched_off(place, settings, 1),
-            "characters": tokeniser.utf16(block),
+            "off": find_disabled_pushes(place, settings, 1),
+            "characters": tokeniser.count_utf16(block),
             "tokens": spent,
             "saved": max(0, found.learning_tokens - spent) if block else 0,
             "block": block,
@@ -394,48 +393,47 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
         found.close()
 
 
-def _candidates(
+def _score_candidates(
     found: indexview.Index, prompt: str, choice: loader.Choice, settings: config.Config
 ) -> list[dict[str, Any]]:
+    """Return the best documents for a prompt, with why each was left out."""
     from memory.hook import loader
-    from memory.hook.strategies import Membership, categories
+    from memory.hook.strategies import TopicMembership, build_categories
 
     picked = {found.doc(pick.number).id for pick in choice.picks}
     rows: dict[str, tuple[float, list[tuple[str, float]]]] = {}
     topics: dict[str, tuple[str, ...]] = {}
-    for piece in loader.pieces(prompt):
-        terms = loader.damp_common_terms(tokeniser.terms(piece))
-        worth = loader.term_worths(found, terms)
+    for piece in loader.split_prompt(prompt):
+        terms = loader.damp_common_terms(tokeniser.query_terms(piece))
+        worth = loader.weigh_terms(found, terms)
         for _, number in loader.search(found, terms, loader.CANDIDATES, indexview.PUSHED):
             parts, total = loader.match_document(found, number, worth)
             doc = found.doc(number)
             topics[doc.id] = doc.topics
-            if total > rows.get(doc.id, (FLOOR, []))[0]:
+            if total > rows.get(doc.id, (LEAST_RELEVANCE, []))[0]:
                 rows[doc.id] = (total, parts)
     order = sorted(rows.items(), key=lambda row: (-row[1][0], row[0]))[:MOST_CANDIDATES]
-    table = categories(found.lists("brief").get("topics", ()), found.learnings)
-    stems = frozenset(term for term, _ in tokeniser.terms(prompt))
-    member = Membership(choice.category, table.get(choice.category, frozenset()) | stems)
+    table = build_categories(found.lists("brief").get("topics", ()), found.learnings)
+    stems = frozenset(term for term, _ in tokeniser.query_terms(prompt))
+    member = TopicMembership(choice.category, table.get(choice.category, frozenset()) | stems)
     best = max((pick.relevance for pick in choice.picks), default=0.0)
-    out = []
-    for id, (total, parts) in order:
+    least = loader.NEAR_SHARE * best
+
+    def find_reason(id: str, total: float, parts: list[tuple[str, float]]) -> str:
+        if id in picked:
+            return ""
         outside = "" if any(map(member.__getitem__, topics[id])) else choice.category
-        against = (
-            ""
-            if id in picked
-            else loader.refusal(total, parts, outside)
-            or (
-                "below %.2f (%.1f of the best)" % (loader.NEARLY * best, loader.NEARLY)
-                if total < loader.NEARLY * best
-                else "load.top %d" % settings["load.top"]
-            )
-        )
-        out.append(
-            {
-                "id": id,
-                "relevance": round(total, 3),
-                "terms": {term: round(part, 3) for term, part in parts},
-                "leftOut": against,
-            }
-        )
-    return out
+        reason = loader.explain_refusal(total, parts, outside)
+        if not reason and total < least:
+            return "below %.2f (%.1f of the best)" % (least, loader.NEAR_SHARE)
+        return reason or "load.top %d" % settings["load.top"]
+
+    return [
+        {
+            "id": id,
+            "relevance": round(total, 3),
+            "terms": {term: round(part, 3) for term, part in parts},
+            "leftOut": find_reason(id, total, parts),
+        }
+        for id, (total, parts) in order
+    ]

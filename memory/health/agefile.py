@@ -1,7 +1,4 @@
-"""Encrypted backups: files that `age` reads too, to one recipient.
-
-`pyrage` does it, which is not installed by itself.
-"""
+"""Encrypts backups to one recipient of `age`, by the optional package `pyrage`."""
 
 from __future__ import annotations
 
@@ -17,11 +14,8 @@ HEADS = (b"age-encryption.org/", b"-----BEGIN AGE ENCRYPTED FILE-----")
 KEY_BYTES = 1 << 16
 
 
-def library() -> Any:
-    """Return the module pyrage.
-
-    Raises StoreError where it is not installed.
-    """
+def import_pyrage() -> Any:
+    """Return the module pyrage; raises StoreError if not installed."""
     try:
         import pyrage  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ImportError:
@@ -32,12 +26,12 @@ def library() -> Any:
     return pyrage
 
 
-def recipient(word: str) -> Any:
-    """Read the recipient of a backup.
+def parse_recipient(word: str) -> Any:
+    """Parse a recipient, `age1…` or a line of an SSH key's `.pub`.
 
-    word: `age1…`, or a line of an SSH key's `.pub`. Raises UsageError, StoreError.
+    Raises UsageError, StoreError.
     """
-    pyrage, word = library(), word.strip()
+    pyrage, word = import_pyrage(), word.strip()
     try:
         return (pyrage.ssh if word.startswith("ssh-") else pyrage.x25519).Recipient.from_str(word)
     except pyrage.RecipientError:
@@ -47,15 +41,15 @@ def recipient(word: str) -> Any:
         ) from None
 
 
-def sealer(to: Any) -> Callable[[str, str], None]:
-    """Return a function that encrypts a file into a new file.
+def make_encryptor(to: Any) -> Callable[[str, str], None]:
+    """Return a function that encrypts (a file, into a new path).
 
     It raises OSError, StoreError.
     """
 
     def seal(plain: str, path: str) -> None:
-        pyrage = library()
-        _empty(path)
+        pyrage = import_pyrage()
+        _create_empty(path)
         try:
             pyrage.encrypt_file(plain, path, [to])
         except pyrage.EncryptError as error:
@@ -65,13 +59,13 @@ def sealer(to: Any) -> Callable[[str, str], None]:
             os.fsync(fd)
         finally:
             os.close(fd)
-        if not (is_sealed(path) and os.stat(path).st_size > os.stat(plain).st_size):
+        if not (is_encrypted(path) and os.stat(path).st_size > os.stat(plain).st_size):
             raise StoreError("encryption failed; check the disk")
 
     return seal
 
 
-def is_sealed(path: str) -> bool:
+def is_encrypted(path: str) -> bool:
     """Tell whether a file is encrypted by age; False if unreadable."""
     try:
         return files.read(path, 64).startswith(HEADS)
@@ -83,10 +77,10 @@ def is_sealed(path: str) -> bool:
 def decrypted(path: str, identity: str, folder: str) -> Iterator[str]:
     """Yield a decrypted copy of a file, removed afterwards.
 
-    folder: a directory of the home. identity: the file of an age key, or of an SSH key without a
-        passphrase. Raises StoreError.
+    folder: for the copy. identity: the file of an age key, or of an SSH key without a passphrase.
+        Raises StoreError.
     """
-    plain = files.temp_name(folder, "plain")
+    plain = files.temp_path(folder, "plain")
     try:
         _decrypt(path, identity, plain)
         yield plain
@@ -95,9 +89,9 @@ def decrypted(path: str, identity: str, folder: str) -> Iterator[str]:
 
 
 def _decrypt(path: str, identity: str, plain: str) -> None:
-    pyrage, keys = library(), identities(identity)
+    pyrage, keys = import_pyrage(), read_identities(identity)
     try:
-        _empty(plain)
+        _create_empty(plain)
         pyrage.decrypt_file(path, plain, keys)
     except pyrage.DecryptError as error:
         raise StoreError(
@@ -110,24 +104,21 @@ def _decrypt(path: str, identity: str, plain: str) -> None:
         ) from None
 
 
-def _empty(path: str) -> None:
-    """Create an empty file readable by its owner alone."""
+def _create_empty(path: str) -> None:
+    """Create an empty file that only its owner can read."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, files.FILE_MODE))
 
 
-def identities(path: str) -> list[Any]:
-    """Read the keys of a file; raises StoreError."""
-    pyrage = library()
+def read_identities(path: str) -> list[Any]:
+    """Read the private keys in a file; raises StoreError."""
+    pyrage = import_pyrage()
     try:
         data = files.read(path, KEY_BYTES)
         if b"-----BEGIN" in data:
             return [pyrage.ssh.Identity.from_buffer(data)]
         lines = [line.strip() for line in data.decode("ascii", "replace").splitlines()]
-        found = [
-            pyrage.x25519.Identity.from_str(line)
-            for line in lines
-            if line and not line.startswith("#")
-        ]
+        words = [line for line in lines if line and not line.startswith("#")]
+        found = [pyrage.x25519.Identity.from_str(word) for word in words]
     except OSError as error:
         raise StoreError(
             "%s: %s; name the file of your key" % (path, (error.strerror or "unreadable").lower())

@@ -1,4 +1,4 @@
-"""Backups: writing the home into one file, and reading such a file without trusting anything in it.
+"""Writes the home into one backup file, and reads such a file without trusting its contents.
 
 Format, version 1: a gzipped tar of regular files, `home/<path below the home>` and `shared/<path
 below .dayleaf>`, in order of their names, then `manifest.json`, one line:
@@ -8,9 +8,9 @@ below .dayleaf>`, in order of their names, then `manifest.json`, one line:
      ns,"<SHA-256>"]], "left":[["home/x","a link"]],
      "known":[["<workspace>","<a commit of it>","<its name by its remote>"]]}
 
-Left out are what is derived or of this machine (`cache`, `runtime`, `spawn`, `sync`), locks,
-temporary files, and links, which stand in `left`.  A file is read whole, as its writers replace it
-whole; of a ledger that others append to, all whole lines.
+Left out are derived files and those of this machine (`cache`, `runtime`, `spawn`, `sync`), locks,
+temporary files, and links, which `left` lists.  A file is read whole, as its writers replace it
+whole; of a ledger, all complete lines.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from memory.core.layout import PLACES, Place
 from memory.project import adoption
 
 VERSION, MANIFEST, HOME, SHARED = 1, "manifest.json", "home", "shared"
-# of the home; a backup says nothing of paths here
-NOT_KEPT = ("cache", "runtime", "spawn", "sync", PLACES[1:])
-WALKS = 5  # what is moved while a backup runs is looked for again
+# of the home; a backup holds no paths of this machine
+EXCLUDED = ("cache", "runtime", "spawn", "sync", PLACES[1:])
+MOST_WALKS = 5  # searches for files that move while a backup runs
 PIECE, MOST_BYTES, MOST_FILES = 1 << 20, 16 << 30, 1_000_000
 FREE_BYTES, RATIO = 256 << 20, 200  # a file may grow to FREE_BYTES, or to RATIO times its size
 # a backup may hold FREE_FILES files, and one more for each FILE_BYTES of its size
@@ -57,11 +57,8 @@ BROKEN = (
 )
 
 
-class Kept(NamedTuple):
-    """A file of a backup.
-
-    name: in the backup. mode: permission bits.
-    """
+class BackupFile(NamedTuple):
+    """A file of a backup.  mode: permission bits."""
 
     name: str
     size: int
@@ -73,15 +70,15 @@ class Kept(NamedTuple):
 class Backup(NamedTuple):
     """The contents of a backup.
 
-    made: ISO 8601. workspace: "" for all. folders: (name, mode, mtime in ns). left: (name, why).
-        vanished: files that went while it was made. known: (workspace, commit, name by its
-        remote), by which their repositories are recognised elsewhere.
+    made: ISO 8601. workspace: "" for all. folders: (name, mode, mtime in ns). left: (name, why)
+        of files left out. vanished: number of files deleted meanwhile. known: (workspace, commit,
+        name by its remote), by which repositories are recognised elsewhere.
     """
 
     made: str
     workspace: str
     folders: list[tuple[str, int, int]]
-    files: list[Kept]
+    files: list[BackupFile]
     left: list[tuple[str, str]]
     vanished: int = 0
     known: tuple[tuple[str, str, str], ...] = ()
@@ -91,15 +88,15 @@ Progress = Callable[[int, int], None]
 
 
 def _check_target(place: Place, target: str) -> None:
-    """Raise StoreError where no backup can be written."""
+    """Raise StoreError for a path where no backup may be written."""
     if os.path.lexists(target):
         raise StoreError(_EXISTS % target)
     folder = os.path.dirname(target)
-    if any(files.inside(folder, root) for root in (place.home, place.shared) if root):
+    if any(files.is_inside(folder, root) for root in (place.home, place.shared) if root):
         raise StoreError("%s lies inside what is backed up; name a FILE elsewhere" % target)
 
 
-def write(
+def write_backup(
     place: Place,
     target: str,
     now: float,
@@ -108,27 +105,29 @@ def write(
     told: Progress = lambda done, of: None,
     seal: Callable[[str, str], None] | None = None,
 ) -> Backup:
-    """Write a backup to a new file and verify it.
+    """Write and verify a backup in a new file; return its contents.
 
-    Returns its contents.
-
-    workspace: the key of one, with its receipts, and nothing else; "" for the home. shared: the
+    workspace: the key of the only one, with its receipts; "" for the whole home. shared: the
         repository's tier too. told: called with (files done, files). seal: encrypts a file into
         another one; the unencrypted file stays in the home. Raises StoreError where the file
         exists, cannot be written, or does not read back.
     """
     _check_target(place, target)
     folder = os.path.dirname(target)
-    temp = files.temp_name(folder, "backup")
-    plain = files.temp_name(files.make_folder(place.home + "/cache"), "plain") if seal else temp
+    temp = files.temp_path(folder, "backup")
+    plain = files.temp_path(files.make_folder(place.home + "/cache"), "plain") if seal else temp
     try:
-        with _still(place.home):
-            known = adoption.known_workspaces(place.home)
-            made = Backup(clock.iso(now), workspace, [], [], [])._replace(
-                known=tuple(row for row in known if workspace in ("", row[0]))
+        with _lock_store(place.home):
+            known = tuple(
+                row
+                for row in adoption.read_known_workspaces(place.home)
+                if workspace in ("", row[0])
             )
-            made = _written(plain, list(_roots(place, workspace, shared)), made, now, told)
-        if inspect(plain) != made._replace(vanished=0):
+            made = Backup(clock.iso(now), workspace, [], [], [], known=known)
+            made = _write_archive(
+                plain, list(_list_roots(place, workspace, shared)), made, now, told
+            )
+        if read_backup(plain) != made._replace(vanished=0):
             raise StoreError("%s cannot be read back as written; check the disk" % target)
         if seal:
             seal(plain, temp)
@@ -148,8 +147,8 @@ def write(
 
 
 @contextmanager
-def _still(home: str) -> Iterator[None]:
-    """Keep records from moving meanwhile, by a lock; a read-only home needs none."""
+def _lock_store(home: str) -> Iterator[None]:
+    """Lock the store, so that no record moves; a read-only home needs no lock."""
     lock = files.Lock(home + "/cache/store.lock", wait=True)
     try:
         lock.__enter__()
@@ -162,22 +161,18 @@ def _still(home: str) -> Iterator[None]:
         lock.__exit__()
 
 
-def _roots(place: Place, workspace: str, shared: bool) -> Iterator[tuple[str, str]]:
+def _list_roots(place: Place, workspace: str, shared: bool) -> Iterator[tuple[str, str]]:
     if workspace:
         for part in ("workspaces/", "log/receipts/"):
             yield "%s/%s%s" % (HOME, part, workspace), "%s/%s%s" % (place.home, part, workspace)
     else:
         yield HOME, place.home
-    if (
-        shared
-        and place.shared
-        and files.is_folder(place.shared)
-        and files.inside(place.shared, place.root)
-    ):
-        yield SHARED, place.shared
+    tier = place.shared if shared else ""
+    if tier and files.is_folder(tier) and files.is_inside(tier, place.root):
+        yield SHARED, tier
 
 
-def _written(
+def _write_archive(
     temp: str, roots: list[tuple[str, str]], made: Backup, now: float, told: Progress
 ) -> Backup:
     fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, files.FILE_MODE)
@@ -186,7 +181,7 @@ def _written(
             gzip.GzipFile("", "wb", 6, raw, 0) as packed,
             tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
         ):
-            made = _filled(tar, roots, made, told)
+            made = _add_files(tar, roots, made, told)
             line = fastjson.dump(
                 {
                     "v": VERSION,
@@ -199,24 +194,26 @@ def _written(
                     "known": list(map(list, made.known)),
                 }
             ).encode("ascii")
-            _add(tar, Kept(MANIFEST, len(line), files.FILE_MODE, int(now) * 10**9, ""), line)
+            _add_member(
+                tar, BackupFile(MANIFEST, len(line), files.FILE_MODE, int(now) * 10**9, ""), line
+            )
         raw.flush()
         os.fsync(raw.fileno())
     return made
 
 
-def _filled(
+def _add_files(
     tar: tarfile.TarFile, roots: list[tuple[str, str]], made: Backup, told: Progress
 ) -> Backup:
-    done: dict[str, Kept] = {}
+    done: dict[str, BackupFile] = {}
     gone, unread = set[str](), list[tuple[str, str]]()
-    for _ in range(WALKS):
-        folders, found, left = _listed(roots)
+    for _ in range(MOST_WALKS):
+        folders, found, left = _list_files(roots)
         new = [(name, path) for name, path in found if name not in done and name not in gone]
         for number, (name, path) in enumerate(new):
             told(number, len(new))
             try:
-                kept = _read(name, path)
+                kept = _read_file(name, path)
             except OSError as error:
                 unread.append((name, (error.strerror or "unreadable").lower()))
                 kept = None
@@ -224,7 +221,7 @@ def _filled(
                 gone.add(name)
                 continue
             done[name] = kept[0]
-            _add(tar, *kept)
+            _add_member(tar, *kept)
         if not new:
             break
     ordered = [done[name] for name in sorted(done)]
@@ -236,18 +233,20 @@ def _filled(
     )
 
 
-def _listed(
+def _list_files(
     roots: list[tuple[str, str]],
 ) -> tuple[list[tuple[str, int, int]], list[tuple[str, str]], list[tuple[str, str]]]:
     folders: list[tuple[str, int, int]] = []
     found: list[tuple[str, str]] = []
     left: list[tuple[str, str]] = []
     for top, root in roots:
-        for inner, path, stat in walk.entries_below(root, lambda name: _unkept(top, name) is None):
+        for inner, path, stat in walk.walk_entries(
+            root, lambda name: _find_exclusion(top, name) is None
+        ):
             name = top + "/" + inner if inner else top
-            why = _unkept(top, inner)
+            why = _find_exclusion(top, inner)
             if why is None:
-                why = _hindrance(path, stat)
+                why = _find_hindrance(path, stat)
             if why is None and walk.is_folder(stat):
                 folders.append(
                     (name, stat.st_mode & 0o777, max(-LAST_TIME, min(stat.st_mtime_ns, LAST_TIME)))
@@ -259,7 +258,8 @@ def _listed(
     return sorted(folders), sorted(found), sorted(left)
 
 
-def _hindrance(path: str, stat: Any) -> str | None:
+def _find_hindrance(path: str, stat: Any) -> str | None:
+    """Return why an entry cannot be kept, "" if deleted, None if it can."""
     if isinstance(stat, FileNotFoundError):
         return ""
     if isinstance(stat, OSError):
@@ -269,20 +269,17 @@ def _hindrance(path: str, stat: Any) -> str | None:
     return "a link" if files.is_link(path) else "not a regular file"
 
 
-def _unkept(top: str, inner: str) -> str | None:
-    """Return the reason why a name is left out, None if kept."""
-    if (
-        (top == HOME and inner in NOT_KEPT)
-        or inner.rpartition("/")[2].startswith(files.TEMP)
-        or inner.endswith(".lock")
-    ):
+def _find_exclusion(top: str, inner: str) -> str | None:
+    """Return why a name is left out, "" if by rule, None if kept."""
+    is_temporary = inner.rpartition("/")[2].startswith(files.TEMP_PREFIX) or inner.endswith(".lock")
+    if is_temporary or (top == HOME and inner in EXCLUDED):
         return ""
-    spelled = inner.isascii() or inner.encode("utf-8", "replace") == os.fsencode(inner)
-    return None if spelled else "a name that is not UTF-8; rename it"
+    is_utf8 = inner.isascii() or inner.encode("utf-8", "replace") == os.fsencode(inner)
+    return None if is_utf8 else "a name that is not UTF-8; rename it"
 
 
-def _read(name: str, path: str) -> tuple[Kept, bytes] | None:
-    """Read a file for a backup, None if it is gone."""
+def _read_file(name: str, path: str) -> tuple[BackupFile, bytes] | None:
+    """Return (the file's row, its bytes) for a backup, None if deleted."""
     try:
         fd = files.open_read(path, follow=False)
     except FileNotFoundError:
@@ -295,10 +292,10 @@ def _read(name: str, path: str) -> tuple[Kept, bytes] | None:
     if name.endswith(".jsonl"):  # another process may be in the middle of a line
         data = data[: data.rfind(b"\n") + 1]
     time = max(-LAST_TIME, min(stat.st_mtime_ns, LAST_TIME))
-    return Kept(name, len(data), stat.st_mode & 0o777, time, files.sha256(data)), data
+    return BackupFile(name, len(data), stat.st_mode & 0o777, time, files.sha256(data)), data
 
 
-def _add(tar: tarfile.TarFile, kept: Kept, data: bytes) -> None:
+def _add_member(tar: tarfile.TarFile, kept: BackupFile, data: bytes) -> None:
     info = tarfile.TarInfo(kept.name)
     info.size, info.mode, info.mtime = kept.size, kept.mode, kept.mtime_ns // 10**9
     tar.addfile(info, BytesIO(data))
@@ -307,45 +304,44 @@ def _add(tar: tarfile.TarFile, kept: Kept, data: bytes) -> None:
 # ---- reading one
 
 
-class _Unpacked:
-    """The content of a backup, read once from front to end.
+class _TarReader:
+    """Reads a packed tar of `size` bytes once, from front to end.
 
-    Raises ValueError beyond the size that the packed file allows. Not `tarfile`: that keeps every
-    member it has seen, and reads headers of any size whole.
+    Raises ValueError for more unpacked bytes than `size` allows. `tarfile` would keep every member
+    that it has seen, and read headers of any size whole.
     """
 
     def __init__(self, packed: gzip.GzipFile, size: int):
-        """Start reading a packed file of `size` bytes."""
         self.packed, self.left = packed, min(MOST_BYTES, max(FREE_BYTES, RATIO * size))
         self.room, self.most_files = self.left, min(MOST_FILES, FREE_FILES + size // FILE_BYTES)
         self.most_piece = max(FREE_PIECE, PIECE_RATIO * size)
 
-    def take(self, size: int) -> bytes:
-        """Read bytes; raises EOFError if there are fewer."""
+    def read(self, size: int) -> bytes:
+        """Read exactly `size` bytes; raises EOFError for fewer."""
         self.left -= size
         if self.left < 0:
-            raise self._too_much(self.room)
+            raise self._refuse_size(self.room)
         data = self.packed.read(size)
         if len(data) < size:
             raise EOFError("it is cut short")
         return data
 
-    def pieces(self, size: int) -> Iterator[bytes]:
-        """Read a member's bytes in pieces, and its padding."""
+    def read_pieces(self, size: int) -> Iterator[bytes]:
+        """Yield a member's bytes in pieces; skip its padding."""
         if size > min(self.most_piece, self.left):
-            raise self._too_much(min(self.most_piece, self.room))
+            raise self._refuse_size(min(self.most_piece, self.room))
         for at in range(0, size, PIECE):
-            yield self.take(min(size - at, PIECE))
-        self.take(-size % tarfile.BLOCKSIZE)
+            yield self.read(min(size - at, PIECE))
+        self.read(-size % tarfile.BLOCKSIZE)
 
-    def header(self) -> tuple[str, int] | None:
-        """Read the (name, size) of the next member, None at the end.
+    def read_header(self) -> tuple[str, int] | None:
+        """Return (name, size) of the next member, None at the end.
 
         Raises ValueError for a member that no backup has.
         """
         more: dict[str, str] = {}
         while True:
-            block = self.take(tarfile.BLOCKSIZE)
+            block = self.read(tarfile.BLOCKSIZE)
             if not block.strip(b"\0"):
                 return None
             info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
@@ -353,22 +349,22 @@ class _Unpacked:
                 break
             if more or info.size > HEADER_BYTES:
                 raise ValueError("one of its headers is too large")
-            more = _extended(b"".join(self.pieces(info.size)))
-        return _member(info, more)
+            more = _parse_extended_header(b"".join(self.read_pieces(info.size)))
+        return _check_member(info, more)
 
-    def end(self) -> None:
-        """Read the rest, which ends in the checksum."""
+    def read_rest(self) -> None:
+        """Read the rest, so that gzip checks its checksum."""
         while self.packed.read(PIECE):
             self.left -= PIECE
             if self.left < -PIECE:
-                raise self._too_much(self.room)
+                raise self._refuse_size(self.room)
 
-    def _too_much(self, room: int) -> ValueError:
+    def _refuse_size(self, room: int) -> ValueError:
         return ValueError("it would take more than %d MiB unpacked" % (room >> 20))
 
 
-def _extended(data: bytes) -> dict[str, str]:
-    """Read an extended header: lines of `<their length> <key>=<value>`."""
+def _parse_extended_header(data: bytes) -> dict[str, str]:
+    """Parse a pax header: lines of `<their length> <key>=<value>`."""
     found: dict[str, str] = {}
     while data:
         size = int(data[: data.index(b" ")])
@@ -380,122 +376,123 @@ def _extended(data: bytes) -> dict[str, str]:
     return found
 
 
-def inspect(path: str) -> Backup:
-    """Read a whole backup and return its contents; write nothing.
+def read_backup(path: str) -> Backup:
+    """Read and check a whole backup; return its contents; write nothing.
 
-    Raises StoreError where it is none, of a newer version, cut short, not as its manifest says, or
-    would unpack outside the home and the repository's tier.
+    Raises StoreError for another file, a newer version, a cut file, one unlike its manifest, or one
+    that would unpack outside the home and the repository's tier.
     """
     seen: dict[str, tuple[int, str]] = {}
     said = b""
-    for name, size, pieces in members(path):
+    for name, size, pieces in read_members(path):
         if name == MANIFEST:
-            with _refusing(path):
+            with _raise_store_errors(path):
                 if size > FREE_MANIFEST + ROW_BYTES * len(seen):
                     raise ValueError("its manifest is too large")
             said = b"".join(pieces)
         else:
-            seen[name] = size, _digest(pieces)
+            seen[name] = size, _hash_pieces(pieces)
     if not said:
-        raise _refused(path, "it has no manifest: it is cut short, or not a dayleaf backup")
-    with _refusing(path):
-        found = _manifest(fastjson.parse(said))
+        raise _make_refusal(path, "it has no manifest: it is cut short, or not a dayleaf backup")
+    with _raise_store_errors(path):
+        found = _parse_manifest(fastjson.parse(said))
         told = {kept.name: (kept.size, kept.sha256) for kept in found.files}
         wrong = sorted(
             name for name in seen.keys() | told.keys() if seen.get(name) != told.get(name)
         )
         if wrong or len(told) != len(found.files):
-            raise ValueError("%s is not as its manifest says" % shown((wrong or sorted(told))[0]))
+            raise ValueError(
+                "%s is not as its manifest says" % quote_name((wrong or sorted(told))[0])
+            )
     return found
 
 
-def _digest(pieces: Iterator[bytes]) -> str:
+def _hash_pieces(pieces: Iterator[bytes]) -> str:
     state = hashlib.sha256()
     for piece in pieces:
         state.update(piece)
     return state.hexdigest()
 
 
-def members(path: str) -> Iterator[tuple[str, int, Iterator[bytes]]]:
-    """Yield (name, size, pieces of bytes) of each file of a backup.
+def read_members(path: str) -> Iterator[tuple[str, int, Iterator[bytes]]]:
+    """Yield (name, size, pieces of bytes) of each file, the manifest too.
 
-    The manifest among them. Raises StoreError.
+    Raises StoreError.
     """
-    with _refusing(path), open(path, "rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
-        unpacked, seen = _Unpacked(packed, os.fstat(raw.fileno()).st_size), set[str]()
+    with _raise_store_errors(path), open(path, "rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
+        unpacked, seen = _TarReader(packed, os.fstat(raw.fileno()).st_size), set[str]()
         while True:
-            found = unpacked.header()
+            found = unpacked.read_header()
             if found is None:
                 break
             name, size = found
             if name in seen or len(seen) >= unpacked.most_files:
                 raise ValueError(
-                    "%s is in it twice" % shown(name) if name in seen else "it holds too many files"
+                    "%s is in it twice" % quote_name(name)
+                    if name in seen
+                    else "it holds too many files"
                 )
             seen.add(name)
-            pieces = _pieces(path, unpacked, size)
+            pieces = _read_pieces(path, unpacked, size)
             yield name, size, pieces
-            for _ in pieces:  # what was not asked for
+            for _ in pieces:  # skip bytes that the caller did not read
                 pass
-        unpacked.end()
+        unpacked.read_rest()
 
 
 @contextmanager
-def _refusing(path: str) -> Iterator[None]:
-    """Turn any fault of a backup into a StoreError of one line."""
+def _raise_store_errors(path: str) -> Iterator[None]:
+    """Turn any fault of a backup into a StoreError."""
     try:
         yield
     except BROKEN as error:
-        known = (error.strerror or "").lower() if isinstance(error, OSError) else ""
-        raise _refused(path, known or str(error) or type(error).__name__) from None
+        why = (error.strerror or "").lower() if isinstance(error, OSError) else ""
+        raise _make_refusal(path, why or str(error) or type(error).__name__) from None
 
 
-def _pieces(path: str, unpacked: _Unpacked, size: int) -> Iterator[bytes]:
-    with _refusing(path):
-        yield from unpacked.pieces(size)
+def _read_pieces(path: str, unpacked: _TarReader, size: int) -> Iterator[bytes]:
+    with _raise_store_errors(path):
+        yield from unpacked.read_pieces(size)
 
 
-def is_safe(name: str) -> bool:
-    """Tell whether a backup may hold a name.
-
-    Below the home, except derived files and those of one machine, or in the shared tier.
-    """
+def is_safe_name(name: str) -> bool:
+    """Tell whether a backup may hold a name: kept in the home, or shared."""
     parts = name.split("/")
     return (
         len(name) <= 1024
         and len(parts) > 1
         and parts[0] in (HOME, SHARED)
         and not any(part in ("", ".", "..") for part in parts)
-        and not (parts[0] == HOME and parts[1].casefold() in NOT_KEPT)
+        and not (parts[0] == HOME and parts[1].casefold() in EXCLUDED)
         and "\\" not in name
         and "\0" not in name
         and not (os.name == "nt" and ":" in name)
     )
 
 
-def _member(info: tarfile.TarInfo, more: dict[str, str]) -> tuple[str, int]:
-    """Return (name, size) of a member.
+def _check_member(info: tarfile.TarInfo, more: dict[str, str]) -> tuple[str, int]:
+    """Return (name, size) of a member; raises ValueError for an alien one.
 
-    more: from the header before its own. Raises ValueError for what no backup has.
+    more: the fields of its extended header.
     """
     name = more.get("path", info.name)
     if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or any(
         key.startswith("GNU.sparse") for key in more
     ):
-        raise ValueError("%s is not a regular file" % shown(name))
-    if not (name == MANIFEST or is_safe(name)):
-        raise ValueError("the name %s leads outside" % shown(name))
+        raise ValueError("%s is not a regular file" % quote_name(name))
+    if not (name == MANIFEST or is_safe_name(name)):
+        raise ValueError("the name %s leads outside" % quote_name(name))
     size = int(more.get("size", info.size))
     if size < 0:
-        raise ValueError("%s has no size" % shown(name))
+        raise ValueError("%s has no size" % quote_name(name))
     return name, size
 
 
-def _manifest(value: Any) -> Backup:
+def _parse_manifest(value: Any) -> Backup:
     if isinstance(value["v"], int) and value["v"] > VERSION:
         raise ValueError(
             "it was made by a newer dayleaf (%s); restore it with that version"
-            % shown(str(value["dayleaf"]))
+            % quote_name(str(value["dayleaf"]))
         )
     if value["v"] != VERSION:
         raise ValueError("its manifest has an unknown version")
@@ -504,7 +501,7 @@ def _manifest(value: Any) -> Backup:
         str(value["workspace"]),
         [(str(name), int(mode) & 0o777, int(time)) for name, mode, time in value["folders"]],
         [
-            Kept(str(row[0]), int(row[1]), int(row[2]) & 0o777, int(row[3]), str(row[4]))
+            BackupFile(str(row[0]), int(row[1]), int(row[2]) & 0o777, int(row[3]), str(row[4]))
             for row in value["files"]
         ],
         [(str(name), str(why)) for name, why in value["left"]],
@@ -517,37 +514,33 @@ def _manifest(value: Any) -> Backup:
 
 
 def _check_manifest(found: Backup) -> None:
-    """Raise ValueError for what no backup says of itself."""
-    for name, time in [row[::2] for row in found.folders] + [
-        (kept.name, kept.mtime_ns) for kept in found.files
-    ]:
+    """Raise ValueError for an impossible value in a manifest."""
+    times = [(name, time) for name, _, time in found.folders]
+    for name, time in [*times, *((kept.name, kept.mtime_ns) for kept in found.files)]:
         if not -LAST_TIME <= time <= LAST_TIME:
-            raise ValueError("%s has an impossible time" % shown(name))
+            raise ValueError("%s has an impossible time" % quote_name(name))
     for key, commit, named in found.known:
         if layout.slug(key, 60) != key or layout.slug(commit + named, 120) != commit + named:
-            raise ValueError("%s names no workspace" % shown(key))
+            raise ValueError("%s names no workspace" % quote_name(key))
     for name, _, _ in found.folders:
-        if name not in (HOME, SHARED) and not is_safe(name):
-            raise ValueError("the folder %s leads outside" % shown(name))
+        if name not in (HOME, SHARED) and not is_safe_name(name):
+            raise ValueError("the folder %s leads outside" % quote_name(name))
 
 
-def shown(name: str) -> str:
+def quote_name(name: str) -> str:
     """Return an untrusted name quoted in ASCII."""
     return "'%s'" % name[:80].encode("ascii", "backslashreplace").decode("ascii")
 
 
-def _refused(path: str, why: str) -> StoreError:
+def _make_refusal(path: str, why: str) -> StoreError:
     return StoreError("%s: %s; nothing was written" % (path, why))
 
 
-def content(path: str, wanted: dict[str, Kept]) -> Iterator[tuple[Kept, bytes]]:
-    """Yield some files of a backup, checked again by SHA-256.
-
-    Raises StoreError.
-    """
-    for name, _, pieces in members(path):
+def read_files(path: str, wanted: dict[str, BackupFile]) -> Iterator[tuple[BackupFile, bytes]]:
+    """Yield (row, bytes) of wanted files, checked by SHA-256; raises StoreError."""
+    for name, _, pieces in read_members(path):
         if name in wanted:
             data = b"".join(pieces)
             if files.sha256(data) != wanted[name].sha256:
-                raise _refused(path, "%s changed while it was read" % shown(name))
+                raise _make_refusal(path, "%s changed while it was read" % quote_name(name))
             yield wanted[name], data

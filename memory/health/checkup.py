@@ -1,6 +1,4 @@
-"""Doctor's checks of how things stand: the home, Python, settings, records, index, vectors, the
-host, the shared tier.
-"""
+"""Doctor's checks of the present state: home, Python, settings, records, index, host, tiers."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from memory.core import IndexFault, config, fastjson, files, frontmatter, layout, walk
-from memory.core.plaintext import count
+from memory.core.plaintext import format_count
 from memory.core.records import READ_LIMIT
 from memory.health import (
     FAIL,
@@ -25,6 +23,7 @@ from memory.health import (
     finding,
     inspection,
     ok,
+    record_path,
     warn,
 )
 from memory.hook import announcements, indexview
@@ -36,7 +35,7 @@ from memory.store import conversations, process
 from memory.store.store import Store
 
 REDACT = "`dayleaf config set redact.enabled true` removes them again"
-SETUP = "run " + shlex.quote(layout.plugin() + "/install.sh")
+SETUP = "run " + shlex.quote(layout.plugin_folder() + "/install.sh")
 MOST_FILES = 20  # files named one by one
 LITTLE, NONE_LEFT = 500 << 20, 50 << 20  # bytes free on the disk of the home
 GUESSED = (
@@ -51,67 +50,65 @@ PACKAGES = (
 )
 TIMEOUT = 10.0  # seconds for a child
 IGNORED = ("ls-files", "-z", "-o", "-i", "--exclude-standard", "--", ".dayleaf")
-# to see NumPy load takes none of its threads: a third of the child's time
-ALONE = {"OPENBLAS_NUM_THREADS": "1"}
-TAIL = 256 << 10  # bytes of a transcript's end
-NO_SHELL = (2, 1, 139)  # the first client that starts a hook as a program with its words
-# what a client older than each does not give
-SINCE = (
+# one thread to import NumPy saves a third of the child's time
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+TAIL_BYTES = 256 << 10  # bytes of a transcript's end
+FIRST_WITHOUT_SHELL = (2, 1, 139)  # the first client that starts hooks without a shell
+# what a client older than each version lacks
+LACKING = (
     ((2, 1, 112), "older than the oldest version that takes the plugin (2.1.112)"),
     ((2, 1, 116), "each slash command costs a request to the model"),
 )
 
 
 def check_home(place: layout.Place) -> Iterator[Finding]:
-    """Check that only the user can read and write dayleaf's directory."""
+    """Check the owner and permissions of dayleaf's directory."""
     try:
         stat = os.stat(place.home)
     except FileNotFoundError:
         yield ok("%s does not exist yet; the first record creates it" % place.home)
         return
     mine = not hasattr(os, "geteuid") or stat.st_uid == os.geteuid()
-    said = "%s (%04o)" % (place.home, stat.st_mode & 0o777)
+    shown = "%s (%04o)" % (place.home, stat.st_mode & 0o777)
     if not files.is_folder(place.home):
         yield fail(place.home + " is not a directory", "move it away, or set DAYLEAF_HOME")
         return
     if not mine:
-        yield fail(said + " belongs to another user", "set DAYLEAF_HOME to a directory of your own")
+        remedy = "set DAYLEAF_HOME to a directory of your own"
+        yield fail(shown + " belongs to another user", remedy)
     elif not os.access(place.home, os.W_OK | os.X_OK):
-        yield fail(said + " cannot be written", "chmod 700 '%s'" % place.home)
+        yield fail(shown + " cannot be written", "chmod 700 '%s'" % place.home)
     elif stat.st_mode & 0o022:
-        yield fail(said + " can be written by others", "chmod 700 '%s'" % place.home)
+        yield fail(shown + " can be written by others", "chmod 700 '%s'" % place.home)
     else:
-        yield ok(said)
-    open_ones = list(open_to_others(place))
-    if open_ones:
-        said = "%s can be read by others, such as %s" % (
-            count(len(open_ones), "file"),
-            open_ones[0],
-        )
-        yield warn(said, "`dayleaf doctor --fix` closes them")
+        yield ok(shown)
+    exposed = list(find_open_files(place))
+    if exposed:
+        number = format_count(len(exposed), "file")
+        what = "%s can be read by others, such as %s" % (number, exposed[0])
+        yield warn(what, "`dayleaf doctor --fix` closes them")
 
 
-def open_to_others(place: layout.Place) -> Iterator[str]:
-    """Yield the files readable by other users.
-
-    Only where the home itself lets others in.
-    """
+def find_open_files(place: layout.Place) -> Iterator[str]:
+    """Yield the files that other users can reach and read."""
     if os.name != "nt" and os.stat(place.home).st_mode & 0o011:
-        yield from with_bits(place, 0o044)
+        yield from find_files_with_mode(place, 0o044)
 
 
-def with_bits(place: layout.Place, bits: int) -> Iterator[str]:
-    """Yield the files whose mode has one of some bits."""
-    for _, path, stat in walk.entries_below(
+def find_files_with_mode(place: layout.Place, bits: int) -> Iterator[str]:
+    """Yield the home's files with any of some permission bits."""
+    for _, path, stat in walk.walk_entries(
         place.home, lambda name: name not in ("runtime", "cache")
     ):
         if walk.is_regular(stat) and stat.st_mode & bits:
             yield path
 
 
-def _skipped_files(store: Store) -> Iterator[Finding]:
+def _report_skipped_files(store: Store) -> Iterator[Finding]:
     for skipped in store.skipped[:MOST_FILES]:
-        yield warn(skipped.reason, skipped.remedy, _path(store.place, skipped.name), skipped.line)
+        yield warn(
+            skipped.reason, skipped.remedy, record_path(store.place, skipped.name), skipped.line
+        )
     if len(store.skipped) > MOST_FILES:
         yield warn(
             "and %d more are skipped" % (len(store.skipped) - MOST_FILES),
@@ -120,18 +117,18 @@ def _skipped_files(store: Store) -> Iterator[Finding]:
 
 
 def check_records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
-    """Report unreadable and skipped records, and contradictions among records."""
+    """Report faulty and skipped records, several active plans, and equal ids."""
     place = store.place
     planned = [record for record in found if record.active]
     faulty = [(record.name, record.problems[0]) for record in found if record.problems]
     yield finding(
         OK if not store.skipped else WARN,
-        "%s readable, %d skipped" % (count(len(found), "record"), len(store.skipped)),
+        "%s readable, %d skipped" % (format_count(len(found), "record"), len(store.skipped)),
     )
-    yield from _skipped_files(store)
+    yield from _report_skipped_files(store)
     for name, problem in faulty[:MOST_FILES]:
         said, _, remedy = problem.rpartition("; ")
-        yield warn(said or problem, remedy if said else "", _path(place, name))
+        yield warn(said or problem, remedy if said else "", record_path(place, name))
     if len(planned) > 1:
         yield warn(
             "%d plans are active; the newest (%s) is used"
@@ -140,7 +137,7 @@ def check_records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
         )
     for id, names in list(store.duplicates.items())[:MOST_FILES]:
         yield warn(
-            "%s is the id of %s" % (id, " and ".join(_path(place, name) for name in names)),
+            "%s is the id of %s" % (id, " and ".join(record_path(place, name) for name in names)),
             "change or remove the line `id:` in one of them",
         )
 
@@ -148,7 +145,7 @@ def check_records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
 def check_conversations(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
     """Report the number of conversations, and those edited by hand."""
     kept = [record for record in found if record.kind == conversations.KIND]
-    told = count(len(kept), "conversation") + " kept"
+    told = format_count(len(kept), "conversation") + " kept"
     changed = sum(record.rewritten for record in kept)
     if changed:
         told += ", %d edited by hand, which dayleaf no longer changes" % changed
@@ -159,19 +156,12 @@ def check_conversations(store: Store, found: Sequence[Head]) -> Iterator[Finding
         yield ok(told)
 
 
-def _path(place: layout.Place, name: str) -> str:
-    try:
-        return place.path(name)
-    except KeyError:
-        return name
-
-
 def check_index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
-    """Check that the index exists, whole and fresh."""
-    found = figures.index_state(place, walked)
-    if len(walked.found) >= walk.MOST:
+    """Check that the index exists and is whole and fresh."""
+    found = figures.read_index_state(place, walked)
+    if len(walked.found) >= walk.MOST_FILES:
         yield warn(
-            "more than %s files; the rest are not indexed" % "{:,}".format(walk.MOST),
+            "more than %s files; the rest are not indexed" % "{:,}".format(walk.MOST_FILES),
             "move old checkpoints to the archive: `dayleaf record forget ID`",
         )
     if found["state"] == "missing":
@@ -187,12 +177,12 @@ def check_index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
         yield warn("behind the files: " + behind, found["remedy"])
     else:
         yield ok(
-            "fresh, %s, generation %s" % (count(found["records"], "record"), found["generation"])
+            "fresh, %s, generation %s"
+            % (format_count(found["records"], "record"), found["generation"])
         )
 
 
 def check_secrets(place: layout.Place) -> Iterator[Finding]:
-    """Report the records with secrets, from the index."""
     try:
         found = indexview.open_index(place, watch=False)
     except IndexFault:
@@ -201,19 +191,22 @@ def check_secrets(place: layout.Place) -> Iterator[Finding]:
     found.close()
     if names:
         yield warn(
-            "%s: %s" % (count(len(names), "record"), ", ".join(_path(place, n) for n in names[:3])),
+            "%s: %s"
+            % (
+                format_count(len(names), "record"),
+                ", ".join(record_path(place, n) for n in names[:3]),
+            ),
             "`dayleaf store check` names the lines; sessions get nothing of these records unasked",
         )
 
 
 def check_merges(place: layout.Place) -> Iterator[Finding]:
-    """Report the shared records that git could not merge."""
-    for inner, path in announcements.shared_files(place):
+    for inner, path in announcements.list_shared_records(place):
         try:
             data = files.read(path, READ_LIMIT, follow=False)
         except OSError:
             continue
-        if frontmatter.unmerged_line(data):
+        if frontmatter.find_merge_marker(data):
             yield warn(
                 "git could not merge %s" % inner,
                 "keep the right lines, remove the markers; no session gets it until then",
@@ -221,7 +214,6 @@ def check_merges(place: layout.Place) -> Iterator[Finding]:
 
 
 def check_disk(place: layout.Place) -> Iterator[Finding]:
-    """Check that the disk has room, if the system tells."""
     folder = place.home
     while folder and not files.exists(folder):
         folder = folder.rpartition("/")[0]
@@ -235,8 +227,7 @@ def check_disk(place: layout.Place) -> Iterator[Finding]:
 
 
 def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Iterator[Finding]:
-    """Check that the clock agrees with the dates of the records."""
-    doubt = housekeeping.clock_doubt(place, found, now)
+    doubt = housekeeping.find_clock_doubt(place, found, now)
     yield finding(
         WARN if doubt else OK,
         doubt or "agrees with the records",
@@ -245,8 +236,8 @@ def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Itera
 
 
 def check_workspace(place: layout.Place) -> Iterator[Finding]:
-    """Report a directory that claims a workspace without proof, or may be of another."""
-    lost = "" if place.git else layout.lost_checkout(place.root)
+    """Report an unproved claim or an offer of another workspace."""
+    lost = "" if place.git else layout.find_lost_checkout(place.root)
     if lost:
         yield warn(
             "the `.git` of this worktree leads to %s, which is gone" % lost,
@@ -259,11 +250,11 @@ def check_workspace(place: layout.Place) -> Iterator[Finding]:
             "if it is yours, run `dayleaf store workspace claim` in a terminal",
         )
         return
-    offered = adoption.offered(place)
+    offered = adoption.read_offered_workspace(place)
     if offered:
         yield warn(
             "%s, and this repository %s %s, whose memory is not shown here"
-            % (place.key, layout.reason_of(place, offered), offered),
+            % (place.key, layout.explain_relation(place, offered), offered),
             "if it is the same project, run `dayleaf store workspace claim` in a terminal",
         )
     else:
@@ -273,7 +264,7 @@ def check_workspace(place: layout.Place) -> Iterator[Finding]:
 def check_python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     runtime = place.home + "/runtime/bin/python"
     other = "Python %s is used instead" % sys.version.split()[0]
-    versions = _versions(runtime, env) if files.exists(runtime) else {}
+    versions = _read_versions(runtime, env) if files.exists(runtime) else {}
     if versions:
         yield ok("%s, Python %s" % (runtime, versions[""]))
     elif files.exists(runtime):
@@ -284,7 +275,7 @@ def check_python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     else:
         yield warn("there is no runtime at %s; %s" % (runtime, other), SETUP)
         yield warn("hooks also run on the system's Python; without PyYAML " + GUESSED, SETUP)
-    versions = versions or _versions(sys.executable, env)
+    versions = versions or _read_versions(sys.executable, env)
     for module, name, effect in PACKAGES:
         if versions.get(module):
             yield ok("%s %s" % (name, versions[module]))
@@ -292,7 +283,7 @@ def check_python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
             yield warn("%s is missing: %s" % (name, effect), SETUP)
 
 
-def _versions(python: str, env: dict[str, str]) -> dict[str, str]:
+def _read_versions(python: str, env: dict[str, str]) -> dict[str, str]:
     """Return the versions of an interpreter (under "") and its packages."""
     code = """
 import json, sys
@@ -301,7 +292,7 @@ found = {'': sys.version.split()[0]}
 for pair in sys.argv[1:]:
     module, name = pair.split('=')
     try:
-        __import__(module)  # one that is there and does not load is as good as missing
+        __import__(module)  # a package that does not load counts as missing
     except Exception:
         continue
     try:
@@ -317,7 +308,7 @@ print(json.dumps(found))"""
             capture_output=True,
             timeout=TIMEOUT,
             check=True,
-            env={**env, **ALONE},
+            env={**env, **ONE_THREAD},
         )
         value = fastjson.parse(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
@@ -331,11 +322,13 @@ def check_settings(place: layout.Place, settings: config.Config) -> Iterator[Fin
         yield warn(found or problem, remedy if found else "correct the line, or remove it")
     if not settings.problems:
         changed = sum(settings[key] != default for key, default in config.DEFAULTS.items())
-        yield ok("%s changed" % count(changed, "setting") if changed else "all at their defaults")
+        yield ok(
+            "%s changed" % format_count(changed, "setting") if changed else "all at their defaults"
+        )
     if not settings["redact.enabled"]:
         yield warn(config.SECRETS_STAY, REDACT)
-    for one in accounts.switched_off(place, settings):
-        yield warn("pushes: off " + one["where"], one["remedy"])
+    for row in accounts.find_disabled_pushes(place, settings):
+        yield warn("pushes: off " + row["where"], row["remedy"])
 
 
 # ---- the host
@@ -348,7 +341,7 @@ def _own_plugins(plugins: object) -> dict[str, object]:
 
 
 def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
-    path = transcript.host(env) + "/settings.json"
+    path = transcript.find_host_folder(env) + "/settings.json"
     try:
         value = fastjson.parse(files.read(path, 1 << 20))
     except FileNotFoundError:
@@ -374,27 +367,21 @@ def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
 
 
 def check_client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
-    """Report the features that the last client here lacks.
-
-    Nothing where no transcript tells its version.
-    """
-    version = _client_of(place, env)
+    """Report the features that the client lacks, by its newest transcript."""
+    version = _read_client_version(place, env)
     if not version:
         return
     if not process.which("claude", env):
-        said = "claude is not on PATH; Claude Code %s wrote the newest transcript here" % version
-        yield ok(said)
+        yield ok("claude is not on PATH; Claude Code %s wrote the newest transcript here" % version)
         return
-    number, own = tuple(map(int, version.split("."))), layout.plugin()
-    if number < NO_SHELL and shlex.quote(own) != own:
-        said = (
+    number, own = tuple(map(int, version.split("."))), layout.plugin_folder()
+    if number < FIRST_WITHOUT_SHELL and shlex.quote(own) != own:
+        what = (
             "Claude Code %s starts hooks through a shell, which cannot read the path "
             "%s, so hooks do not run"
-        )
-        yield fail(
-            said % (version, own), "`claude update`, or move the folder and run install.sh there"
-        )
-    lacks = [lack for since, lack in SINCE if number < since]
+        ) % (version, own)
+        yield fail(what, "`claude update`, or move the folder and run install.sh there")
+    lacks = [lack for since, lack in LACKING if number < since]
     yield finding(
         WARN if lacks else OK,
         "Claude Code %s%s" % (version, ": " + "; ".join(lacks) if lacks else ""),
@@ -402,14 +389,13 @@ def check_client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     )
 
 
-def _client_of(place: layout.Place, env: dict[str, str]) -> str:
+def _read_client_version(place: layout.Place, env: dict[str, str]) -> str:
     """Return the client's version in the newest transcript, or ""."""
-    root = transcript.host(env) + "/projects/"
-    folders = [
-        root + re.sub("[^A-Za-z0-9]", "-", path) + "/" for path in (place.project, place.root)
-    ]
+    root = transcript.find_host_folder(env) + "/projects/"
+    names = [re.sub("[^A-Za-z0-9]", "-", path) for path in (place.project, place.root)]
+    folders = [root + name + "/" for name in names]
     found = [
-        transcript.own_transcript(folder + name)
+        transcript.validate_listed_path(folder + name)
         for folder in folders
         for name in files.list_folder(folder)
         if name.endswith(".jsonl")
@@ -418,13 +404,10 @@ def _client_of(place: layout.Place, env: dict[str, str]) -> str:
     if not newest:
         return ""
     with open(newest, "rb") as file:
-        file.seek(max(0, os.path.getsize(newest) - TAIL))
-        said = [
-            str(row["version"])
-            for row in fastjson.rows(file.read())
-            if row.get("sessionId") and row.get("version")
-        ]
-    return said[-1] if said and re.fullmatch(r"\d{1,6}(\.\d{1,6}){2}", said[-1], re.A) else ""
+        file.seek(max(0, os.path.getsize(newest) - TAIL_BYTES))
+        rows = [row for row in fastjson.parse_rows(file.read()) if row.get("sessionId")]
+    version = next((str(row["version"]) for row in reversed(rows) if row.get("version")), "")
+    return version if re.fullmatch(r"\d{1,6}(\.\d{1,6}){2}", version, re.A) else ""
 
 
 def check_models(env: dict[str, str]) -> Iterator[Finding]:
@@ -434,54 +417,50 @@ def check_models(env: dict[str, str]) -> Iterator[Finding]:
         return
     for name, other in (("claude", "gemini"), ("gemini", "claude")):
         path = paths[name]
-        yield finding(
-            OK if path or name == "gemini" else WARN,
-            "%s: %s" % (name, path)
-            if path
-            else "%s is not on PATH: distill asks %s" % (name, other),
-        )
+        if path:
+            yield ok("%s: %s" % (name, path))
+        else:
+            severity = OK if name == "gemini" else WARN
+            yield finding(severity, "%s is not on PATH: distill asks %s" % (name, other))
 
 
 def check_command(env: dict[str, str]) -> Iterator[Finding]:
-    own = layout.plugin() + "/bin/dayleaf"
+    own = layout.plugin_folder() + "/bin/dayleaf"
     path = process.which("dayleaf", env)
     if not path:
         yield warn(
             "dayleaf is not on PATH",
             "%s, or link '%s' into a directory that is on PATH" % (SETUP, own),
         )
-    elif os.path.realpath(path) not in map(os.path.realpath, (own, program())):
+    elif os.path.realpath(path) not in map(os.path.realpath, (own, program_path())):
         yield warn("%s belongs to another copy, not to %s" % (path, own), SETUP)
     else:
         yield ok(path)
 
 
-def program() -> str:
-    """Return the path of the command line."""
-    return (
-        sys.prefix if files.inside(layout.plugin(), sys.prefix) else layout.plugin()
-    ) + "/bin/dayleaf"
+def program_path() -> str:
+    own = layout.plugin_folder()
+    return (sys.prefix if files.is_inside(own, sys.prefix) else own) + "/bin/dayleaf"
 
 
 def check_shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     if not place.shared or not files.is_folder(place.shared):
         yield ok("this project shares no records")
         return
-    if not files.inside(place.shared, place.root):
+    if not files.is_inside(place.shared, place.root):
         yield fail(
             "%s leads out of the repository, so it is not read" % place.shared,
             "make it a directory",
         )
         return
     if not place.git:
-        yield warn(
-            "%s is not in a git repository, so nobody gets it" % place.shared, "`git init`, commit"
-        )
+        what = "%s is not in a git repository, so nobody gets it" % place.shared
+        yield warn(what, "`git init`, commit")
         return
-    tracked = inspection.git(place, env, "ls-files", "-z", "--", ".dayleaf")
+    tracked = inspection.run_git(place, env, "ls-files", "-z", "--", ".dayleaf")
     held = sum(
         name.endswith(".md") and walk.is_regular(stat)
-        for name, _, stat in walk.entries_below(place.shared)
+        for name, _, stat in walk.walk_entries(place.shared)
     )
     if tracked is None:
         yield warn("git could not list the files in %s" % place.shared, "check that git runs here")
@@ -489,24 +468,20 @@ def check_shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     known = tracked.count(b".md\0")
     if known < held:
         yield warn(
-            "%d of %s in %s are in git" % (known, count(held, "record"), place.shared),
+            "%d of %s in %s are in git" % (known, format_count(held, "record"), place.shared),
             "git ignores the others: remove .dayleaf from .gitignore to share them"
-            if inspection.git(place, env, *IGNORED)
+            if inspection.run_git(place, env, *IGNORED)
             else "git add .dayleaf",
         )
     else:
-        yield ok("%s in %s, all in git" % (count(held, "record"), place.shared))
-    yield _commit_hook(place)
+        yield ok("%s in %s, all in git" % (format_count(held, "record"), place.shared))
+    yield _check_commit_hook(place)
 
 
-def _commit_hook(place: layout.Place) -> Finding:
+def _check_commit_hook(place: layout.Place) -> Finding:
     from memory.project import sharing
 
-    there, command = sharing.commit_hook(place)
-    return finding(
-        OK if there else WARN,
-        "a pre-commit hook checks it for secrets"
-        if there
-        else "no pre-commit hook checks %s for secrets" % place.shared,
-        command,
-    )
+    there, command = sharing.find_commit_hook(place)
+    if there:
+        return ok("a pre-commit hook checks it for secrets", command)
+    return warn("no pre-commit hook checks %s for secrets" % place.shared, command)

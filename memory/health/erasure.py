@@ -1,17 +1,15 @@
-"""Taking a text out of everything that dayleaf keeps, and proving that it is gone.
+"""Removes a text from all files of dayleaf, and proves that it is gone.
 
-Looked for are the text as it is and in other case, composed and decomposed, on one line, its long
-lines by themselves, as a file's name has it, JSON-escaped once and twice, percent-encoded, in
-UTF-16, in base64 at any offset, and where it is one token as the term of the index.  Case counts in
-base64 alone.
+Forms searched for: the text as it is and in other case, composed and decomposed, on one line, its
+long lines alone, as a file's name, JSON-escaped once and twice, percent-encoded, in UTF-16, in
+base64 at any offset, and a single token as the index's term.  Case counts only in base64.
 
-A record, and what is kept of it for a way back, gets a mark in the text's place, with the
-permissions and time that it had; the journal of upkeep follows to the new hashes, so that an undo
-still works.  File names, and what names files, get the mark's words alone.  A log that others
-append to is covered in place, byte for byte.  What is derived of the text goes as a whole: index,
-vectors, digests, past queries, of every workspace that the record counts in; and the copy of an
-approved content.  Settings are the user's own, other programs' files are theirs: both are named,
-and so is the path of a project, which stays in all but texts.
+A record and its copies for an undo get a mark in place of the text, and keep their permissions and
+time; the journal of upkeep gets the new hashes, so that an undo still works.  File names and
+references to them get the mark's words alone.  A log is masked in place, byte for byte.  Derived
+files (index, vectors, digests, past queries) are deleted in every workspace of the record, and so
+is the copy of an approved content.  Settings and other programs' files are named, not changed; a
+project's path stays except in texts.
 """
 
 from __future__ import annotations
@@ -34,14 +32,14 @@ from memory.core.records import Record
 from memory.core.tokeniser import expand
 from memory.session import transcript, whereabouts
 from memory.store import archive, conversations
-from memory.store.writer import WHOLE, Tiers
+from memory.store.writer import WHOLE, TierWriter
 
 Progress = Callable[[int], None]
-SHORTEST, SHORTEST_BYTES = 4, 6  # characters of a text that is looked for, or bytes: `김철수`
-APART = "apart"  # names the group of paths that are passed over
-LONG_LINE = 40  # characters from which a line of a text is looked for by itself
-TERM = 8  # characters of an index term that stands for the text
-ENCODED = 6  # bytes from which base64 is looked for
+SHORTEST, SHORTEST_BYTES = 4, 6  # characters of a text, or bytes: `김철수`
+APART = "apart"  # the group of excluded paths in an expression
+LONG_LINE = 40  # characters of a line that is searched for alone
+SHORTEST_TERM = 8  # characters of an index term that stands for the text
+SHORTEST_BASE64 = 6  # bytes of a text that is searched for in base64
 SEARCHED = (
     "as it is, in upper and lower case, on one line, JSON-escaped, percent-encoded, as UTF-16, "
     "as base64, as an index term"
@@ -51,7 +49,7 @@ RECORD, OTHER, ARCHIVE, BEFORE = "record", "other record", "archive", "before an
 MOVES, LOG, STATE, COPY = "log of moves", "log", "state", "approved copy"
 DERIVED, TEMP, SETTINGS = "derived", "temporary", "settings"
 SYNC, FOREIGN = "sync's file names", "not ours"
-_FOLDERS = {"sync": SYNC, approvals.KEPT: COPY, "log": LOG}  # of the home
+_FOLDERS = {"sync": SYNC, approvals.APPROVED_FOLDER: COPY, "log": LOG}  # of the home
 LEFT = (SETTINGS, SYNC, FOREIGN)
 TEXTS = (RECORD, OTHER, ARCHIVE, BEFORE, COPY, TEMP)  # elsewhere a project's path is needed
 DERIVED_ENDS = tuple(
@@ -76,7 +74,7 @@ _FORMAT = (
 
 
 class Finder(NamedTuple):
-    """Finds texts in bytes.
+    """Finds and replaces texts in bytes.
 
     expression: matches their forms. marks: the replacement by form, in lower case except base64.
     """
@@ -86,13 +84,13 @@ class Finder(NamedTuple):
 
     def count(self, data: bytes) -> int:
         """Count the texts in some bytes."""
-        return sum(1 for _ in self._hits(data))
+        return sum(1 for _ in self._find_all(data))
 
-    def _hits(self, data: bytes) -> Iterator[re.Match[bytes]]:
+    def _find_all(self, data: bytes) -> Iterator[re.Match[bytes]]:
         return (hit for hit in self.expression.finditer(data) if hit.lastgroup != APART)
 
-    def apart_from(self, paths: Iterable[str]) -> Finder:
-        """Return a finder that passes over some paths as a whole."""
+    def exclude(self, paths: Iterable[str]) -> Finder:
+        """Return a finder that leaves out occurrences within some paths."""
         held = {form.encode("utf-8", "surrogateescape") for form in paths}
         held |= {fastjson.quote(form)[1:-1].encode("ascii") for form in paths}
         longest = sorted(filter(self.count, held), key=len, reverse=True)
@@ -101,7 +99,7 @@ class Finder(NamedTuple):
         named = b"(?P<%s>%s)|" % (APART.encode(), b"|".join(map(re.escape, longest)))
         return Finder(re.compile(named + self.expression.pattern, re.I), self.marks)
 
-    def mark(self, found: re.Match[bytes]) -> bytes:
+    def find_mark(self, found: re.Match[bytes]) -> bytes:
         """Return the replacement of a hit, in the hit's own encoding."""
         raw = found[0]
         if found.lastgroup == APART:
@@ -112,57 +110,58 @@ class Finder(NamedTuple):
 
     def cleaned(self, data: bytes) -> bytes:
         """Return bytes with each text replaced by its mark."""
-        return self.expression.sub(self.mark, data)
+        return self.expression.sub(self.find_mark, data)
 
-    def named(self, data: bytes) -> bytes:
+    def replace_by_words(self, data: bytes) -> bytes:
         """Return bytes with each text replaced by its mark's words.
 
-        Neither YAML nor a file system reads anything into `redacted-text-a1b2`.
+        `redacted-text-a1b2` is safe in YAML and in file names.
         """
-        words = {form: _word(mark) for form, mark in self.marks.items()}
+        words = {form: _mark_word(mark) for form, mark in self.marks.items()}
         return Finder(self.expression, words).cleaned(data)
 
-    def covered(self, data: bytes) -> bytes:
-        """Return bytes with each text masked at its own length."""
+    def mask(self, data: bytes) -> bytes:
+        """Return bytes with each text replaced by a mask of its length."""
 
         def cover(found: re.Match[bytes]) -> bytes:
-            raw, mark = found[0], self.mark(found)
+            raw, mark = found[0], self.find_mark(found)
             mark = mark if len(mark) <= len(raw) else b""
             wide = b"*\0" if raw[1:2] == b"\0" else b"\0*" if raw[:1] == b"\0" else b"*"
             return mark + wide * ((len(raw) - len(mark)) // len(wide))
 
         return self.expression.sub(cover, data)
 
-    def covers(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+    def find_masks(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, mask) for each text in some bytes."""
-        return ((hit.start(), self.covered(hit[0])) for hit in self._hits(data))
+        return ((hit.start(), self.mask(hit[0])) for hit in self._find_all(data))
 
 
-def finder(texts: Mapping[str, str]) -> Finder:
-    """Return a finder of some texts."""
+def make_finder(texts: Mapping[str, str]) -> Finder:
+    """Return a finder of texts with their marks."""
     exact: dict[bytes, str] = {}
-    anyhow: dict[bytes, str] = {}
+    folded: dict[bytes, str] = {}
     alone: set[bytes] = set()
     for text, mark in texts.items():
-        for form in forms(text):
-            anyhow.setdefault(form.lower(), mark)
+        for form in list_forms(text):
+            folded.setdefault(form.lower(), mark)
             if not _is_long(text):
                 alone.add(form.lower())
-        for form in _in_base64(text):
+        for form in _base64_forms(text):
             exact.setdefault(form, mark)
-    ordered = sorted(anyhow, key=lambda form: (-len(form), form))
-    parts = [_ALONE % re.escape(form) if form in alone else re.escape(form) for form in ordered]
-    parts += [
-        b"(?-i:%s)" % re.escape(form) for form in sorted(exact, key=lambda form: (-len(form), form))
+
+    def longest_first(forms: Iterable[bytes]) -> list[bytes]:
+        return sorted(forms, key=lambda form: (-len(form), form))
+
+    parts = [
+        _ALONE % re.escape(form) if form in alone else re.escape(form)
+        for form in longest_first(folded)
     ]
-    return Finder(re.compile(b"|".join(parts), re.I), {**anyhow, **exact})
+    parts += [b"(?-i:%s)" % re.escape(form) for form in longest_first(exact)]
+    return Finder(re.compile(b"|".join(parts), re.I), {**folded, **exact})
 
 
 def is_findable(text: str) -> bool:
-    """Tell whether a text is long enough to be looked for.
-
-    Shorter names in capitals are, where they stand alone: `SAP`.
-    """
+    """Tell whether a text is long enough to search for, or a name like `SAP`."""
     return _is_long(text) or (len(text) > 1 and text.isalpha() and text.isupper())
 
 
@@ -172,30 +171,28 @@ def _is_long(text: str) -> bool:
     )
 
 
-def forms(text: str) -> Iterator[bytes]:
-    """Yield the bytes in which a text may be stored.
-
-    In one case, without base64.
-    """
-    for plain in _spellings(text):
-        for said in (
-            plain,
-            fastjson.quote(plain)[1:-1],
-            json.dumps(plain, ensure_ascii=False)[1:-1],
-            fastjson.quote(fastjson.quote(plain)[1:-1])[1:-1],
-        ):
-            yield said.encode("utf-8", "surrogateescape")
+def list_forms(text: str) -> Iterator[bytes]:
+    """Yield the bytes in which a text may be stored, except base64."""
+    for plain in _list_spellings(text):
+        escaped = fastjson.quote(plain)[1:-1]
+        unescaped = json.dumps(plain, ensure_ascii=False)[1:-1]
+        for form in (plain, escaped, unescaped, fastjson.quote(escaped)[1:-1]):
+            yield form.encode("utf-8", "surrogateescape")
         yield quote(plain, safe="-._~").encode("ascii")
         yield quote(plain, safe="/:@!$&'()*+,;=-._~").encode("ascii")
         yield plain.encode("utf-16-le", "surrogatepass")
         yield plain.encode("utf-16-be", "surrogatepass")
     if not any(char.isspace() for char in text):
         for term, weight in expand(text):
-            if weight == 1.0 and len(term) >= TERM and any(char.isdigit() for char in term):
+            if (
+                weight == 1.0
+                and len(term) >= SHORTEST_TERM
+                and any(char.isdigit() for char in term)
+            ):
                 yield term.encode("utf-8")
 
 
-def _spellings(text: str) -> list[str]:
+def _list_spellings(text: str) -> list[str]:
     same = [
         text,
         text.casefold(),
@@ -209,33 +206,33 @@ def _spellings(text: str) -> list[str]:
         line.strip() for line in text.split("\n") if "\n" in text and len(line.strip()) >= LONG_LINE
     ]
     for slug in (layout.slug(text, len(text)), layout.file_slug(text, len(text))):
-        if len(slug) >= TERM and len(slug) * 2 > len(text):
+        if len(slug) >= SHORTEST_TERM and len(slug) * 2 > len(text):
             same += [slug, slug[:40].strip("-")]
     return [one for one in dict.fromkeys(same) if len(one) >= min(SHORTEST, len(text))]
 
 
-def _in_base64(text: str) -> Iterator[bytes]:
-    # At three offsets and in both alphabets: the characters that the text alone decides.
+def _base64_forms(text: str) -> Iterator[bytes]:
+    # at three offsets and in both alphabets, the characters of the text's bits alone
     data = text.encode("utf-8", "surrogateescape")
-    for offset in range(3) if len(data) >= ENCODED else ():
+    for offset in range(3) if len(data) >= SHORTEST_BASE64 else ():
         encoded = base64.b64encode(b"\0" * offset + data)
         inner = encoded[(0, 2, 3)[offset] : (offset + len(data)) * 8 // 6]
         yield inner
         yield inner.translate(bytes.maketrans(b"+/", b"-_"))
 
 
-def _listed(roots: Iterable[str], without: Iterable[str] = ()) -> Iterator[str]:
+def _find_files(roots: Iterable[str], without: Iterable[str] = ()) -> Iterator[str]:
     for root in roots:
         passed = {path[len(root) + 1 :] for path in without if path.startswith(root + "/")}
-        for _, path, stat in walk.entries_below(root, lambda name: name not in passed):
+        for _, path, stat in walk.walk_entries(root, lambda name: name not in passed):
             if walk.is_regular(stat):
                 yield path
 
 
-def _traces(
+def _search_files(
     finder_of: Callable[[str], Finder], every: Iterable[str], told: Progress = lambda done: None
 ) -> tuple[int, list[tuple[str, int]]]:
-    """Search files and return (their number, (path, hits) of holders)."""
+    """Search files; return (their number, (path, hits) of those with a text)."""
     number, held = 0, []
     for path in every:
         try:
@@ -257,22 +254,18 @@ def _traces(
 
 
 class Holder(NamedTuple):
-    """A file that holds the text.
-
-    hits: how often, 0 where only its name does. role: one of those above.
-    """
+    """A file that holds a text.  hits: 0 where only its name does.  role: one of those above."""
 
     path: str
     hits: int
     role: str
 
 
-class Erased(NamedTuple):
+class ErasureResult(NamedTuple):
     """The result of an erasure.
 
-    changed: files. pending: ids of rules and scripts whose approval no longer holds. problems: one
-        line each. searched, held: files that the proof read, and those in which a text still
-        stands.
+    changed: files. pending: ids of rules and scripts that lost their approval. problems: a line
+        each. searched, held: files that the proof read, and those that still hold a text.
     """
 
     changed: int
@@ -282,11 +275,8 @@ class Erased(NamedTuple):
     held: list[Holder]
 
 
-def refusal(found: Finder) -> str:
-    """Return the reason why a text cannot be removed, or "".
-
-    dayleaf's own formats may contain it.
-    """
+def find_refusal(found: Finder) -> str:
+    """Return the reason against removing a text, or ""."""
     if found.count(b""):
         return "it matches empty text"
     for name in (*_FORMAT, "2026-11-21T14:30:52Z"):
@@ -298,39 +288,37 @@ def refusal(found: Finder) -> str:
 def search(
     place: Place, found: Finder, own: frozenset[str], told: Progress = lambda done: None
 ) -> tuple[int, list[Holder]]:
-    """Search the home and the shared tier for texts.
+    """Search home and shared tier, without the runtime; return (files searched, holders).
 
-    Returns (files searched, holders); the runtime is left out. own: paths of the record whose text
-    is removed. told: called with the files searched so far.
+    own: paths of the record whose text is removed. told: called with the files searched so far.
     """
     roots = [
         place.home,
-        *([place.shared] if place.shared and files.inside(place.shared, place.root) else []),
+        *([place.shared] if place.shared and files.is_inside(place.shared, place.root) else []),
     ]
-    sparing = _sparing(found, place)
+    sparing = _spare_project_paths(found, place)
 
     def finder_of(path: str) -> Finder:
         return found if _role(path, place) in TEXTS else sparing
 
-    number, held = _traces(finder_of, _listed(roots, [place.home + "/runtime"]), told)
+    number, held = _search_files(finder_of, _find_files(roots, [place.home + "/runtime"]), told)
     return number, [
         Holder(path, hits, RECORD if path in own else _role(path, place)) for path, hits in held
     ]
 
 
-def _paths(place: Place) -> list[str]:
-    """Return the paths and names of workspaces, which files of every kind need."""
+def _list_project_paths(place: Place) -> list[str]:
     keys, seen = files.list_folder(place.home + "/workspaces"), set[str]()
     with suppress(OSError):
-        rows = fastjson.rows(files.read(place.home + PLACES, WHOLE))
+        rows = fastjson.parse_rows(files.read(place.home + PLACES, WHOLE))
         seen = {str(row.get("path")) for row in rows}
     return sorted({place.home, place.root, place.project, place.anchor, place.key, *seen, *keys})
 
 
-def _sparing(found: Finder, place: Place) -> Finder:
-    """Return a finder that spares projects' paths, in the host's form too."""
-    paths = _paths(place)
-    return found.apart_from([*paths, *map(whereabouts.folder, paths)])
+def _spare_project_paths(found: Finder, place: Place) -> Finder:
+    """Return a finder that leaves out projects' paths, also in the host's form."""
+    paths = _list_project_paths(place)
+    return found.exclude([*paths, *map(whereabouts.make_folder_prefix, paths)])
 
 
 def _role(path: str, place: Place) -> str:
@@ -339,7 +327,7 @@ def _role(path: str, place: Place) -> str:
     else:
         parts = ["", *path[len(place.shared) + 1 :].split("/")]
     file = parts[-1]
-    if file.startswith(files.TEMP):
+    if file.startswith(files.TEMP_PREFIX):
         return TEMP
     if file == "config.json" and len(parts) <= 2:
         return SETTINGS
@@ -369,12 +357,13 @@ def _role_in_tier(inner: list[str], file: str) -> str:
     return OTHER if inner[:1] and inner[0] in _KINDS and file.endswith(".md") else FOREIGN
 
 
-def cleanable_holders(held: Iterable[Holder], everywhere: bool) -> list[Holder]:
-    """Return the holders that `apply` cleans."""
-    return [one for one in held if one.role not in LEFT and (everywhere or one.role != OTHER)]
+def select_cleanable(held: Iterable[Holder], everywhere: bool) -> list[Holder]:
+    """Return the holders that `erase` changes."""
+    roles = LEFT if everywhere else (*LEFT, OTHER)
+    return [holder for holder in held if holder.role not in roles]
 
 
-def apply(
+def erase(
     place: Place,
     found: Finder,
     held: list[Holder],
@@ -382,79 +371,82 @@ def apply(
     everywhere: bool,
     now: float,
     told: Progress = lambda done: None,
-) -> Erased:
-    """Remove texts from files, delete derived files, and search again.
+) -> ErasureResult:
+    """Remove texts from the `select_cleanable` files, delete derived files, search again.
 
-    The files are those of `cleanable_holders`. Raises OSError where a lock cannot be had.
+    Raises OSError where a lock cannot be had.
     """
-    todo, changed = cleanable_holders(held, everywhere), 0
+    todo, changed = select_cleanable(held, everywhere), 0
     problems = [
         "%s contains it and stays: it is the path of a project" % path
-        for path in _paths(place)
+        for path in _list_project_paths(place)
         if found.count(path.encode("utf-8", "surrogateescape"))
     ]
-    sparing = _sparing(found, place)
+    sparing = _spare_project_paths(found, place)
     hashes: dict[bytes, bytes] = {}
     renamed = set(own)
-    # In the order in which an upkeep takes them: it holds its own while it changes records.
-    with files.Lock(place.home + "/cache/upkeep.lock", wait=True), Tiers(place) as tiers:
+    # an upkeep takes the locks in the same order
+    with files.Lock(place.home + "/cache/upkeep.lock", wait=True), TierWriter(place) as tiers:
         # MOVES last: they need the new hashes of all other files
-        for one in sorted(todo, key=lambda one: one.role == MOVES):
+        for holder in sorted(todo, key=lambda holder: holder.role == MOVES):
             try:
-                finder = found if one.role in TEXTS else sparing
-                renamed.add(_clean_file(tiers, one, finder, hashes, now))
+                finder = found if holder.role in TEXTS else sparing
+                renamed.add(_clean_file(tiers, holder, finder, hashes, now))
                 changed += 1
             except (OSError, StoreError) as error:
-                problems.append("%s: %s" % (one.path, getattr(error, "strerror", None) or error))
-        _follow(tiers, hashes)
-        for path in _derived(place, todo):
+                why = getattr(error, "strerror", None) or error
+                problems.append("%s: %s" % (holder.path, why))
+        _update_hashes(tiers, hashes)
+        for path in _find_derived(place, todo):
             with suppress(OSError):
                 files.remove(path)
     searched, left = search(place, found, frozenset(renamed), told)
-    return Erased(changed, _pending(place, todo, hashes), problems, searched, left)
+    return ErasureResult(changed, _find_pending(place, todo, hashes), problems, searched, left)
 
 
 def _clean_file(
-    tiers: Tiers, one: Holder, found: Finder, hashes: dict[bytes, bytes], now: float
+    tiers: TierWriter, holder: Holder, found: Finder, hashes: dict[bytes, bytes], now: float
 ) -> str:
-    path = one.path
-    if one.role in (DERIVED, COPY, TEMP):
-        _remove(tiers, path, one.role, now)
+    """Remove the texts from a file and its name; return its new path."""
+    path, role = holder.path, holder.role
+    if role in (DERIVED, COPY, TEMP):
+        _remove_file(tiers, path, role, now)
         return path
-    if one.role == LOG:
-        tiers.overwrite(path, found.covers)
+    if role == LOG:
+        tiers.overwrite(path, found.find_masks)
     else:
         old, new = tiers.rewrite(
             path,
-            lambda data: conversations.renew_mark(data, _cleaned(path, data, found)),
-            one.role == BEFORE,
+            lambda data: conversations.update_checksum(data, _clean_data(path, data, found)),
+            role == BEFORE,
         )
         hashes[old.encode("ascii")] = new.encode("ascii")
-    return path if one.role == BEFORE else _rename(tiers, path, found)
+    return path if role == BEFORE else _rename(tiers, path, found)
 
 
-def _without_marked(value: Any, marked: Any) -> list[Any] | None:
+def _drop_marked(value: Any, marked: Any) -> list[Any] | None:
+    """Return the labels that hold no text, or None."""
     pairs = zip(value, marked) if isinstance(value, list) else ()
-    return [one for one, kept in pairs if one == kept] or None
+    return [label for label, changed in pairs if label == changed] or None
 
 
-def _cleaned(path: str, data: bytes, found: Finder) -> bytes:
+def _clean_data(path: str, data: bytes, found: Finder) -> bytes:
     """Return a file's bytes without the texts, as valid as before.
 
-    Of a record the values of its head are changed, and labels that hold a text go.
+    A record loses the labels that hold a text; other values of its head are changed.
     """
     if not path.endswith(".md"):
-        return found.cleaned(_NAMES.sub(lambda name: found.named(name[0]), data))
-    at = frontmatter.split(data)[1]
-    named = found.named(data[:at]) + found.cleaned(data[at:])
+        return found.cleaned(_NAMES.sub(lambda name: found.replace_by_words(name[0]), data))
+    at = frontmatter.split_head(data)[1]
+    named = found.replace_by_words(data[:at]) + found.cleaned(data[at:])
     if named[:at] == data[:at]:
         return named
-    marks = {_word(mark): mark for mark in found.marks.values()}
+    marks = {_mark_word(mark): mark for mark in found.marks.values()}
     changes: dict[str, Any] = {}
     for key, value in frontmatter.parse(named).meta.items():
-        marked = _marked(value, marks)
+        marked = _restore_marks(value, marks)
         if marked != value and key in LABELS:
-            marked = _without_marked(value, marked)
+            marked = _drop_marked(value, marked)
         if marked != value:
             changes[key] = marked
     try:
@@ -463,24 +455,26 @@ def _cleaned(path: str, data: bytes, found: Finder) -> bytes:
         return named
 
 
-def _word(mark: str) -> str:
+def _mark_word(mark: str) -> str:
     return layout.slug(mark, len(mark))
 
 
-def _marked(value: Any, marks: Mapping[str, str]) -> Any:
-    """Return a value of a head with marks in the place of their words."""
+def _restore_marks(value: Any, marks: Mapping[str, str]) -> Any:
+    """Return a head's value with marks in place of their words."""
     if isinstance(value, list):
-        return [_marked(item, marks) for item in value]
+        return [_restore_marks(item, marks) for item in value]
     if isinstance(value, dict):
-        return {key: _marked(item, marks) for key, item in value.items()}
+        return {key: _restore_marks(item, marks) for key, item in value.items()}
     for word, mark in marks.items():
         value = value.replace(word, mark)
     return value
 
 
-def _rename(tiers: Tiers, path: str, found: Finder) -> str:
+def _rename(tiers: TierWriter, path: str, found: Finder) -> str:
     folder, _, name = path.rpartition("/")
-    clean = found.named(name.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+    clean = found.replace_by_words(name.encode("utf-8", "surrogateescape")).decode(
+        "utf-8", "surrogateescape"
+    )
     try:
         return tiers.rename(path, clean) if clean != name else path
     except FileExistsError:
@@ -490,13 +484,10 @@ def _rename(tiers: Tiers, path: str, found: Finder) -> str:
         ) from None
 
 
-def _follow(tiers: Tiers, hashes: dict[bytes, bytes]) -> None:
-    """Update the hashes of rewritten files in the journals of upkeep.
+def _update_hashes(tiers: TierWriter, hashes: dict[bytes, bytes]) -> None:
+    """Update the hashes of rewritten files in upkeep's journals; raises OSError."""
 
-    Raises OSError.
-    """
-
-    def renamed(data: bytes) -> bytes:
+    def update(data: bytes) -> bytes:
         for old, new in hashes.items():
             data = data.replace(old, new)
         return data
@@ -504,77 +495,72 @@ def _follow(tiers: Tiers, hashes: dict[bytes, bytes]) -> None:
     folder = tiers.place.home + "/workspaces"
     for key in files.list_folder(folder) if any(old != new for old, new in hashes.items()) else ():
         with suppress(FileNotFoundError, NotADirectoryError, StoreError):
-            tiers.rewrite("%s/%s/journal.jsonl" % (folder, key), renamed)
+            tiers.rewrite("%s/%s/journal.jsonl" % (folder, key), update)
 
 
-def _derived(place: Place, todo: Iterable[Holder]) -> Iterator[str]:
+def _find_derived(place: Place, todo: Iterable[Holder]) -> Iterator[str]:
     """Yield the derived files of every workspace with a changed file."""
     keys: set[str] = {place.key}
     cache = place.home + "/cache"
-    for one in todo:
-        parts = (
-            one.path[len(place.home) + 1 :].split("/")
-            if one.path.startswith(place.home + "/")
-            else []
-        )
-        if parts[:1] == ["global"]:
+    for holder in todo:
+        if not holder.path.startswith(place.home + "/"):
+            continue
+        parts = holder.path[len(place.home) + 1 :].split("/")
+        if parts[0] == "global":
             keys.update(files.list_folder(cache))
-        elif parts[:1] in (["workspaces"], ["cache"]) and len(parts) > 2:
+        elif parts[0] in ("workspaces", "cache") and len(parts) > 2:
             keys.add(parts[1])
     for key in sorted(keys):
         folder = "%s/%s" % (cache, key)
-        yield from (
-            "%s/%s" % (folder, name)
-            for name in files.list_folder(folder)
-            if name.endswith(DERIVED_ENDS)
-        )
-        yield from (
-            "%s/digests/%s" % (folder, name) for name in files.list_folder(folder + "/digests")
-        )
+        names = files.list_folder(folder)
+        yield from ("%s/%s" % (folder, name) for name in names if name.endswith(DERIVED_ENDS))
+        digests = folder + "/digests"
+        yield from ("%s/%s" % (digests, name) for name in files.list_folder(digests))
     yield cache + "/queries.db"
 
 
-def _pending(place: Place, todo: Iterable[Holder], hashes: dict[bytes, bytes]) -> list[str]:
+def _find_pending(place: Place, todo: Iterable[Holder], hashes: dict[bytes, bytes]) -> list[str]:
+    """Return the ids whose approved content has changed."""
     gone = {old.decode("ascii") for old, new in hashes.items() if old != new}
-    gone.update(one.path.rpartition("/")[2] for one in todo if one.role == COPY)
-    return sorted({id for _, id, sha256 in approvals.approved(place.home) if sha256 in gone})
+    gone.update(holder.path.rpartition("/")[2] for holder in todo if holder.role == COPY)
+    return sorted({id for _, id, sha256 in approvals.read_approved(place.home) if sha256 in gone})
 
 
-# ---- what else is kept of records that were deleted
+# ---- traces of deleted records
 
 
 def _forget_sessions(place: Place, gone: Sequence[Record]) -> None:
-    sessions = {str(one.meta.get("session")) for one in gone if one.kind == conversations.KIND}
-    for session in sessions:
+    talks = [record for record in gone if record.kind == conversations.KIND]
+    for session in {str(talk.meta.get("session")) for talk in talks}:
         _blank_state("%s/sessions/%s" % (place.cache, session))
         files.remove(place.receipts(session))
 
 
 def _forget_approved(place: Place, gone: Sequence[Record]) -> None:
-    owners = {(approvals.workspace_of(record.name, place.key), record.id) for record in gone}
-    for workspace, id, sha256 in approvals.decisions(place.home):
+    owners = {(approvals.approval_workspace(record.name, place.key), record.id) for record in gone}
+    for workspace, id, sha256 in approvals.read_decisions(place.home):
         if (workspace.removeprefix(approvals.SCRIPT), id) in owners:
-            files.remove("%s/%s/%s" % (place.home, approvals.KEPT, sha256))
+            files.remove("%s/%s/%s" % (place.home, approvals.APPROVED_FOLDER, sha256))
 
 
-def _forget_trace(tiers: Tiers, holder: Holder, named: Finder, now: float) -> None:
+def _forget_trace(tiers: TierWriter, holder: Holder, named: Finder, now: float) -> None:
     path, role = holder.path, holder.role
     if role in (TEMP, BEFORE) or (role == STATE and path.endswith(".md")):
-        _remove(tiers, path, role, now)
+        _remove_file(tiers, path, role, now)
     elif role in (LOG, MOVES, STATE, DERIVED):
         _clean_file(tiers, holder, named, {}, now)
 
 
-def forget(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
-    """Remove the copies and traces of deleted records; return the rest.
+def remove_traces(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
+    """Remove the copies and traces of deleted records; return the remaining holders.
 
-    Copies for a way back go as a whole, file names from logs and states.  Raises OSError.
+    Copies for an undo are deleted, file names leave logs and states.  Raises OSError.
     """
     names = {record.name[2:].removeprefix(archive.FOLDER + "/") for record in gone}
     _forget_sessions(place, gone)
     _forget_approved(place, gone)
     tag = files.sha256("\0".join(sorted(names)).encode("utf-8", "surrogateescape"))
-    named = _literal(names, "[redacted:name#%s]" % tag[:4])
+    named = _make_literal_finder(names, "[redacted:name#%s]" % tag[:4])
     ids = b"|".join(re.escape(record.id.encode()) for record in gone)
     copied = Finder(re.compile(rb"^id: (?:%s)\r?$" % ids, re.M), {})
     either = copied.expression.pattern + b"|" + named.expression.pattern
@@ -588,28 +574,30 @@ def forget(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
     workspaces = place.home + "/workspaces"
     others = {"%s/%s" % (workspaces, key) for key in files.list_folder(workspaces)}
     passed = [place.home + "/runtime", *(others - {place.private})]
-    found = _traces(finder_of, _listed(roots, passed))[1]
-    with files.Lock(place.home + "/cache/upkeep.lock", wait=True), Tiers(place) as tiers:
+    found = _search_files(finder_of, _find_files(roots, passed))[1]
+    with files.Lock(place.home + "/cache/upkeep.lock", wait=True), TierWriter(place) as tiers:
         for path, hits in found:
             with suppress(StoreError, OSError):
                 _forget_trace(tiers, Holder(path, hits, _role(path, place)), named, now)
-    titles = {record.title: "-" for record in gone if len(record.title) >= TERM}
-    left = search(place, finder(titles), frozenset())[1] if titles else []
+    titles = {record.title: "-" for record in gone if len(record.title) >= SHORTEST_TERM}
+    left = search(place, make_finder(titles), frozenset())[1] if titles else []
     listed = [Holder(path, hits, SYNC) for path, hits in found if _role(path, place) == SYNC]
     return [*left, *listed]
 
 
-def _literal(texts: Iterable[str], mark: str) -> Finder:
-    """Return a finder of texts as they stand in text and in JSON."""
+def _make_literal_finder(texts: Iterable[str], mark: str) -> Finder:
+    """Return a finder of texts, plain and JSON-escaped."""
     forms = {form for text in texts for form in (text, fastjson.quote(text)[1:-1])}
     known = [form.encode("utf-8", "surrogateescape") for form in sorted(forms, key=len)]
     marks = {form.lower(): mark for form in known}
     return Finder(re.compile(b"|".join(map(re.escape, reversed(known))), re.I), marks)
 
 
-def _remove(tiers: Tiers, path: str, role: str, now: float) -> None:
-    pid = path.rpartition("/")[2][len(files.TEMP) :].partition("-")[0] if role == TEMP else ""
-    if pid.isdigit() and files.alive(int(pid)) and now - os.stat(path).st_mtime < 3600:
+def _remove_file(tiers: TierWriter, path: str, role: str, now: float) -> None:
+    pid = (
+        path.rpartition("/")[2][len(files.TEMP_PREFIX) :].partition("-")[0] if role == TEMP else ""
+    )
+    if pid.isdigit() and files.is_running(int(pid)) and now - os.stat(path).st_mtime < 3600:
         raise StoreError("process %s is writing it; run this again" % pid)
     tiers.remove(path)
 
@@ -624,10 +612,10 @@ def _blank_state(path: str) -> None:
         progress.save(state)
 
 
-def transcripts(found: Finder, env: dict[str, str], folders: Iterable[str]) -> list[str]:
+def find_transcripts(found: Finder, env: dict[str, str], folders: Iterable[str]) -> list[str]:
     """Return the paths of the host's transcripts with a text.
 
-    They are the host's, and only read. folders: those of its `projects` to search.
+    folders: of the host's `projects`.
     """
-    roots = [root + "/" + folder for root in transcript.roots(env) for folder in folders]
-    return [path for path, _ in _traces(lambda path: found, _listed(roots))[1]]
+    roots = [root + "/" + folder for root in transcript.list_roots(env) for folder in folders]
+    return [path for path, _ in _search_files(lambda path: found, _find_files(roots))[1]]

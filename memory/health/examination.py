@@ -1,5 +1,5 @@
-"""Doctor: every check in its order, those of what happened (failures, captures, ledgers,
-leftovers), and what it mends.
+"""Doctor: all checks in order, those of past events (failures, captures, ledgers, leftovers), and
+the repairs of `--fix`.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from memory.core import (
     layout,
     walk,
 )
-from memory.core.plaintext import count
+from memory.core.plaintext import format_count
 from memory.doors import registry
-from memory.health import OK, WARN, Finding, checkup, fail, figures, finding, ok, warn
+from memory.health import WARN, Finding, checkup, fail, figures, ok, warn
 from memory.index import builder
-from memory.index.kept import heads
+from memory.index.kept import read_heads
 from memory.knowledge import housekeeping
 from memory.project import otherfiles, sharing
 from memory.store import archive, journal, ledger
 from memory.store.store import Store
 
 if TYPE_CHECKING:
-    from memory.capture.recovery import Lost
+    from memory.capture.recovery import UncapturedSessions
 
 RECENT = 7 * clock.DAY
-MUCH = 200 << 20  # bytes of receipts
+LARGE_BYTES = 200 << 20  # bytes of receipts
 FIX = "`dayleaf doctor --fix`"
-BITS = 0o077  # what others may do
+OTHERS_BITS = 0o077  # permissions of group and others
 
 
 def examine(
     place: layout.Place, settings: config.Config, env: dict[str, str], now: float
 ) -> list[Finding]:
-    """Run every check and return its findings in order.
+    """Run every check; return the findings in order.
 
-    A check that fails is a WARN itself.
+    An exception in a check becomes a WARN.
     """
     store = Store(place, settings, now)
-    # three of the checks look at all files, three at what they say
+    # several checks share the list of files, and the read records
     walked = functools.cache(lambda: walk.Listing(place))
-    every = functools.cache(lambda: list(heads(store, now, walked())))
+    every = functools.cache(lambda: list(read_heads(store, now, walked())))
     steps: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("home", lambda: checkup.check_home(place)),
         ("workspace", lambda: checkup.check_workspace(place)),
@@ -69,7 +69,7 @@ def examine(
         ("hooks", lambda: checkup.check_hooks(env)),
         ("client", lambda: checkup.check_client(place, env)),
         *(
-            (door, functools.partial(_of_door, door, place, settings, env))
+            (door, functools.partial(_check_door, door, place, settings, env))
             for door in registry.having("check")
         ),
         ("models", lambda: checkup.check_models(env)),
@@ -79,7 +79,7 @@ def examine(
         ("journal", lambda: check_last_upkeep(place)),
         ("tiers", lambda: check_added_tiers(place, settings)),
         ("temps", lambda: check_temporary_files(place, now)),
-        ("upkeep", lambda: _upkeep(store, walked())),
+        ("upkeep", lambda: _check_upkeep(store, walked())),
         ("shared", lambda: checkup.check_shared(place, env)),
         ("shared", lambda: check_log_merging(place, env)),
     )
@@ -93,15 +93,15 @@ def examine(
     return found
 
 
-def _of_door(
+def _check_door(
     door: str, place: layout.Place, settings: config.Config, env: dict[str, str]
 ) -> Iterator[Finding]:
     yield from registry.offer(door, "check")(place, settings, env)
 
 
 def check_added_tiers(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
-    """Report each added tier, unreadable ones and skipped files."""
-    for tier in otherfiles.added(place, settings):
+    """Report each added tier, unreadable tiers and skipped files."""
+    for tier in otherfiles.list_added_tiers(place, settings):
         state = tier.state()
         left = state["skipped"]
         if tier.fault:
@@ -112,62 +112,55 @@ def check_added_tiers(place: layout.Place, settings: config.Config) -> Iterator[
         elif left:
             yield warn(
                 "%s: %s left out, such as %s: %s"
-                % (tier.top, count(len(left), "file"), left[0]["path"], left[0]["reason"]),
+                % (tier.top, format_count(len(left), "file"), left[0]["path"], left[0]["reason"]),
                 left[0]["remedy"],
             )
         else:
-            yield ok("%s: %s" % (tier.top, count(int(state["files"]), "file")))
+            yield ok("%s: %s" % (tier.top, format_count(int(state["files"]), "file")))
 
 
 def check_log_merging(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
-    """Report where the next merge of two archives' logs would conflict."""
+    """Report that git would not merge the archive's log by lines."""
     log = "%s/%s/%s" % (place.shared, archive.FOLDER, archive.LOG)
-    if (
-        place.git
-        and place.shared
-        and files.exists(log)
-        and not sharing.Repository(place, env).joins_logs()
-    ):
+    has_log = place.git and place.shared and files.exists(log)
+    if has_log and not sharing.Repository(place, env).merges_logs():
         yield warn(
             "git does not merge %s by lines: two people who forget records get a conflict" % log,
             "add the line `%s` to %s/%s" % (archive.RULE.strip(), place.shared, archive.ATTRIBUTES),
         )
 
 
-# ---- what happened
+# ---- past events
 
 
 def check_log(place: layout.Place, now: float) -> Iterator[Finding]:
     """Report hook failures of the last week and logs of bugs."""
-    rows = _json_lines(place.home + "/log/errors.jsonl")[0]
-    bugs = sorted(
-        name for name in files.list_folder(place.home + "/log") if name.startswith("bug-")
-    )
+    rows = _read_json_lines(place.home + "/log/errors.jsonl")[0]
+    logs = files.list_folder(place.home + "/log")
+    bugs = sorted(name for name in logs if name.startswith("bug-"))
     recent = [row for row in rows if now - (clock.parse(str(row.get("t"))) or 0.0) < RECENT]
     if recent:
-        last = recent[-1]
-        said = " ".join(
-            str(last.get(key) or "") for key in ("t", "where", "error", "detail", "path", "at")
-        ).split()
-        number = count(len(recent), "failure")
+        keys = ("t", "where", "error", "detail", "path", "at")
+        latest = " ".join(" ".join(str(recent[-1].get(key) or "") for key in keys).split())
+        number = format_count(len(recent), "failure")
         yield warn(
-            "%s in hooks in the last 7 days; the latest: %s" % (number, " ".join(said)),
+            "%s in hooks in the last 7 days; the latest: %s" % (number, latest),
             "%s/log/errors.jsonl lists them all" % place.home,
         )
     else:
         yield ok("no hook failed in the last 7 days (%d failures in all)" % len(rows))
     if bugs:
-        number = count(len(bugs), "bug")
+        number = format_count(len(bugs), "bug")
         yield warn(
             "%s in dayleaf, the last in %s/log/%s" % (number, place.home, bugs[-1]),
             "report it, then delete the file",
         )
 
 
-def _json_lines(path: str) -> tuple[list[dict[str, Any]], int]:
-    """Read a JSONL file: (objects, number of invalid lines).
+def _read_json_lines(path: str) -> tuple[list[dict[str, Any]], int]:
+    """Return (objects, number of invalid lines) of a JSONL file; raises OSError.
 
-    ([], 0) for an absent file. Raises OSError.
+    ([], 0) for an absent file.
     """
     try:
         data = files.read(path, 16 << 20)
@@ -187,11 +180,11 @@ def _json_lines(path: str) -> tuple[list[dict[str, Any]], int]:
 
 
 def check_ledgers(place: layout.Place) -> Iterator[Finding]:
-    """Check that each ledger is readable, whole and protected."""
+    """Check that each ledger is readable, valid and protected."""
     for name, about in (("trust.jsonl", "approvals"), ("spend.jsonl", "calls of models")):
         path = place.home + "/" + name
         try:
-            rows, torn = _json_lines(path)
+            rows, torn = _read_json_lines(path)
         except OSError as error:
             yield fail("%s cannot be read (%s)" % (path, error.strerror), "chmod 600 '%s'" % path)
             continue
@@ -201,51 +194,45 @@ def check_ledgers(place: layout.Place) -> Iterator[Finding]:
             )
         elif torn:
             yield warn(
-                "%s has %s that cannot be read" % (path, count(torn, "line")), "remove them by hand"
+                "%s has %s that cannot be read" % (path, format_count(torn, "line")),
+                "remove them by hand",
             )
         else:
-            yield ok("%s (%s): %s" % (name, about, count(len(rows), "line")))
-    for each in ledger.ledgers(place):
-        yield from _outcomes(each)
+            yield ok("%s (%s): %s" % (name, about, format_count(len(rows), "line")))
+    for book in ledger.ledgers(place):
+        yield from _check_ledger(book)
 
 
-def _outcomes(each: ledger.Ledger) -> Iterator[Finding]:
-    if not files.exists(each.path):
+def _check_ledger(book: ledger.Ledger) -> Iterator[Finding]:
+    path = book.path
+    if not files.exists(path):
         return
-    if not os.access(each.path, os.R_OK | os.W_OK):
-        yield fail(
-            "%s cannot be read and written, so uses are not counted" % each.path,
-            "chmod 600 '%s'" % each.path,
-        )
+    if not os.access(path, os.R_OK | os.W_OK):
+        what = "%s cannot be read and written, so uses are not counted" % path
+        yield fail(what, "chmod 600 '%s'" % path)
         return
-    found = ledger.count_all(each)
+    found = ledger.count_all(book)
     if found.passed:
-        yield warn(
-            "%s has %s of a newer version, which are skipped"
-            % (each.path, count(found.passed, "line")),
-            "update dayleaf; the lines are kept",
-        )
+        what = "%s has %s of a newer version, which are skipped"
+        remedy = "update dayleaf; the lines are kept"
+        yield warn(what % (path, format_count(found.passed, "line")), remedy)
     if found.torn:
-        yield warn(
-            "%s has %s that cannot be read" % (each.path, count(found.torn, "line")),
-            "remove them by hand",
-        )
-    yield ok("%s: uses and outcomes of %s" % (each.path, count(len(found.rows), "record")))
+        what = "%s has %s that cannot be read" % (path, format_count(found.torn, "line"))
+        yield warn(what, "remove them by hand")
+    yield ok("%s: uses and outcomes of %s" % (path, format_count(len(found.rows), "record")))
 
 
-def ends(place: layout.Place) -> Iterator[str]:
+def find_torn_files(place: layout.Place) -> Iterator[str]:
     """Yield the ledgers and logs with an unfinished last line."""
-    named = [place.home + "/" + name for name in ("trust.jsonl", "spend.jsonl", "log/errors.jsonl")]
-    named += [each.path for each in ledger.ledgers(place)] + [
+    names = ("trust.jsonl", "spend.jsonl", "log/errors.jsonl")
+    roots = [root for letter, root in place.tiers() if letter != layout.SHARED]
+    for path in (
+        *(place.home + "/" + name for name in names),
+        *(book.path for book in ledger.ledgers(place)),
         journal.path(place),
-        attempts.path_of(place),
-    ]
-    named += [
-        "%s/%s/%s" % (root, archive.FOLDER, archive.LOG)
-        for letter, root in place.tiers()
-        if letter != layout.SHARED
-    ]
-    for path in named:
+        attempts.log_path(place),
+        *("%s/%s/%s" % (root, archive.FOLDER, archive.LOG) for root in roots),
+    ):
         try:
             if files.is_torn(path):
                 yield path
@@ -254,17 +241,15 @@ def ends(place: layout.Place) -> Iterator[str]:
 
 
 def check_torn_lines(place: layout.Place) -> Iterator[Finding]:
-    """Report the ledgers and logs with an unfinished last line."""
-    for path in ends(place):
+    for path in find_torn_files(place):
         yield warn("%s ends with an unfinished line" % path, FIX)
 
 
 def check_last_upkeep(place: layout.Place) -> Iterator[Finding]:
-    """Report whether the last upkeep finished, if there was any."""
     if not files.exists(journal.path(place)):
         return
     try:
-        runs = journal.runs(place)
+        runs = journal.read_runs(place)
     except StoreError as error:
         what, _, remedy = str(error).partition("; ")
         yield fail(what, remedy)
@@ -275,15 +260,17 @@ def check_last_upkeep(place: layout.Place) -> Iterator[Finding]:
             "`dayleaf store upkeep --apply` finishes it, `dayleaf store undo` undoes it",
         )
     else:
-        yield ok(count(len(runs), "run") + " of upkeep")
+        yield ok(format_count(len(runs), "run") + " of upkeep")
 
 
 def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[Finding]:
     """Report interrupted captures and sessions with incomplete checkpoints."""
     from memory.capture import recovery
 
-    cut = attempts.unfinished(place, now)
-    found = recovery.lost(place, env, now, layout.safe_id(env.get("CLAUDE_CODE_SESSION_ID")))
+    cut = attempts.list_unfinished(place, now)
+    found = recovery.find_uncaptured(
+        place, env, now, layout.valid_id(env.get("CLAUDE_CODE_SESSION_ID"))
+    )
     lost = dict(found.sessions)
     for row in cut[-3:]:
         session = str(row.get("session"))
@@ -296,52 +283,54 @@ def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iter
     if waiting:
         yield warn(
             "%s whose checkpoints are incomplete, such as %s"
-            % (count(len(waiting), "session"), waiting[0]),
+            % (format_count(len(waiting), "session"), waiting[0]),
             "the next session start completes them",
         )
-    past = set(found.before) - _recorded(place) if found.before else set()
+    past = set(found.before) - _read_recorded_sessions(place) if found.before else set()
     if past:
         yield warn(
-            "%s from before dayleaf was installed: not imported" % count(len(past), "past session"),
+            "%s from before dayleaf was installed: not imported"
+            % format_count(len(past), "past session"),
             "`dayleaf store import transcripts` brings them in",
         )
     elif not lost and all(row["said"] for row in cut):
-        yield ok(_captured(found))
+        yield ok(_format_captured(found))
 
 
-def _recorded(place: layout.Place) -> set[str]:
-    store = Store(place, config.Config({}, {}, []), 0.0)
-    return {str(one.meta.get("session")) for one in store.each(("checkpoint", "conversation"))}
+def _read_recorded_sessions(place: layout.Place) -> set[str]:
+    found = Store(place, config.Config({}, {}, []), 0.0).each(("checkpoint", "conversation"))
+    return {str(record.meta.get("session")) for record in found}
 
 
-def _captured(found: Lost) -> str:
-    said = ["every session that left a transcript has its checkpoint"]
+def _format_captured(found: UncapturedSessions) -> str:
+    line = "every session that left a transcript has its checkpoint"
     if found.gone:
-        said.append(
-            "%s that started here left no transcript, or the transcript is gone"
-            % count(len(found.gone), "session")
+        line += (
+            "; %s that started here left no transcript, or the transcript is gone"
+            % format_count(len(found.gone), "session")
         )
-    return "; ".join(said)
+    return line
 
 
 def check_receipts(place: layout.Place) -> Iterator[Finding]:
-    """Report the size of the receipts."""
     number = size = 0
-    for _, _, stat in walk.entries_below(place.home + "/log/receipts"):
+    for _, _, stat in walk.walk_entries(place.home + "/log/receipts"):
         if walk.is_regular(stat):
             size += stat.st_size
             number += 1
-    yield finding(
-        WARN if size > MUCH else OK,
-        "logs of what Claude was given: {}, {:,} KB".format(count(number, "file"), size >> 10),
-        "delete the oldest in '%s/log/receipts'; `push why` and `store stats` then omit them"
-        % place.home
-        if size > MUCH
-        else "",
+    what = "logs of what Claude was given: {}, {:,} KB".format(
+        format_count(number, "file"), size >> 10
     )
+    if size > LARGE_BYTES:
+        remedy = (
+            "delete the oldest in '%s/log/receipts'; `push why` and `store stats` then omit them"
+        )
+        yield warn(what, remedy % place.home)
+    else:
+        yield ok(what)
 
 
-def leftovers(place: layout.Place, now: float) -> Iterator[str]:
+def find_leftovers(place: layout.Place, now: float) -> Iterator[str]:
     """Yield temporary files of dead writers and old damaged indexes."""
     roots = [
         *(root for _, root in place.tiers()),
@@ -355,86 +344,78 @@ def leftovers(place: layout.Place, now: float) -> Iterator[str]:
             yield from (
                 folder + "/" + name
                 for name in sorted(names)
-                if _is_left(folder + "/" + name, now, root == place.cache)
+                if _is_leftover(folder + "/" + name, now, root == place.cache)
             )
     for name in files.list_folder(place.home):
-        if _is_left(place.home + "/" + name, now):
+        if _is_leftover(place.home + "/" + name, now):
             yield place.home + "/" + name
 
 
-def _is_left(path: str, now: float, derived: bool = False) -> bool:
+def _is_leftover(path: str, now: float, derived: bool = False) -> bool:
     name, damaged = path.rpartition("/")[2], derived and path.endswith(".damaged")
-    if not (damaged or name.startswith(files.TEMP)):
+    if not (damaged or name.startswith(files.TEMP_PREFIX)):
         return False
     try:
         changed = os.lstat(path).st_mtime
     except OSError:
         return False
-    return damaged and now - changed > files.TEMP_AGE or files.is_left(name, changed, now)
+    return damaged and now - changed > files.TEMP_AGE or files.is_leftover(name, changed, now)
 
 
-def _upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
-    due, changes = figures.outlook(store, walked)
+def _check_upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
+    due, changes = figures.preview_upkeep(store, walked)
     if due:
         yield warn(due, housekeeping.LOOK)
     elif changes < 0:
         yield ok("changes not counted: too many files", housekeeping.LOOK)
     else:
-        yield ok("not due: it would make %s" % count(changes, "change"))
+        yield ok("not due: it would make %s" % format_count(changes, "change"))
 
 
 def check_temporary_files(place: layout.Place, now: float) -> Iterator[Finding]:
-    """Report leftover temporary files."""
-    left = list(leftovers(place, now))
+    left = list(find_leftovers(place, now))
     if left:
-        number = count(len(left), "temporary file")
+        number = format_count(len(left), "temporary file")
         yield warn("%s left by killed processes, such as %s" % (number, left[0]), FIX)
     else:
         yield ok("no leftover temporary files")
 
 
-# ---- what is mended
+# ---- repairs
 
 
-def mend(place: layout.Place, now: float) -> list[str]:
-    """Mend the safe faults; return a line for each.
+def mend_faults(place: layout.Place, now: float) -> list[str]:
+    """Mend the faults that are safe to mend; return a line for each.
 
-    A line that begins with `not ` is a failure. now: seconds since the epoch. A second run finds
-    nothing.
+    A line that begins with `not ` is a failure. A second run finds nothing.
     """
     steps: tuple[Callable[[], Iterator[str]], ...] = (
-        lambda: _close(place),
+        lambda: _close_to_others(place),
         lambda: _end_lines(place),
-        lambda: _sweep(place, now),
-        lambda: _index(place, now),
+        lambda: _delete_leftovers(place, now),
+        lambda: _mend_index(place, now),
     )
     done: list[str] = []
     for step in steps:
         try:
             done += step()
-        except (OSError, DayleafError) as error:
-            said = (
-                "%s: %s" % (error.filename, error.strerror)
-                if isinstance(error, OSError)
-                else str(error)
-            )
-            done.append("not mended: %s" % said)
+        except OSError as error:
+            done.append("not mended: %s: %s" % (error.filename, error.strerror))
+        except DayleafError as error:
+            done.append("not mended: %s" % error)
     return done
 
 
-def _close(place: layout.Place) -> Iterator[str]:
+def _close_to_others(place: layout.Place) -> Iterator[str]:
     if os.name == "nt" or not files.is_folder(place.home):
         return
     mode = os.stat(place.home).st_mode
     # before the home hides them
-    found = [*checkup.open_to_others(place), *checkup.with_bits(place, 0o022)]
-    if mode & BITS and os.stat(place.home).st_uid == os.geteuid():
+    found = [*checkup.find_open_files(place), *checkup.find_files_with_mode(place, 0o022)]
+    if mode & OTHERS_BITS and os.stat(place.home).st_uid == os.geteuid():
         os.chmod(place.home, mode & 0o700)
-        yield "other users can no longer open %s (%04o, was %04o)" % (
-            place.home,
-            mode & 0o700,
-            mode & 0o777,
-        )
+        modes = (mode & 0o700, mode & 0o777)
+        yield "other users can no longer open %s (%04o, was %04o)" % (place.home, *modes)
     trust = place.home + "/trust.jsonl"
     closed = 0
     for path in sorted(set(found)):
@@ -444,26 +425,29 @@ def _close(place: layout.Place) -> Iterator[str]:
         os.chmod(path, stat.st_mode & 0o700)
         closed += 1
     if closed:
-        yield "other users can no longer open %s in %s" % (count(closed, "file"), place.home)
+        yield "other users can no longer open %s in %s" % (format_count(closed, "file"), place.home)
 
 
 def _end_lines(place: layout.Place) -> Iterator[str]:
-    """End unfinished last lines, so that the next line stands alone."""
-    for path in list(ends(place)):
+    """End unfinished last lines, before the next line is appended."""
+    for path in list(find_torn_files(place)):
         files.append(path, b"\n")
         yield "closed the unfinished last line of %s" % path
 
 
-def _sweep(place: layout.Place, now: float) -> Iterator[str]:
-    left = list(leftovers(place, now))
+def _delete_leftovers(place: layout.Place, now: float) -> Iterator[str]:
+    left = list(find_leftovers(place, now))
     gone = sum(files.remove(path) for path in left)
     if gone:
-        yield "deleted %s of killed processes, such as %s" % (count(gone, "leftover"), left[0])
+        yield "deleted %s of killed processes, such as %s" % (
+            format_count(gone, "leftover"),
+            left[0],
+        )
 
 
 def _index_fault(place: layout.Place) -> str:
-    """Return the state of an index that needs work, or ""."""
-    found = figures.index_state(place)
+    """Return `missing`, `damaged` or `stale` for an index to mend, or ""."""
+    found = figures.read_index_state(place)
     if found["state"] == "missing":
         return "missing" if any(files.is_folder(root) for _, root in place.tiers()) else ""
     if not found.get("whole", True):
@@ -471,19 +455,17 @@ def _index_fault(place: layout.Place) -> str:
     return "" if found["state"] == "fresh" else str(found["state"])
 
 
-def _index(place: layout.Place, now: float) -> Iterator[str]:
+def _mend_index(place: layout.Place, now: float) -> Iterator[str]:
     fault = _index_fault(place)
     if not fault:
         return
     damaged = fault == "damaged"
     if damaged:
         builder.move_aside_damaged(place)
-    remade = damaged or fault == "missing"
-    done = builder.build(place, now) if remade else builder.refresh(place, now)
+    step = builder.build if damaged or fault == "missing" else builder.refresh
+    done = step(place, now)
     if done.busy:
         yield "not mended: another process is building the index"
     else:
-        yield "%s the index: %s" % (
-            "built" if done.built or damaged else "refreshed",
-            count(done.records, "record"),
-        )
+        verb = "built" if done.built or damaged else "refreshed"
+        yield "%s the index: %s" % (verb, format_count(done.records, "record"))

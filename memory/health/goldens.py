@@ -1,5 +1,4 @@
-"""Golden queries: what recall should find, written by a person; and a first draft of them from the
-user's own store.
+"""Golden queries, which say what recall should find: a person's file, and drafts from the store.
 
 Schema, version 1, of a file of golden queries, YAML:
 
@@ -41,9 +40,9 @@ NAME = "golden.yaml"
 
 
 class Golden(NamedTuple):
-    """A query with the ids it should find.
+    """A query with the expected ids.
 
-    ranker: of RANKERS, by which it is measured; "" for what recall uses.
+    ranker: of RANKERS, by which it is measured; "" for recall's own.
     """
 
     id: str
@@ -52,7 +51,7 @@ class Golden(NamedTuple):
     ranker: str = ""
 
 
-class Set(NamedTuple):
+class GoldenSet(NamedTuple):
     """A file of golden queries."""
 
     path: str
@@ -63,11 +62,10 @@ class Set(NamedTuple):
 # ---- reading
 
 
-def read(path: str, now: float, offset: float) -> Set:
-    """Read a file of golden queries.
+def read(path: str, now: float, offset: float) -> GoldenSet:
+    """Read a file of golden queries; raises StoreError.
 
-    now: seconds since the epoch, and offset: seconds that local time is ahead of UTC, for options
-        such as `since: 7d`. Raises StoreError, which names the file, the query and the remedy.
+    offset: seconds that local time is ahead of UTC, for options such as `since: 7d`.
     """
     try:
         data = files.read(path, LIMIT)
@@ -76,9 +74,9 @@ def read(path: str, now: float, offset: float) -> Set:
         raise StoreError(
             "%s: %s; `dayleaf debug eval --template` makes one" % (path, reason)
         ) from None
-    if frontmatter.undecodable(data) or len(data) >= LIMIT:
+    if frontmatter.is_binary(data) or len(data) >= LIMIT:
         raise StoreError("%s: not UTF-8 text below 1 MiB; save it as UTF-8, or split it" % path)
-    value = _yaml(path, data.decode("utf-8-sig"))
+    value = _parse_yaml(path, data.decode("utf-8-sig"))
     rows = value.get("queries")
     if not isinstance(rows, list) or not rows:
         raise StoreError(
@@ -86,18 +84,19 @@ def read(path: str, now: float, offset: float) -> Set:
         )
     found: dict[str, Golden] = {}
     for at, row in enumerate(rows, 1):
-        one = _golden(path, at, row, now, offset)
-        if one.id in found:
-            raise StoreError("%s: two queries have the id '%s'; give each its own" % (path, one.id))
-        found[one.id] = one
-    return Set(path, tuple(found.values()), _floor(path, value.get("floor")))
+        golden = _parse_golden(path, at, row, now, offset)
+        if golden.id in found:
+            what = "%s: two queries have the id '%s'; give each its own"
+            raise StoreError(what % (path, golden.id))
+        found[golden.id] = golden
+    return GoldenSet(path, tuple(found.values()), _parse_floor(path, value.get("floor")))
 
 
-def _yaml(path: str, said: str) -> dict[str, Any]:
-    first, _, rest = said.partition("\n")
-    marked = first.rstrip() == "---"
-    value, twice, problem, missing = read_yaml(rest if marked else said, [], [])
-    if not marked:  # the reader counts the line `---` of a head
+def _parse_yaml(path: str, text: str) -> dict[str, Any]:
+    first, _, rest = text.partition("\n")
+    has_mark = first.rstrip() == "---"
+    value, twice, problem, missing = read_yaml(rest if has_mark else text, [], [])
+    if not has_mark:  # the reader counts the line `---` of a head
         problem = re.sub(r"^line (\d+)", lambda match: "line %d" % (int(match[1]) - 1), problem)
     if missing:
         raise StoreError("%s: golden queries need PyYAML, which is missing; run install.sh" % path)
@@ -114,12 +113,11 @@ def _yaml(path: str, said: str) -> dict[str, Any]:
 
 def _expected_ids(row: dict[str, Any]) -> tuple[str, ...]:
     expect = row.get("expect") or ""
-    said = map(str, expect) if isinstance(expect, list) else str(expect).split(",")
-    return tuple(dict.fromkeys(filter(None, map(str.strip, said))))
+    ids = map(str, expect) if isinstance(expect, list) else str(expect).split(",")
+    return tuple(dict.fromkeys(filter(None, map(str.strip, ids))))
 
 
-def _ranker(row: dict[str, Any], where: str) -> str:
-    """Return the ranker that a query names, or ""."""
+def _read_ranker(row: dict[str, Any], where: str) -> str:
     ranker = str(row.get("ranker") or "").strip().lower()
     if ranker not in ("", *RANKERS):
         shown = one_line(ranker)[:40]
@@ -129,7 +127,7 @@ def _ranker(row: dict[str, Any], where: str) -> str:
     return ranker
 
 
-def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
+def _parse_golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
     id = str(row.get("id") or "q%02d" % at) if isinstance(row, dict) else ""
     where = "%s: query %s" % (path, one_line(id)[:40] or at)
     if not isinstance(row, dict):
@@ -142,7 +140,7 @@ def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
         raise StoreError("%s has no text; write `query: words`" % where)
     if not ids:
         raise StoreError("%s expects no record; write `expect: [ID]`" % where)
-    ranker = _ranker(row, where)
+    ranker = _read_ranker(row, where)
     options = {key: value for key, value in row.items() if key not in ("id", "expect", "ranker")}
     try:
         return Golden(id, question.query_from_options(options, now, offset), ids, ranker)
@@ -150,22 +148,22 @@ def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
         raise StoreError("%s: %s" % (where, error)) from None
 
 
-def _floor(path: str, said: Any) -> dict[str, float]:
-    if said in (None, ""):
+def _parse_floor(path: str, floor: Any) -> dict[str, float]:
+    if floor in (None, ""):
         return {}
-    if not isinstance(said, dict):
+    if not isinstance(floor, dict):
         raise StoreError(
             "%s: the floor is not a mapping; write `floor: {recall@5: 0.8, mrr: 0.6}`" % path
         )
     found = {}
-    for key, value in said.items():
+    for key, value in floor.items():
         name = str(key).strip().lower()
         try:
             number = float(value)
         except (TypeError, ValueError):
             number = float("nan")
         if name not in MEASURES or not 0 <= number <= 1:
-            shown = (one_line(str(said))[:40] for said in (key, value))
+            shown = (one_line(str(part))[:40] for part in (key, value))
             raise StoreError(
                 "%s: '%s: %s' is not a floor; use %s with a number from 0 to 1"
                 % (path, *shown, ", ".join(MEASURES))
@@ -174,14 +172,11 @@ def _floor(path: str, said: Any) -> dict[str, float]:
     return found
 
 
-# ---- a draft of them
+# ---- drafts
 
 
 class Draft(NamedTuple):
-    """A drafted query.
-
-    expect: the records it should find. how: the way it was made. title: of its source.
-    """
+    """A drafted query.  how: the way it was made.  title: of its source."""
 
     words: str
     expect: tuple[Record, ...]
@@ -193,31 +188,29 @@ def _is_usable(record: Record) -> bool:
     return record.accepted and bool(record.body.strip()) and not handoffs.is_handoff(record)
 
 
-def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]:
-    """Return queries drafted from records, at most MOST.
+def draft_queries(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]:
+    """Draft queries from records, at most MOST; the same in any order of records.
 
-    A session is asked for by its request, another record by its title in other words. clean: takes
-    secrets out of texts, before a query has their words in another form. The same records give the
-    same queries, in whatever order. A session's queries are made from its checkpoints, as recall
-    names it.
+    A session's query is the request of its checkpoint, another record's its title in other words.
+    clean: removes secrets from texts, before their words are reordered.
     """
-    told = {r.meta.get("conversation") for r in records if r.kind == "checkpoint"}
+    covered = {r.meta.get("conversation") for r in records if r.kind == "checkpoint"}
     usable = [
-        r for r in records if _is_usable(r) and not (r.kind == "conversation" and r.id in told)
+        r for r in records if _is_usable(r) and not (r.kind == "conversation" and r.id in covered)
     ]
-    usable.sort(
-        key=lambda record: (files.sha256(record.id.encode("utf-8", "replace")), record.name)
-    )
-    requests, titles = _alike(usable, _request), _alike(usable, lambda record: record.title)
+    usable.sort(key=lambda r: (files.sha256(r.id.encode("utf-8", "replace")), r.name))
+    requests = _group_by(usable, _session_request)
+    titles = _group_by(usable, lambda record: record.title)
     found: dict[str, Draft] = {}
     for record in usable[:MOST]:
         title, body = (re.sub(MARKER, "", text) for text in clean([record.title, record.body]))
-        bare = record.replaced(title=title, body=body)
-        for said, same, make, how in (
-            (_request(bare), requests.get(_request(record)), list, "the request of its session"),
-            (title, titles.get(record.title), _reworded, "its title in other words"),
+        request = _session_request(record.replaced(title=title, body=body))
+        alike = requests.get(_session_request(record))
+        for text, same, make, how in (
+            (request, alike, list, "the request of its session"),
+            (title, titles.get(record.title), _reword, "its title in other words"),
         ):
-            words = rankingmetrics.content_words(one_line(said))[:MOST_WORDS]
+            words = rankingmetrics.content_words(one_line(text))[:MOST_WORDS]
             if len(words) > 1 and same and len(same) <= FEW:
                 query = " ".join(make(words))
                 found.setdefault(query.lower(), Draft(query, tuple(same), how, one_line(title)))
@@ -225,55 +218,47 @@ def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]
     return list(found.values())
 
 
-def _alike(records: Sequence[Record], key: Callable[[Record], str]) -> dict[str, list[Record]]:
+def _group_by(records: Sequence[Record], key: Callable[[Record], str]) -> dict[str, list[Record]]:
     groups: dict[str, list[Record]] = {}
     for record in records:
         groups.setdefault(key(record), []).append(record)
     return groups
 
 
-def _reworded(words: Sequence[str]) -> list[str]:
-    """Return a title's words without every third, the first one last."""
+def _reword(words: Sequence[str]) -> list[str]:
+    """Drop every third word; move the first to the end."""
     kept = [word for at, word in enumerate(words) if at % 3 != 2]
     return kept[1:] + kept[:1]
 
 
-def _request(record: Record) -> str:
+def _session_request(record: Record) -> str:
     if record.kind != "checkpoint":
         return ""
-    lines = checkpointoutline.outline(record).request
+    lines = checkpointoutline.parse_outline(record).request
     return next((one_line(line) for line in lines if line.strip()), "")
 
 
-def template(drafts: Sequence[Draft]) -> str:
-    """Return drafted queries as a file's text for a person to edit."""
+def format_template(drafts: Sequence[Draft]) -> str:
+    """Format drafted queries as a file for a person to edit."""
     lines = [
         "---",
-        (
-            "# What recall should find.  Edit it: the words that you would type, and the ids of "
-            "the records that answer;"
-        ),
-        (
-            "# delete what nobody would ask.  `dayleaf debug eval` measures recall; `dayleaf "
-            "debug eval "
-            "--strict` fails below the floor."
-        ),
+        "# What recall should find.  Edit it: the words that you would type, and the ids of "
+        "the records that answer;",
+        "# delete what nobody would ask.  `dayleaf debug eval` measures recall; `dayleaf "
+        "debug eval --strict` fails below the floor.",
         "floor: {recall@5: 0.8, mrr: 0.6}",
         "queries:",
     ]
-    for at, one in enumerate(drafts, 1):
+    for at, draft in enumerate(drafts, 1):
         lines += [
-            "  # %s: %s" % (one.how, clip_columns(one.title, 90)),
+            "  # %s: %s" % (draft.how, clip_columns(draft.title, 90)),
             "  - id: q%02d" % at,
-            "    query: " + _quoted(one.words),
-            "    expect: [%s]" % ", ".join(_quoted(record.id) for record in one.expect),
+            "    query: " + _quote(draft.words),
+            "    expect: [%s]" % ", ".join(_quote(record.id) for record in draft.expect),
         ]
     return "\n".join(lines) + "\n"
 
 
-def _quoted(said: str) -> str:
-    return (
-        said
-        if said[:1].isalnum() and layout.safe_id(said)
-        else json.dumps(said, ensure_ascii=False)
-    )
+def _quote(text: str) -> str:
+    is_plain = text[:1].isalnum() and layout.valid_id(text)
+    return text if is_plain else json.dumps(text, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""What follows a note, the session's own note, and the question whether notes are wanted."""
+"""The steps after a new note, notes by a session's own model, and the measured cost of a note."""
 
 from __future__ import annotations
 
@@ -13,54 +13,56 @@ from memory.knowledge import lessons
 from memory.notes import generation, instruction, schema
 from memory.store.store import Store
 
-SESSIONS_MODEL = "the session's model"  # `by` of a note that it wrote itself
+SESSIONS_MODEL = "the session's model"  # `by` of its own note
 MEASURED = 20  # newest conversations whose tokens are counted
 
 
-def follow_up(store: Store, written: generation.Written) -> list[str]:
+def follow_up(store: Store, written: generation.StoredNote) -> list[str]:
     """Give a checkpoint its note's title; keep lessons and wishes.
 
-    Returns the names of the records that changed. Raises StoreError, OSError.
+    Returns the names of the changed records. Raises StoreError, OSError.
     """
-    named = generation.give_title(store, written.record)
-    changed = lessons.keep(store, written.record, written.note.items)
+    named = generation.copy_title(store, written.record)
+    changed = lessons.store_note_items(store, written.record, written.note.items)
     lessons.archive_contradicted_wishes(store)
     return [written.record.name, *([named] if named else []), *changed]
 
 
-def of_session(store: Store, session: str, said: str) -> tuple[generation.Written, list[str]]:
+def keep_session_note(
+    store: Store, session: str, said: str
+) -> tuple[generation.StoredNote, list[str]]:
     """Keep a note written by a session's own model.
 
-    Returns it with the names of the records that changed. said: the note as JSON. Raises StoreError
-    where the session has no conversation, ProviderError for an empty note.
+    Returns (note, names of the changed records). said: the note as JSON. Raises StoreError for a
+    session without a conversation, ProviderError for an empty note.
     """
-    name = progress.head("%s/sessions/%s.json" % (store.place.cache, session)).get("talk")
+    name = progress.read_head("%s/sessions/%s.json" % (store.place.cache, session)).get("talk")
     if not isinstance(name, str) or not name.startswith("p/"):
         raise StoreError("session %s has no conversation to check a note against" % session)
-    made = generation.keep(store, store.read(name), schema.from_answer(said), SESSIONS_MODEL)
+    made = generation.store_note(store, store.read(name), schema.parse_answer(said), SESSIONS_MODEL)
     return made, follow_up(store, made)
 
 
-def answer(home: str) -> None:
-    """Remember that the user decided about notes."""
+def mark_answered(home: str) -> None:
+    """Record that the user decided about notes."""
     files.replace(home + signs.ASKED, b"")
 
 
 def mean_tokens(store: Store, least: int = 1) -> int:
-    """Return a model's mean tokens for the newest conversations.
+    """Return a note's mean tokens for the newest conversations.
 
-    least: conversations worth a note; 0 with fewer.
+    0 for fewer than `least` conversations worth a note.
     """
     sizes = []
-    for talk in _newest_talks(store):
-        sizes.append(instruction.of_talk(talk).tokens)
+    for talk in _find_newest_conversations(store):
+        sizes.append(instruction.build_for_record(talk).tokens)
         if len(sizes) == MEASURED:
             break
     return sum(sizes) // len(sizes) if len(sizes) >= max(least, 1) else 0
 
 
-def _newest_talks(store: Store) -> Iterator[Record]:
+def _find_newest_conversations(store: Store) -> Iterator[Record]:
     root = "%s/%s" % (store.place.private, FOLDERS["conversation"])
     for day in reversed(files.list_folder(root)):
-        newest = reversed(list(generation.of_day(store, "conversation", day)))
-        yield from (talk for talk in newest if instruction.is_worth(talk.body))
+        newest = reversed(list(generation.read_day(store, "conversation", day)))
+        yield from (talk for talk in newest if instruction.is_long_enough(talk.body))

@@ -1,4 +1,4 @@
-"""How good answers are: recall, reciprocal rank, nDCG; and a baseline that counts words."""
+"""Metrics of rankings: recall, reciprocal rank, nDCG; and a baseline that counts words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-STOP = frozenset(
+STOP_WORDS = frozenset(
     "a an the and or of to in on at by for with about from as is are was were be been do does did "
     "have has had what which who when where why how that this these those it its i you we they he "
     "she not no so than can could would should will may".split()
@@ -18,23 +18,20 @@ CUTS = (1, 5, 10)
 
 
 def content_words(text: str) -> list[str]:
-    """Return a text's words without stop words.
-
-    All words where nothing else is there.
-    """
+    """Return a text's words without stop words, all words if no other is left."""
     found = re.findall(r"\w+", text.lower())
-    return [word for word in found if word not in STOP] or found
+    return [word for word in found if word not in STOP_WORDS] or found
 
 
-def score(
+def sum_metrics(
     answers: Mapping[str, Sequence[str]],
     queries: Iterable[Mapping[str, Any]],
     wanted: Mapping[str, Mapping[str, float]],
 ) -> dict[str, float]:
-    """Return recall at 1, 5 and 10, reciprocal rank, nDCG at 10.
+    """Return the sums over queries of recall at 1, 5, 10, reciprocal rank, nDCG at 10.
 
-    answers: ids in their order, by the query's id. queries: objects with an `id`. wanted: expected
-        ids with their gain (above 0), by the query's id.
+    answers: ranked ids by query's id. queries: objects with an `id`. wanted: expected ids with
+        their gain (above 0) by query's id.
     """
     sums: dict[str, float] = dict.fromkeys((*("r@%d" % k for k in CUTS), "mrr", "ndcg"), 0.0)
     for query in queries:
@@ -55,17 +52,14 @@ def score(
 def rank_by_word_count(
     texts: Sequence[tuple[str, str]], queries: Iterable[tuple[str, str]]
 ) -> dict[str, list[str]]:
-    """Return ids by query, ranked by how often they hold its words.
+    """Return ids by query, those with the most of its words first, like `rg -ciw`.
 
-    The most first, as `rg -ciw` would; equals keep their order. texts: (id, text) of each file.
-    queries: (id, text).
+    texts: (id, text) of each file. queries: (id, text).
     """
     counts = [Counter(re.findall(r"\w+", text.lower())) for _, text in texts]
     found = {}
     for id_, said in queries:
-        asked = set(content_words(said))
-        ranked = sorted((-sum(count[word] for word in asked), i) for i, count in enumerate(counts))[
-            :DEPTH
-        ]
-        found[id_] = [texts[i][0] for value, i in ranked if value < 0]
+        words = set(content_words(said))
+        ranked = sorted((-sum(count[word] for word in words), i) for i, count in enumerate(counts))
+        found[id_] = [texts[i][0] for value, i in ranked[:DEPTH] if value < 0]
     return found

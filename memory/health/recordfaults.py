@@ -1,8 +1,6 @@
-"""What is wrong in record files, line by line: what cannot be read, means nothing, leads nowhere or
-must not stand there.
+"""Finds faults in record files, line by line: unreadable or useless keys, dangling links, secrets.
 
-An error is what dayleaf cannot take as it was meant; a warning is what works, but hardly as it was
-meant.
+An error is read otherwise than it was meant; a warning works, but hardly as it was meant.
 """
 
 from __future__ import annotations
@@ -16,8 +14,8 @@ from memory.core import StoreError, UsageError, files, frontmatter, layout, plai
 from memory.core.config import Config
 from memory.core.layout import FOLDERS, Place
 from memory.core.records import READ_LIMIT, Record
-from memory.core.tokeniser import utf16
-from memory.health import FAIL, WARN, Finding
+from memory.core.tokeniser import count_utf16
+from memory.health import FAIL, WARN, Finding, record_path
 from memory.hook import fence
 from memory.recall import relations
 from memory.store import activeplan, localpaths, redactor
@@ -25,8 +23,9 @@ from memory.store.reader import WHOLE_LIMIT
 from memory.store.store import Store
 
 TYPES = ("doc", "script")  # of a resource
-ABOUT = "record"  # what every finding here is about
+ABOUT = "record"  # `about` of every finding here
 BODY_MOST = 16_000  # characters of a body that is not a document
+# the key in a problem's text; a problem with its line
 _KEY = re.compile(
     r"(?:the )?(kind|id|source|confidence|status|created|updated)\b"
     r"|a rule needs a (rationale)|the key '([^']+)'"
@@ -34,110 +33,112 @@ _KEY = re.compile(
 _PROBLEM = re.compile(r"line (\d+): (.*)", re.S)
 
 
-class Known(NamedTuple):
+class LinkNames(NamedTuple):
     """The names that links may use.
 
-    targets: of records here. away: of archived ones. names: the files of each id.
+    targets: of records here. away: of archived records. names: the files of each id.
     """
 
-    targets: relations.Names
+    targets: relations.NameIndex
     away: dict[str, str]
     names: dict[str, list[str]]
 
 
-def known(store: Store, found: Iterable[Record]) -> Known:
-    """Return the names that links may use."""
+def collect_link_names(store: Store, found: Iterable[Record]) -> LinkNames:
     nodes: list[relations.Node] = []
     names: dict[str, list[str]] = {}
     for record in found:
-        nodes.append(relations.node(record))
+        nodes.append(relations.make_node(record))
         names.setdefault(record.id, []).append(record.name)
-    return Known(
-        relations.Names(nodes, store.successors()),
-        relations.archived_ids_by_name(store.left()),
+    return LinkNames(
+        relations.NameIndex(nodes, store.successors()),
+        relations.index_archived_ids(store.left()),
         names,
     )
 
 
 def check_all(store: Store) -> tuple[int, list[Finding]]:
-    """Check every record of a store's tiers.
-
-    Returns (files looked at, faults by path and line).
-    """
-    found = list(store.each())
-    skipped = [
-        Finding(FAIL, ABOUT, one.reason, one.remedy, _path(store.place, one.name), max(one.line, 1))
-        for one in store.skipped
+    """Check every record of a store; return (number of files, sorted findings)."""
+    place, found = store.place, list(store.each())
+    out = [
+        Finding(FAIL, ABOUT, s.reason, s.remedy, record_path(place, s.name), max(s.line, 1))
+        for s in store.skipped
     ]
-    linked, out = known(store, found), list(skipped)
+    number, linked = len(found) + len(out), collect_link_names(store, found)
     for record in found:
         try:
             data = store.raw(record.name)
-        except StoreError:  # gone meanwhile
+        except StoreError:  # deleted meanwhile
             continue
-        out += one(
-            record.name, data, _path(store.place, record.name), store.place, store.config, linked
-        )
-    return len(found) + len(skipped), _sorted([*out, *_active(store.place, found)])
+        path = record_path(place, record.name)
+        out += check_file(record.name, data, path, place, store.config, linked)
+    return number, _sort([*out, *_check_active_plans(place, found)])
 
 
 def check_files(store: Store, given: Sequence[str]) -> tuple[int, list[Finding]]:
-    """Check files by their paths, in the store or outside.
+    """Check files of the store or others; return (their number, sorted findings).
 
-    Returns (files looked at, faults by path and line). Raises UsageError for an unreadable file.
+    Raises UsageError for an unreadable file.
     """
     found = list(store.each())
-    linked, out = known(store, found), list[Finding]()
+    linked, out = collect_link_names(store, found), list[Finding]()
     for path in given:
         try:
             data = files.read(path, WHOLE_LIMIT)
         except OSError as error:
             why = (error.strerror or "unreadable").lower()
             raise UsageError("%s: %s; give the path of a record's file" % (path, why)) from None
-        name = _name(store, path)
-        out += one(name, data, path, store.place, store.config, linked)
+        name = _index_name(store, path)
+        out += check_file(name, data, path, store.place, store.config, linked)
         out += [
             fault._replace(place=path)
-            for fault in _active(store.place, found)
-            if fault.place == _path(store.place, name)
+            for fault in _check_active_plans(store.place, found)
+            if fault.place == record_path(store.place, name)
         ]
-    return len(given), _sorted(out)
+    return len(given), _sort(out)
 
 
-def _sorted(found: Iterable[Finding]) -> list[Finding]:
-    return sorted(found, key=lambda one: (one.place, one.line, one.is_error, one.what, one.remedy))
+def _sort(found: Iterable[Finding]) -> list[Finding]:
+    return sorted(found, key=lambda f: (f.place, f.line, f.is_error, f.what, f.remedy))
 
 
-def one(
-    name: str, data: bytes, path: str, place: Place, config: Config, linked: Known
+def check_file(
+    name: str, data: bytes, path: str, place: Place, config: Config, linked: LinkNames
 ) -> list[Finding]:
-    """Return the findings of one file.
+    """Return the sorted findings of one file.
 
-    name: its name in the index, or the one it would have. path: for the faults. linked: from
-        `known`.
+    name: in the index, even if it is not there. path: for the findings. linked: from
+        `collect_link_names`.
     """
-    if frontmatter.undecodable(data):
+    if frontmatter.is_binary(data):
         return [Finding(FAIL, ABOUT, "not UTF-8 text", "save it as UTF-8", path, 1)]
-    record, lines = records.from_bytes(name, data[:READ_LIMIT], 0.0), frontmatter.key_lines(data)
+    record, lines = (
+        records.from_bytes(name, data[:READ_LIMIT], 0.0),
+        frontmatter.find_key_lines(data),
+    )
     text = data.decode("utf-8-sig", "replace")
     rows = [
-        *_read(record, lines),
-        *size_rows(record, len(data), lambda: data),
-        *_keys(record, lines),
-        *_versions(record, lines),
-        *_hidden(text),
-        *_unmerged(data),
-        *_links(record, text, lines, linked),
-        *(_resource(record, lines, place) if record.kind == "resource" else ()),
-        *(secret_rows(text, config["redact.allow"], place.key) if config["redact.enabled"] else ()),
-        *_twins(record, name, lines, place, linked),
+        *_check_reading(record, lines),
+        *check_size(record, len(data), lambda: data),
+        *_check_keys(record, lines),
+        *_check_versions(record, lines),
+        *_check_hidden(text),
+        *_check_unmerged(data),
+        *_check_links(record, text, lines, linked),
+        *(_check_resource(record, lines, place) if record.kind == "resource" else ()),
+        *(
+            check_secrets(text, config["redact.allow"], place.key)
+            if config["redact.enabled"]
+            else ()
+        ),
+        *_check_id(record, name, lines, place, linked),
         *(
             (line, False, what, remedy)
             for line, what, remedy in localpaths.find(text, place)
             if name[:1] == layout.SHARED
         ),
     ]
-    return _sorted(
+    return _sort(
         Finding(FAIL if error else WARN, ABOUT, what, remedy, path, line)
         for line, error, what, remedy in rows
     )
@@ -146,7 +147,7 @@ def one(
 Row = tuple[int, bool, str, str]  # line, whether it is an error, what, remedy
 
 
-def _read(record: Record, lines: dict[str, int]) -> Iterator[Row]:
+def _check_reading(record: Record, lines: dict[str, int]) -> Iterator[Row]:
     for problem in record.problems:
         match = _PROBLEM.match(problem)
         line, said = (int(match[1]), match[2]) if match else (1, problem)
@@ -158,18 +159,17 @@ def _read(record: Record, lines: dict[str, int]) -> Iterator[Row]:
         yield line, True, what or said, remedy if what else "correct it by hand"
 
 
-def size_rows(record: Record, size: int, raw: Callable[[], bytes]) -> Iterator[Row]:
+def check_size(record: Record, size: int, raw: Callable[[], bytes]) -> Iterator[Row]:
     """Report a record longer than its readers accept.
 
-    size: of its file. raw: returns its file's bytes.
+    size: of its file. raw: returns the file's bytes.
     """
     length = len(record.body)
     if size > READ_LIMIT:
         data = raw()
-        line = data.count(b"\n", 0, READ_LIMIT) + 1
-        much = len(data) / READ_LIMIT
-        yield line, True, "only the first 1 MiB of %.1f is read" % much, "split the file"
-    elif record.kind == "rule" and utf16(record.body) > fence.ITEM_UNITS:
+        what = "only the first 1 MiB of %.1f is read" % (len(data) / READ_LIMIT)
+        yield data.count(b"\n", 0, READ_LIMIT) + 1, True, what, "split the file"
+    elif record.kind == "rule" and count_utf16(record.body) > fence.ITEM_UNITS:
         what = "a prompt gets about %d characters of a rule, but this one has %d"
         remedy = "shorten it, and link to the explanation"
         yield _body_line(raw()), False, what % (fence.ITEM_UNITS, length), remedy
@@ -188,8 +188,8 @@ def _waits_for_acceptance(record: Record) -> bool:
     )
 
 
-def _keys(record: Record, lines: dict[str, int]) -> Iterator[Row]:
-    """Find keys without effect and rules that never bind."""
+def _check_keys(record: Record, lines: dict[str, int]) -> Iterator[Row]:
+    """Report keys without effect and rules that never bind."""
     if record.kind == "rule" and record.unsure and not record.problems:
         what = "can be read in two ways, so the rule never binds"
         yield record.unsure[0], False, what, "write its value on one line, in quotes"
@@ -204,14 +204,14 @@ def _keys(record: Record, lines: dict[str, int]) -> Iterator[Row]:
         yield lines.get("accepted", 1), False, what, "remove it"
 
 
-def _versions(record: Record, lines: dict[str, int]) -> Iterator[Row]:
+def _check_versions(record: Record, lines: dict[str, int]) -> Iterator[Row]:
     for version in record.versions:
         if len(version.split()) > 1:
             what = "the version '%s' contains a space" % version[:40]
             yield lines.get("versions", 1), True, what, "separate several versions with commas"
 
 
-def _hidden(text: str) -> Iterator[Row]:
+def _check_hidden(text: str) -> Iterator[Row]:
     found = list(re.finditer(plaintext.HIDDEN, text))
     if found:
         code, number = ord(found[0][0]), len(found)
@@ -222,15 +222,15 @@ def _hidden(text: str) -> Iterator[Row]:
         yield text.count("\n", 0, found[0].start()) + 1, True, what, "remove it"
 
 
-def _unmerged(data: bytes) -> Iterator[Row]:
-    line = frontmatter.unmerged_line(data)
+def _check_unmerged(data: bytes) -> Iterator[Row]:
+    line = frontmatter.find_merge_marker(data)
     if line:
         what = "it holds markers of an unfinished merge"
         yield line, True, what, "keep the right lines, remove the markers"
 
 
-def secret_rows(text: str, allow: Sequence[str], salt: str) -> Iterator[Row]:
-    """Find secrets and private parts.
+def check_secrets(text: str, allow: Sequence[str], salt: str) -> Iterator[Row]:
+    """Report secrets and private parts.
 
     allow: strings that may stay. salt: a place's key.
     """
@@ -248,21 +248,25 @@ def secret_rows(text: str, allow: Sequence[str], salt: str) -> Iterator[Row]:
             yield line, True, "a secret (%s)" % found.kind, remedy
 
 
-def _twins(
-    record: Record, name: str, lines: dict[str, int], place: Place, linked: Known
+def _check_id(
+    record: Record, name: str, lines: dict[str, int], place: Place, linked: LinkNames
 ) -> Iterator[Row]:
     twin = next((twin for twin in linked.names.get(record.id, ()) if twin != name), "")
     if twin:
-        what = "%s is the id of %s too" % (record.id, _path(place, twin))
+        what = "%s is the id of %s too" % (record.id, record_path(place, twin))
         remedy = "change or remove the line `id:` in one of them"
         yield lines.get("id", 1), True, what, remedy
 
 
-def _links(record: Record, text: str, lines: dict[str, int], linked: Known) -> Iterator[Row]:
-    source = relations.node(record)
+def _check_links(
+    record: Record, text: str, lines: dict[str, int], linked: LinkNames
+) -> Iterator[Row]:
+    source = relations.make_node(record)
     for link in record.links:
-        line = line_of(link.target, text, lines.get("links", 1))
-        edge = relations.edge(source, link.relation, link.target, linked.targets, linked.away)
+        line = find_line(link.target, text, lines.get("links", 1))
+        edge = relations.resolve_link(
+            source, link.relation, link.target, linked.targets, linked.away
+        )
         shown = link.target[:80]
         if edge.wrong:
             known = link.relation in relations.RELATIONS
@@ -286,20 +290,14 @@ def _links(record: Record, text: str, lines: dict[str, int], linked: Known) -> I
             yield line, False, what % (shown, len(edge.also) + 1, meant), "name it by its id"
 
 
-def line_of(target: str, text: str, start: int) -> int:
-    """Return the line from `start` on with a target, else `start`."""
-    return next(
-        (
-            number
-            for number, line in enumerate(text.split("\n"), 1)
-            if number >= start and target in line
-        ),
-        start,
-    )
+def find_line(target: str, text: str, start: int) -> int:
+    """Return the first line from `start` on that holds a text, else `start`."""
+    lines = enumerate(text.split("\n")[start - 1 :], start)
+    return next((number for number, line in lines if target in line), start)
 
 
 def _is_gone(path: str, record: Record, place: Place) -> bool:
-    """Tell whether a resource's file is known not to exist."""
+    """Tell whether a resource's file certainly does not exist."""
     if "://" in path:
         return False
     if os.path.isabs(path):
@@ -308,7 +306,7 @@ def _is_gone(path: str, record: Record, place: Place) -> bool:
     return bool(root) and record.tier != layout.GLOBAL and not files.exists(root + "/" + path)
 
 
-def _resource(record: Record, lines: dict[str, int], place: Place) -> Iterator[Row]:
+def _check_resource(record: Record, lines: dict[str, int], place: Place) -> Iterator[Row]:
     kind, path = records.meta_text(record, "type"), records.meta_text(record, "path")
     line = lines.get("path", 1)
     if kind and kind.lower() not in TYPES:
@@ -324,37 +322,23 @@ def _resource(record: Record, lines: dict[str, int], place: Place) -> Iterator[R
         yield line, True, "its path '%s' is gone" % path[:200], remedy
 
 
-def _active(place: Place, found: Iterable[Record]) -> list[Finding]:
-    """Report each active plan but the newest, which alone counts."""
-    standing = activeplan.active(found)
-    return [
-        Finding(
-            WARN,
-            ABOUT,
-            "a newer plan is active too: %s" % standing[0].id,
-            "`dayleaf plan done %s` or `plan drop %s`" % (plan.id, plan.id),
-            _path(place, plan.name),
-            1,
-        )
-        for plan in standing[1:]
-    ]
+def _check_active_plans(place: Place, found: Iterable[Record]) -> list[Finding]:
+    """Report each active plan but the newest, which alone is used."""
+    plans, out = activeplan.list_active(found), []
+    for plan in plans[1:]:
+        what = "a newer plan is active too: %s" % plans[0].id
+        remedy = "`dayleaf plan done %s` or `plan drop %s`" % (plan.id, plan.id)
+        out.append(Finding(WARN, ABOUT, what, remedy, record_path(place, plan.name), 1))
+    return out
 
 
-def _name(store: Store, path: str) -> str:
-    """Return a file's name in the index, or by its folder."""
+def _index_name(store: Store, path: str) -> str:
+    """Return a file's name in the index, outside the store by its folder."""
     real = files.real_path(path)
     for letter, root in store.roots.items():
         if real.startswith(root + "/"):
             return letter + real[len(root) :]
     folder, _, file = real.rpartition("/")
     kind = folder.rpartition("/")[2]
-    return "%s/%s/%s" % (
-        layout.PRIVATE,
-        kind if kind in FOLDERS.values() else FOLDERS["learning"],
-        file,
-    )
-
-
-def _path(place: Place, name: str) -> str:
-    root = dict(place.tiers()).get(name[:1])
-    return root + name[1:] if root else name
+    kind = kind if kind in FOLDERS.values() else FOLDERS["learning"]
+    return "%s/%s/%s" % (layout.PRIVATE, kind, file)

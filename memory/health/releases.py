@@ -1,8 +1,7 @@
-"""The release of dayleaf that the client's marketplace holds.
+"""Finds a newer release of dayleaf in the client's copy of its marketplace; fetches nothing.
 
-The client copies a plugin to `plugins/cache/<marketplace>/<plugin>/<version>` and keeps its own
-copy of the marketplace, which it updates when the user, or a setting of the user's, says so.
-Only that copy is read: nothing is fetched.
+The client copies a plugin to `plugins/cache/<marketplace>/<plugin>/<version>` and updates its copy
+of the marketplace when the user or a setting says so.
 """
 
 from __future__ import annotations
@@ -18,45 +17,41 @@ VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}", re.A)
 NAME = re.compile(r"[\w.-]{1,80}", re.A)
 
 
-def newer(root: str, version: str) -> tuple[str, str]:
+def find_newer(root: str, version: str) -> tuple[str, str]:
     """Return (version, marketplace) of a newer release, else ("", "").
 
     root: the folder of this copy. version: its own.
     """
     parts = root.replace("\\", "/").rsplit("/", 4)
     if len(parts) < 5 or parts[1] != "cache" or not NAME.fullmatch(parts[2]):
-        return "", ""  # read in place, so it is its own newest
+        return "", ""  # not a copy by the client
     plugins, _, marketplace, plugin, _ = parts
-    found = _released(_location(plugins, marketplace), plugin)
-    if not VERSION.fullmatch(found) or _numbers(found) <= _numbers(version):
+    found = _read_released_version(_find_marketplace(plugins, marketplace), plugin)
+    if not VERSION.fullmatch(found) or _parse_numbers(found) <= _parse_numbers(version):
         return "", ""
     return found, marketplace
 
 
-def _location(plugins: str, marketplace: str) -> str:
-    known = _object(plugins + "/known_marketplaces.json").get(marketplace)
+def _find_marketplace(plugins: str, marketplace: str) -> str:
+    known = _read_object(plugins + "/known_marketplaces.json").get(marketplace)
     location = known.get("installLocation") if isinstance(known, dict) else ""
-    return (
-        location
-        if isinstance(location, str) and location
-        else "%s/marketplaces/%s" % (plugins, marketplace)
-    )
+    if isinstance(location, str) and location:
+        return location
+    return "%s/marketplaces/%s" % (plugins, marketplace)
 
 
-def _released(location: str, plugin: str) -> str:
-    entries = _object(location + MANIFESTS + "marketplace.json").get("plugins")
-    entries = entries if isinstance(entries, list) else []
-    entry = next(
-        (one for one in entries if isinstance(one, dict) and one.get("name") == plugin), {}
-    )
+def _read_released_version(location: str, plugin: str) -> str:
+    entries = _read_object(location + MANIFESTS + "marketplace.json").get("plugins")
+    rows = [row for row in entries if isinstance(row, dict)] if isinstance(entries, list) else []
+    entry = next((row for row in rows if row.get("name") == plugin), {})
     source = entry.get("source")
     own: Any = None
     if isinstance(source, str) and source.startswith("./") and ".." not in source:
-        own = _object("%s/%s%splugin.json" % (location, source, MANIFESTS)).get("version")
+        own = _read_object("%s/%s%splugin.json" % (location, source, MANIFESTS)).get("version")
     return str(own or entry.get("version") or "")
 
 
-def _object(path: str) -> dict[str, Any]:
+def _read_object(path: str) -> dict[str, Any]:
     try:
         value = fastjson.parse(files.read(path, MANIFEST_BYTES))
     except (OSError, ValueError):
@@ -64,5 +59,5 @@ def _object(path: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _parse_numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version))

@@ -1,34 +1,36 @@
-"""Bringing a backup back: what would be written, and the writing, which never takes anything away.
+"""Restores a backup: the plan, and the writing, which never loses anything.
 
-A file that is not there is written under its name in one step, with the bytes and time that it had;
-its permissions are ours, and nothing may be run.  One that is there with the same bytes stays.  One
-that differs stays too, unless it is to be replaced: then the present one goes to the archive of its
-tier, or beside itself as `<name>.before`.  A record that has another name by now is compared under
-that, and one that was forgotten here since stays away, unless replacing is asked for.  A ledger, to
-which others append meanwhile, is never replaced: it gets the lines that it lacks.  Approvals
-(`trust.jsonl`) are joined only where a person says so, and never against a decision that stands:
-whoever could hand over a backup could let scripts run.  So it is with settings that name programs
-or let secrets through (`config.HELD`): they are left out of a `config.json` unless a person says
-so, and told.
+A missing file is written in one step, with its bytes and time; its permissions are ours, and
+nothing is executable.  An equal file stays.  A different file stays too, unless it is to be
+replaced: then the present one goes to the archive of its tier, or beside itself as `<name>.before`.
+A renamed record is compared under its new name; a record that was forgotten here stays away, unless
+replacing is asked for.  A ledger is never replaced: it gets its missing lines.
+
+Whoever hands over a backup must not decide which programs run.  So approvals (`trust.jsonl`) are
+joined only where a person says so, and never against an existing decision; settings that name
+programs or let secrets through (`config.USER_ONLY_KEYS`) are left out unless a person says so, and
+reported.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Callable, NamedTuple
 
 from memory.core import StoreError, approvals, config, fastjson, files, records, walk
 from memory.core.layout import FOLDERS, SHARED
 from memory.health import bundle
-from memory.health.bundle import Backup, Kept
+from memory.health.bundle import Backup, BackupFile
 from memory.store import archive, conversations, writer
-from memory.store.writer import WHOLE, Tiers
+from memory.store.writer import WHOLE, TierWriter
 
 NEW, SAME, DIFFERENT, BEHIND, LEFT = "new", "same", "different", "behind", "left"
 FORGOTTEN = "forgotten"
-JOINED = ("ledger.jsonl", "spend.jsonl")  # each line of these counts by itself, wherever it stands
+JOINED = ("ledger.jsonl", "spend.jsonl")  # ledgers whose lines may stand in any order
 SETTINGS = "config.json"
 _FOLDERS = frozenset((*FOLDERS.values(), "before"))
 
@@ -36,11 +38,11 @@ _FOLDERS = frozenset((*FOLDERS.values(), "before"))
 class Step(NamedTuple):
     """A file of a backup and its state at its destination.
 
-    NEW, SAME, DIFFERENT, BEHIND (a ledger that lacks lines), LEFT (approvals that no person asked
+    state: NEW, SAME, DIFFERENT, BEHIND (a ledger lacks lines), LEFT (approvals that no person asked
     for) or FORGOTTEN (a record that was forgotten or removed here).
     """
 
-    kept: Kept
+    kept: BackupFile
     path: str
     state: str
 
@@ -48,8 +50,8 @@ class Step(NamedTuple):
 class Target(NamedTuple):
     """The destination of a backup.
 
-    home: the directory. shared: the repository's tier, "" for none. trust: join its
-        approvals, and take settings that name programs or switch redaction off.
+    shared: the repository's tier, "" for none. trust: join approvals, and take settings that name
+        programs or switch redaction off.
     """
 
     home: str
@@ -57,10 +59,10 @@ class Target(NamedTuple):
     trust: bool = False
 
 
-class Restored(NamedTuple):
+class RestoreResult(NamedTuple):
     """The result of a restore.
 
-    written, joined, replaced: numbers of files. problems: one line for each file left out. held:
+    written, joined, replaced: numbers of files. problems: a line for each file left out. held:
         (path, key, value) of each setting held back.
     """
 
@@ -71,8 +73,8 @@ class Restored(NamedTuple):
     held: list[tuple[str, str, Any]]
 
 
-class Held(NamedTuple):
-    """The parts of a backup that a person must decide.
+class HeldBack(NamedTuple):
+    """The parts of a backup that wait for a person.
 
     settings: (path, key, value). decisions: number of approvals.
     """
@@ -82,44 +84,37 @@ class Held(NamedTuple):
 
 
 def is_empty(home: str) -> bool:
-    """Tell whether a home holds no records or ledgers.
-
-    Only derived files and those of this machine.
-    """
-    away = (*bundle.NOT_KEPT, "log")
-    for name, path, _ in walk.entries_below(home, lambda name: name not in away):
+    """Tell whether a home holds only derived files and those of this machine."""
+    away = (*bundle.EXCLUDED, "log")
+    for name, path, _ in walk.walk_entries(home, lambda name: name not in away):
         last = name.rpartition("/")[2]
-        passed = (
-            last.endswith(".lock")
-            or last.startswith(files.TEMP)
-            or last in bundle.NOT_KEPT
-            or name in away
-        )
-        if name and not passed and not os.path.isdir(path):
+        is_temporary = last.endswith(".lock") or last.startswith(files.TEMP_PREFIX)
+        is_excluded = not name or name in away or last in bundle.EXCLUDED
+        if not is_temporary and not is_excluded and not os.path.isdir(path):
             return False
     return True
 
 
-def plan(found: Backup, target: Target, path: str = "") -> list[Step]:
-    """Return a step for each file of a backup, in its order.
+def plan_restore(found: Backup, target: Target, path: str = "") -> list[Step]:
+    """Return a step for each file of a backup.
 
-    path: the backup, in which new records are looked at; "" for none.
+    path: the backup, to compare new records by id; "" to compare by name alone.
     """
     steps = []
     for kept in found.files:
         top, _, rest = kept.name.partition("/")
         root = target.home if top == bundle.HOME else target.shared
-        if root and not (top == bundle.HOME and rest in bundle.NOT_KEPT):
+        if root and not (top == bundle.HOME and rest in bundle.EXCLUDED):
             there = root + "/" + rest
-            steps.append(Step(kept, there, _state(kept, there, target)))
-    return _by_id(path, steps) if path else steps
+            steps.append(Step(kept, there, _file_state(kept, there, target)))
+    return _compare_by_id(path, steps) if path else steps
 
 
-class Known(NamedTuple):
-    """What a tier knows of its records.
+class TierRecords(NamedTuple):
+    """The present and former records of a tier.
 
-    files: (path below it, SHA-256) by id, of those in use before those in the archive. away: where
-    the archived ones went, by id, "" for good. sessions: forgotten ones.
+    files: (path below the tier, SHA-256) by id, of a record in use before one in the archive.
+    away: place of archived records by id, "" for deleted ones. sessions: forgotten sessions.
     """
 
     files: dict[str, tuple[str, str]]
@@ -127,73 +122,77 @@ class Known(NamedTuple):
     sessions: frozenset[str]
 
 
-def _by_id(path: str, steps: list[Step]) -> list[Step]:
-    wanted = {step.kept.name: step for step in steps if step.state == NEW and _tier_of(step)[0]}
-    tiers: dict[str, Known] = {}
-    again: dict[str, Step] = {}
-    for kept, data in (
-        bundle.content(path, {name: step.kept for name, step in wanted.items()}) if wanted else ()
-    ):
-        root, home = _tier_of(wanted[kept.name])
+def _compare_by_id(path: str, steps: list[Step]) -> list[Step]:
+    wanted = {step.kept.name: step for step in steps if step.state == NEW and _split_tier(step)[0]}
+    tiers: dict[str, TierRecords] = {}
+    compared: dict[str, Step] = {}
+    for kept, data in _read_wanted(path, wanted):
+        root, inner = _split_tier(wanted[kept.name])
         if root not in tiers:
-            tiers[root] = _known(root)
-        record = records.skim("p/" + home, data[: records.READ_LIMIT], 0.0)
-        again[kept.name] = _compared(wanted[kept.name], record, tiers[root])
-    return [again.get(step.kept.name, step) for step in steps]
+            tiers[root] = _read_tier(root)
+        record = records.from_bytes_fast("p/" + inner, data[: records.READ_LIMIT], 0.0)
+        compared[kept.name] = _compare(wanted[kept.name], record, tiers[root])
+    return [compared.get(step.kept.name, step) for step in steps]
 
 
-def _compared(step: Step, record: records.Record, known: Known) -> Step:
-    """Return the step of a new record, with its state in the tier."""
-    root, home = _tier_of(step)
+def _read_wanted(path: str, wanted: dict[str, Step]) -> Iterator[tuple[BackupFile, bytes]]:
+    """Yield (row, bytes) of steps' files; an empty plan does not open the backup."""
+    if wanted:
+        yield from bundle.read_files(path, {name: step.kept for name, step in wanted.items()})
+
+
+def _compare(step: Step, record: records.Record, known: TierRecords) -> Step:
+    """Return the step of a new record, compared with the tier's record of its id."""
+    root, inner = _split_tier(step)
     name, sha256 = known.files.get(record.id, ("", ""))
-    if name and _is_archived(home):  # of a record that is here, in use or not
+    if name and _is_archived(inner):  # its record is here, in use or archived
         return step._replace(state=SAME)
     if name and not _is_archived(name):
         state = SAME if sha256 == step.kept.sha256 else DIFFERENT
         return Step(step.kept, root + "/" + name, state)
-    if name or _is_forgotten(record, home, known):
+    if name or _is_forgotten(record, inner, known):
         return step._replace(state=FORGOTTEN)
     return step
 
 
-def _is_forgotten(record: records.Record, home: str, known: Known) -> bool:
+def _is_forgotten(record: records.Record, inner: str, known: TierRecords) -> bool:
     away = known.away.get(record.id)
-    if away == "" or _is_archived(home):
+    if away == "" or _is_archived(inner):
         return away == ""
     return away is not None or record.meta.get("session") in known.sessions
 
 
-def _tier_of(step: Step) -> tuple[str, str]:
+def _split_tier(step: Step) -> tuple[str, str]:
     """Return (tier's directory, path below) of a record, ("", "") for another file."""
     parts = step.kept.name.split("/")
     size = 1 if parts[0] == bundle.SHARED else 2 if parts[1:2] == ["global"] else 3
-    inner = [part for part in parts[size:] if part != archive.FOLDER]
-    is_record = step.kept.name.endswith(".md") and inner[:1] and inner[0] in _FOLDERS
-    home = "/".join(parts[size:])
-    return (step.path[: -len(home) - 1], home) if is_record else ("", "")
+    folders = [part for part in parts[size:] if part != archive.FOLDER]
+    is_record = step.kept.name.endswith(".md") and folders[:1] and folders[0] in _FOLDERS
+    inner = "/".join(parts[size:])
+    return (step.path[: -len(inner) - 1], inner) if is_record else ("", "")
 
 
 def _is_archived(name: str) -> bool:
     return name.startswith(archive.FOLDER + "/")
 
 
-def _known(root: str) -> Known:
+def _read_tier(root: str) -> TierRecords:
     found: dict[str, tuple[str, str]] = {}
-    for name, path, stat in walk.entries_below(root):
+    for name, path, stat in walk.walk_entries(root):
         inner = [part for part in name.split("/") if part != archive.FOLDER]
         if not (walk.is_regular(stat) and name.endswith(".md") and inner[0] in _FOLDERS):
             continue
         with suppress(OSError):
             data = files.read(path, WHOLE, follow=False)
-            id = records.skim("p/" + name, data[: records.READ_LIMIT], 0.0).id
+            id = records.from_bytes_fast("p/" + name, data[: records.READ_LIMIT], 0.0).id
             if id not in found or not _is_archived(name):
                 found[id] = (name, files.sha256(data))
-    last = {move.id: move.away for move, _, _ in archive.moves(root)}
+    last = {move.id: move.away for move, _, _ in archive.read_log(root)}
     away = {id: place for id, place in last.items() if not place or _is_archived(place)}
-    return Known(found, away, frozenset(conversations.forgotten_in(root)))
+    return TierRecords(found, away, frozenset(conversations.read_forgotten(root)))
 
 
-def _state(kept: Kept, path: str, target: Target) -> str:
+def _file_state(kept: BackupFile, path: str, target: Target) -> str:
     try:
         data = files.read(path, WHOLE, follow=False)
     except FileNotFoundError:
@@ -207,7 +206,7 @@ def _state(kept: Kept, path: str, target: Target) -> str:
     return _log_state(kept, data) if kept.name.endswith(".jsonl") else DIFFERENT
 
 
-def _log_state(kept: Kept, data: bytes) -> str:
+def _log_state(kept: BackupFile, data: bytes) -> str:
     if files.sha256(data[: kept.size]) == kept.sha256:
         return SAME  # it has grown since
     log = "/%s/%s" % (archive.FOLDER, archive.LOG)
@@ -215,41 +214,36 @@ def _log_state(kept: Kept, data: bytes) -> str:
     return BEHIND if is_ledger else DIFFERENT
 
 
-def _is_trust(kept: Kept) -> bool:
-    # as a disk may see it that folds letters
+def _is_trust(kept: BackupFile) -> bool:
+    # some disks fold case
     return kept.name.casefold() == "%s/%s" % (bundle.HOME, approvals.LEDGER)
 
 
-def held_back(path: str, steps: list[Step], target: Target, replace: bool = False) -> Held:
+def find_held_back(path: str, steps: list[Step], target: Target, replace: bool = False) -> HeldBack:
     """Return the settings and approvals that a restore holds back.
 
     Arguments as of `apply`. Raises StoreError.
     """
+    states = () if target.trust else (NEW, DIFFERENT) if replace else (NEW,)
     wanted = {
         step.kept.name: step
         for step in steps
-        if step.state == LEFT
-        or (
-            _is_settings(step.kept.name)
-            and not target.trust
-            and (step.state == NEW or (replace and step.state == DIFFERENT))
-        )
+        if step.state == LEFT or (step.state in states and _is_settings(step.kept.name))
     }
     settings: list[tuple[str, str, Any]] = []
     decisions = 0
-    for kept, data in (
-        bundle.content(path, {name: step.kept for name, step in wanted.items()}) if wanted else ()
-    ):
+    for kept, data in _read_wanted(path, wanted):
         step = wanted[kept.name]
         if step.state == LEFT:
-            decisions += sum(1 for _ in fastjson.rows(data))
+            decisions += sum(1 for _ in fastjson.parse_rows(data))
             continue
-        # one that is no JSON object is not written at all
+        # `apply` refuses a file that is no JSON object
         with suppress(StoreError, RecursionError):
             settings += [
-                (step.path, key, value) for key, value in _allowed(data, step.path)[1].items()
+                (step.path, key, value)
+                for key, value in _split_settings(data, step.path)[1].items()
             ]
-    return Held(settings, decisions)
+    return HeldBack(settings, decisions)
 
 
 def apply(
@@ -257,14 +251,14 @@ def apply(
     found: Backup,
     steps: list[Step],
     target: Target,
-    tiers: Tiers,
+    tiers: TierWriter,
     now: float,
     replace: bool = False,
     told: Callable[[int, int], None] = lambda done, of: None,
-) -> Restored:
-    """Carry out a plan.
+) -> RestoreResult:
+    """Write the files of a plan.
 
-    path: the backup. tiers: of the target. now: for the archive's log. replace: files that differ,
+    path: the backup. tiers: of the target. now: for the archive's log. replace: different files,
         too. told: called with (files done, files). Raises StoreError where the backup has changed,
         OSError.
     """
@@ -273,51 +267,65 @@ def apply(
         for step in steps
         if step.state in (NEW, BEHIND) or (replace and step.state in (DIFFERENT, FORGOTTEN))
     }
-    written = joined = replaced = 0
+    counts = Counter[str]()
     problems: list[str] = []
     held: list[tuple[str, str, Any]] = []
     with tiers:
-        for kept, data in bundle.content(path, {name: step.kept for name, step in wanted.items()}):
-            told(written + joined + replaced, len(wanted))
+        rows = {name: step.kept for name, step in wanted.items()}
+        for kept, data in bundle.read_files(path, rows):
+            told(counts.total(), len(wanted))
             step = wanted[kept.name]
             try:
-                if step.state == BEHIND:
-                    joined += _join(tiers, step, data)
-                    continue
-                if _is_settings(kept.name) and not target.trust:
-                    data, back = _allowed(data, step.path)
-                    held += [(step.path, key, value) for key, value in back.items()]
-                    if (
-                        back
-                        and step.state == DIFFERENT
-                        and files.read(step.path, WHOLE, follow=False) == data
-                    ):
-                        continue
-                if step.state == DIFFERENT:
-                    tiers.set_aside(step.path, "replaced by a backup", now)
-                    replaced += 1
-                access = writer.mode(_tier(kept.name))
-                tiers.create(step.path, data, access, kept.mtime_ns)
-                written += 1
-                if step.state == FORGOTTEN:
-                    root, home = _tier_of(step)
-                    id = records.skim("p/" + home, data[: records.READ_LIMIT], 0.0).id
-                    before = home[len(archive.FOLDER) + 1 :] if _is_archived(home) else ""
-                    archive.log(root, archive.Move(id, before, home), archive.RESTORED, now, access)
+                counts[_restore_file(step, data, target, tiers, now, held)] += 1
             except FileExistsError:
                 problems.append(
                     "%s: another process has just written it, so it was not restored" % step.path
                 )
             except (OSError, RecursionError, StoreError) as error:
-                problems.append(
-                    "%s could not be written: %s"
-                    % (step.path, getattr(error, "strerror", None) or error)
-                )
-        _settle(found, target)
-    return Restored(written - replaced, joined, replaced, problems, held)
+                why = getattr(error, "strerror", None) or error
+                problems.append("%s could not be written: %s" % (step.path, why))
+        _restore_folders(found, target)
+    written = counts[NEW] + counts[FORGOTTEN]
+    return RestoreResult(written, counts[BEHIND], counts[DIFFERENT], problems, held)
 
 
-def _tier(name: str) -> str:
+def _restore_file(
+    step: Step,
+    data: bytes,
+    target: Target,
+    tiers: TierWriter,
+    now: float,
+    held: list[tuple[str, str, Any]],
+) -> str:
+    """Write one file; return the step's state, SAME if nothing was written.
+
+    held: gets (path, key, value) of each setting held back.
+    """
+    is_different = step.state == DIFFERENT
+    if step.state == BEHIND:
+        return BEHIND if _append_missing_lines(tiers, step, data) else SAME
+    if _is_settings(step.kept.name) and not target.trust:
+        data, back = _split_settings(data, step.path)
+        held += [(step.path, key, value) for key, value in back.items()]
+        if back and is_different and files.read(step.path, WHOLE, follow=False) == data:
+            return SAME
+    if is_different:
+        tiers.set_aside(step.path, "replaced by a backup", now)
+    access = writer.file_mode(_tier_letter(step.kept.name))
+    tiers.create(step.path, data, access, step.kept.mtime_ns)
+    if step.state == FORGOTTEN:
+        _log_restored(step, data, now, access)
+    return step.state
+
+
+def _log_restored(step: Step, data: bytes, now: float, access: int) -> None:
+    root, inner = _split_tier(step)
+    id = records.from_bytes_fast("p/" + inner, data[: records.READ_LIMIT], 0.0).id
+    before = inner[len(archive.FOLDER) + 1 :] if _is_archived(inner) else ""
+    archive.log(root, archive.Move(id, before, inner), archive.RESTORED, now, access)
+
+
+def _tier_letter(name: str) -> str:
     return SHARED if name.startswith(bundle.SHARED + "/") or name == bundle.SHARED else ""
 
 
@@ -325,34 +333,27 @@ def _is_settings(name: str) -> bool:
     return name.rpartition("/")[2].casefold() == SETTINGS
 
 
-def _allowed(data: bytes, path: str) -> tuple[bytes, dict[str, Any]]:
-    """Split a settings file into free and held settings.
+def _split_settings(data: bytes, path: str) -> tuple[bytes, dict[str, Any]]:
+    """Return (a settings file without held settings, these by key).
 
-    Returns the file without the settings that only a person may decide, and these by key.
-
-    Settings present at `path` keep their values. Raises StoreError for a file that is no JSON
-    object: nobody knows what a later reader finds in it.
+    Only a person may decide held settings; those present at `path` keep their values. Raises
+    StoreError for a file that is no JSON object: a later reader may find anything in it.
     """
     there: dict[str, Any] = {}
     with suppress(OSError, StoreError):
-        there = {
-            key: value
-            for key, value in _object(files.read(path, WHOLE)).items()
-            if key in config.HELD
-        }
-    found = _object(data)
-    held = {
-        key: value
-        for key, value in found.items()
-        if key in config.HELD and value != there.get(key, config.DEFAULTS[key])
-    }
+        present = _parse_settings(files.read(path, WHOLE))
+        there = {key: value for key, value in present.items() if key in config.USER_ONLY_KEYS}
+    found = _parse_settings(data)
+    free = {key: value for key, value in found.items() if key not in config.USER_ONLY_KEYS}
+    named = {key: value for key, value in found.items() if key in config.USER_ONLY_KEYS}
+    before = {**config.DEFAULTS, **there}
+    held = {key: value for key, value in named.items() if value != before[key]}
     if not held:
         return data, held
-    kept = {key: value for key, value in found.items() if key not in config.HELD}
-    return (json.dumps({**kept, **there}, indent=2) + "\n").encode("ascii"), held
+    return (json.dumps({**free, **there}, indent=2) + "\n").encode("ascii"), held
 
 
-def _object(data: bytes) -> dict[str, Any]:
+def _parse_settings(data: bytes) -> dict[str, Any]:
     try:
         value = fastjson.parse(data)
         if isinstance(value, dict):
@@ -362,18 +363,15 @@ def _object(data: bytes) -> dict[str, Any]:
     raise StoreError("it is not a JSON object of settings")
 
 
-def _join(tiers: Tiers, step: Step, data: bytes) -> bool:
-    """Append a backup's missing lines to a ledger.
-
-    Raises OSError, StoreError.
-    """
+def _append_missing_lines(tiers: TierWriter, step: Step, data: bytes) -> bool:
+    """Append a backup's missing lines to a ledger; raises OSError, StoreError."""
     present = files.read(step.path, WHOLE, follow=False)
     known = frozenset(present.split(b"\n"))
     lines = [line for line in data.split(b"\n") if line and line not in known]
     if _is_trust(step.kept):
         decided = _decision_keys(present)
         lines = [line for line in lines if decided.isdisjoint(_decision_keys(line))]
-    # later lines count; its writers hold the same lock
+    # its later lines count; its writers hold the same lock
     if lines and step.kept.name.endswith("/" + archive.LOG):
         tiers.rewrite(step.path, lambda log: b"\n".join([*lines, log]))
     elif lines:
@@ -385,41 +383,40 @@ def _join(tiers: Tiers, step: Step, data: bytes) -> bool:
 def _decision_keys(data: bytes) -> frozenset[tuple[str, str, str]]:
     return frozenset(
         (str(row.get("workspace")), str(row.get("id")), str(row.get("sha256")))
-        for row in fastjson.rows(data)
+        for row in fastjson.parse_rows(data)
     )
 
 
-def _files_in(folder: str, name: str) -> set[str]:
-    found = [one.name for one in os.scandir(folder) if one.is_file(follow_symlinks=False)]
-    return {name + "/" + one for one in found}
+def _list_files(folder: str, name: str) -> set[str]:
+    entries = [entry for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)]
+    return {name + "/" + entry.name for entry in entries}
 
 
-def _settle(found: Backup, target: Target) -> None:
+def _restore_folders(found: Backup, target: Target) -> None:
     """Create empty folders, and restore the times of folders."""
     names = {kept.name for kept in found.files}
     for name, _, time in sorted(found.folders, reverse=True):
         top, _, rest = name.partition("/")
         root = target.home if top == bundle.HOME else target.shared
         path = root + "/" + rest if rest else root
-        if not root or not files.inside(path.rpartition("/")[0] if rest else root, root):
+        if not root or not files.is_inside(path.rpartition("/")[0] if rest else root, root):
             continue
         with suppress(OSError):
             files.make_folder(path)
-            if rest and _files_in(path, name) <= names:
-                os.chmod(path, 0o755 if _tier(name) else files.FOLDER_MODE)
+            if rest and _list_files(path, name) <= names:
+                os.chmod(path, 0o755 if _tier_letter(name) else files.FOLDER_MODE)
                 os.utime(path, ns=(time, time))
 
 
-def counts(steps: list[Step]) -> dict[str, int]:
-    """Return the number of a plan's files in each state."""
+def count_states(steps: list[Step]) -> dict[str, int]:
     return {
         state: sum(step.state == state for step in steps)
         for state in (NEW, SAME, DIFFERENT, BEHIND, LEFT, FORGOTTEN)
     }
 
 
-def foreign(found: Backup, target: Target) -> str | None:
-    """Return the reason against restoring a repository's files, or None."""
+def find_refusal(found: Backup, target: Target) -> str | None:
+    """Return why a backup's shared files are left out, or None."""
     number = sum(kept.name.startswith(bundle.SHARED + "/") for kept in found.files)
     if number and not target.shared:
         return (

@@ -1,14 +1,13 @@
-"""The worker: the steps that a hook leaves to its detached child, in order.
+"""The worker: the steps that a hook's detached child runs, in order.
 
-A step is a name and a function of one Job.  A step that fails is noted in log/errors.jsonl as
-`<event> <step>`, and the next one runs.  A step imports what it needs once it has something to do;
-docs/hooks.md has the table.
+A step is a name and a function of one Job.  A failing step is noted in log/errors.jsonl as `<event>
+<step>`, and the next one runs.  Steps import late; docs/hooks.md has the table.
 
-All steps of an event together have DEADLINE seconds of CPU time: time of the clock would end the
-work of a machine that sleeps or is busy.  The longest real sessions take some five seconds, and a
-large store's first index a minute.  Reading a transcript stops after READING, so that a checkpoint
-of what was read is written and the next capture goes on from there.  A step that is ended by the
-deadline leaves every file as it was or as it shall be: files are replaced as a whole.
+All steps of an event together have DEADLINE seconds of CPU: wall-clock time would end the work of a
+machine that sleeps or is busy.  The longest real sessions take some five seconds, a large store's
+first index a minute.  Reading a transcript stops after READING, so that a checkpoint is written and
+the next capture continues there.  The deadline leaves no file half-written: files are replaced as a
+whole.
 """
 
 from __future__ import annotations
@@ -25,17 +24,16 @@ if TYPE_CHECKING:
     from memory.core.config import Config
     from memory.core.layout import Place
 
-# seconds of CPU for all steps of an event, and until which a transcript is read on
+# seconds of CPU for all steps of an event, and for reading a transcript
 DEADLINE, READING = 120.0, 60.0
-AGAIN = 5.0  # seconds of CPU until a step that went on is ended again
+AGAIN = 5.0  # seconds of CPU until Spent is raised again
 SETUP_EVERY = 86400.0  # seconds between attempts to set up the runtime
-# bytes of one in which lost blocks are looked for; a longer one is left alone
-TRANSCRIPT = 64 << 20
-# of a host that writes down what hooks said
+TRANSCRIPT_BYTES = 64 << 20  # longer transcripts are not searched for lost blocks
+# marks of a host that writes hook output into the transcript
 _WRITES = (b'"hook_success"', b'"hook_additional_context"')
 LEAST_SESSIONS = 3  # conversations worth a note before the user is asked about notes
-# seconds between looks ahead, and of CPU that one of them takes at the most
-LOOK_EVERY, LOOKING = 86400.0, 5.0
+# seconds between runs of `_cache_audit_facts`, and of CPU for one
+FACTS_EVERY, FACTS_SECONDS = 86400.0, 5.0
 # events that ask for a checkpoint
 TRIGGERS = {"Stop": "stop", "PreCompact": "pre_compact", "SessionEnd": "session_end"}
 
@@ -43,7 +41,7 @@ TRIGGERS = {"Stop": "stop", "PreCompact": "pre_compact", "SessionEnd": "session_
 class Spent(BaseException):
     """An event's steps took more CPU time than DEADLINE.
 
-    Raised within a step, which lets it pass.
+    Raised within a step, which must not catch it.
     """
 
     strerror = (
@@ -62,23 +60,19 @@ class Unread(Exception):
 
 
 class NoNote(Exception):
-    """A model wrote no note.
-
-    why: a word. until: when a model is asked again, seconds since the epoch.
-    """
+    """A model wrote no note.  until: when a model is asked again."""
 
     def __init__(self, why: str, until: float):
         self.strerror = (
             "a note of a session was not written: %s; the model is asked again after %s, "
             "`dayleaf notes status` says more"
-        ) % (why, clock.local(until))
+        ) % (why, clock.format_local(until))
 
 
 class Job(NamedTuple):
     """The data shared by the steps of one event.
 
-    event: the hook's payload. now, place: when and where it came. written: names of the records
-        written since.
+    event: the hook's payload. written: names of the records written since.
     """
 
     event: dict[str, Any]
@@ -91,7 +85,7 @@ class Job(NamedTuple):
     @property
     def session(self) -> str:
         """The id of the event's session, or ""."""
-        return layout.safe_id(self.event.get("session_id"))
+        return layout.valid_id(self.event.get("session_id"))
 
 
 Step = tuple[str, Callable[[Job], None]]
@@ -99,66 +93,65 @@ Step = tuple[str, Callable[[Job], None]]
 
 def work(event: dict[str, Any], env: dict[str, str], now: float) -> None:
     """Run the steps after PreCompact, Stop and SessionEnd."""
-    run(TRIGGERS.get(str(event.get("hook_event_name")), "worker"), AFTER_WORK, job(event, env, now))
+    run(
+        TRIGGERS.get(str(event.get("hook_event_name")), "worker"),
+        AFTER_WORK,
+        make_job(event, env, now),
+    )
 
 
 def after_start(event: dict[str, Any], env: dict[str, str], now: float) -> None:
     """Run the steps after SessionStart."""
-    run("session_start", AFTER_START, job(event, env, now))
+    run("session_start", AFTER_START, make_job(event, env, now))
 
 
 def after_prompt(event: dict[str, Any], env: dict[str, str], now: float) -> None:
     """Run the steps after UserPromptSubmit."""
-    run("prompt", AFTER_PROMPT, job(event, env, now))
+    run("prompt", AFTER_PROMPT, make_job(event, env, now))
 
 
-def job(event: dict[str, Any], env: dict[str, str], now: float) -> Job:
-    """Find the place of an event and read its settings.
-
-    A place that has a workspace of its own by now is moved there.
-    """
+def make_job(event: dict[str, Any], env: dict[str, str], now: float) -> Job:
+    """Find the place of an event, settle its workspace, read its settings."""
     place = layout.locate(env, boundary.project_dir(event, env))
     if place.due or place.claimed:
         from memory.project import adoption
 
         place = adoption.adopt(place, now)
-    return Job(event, env, now, place, config.for_place(place, env), [])
+    return Job(event, env, now, place, config.load_for_place(place, env), [])
 
 
 def run(event: str, steps: tuple[Step, ...], todo: Job) -> None:
-    """Run steps in order; a failure stops none of the others.
+    """Run steps in order; log a failure and go on.
 
-    It is logged as `<event> <step>`. event: its word in logs, such as `session_end`.
+    event: its word in logs, such as `session_end`.
     """
     name = ""
     try:
-        with _limited():
+        with _limit_cpu():
             for name, step in steps:
                 try:
                     step(todo)
                 except Exception as error:
-                    boundary.note(todo.env, event + " " + name, error)
+                    boundary.log_failure(todo.env, event + " " + name, error)
     except Spent as error:
-        boundary.note(todo.env, event + " " + name, error)
+        boundary.log_failure(todo.env, event + " " + name, error)
 
 
 @contextmanager
-def _limited() -> Iterator[None]:
+def _limit_cpu() -> Iterator[None]:
     """Raise Spent after DEADLINE seconds of CPU in the body."""
     import signal
     import threading
 
-    if (
-        not hasattr(signal, "setitimer")
-        or threading.current_thread() is not threading.main_thread()
-    ):
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or not hasattr(signal, "setitimer"):
         yield
         return
 
-    def late(number: int, frame: object) -> None:
+    def raise_spent(number: int, frame: object) -> None:
         raise Spent
 
-    before = signal.signal(signal.SIGPROF, late)
+    before = signal.signal(signal.SIGPROF, raise_spent)
     signal.setitimer(signal.ITIMER_PROF, DEADLINE, AGAIN)
     try:
         yield
@@ -171,7 +164,7 @@ def _limited() -> Iterator[None]:
 
 
 def _note_pause(todo: Job) -> None:
-    """Note the beginning or the end of a session's pause."""
+    """Record the beginning or the end of a pause of capture."""
     is_on, session = todo.settings["capture.enabled"], todo.session
     if not session or todo.event.get("agent_id") or "tool_input" in todo.event:
         return
@@ -179,22 +172,22 @@ def _note_pause(todo: Job) -> None:
         return
     from memory.capture import leftout, stretches
 
-    path = stretches.subject(todo.event, todo.env)[1]
+    path = stretches.find_session(todo.event, todo.env)[1]
     if is_on:
         prompt = todo.event.get("prompt_id")
         prompt = prompt if isinstance(prompt, str) else ""
-        if leftout.end(todo.place, todo.env, session, path, prompt):
-            todo.event.pop("last_assistant_message", None)  # it answers what was asked in the pause
+        if leftout.end_pause(todo.place, todo.env, session, path, prompt):
+            todo.event.pop("last_assistant_message", None)  # the answer to a prompt in the pause
     else:
-        # a compaction's start comes amid a session
+        # the start after a compaction is no beginning
         starts = todo.event.get("source", "compact") != "compact"
-        leftout.begin(todo.place, todo.env, session, path, starts)
+        leftout.begin_pause(todo.place, todo.env, session, path, starts)
 
 
 def _capture(todo: Job) -> None:
     from memory.capture import stretches
 
-    session, path = stretches.subject(todo.event, todo.env)
+    session, path = stretches.find_session(todo.event, todo.env)
     trigger = TRIGGERS.get(str(todo.event.get("hook_event_name")), "")
     if not session or not trigger or not todo.settings["capture.enabled"]:
         return
@@ -202,9 +195,9 @@ def _capture(todo: Job) -> None:
 
     began, attempt = clock.now(), ""
     try:
-        attempt = attempts.begin(todo.place, session, trigger, began)
+        attempt = attempts.log_start(todo.place, session, trigger, began)
     except OSError as error:
-        boundary.note(todo.env, "attempts", error)
+        boundary.log_failure(todo.env, "attempts", error)
     said = todo.event.get("last_assistant_message")
     wrote, until = "", time.process_time() + READING
     try:
@@ -222,16 +215,16 @@ def _capture(todo: Job) -> None:
         )
     finally:
         if time.process_time() > until:
-            boundary.note(todo.env, trigger + " capture", Unread())
+            boundary.log_failure(todo.env, trigger + " capture", Unread())
         try:
             if attempt:
-                id = _id_of(todo.place, wrote)
-                attempts.end(todo.place, attempt, trigger, id, began, clock.now())
+                id = _read_id(todo.place, wrote)
+                attempts.log_end(todo.place, attempt, trigger, id, began, clock.now())
         except OSError as error:
-            boundary.note(todo.env, "attempts", error)
+            boundary.log_failure(todo.env, "attempts", error)
 
 
-def _id_of(place: Place, name: str) -> str:
+def _read_id(place: Place, name: str) -> str:
     from memory.core import frontmatter
 
     data = files.read(place.path(name), 1 << 16) if name else b""
@@ -239,44 +232,36 @@ def _id_of(place: Place, name: str) -> str:
 
 
 def _note_wishes(todo: Job) -> None:
-    """Store the wishes in a prompt, and note them for the user."""
-    prompt = todo.event.get("prompt")
-    settings = todo.settings
-    typed = isinstance(prompt, str) and not todo.env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith(
-        "sdk"
-    )
-    if (
-        not typed
-        or not todo.session
-        or not settings["capture.enabled"]
-        or not settings["capture.wishes"]
-    ):
+    """Store the wishes in a typed prompt, and tell the user."""
+    prompt, settings = todo.event.get("prompt"), todo.settings
+    if todo.env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk"):
+        return
+    if not isinstance(prompt, str) or not todo.session:
+        return
+    if not settings["capture.enabled"] or not settings["capture.wishes"]:
         return
     from memory.capture import wishes
     from memory.session import entries
 
     line = {"type": "user", "message": {"content": prompt}}
-    said = [one for one in entries.entries(line) if one.kind == entries.PROMPT]
-    if not any(wishes.wishes(one.text) for one in said):
+    prompts = [entry for entry in entries.parse_entries(line) if entry.kind == entries.PROMPT]
+    if not any(wishes.find_wishes(entry.text) for entry in prompts):
         return
     from memory.capture.turns import Turn
     from memory.hook import at_stop
     from memory.store.store import Store
 
     store = Store(todo.place, settings, todo.now, todo.written.append)
-    ids = wishes.keep(store, [Turn(clock.iso(todo.now), said[0].text)], todo.session)
-    lines = [
-        'noted for later sessions: "%s"; `dayleaf record forget %s` if not\n'
-        % (store.find(id).title, id)
-        for id in ids
-    ]
-    if lines:
+    ids = wishes.save_wishes(store, [Turn(clock.iso(todo.now), prompts[0].text)], todo.session)
+    form = 'noted for later sessions: "%s"; `dayleaf record forget %s` if not\n'
+    text = "".join(form % (store.find(id).title, id) for id in ids)
+    if text:
         files.append(
-            at_stop.noted_path(todo.place, todo.session), "".join(lines).encode("utf-8", "replace")
+            at_stop.notices_path(todo.place, todo.session), text.encode("utf-8", "replace")
         )
 
 
-def _drop_contrary(todo: Job) -> None:
+def _archive_contradicted_wishes(todo: Job) -> None:
     if any(name.startswith("p/rules/") for name in todo.written):
         from memory.knowledge import lessons
         from memory.store.store import Store
@@ -286,71 +271,71 @@ def _drop_contrary(todo: Job) -> None:
         )
 
 
-def _forget_noted(todo: Job) -> None:
+def _clear_shown_wishes(todo: Job) -> None:
     if todo.event.get(boundary.HEARD) is True:
         from memory.hook import at_stop
 
-        files.remove(at_stop.noted_path(todo.place, todo.session))
+        files.remove(at_stop.notices_path(todo.place, todo.session))
 
 
-def _settle(todo: Job) -> None:
-    """Note the blocks that did not reach the model."""
-    path = _transcript(todo)
+def _note_unarrived(todo: Job) -> None:
+    """Log the blocks that did not reach the model."""
+    path = _transcript_path(todo)
     if not path or todo.event.get("hook_event_name") == "Stop":
         return
-    for row in unarrived(todo.place, todo.session, path, todo.now):
-        boundary.note(todo.env, str(row.get("event")), boundary.Unwelcome())
+    for row in note_unarrived(todo.place, todo.session, path, todo.now):
+        boundary.log_failure(todo.env, str(row.get("event")), boundary.Unwelcome())
 
 
-def _missing(
+def _find_unarrived(
     rows: list[dict[str, Any]], pushed: list[dict[str, Any]], data: bytes
 ) -> list[dict[str, Any]]:
-    """Return the receipts whose turn is in a transcript without their block."""
-    turns = [at for at, row in enumerate(rows) if _is_turn(row, data)]
-    return [
-        row
-        for row in pushed
-        if receipts.tag_of(row).encode("ascii", "replace") not in data
-        and (
-            _is_turn(row, data)
-            if row.get("event") == "prompt"
-            else any(at > rows.index(row) for at in turns)
-        )
+    """Return the receipts whose turn is in a transcript without their block.
+
+    The turn of a start's block is any later one.
+    """
+    last_turn = max((at for at, row in enumerate(rows) if _has_turn(row, data)), default=-1)
+
+    def is_past(row: dict[str, Any]) -> bool:
+        if row.get("event") == "prompt":
+            return _has_turn(row, data)
+        return last_turn > rows.index(row)
+
+    missing = [
+        r for r in pushed if receipts.get_receipt_tag(r).encode("ascii", "replace") not in data
     ]
+    return [row for row in missing if is_past(row)]
 
 
-def unarrived(place: Place, session: str, path: str, now: float) -> list[dict[str, Any]]:
-    """Note the blocks that did not reach the model; return their receipts.
+def note_unarrived(place: Place, session: str, path: str, now: float) -> list[dict[str, Any]]:
+    """Note the blocks that did not reach the model, once; return their receipts.
 
-    Each once. The host writes every accepted block into the session's transcript. Where a receipt's
-    turn is there without its block, the host gave the hook up or dropped its output; the line
-    `lost` takes the block's records back, so that a later prompt may have them. path: from
-    `transcript.trusted`. now: seconds since the epoch. Raises OSError.
+    The host writes every accepted block into the session's transcript. A turn without its block
+    means that the host dropped the hook's output; the line `lost` lets a later prompt have the
+    block's records. path: from `transcript.validate_path`. Raises OSError.
     """
     rows = receipts.read(place.receipts(session))
-    said = {row.get("tag") for row in rows if row.get("event") == "lost"}
-    pushed = [row for row in rows if receipts.tag_of(row) and receipts.tag_of(row) not in said]
-    if not pushed or files.posix.stat(path).st_size > TRANSCRIPT:
+    known = {row.get("tag") for row in rows if row.get("event") == "lost"}
+    pushed = [
+        row
+        for row in rows
+        if receipts.get_receipt_tag(row) and receipts.get_receipt_tag(row) not in known
+    ]
+    if not pushed or files.posix.stat(path).st_size > TRANSCRIPT_BYTES:
         return []
-    data = files.read(path, TRANSCRIPT)
+    data = files.read(path, TRANSCRIPT_BYTES)
     if not any(mark in data for mark in _WRITES):
-        return []  # a host that keeps no trace of hooks proves nothing
-    missing = _missing(rows, pushed, data)
+        return []  # this host writes no hook output
+    missing = _find_unarrived(rows, pushed, data)
     for row in missing:
-        receipts.write(
-            place.receipts(session),
-            {
-                "v": 1,
-                "t": clock.iso(now),
-                "event": "lost",
-                "tag": receipts.tag_of(row),
-                "chosen": row.get("chosen") or [],
-            },
-        )
+        tag, chosen = receipts.get_receipt_tag(row), row.get("chosen") or []
+        lost = {"v": 1, "t": clock.iso(now), "event": "lost", "tag": tag, "chosen": chosen}
+        receipts.write(place.receipts(session), lost)
     return missing
 
 
-def _is_turn(row: dict[str, Any], data: bytes) -> bool:
+def _has_turn(row: dict[str, Any], data: bytes) -> bool:
+    """Tell whether a transcript holds the prompt of a receipt."""
     prompt = row.get("prompt")
     return (
         row.get("event") == "prompt"
@@ -361,8 +346,8 @@ def _is_turn(row: dict[str, Any], data: bytes) -> bool:
 
 
 def _teach_walls(todo: Job) -> None:
-    """Make candidates of earlier sessions' walls at a session's end."""
-    # of walls.py, which is not loaded where there is none
+    """Make candidates of failures that earlier sessions met too."""
+    # the file of walls.py, which is not loaded without it
     noted = "%s/%s.met" % (todo.place.cache, todo.place.scope)
     if (
         todo.settings["capture.enabled"]
@@ -372,27 +357,27 @@ def _teach_walls(todo: Job) -> None:
     ):
         from memory.knowledge import candidates, walls
 
-        candidates.settle_walls(
+        candidates.update_candidates(
             todo.place,
             todo.settings,
             todo.now,
-            walls.cached_failures(todo.place),
+            walls.read_cached_failures(todo.place),
             todo.written.append,
         )
         walls.mark_settled(todo.place)
 
 
 def _index_written(todo: Job) -> None:
-    # It does not watch a new day's folder, and the next brief may come at once.
+    # the index does not watch a new day's folder, and the next brief may come at once
     if todo.written:
         from memory.index import builder
 
         builder.refresh(todo.place, todo.now, names=todo.written)
 
 
-def _mark_written(todo: Job) -> None:
+def _mark_stale_written(todo: Job) -> None:
     if todo.written:
-        _mark(todo)
+        _write_stale_marks(todo)
 
 
 def _embed(todo: Job) -> None:
@@ -409,7 +394,9 @@ def _write_note(todo: Job) -> None:
     if ends and todo.settings["notes.provider"] != config.OFF:
         from memory.capture import progress
 
-        name = progress.head("%s/sessions/%s.json" % (todo.place.cache, todo.session)).get("talk")
+        name = progress.read_head("%s/sessions/%s.json" % (todo.place.cache, todo.session)).get(
+            "talk"
+        )
         _write_notes(todo, [name] if isinstance(name, str) and name.startswith("p/") else [])
 
 
@@ -419,17 +406,17 @@ def _write_missing_notes(todo: Job) -> None:
     if todo.settings["notes.provider"] != config.OFF:
         from memory.notes import generation
 
-        _write_notes(todo, generation.recent_talks(todo.place, todo.now, todo.session))
+        _write_notes(todo, generation.list_recent_talks(todo.place, todo.now, todo.session))
 
 
 def _measure_notes(todo: Job) -> None:
-    """Measure a note's cost once, for the question at a start."""
+    """Measure the tokens of a note once, for the question at a start."""
     from memory.hook import signs
 
     home = todo.place.home
     if files.exists(home + signs.ASKED) or files.exists(home + signs.OFFER):
         return
-    if _conversations(todo.place) < LEAST_SESSIONS:
+    if _count_conversations(todo.place) < LEAST_SESSIONS:
         return
     from memory.health import notekeeping
     from memory.store.store import Store
@@ -439,7 +426,7 @@ def _measure_notes(todo: Job) -> None:
         files.replace(home + signs.OFFER, b"%d\n" % tokens)
 
 
-def _conversations(place: Place) -> int:
+def _count_conversations(place: Place) -> int:
     root = "%s/%s" % (place.private, layout.FOLDERS["conversation"])
     return sum(len(files.list_folder(root + "/" + day)) for day in files.list_folder(root))
 
@@ -454,7 +441,7 @@ def _write_notes(todo: Job, names: list[str]) -> None:
     store = Store(todo.place, todo.settings, todo.now, changed.append)
     talks = [store.read(name) for name in names if files.exists(todo.place.path(name))]
     try:
-        for written in generation.write_due(store, todo.settings, todo.env, talks, todo.now):
+        for written in generation.write_due_notes(store, todo.settings, todo.env, talks, todo.now):
             notekeeping.follow_up(store, written)
     except CallFailed as error:
         raise NoNote(error.why, pause.read(todo.place.home).until) from None
@@ -467,14 +454,14 @@ def _write_notes(todo: Job, names: list[str]) -> None:
 
 def _note_uses(todo: Job) -> None:
     is_end = todo.event.get("hook_event_name") == "SessionEnd"
-    path = _transcript(todo) if is_end else ""
+    path = _transcript_path(todo) if is_end else ""
     if path:
         from memory.knowledge import usage
 
-        usage.note(todo.place, todo.session, path, todo.now)
+        usage.log_uses(todo.place, todo.session, path, todo.now)
 
 
-def _transcript(todo: Job) -> str:
+def _transcript_path(todo: Job) -> str:
     if not (
         todo.settings["capture.enabled"]
         and todo.session
@@ -483,14 +470,14 @@ def _transcript(todo: Job) -> str:
         return ""
     from memory.capture import stretches
 
-    return stretches.subject(todo.event, todo.env)[1]
+    return stretches.find_session(todo.event, todo.env)[1]
 
 
 # ---- after a session's start
 
 
-def _mark_said(todo: Job) -> None:
-    """Remember the failures and interrupted captures that the user saw."""
+def _mark_reported(todo: Job) -> None:
+    """Record which failures and announcements the user saw at the start."""
     from memory.core import attempts
     from memory.hook import signs
 
@@ -505,7 +492,7 @@ def _mark_said(todo: Job) -> None:
     if todo.event.get(signs.REMOTE) is True:
         files.replace(todo.place.cache + layout.REMOTE + todo.place.named, b"")
     if todo.event.get(boundary.FOREIGN):
-        files.replace(signs.foreign_mark(todo.place), b"")
+        files.replace(signs.foreign_mark_path(todo.place), b"")
     try:
         attempts.mark_reported(todo.place, said if isinstance(said, list) else [], todo.now)
         size = files.posix.stat(todo.place.home + "/log/errors.jsonl").st_size
@@ -514,8 +501,8 @@ def _mark_said(todo: Job) -> None:
     files.replace(todo.place.home + "/log/said", b"%d" % size)
 
 
-def _identify(todo: Job) -> None:
-    """Note this workspace's path, or find a moved repository's workspace."""
+def _identify_workspace(todo: Job) -> None:
+    """Record this workspace's path, or find a moved repository's workspace."""
     from memory.project import adoption
 
     if files.is_folder(todo.place.private):
@@ -524,31 +511,31 @@ def _identify(todo: Job) -> None:
             from memory.project import sharing
             from memory.store.store import Store
 
-            sharing.heal(Store(todo.place, todo.settings, todo.now))
+            sharing.finish_move(Store(todo.place, todo.settings, todo.now))
     if not todo.place.claimed:
-        adoption.look_for_past(todo.place)
+        adoption.find_past_workspace(todo.place)
 
 
-def _count(todo: Job) -> None:
+def _count_handoff(todo: Job) -> None:
     from memory.hook import handoffs
 
     if not todo.session:
         return
-    handoffs.count(todo.place, todo.session)
-    if not handoffs.shown_waiting(todo.place, todo.session):
+    handoffs.record_start(todo.place, todo.session)
+    if not handoffs.list_shown_waiting(todo.place, todo.session):
         return
     from memory.store.store import Store
 
     store = Store(todo.place, todo.settings, todo.now, todo.written.append)
     with handoffs.lock(todo.place):
-        for name in handoffs.shown_waiting(todo.place, todo.session):
+        for name in handoffs.list_shown_waiting(todo.place, todo.session):
             store.demote(name)
 
 
-def _derive(todo: Job) -> None:
+def _cache_manifest_tags(todo: Job) -> None:
     from memory.project import manifests
 
-    manifests.remember(todo.place)
+    manifests.cache_tags(todo.place)
 
 
 def _recover(todo: Job) -> None:
@@ -557,42 +544,42 @@ def _recover(todo: Job) -> None:
     recovery.recover(todo.place, todo.settings, todo.env, todo.now, todo.session)
 
 
-def _refresh(todo: Job) -> None:
+def _refresh_index(todo: Job) -> None:
     from memory.hook import indexview
     from memory.index import builder
 
-    builder.freshen(todo.place, todo.now, bool(todo.event.get(indexview.DAMAGED)))
+    builder.refresh_after_hook(todo.place, todo.now, bool(todo.event.get(indexview.DAMAGED)))
 
 
 def _refresh_stale(todo: Job) -> None:
     if todo.event.get(boundary.STALE) is not False:
-        _refresh(todo)
+        _refresh_index(todo)
 
 
-def _note_walls(todo: Job) -> None:
+def _write_walls(todo: Job) -> None:
     from memory.knowledge import walls
 
-    walls.write(todo.place, todo.settings, todo.now)
+    walls.update_walls(todo.place, todo.settings, todo.now)
 
 
 def _read_ledgers(todo: Job) -> None:
     from memory.store import ledger
 
-    for each in ledger.ledgers(todo.place):
-        ledger.read(each)
+    for book in ledger.ledgers(todo.place):
+        ledger.read(book)
 
 
-def _mark(todo: Job) -> None:
+def _write_stale_marks(todo: Job) -> None:
     from memory.project import stalemarks
 
     stalemarks.write(todo.place)
 
 
-def _look_ahead(todo: Job) -> None:
+def _cache_audit_facts(todo: Job) -> None:
     """Cache audit facts of new records, once a day for some seconds."""
     path = "%s/%s.facts" % (todo.place.cache, todo.place.scope)
     try:
-        if 0 <= todo.now - files.posix.stat(path).st_mtime < LOOK_EVERY:
+        if 0 <= todo.now - files.posix.stat(path).st_mtime < FACTS_EVERY:
             return
     except OSError:
         pass
@@ -607,18 +594,18 @@ def _look_ahead(todo: Job) -> None:
     except IndexFault:
         return
     try:
-        docs = builder.first_documents(found)
+        docs = builder.list_first_documents(found)
     finally:
         found.close()
-    inspection.look_ahead(Store(todo.place, todo.settings, todo.now), docs, LOOKING)
+    inspection.cache_facts(Store(todo.place, todo.settings, todo.now), docs, FACTS_SECONDS)
 
 
 def _count_secrets(todo: Job) -> None:
-    """Count the records that hold secrets, for the next start."""
+    """Count the records with secrets, for the next start."""
     from memory.core import IndexFault
     from memory.hook import indexview, signs
 
-    before, heard = signs.counted_secrets(todo.place)
+    before, heard = signs.read_secret_counts(todo.place)
     heard = before if todo.event.get(signs.SECRETS) is True else heard
     try:
         found = indexview.open_index(todo.place, watch=False)
@@ -628,20 +615,20 @@ def _count_secrets(todo: Job) -> None:
     found.close()
     line = b"%d %d\n" % (count, min(heard, count))
     if count or before:
-        files.update(signs.secrets_path(todo.place), line)
+        files.replace_if_changed(signs.secrets_path(todo.place), line)
 
 
 def _mark_announced(todo: Job) -> None:
-    """Remember a repository's rules and scripts, and whether announced."""
+    """Record a repository's rules and scripts, and whether they were announced."""
     from memory.hook import announcements
     from memory.knowledge import approvalstate
 
-    approvalstate.note(
-        todo.place, todo.settings, todo.now, todo.event.get(announcements.ANNOUNCED) is True
+    approvalstate.remember_announced(
+        todo.place, todo.settings, todo.now, todo.event.get(announcements.ANNOUNCED_KEY) is True
     )
 
 
-def _set_up(todo: Job) -> None:
+def _set_up_runtime(todo: Job) -> None:
     """Run `install.sh --runtime` once a day while the runtime is missing."""
     if files.exists(todo.place.home + "/runtime/bin/python") or not todo.settings["runtime.auto"]:
         return
@@ -655,7 +642,7 @@ def _set_up(todo: Job) -> None:
 
     from memory.hook import signs
 
-    root = layout.plugin()
+    root = layout.plugin_folder()
     files.replace(stamp, b"")
     started = time.monotonic()
     with open(stamp, "ab") as log:
@@ -677,7 +664,7 @@ def _find_release(todo: Job) -> None:
     from memory.hook import signs
 
     path = todo.place.home + signs.NEWER
-    version, marketplace = releases.newer(layout.plugin(), __version__)
+    version, marketplace = releases.find_newer(layout.plugin_folder(), __version__)
     try:
         noted = files.read(path, 256).decode("ascii", "replace").split()
     except OSError:
@@ -691,39 +678,39 @@ def _find_release(todo: Job) -> None:
 AFTER_WORK: tuple[Step, ...] = (
     ("pause", _note_pause),
     ("capture", _capture),
-    ("heard", _forget_noted),
-    ("contrary", _drop_contrary),
-    ("arrival", _settle),
+    ("heard", _clear_shown_wishes),
+    ("contrary", _archive_contradicted_wishes),
+    ("arrival", _note_unarrived),
     ("walls", _teach_walls),
     ("refresh", _index_written),
-    ("mark", _mark_written),
+    ("mark", _mark_stale_written),
     ("embed", _embed),
     ("note uses", _note_uses),
     ("notes", _write_note),
 )
 AFTER_START: tuple[Step, ...] = (
-    ("said", _mark_said),
+    ("said", _mark_reported),
     ("pause", _note_pause),
-    ("identity", _identify),
-    ("count", _count),
-    ("derive", _derive),
+    ("identity", _identify_workspace),
+    ("count", _count_handoff),
+    ("derive", _cache_manifest_tags),
     ("recover", _recover),
-    ("refresh", _refresh),
-    ("walls", _note_walls),
+    ("refresh", _refresh_index),
+    ("walls", _write_walls),
     ("embed", _embed),
     ("ledgers", _read_ledgers),
-    ("mark", _mark),
+    ("mark", _write_stale_marks),
     ("announce", _mark_announced),
     ("secrets", _count_secrets),
-    ("look ahead", _look_ahead),
+    ("look ahead", _cache_audit_facts),
     ("notes", _write_missing_notes),
     ("release", _find_release),
-    ("set up", _set_up),
+    ("set up", _set_up_runtime),
 )
 AFTER_PROMPT: tuple[Step, ...] = (
     ("pause", _note_pause),
     ("wishes", _note_wishes),
-    ("contrary", _drop_contrary),
+    ("contrary", _archive_contradicted_wishes),
     ("refresh", _refresh_stale),
     ("refresh wishes", _index_written),
 )

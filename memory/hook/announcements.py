@@ -1,4 +1,4 @@
-"""What a repository's `.dayleaf` brings is announced at the first start that sees it.
+"""Announce the records that a repository's `.dayleaf` brings, at the first start that sees them.
 
 A file of the shared tier says what it likes of itself (`source: human`, `accepted`, `pinned`), and
 git's authors can be forged.  So a record counts as known only where dayleaf wrote its content on
@@ -16,51 +16,48 @@ from memory.core import files, layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple
+    from typing import Any, Iterable, Iterator
 
     from memory.core.layout import Place
 
-    Event = Dict[str, Any]
+    Event = dict[str, Any]
 
-ANNOUNCED = "dayleaf_announced"  # key of a hook's event: the user has heard of the shared tier
+ANNOUNCED_KEY = "dayleaf_announced"  # key of a hook's event: the user has heard of the shared tier
 MOST_ENTRIES = 10_000  # entries of a shared tier that are looked at
 RECORD_BYTES = 1 << 20
 INDEX_BYTES = 16 << 20  # of git's index
 SEEN_BYTES = 4 << 20
 REVIEW = b"3"
-DIGITS = 16
+DIGEST_DIGITS = 16
 
 
-def announcement(place: Place, event: Event) -> List[str]:
-    """Return the line about new records in the shared tier, if any.
+def new_records_notice(place: Place, event: Event) -> list[str]:
+    """Return a line on new records of the shared tier, or [].
 
     event: the hook's; marked, so that the worker remembers the announced contents.
     """
     if not files.is_folder(place.shared) or event.get("agent_id") or not may_have_changed(place):
         return []
-    records, rules, scripts = _count_new(place)
+    records, rules, scripts = _count_unknown_records(place)
     if not records:
         return []
-    event[ANNOUNCED] = True
-    line = "%s new in this repository's .dayleaf" % many(records, "record")
+    event[ANNOUNCED_KEY] = True
+    line = "%s new in this repository's .dayleaf" % format_count(records, "record")
     counted = ((rules, "rule"), (scripts, "script"))
-    waiting = " and ".join(many(count, what) for count, what in counted if count)
+    waiting = " and ".join(format_count(count, what) for count, what in counted if count)
     if not waiting:
         return [line + "; none of them waits for review"]
     verb = "waits" if rules + scripts == 1 else "wait"
     return ["%s; %s %s for review: `dayleaf review`" % (line, waiting, verb)]
 
 
-def many(count: int, what: str) -> str:
-    """Return a count of things: `1 note`, `2 notes`."""
+def format_count(count: int, what: str) -> str:
+    """Format a count with its noun: `1 note`, `2 notes`."""
     return "%d %s%s" % (count, what, "" if count == 1 else "s")
 
 
-def scripts_waiting(place: Place) -> int:
-    """Return the number of scripts that wait for approval.
-
-    As the worker counted them.
-    """
+def count_waiting_scripts(place: Place) -> int:
+    """Return the worker's last count of scripts waiting for approval."""
     try:
         words = files.read(place.cache + "/" + place.scope + ".review", 96).split()
     except OSError:
@@ -68,43 +65,38 @@ def scripts_waiting(place: Place) -> int:
     return int(words[1]) if len(words) == 2 and words[0] == REVIEW and words[1].isdigit() else 0
 
 
-def digest(data: bytes) -> str:
-    """Return the digits that identify a content."""
-    return files.sha256(data)[:DIGITS]
+def hash_content(data: bytes) -> str:
+    return files.sha256(data)[:DIGEST_DIGITS]
 
 
 def seen_path(place: Place) -> str:
-    """Return the path of the list of known contents."""
+    """Return the path of the file of known contents."""
     return place.cache + "/" + place.scope + ".seen"
 
 
-def known_digests(place: Place) -> Set[str]:
-    """Return the digests of the known contents."""
+def read_known_digests(place: Place) -> set[str]:
     try:
         return set(files.read(seen_path(place), SEEN_BYTES).decode("ascii", "replace").split())
     except OSError:
         return set()
 
 
-def remember(place: Place, digests: Iterable[str]) -> None:
-    """Add the digests of contents to the known contents.
-
-    Raises OSError.
-    """
-    lines = "".join(found + "\n" for found in digests)
+def add_known_digests(place: Place, digests: Iterable[str]) -> None:
+    """Append digests to the file of known contents; may raise OSError."""
+    lines = "".join(value + "\n" for value in digests)
     files.append(seen_path(place), lines.encode("ascii"))
 
 
-def remember_file(place: Place, path: str) -> None:
-    """Add a record's content to the known contents.
+def add_known_file(place: Place, path: str) -> None:
+    """Append a record file's digest to the known contents.
 
-    Nothing where its file is gone.  Raises OSError.
+    Nothing where the file is gone.  Raises OSError.
     """
     try:
         data = files.read(path, RECORD_BYTES, follow=False)
     except FileNotFoundError:
         return
-    remember(place, (digest(data),))
+    add_known_digests(place, (hash_content(data),))
 
 
 def may_have_changed(place: Place) -> bool:
@@ -127,17 +119,16 @@ def may_have_changed(place: Place) -> bool:
     return False
 
 
-def shared_files(place: Place) -> Iterator[Tuple[str, str]]:
+def list_shared_records(place: Place) -> Iterator[tuple[str, str]]:
     """Yield (path below the shared tier, absolute path) of tracked records.
 
-    An untracked file is the user's own.  All records where git's index does not say.
+    An untracked file is the user's own.  All records where git's index cannot be read.
     """
-    tracked, looked_at = _tracked(place), 0
+    tracked, seen = _read_tracked_paths(place), 0
     folders = [place.shared + "/" + folder for folder in layout.FOLDERS.values()]
-    while folders and looked_at < MOST_ENTRIES:
-        folder = folders.pop()
-        for entry in _entries(folder, place):
-            looked_at += 1
+    while folders and seen < MOST_ENTRIES:
+        for entry in _list_entries(folders.pop(), place):
+            seen += 1
             inner = entry.path[len(place.shared) + 1 :]
             try:
                 if entry.is_dir(follow_symlinks=False) and entry.name[0] != ".":
@@ -152,20 +143,20 @@ def shared_files(place: Place) -> Iterator[Tuple[str, str]]:
                 continue
 
 
-def _count_new(place: Place) -> Tuple[int, int, int]:
+def _count_unknown_records(place: Place) -> tuple[int, int, int]:
     """Return the numbers of unknown (records, rules, scripts)."""
     from memory.core import approvals
 
-    decisions, known = approvals.decisions(place.home), known_digests(place)
+    decisions, known = approvals.read_decisions(place.home), read_known_digests(place)
     decided = {key[2] for key in decisions if key[0] == place.key}
     named = {key[1] for key in decisions if key[0] == approvals.SCRIPT + place.key}
     records = rules = scripts = 0
-    for inner, path in shared_files(place):
+    for inner, path in list_shared_records(place):
         try:
             data = files.read(path, RECORD_BYTES, follow=False)
         except OSError:  # a rule or a script that cannot be read waits for nobody
             continue
-        if digest(data) in known:
+        if hash_content(data) in known:
             continue
         kind = inner.partition("/")[0]
         records += 1
@@ -174,8 +165,8 @@ def _count_new(place: Place) -> Tuple[int, int, int]:
     return records, rules, scripts
 
 
-def _tracked(place: Place) -> Optional[Set[bytes]]:
-    """Return the paths below `.dayleaf` in git's index, or None."""
+def _read_tracked_paths(place: Place) -> set[bytes] | None:
+    """Return the paths below `.dayleaf` in git's index, None if unreadable."""
     try:
         data = files.read(place.git + "/index", INDEX_BYTES) if place.git else b""
     except FileNotFoundError:
@@ -187,12 +178,12 @@ def _tracked(place: Place) -> Optional[Set[bytes]]:
     return {piece[: piece.find(b"\0")] for piece in data.split(b".dayleaf/")[1:]}
 
 
-def _is_tracked(inner: str, tracked: Optional[Set[bytes]]) -> bool:
+def _is_tracked(inner: str, tracked: set[bytes] | None) -> bool:
     return tracked is None or inner.encode("utf-8", "surrogateescape") in tracked
 
 
-def _entries(folder: str, place: Place) -> Iterable[Any]:
-    if not files.is_folder(folder) or not files.inside(folder, place.root):
+def _list_entries(folder: str, place: Place) -> Iterable[Any]:
+    if not files.is_folder(folder) or not files.is_inside(folder, place.root):
         return ()
     try:
         return list(files.posix.scandir(folder))
@@ -200,9 +191,9 @@ def _entries(folder: str, place: Place) -> Iterable[Any]:
         return ()
 
 
-def _is_new_script(data: bytes, decided: Set[str]) -> bool:
-    """Tell whether a record's script has no decision yet."""
+def _is_new_script(data: bytes, decided: set[str]) -> bool:
+    """Tell whether nobody has decided on a record's script."""
     from memory.core import records
 
-    record = records.skim("s/resources/x.md", data, 0.0)
+    record = records.from_bytes_fast("s/resources/x.md", data, 0.0)
     return record.end == "script" and record.id not in decided

@@ -1,11 +1,11 @@
-"""A failed call turned into the remedy of an earlier session: walls, their keys, the look-up.
+"""Tell at a failed call the remedy of an earlier session: walls, their keys, their file.
 
-A wall is known by its keys, texts without what varies from run to run: `failure_keys` makes them of
-the telling line of a record and of every line of a failure, so that both meet.  No error's text is
-ever said: what is said stands in a record.
+A wall is known by its keys, texts without what varies from run to run: `build_failure_keys` makes
+them of the telling line of a record and of every line of a failure, so that both meet.  No error's
+text is ever said: what is said stands in a record.
 
     x|bash|<line>             a line that tells enough by itself
-    x|bash|<line>|<asked>     one that would fit many failures, with the program and its verb, or
+    x|bash|<line>|<asked>     a line that fits many failures, with the program and its verb, or
                               with the path or name asked for
     x|path|cannot be started  a tool whose own program is gone
     r|<rule>                  a linter's rule by its name
@@ -14,28 +14,27 @@ ever said: what is said stands in a record.
 Format of `<scope>.walls`, version 1, written by knowledge/walls.py, ASCII: `dayleaf walls 1 <how
 many keys>`; then for each key, sorted, a line of 16 hex of its SHA-256 and ten digits, the offset
 of its wall; then the walls, one JSON object a line: sessions (how many met it), met (occurrences,
-the best first), and where it is one of these rule (of a linter), path (that is not there) with gone
-(whether a session removed it), instead (those that are: [path, source]) and doc ([file, line] of
+the best first), and where they apply rule (of a linter), path (that is not there) with gone
+(whether a session removed it), instead (replacements: [path, source]) and doc ([file, line] of
 the project's instructions that name it).  An occurrence:
 name and id of its record, session, branch, created (of the record) and at, both instants, size and
 sha (16 hex) of so much of the record's text as it was read from, telling (the line), said (the
 lines of the remedy).  A source: name, size and sha of a record that tells of the path, null for
-none.  Of both a hook says only what still stands in the record's file, and of its head what it
-finds there.
+none.  A hook says only what still stands in the record's file, and of its head what it finds there.
 """
 
 from __future__ import annotations
 
-from memory.core import boundary, clock, config, fastjson, files, layout
+from memory.core import boundary, config, fastjson, files, layout
 from memory.hook import receipts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Container, Dict, Iterator, List, Optional, Sequence, Tuple
+    from typing import Any, Container, Iterator, Sequence
 
     from memory.core.layout import Place
 
-    Event = Dict[str, Any]
+    Event = dict[str, Any]
 
 HEAD = b"dayleaf walls 1 "
 ENTRY, ROW_BYTES = 28, 1 << 16  # bytes of a key's line, of a wall's at the most
@@ -43,65 +42,26 @@ ENTRY, ROW_BYTES = 28, 1 << 16  # bytes of a key's line, of a wall's at the most
 MOST_PUSHES, MOST_RULES, MOST_FOLDERS = 5, 3, 32
 RULE = "r|"  # how keys of linters' rules begin
 # lines of an error, characters of each, and of what a call was given
-MOST_LINES, LINE, MOST_GIVEN = 100, 400, 4096
+MOST_LINES, LINE_CHARS, MOST_GIVEN = 100, 400, 4096
 TOOLS = ("Bash", "Read", "Grep", "Glob", "Skill")
-PATHS = ("Read", "Grep", "Glob")  # tools that are given a path
-GIVEN = ("command", "file_path", "path", "skill", "pattern")  # what a call is known by
+PATH_TOOLS = ("Read", "Grep", "Glob")  # tools that are given a path
+INPUT_FIELDS = ("command", "file_path", "path", "skill", "pattern")  # what a call is known by
 # What the client says of its own rules, what a person or a rule refused, what nobody could know.
-OWN = (
-    "doesn't want to",
-    "does not want to",
-    "permission to use",
-    "permission for this",
-    "haven't granted",
-    "requires approval",
-    "has been denied",
-    "rejected by",
-    "interrupted by",
-    "[request interrupted",
-    "inputvalidationerror",
-    "hook error",
-    "blocked by",
-    "stopped by hook",
-    "string to replace",
-    "has not been read",
-    "modified since read",
-    "exceeds maximum",
-    "sibling tool call",
-    "parallel tool call",
-    "illegal operation on a directory",
-    "request was aborted",
-    "command timed out",
-    "no such tool",
-    "no changes to make",
-    "no task found",
+CLIENT_REFUSALS = tuple(
+    "doesn't want to|does not want to|permission to use|permission for this|haven't granted|"
+    "requires approval|has been denied|rejected by|interrupted by|[request interrupted|"
+    "inputvalidationerror|hook error|blocked by|stopped by hook|string to replace|"
+    "has not been read|modified since read|exceeds maximum|sibling tool call|parallel tool call|"
+    "illegal operation on a directory|request was aborted|command timed out|no such tool|"
+    "no changes to make|no task found".split("|")
 )
 _EDGE = "\"'`,.;:!?()[]{}<>…‘’“”"
-_OPENERS = (
-    "error:",
-    "error",
-    "warning:",
-    "warning",
-    "fatal:",
-    "e",
-    "-",
-    "vet:",
-    "err",
-    "err!",
-    "error!",
-    "[error]",
-    "✗",
-    "✘",
-    "×",
+_OPENERS = frozenset(
+    "error: error warning: warning fatal: e - vet: err err! error! [error] ✗ ✘ ×".split()
 )
-_ABSENT = (
-    "no such file or directory",
-    "does not exist",
-    "directory not found",
-    "cannot find the file",
-    "cannot find the path",
-    "no such directory",
-    "enoent",
+_ABSENT = tuple(
+    "no such file or directory|does not exist|directory not found|cannot find the file|"
+    "cannot find the path|no such directory|enoent".split("|")
 )
 _GENERAL = frozenset(
     "error errors exit code status failed fails failure not found http file files does exist "
@@ -115,78 +75,68 @@ _VERBS = frozenset(
     "dotnet swift brew apt apt-get systemctl python python3 node deno terraform rustup".split()
 )
 _DEEP = frozenset("gh glab docker podman kubectl aws gcloud az heroku fly flyctl helm".split())
+# programs that show what there is
 _LOOKING = frozenset(
     "awk bat cat curl diff echo fd find for gh git grep head jq less ls man printf rg sed sort "
     "tail tree uniq wc which".split()
-)  # programs that show what there is
+)
 _WRAPPERS = frozenset("sudo time env command exec nohup timeout xargs then do else".split())
 
 
 # ---- what a wall is known by
 
 
-def failure_keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> List[str]:
+def build_failure_keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> list[str]:
     """Return the keys of a failure, each once, in the lines' order.
 
-    tool: of the host.
     given: the command, path, pattern or name given to the tool.
     error: as printed, or the telling line of a record.
     roots: the project's directories, cut off paths.
     """
-    found: Dict[str, bool] = {}
-    asked: Optional[List[str]] = None
-    name = "path" if tool in PATHS else tool.lower()
-    for text in error_lines(error):
-        path = missing_path(tool, given, text, roots)
+    keys: dict[str, bool] = {}
+    subjects: list[str] | None = None
+    name = "path" if tool in PATH_TOOLS else tool.lower()
+    for line in split_error_lines(error):
+        path = find_missing_path(tool, given, line, roots)
         if path:
-            found["a|" + path] = True
-        elif is_unstartable(text):
-            found["x|%s|cannot be started" % name] = True
-        placed, ruled, words = words_of(text)
+            keys["a|" + path] = True
+        elif is_unstartable(line):
+            keys["x|%s|cannot be started" % name] = True
+        has_place, rule, words = parse_error_line(line)
         if not words:
             continue
-        if placed:
-            found.update(("r|" + rule, True) for rule in _rules(words[0], ruled))
-        line = "x|%s|%s" % (name, " ".join(words[:12]))
-        if sum(map(_is_telling, words)) >= (1 if placed else 3):
-            found[line] = True
+        if has_place:
+            keys.update(("r|" + rule, True) for rule in _list_linter_rules(words[0], rule))
+        key = "x|%s|%s" % (name, " ".join(words[:12]))
+        if sum(map(_is_telling, words)) >= (1 if has_place else 3):
+            keys[key] = True
         else:
-            asked = _call_subjects(tool, given) if asked is None else asked
-            found.update((line + "|" + one, True) for one in asked)
-    return list(found)
+            subjects = _list_call_subjects(tool, given) if subjects is None else subjects
+            keys.update((key + "|" + subject, True) for subject in subjects)
+    return list(keys)
 
 
-def _rules(first: str, ruled: str) -> List[str]:
-    """Return a linter's code in a line's first word, and its rule's name."""
-    code = first.upper()
-    return [rule for rule in (code.lower() if _is_code(code) else "", ruled) if rule]
+def _list_linter_rules(first: str, rule: str) -> list[str]:
+    """Return the linter's code in a line's first word, and the rule's name."""
+    code = first if _is_error_code(first.upper()) else ""
+    return [name for name in (code, rule) if name]
 
 
 def _is_telling(word: str) -> bool:
     return word.isalpha() and len(word) > 2 and word not in _GENERAL
 
 
-def error_lines(error: str) -> List[str]:
-    """Return the distinct lines of an error.
-
-    Of a long error the lines of its start and its end.
-    """
-    every = (
-        error.replace("<tool_use_error>", "")
-        .replace("</tool_use_error>", "")
-        .replace("\r", "\n")
-        .split("\n")
-    )
+def split_error_lines(error: str) -> list[str]:
+    """Return an error's distinct lines, of a long error its start and end."""
+    error = error.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
+    every = error.replace("\r", "\n").split("\n")
     if len(every) > 4 * MOST_LINES:  # of these are many empty, or code that a linter quotes
         every = every[: 2 * MOST_LINES] + every[-2 * MOST_LINES :]
-    lines = list(
-        dict.fromkeys(line.strip()[:LINE] for line in every if len(line) > 5 and not line.isspace())
-    )
-    return (
-        lines
-        if len(lines) <= MOST_LINES
-        else lines[: MOST_LINES * 3 // 5] + lines[-MOST_LINES * 2 // 5 :]
-    )
+    every = [line.strip()[:LINE_CHARS] for line in every if len(line) > 5 and not line.isspace()]
+    lines = list(dict.fromkeys(every))
+    if len(lines) <= MOST_LINES:
+        return lines
+    return lines[: MOST_LINES * 3 // 5] + lines[-MOST_LINES * 2 // 5 :]
 
 
 def is_unstartable(line: str) -> bool:
@@ -194,113 +144,105 @@ def is_unstartable(line: str) -> bool:
     return "spawn" in line and "ENOENT" in line
 
 
-def words_of(line: str) -> Tuple[bool, str, List[str]]:
+def parse_error_line(line: str) -> tuple[bool, str, list[str]]:
     """Return (whether a line names a place, linter's rule, masked words).
 
     The rule is the last word, or "".  Masked words lack what varies between runs.  A line that a
     page clipped ends in `…`: its last word is left out, and its rule is "…".
     """
     words = line.split()
-    placed = _drop_places(words)
-    ruled = ""
-    if placed and _ends_with_column(line, words):
-        words[-1] = "(%s)" % words[-1].strip("()[]")  # a column of its own
+    has_place = _drop_places(words)
+    rule = ""
+    if has_place and _ends_with_rule_column(line, words):
+        words[-1] = "(%s)" % words[-1].strip("()[]")
     if words and words[-1].endswith("…"):
-        ruled = "…"
+        rule = "…"
         del words[-1]
     if words and _is_test(words[-1]):
         del words[-1]
-    rule = _rule_at_end(words)
-    if rule:
-        ruled = rule if rule.islower() else ruled
+    bracketed = _find_bracketed_rule(words)
+    if bracketed:
+        rule = bracketed if bracketed.islower() else rule
         del words[-1:]
-    masked = (_masked(word.strip(_EDGE)) for word in words)
-    return placed, ruled, [word for word in masked if word]
+    masked = (_mask_word(word.strip(_EDGE)) for word in words)
+    return has_place, rule, [word for word in masked if word]
 
 
-def _drop_places(words: List[str]) -> bool:
+def _drop_places(words: list[str]) -> bool:
     """Drop what opens a line; tell whether a place was among it."""
-    placed = False
-    while words and ((here := _is_place(words[0])) or _is_opener(words)):
-        placed = placed or here
+    has_place = False
+    while words and ((is_place := _is_file_position(words[0])) or _is_opener(words)):
+        has_place = has_place or is_place
         del words[0]
-    return placed
+    return has_place
 
 
-def _ends_with_column(line: str, words: List[str]) -> bool:
+def _ends_with_rule_column(line: str, words: list[str]) -> bool:
     """Tell whether a line's last word stands apart, as a linter's rule."""
     if len(words) < 3 or not words[-1].islower():
         return False
     return line.rstrip().endswith("  " + words[-1])
 
 
-def _rule_at_end(words: List[str]) -> str:
+def _find_bracketed_rule(words: list[str]) -> str:
     """Return what may be a rule in brackets behind a line, or ""."""
     last = words[-1] if len(words) > 2 else ""
     in_brackets = last[:1] + last[-1:] in ("()", "[]")
-    return last[1:-1] if in_brackets and _is_name(last[1:-1]) else ""
+    return last[1:-1] if in_brackets and _is_rule_name(last[1:-1]) else ""
 
 
 def _is_test(word: str) -> bool:
     return word[:5] in ("(Test", "(test") or (word[:1] == "(" and "::" in word)
 
 
-def _is_name(word: str) -> bool:
+def _is_rule_name(word: str) -> bool:
     """Tell whether a word may name a linter's rule."""
-    return all(
-        part.isalnum() for part in word.lstrip("@").replace("/", "-").replace("_", "-").split("-")
-    )
+    parts = word.lstrip("@").replace("/", "-").replace("_", "-").split("-")
+    return all(map(str.isalnum, parts))
 
 
-def _is_opener(words: List[str]) -> bool:
+def _is_opener(words: list[str]) -> bool:
     """Tell whether a line's first word only says "error" or "failed"."""
     first = words[0].lower()
     of_npm = first == "npm" and len(words) > 2 and words[1].lower() in _OPENERS
     return first in _OPENERS or first[:6] == "error[" or of_npm
 
 
-def _is_place(word: str) -> bool:
-    """Tell whether a word is a place in a file."""
-    if word[-2:] == "):" and word[:1] != "(":
+def _is_file_position(word: str) -> bool:
+    """Tell whether a word is a position in a file, as `a.py:12`."""
+    if word[-2:] == "):" and word[:1] != "(":  # as `a.cs(12,3):`
         word = word[:-2].replace("(", ":").replace(",", ":")
-    parts = word.rstrip(":").split(":")
-    numbers = [part for part in parts[1:] if part.isdigit()]
-    return (
-        bool(numbers)
-        and ("." in parts[0] or parts[0][:1] == "(" or parts[0].isdigit())
-        and "//" not in word
-    )
+    file, *numbers = word.rstrip(":").split(":")
+    if "//" in word or not any(map(str.isdigit, numbers)):
+        return False
+    return "." in file or file[:1] == "(" or file.isdigit()
 
 
-def _is_code(word: str) -> bool:
-    """Tell whether a word is an error's or rule's code."""
+def _is_error_code(word: str) -> bool:
+    """Tell whether a word is an error's or rule's code, as `E501`."""
     letters = word.rstrip("0123456789")
-    return (
-        0 < len(letters) < 6
-        and letters.isalpha()
-        and letters.isupper()
-        and 2 < len(word) - len(letters) < 6
-    )
+    digits = len(word) - len(letters)
+    return 0 < len(letters) < 6 and letters.isalpha() and letters.isupper() and 2 < digits < 6
 
 
-def _masked(word: str) -> str:
+def _mask_word(word: str) -> str:
     """Return a word with its varying parts masked."""
     if "redacted" in word or len(word) > 64:
         return "#"
     # most words, of the hundreds of a report
-    if word.isalpha() or not word or _is_code(word):
+    if word.isalpha() or not word or _is_error_code(word):
         return word.lower()
     if word[0] in "/~" or word[1:3] in (":/", ":\\"):
-        return "/" + _masked_name(word.replace("\\", "/").rstrip("/").rpartition("/")[2])
+        return "/" + _mask_name(word.replace("\\", "/").rstrip("/").rpartition("/")[2])
     digits = sum(c.isdigit() for c in word)
-    return _masked_digits(word, digits) if digits else word.lower()
+    return _mask_digits(word, digits) if digits else word.lower()
 
 
-def _masked_name(name: str) -> str:
+def _mask_name(name: str) -> str:
     return "#" if any(c.isdigit() for c in name) else name.lower()
 
 
-def _masked_digits(word: str, digits: int) -> str:
+def _mask_digits(word: str, digits: int) -> str:
     """Return a word with digits, "#" where they make up most of it."""
     if word.isdigit():
         return word if len(word) == 3 and word[0] in "45" else "#"
@@ -312,19 +254,18 @@ def _masked_digits(word: str, digits: int) -> str:
     return word.lower()
 
 
-def _call_subjects(tool: str, given: str) -> List[str]:
-    """Return the subjects of a tool call."""
+def _list_call_subjects(tool: str, given: str) -> list[str]:
+    """Return a shell call's programs with verbs, or another call's path."""
     if tool != "Bash":
         end = "/".join(given.replace("\\", "/").rstrip("/").split("/")[-2:]).lower()
         return [end] if end else []
     text = given.replace("\\\n", " ")[:4000]
     for mark in ("&&", "||", ";", "|", "\n", "$("):
         text = text.replace(mark, "\0")
-    return list(dict.fromkeys(filter(None, map(program_and_verbs, text.split("\0")[:8]))))
+    return list(dict.fromkeys(filter(None, map(parse_program_and_verbs, text.split("\0")[:8]))))
 
 
-def program_and_verbs(part: str) -> str:
-    """Return the program of a shell call with its verbs."""
+def parse_program_and_verbs(part: str) -> str:
     words = part.split()
     while words and _stands_before_program(words[0]):
         del words[0]
@@ -335,25 +276,25 @@ def program_and_verbs(part: str) -> str:
         return ""
     plain = [word for word in words[1:] if word[:1] != "-"]
     if program in ("gh", "glab") and plain[:1] == ["api"] and plain[1:]:
-        return program + " api " + " ".join(_resource(plain[1]))
-    return " ".join([program, *_verbs(program, plain)])
+        return program + " api " + " ".join(_parse_api_resource(plain[1]))
+    return " ".join([program, *_parse_verbs(program, plain)])
 
 
 def _stands_before_program(word: str) -> bool:
     return "=" in word.partition("/")[0] or word in _WRAPPERS or word[:1] in "-({!"
 
 
-def _resource(path: str) -> List[str]:
+def _parse_api_resource(path: str) -> list[str]:
     """Return the first two names in a path of an API, without its owner."""
     steps = path.strip("\"'").partition("?")[0].strip("/").split("/")
     steps = steps[3:] if steps[0] == "repos" else steps
     return [step.lower() for step in steps if step.replace("-", "").isalpha()][:2]
 
 
-def _verbs(program: str, plain: List[str]) -> List[str]:
+def _parse_verbs(program: str, plain: list[str]) -> list[str]:
     """Return the words without a dash that say what a program does."""
     most = 2 if program in _DEEP else 1 if program in _VERBS else 0
-    verbs: List[str] = []
+    verbs: list[str] = []
     for word in plain[:most]:
         letters = word.replace("-", "").replace("_", "").replace(":", "")
         if not letters.isalnum() or word[0].isdigit():
@@ -362,28 +303,22 @@ def _verbs(program: str, plain: List[str]) -> List[str]:
     return verbs
 
 
-def missing_path(tool: str, given: str, line: str, roots: Sequence[str] = ()) -> str:
-    """Return the missing path that a failure's line reports, or "".
-
-    Relative to the project.
-    """
+def find_missing_path(tool: str, given: str, line: str, roots: Sequence[str] = ()) -> str:
+    """Return the missing project path that a line reports, or ""."""
     low = line.lower()
     if not any(mark in low for mark in _ABSENT) or is_unstartable(line):
         return ""
     if tool == "Read":
-        return relative(given, roots)
-    words = [
-        word.strip(_EDGE + "‘’") if word[:1] != "." else word.rstrip(_EDGE) for word in line.split()
-    ]
-    words = [
-        word
-        for word in words
-        if ("/" in word.strip("/") or "." in word.strip(".")) and ":" not in word
-    ]
-    return relative(max(words, key=len), roots) if words else ""
+        return make_relative(given, roots)
+    words = [word.rstrip(_EDGE) if word[0] == "." else word.strip(_EDGE) for word in line.split()]
+    return make_relative(max(filter(_may_be_path, words), key=len, default=""), roots)
 
 
-def relative(path: str, roots: Sequence[str]) -> str:
+def _may_be_path(word: str) -> bool:
+    return ":" not in word and ("/" in word.strip("/") or "." in word.strip("."))
+
+
+def make_relative(path: str, roots: Sequence[str]) -> str:
     """Return a path relative to the project's root.
 
     Without a final slash.  A path outside the project stays as it is.
@@ -393,7 +328,7 @@ def relative(path: str, roots: Sequence[str]) -> str:
     return path[len(root) + 1 :] if root else path[2:] if path.startswith("./") else path
 
 
-def above(path: str) -> List[str]:
+def list_parent_folders(path: str) -> list[str]:
     """Return the folders above a path, the nearest first, 32 at most."""
     parts = path.split("/")
     return [
@@ -406,21 +341,17 @@ def above(path: str) -> List[str]:
 # ---- the look-up
 
 
-def path_of(place: Place) -> str:
-    """Return the path of a place's look-up of walls."""
+def walls_path(place: Place) -> str:
     return place.cache + "/" + place.scope + ".walls"
 
 
-def hash_of(key: str) -> str:
-    """Return a key's hash in the look-up, 16 hex digits.
-
-    A session's receipts hold the first 8.
-    """
+def hash_key(key: str) -> str:
+    """Return a wall key's hash, whose first 8 digits receipts hold."""
     return files.sha256(key.encode("utf-8", "replace"))[:16]
 
 
-def entries(fd: int) -> bytes:
-    """Return the lines of the keys in the open look-up.
+def read_key_table(fd: int) -> bytes:
+    """Return the lines of the keys in an open file of walls.
 
     Raises ValueError where the file is damaged.
     """
@@ -430,11 +361,11 @@ def entries(fd: int) -> bytes:
     return files.read_at(fd, ENTRY * int(head[len(HEAD) :]), len(head) + 1)
 
 
-def find(fd: int, table: bytes, wanted: bytes) -> Optional[Dict[str, Any]]:
+def find_wall(fd: int, table: bytes, wanted: bytes) -> dict[str, Any] | None:
     """Return the wall with a key's hash, or None.
 
-    table: from `entries`.
-    wanted: from `hash_of`.
+    table: from `read_key_table`.
+    wanted: from `hash_key`.
     Raises ValueError where the file is damaged.
     """
     low, high = 0, len(table) // ENTRY
@@ -451,105 +382,82 @@ def find(fd: int, table: bytes, wanted: bytes) -> Optional[Dict[str, Any]]:
 # ---- the hook
 
 
-def on_failure(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer PostToolUseFailure with the remedy of a known wall.
-
-    A wall of an earlier session, once a session; else nothing.
-    """
-    return _answer(event, env, now, "PostToolUseFailure", _call(event))
+def on_failure(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
+    """Answer PostToolUseFailure with the remedy of an earlier session's wall, once."""
+    return _answer_with_remedy(event, env, now, "PostToolUseFailure", _parse_call(event))
 
 
-def on_masked(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
+def on_masked(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
     """Answer PostToolUse of a piped command that met a known wall.
 
     A pipe hides a command's status.  Commands that only look around are passed over.
     """
     given, got = event.get("tool_input"), event.get("tool_response")
     command = given.get("command") if isinstance(given, dict) else None
-    if (
-        not isinstance(command, str)
-        or "|" not in command
-        or not isinstance(got, dict)
-        or (all(call.partition(" ")[0] in _LOOKING for call in _call_subjects("Bash", command)))
-    ):
+    if not isinstance(command, str) or "|" not in command or not isinstance(got, dict):
+        return None, False
+    programs = (call.partition(" ")[0] for call in _list_call_subjects("Bash", command))
+    if _LOOKING.issuperset(programs):
         return None, False
     output = "\n".join(str(got.get(name) or "") for name in ("stdout", "stderr"))
-    return _answer(
-        event,
-        env,
-        now,
-        "PostToolUse",
-        _call({**event, "error": output, "is_interrupt": got.get("interrupted")}),
-    )
+    failed = {**event, "error": output, "is_interrupt": got.get("interrupted")}
+    return _answer_with_remedy(event, env, now, "PostToolUse", _parse_call(failed))
 
 
-def _answer(
-    event: Event, env: Dict[str, str], now: float, name: str, call: Optional[Tuple[str, str, str]]
-) -> Tuple[Optional[Event], bool]:
+def _answer_with_remedy(
+    event: Event, env: dict[str, str], now: float, name: str, call: tuple[str, str, str] | None
+) -> tuple[Event | None, bool]:
     """Answer the event `name` with the remedy of a call's wall."""
-    session = layout.safe_id(event.get("session_id"))
+    session = layout.valid_id(event.get("session_id"))
     place = layout.locate(env, boundary.project_dir(event, env)) if call and session else None
-    if place is None or call is None or not files.exists(path_of(place)):
+    if place is None or call is None or not files.exists(walls_path(place)):
         return None, False
-    settings = config.for_place(place, env)
-    state = receipts.session(place.receipts(session))
-    found = [] if _is_silent(settings, state) else look_up(place, session, state.walls, *call)
-    if not found:
+    settings = config.load_for_place(place, env)
+    state = receipts.read_session(place.receipts(session))
+    matches = [] if _is_silent(settings, state) else find_walls(place, session, state.walls, *call)
+    if not matches:
         return None, False
-    from memory.core import tokeniser
     from memory.hook import fence
 
-    block = fence.block(
-        "wall", fence.walls(place, found, _path_from_root(place, event.get("cwd"), call))
+    block = fence.format_block(
+        "wall",
+        fence.format_walls(place, matches, _find_path_from_root(place, event.get("cwd"), call)),
     )
-    receipts.write_or_log(
-        env,
-        place.receipts(session),
-        {
-            "v": 1,
-            "t": clock.iso(now),
-            "event": "wall",
-            "tool": call[0][:64],
-            "tag": receipts.tag_in(block),
-            "sigs": [mark for match in found for mark in match.marks][:16],
-            "chosen": [match.row() for match in found],
-            "chars": tokeniser.utf16(block),
-            "tokens": tokeniser.count_tokens(block),
-            "ms": clock.elapsed_ms(now),
-        },
-    )
+    row = {
+        **receipts.build_row("wall", now, block, [match.receipt_row() for match in matches]),
+        "tool": call[0][:64],
+        "tag": receipts.parse_block_tag(block),
+        "sigs": [mark for match in matches for mark in match.marks][:16],
+    }
+    receipts.write_or_log(env, place.receipts(session), row)
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": block}}, False
 
 
-def _is_silent(settings: config.Config, state: receipts.Session) -> bool:
+def _is_silent(settings: config.Config, state: receipts.SessionState) -> bool:
     """Tell whether a session is to get no more remedies."""
     if not settings["load.enabled"] or not settings["load.walls"]:
         return True
     return state.off or state.pushes >= MOST_PUSHES
 
 
-def _call(event: Event) -> Optional[Tuple[str, str, str]]:
+def _parse_call(event: Event) -> tuple[str, str, str] | None:
     """Return (tool, input, error) of a failed call, or None."""
     tool, error, given = event.get("tool_name"), event.get("error"), event.get("tool_input")
     if not isinstance(tool, str) or not isinstance(error, str) or event.get("is_interrupt"):
         return None
-    if (tool not in TOOLS and not tool.startswith("mcp__")) or any(
-        mark in error[:600].lower() for mark in OWN
-    ):
+    if tool not in TOOLS and not tool.startswith("mcp__"):
         return None
-    asked = (
-        next((given[name] for name in GIVEN if isinstance(given.get(name), str)), "")
-        if isinstance(given, dict)
-        else ""
-    )
-    return (
-        tool,
-        asked[:MOST_GIVEN],
-        error[: 1 << 18] + ("\n" + error[-(1 << 16) :] if len(error) > 1 << 18 else ""),
-    )
+    start = error[:600].lower()
+    if any(mark in start for mark in CLIENT_REFUSALS):
+        return None
+    values = [given.get(name) for name in INPUT_FIELDS] if isinstance(given, dict) else []
+    value = next((value for value in values if isinstance(value, str)), "")
+    if len(error) > 1 << 18:
+        error = error[: 1 << 18] + "\n" + error[-(1 << 16) :]
+    return tool, value[:MOST_GIVEN], error
 
 
-class Match:
+class WallMatch:
     """A wall met by a failure.
 
     occurrence: the occurrence to show.
@@ -557,30 +465,28 @@ class Match:
     marks: 8 hex of each of its keys.
     """
 
-    __slots__ = ("marks", "occurrence", "sessions", "wall")
-
-    def __init__(self, wall: Dict[str, Any], occurrence: Dict[str, Any], marks: List[str]):
+    def __init__(self, wall: dict[str, Any], occurrence: dict[str, Any], marks: list[str]):
         self.wall, self.occurrence, self.marks = wall, occurrence, marks
         self.sessions = max(1, int(wall.get("sessions") or 1))
 
-    def row(self) -> List[Any]:
-        """Return the match as a receipt's row."""
+    def receipt_row(self) -> list[Any]:
         return [self.occurrence["id"], 1.0, "wall: met in %d" % self.sessions]
 
 
-def look_up(
+def find_walls(
     place: Place, session: str, done: Container[str], tool: str, given: str, error: str
-) -> List[Match]:
+) -> list[WallMatch]:
     """Return the first wall of a failure, for linters' rules several.
 
-    session: its own walls are left out.  done: 8 hex of the keys shown to the session already.
+    session: its own walls are left out, "" leaves out none.
+    done: 8 hex of the keys shown to the session already.
     """
     try:
-        fd = files.open_read(path_of(place), follow=False)
+        fd = files.open_read(walls_path(place), follow=False)
     except OSError:
         return []
     try:
-        return _matches(fd, place, session, done, list(_failure_keys(place, tool, given, error)))
+        return _match_keys(fd, place, session, done, list(_iterate_keys(place, tool, given, error)))
     # a damaged file tells nothing
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []
@@ -588,76 +494,75 @@ def look_up(
         files.posix.close(fd)
 
 
-def _matches(
-    fd: int, place: Place, session: str, done: Container[str], wanted: List[str]
-) -> List[Match]:
-    """Return the walls of a failure's keys, as `look_up` does."""
-    found: List[Match] = []
-    table = entries(fd)
+def _match_keys(
+    fd: int, place: Place, session: str, done: Container[str], wanted: list[str]
+) -> list[WallMatch]:
+    matches: list[WallMatch] = []
+    table = read_key_table(fd)
     for key in wanted:
-        hashed = hash_of(key)
-        if hashed[:8] in done or (found and key[:2] != RULE):
+        hashed = hash_key(key)
+        if hashed[:8] in done or (matches and key[:2] != RULE):
             continue
-        wall = find(fd, table, hashed.encode("ascii"))
+        wall = find_wall(fd, table, hashed.encode("ascii"))
         if wall is None:
             continue
-        occurrence = _occurrence_elsewhere(place, session, wall)
+        occurrence = _find_occurrence_elsewhere(place, session, wall)
         if occurrence is None:
             continue
-        marks = _marks(key, wall, wanted)
-        if _is_known(marks, done, found):
+        marks = _list_key_marks(key, wall, wanted)
+        if _is_known(marks, done, matches):
             continue
-        found.append(Match(wall, occurrence, marks))
-        if key[:2] != RULE or len(found) == MOST_RULES:
+        matches.append(WallMatch(wall, occurrence, marks))
+        if key[:2] != RULE or len(matches) == MOST_RULES:
             break
-    return found
+    return matches
 
 
-def _occurrence_elsewhere(place: Place, session: str, wall: Dict[str, Any]) -> Any:
+def _find_occurrence_elsewhere(place: Place, session: str, wall: dict[str, Any]) -> Any:
     """Return a wall's current occurrence in another session, or None."""
     from memory.hook import fence  # most failures meet no wall
 
-    for one in wall.get("met") or ():
-        if str(one.get("session")).endswith(session):
+    for row in wall.get("met") or ():
+        if session and str(row.get("session")).endswith(session):
             continue
-        occurrence = fence.current_occurrence(place, one)
+        occurrence = fence.refresh_occurrence(place, row)
         if occurrence:
             return occurrence if fence.keep_existing_paths(place, wall) else None
     return None
 
 
-def _marks(key: str, wall: Dict[str, Any], wanted: List[str]) -> List[str]:
+def _list_key_marks(key: str, wall: dict[str, Any], wanted: list[str]) -> list[str]:
     """Return the marks of a wall's keys, of which one shown is enough."""
     if key[:2] == "a|":
-        kin = [one for one in wanted if one[:2] == key[:2]]
+        kin = [other for other in wanted if other[:2] == "a|"]
     else:
         kin = [key, "r|" + str(wall.get("rule") or key)]
-    return [hash_of(one)[:8] for one in kin]
+    return [hash_key(other)[:8] for other in kin]
 
 
-def _is_known(marks: List[str], done: Container[str], found: List[Match]) -> bool:
+def _is_known(marks: list[str], done: Container[str], matches: list[WallMatch]) -> bool:
     """Tell whether a mark was shown before, or is found already."""
-    return any(mark in done or any(mark in match.marks for match in found) for mark in marks)
+    return any(mark in done or any(mark in match.marks for match in matches) for mark in marks)
 
 
-def _failure_keys(place: Place, tool: str, given: str, error: str) -> Iterator[str]:
-    """Yield the keys of a failure."""
+def _iterate_keys(place: Place, tool: str, given: str, error: str) -> Iterator[str]:
+    """Yield a failure's keys, and those of the folders missing above a path."""
     roots = (place.root, place.project)
-    for key in failure_keys(tool, given, error, roots):
+    for key in build_failure_keys(tool, given, error, roots):
         if not key.startswith("a|"):
             yield key
             continue
-        for path in [key[2:], *above(key[2:])]:
+        for path in [key[2:], *list_parent_folders(key[2:])]:
             if path[:1] != "/" and files.exists(place.root + "/" + path):
                 break
             yield "a|" + path
 
 
-def _path_from_root(place: Place, cwd: object, call: Tuple[str, str, str]) -> str:
+def _find_path_from_root(place: Place, cwd: object, call: tuple[str, str, str]) -> str:
     """Return a missing path that exists below the project's root, or ""."""
     if not isinstance(cwd, str) or cwd in ("", place.root):
         return ""
-    path = next(
-        filter(None, (missing_path(call[0], call[1], line) for line in error_lines(call[2]))), ""
-    )
+    tool, given, error = call
+    paths = (find_missing_path(tool, given, line) for line in split_error_lines(error))
+    path = next(filter(None, paths), "")
     return path if path[:1] not in "/~." and files.exists(place.root + "/" + path) else ""

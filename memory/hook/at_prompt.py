@@ -1,5 +1,4 @@
-"""A prompt turned into the block that goes before the model, and what the other hooks share with
-it.
+"""Turn a prompt into the block that goes before the model; helpers that the other hooks share.
 
 This is the blocking path: it opens the index without a lock, re-reads every file it shows, and
 writes one receipt.
@@ -14,15 +13,15 @@ from memory.hook import WISH_CHARS, indexview, receipts, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, FrozenSet, List, Optional, Sequence, Tuple
+    from typing import Any, Callable, Sequence
 
     from memory.core.config import Config
     from memory.core.layout import Place
     from memory.hook import fence, loader
     from memory.hook.indexview import Index
 
-    Event = Dict[str, Any]
-    Chosen = List[List[Any]]
+    Event = dict[str, Any]
+    Chosen = list[list[Any]]
 
 FILES_READ = 50  # files ranked where there is no index
 # characters of a prompt's start and of its end that choose: all of a pasted log cost 0.7 s a
@@ -39,45 +38,41 @@ _ERRORS = ("error", "fatal", "panic", "failed", "e", "exception", "err")
 _HOSTS = ("<task-notification", "<command-", "<local-command", "Operation stopped by hook: ")
 
 
-def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer UserPromptSubmit with the relevant learnings and rules.
-
-    Most prompts get nothing.
-    """
+def on_prompt(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
+    """Answer UserPromptSubmit with relevant learnings and rules, mostly with nothing."""
     prompt = event.get("prompt")
-    if not isinstance(prompt, str) or event.get("agent_id") or is_machine(prompt):
+    if not isinstance(prompt, str) or event.get("agent_id") or is_machine_prompt(prompt):
         return None, False
-    place, settings, path, state = opened_session(event, env)
-    paused = _is_paused(path, settings)
-    if not settings["load.enabled"] or not settings["load.prompt"] or state.off:
+    session = OpenSession(event, env)
+    settings, paused = session.settings, _is_paused(session)
+    if not settings["load.enabled"] or not settings["load.prompt"] or session.state.off:
         event[boundary.STALE] = False
         return None, paused
-    found, block = _answered(event, env, now, "prompt", prompt, (place, settings, path, state))
-    event[boundary.STALE] = found.stale or scan_due(place, now)
-    paused = paused or _may_wish(prompt, settings)
-    return output("UserPromptSubmit", block, ""), event[boundary.STALE] or paused
+    index, block = _answer_prompt(event, env, now, "prompt", prompt, session)
+    event[boundary.STALE] = index.stale or is_scan_due(session.place, now)
+    needs_worker = event[boundary.STALE] or paused or _may_wish(prompt, settings)
+    return build_output("UserPromptSubmit", block, ""), needs_worker
 
 
-def _is_paused(path: str, settings: Config) -> bool:
-    """Tell whether a session is paused, or was and goes on."""
-    if not path:
+def _is_paused(session: OpenSession) -> bool:
+    """Tell whether capture of a session is or was paused."""
+    if not session.path:
         return False
-    return not settings["capture.enabled"] or files.exists(receipts.pauses_path(path))
+    enabled = session.settings["capture.enabled"]
+    return not enabled or files.exists(receipts.pauses_path(session.path))
 
 
 def _may_wish(prompt: str, settings: Config) -> bool:
-    """Tell whether a prompt is to be looked through for wishes."""
+    """Tell whether the worker searches a prompt for standing wishes."""
     if not settings["capture.enabled"] or not settings["capture.wishes"]:
         return False
     return len(prompt) <= WISH_CHARS
 
 
-def on_agent(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer PreToolUse of a subagent's start with its prompt extended.
+def on_agent(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
+    """Answer a subagent's start with its prompt extended.
 
-    The prompt gets the block that a person's prompt of the same words would get.  The answer
-    decides no permission.  A subagent has seen nothing yet, and its prompt holds what its session
-    knows.
+    It gets the block of a person's prompt in these words.  The answer decides no permission.
     """
     given = event.get("tool_input")
     prompt = given.get("prompt") if isinstance(given, dict) else None
@@ -85,306 +80,256 @@ def on_agent(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Ev
         not isinstance(given, dict)
         or not isinstance(prompt, str)
         or env.get(boundary.NESTED)
-        or is_machine(prompt)
+        or is_machine_prompt(prompt)
     ):
         return None, False
-    place, settings, path, state = opened_session(event, env)
+    session = OpenSession(event, env)
+    settings, state = session.settings, session.state
     if not settings["load.enabled"] or not settings["load.subagents"] or state.off:
         return None, False
     state.shown.clear()
     state.forgot = False
-    found, block = _answered(event, env, now, "agent", prompt, (place, settings, path, state))
+    index, block = _answer_prompt(event, env, now, "agent", prompt, session)
     if not block:
-        return None, found.stale
+        return None, index.stale
     changed = {**given, "prompt": prompt + "\n\n" + block}
-    return {
-        "hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": changed}
-    }, found.stale
+    output = {"hookEventName": "PreToolUse", "updatedInput": changed}
+    return {"hookSpecificOutput": output}, index.stale
 
 
-def _answered(
-    event: Event,
-    env: Dict[str, str],
-    now: float,
-    name: str,
-    prompt: str,
-    session: Tuple[Place, Config, str, receipts.Session],
-) -> Tuple[Index, str]:
+def _answer_prompt(
+    event: Event, env: dict[str, str], now: float, name: str, prompt: str, session: OpenSession
+) -> tuple[Index, str]:
     """Return (index, block for a prompt) and write the receipt."""
     from memory.hook import loader  # a session's start need not load it
 
-    place, settings, path, state = session
-    said = loader.user_text(start_and_end(loader.without_blocks(prompt)))
-    mode, own = event.get("permission_mode"), layout.safe_id(event.get("session_id"))
+    state, settings = session.state, session.settings
+    text = loader.extract_user_text(clip_middle(loader.remove_blocks(prompt)))
+    mode, own = event.get("permission_mode"), layout.valid_id(event.get("session_id"))
     mode = mode if isinstance(mode, str) else ""
-    words = hashed(said) if name == "prompt" else []
+    words = hash_words(text) if name == "prompt" else []
     # Of seven blocks with the first prompt after a compaction none was of use: it mostly goes on
     # with its session's work.
-    turned = name == "prompt" and (
+    changes_subject = name == "prompt" and (
         is_new_subject(words, state) or state.compacted and not state.prompts
     )
-    wanted = wants_passages(said, settings, state)
+    wanted = wants_passages(text, settings, state)
 
-    def work(found: Index) -> Tuple[loader.Choice, str, Chosen, List[str]]:
-        choice = choose(found, said, mode, settings, state, wanted, own, turned)
+    def work(index: Index) -> tuple[loader.Choice, str, Chosen, list[str]]:
+        choice = choose_for_prompt(index, text, mode, settings, state, wanted, own, changes_subject)
         units = PROMPT_UNITS if name == "prompt" else AGENT_UNITS
-        block, shown = with_prompt(found, choice, said, state, mode, units)
-        fitted = {item[0] for item in shown}
-        return (
-            choice,
-            block,
-            shown,
-            [id for id in (found.doc(pick.number).id for pick in choice.picks) if id not in fitted],
-        )
+        block, shown = build_block(index, choice, text, state, mode, units)
+        fitted = {row[0] for row in shown}
+        picked = [index.doc(pick.number).id for pick in choice.picks]
+        return choice, block, shown, [id for id in picked if id not in fitted]
 
-    found, (choice, block, shown, unfit) = consult(
-        place, event, env, name + " index", work, said, indexview.TALKS if turned or wanted else 0
+    most = indexview.CONVERSATION_BYTES if changes_subject or wanted else 0
+    index, (choice, block, shown, unfit) = consult_index(
+        session.place, event, env, name + " index", work, text, most
     )
     # whoever wrote the prompt has given the block on
-    if block and 'tag="%s"' % receipts.tag_in(block) in prompt:
+    if block and 'tag="%s"' % receipts.parse_block_tag(block) in prompt:
         block, shown = "", []
-    tokens = tokeniser.count_tokens(block)
-    fitted = {item[0] for item in shown}
-    named = {
-        one.doc.id: [files.sha256(name.encode("utf-8", "replace"))[:8] for name in one.names]
-        for one in choice.passages
-        if one.doc.id in fitted
-    }
-    rare = {
+    if session.path:
+        row = {
+            **receipts.build_row(name, now, block, shown),
+            "prompt": layout.valid_id(event.get("prompt_id")),
+            "query": _hash_text(prompt),
+            "strategy": choice.strategy.name,
+            "tag": receipts.parse_block_tag(block),
+            "candidates": choice.candidates,
+        }
+        row["saved"] = max(0, index.learning_tokens - row["tokens"]) if block else 0
+        rare = {
+            **_list_block_fields(choice, block, shown),
+            "met": "".join(words),
+            "below": choice.below,
+            "unfit": unfit,
+            "stale": index.stale,
+            "unread": index.unread,
+        }
+        row.update((key, value) for key, value in rare.items() if value)
+        receipts.write_or_log(env, session.path, row)
+    return index, block
+
+
+def _list_block_fields(choice: loader.Choice, block: str, shown: Chosen) -> dict[str, Any]:
+    """Return the walls and the passages' names for a prompt's receipt."""
+    fitted = {row[0] for row in shown}
+    passages = [passage for passage in choice.passages if passage.doc.id in fitted]
+    return {
         "sigs": [mark for wall in choice.walls for mark in wall.marks][:16] if block else [],
-        "words": named,
-        "met": "".join(words),
-        "below": choice.below,
-        "unfit": unfit,
-        "stale": found.stale,
-        "unread": found.unread,
+        "words": {passage.doc.id: list(map(_hash_text, passage.names)) for passage in passages},
     }
-    if path:
-        receipts.write_or_log(
-            env,
-            path,
-            {
-                "v": 1,
-                "t": clock.iso(now),
-                "event": name,
-                "prompt": layout.safe_id(event.get("prompt_id")),
-                "query": files.sha256(prompt.encode("utf-8", "replace"))[:8],
-                "strategy": choice.strategy.name,
-                "tag": receipts.tag_in(block),
-                "candidates": choice.candidates,
-                "chosen": shown,
-                "chars": tokeniser.utf16(block),
-                "tokens": tokens,
-                "ms": clock.elapsed_ms(now),
-                "saved": max(0, found.learning_tokens - tokens) if block else 0,
-                **{key: value for key, value in rare.items() if value},
-            },
-        )
-    return found, block
 
 
-def choose(
-    found: Index,
+def _hash_text(text: str) -> str:
+    return files.sha256(text.encode("utf-8", "replace"))[:8]
+
+
+def choose_for_prompt(
+    index: Index,
     prompt: str,
     mode: str,
     settings: Config,
-    state: receipts.Session,
+    state: receipts.SessionState,
     wanted: bool,
     own: str = "",
-    turned: bool = False,
+    changes_subject: bool = False,
 ) -> loader.Choice:
-    """Return the learnings and the passages chosen for a prompt.
+    """Return the learnings, passages and walls chosen for a prompt.
 
-    prompt: what `loader.user_text` returned.  mode: the host's permission mode.
+    prompt: from `loader.extract_user_text`.  mode: the host's permission mode.
     wanted: from `wants_passages`.  own: the session's id.
-    turned: whether the prompt changes the session's subject.
+    changes_subject: whether the prompt changes the session's subject.
     """
     from memory.hook import loader
 
-    choice = loader.choose(found, prompt, mode, settings, state.shown)
+    choice = loader.choose_learnings(index, prompt, mode, settings, state.shown)
     if choice.strategy.whole and not choice.picks:
-        choice.picks = _new_learnings(found, prompt, settings, state)
-    asks = wanted or (turned and settings["load.push"] != "off")
-    if asks and _holds_more_than_learnings(found):
-        _add_passages(choice, found, prompt, settings, state, own, not wanted)
+        choice.picks = _find_new_learnings(index, prompt, settings, state)
+    push = settings["load.push"]
+    if (wanted or changes_subject and push != "off") and _holds_more_than_learnings(index):
+        from memory.hook import passages  # most prompts ask nothing, and each would pay for it
+
+        asker = "" if state.forgot else own
+        choice.passages, choice.below = passages.choose_passages(
+            index, prompt, push, state.shown, asker, not wanted
+        )
     if settings["load.walls"] and _holds_error(prompt):
         from memory.hook import at_failure
 
-        choice.walls = at_failure.look_up(found.place, own or "-", state.walls, "Bash", "", prompt)
+        choice.walls = at_failure.find_walls(index.place, own, state.walls, "Bash", "", prompt)
     return choice
 
 
-def _add_passages(
-    choice: loader.Choice,
-    found: Index,
-    prompt: str,
-    settings: Config,
-    state: receipts.Session,
-    own: str,
-    turned: bool,
-) -> None:
-    from memory.hook import passages  # most prompts ask nothing, and each would pay for it
-
-    choice.passages, below = passages.choose(
-        found, prompt, settings["load.push"], state.shown, "" if state.forgot else own, turned
-    )
-    if below:
-        choice.below = [[below[0], round(below[1], 3)]]
-
-
-def _new_learnings(
-    found: Index, prompt: str, settings: Config, state: receipts.Session
-) -> List[loader.Pick]:
-    """Return the learnings written since a session began."""
+def _find_new_learnings(
+    index: Index, prompt: str, settings: Config, state: receipts.SessionState
+) -> list[loader.Pick]:
     from memory.hook import loader
 
     since = clock.parse(state.since)
     if since is None:
         return []
-    return loader.written_since(found, prompt, since, state.shown)[: settings["load.top"]]
+    return loader.find_written_since(index, prompt, since, state.shown)[: settings["load.top"]]
 
 
-def _holds_more_than_learnings(found: Index) -> bool:
-    base = found.segment
-    return bool(found.delta.docs) or (base is not None and base.docs > base.pushable)
+def _holds_more_than_learnings(index: Index) -> bool:
+    base = index.segment
+    return bool(index.delta.docs) or (base is not None and base.docs > base.pushable)
 
 
 def _holds_error(prompt: str) -> bool:
     """Tell whether a prompt may hold a pasted error."""
     for line in prompt.split("\n"):
-        first = line.split(None, 1)[0] if ":" in line and not line.isspace() else ""
-        if first and (
-            first.rstrip(":").rpartition(":")[2].isdigit() or first.rstrip(":").lower() in _ERRORS
-        ):
+        words = line.split(None, 1) if ":" in line else ()
+        first = words[0].rstrip(":").lower() if words else ""
+        if first in _ERRORS or first.rpartition(":")[2].isdigit():
             return True
     return False
 
 
-def _is_first(state: receipts.Session) -> bool:
-    """Tell whether a prompt is the first of a session."""
-    return not state.prompts and not state.compacted
-
-
-def wants_passages(prompt: str, settings: Config, state: receipts.Session) -> bool:
+def wants_passages(prompt: str, settings: Config, state: receipts.SessionState) -> bool:
     """Tell whether a prompt may get passages.
 
     The session's first prompt, a question, or a prompt that names a ticket may.
     """
-    return settings["load.push"] != "off" and bool(
-        _is_first(state)
-        or is_asking(prompt)
-        or is_inquiring(prompt)
-        or any(map(is_ticket, handles(prompt)))
-    )
+    if settings["load.push"] == "off":
+        return False
+    is_first = not state.prompts and not state.compacted
+    asks = is_first or is_asking(prompt) or is_inquiring(prompt)
+    return asks or any(map(is_ticket, extract_handles(prompt)))
 
 
-def hashed(prompt: str) -> List[str]:
+def hash_words(prompt: str) -> list[str]:
     """Return short hashes of a prompt's first distinct words."""
-    terms = dict.fromkeys(term for term, _ in tokeniser.terms(prompt[:MET_CHARS]))
-    return [
-        "%04x" % (crc32(term.encode("utf-8", "replace")) & 0xFFFF)
-        for term in list(terms)[:MET_WORDS]
-    ]
+    terms = list(dict.fromkeys(term for term, _ in tokeniser.query_terms(prompt[:MET_CHARS])))
+    return ["%04x" % (crc32(t.encode("utf-8", "replace")) & 0xFFFF) for t in terms[:MET_WORDS]]
 
 
-def is_new_subject(words: Sequence[str], state: receipts.Session) -> bool:
-    """Tell whether nearly all words of a prompt are new.
-
-    words: from `hashed`.
-    """
+def is_new_subject(words: Sequence[str], state: receipts.SessionState) -> bool:
+    """Tell whether nearly all hashed words of a prompt are new."""
     if not state.met or len(words) < LEAST_WORDS:
         return False
     return sum(word not in state.met for word in words) >= NEW_SHARE * len(words)
 
 
-def scan_due(place: Place, now: float) -> bool:
-    """Tell whether the worker should compare all files again.
-
-    now: seconds since the epoch; due SCAN_EVERY seconds after the last scan.
-    """
+def is_scan_due(place: Place, now: float) -> bool:
+    """Tell whether the worker should compare all files again."""
     try:
-        return (
-            not 0
-            <= now - files.posix.stat(indexview.scan_path(place)).st_mtime
-            < indexview.SCAN_EVERY
-        )
+        age = now - files.posix.stat(indexview.scan_path(place)).st_mtime
     except OSError:
         return True
+    return not 0 <= age < indexview.SCAN_EVERY
 
 
-def is_machine(prompt: str) -> bool:
-    """Tell whether a prompt is not a person's request.
+def is_machine_prompt(prompt: str) -> bool:
+    """Tell whether a prompt is no request of a person.
 
-    But the host's notification, a slash command, or our own distiller's.  A command is `/name` of
-    letters, digits, `-`, `_` and `:`, alone or before a blank; `/srv/jobs/x.py` is a path.
+    It is the host's notification, a slash command, or our own distiller's; `/srv/jobs/x.py` is a
+    path and no command.
     """
     start = prompt.lstrip()[:256]
     if start[:1] == "/":
-        return (
-            start.split(None, 1)[0][1:].replace("-", "").replace("_", "").replace(":", "").isalnum()
-        )
+        name = start.split(None, 1)[0][1:]
+        return name.replace("-", "").replace("_", "").replace(":", "").isalnum()
     return start.startswith(_HOSTS) or "dayleaf-distill-prompt" in start[:64]
 
 
-def start_and_end(prompt: str) -> str:
-    """Return the start and the end of a long prompt.
-
-    People say there what they want.  A short prompt is returned whole.
-    """
-    return (
-        prompt
-        if len(prompt) <= 2 * READ_CHARS
-        else prompt[:READ_CHARS] + "\n" + prompt[-READ_CHARS:]
-    )
+def clip_middle(prompt: str) -> str:
+    """Return a long prompt without its middle, since people ask at the ends."""
+    if len(prompt) <= 2 * READ_CHARS:
+        return prompt
+    return prompt[:READ_CHARS] + "\n" + prompt[-READ_CHARS:]
 
 
 def open_or_build_index(place: Place, prompt: str = "") -> Index:
-    """Open the index of a place, or a small index in memory.
+    """Open the index of a place, or build a small one in memory.
 
-    The latter where the index is missing or damaged; its files are chosen for `prompt`.
+    A small one where the index is missing or damaged; its files are chosen for `prompt`.
     """
     try:
         return indexview.open_index(place)
     except Exception:
-        return indexview.from_files(place, FILES_READ, prompt, talks=False)
+        return indexview.build_from_files(place, FILES_READ, prompt, conversations=False)
 
 
-def consult(
+def consult_index(
     place: Place,
     event: Event,
-    env: Dict[str, str],
+    env: dict[str, str],
     where: str,
     work: Callable[[Index], Any],
     prompt: str = "",
-    talks: int = 0,
-) -> Tuple[Index, Any]:
+    conversation_bytes: int = 0,
+) -> tuple[Index, Any]:
     """Return (index, result of `work`), falling back to the files.
 
     The index is closed then.  A flipped bit can pass every check of the reader and surface as any
-    error at all.  Then the failure goes to the log under `where`, and the event tells the detached
-    refresh to build anew.  An error that the files give too is raised.
+    error.  Then the failure is logged under `where`, and the event tells the detached refresh to
+    build anew.  An error that the files give too is raised.
     prompt: the files are chosen for it.
-    talks: see `indexview.open_index`.
+    conversation_bytes: see `indexview.open_index`.
     """
-    found: Optional[Index] = None
+    index: Index | None = None
     try:
-        found = indexview.open_index(place, talks=talks)
-        return found, work(found)
+        index = indexview.open_index(place, conversation_bytes=conversation_bytes)
+        return index, work(index)
     except Exception as error:
         fault = error
-        damaged = found is not None or not _is_absent(place, error)
+        damaged = index is not None or not _is_index_absent(place, error)
     finally:
-        if found is not None:
-            found.close()
-    found = indexview.from_files(place, FILES_READ, prompt, talks=False)
-    result = work(found)
+        if index is not None:
+            index.close()
+    index = indexview.build_from_files(place, FILES_READ, prompt, conversations=False)
+    result = work(index)
     if damaged:
         event[indexview.DAMAGED] = True
-        boundary.note(env, where, fault)
-    return found, result
+        boundary.log_failure(env, where, fault)
+    return index, result
 
 
-def _is_absent(place: Place, error: Exception) -> bool:
+def _is_index_absent(place: Place, error: Exception) -> bool:
     """Tell whether an index is missing or of another version."""
     if not isinstance(error, IndexFault):
         return False
@@ -396,55 +341,58 @@ def _is_absent(place: Place, error: Exception) -> bool:
         return False
     if head[:8] != segment.MAGIC:
         return head[:5] == segment.MAGIC[:5]
-    return (
-        len(head) == segment.HEADER_SIZE
-        and segment.HEADER.unpack_from(head)[3] != tokeniser.VERSION
-    )
+    is_whole = len(head) == segment.HEADER_SIZE
+    return is_whole and segment.HEADER.unpack_from(head)[3] != tokeniser.VERSION
 
 
-def with_prompt(
-    found: Index,
+def build_block(
+    index: Index,
     choice: loader.Choice,
     prompt: str,
-    state: receipts.Session,
+    state: receipts.SessionState,
     mode: str = "",
-    units: int = 0,
-) -> Tuple[str, Chosen]:
+    units: int = PROMPT_UNITS,
+) -> tuple[str, Chosen]:
     """Return (block for a prompt, shown items).
 
     mode: the host's permission mode.
-    units: UTF-16 units of the block, 0 for `load.promptChars`.
+    units: UTF-16 units of the block.
     ("", []) where nothing reaches the threshold.
     """
-    picked = _picked_records(found, choice)
-    asked, of_place = _rules_for_prompt(found, prompt, mode, state, {row[0].id for row in picked})
+    picked = _read_picked_records(index, choice)
+    asked, of_place = _find_rules(index, prompt, mode, state, {row[0].id for row in picked})
     if not any((picked, asked, of_place, choice.passages, choice.walls)):
         return "", []
     from memory.hook import fence  # most prompts get nothing
 
-    budget = fence.Budget((units or PROMPT_UNITS) - fence.overhead("prompt"))
-    chosen: Chosen = []
-    fence.add_rules(asked, budget, chosen, found.mark)
-    chosen += _take_records(budget, picked, prompt, choice.misled)
+    budget = fence.Budget(units - fence.overhead("prompt"))
+    fence.add_rules(asked, budget, index.mark)
+    _take_records(budget, picked, prompt, choice.misled)
     if choice.walls:
-        lines = ["- " + line for line in fence.walls(found.place, choice.walls)]
+        lines = ["- " + line for line in fence.format_walls(index.place, choice.walls)]
         if budget.take("\n".join(lines)):
-            chosen += [wall.row() for wall in choice.walls]
-    passages = [one for one in choice.passages if budget.take(fence.passage_item(one))]
+            budget.chosen += [wall.receipt_row() for wall in choice.walls]
+    passages = [
+        passage for passage in choice.passages if budget.take(fence.format_passage(passage))
+    ]
     if passages:
-        chosen += [_chosen_row(one.doc, one.score, one.reason, one.mark) for one in passages]
+        budget.chosen += [
+            _format_receipt_row(passage.doc, passage.score, passage.reason, passage.mark)
+            for passage in passages
+        ]
         budget.take(fence.SAMPLE)
-    fence.add_rules(of_place, budget, chosen)
-    return (fence.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
+    fence.add_rules(of_place, budget)
+    if not budget.chosen:
+        return "", []
+    return fence.format_block("prompt", budget.lines, budget.rules), budget.chosen
 
 
-def _picked_records(found: Index, choice: loader.Choice) -> List[Tuple[Any, float, str, str]]:
+def _read_picked_records(index: Index, choice: loader.Choice) -> list[tuple[Any, float, str, str]]:
     """Return (record, relevance, reason, mark) of the picks that stand."""
-    picks = [(found.doc(p.number), p.relevance, p.reason) for p in choice.picks]
     picked = [
-        (record, relevance, reason, found.mark(record))
-        for doc, relevance, reason in picks
-        for record in indexview.reread(found, [doc])
+        (record, pick.relevance, pick.reason, index.mark(record))
+        for pick in choice.picks
+        for record in indexview.reread(index, [index.doc(pick.number)])
         if record.accepted and record.kind == "learning"
     ]
     picked.sort(key=lambda row: bool(row[3]))  # what is stale stands below what is not
@@ -453,52 +401,53 @@ def _picked_records(found: Index, choice: loader.Choice) -> List[Tuple[Any, floa
 
 def _take_records(
     budget: fence.Budget,
-    picked: List[Tuple[Any, float, str, str]],
+    picked: list[tuple[Any, float, str, str]],
     prompt: str,
-    misled: FrozenSet[str],
-) -> Chosen:
-    """Put as many records as fit in a block; return what is shown."""
+    misled: frozenset[str],
+) -> None:
     from memory.hook import fence
 
-    chosen: Chosen = []
     for record, relevance, reason, mark in picked:
         if budget.left < fence.LEAST_UNITS:
             break
         units = min(fence.ITEM_UNITS, budget.left - 1)
-        if budget.take(fence.item(record, units, prompt, record.id in misled, mark)):
-            chosen.append(_chosen_row(record, relevance, reason, mark))
-    return chosen
+        if budget.take(fence.format_record(record, units, prompt, record.id in misled, mark)):
+            budget.chosen.append(_format_receipt_row(record, relevance, reason, mark))
 
 
-def _chosen_row(item: Any, score: float, reason: str, mark: str) -> List[Any]:
-    """Return what the receipt holds of a shown record or passage."""
+def _format_receipt_row(item: Any, score: float, reason: str, mark: str) -> list[Any]:
+    """Return a receipt's row for a shown record or passage."""
     return [item.id, round(score, 3), reason + (", stale" if mark else "")]
 
 
-def _rules_for_prompt(
-    found: Index, prompt: str, mode: str, state: receipts.Session, shown: set[str]
-) -> Tuple[Sequence[Tuple[Any, str]], Sequence[Tuple[Any, str]]]:
+def _find_rules(
+    index: Index, prompt: str, mode: str, state: receipts.SessionState, shown: set[str]
+) -> tuple[Sequence[tuple[Any, str]], Sequence[tuple[Any, str]]]:
     """Return (rules of the prompt or its records, rules of the place)."""
-    if not found.has_rules:
+    if not index.has_rules:
         return (), ()
     from memory.hook import context
 
-    ruled = context.with_prompt(found, prompt, mode, state.shown, shown)
-    of_place = [pair for pair in ruled if context.is_of_place(pair[1])]
+    ruled = context.find_prompt_rules(index, prompt, mode, state.shown, shown)
+    of_place = [pair for pair in ruled if context.applies_by_place(pair[1])]
     return [pair for pair in ruled if pair not in of_place], of_place
 
 
-def opened_session(
-    event: Event, env: Dict[str, str]
-) -> Tuple[Place, Config, str, receipts.Session]:
-    place = layout.locate(env, boundary.project_dir(event, env))
-    settings = config.for_place(place, env)
-    session = layout.safe_id(event.get("session_id"))
-    path = place.receipts(session) if session else ""
-    return place, settings, path, receipts.session(path) if path else receipts.Session()
+class OpenSession:
+    """The session that a hook answers.
+
+    path: of its receipts, "" without a session's id.
+    """
+
+    def __init__(self, event: Event, env: dict[str, str]):
+        self.place = layout.locate(env, boundary.project_dir(event, env))
+        self.settings = config.load_for_place(self.place, env)
+        session = layout.valid_id(event.get("session_id"))
+        self.path = self.place.receipts(session) if session else ""
+        self.state = receipts.read_session(self.path) if session else receipts.SessionState()
 
 
-def output(name: str, block: str, message: str) -> Optional[Event]:
+def build_output(name: str, block: str, message: str) -> Event | None:
     output: Event = {}
     if block:
         output["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": block}
@@ -557,33 +506,30 @@ _INQUIRING = tuple(
 
 def is_asking(prompt: str) -> bool:
     """Tell whether a prompt asks about earlier words or work."""
-    start = _start(prompt)
-    if any(said in start for said in _ASKING):
+    start = _normalise_start(prompt)
+    if any(phrase in start for phrase in _ASKING):
         return True
-    asked = start.partition("?")[0].partition(". ")[0]
-    at = min((asked.find(verb) for verb in _SAYING if verb in asked), default=-1)
-    return at >= 0 and any(word in asked[at : at + 40] for word in _AGAIN)
+    question = start.partition("?")[0].partition(". ")[0]
+    at = min((question.find(verb) for verb in _SAYING if verb in question), default=-1)
+    return at >= 0 and any(word in question[at : at + 40] for word in _AGAIN)
 
 
 def is_inquiring(prompt: str) -> bool:
-    """Tell whether a prompt only asks how or why something is.
-
-    Such a prompt wants nothing done.
-    """
-    start = _start(prompt)
-    if any(said in start for said in _INQUIRING):
+    """Tell whether a prompt only asks how or why something is."""
+    start = _normalise_start(prompt)
+    if any(phrase in start for phrase in _INQUIRING):
         return True
     for mark in (". ", "! ", "? ", ", ", " - ", ": "):
         start = start.replace(mark, "\0")
-    return any(_bare(clause).startswith(_INQUIRES) for clause in start.split("\0"))
+    return any(_strip_courtesy(clause).startswith(_INQUIRES) for clause in start.split("\0"))
 
 
-def _start(prompt: str) -> str:
+def _normalise_start(prompt: str) -> str:
     """Return the start of a prompt in lower case, blanks single."""
     return " ".join(prompt[:_ASKED_CHARS].lower().replace("\u2019", "'").split())
 
 
-def _bare(clause: str) -> str:
+def _strip_courtesy(clause: str) -> str:
     """Return a clause without its opening words of courtesy."""
     while clause.startswith(_POLITE):
         clause = clause.partition(" ")[2]
@@ -597,36 +543,19 @@ _HEX = frozenset("0123456789abcdef")
 _NUMBERED = ("pr", "prs", "pull", "issue")  # words before a number that make it a handle
 _TRACKERS = ("linear", "jira", "ticket", "issue", "story")  # words before a ticket in small letters
 # No tickets: the names of standards.
-_STANDARDS = (
-    "utf",
-    "sha",
-    "iso",
-    "rfc",
-    "gpt",
-    "aes",
-    "rsa",
-    "md",
-    "cp",
-    "utc",
-    "gmt",
-    "tls",
-    "http",
-    "ip",
-    "us",
-    "ascii",
-)
+_STANDARDS = frozenset("utf sha iso rfc gpt aes rsa md cp utc gmt tls http ip us ascii".split())
 _DOMAINS = ("com", "io", "org", "net", "dev")
 
 
-def handles(text: str) -> List[str]:
-    """Return the handles in a text, in lower case, each once."""
-    found: Dict[str, None] = {}
+def extract_handles(text: str) -> list[str]:
+    """Return a text's tickets, files, identifiers, hashes and options in lower case."""
+    handles: dict[str, None] = {}
     before = ""
     for raw in text.split():
         word = raw.strip(_EDGES)
-        found.update((name.lower(), None) for name in _handles(word, before))
+        handles.update((name.lower(), None) for name in _extract_word_handles(word, before))
         before = word.lower()
-    return list(found)
+    return list(handles)
 
 
 def is_ticket(name: str) -> bool:
@@ -635,24 +564,23 @@ def is_ticket(name: str) -> bool:
     return name[:1] == "#" or (number.isdigit() and head.isalpha())
 
 
-def _handles(word: str, before: str) -> Sequence[str]:
-    """Return the handles in a word."""
+def _extract_word_handles(word: str, before: str) -> Sequence[str]:
     if "://" in word:
-        return _numbers_in_url(word)
+        return _extract_issue_numbers(word)
     if word[:3].lower() == "pr#":
         word, before = word[2:].partition("'")[0], "pr"
     if word[:2] == "--":
         return [word.partition("=")[0]] if len(word) > 5 else ()
-    if _is_hash(word):
+    if _is_commit_hash(word):
         return [word]
-    key = _number(word, before) or _ticket(word, before)
+    key = _parse_issue_number(word, before) or _parse_ticket(word, before)
     if key:
         return [key]
-    return _names(word.partition("(")[0].partition(":")[0].partition("=")[0])
+    return _extract_names(word.partition("(")[0].partition(":")[0].partition("=")[0])
 
 
-def _numbers_in_url(url: str) -> List[str]:
-    """Return the number of the issue or of the pull request in a URL."""
+def _extract_issue_numbers(url: str) -> list[str]:
+    """Return the number of an issue or pull request in a URL."""
     parts = url.split("/")
     return [
         "#" + number
@@ -661,7 +589,7 @@ def _numbers_in_url(url: str) -> List[str]:
     ]
 
 
-def _number(word: str, before: str) -> str:
+def _parse_issue_number(word: str, before: str) -> str:
     """Return `#12` where a word or the one before makes it a handle."""
     number = word.lstrip("#")
     if not number.isdigit():
@@ -670,15 +598,14 @@ def _number(word: str, before: str) -> str:
     return "#" + number if is_handle else ""
 
 
-def _is_hash(word: str) -> bool:
-    """Tell whether a word is a commit's hash, whole or short."""
+def _is_commit_hash(word: str) -> bool:
     if word.isdigit() or word.isalpha():
         return False
     return 7 <= len(word) <= 40 and _HEX.issuperset(word)
 
 
-def _ticket(word: str, before: str) -> str:
-    """Return the key of a ticket, such as `ABC-12`, in a word, or ""."""
+def _parse_ticket(word: str, before: str) -> str:
+    """Return a ticket's key in a word, such as `ABC-12`, or ""."""
     branch = word.count("/") == 1 and word.count("-") > 1
     head, dash, number = word.rpartition("/")[2].partition("-")
     number = number.partition("-")[0] if branch else number
@@ -690,7 +617,7 @@ def _ticket(word: str, before: str) -> str:
     return head + dash + number if is_key else ""
 
 
-def _names(word: str) -> Sequence[str]:
+def _extract_names(word: str) -> Sequence[str]:
     """Return the file name in a word, else its identifiers."""
     file = word.rpartition("/")[2]
     stem, _, end = file.rpartition(".")

@@ -1,4 +1,4 @@
-"""The brief: what a session's start puts before the model.  Its sections, in this order:
+"""Build the brief: what a session's start puts before the model.  Its sections, in this order:
 
 handoffs   the newest, then those that no session has had yet
 wishes     said by the user, not confirmed
@@ -11,44 +11,37 @@ rules      approved and in context; room is held for them first
 from __future__ import annotations
 
 from memory.core import boundary, clock, files, layout, tokeniser
-from memory.hook import (
-    announcements,
-    at_prompt,
-    fence,
-    handoffs,
-    indexview,
-    receipts,
-    signs,
-)
+from memory.hook import announcements, at_prompt, fence, handoffs, indexview, receipts, signs
 from memory.hook.strategies import choose_strategy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+    from typing import Any, Callable, Iterator, Sequence
 
-    from memory.core.config import Config
     from memory.core.layout import Place
     from memory.core.records import Record
     from memory.hook.indexview import Index
     from memory.hook.strategies import Strategy
 
-    Event = Dict[str, Any]
-    Chosen = List[List[Any]]
+    Event = dict[str, Any]
+    Chosen = list[list[Any]]
 
 BRIEF_UNITS = 9500  # UTF-16 units that the brief may hold; the client cuts above 10,000
 # tokens of the brief; handoff, plan and rules always fit, and learnings in full do not count
 BRIEF_TOKENS = 1000
 PLAN_UNITS, HANDOFF_UNITS = 1200, 2200
-CLEARED = 60.0  # seconds after a clear until which the session that follows starts
-GREETED = ("startup", "clear", "resume")  # sources of a start that the user is greeted at
-FIRST = ("Outcome", "Next", "Open", "Decisions")  # sections that stand whole before anything else
-REST = ("Turns", "Fixed", "Commands", "Done")
+CLEAR_SECONDS = 60.0  # seconds after a clear until which the session that follows starts
+GREETED_SOURCES = ("startup", "clear", "resume")  # sources of a start that the user is greeted at
+# sections that stand whole before anything else
+FIRST_SECTIONS = ("Outcome", "Next", "Open", "Decisions")
+LATER_SECTIONS = ("Turns", "Fixed", "Commands", "Done")
 # sections that a note tells better
-UNDERSTOOD = ("", "Next", "Open", "Decisions", "Dead ends", "Lessons")
+NOTE_SECTIONS = ("", "Next", "Open", "Decisions", "Dead ends", "Lessons")
 # after a compaction: whole, and as room allows
-AHEAD, LOST = ("Next", "Open"), ("Commands", "Fixed", "Decisions", "Done")
+COMPACTED_FIRST, COMPACTED_LATER = ("Next", "Open"), ("Commands", "Fixed", "Decisions", "Done")
 LEAST_BYTES = 1400  # for the work of before, however long handoff, plan and rules are
-# of a compacted session's own work, unless AHEAD takes more; of another branch beyond FIRST
+# of a compacted session's own work, unless COMPACTED_FIRST takes more; of another branch beyond
+# FIRST_SECTIONS
 OWN_BYTES, BESIDE_BYTES = 1600, 1200
 OTHER_UNITS = 160  # UTF-16 units of a line about another session
 # after a compaction: files at hand, records about each, decisions that are told
@@ -63,556 +56,533 @@ LEAST_UNITS = 400  # less room than this holds no title of any length
 MORE = 'More: `dayleaf recall "words"` searches, `dayleaf show ID` prints a record.'
 
 
-def on_session_start(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
+def on_session_start(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
     """Answer SessionStart with the brief and notices.
 
     The brief is for the model.  The notices tell the user where the work stands and what failed
     since the last start.
     """
-    place, settings, path, state = at_prompt.opened_session(event, env)
-    goes_on = bool(path) and event.get("source") == "clear" and _was_off(place)
-    if goes_on:
-        state.off = True
-        receipts.write_or_log(env, path, {"v": 1, "t": clock.iso(now), "event": "off"})
+    session = at_prompt.OpenSession(event, env)
+    place = session.place
+    stays_off = bool(session.path) and event.get("source") == "clear" and _was_cleared_off(place)
+    if stays_off:
+        session.state.off = True
+        row = {"v": 1, "t": clock.iso(now), "event": "off"}
+        receipts.write_or_log(env, session.path, row)
     try:
-        block, greeting = _answer(event, env, now, place, settings, path, state)
+        block, greeting = _answer_start(event, env, now, session)
     except Exception as error:
         block = greeting = ""
-        boundary.note(env, "session_start", error)
-    if goes_on:
+        boundary.log_failure(env, "session_start", error)
+    if stays_off:
         greeting = "no notes in this session, as before; `/dayleaf:on` lets them come again"
-    said = [line for line in (greeting, signs.notices(place, settings, event, now)) if line]
-    return at_prompt.output("SessionStart", block, "\n".join(said)), True
+    notices = signs.format_notices(place, session.settings, event, now)
+    message = "\n".join(filter(None, (greeting, notices)))
+    return at_prompt.build_output("SessionStart", block, message), True
 
 
-def _was_off(place: Place) -> bool:
-    """Tell whether the session that was just cleared had its pushes off."""
+def _was_cleared_off(place: Place) -> bool:
+    """Tell whether pushes were off in the session just cleared."""
     from memory.hook import at_stop  # at a clear alone
 
-    mark = at_stop.off_mark(place)
+    mark = at_stop.off_mark_path(place)
     if not files.exists(mark):
         return False
     age = clock.now() - files.posix.stat(mark).st_mtime
     files.remove(mark)
-    return age < CLEARED
+    return age < CLEAR_SECONDS
 
 
-def _answer(
-    event: Event,
-    env: Dict[str, str],
-    now: float,
-    place: Place,
-    settings: Config,
-    path: str,
-    state: receipts.Session,
-) -> Tuple[str, str]:
+def _answer_start(
+    event: Event, env: dict[str, str], now: float, session: at_prompt.OpenSession
+) -> tuple[str, str]:
     """Return (brief, greeting), each possibly "", and write the receipt."""
-    source = _text_in(event, "source", "startup")
-    wanted = settings["load.enabled"] and settings["load.session"] and not state.off
+    settings, state, path = session.settings, session.state, session.path
+    source = _get_text(event, "source", "startup")
     shown: Chosen = []
-    block, greeting, name, candidates, saved = "", "", "", 0, 0
-    if wanted:
+    block = greeting = name = ""
+    candidates = saved = 0
+    if settings["load.enabled"] and settings["load.session"] and not state.off:
         had_brief = path if source == "resume" and state.brief else ""
-        found, (block, shown, greeting) = at_prompt.consult(
-            place,
-            event,
-            env,
-            "session_start index",
-            _brief_builder(event, now, place, source, had_brief),
+        build = _make_brief_builder(event, now, session.place, source, had_brief)
+        index, (block, shown, greeting) = at_prompt.consult_index(
+            session.place, event, env, "session_start index", build
         )
-        name = choose_strategy(found.learnings, found.learning_tokens).name
-        candidates, saved = (
-            found.learnings,
-            max(0, found.learning_tokens - tokeniser.count_tokens(block)),
-        )
-    tag = receipts.tag_in(block)
+        name = choose_strategy(index.learnings, index.learning_tokens).name
+        candidates = index.learnings
+        saved = max(0, index.learning_tokens - tokeniser.count_tokens(block))
+    tag = receipts.parse_block_tag(block)
     if source == "resume" and tag == state.brief:
         block, shown = "", []
     if path:
-        receipts.write_or_log(
-            env,
-            path,
-            {
-                "v": 1,
-                "t": clock.iso(now),
-                "event": "start",
-                "source": source,
-                "transcript": _text_in(event, "transcript_path", ""),
-                "brief": tag,
-                "strategy": name,
-                "candidates": candidates,
-                "chosen": shown,
-                "chars": tokeniser.utf16(block),
-                "tokens": tokeniser.count_tokens(block),
-                "ms": clock.elapsed_ms(now),
-                "saved": saved,
-            },
-        )
+        row = {
+            **receipts.build_row("start", now, block, shown),
+            "source": source,
+            "transcript": _get_text(event, "transcript_path", ""),
+            "brief": tag,
+            "strategy": name,
+            "candidates": candidates,
+            "saved": saved,
+        }
+        receipts.write_or_log(env, path, row)
     return block, greeting
 
 
-def _text_in(event: Event, key: str, default: str) -> str:
-    said = event.get(key)
-    return said if isinstance(said, str) else default
+def _get_text(event: Event, key: str, default: str) -> str:
+    value = event.get(key)
+    return value if isinstance(value, str) else default
 
 
-def _brief_builder(
+def _make_brief_builder(
     event: Event, now: float, place: Place, source: str, had_brief: str
-) -> Callable[[Index], Tuple[str, Chosen, str]]:
-    """Return what makes (brief, its records, greeting) of an index.
+) -> Callable[[Index], tuple[str, Chosen, str]]:
+    """Return a function from an index to (brief, its records, greeting).
 
     had_brief: path of the receipts of a session that has a brief already, else "".
     """
     is_agent = bool(event.get("agent_id"))
-    note = None if is_agent else handoffs.current(place)
-    others = () if is_agent else handoffs.waiting(place)
-    greeted = source in GREETED and not is_agent
-    session = layout.safe_id(event.get("session_id"))
+    note = None if is_agent else handoffs.read_current(place)
+    others = () if is_agent else handoffs.list_waiting(place)
+    greeted = source in GREETED_SOURCES and not is_agent
+    session = layout.valid_id(event.get("session_id"))
 
-    def build_brief(found: Index) -> Tuple[str, Chosen, str]:
-        work = handoffs.find_work(found, source, session)
-        greeting = signs.greeting(found, work.last, work.branch, now) if greeted else ""
-        if had_brief and not handoffs.has_news(found, had_brief, session):
+    def build(index: Index) -> tuple[str, Chosen, str]:
+        work = handoffs.find_earlier_work(index, source, session)
+        greeting = signs.format_greeting(index, work.last, work.branch, now) if greeted else ""
+        if had_brief and not handoffs.has_news(index, had_brief, session):
             return "", [], greeting
-        return (*brief(found, note, now, work, others), greeting)
+        return (*build_brief(index, note, now, work, others), greeting)
 
-    return build_brief
+    return build
 
 
-def brief(
-    found: Index,
+def build_brief(
+    index: Index,
     note: Any = None,
     now: float = 0.0,
-    work: Optional[handoffs.Work] = None,
+    work: handoffs.EarlierWork | None = None,
     waiting: Sequence[Any] = (),
-) -> Tuple[str, Chosen]:
-    """Return (block of a session's start, shown items).
+) -> tuple[str, Chosen]:
+    """Return (block of a session's start, its rows [id, score, reason]).
 
-    Items are [id, score, reason]; ("", []) where there is nothing.
     note: the handoff to show first, or None.
     now: seconds since the epoch; 0 asks about no plan and names no age.
-    work: from `handoffs.find_work`, None for a new session.
+    work: from `handoffs.find_earlier_work`, None for a new session.
     waiting: earlier handoffs that no session has had yet.
     """
-    work = handoffs.find_work(found, "startup", "") if work is None else work
-    aside = fence.overhead("brief") + tokeniser.utf16(MORE) + 1
+    work = handoffs.find_earlier_work(index, "startup", "") if work is None else work
+    aside = fence.overhead("brief") + tokeniser.count_utf16(MORE) + 1
     budget = fence.Budget(BRIEF_UNITS - aside)
-    chosen: Chosen = []
-    misled = fence.misled(found.place)
-    learnings = sorted(found.listed("learnings"), key=lambda doc: doc.id in misled)
-    strategy = choose_strategy(found.learnings, found.learning_tokens)
-    headline = _headline(found)
+    misled = fence.read_misleading_ids(index.place)
+    learnings = sorted(index.listed("learnings"), key=lambda doc: doc.id in misled)
+    strategy = choose_strategy(index.learnings, index.learning_tokens)
+    headline = _format_headline(index)
     budget.take(headline)
-    about, rules = _rules(found, note, learnings if strategy.whole else ())
-    items = [fence.item(rule, fence.ITEM_UNITS) for rule in rules]
-    held = (
-        min(RULES_UNITS, sum(tokeniser.utf16(item) + 1 for item in items) + fence.LEAST_UNITS)
-        if rules
-        else 0
-    )
+    about, rules = _find_rules(index, note, learnings if strategy.whole else ())
+    items = [fence.format_record(rule, fence.ITEM_UNITS) for rule in rules]
+    units = sum(tokeniser.count_utf16(item) + 1 for item in items) + fence.LEAST_UNITS
+    held = min(RULES_UNITS, units) if rules else 0
     budget.left -= held
-    counted = _handoff(found, note, budget, chosen)
-    counts = [counted, *(_handoff(found, other, budget, chosen) for other in waiting)]
-    _wishes(found, budget, chosen)
-    asked = _plan(found, now, budget, chosen)
-    spent = sum(map(fence.size, (*budget.lines, *items))) + aside
+    counted = _add_handoff(index, note, budget)
+    counts = [counted, *(_add_handoff(index, other, budget) for other in waiting)]
+    _add_wishes(index, budget)
+    question = _add_plan(index, now, budget)
+    spent = sum(map(fence.count_bytes, (*budget.lines, *items))) + aside
     budget.bytes = max(LEAST_BYTES, 4 * BRIEF_TOKENS - spent)
-    aged = _work(
-        found,
+    age = _add_work(
+        index,
         work,
         note.derived_from if note and counted else (),
         now,
         budget,
-        chosen,
-        lambda: _overview(found, strategy, learnings, budget),
+        lambda: _add_overview(index, strategy, learnings, budget),
     )
-    budget.bytes = fence.ANY
+    budget.bytes = fence.NO_LIMIT
     if strategy.whole:
-        _all(found, strategy, learnings, misled, budget, chosen)
+        _add_all_learnings(index, strategy, learnings, misled, budget)
     budget.left += held
     if rules:
         from memory.hook import context
 
-        fence.add_rules(
-            context.in_context(rules, about, {c[0] for c in chosen}), budget, chosen, found.mark
-        )
+        shown = {row[0] for row in budget.chosen}
+        fence.add_rules(context.select_rules(rules, about, shown), budget, index.mark)
     if len(budget.lines) < 2 and not budget.rules:
         return "", []
-    return fence.block(
-        "brief", [*budget.lines, MORE], budget.rules, (headline, *counts, asked, aged)
-    ), chosen
+    passing = (headline, *counts, question, age)
+    block = fence.format_block("brief", [*budget.lines, MORE], budget.rules, passing)
+    return block, budget.chosen
 
 
-def _rules(found: Index, note: Any, learnings: Sequence[Any]) -> Tuple[Any, List[Any]]:
+def _find_rules(index: Index, note: Any, learnings: Sequence[Any]) -> tuple[Any, list[Any]]:
     """Return (context of a start, approved rules that may apply).
 
     Rules apply by a tag of the place, or by a link to the handoff, `learnings` or the brief's
     lists.  (None, []) without rules.
     """
-    if not found.has_rules:
+    if not index.has_rules:
         return None, []
     from memory.hook import context
 
-    about = context.context_of(found.place, "", "")
-    likely = {doc.id for doc in (*learnings, *found.listed("plans"), *found.listed("checkpoints"))}
-    likely |= {note.id} if note else set()
-    return about, context.approved_rules(found, context.near_rules(found, about, likely))
+    about = context.build_context(index.place, "", "")
+    likely = {doc.id for doc in (*learnings, *index.listed("plans"), *index.listed("checkpoints"))}
+    if note:
+        likely.add(note.id)
+    docs = context.find_candidate_rules(index, about, likely)
+    return about, context.read_approved_rules(index, docs)
 
 
-def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> str:
+def _add_handoff(index: Index, note: Any, budget: fence.Budget) -> str:
     """Add the handoff; return its line of day and starts."""
     room = budget.left - COUNT_UNITS - 1
-    if note is None or room < LEAST_UNITS or found.is_secret(note.name):
+    if note is None or room < LEAST_UNITS or index.is_secret(note.name):
         return ""
-    before = handoffs.starts(found.place, note.id)
-    counted = "Handoff from %s (%s)" % (
-        clock.day(note.created),
-        "shown at %s before; `dayleaf handoff` replaces it" % (announcements.many(before, "start"))
-        if before
-        else "new",
-    )
+    before = handoffs.count_starts(index.place, note.id)
+    shown = "new"
+    if before:
+        starts = announcements.format_count(before, "start")
+        shown = "shown at %s before; `dayleaf handoff` replaces it" % starts
+    counted = "Handoff from %s (%s)" % (clock.day(note.created), shown)
     budget.take(counted)
-    budget.left -= COUNT_UNITS - tokeniser.utf16(counted)
-    budget.take(fence.item(note, min(HANDOFF_UNITS, room - 1), mark=found.mark(note)))
-    chosen.append([note.id, 1.0, handoffs.REASON])
+    budget.left -= COUNT_UNITS - tokeniser.count_utf16(counted)
+    budget.take(fence.format_record(note, min(HANDOFF_UNITS, room - 1), mark=index.mark(note)))
+    budget.chosen.append([note.id, 1.0, handoffs.REASON])
     return counted
 
 
-def _wishes(found: Index, budget: fence.Budget, chosen: Chosen) -> None:
+def _add_wishes(index: Index, budget: fence.Budget) -> None:
     """Add the user's undecided wishes, most repeated and newest first."""
     # of others it is a claim
-    docs = [doc for doc in found.listed("rules") if doc.name[0] == layout.PRIVATE][:READ_WISHES]
-    records = [r for r in indexview.reread(found, docs, whole=True) if fence.field(r, "said")]
+    docs = [doc for doc in index.listed("rules") if doc.name[0] == layout.PRIVATE][:READ_WISHES]
+    records = [r for r in indexview.reread(index, docs, whole=True) if fence.field(r, "said")]
     if not records:
         return
     from memory.core import approvals
 
-    decided = approvals.decisions(found.place.home, [r.checksum for r in records])
-    key = found.place.key
-    open_ = [
-        r for r in records if (approvals.workspace_of(r.name, key), r.id, r.checksum) not in decided
+    decided = approvals.read_decisions(index.place.home, [r.checksum for r in records])
+    key = index.place.key
+    wishes = [
+        r
+        for r in records
+        if (approvals.approval_workspace(r.name, key), r.id, r.checksum) not in decided
     ]
-    open_.sort(
+    wishes.sort(
         key=lambda rule: ((fence.field(rule, "times") or "1").zfill(4), fence.field(rule, "said")),
         reverse=True,
     )
-    for record in open_[:MOST_WISHES]:
+    for wish in wishes[:MOST_WISHES]:
         line = (
-            'You said on %s: "%s" (not confirmed: `dayleaf review`; '
+            '- You said on %s: "%s" (not confirmed: `dayleaf review`; '
             "`dayleaf record forget %s` drops it)"
-            % (
-                fence.line(fence.field(record, "said"), 10),
-                fence.line(record.title, 240),
-                fence.line(record.id, 64),
-            )
+        ) % (
+            fence.clean_line(fence.field(wish, "said"), 10),
+            fence.clean_line(wish.title, 240),
+            fence.clean_id(wish),
         )
-        if budget.left < LEAST_UNITS or not budget.take("- " + line):
+        if budget.left < LEAST_UNITS or not budget.take(line):
             break
-        chosen.append([record.id, 1.0, "standing wish"])
-    if len(open_) > MOST_WISHES:
-        budget.take("- %d more wait: `dayleaf review`" % (len(open_) - MOST_WISHES))
+        budget.chosen.append([wish.id, 1.0, "standing wish"])
+    if len(wishes) > MOST_WISHES:
+        budget.take("- %d more wait: `dayleaf review`" % (len(wishes) - MOST_WISHES))
 
 
-def _plan(found: Index, now: float, budget: fence.Budget, chosen: Chosen) -> str:
-    """Add the active plan and return the question about a stale plan."""
-    for record in indexview.reread(found, found.listed("plans")[:4], whole=True):
-        if record.kind != "plan" or not record.active:
-            continue
-        days = int((now - _last_changed(found.place, record)) // clock.DAY)
-        asked = (
+def _add_plan(index: Index, now: float, budget: fence.Budget) -> str:
+    """Add the active plan; return the question about a stale plan."""
+    records = indexview.reread(index, index.listed("plans")[:4], whole=True)
+    plan = next((record for record in records if record.kind == "plan" and record.active), None)
+    if plan is None:
+        return ""
+    days = int((now - _find_last_change(index.place, plan)) // clock.DAY)
+    question = ""
+    if days >= STALE_DAYS and budget.left >= LEAST_UNITS:
+        question = (
             "The plan has not changed for %d days: `dayleaf plan done`, `plan "
             "drop` or `plan update`"
         ) % days
-        asked = (
-            asked
-            if days >= STALE_DAYS and budget.left >= LEAST_UNITS and budget.take(asked)
-            else ""
-        )
-        if budget.left >= LEAST_UNITS and budget.take(
-            _plan_item(record, min(PLAN_UNITS, budget.left - 1), found.mark(record))
-        ):
-            chosen.append([record.id, 1.0, "active plan"])
-        return asked
-    return ""
+        question = question if budget.take(question) else ""
+    text = ""
+    if budget.left >= LEAST_UNITS:
+        text = _format_plan(plan, min(PLAN_UNITS, budget.left - 1), index.mark(plan))
+    if text and budget.take(text):
+        budget.chosen.append([plan.id, 1.0, "active plan"])
+    return question
 
 
-def _last_changed(place: Place, record: Record) -> float:
-    """Return the instant of a record's last change."""
+def _find_last_change(place: Place, record: Record) -> float:
     try:
         return max(record.updated, float(files.posix.stat(place.path(record.name)).st_mtime))
     except OSError:
         return record.updated
 
 
-def _plan_item(record: Record, units: int, mark: str) -> str:
-    """Return a plan as text of at most `units` UTF-16 units."""
+def _format_plan(record: Record, units: int, mark: str) -> str:
+    """Return a plan as text, its open steps first where cut."""
     from memory.core import records
 
-    whole, steps = fence.item(record, 1 << 30, mark=mark), records.steps(record.body)
-    todo = {line: "- [ ] " + said for line, ticked, said in steps if not ticked}
-    if tokeniser.utf16(whole) <= units or not todo:
-        return fence.item(record, units, mark=mark)
-    first = "%d of %d steps done, open:\n%s" % (
-        len(steps) - len(todo),
-        len(steps),
-        "\n".join(todo.values()),
-    )
+    whole = fence.format_record(record, fence.NO_LIMIT, mark=mark)
+    steps = records.parse_steps(record.body)
+    todo = {line: "- [ ] " + text for line, ticked, text in steps if not ticked}
+    if tokeniser.count_utf16(whole) <= units or not todo:
+        return fence.format_record(record, units, mark=mark)
+    done = "%d of %d steps done, open:" % (len(steps) - len(todo), len(steps))
     rest = [line for number, line in enumerate(record.body.split("\n")) if number not in todo]
-    return fence.item(record.replaced(body=first + "\n\n" + "\n".join(rest)), units, mark=mark)
+    body = "\n".join((done, *todo.values(), "", *rest))
+    return fence.format_record(record.replaced(body=body), units, mark=mark)
 
 
 # ---- the work of before
 
 
-def _work(
-    found: Index,
-    work: handoffs.Work,
+class _Shown:
+    """The first part of a checkpoint in the brief, and what may follow.
+
+    age: the line above it.  rest: its other sections.  room: bytes for these.
+    """
+
+    def __init__(self, age: str, rest: dict[str, list[str]], room: int):
+        self.age, self.rest, self.room = age, rest, room
+
+
+def _add_work(
+    index: Index,
+    work: handoffs.EarlierWork,
     told: Sequence[str],
     now: float,
     budget: fence.Budget,
-    chosen: Chosen,
-    overview: Callable[[], None],
+    add_overview: Callable[[], None],
 ) -> str:
-    """Add the earlier work and return the line with its age.
+    """Add the earlier work; return the line with its age.
 
-    First what the next session needs of it, then a line for each other session and the overview,
-    then as much more of it as fits.
+    First what the next session needs, then other sessions and the overview, then more as it fits.
     told: ids of the records from which the shown handoff was made.
     """
     at = len(budget.lines) + 1
-    aged, parts, room = _first(found, work, told, now, budget, chosen)
-    others = [
-        "- [%s] %s (%s%s)"
-        % (
-            fence.line(r.id, 64),
-            handoffs.headline(r, OTHER_UNITS),
-            ", ".join(
-                filter(
-                    None, (fence.line(str(r.meta.get("branch") or ""), 80), clock.day(r.created))
-                )
-            ),
-            fence.origin(r),
-        )
-        for r in work.others
-    ]
-    if others and budget.take("Other sessions before this one:"):
-        chosen += [
-            [r.id, 1.0, receipts.TITLE] for r, line in zip(work.others, others) if budget.take(line)
+    shown = _add_newest_checkpoint(index, work, told, now, budget)
+    if work.others and budget.take("Other sessions before this one:"):
+        budget.chosen += [
+            [record.id, 1.0, receipts.TITLE_REASON]
+            for record in work.others
+            if budget.take(_format_session(record))
         ]
     if work.own and work.record is not None:
-        _decided_elsewhere(found, work.record, budget, chosen)
-    overview()
-    if aged:
-        more = _fitting_lines(parts, min(room, budget.bytes, budget.left) - 1)
-        budget.lines[at] = "\n".join((budget.lines[at], *more))
-        budget.left -= sum(tokeniser.utf16(line) + 1 for line in more)
-        budget.bytes -= sum(fence.size(line) + 1 for line in more)
-    return aged
+        _add_other_decisions(index, work.record, budget)
+    add_overview()
+    if shown is None:
+        return ""
+    room = min(shown.room, budget.bytes, budget.left) - 1
+    more = _select_fitting_lines(shown.rest, room)
+    budget.lines[at] = "\n".join((budget.lines[at], *more))
+    budget.left -= sum(tokeniser.count_utf16(line) + 1 for line in more)
+    budget.bytes -= _count_bytes(more)
+    return shown.age
 
 
-def _first(
-    found: Index,
-    work: handoffs.Work,
-    told: Sequence[str],
-    now: float,
-    budget: fence.Budget,
-    chosen: Chosen,
-) -> Tuple[str, Dict[str, List[str]], int]:
-    """Add the first part of a checkpoint, below its age."""
+def _count_bytes(lines: Sequence[str]) -> int:
+    return sum(fence.count_bytes(line) + 1 for line in lines)
+
+
+def _format_session(record: Any) -> str:
+    """Return a line on another session's newest checkpoint."""
+    return "- [%s] %s (%s%s)" % (
+        fence.clean_id(record),
+        handoffs.format_headline(record, OTHER_UNITS),
+        ", ".join(filter(None, (fence.clean_branch(record), clock.day(record.created)))),
+        fence.format_origin(record),
+    )
+
+
+def _add_newest_checkpoint(
+    index: Index, work: handoffs.EarlierWork, told: Sequence[str], now: float, budget: fence.Budget
+) -> _Shown | None:
+    """Add the newest checkpoint's first part, below its age."""
     record = work.record
     room = min(budget.bytes, budget.left)
     if record is None or record.id in told or room < LEAST_UNITS:
-        return "", {}, 0
-    parts, later = handoffs.sections(fence.clean(record.body)), _later_outcome(work.later)
-    note = None if work.own else handoffs.note_of(found, record)
+        return None
+    sections = _collect_sections(index, work, budget.chosen)
+    wanted = COMPACTED_FIRST if work.own else FIRST_SECTIONS
+    first = [name for name in ("", *wanted) if name in sections]
+    later = COMPACTED_LATER if work.own else (*LATER_SECTIONS, *sections)
+    rest = {name: sections[name] for name in later if name in sections and name not in first}
+    if not first and not rest:
+        return None
+    age = _format_age_line(work, now)
+    heading = fence.format_heading(record, mark=index.mark(record))
+    room -= _count_bytes((age, heading))
+    lines = _fit_sections(sections, first, room)
+    text = "\n".join((heading, *lines))
+    size = fence.count_bytes(age + text)
+    if tokeniser.count_utf16(age + text) + 2 > budget.left or size + 2 > budget.bytes:
+        return None
+    budget.take(age)
+    budget.take(text)
+    is_own = work.own or _is_own_branch(work)
+    reason = "newest checkpoint" + ("" if is_own else " of another branch")
+    budget.chosen.append([record.id, 1.0, reason])
+    left = room - _count_bytes(lines)
+    if work.own:
+        left = min(left, OWN_BYTES - size)
+    elif not is_own:
+        left = min(left, BESIDE_BYTES)
+    return _Shown(age, rest, left)
+
+
+def _collect_sections(
+    index: Index, work: handoffs.EarlierWork, chosen: Chosen
+) -> dict[str, list[str]]:
+    """Return the newest checkpoint's sections, with those of its note."""
+    record = work.record
+    sections = handoffs.split_sections(fence.clean(record.body))
+    note = None if work.own else handoffs.find_note(index, record)
     if note is not None:
-        said = handoffs.note_sections(note)
-        by = handoffs.note_author(note)
-        said[""] = ["Note by %s: %s" % (by, line) for line in said[""]]
-        parts.update({name: said[name] for name in UNDERSTOOD if said.get(name)})
+        noted = handoffs.split_note_sections(note)
+        author = handoffs.format_note_author(note)
+        noted[""] = ["Note by %s: %s" % (author, line) for line in noted[""]]
+        sections.update({name: noted[name] for name in NOTE_SECTIONS if noted.get(name)})
         chosen.append([note.id, 1.0, "note of that session"])
     # which a compacted session is not told again
-    came = "" if work.own else " ".join(parts.get("Outcome", ()))
-    decided = [line for line in parts.pop("Decisions", ()) if line[2:].rstrip(" .…") not in came]
+    outcome = "" if work.own else " ".join(sections.get("Outcome", ()))
+    decided = [
+        line for line in sections.pop("Decisions", ()) if line[2:].rstrip(" .…") not in outcome
+    ]
     if not work.own:
-        decided += handoffs.refusals_before(found, record)
-    parts.update({"Decisions": decided} if decided else {})
+        decided += handoffs.find_earlier_refusals(index, record)
+    if decided:
+        sections["Decisions"] = decided
+    later = _format_later_outcome(work.later)
     if later:
-        parts["Outcome"] = parts.get("Outcome", []) + later
-    first = [name for name in ("", *(AHEAD if work.own else FIRST)) if name in parts]
-    rest = {
-        name: parts[name]
-        for name in (LOST if work.own else (*REST, *parts))
-        if name in parts and name not in first
-    }
-    if not first and not rest:
-        return "", {}, 0
-    aged, head = _age_line(work, now), fence.heading(record, mark=found.mark(record))
-    room -= fence.size(aged) + fence.size(head) + 2
-    lines = _fit_sections(parts, first, room)
-    text = "\n".join((head, *lines))
-    if tokeniser.utf16(aged + text) + 2 > budget.left or fence.size(aged + text) + 2 > budget.bytes:
-        return "", {}, 0
-    budget.take(aged)
-    budget.take(text)
-    chosen.append(
-        [
-            record.id,
-            1.0,
-            "newest checkpoint"
-            + ("" if work.own or _is_own_branch(work) else " of another branch"),
-        ]
-    )
-    left = room - sum(fence.size(line) + 1 for line in lines)
-    if work.own:
-        return aged, rest, min(left, OWN_BYTES - fence.size(aged + text))
-    return aged, rest, left if _is_own_branch(work) else min(left, BESIDE_BYTES)
+        sections["Outcome"] = sections.get("Outcome", []) + later
+    return sections
 
 
-def _decided_elsewhere(found: Index, record: Any, budget: fence.Budget, chosen: Chosen) -> None:
+def _add_other_decisions(index: Index, record: Any, budget: fence.Budget) -> None:
     """Add other sessions' decisions about the current files, newest first."""
-    own = handoffs.sections(fence.clean(record.body)).get("Done", ())
+    own = handoffs.split_sections(fence.clean(record.body)).get("Done", ())
     names = [name for line in own for name in line.split("`")[1::2] if "." in name][:NEAR_FILES]
-    lines: List[str] = []
+    lines: dict[str, None] = {}
     for name in dict.fromkeys(name.rpartition("/")[2] for name in names):
-        for id, line in _decisions_about(found, name, record):
-            lines.append("- [%s] %s" % (fence.line(id, 64), handoffs.clause(line[2:], OTHER_UNITS)))
-            chosen.append([id, 1.0, "decided about a file at hand"])
-    kept = list(dict.fromkeys(lines))[:NEAR_LINES]
-    if kept and budget.take("Other sessions decided about these files:"):
-        for line in kept:
+        for id, decision in _find_decisions_about(index, name, record):
+            text = handoffs.clip_at_clause(decision[2:], OTHER_UNITS)
+            lines["- [%s] %s" % (fence.clean_line(id, 64), text)] = None
+            budget.chosen.append([id, 1.0, "decided about a file at hand"])
+    if lines and budget.take("Other sessions decided about these files:"):
+        for line in list(lines)[:NEAR_LINES]:
             budget.take(line)
 
 
-def _decisions_about(found: Index, name: str, record: Any) -> Iterator[Tuple[str, str]]:
-    """Yield (id, line) of sessions other than a record's, newest first."""
-    numbers = sorted(found.holding(name.lower()))[-NEAR_DOCS:]
-    docs = [
-        doc
-        for doc in map(found.doc, numbers)
-        if doc.kind in ("checkpoint", "note") and doc.ordinal == 0
-    ]
-    for one in indexview.reread(found, sorted(docs, key=lambda doc: -doc.created)):
-        same = one.meta.get("session") == record.meta.get("session")
-        if same or handoffs.is_of_others(found.place, one):
+def _find_decisions_about(index: Index, name: str, record: Any) -> Iterator[tuple[str, str]]:
+    """Yield (id, decision about a file) of other sessions, newest first."""
+    docs = map(index.doc, sorted(index.holding(name.lower()))[-NEAR_DOCS:])
+    wholes = [doc for doc in docs if doc.kind in ("checkpoint", "note") and doc.ordinal == 0]
+    wholes.sort(key=lambda doc: -doc.created)
+    for other in indexview.reread(index, wholes):
+        same = other.meta.get("session") == record.meta.get("session")
+        if same or handoffs.is_from_elsewhere(index.place, other):
             continue
-        decisions = handoffs.sections(fence.clean(one.body)).get("Decisions", ())
-        line = next((line for line in decisions if name in line), "")
-        if line:
-            yield one.id, line
+        decisions = handoffs.split_sections(fence.clean(other.body)).get("Decisions", ())
+        decision = next((line for line in decisions if name in line), "")
+        if decision:
+            yield other.id, decision
 
 
-def _later_outcome(record: Any) -> List[str]:
+def _format_later_outcome(record: Any) -> list[str]:
     """Return a line on the session's later outcome on another branch."""
-    came = (
-        handoffs.sections(fence.clean(record.body)).get("Outcome", [])[:1]
-        if record is not None
-        else ()
-    )
+    if record is None:
+        return []
     return [
         "- later in that session, on branch %s [%s]%s: %s"
         % (
-            fence.line(str(record.meta.get("branch") or "none"), 80),
-            fence.line(record.id, 64),
-            fence.origin(record),
+            fence.clean_branch(record) or "none",
+            fence.clean_id(record),
+            fence.format_origin(record),
             line[2:],
         )
-        for line in came
+        for line in handoffs.split_sections(fence.clean(record.body)).get("Outcome", [])[:1]
     ]
 
 
-def _is_own_branch(work: handoffs.Work) -> bool:
+def _is_own_branch(work: handoffs.EarlierWork) -> bool:
+    """Tell whether the checkpoint shown is of the branch checked out."""
     return not work.branch or work.record.meta.get("branch") == work.branch
 
 
-def _age_line(work: handoffs.Work, now: float) -> str:
+def _format_age_line(work: handoffs.EarlierWork, now: float) -> str:
     """Return a line with the branch and age of the checkpoint shown."""
-    days = int(now // clock.DAY - work.record.created // clock.DAY) if now else -1
-    when = (
-        ""
-        if days < 0
-        else ", today"
-        if not days
-        else ", yesterday"
-        if days == 1
-        else ", %d days ago" % days
-    )
     if work.own:
         return "This session before its compaction; its summary may lack this:"
-    of = fence.line(str(work.record.meta.get("branch") or ""), 80)
-    of = " on branch " + of if of else ""
+    days = int(now // clock.DAY - work.record.created // clock.DAY) if now else -1
+    when = {0: ", today", 1: ", yesterday"}.get(days, ", %d days ago" % days)
+    when = when if days >= 0 else ""
+    branch = fence.clean_branch(work.record)
+    branch = " on branch " + branch if branch else ""
     if _is_own_branch(work):
-        return "The newest work%s%s:" % (of, when)
+        return "The newest work%s%s:" % (branch, when)
     return "The newest work is%s%s; none on %s yet:" % (
-        of or " on no branch",
+        branch or " on no branch",
         when,
-        fence.line(work.branch, 80),
+        fence.clean_line(work.branch, 80),
     )
 
 
-def _fit_sections(parts: Dict[str, List[str]], names: Sequence[str], room: int) -> List[str]:
+def _fit_sections(parts: dict[str, list[str]], names: Sequence[str], room: int) -> list[str]:
     """Return sections as lines in at most `room` bytes.
 
     Where they do not fit, every long line is cut at a word, and the last lines of the longest
     sections are only counted.
     """
-    held = [parts[name] for name in names]
-    most = fence.ANY
-    if sum(fence.size(line) + 1 for lines in held for line in lines) > room - SHORT_BYTES * len(
-        names
-    ):
-        most = max(
-            1, _size_cap([len(lines) for lines in held], room // SHORT_BYTES - 2 * len(names))
-        )
-    lines: List[str] = []
-    for name, said in zip(names, held):
-        lines += (["### " + name] if name else []) + said[:most]
-        lines += ["(%d more)" % (len(said) - most)] if len(said) > most else []
-    share = _size_cap([fence.size(line) for line in lines], room - len(lines))
-    return [fence.clip_bytes(line, share) for line in lines]
+    most = fence.NO_LIMIT
+    if sum(_count_bytes(parts[name]) for name in names) > room - SHORT_BYTES * len(names):
+        counts = [len(parts[name]) for name in names]
+        most = max(1, _compute_size_cap(counts, room // SHORT_BYTES - 2 * len(names)))
+    lines: list[str] = []
+    for name in names:
+        section = parts[name]
+        lines += (["### " + name] if name else []) + section[:most]
+        if len(section) > most:
+            lines.append("(%d more)" % (len(section) - most))
+    cap = _compute_size_cap([fence.count_bytes(line) for line in lines], room - len(lines))
+    return [fence.clip_bytes(line, cap) for line in lines]
 
 
-def _size_cap(sizes: Sequence[int], room: int) -> int:
+def _compute_size_cap(sizes: Sequence[int], room: int) -> int:
     """Return the cap on sizes with which all fit in `room`."""
     for at, size in enumerate(sorted(sizes)):
-        share = room // (len(sizes) - at)
-        if size > share:
-            return share
+        cap = room // (len(sizes) - at)
+        if size > cap:
+            return cap
         room -= size
-    return fence.ANY
+    return fence.NO_LIMIT
 
 
-def _fitting_lines(parts: Dict[str, List[str]], room: int) -> List[str]:
+def _select_fitting_lines(parts: dict[str, list[str]], room: int) -> list[str]:
     """Return as many section lines as fit in `room` bytes."""
-    found: List[str] = []
+    selected: list[str] = []
     for name, lines in parts.items():
         latest = name == "Turns"
         title = "### %s (the newest of %d)" % (name, len(lines)) if latest else "### " + name
-        left = room - fence.size(title) - 1
-        kept = _newest_turns(lines, left) if latest else _lines_that_fit(lines, left)
+        left = room - _count_bytes((title,))
+        kept = _select_newest_turns(lines, left) if latest else _select_lines(lines, left)
         if kept:
-            title = title if len(kept) < len(lines) else "### " + name
-            found += [title, *kept]
-            room = left - sum(fence.size(line) + 1 for line in kept)
-    return found
+            selected += [title if len(kept) < len(lines) else "### " + name, *kept]
+            room = left - _count_bytes(kept)
+    return selected
 
 
-def _lines_that_fit(lines: List[str], left: int) -> List[str]:
+def _select_lines(lines: list[str], left: int) -> list[str]:
     kept = []
     for line in lines:
-        size = fence.size(line) + 1
+        size = fence.count_bytes(line) + 1
         if size <= left:
             kept.append(line)
             left -= size
     return kept
 
 
-def _newest_turns(lines: List[str], left: int) -> List[str]:
-    """Return the last lines that fit, in their order."""
-    kept: List[str] = []
-    for line in reversed(_requests_of_older(lines, left)):
+def _select_newest_turns(lines: list[str], left: int) -> list[str]:
+    """Return the last lines of turns that fit, in their order."""
+    kept: list[str] = []
+    for line in reversed(_shorten_older_turns(lines, left)):
         line = fence.clip_bytes(line, left - 1) if left > CUT_BYTES else line
-        size = fence.size(line) + 1
+        size = fence.count_bytes(line) + 1
         if size > left:
             break
         kept.append(line)
@@ -620,80 +590,70 @@ def _newest_turns(lines: List[str], left: int) -> List[str]:
     return kept[::-1]
 
 
-def _requests_of_older(lines: List[str], room: int) -> List[str]:
-    """Return the lines of turns, the oldest without their outcome where not all fit."""
-    over = sum(fence.size(line) + 1 for line in lines) - room
-    held = list(lines)
+def _shorten_older_turns(lines: list[str], room: int) -> list[str]:
+    """Return lines of turns, the oldest without outcomes if too long."""
+    over = _count_bytes(lines) - room
+    shortened = list(lines)
     for at, line in enumerate(lines[:-1]):
         if over <= 0:
             break
-        held[at] = line.partition(" → ")[0]
-        over -= fence.size(line) - fence.size(held[at])
-    return held
+        shortened[at] = line.partition(" → ")[0]
+        over -= fence.count_bytes(line) - fence.count_bytes(shortened[at])
+    return shortened
 
 
-def _headline(found: Index) -> str:
-    if found.unread:  # an index is being made; what was read of the files is a part
-        return "Memory of %s: %s, of which %d were read." % (
-            found.place.key,
-            announcements.many(found.records + found.unread, "record"),
-            found.records,
-        )
-    counts = (
-        announcements.many(found.learnings, "learning"),
-        announcements.many(found.records, "record"),
-    )
-    return "Memory of %s: %s in %s." % (found.place.key, *counts)
+def _format_headline(index: Index) -> str:
+    count = announcements.format_count
+    if index.unread:  # an index is being made; what was read of the files is a part
+        total = count(index.records + index.unread, "record")
+        return "Memory of %s: %s, of which %d were read." % (index.place.key, total, index.records)
+    counts = (count(index.learnings, "learning"), count(index.records, "record"))
+    return "Memory of %s: %s in %s." % (index.place.key, *counts)
 
 
-def _all(
-    found: Index,
+def _add_all_learnings(
+    index: Index,
     strategy: Strategy,
     learnings: Sequence[Any],
     misled: frozenset[str],
     budget: fence.Budget,
-    chosen: Chosen,
 ) -> None:
     """Add the learnings in full, then the titles of the rest."""
     left_out = []
-    for record, mark in _fresh_first(found, learnings):
-        if record.accepted and budget.take(
-            fence.item(record, 1 << 30, "", record.id in misled, mark=mark)
-        ):
-            chosen.append([record.id, 1.0, strategy.name])
-        elif record.accepted:
-            left_out.append(record)
-    for record in left_out:
-        budget.take(
-            "- [%s] %s (did not fit)" % (fence.line(record.id, 64), fence.line(record.title, 120))
-        )
+    for record, mark in _read_fresh_first(index, learnings):
+        if not record.accepted:
+            continue
+        text = fence.format_record(record, fence.NO_LIMIT, "", record.id in misled, mark)
+        if budget.take(text):
+            budget.chosen.append([record.id, 1.0, strategy.name])
+        else:
+            left_out.append("- %s (did not fit)" % _format_title(record))
+    for line in left_out:
+        budget.take(line)
 
 
-def _fresh_first(found: Index, docs: Sequence[Any]) -> List[Tuple[Any, str]]:
+def _format_title(record: Any) -> str:
+    return "[%s] %s" % (fence.clean_id(record), fence.clean_line(record.title, 120))
+
+
+def _read_fresh_first(index: Index, docs: Sequence[Any]) -> list[tuple[Any, str]]:
     """Return (record, staleness) of documents re-read, stale ones last."""
-    return sorted(
-        [(record, found.mark(record)) for record in indexview.reread(found, docs)],
-        key=lambda row: bool(row[1]),
-    )
+    rows = [(record, index.mark(record)) for record in indexview.reread(index, docs)]
+    return sorted(rows, key=lambda row: bool(row[1]))
 
 
-def _overview(
-    found: Index, strategy: Strategy, learnings: Sequence[Any], budget: fence.Budget
+def _add_overview(
+    index: Index, strategy: Strategy, learnings: Sequence[Any], budget: fence.Budget
 ) -> None:
     """Add the map of topics and the titles of the newest learnings."""
-    rows = found.lists("brief").get("topics", [])[: strategy.topics] if strategy.topics else ()
-    topics = ["%s (%d)" % (fence.line(str(row[0]), 64), row[1]) for row in rows if row[1]]
+    rows = index.lists("brief").get("topics", [])[: strategy.topics] if strategy.topics else ()
+    topics = ["%s (%d)" % (fence.clean_line(str(row[0]), 64), row[1]) for row in rows if row[1]]
     if topics:
         budget.take("Topics: " + ", ".join(topics))
     recent = [
-        "- [%s] %s (%s%s)"
-        % (
-            fence.line(r.id, 64),
-            fence.line(r.title, 120),
-            clock.day(r.created),
-            fence.stale_note(mark),
-        )
-        for r, mark in _fresh_first(found, learnings[: strategy.newest])
+        "- %s (%s%s)"
+        % (_format_title(record), clock.day(record.created), fence.format_staleness(mark))
+        for record, mark in _read_fresh_first(index, learnings[: strategy.newest])
     ]
     if recent:
-        budget.take("\n".join(["", "Newest of %d learnings:" % found.learnings, *recent]))
+        budget.take("\n".join(["", "Newest of %d learnings:" % index.learnings, *recent]))

@@ -1,7 +1,7 @@
-"""The end of a turn or a session.
+"""Answer the end of a turn or a session.
 
-What was noted in a turn as a standing wish is said to the user, once.  A session whose pushes are
-off and that ends by a clear leaves a mark for the one that follows.
+The user hears once which standing wishes were noted in a turn.  A session whose pushes are off and
+that ends by a clear leaves a mark for the session that follows.
 """
 
 from __future__ import annotations
@@ -11,47 +11,44 @@ from memory.hook import receipts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Optional, Tuple
+    from typing import Any
 
     from memory.core.layout import Place
 
-    Event = Dict[str, Any]
+    Event = dict[str, Any]
 
 
-def noted_path(place: Place, session: str) -> str:
+def notices_path(place: Place, session: str) -> str:
     """Return the path of a session's notices not yet shown."""
     return "%s/sessions/%s.noted" % (place.cache, session)
 
 
-def off_mark(place: Place) -> str:
-    """Return the path of the mark of a cleared session whose pushes are off."""
+def off_mark_path(place: Place) -> str:
+    """Return the path of the mark left by a cleared, silenced session."""
     return place.cache + "/cleared.off"
 
 
-def on_session_end(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer SessionEnd with nothing, and mark a clear where pushes are off.
+def on_session_end(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
+    """Mark a clear where pushes are off, and answer nothing.
 
     It cannot wait for the detached child: the next session starts at once.
     """
-    session = layout.safe_id(event.get("session_id"))
+    session = layout.valid_id(event.get("session_id"))
     if session and event.get("reason") == "clear":
         place = layout.locate(env, boundary.project_dir(event, env))
-        if receipts.session(place.receipts(session)).off:
-            files.replace(off_mark(place), b"", synced=False)
+        if receipts.read_session(place.receipts(session)).off:
+            files.replace(off_mark_path(place), b"", synced=False)
     return None, True
 
 
-def on_stop(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer Stop with a line about the wishes just noted.
-
-    The detached child captures in any case.
-    """
-    session = layout.safe_id(event.get("session_id"))
+def on_stop(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
+    """Answer Stop with a line about the wishes just noted."""
+    session = layout.valid_id(event.get("session_id"))
     if not session:
         return None, True
     place = layout.locate(env, boundary.project_dir(event, env))
     try:
-        lines = files.read(noted_path(place, session), 4096).decode("utf-8", "replace").strip()
+        lines = files.read(notices_path(place, session), 4096).decode("utf-8", "replace").strip()
     except OSError:
         return None, True
     event[boundary.HEARD] = True

@@ -1,5 +1,4 @@
-"""The index on disk, part two: the delta log, one appended frame for each file that changed since
-the segment was built.
+"""Read and write the delta log: a frame for each file changed since the segment was built.
 
 Format: docs/formats.md.
 """
@@ -15,11 +14,11 @@ from memory.hook import segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, List, Sequence, Tuple
+    from typing import Sequence
 
     from memory.hook.segment import Doc, Segment
 
-    Change = Tuple[Doc, Dict[str, int], int]
+    Change = tuple[Doc, dict[str, int], int]
 
 _FRAME = Struct("<BII")
 _BASE = Struct("<IHBIHH")
@@ -28,13 +27,13 @@ _STAMP = Struct("<q")
 MARK, FOLDER_MARK = 0x1E, 0x1D
 
 
-def encode(name: str, base: Segment | None, changes: Sequence[Change]) -> bytes:
+def encode_frame(name: str, base: Segment | None, changes: Sequence[Change]) -> bytes:
     """Return the frame with a record's present state.
 
     changes: (document, term frequencies, number of terms) of each section; () where the file is
         gone.
     """
-    first, count, learning, tokens, mean = segment.ABSENT, 0, 0, 0, 100.0
+    first, count, learning, tokens, mean = segment.NO_DOCUMENT, 0, 0, 0, 100.0
     if base is not None:
         first, count = base.find(name)
         mean = base.mean if base.docs else mean
@@ -44,10 +43,10 @@ def encode(name: str, base: Segment | None, changes: Sequence[Change]) -> bytes:
     encoded = name.encode("utf-8", "surrogateescape")
     payload = [_BASE.pack(first, count, learning, tokens, len(encoded), len(changes)), encoded]
     for doc, counts, length in changes:
-        row, strings = segment.pack(doc, 0)
+        row, strings = segment.pack_document(doc, 0)
         head = row + strings
         terms = "".join(
-            "\n%s\t%02x" % (term, segment.impact(n, length, mean))
+            "\n%s\t%02x" % (term, segment.quantise_impact(n, length, mean))
             for term, n in sorted(counts.items())
         )
         ident = "\n\x01%s\t01\n" % doc.id
@@ -57,7 +56,7 @@ def encode(name: str, base: Segment | None, changes: Sequence[Change]) -> bytes:
     return _FRAME.pack(MARK, len(data), crc32(data)) + data
 
 
-def stamp(folder: str, mtime_ns: int) -> bytes:
+def encode_stamp(folder: str, mtime_ns: int) -> bytes:
     """Return the frame that dates a folder's last logged change.
 
     folder: "" for all files.
@@ -78,38 +77,36 @@ def drop_frames(data: bytes, start: bytes, most: int = 0) -> bytes:
     if start not in data:
         return data
     kept, at = [], 0
-    last: Dict[bytes, bytes] = {}
+    last: dict[bytes, bytes] = {}
     while at + _FRAME.size < len(data) and data[at] in (MARK, FOLDER_MARK):
         mark, length, _ = _FRAME.unpack_from(data, at)
-        end, named = (
-            at + _FRAME.size + length,
-            at + _FRAME.size + (_BASE.size if mark == MARK else _STAMP.size),
-        )
+        head = at + _FRAME.size
+        end, name_at = head + length, head + (_BASE.size if mark == MARK else _STAMP.size)
         if end > len(data):
             break
-        if not data.startswith(start, named):
+        if not data.startswith(start, name_at):
             kept.append(data[at:end])
         elif most and mark == MARK:
-            name = data[named : named + _BASE.unpack_from(data, at + _FRAME.size)[4]]
+            name = data[name_at : name_at + _BASE.unpack_from(data, head)[4]]
             last.pop(name, None)
             last[name] = data[at:end]
         at = end
-    return b"".join((*kept, *_newest(list(last.values()), most), data[at:]))
+    return b"".join((*kept, *_select_newest(list(last.values()), most), data[at:]))
 
 
-def _newest(frames: List[bytes], room: int) -> List[bytes]:
+def _select_newest(frames: list[bytes], room: int) -> list[bytes]:
     """Return the last frames, newest first, of at most `room` bytes."""
-    found = []
+    selected = []
     for frame in reversed(frames):
         room -= len(frame)
         if room < 0:
             break
-        found.append(frame)
-    return found
+        selected.append(frame)
+    return selected
 
 
-def _end_of_frame(data: bytes, at: int) -> int:
-    """Return the end of the frame at an offset, 0 for none."""
+def _find_frame_end(data: bytes, at: int) -> int:
+    """Return the end of the whole frame at an offset, or 0."""
     try:
         mark, length, check = _FRAME.unpack_from(data, at)
     except StructError:
@@ -121,9 +118,8 @@ def _end_of_frame(data: bytes, at: int) -> int:
     return end if whole and crc32(memoryview(data)[start:end]) == check else 0
 
 
-def _next_frame(data: bytes, at: int) -> int:
-    """Return the offset of the next whole frame."""
-    while at < len(data) and not (data[at] in (MARK, FOLDER_MARK) and _end_of_frame(data, at)):
+def _find_next_frame(data: bytes, at: int) -> int:
+    while at < len(data) and not (data[at] in (MARK, FOLDER_MARK) and _find_frame_end(data, at)):
         at += 1
     return at
 
@@ -131,40 +127,25 @@ def _next_frame(data: bytes, at: int) -> int:
 class Delta:
     """The frames of one log, parsed for searching.
 
-    data: the log; docs: the live documents; gone: numbers of segment documents that a frame
-    replaces; learnings, tokens, records: what they add to the segment's counts (may be negative);
-    frames: how many were read; folders: mtime in ns by name; settled: when all files were last
-    compared by checksum, in ns; torn: whether some bytes are no whole frame.
+    docs: the live documents.
+    gone: numbers of segment documents that a frame replaces.
+    learnings, tokens, records: what they add to the segment's counts, maybe negative.
+    frames: how many were read.
+    folders: mtime in ns by name.
+    settled: when all files were last compared by checksum, in ns.
+    torn: whether some bytes are no whole frame.
     """
-
-    __slots__ = (
-        "_found",
-        "_live",
-        "_starts",
-        "data",
-        "docs",
-        "folders",
-        "frames",
-        "gone",
-        "learnings",
-        "names",
-        "pushable",
-        "records",
-        "settled",
-        "tokens",
-        "torn",
-    )
 
     def __init__(self, data: bytes):
         self.data = data
-        self.docs: List[Doc] = []
-        self.pushable: List[bool] = []
+        self.docs: list[Doc] = []
+        self.pushable: list[bool] = []
         self.gone: set[int] = set()
-        self._found: Dict[str, List[Tuple[int, int]]] = {}
-        self._starts: List[int] = []
-        self._live: List[int] = []
-        self.names: Dict[str, int] = {}
-        self.folders: Dict[str, int] = {}
+        self._found: dict[str, list[tuple[int, int]]] = {}
+        self._starts: list[int] = []
+        self._live: list[int] = []
+        self.names: dict[str, int] = {}
+        self.folders: dict[str, int] = {}
         self.learnings = self.tokens = self.records = self.frames = self.settled = 0
         self.torn = False
         self._parse()
@@ -172,10 +153,10 @@ class Delta:
     def _parse(self) -> None:
         data, at, last = self.data, 0, {}
         while at < len(data):
-            end = _end_of_frame(data, at)
+            end = _find_frame_end(data, at)
             if not end:
                 self.torn = True
-                at = _next_frame(data, at + 1)
+                at = _find_next_frame(data, at + 1)
                 continue
             start, mark = at + _FRAME.size, data[at]
             at = end
@@ -193,7 +174,7 @@ class Delta:
         for name, (base, start) in last.items():
             self._apply(name.decode("utf-8", "surrogateescape"), base, start)
 
-    def _apply(self, name: str, base: Tuple[int, ...], at: int) -> None:
+    def _apply(self, name: str, base: tuple[int, ...], at: int) -> None:
         first, count, learning, tokens, _, docs = base
         if count:
             self.gone.update(range(first, first + count))
@@ -205,7 +186,7 @@ class Delta:
             length, head = _DOC.unpack_from(self.data, at)
             at += _DOC.size
             block = self.data[at : at + head]
-            doc = segment.unpack(
+            doc = segment.unpack_document(
                 block,
                 lambda _, size, block=block: block[segment.ROW.size :],  # type: ignore[misc]
             )
@@ -227,46 +208,38 @@ class Delta:
                 [self._live[i] for i in order],
             )
 
-    def search(self, term: str) -> List[Tuple[int, int]]:
-        """Return (position in `docs`, impact) of each document with a term.
+    def search(self, term: str) -> list[tuple[int, int]]:
+        """Return (position in `docs`, impact) of each live document with a term.
 
-        Of live documents only.  Remembered: idf and score both ask.
+        Remembered: idf and score both ask.
         """
         if term not in self._found:
             self._found[term] = self._search(term) if self.docs else []
         return self._found[term]
 
-    def _search(self, term: str) -> List[Tuple[int, int]]:
+    def _search(self, term: str) -> list[tuple[int, int]]:
         data, found = self.data, []
         pattern = ("\n" + term + "\t").encode("utf-8", "replace")
         at = data.find(pattern)
         while at >= 0:
-            place = bisect_right(self._starts, at) - 1
-            if place >= 0:
+            number = bisect_right(self._starts, at) - 1
+            if number >= 0 and at < self._find_end(number):
                 value = at + len(pattern)
-                doc = self._live[place]
-                if at < self._end(place):
-                    found.append((doc, int(data[value : value + 2], 16)))
+                found.append((self._live[number], int(data[value : value + 2], 16)))
             at = data.find(pattern, at + 1)
         return found
 
-    def vocabulary(self, start: str) -> List[str]:
-        """Return the terms with a prefix, as `Segment.vocabulary`.
-
-        `search` decides which of them are live.
-        """
+    def vocabulary(self, start: str) -> list[str]:
+        """Return the terms with a prefix; `search` decides which are live."""
         import re
 
         pattern = rb"\n(" + re.escape(start.encode("utf-8")) + rb"[^\n\t]{0,80})(?=\t)"
         return sorted({term.decode("utf-8", "replace") for term in re.findall(pattern, self.data)})
 
-    def _end(self, place: int) -> int:
+    def _find_end(self, number: int) -> int:
         """Return the end of a live document's terms."""
-        start = self._starts[place]
-        stop = self._starts[place + 1] if place + 1 < len(self._starts) else len(self.data)
-        ident = self.data.find(
-            ("\n\x01" + self.docs[self._live[place]].id + "\t01\n").encode("utf-8", "replace"),
-            start,
-            stop,
-        )
-        return ident + 1 if ident >= 0 else start
+        start = self._starts[number]
+        stop = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.data)
+        ident = "\n\x01" + self.docs[self._live[number]].id + "\t01\n"
+        end = self.data.find(ident.encode("utf-8", "replace"), start, stop)
+        return end + 1 if end >= 0 else start

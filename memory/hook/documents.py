@@ -1,6 +1,7 @@
-"""What a record contributes to the index: its documents (sections of a long one, turns of a
-conversation), their text, topics and terms; and which files came, changed or went since the index
-was built.
+"""Turn a record into documents of the index, and find changed files.
+
+A document is a section of a long record or a turn of a conversation, with its text, topics and
+terms.
 """
 
 from __future__ import annotations
@@ -8,20 +9,27 @@ from __future__ import annotations
 from zlib import crc32
 
 from memory.core import files, frontmatter, records, tokeniser, walk
-from memory.core.layout import ADDED, DATED, FOLDERS, endings, is_allowed, is_record
+from memory.core.layout import (
+    ADDED,
+    DATED_KINDS,
+    FOLDERS,
+    is_kind_allowed,
+    is_record,
+    record_suffixes,
+)
 from memory.hook import delta, segment
 from memory.hook.indexview import UNWATCHED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+    from typing import Any, Callable, Iterable, Iterator, Sequence
 
     from memory.core.layout import Place
     from memory.core.records import Record
     from memory.core.walk import Found
     from memory.hook.indexview import Index
 
-    Clean = Callable[[Record], Tuple[Record, bool]]
+    Clean = Callable[[Record], tuple[Record, bool]]
 
 SECTION_CHARS = 6000  # a longer body is indexed section by section
 SECTION_LEAST = 400  # a shorter section joins the one before it
@@ -33,160 +41,148 @@ MOST_TOPICS = 3
 MOST_LINKS = 500  # of a record that are found from their other end
 TITLE_TOPICS = 3  # of a learning that names none
 # bytes in which a prompt's words are sought without an index; of one file at least
-LOOKED, LEAST_LOOKED = 4 << 20, 1 << 11
+READ_BYTES, LEAST_READ_BYTES = 4 << 20, 1 << 11
 # files of one changed directory whose times are compared on the blocking path; of more, the names
 MOST_LISTED = 1024
 
 
-def sections(body: str, kind: str = "") -> List[Tuple[str, str]]:
+def split_sections(body: str, kind: str = "") -> list[tuple[str, str]]:
     """Return (heading path, text) of a long body's sections.
 
-    A short body, or a body without headings, stays whole.  A heading path reads `Setup > Docker`.
-    `#` inside a fenced code block is no heading.
+    A short body, or one without headings, stays whole.  A heading path reads `Setup > Docker`.
     kind: of the record; a conversation is cut into its turns, whatever their size.
     """
-    told = turns(body) if kind == "conversation" else []
-    if told and told[-1][0]:
-        return [part for heading, text in told for part in _parts(heading, text)]
+    turns = split_turns(body) if kind == "conversation" else []
+    if turns and turns[-1][0]:
+        return [part for heading, text in turns for part in _split_long_turn(heading, text)]
     if len(body) <= SECTION_CHARS:
         return [("", body)]
-    found: List[Tuple[str, str]] = []
-    path: List[str] = []
-    lines: List[str] = []
+    sections: list[tuple[str, str]] = []
+    path: list[str] = []
+    lines: list[str] = []
 
-    for line, code in tokeniser.coded(body.splitlines(keepends=True)):
-        level, title = (0, "") if code else tokeniser.heading(line)
+    for line, code in tokeniser.mark_code(body.splitlines(keepends=True)):
+        level, title = (0, "") if code else tokeniser.parse_heading(line)
         if level:
-            _add_section(found, path, "".join(lines))
+            _add_section(sections, path, "".join(lines))
             lines = []
             path[level - 1 :] = [""] * (level - 1 - len(path)) + [title[:80]]
         lines.append(line)
-    _add_section(found, path, "".join(lines))
-    return found or [("", body)]
+    _add_section(sections, path, "".join(lines))
+    return sections or [("", body)]
 
 
-def _add_section(found: List[Tuple[str, str]], path: List[str], block: str) -> None:
-    """Add a section's text, a short one to the section before."""
-    if found and len(block) < SECTION_LEAST:
-        found[-1] = (found[-1][0], found[-1][1] + block)
+def _add_section(sections: list[tuple[str, str]], path: list[str], block: str) -> None:
+    """Add a section's text, a short text to the section before."""
+    if sections and len(block) < SECTION_LEAST:
+        sections[-1] = (sections[-1][0], sections[-1][1] + block)
     elif block.strip():
-        found.append((" > ".join(p for p in path if p), block))
+        sections.append((" > ".join(p for p in path if p), block))
 
 
-def turns(body: str) -> List[Tuple[str, str]]:
+def split_turns(body: str) -> list[tuple[str, str]]:
     """Return (heading, text) of each turn of a conversation.
 
     A turn begins at a heading with its time, `## 14:03 …` or `## 2026-01-24 09:10 …`, outside
     fenced code.  Text before the first turn has the heading "".
     """
-    found: List[Tuple[str, str]] = []
-    lines: List[str] = []
+    turns: list[tuple[str, str]] = []
+    lines: list[str] = []
     heading = ""
 
     def close() -> None:
         text = "".join(lines)
-        if len(found) >= MOST_TURNS:
-            found[-1] = (found[-1][0], found[-1][1] + text)
+        if len(turns) >= MOST_TURNS:
+            turns[-1] = (turns[-1][0], turns[-1][1] + text)
         elif heading or text.strip():
-            found.append((heading, text))
+            turns.append((heading, text))
         lines.clear()
 
-    for line, code in tokeniser.coded(body.split("\n")):
-        if not code and _begins(line):
+    for line, code in tokeniser.mark_code(body.split("\n")):
+        if not code and _is_turn_heading(line):
             close()
             heading = " ".join(line[len(TURN) :].split())[:TURN_CHARS]
         lines.append(line + "\n")
     lines[-1] = lines[-1][:-1]
     close()
-    return found
+    return turns
 
 
-def turn_number(found: Sequence[Tuple[str, str]], ordinal: int) -> int:
+def turn_number(sections: Sequence[tuple[str, str]], ordinal: int) -> int:
     """Return the number of a section's turn, counted from 1.
 
-    found: sections of the conversation.  0 for text before the first turn.
+    sections: of the conversation.  0 for text before the first turn.
     """
-    return sum(1 for _, text in found[: ordinal + 1] if _begins(text))
+    return sum(1 for _, text in sections[: ordinal + 1] if _is_turn_heading(text))
 
 
-def _begins(line: str) -> bool:
-    """Tell whether a line is the heading of a turn."""
+def _is_turn_heading(line: str) -> bool:
     if not line.startswith(TURN):
         return False
-    said = line[len(TURN) : len(TURN) + 16]
-    if said[4:5] == said[7:8] == "-" and said[10:11] == " ":
-        said = said[11:]
-    return said[2:3] == ":" and len(said) >= 5 and (said[:2] + said[3:5]).isdigit()
+    time = line[len(TURN) : len(TURN) + 16]
+    if time[4:5] == time[7:8] == "-" and time[10:11] == " ":
+        time = time[11:]
+    return time[2:3] == ":" and len(time) >= 5 and (time[:2] + time[3:5]).isdigit()
 
 
-def _parts(heading: str, text: str) -> List[Tuple[str, str]]:
-    """Return a very long turn's sections under the same heading."""
-    found: List[Tuple[str, str]] = []
-    lines: List[str] = []
+def _split_long_turn(heading: str, text: str) -> list[tuple[str, str]]:
+    """Return a very long turn's parts, each with its heading."""
+    if len(text) <= SECTION_CHARS:
+        return [(heading, text)]
+    parts: list[tuple[str, str]] = []
+    lines: list[str] = []
     size = 0
-    for line, code in (
-        tokeniser.coded(text.splitlines(keepends=True)) if len(text) > SECTION_CHARS else ()
-    ):
+    for line, code in tokeniser.mark_code(text.splitlines(keepends=True)):
         if not code and not line.strip() and size > SECTION_CHARS // 2:
-            found.append((heading, "".join(lines)))
+            parts.append((heading, "".join(lines)))
             lines, size = [], 0
         lines.append(line)
         size += len(line)
-    return [*found, (heading, "".join(lines))] if found else [(heading, text)]
+    return [*parts, (heading, "".join(lines))]
 
 
-def topic_names(record: Record) -> Tuple[str, ...]:
+def derive_topics(record: Record) -> tuple[str, ...]:
     """Return the topics of a record, most telling first.
 
     Written topics; of a learning without any, the first telling words of its title, or of its
     file's name where it has no title of its own.
     """
-    written = written_topics(record)
+    written = list_written_topics(record)
     if written or record.kind != "learning":
         return written
-    title = (
-        record.title
-        if record.meta.get("title")
-        else record.name.rpartition("/")[2][:-3].replace("-", " ")
-    )
-    words = [word.strip("-./_").lower() for word in tokeniser.split(_without_marks(title))]
-    return tuple(
-        dict.fromkeys(
-            word
-            for word in words
-            if len(word) > 1
-            and not word.isdigit()
-            and word not in tokeniser.STOP
-            and tokeniser.stem(word) not in tokeniser.COMMON
-        )
-    )[:TITLE_TOPICS]
+    title = record.title
+    if not record.meta.get("title"):
+        title = record.name.rpartition("/")[2][:-3].replace("-", " ")
+    words = tokeniser.split(_remove_redaction_marks(title))
+    topics = dict.fromkeys(filter(_is_telling, (word.strip("-./_").lower() for word in words)))
+    return tuple(topics)[:TITLE_TOPICS]
 
 
-def _without_marks(said: str) -> str:
-    """Return a text without its marks of removed secrets.
+def _is_telling(word: str) -> bool:
+    """Tell whether a title's word says what its learning is about."""
+    if len(word) < 2 or word.isdigit() or word in tokeniser.STOP:
+        return False
+    return tokeniser.stem(word) not in tokeniser.COMMON
 
-    `[redacted:token#1a2b]`: their words are no topic.
-    """
-    first, *pieces = said.split("[redacted:")
+
+def _remove_redaction_marks(text: str) -> str:
+    """Return a text without marks such as `[redacted:token#1a2b]`."""
+    first, *pieces = text.split("[redacted:")
     return first + "".join(piece.partition("]")[2] for piece in pieces)
 
 
-def written_topics(record: Record) -> Tuple[str, ...]:
-    """Return the written topics and tags of a record, normalised."""
-    found: Dict[str, None] = {}
-    for name in (*record.topics, *record.tags):
-        name = "-".join(name.lower().split())[:40]
-        if name:
-            found[name] = None
-    return tuple(found)[:MOST_TOPICS]
+def list_written_topics(record: Record) -> tuple[str, ...]:
+    """Return the first topics and tags of a record, normalised."""
+    names = ["-".join(name.lower().split())[:40] for name in (*record.topics, *record.tags)]
+    return tuple(dict.fromkeys(filter(None, names)))[:MOST_TOPICS]
 
 
-def count_topics(rows: Iterable[Tuple[Tuple[str, ...], bool]]) -> List[List[Any]]:
+def count_topics(rows: Iterable[tuple[tuple[str, ...], bool]]) -> list[list[Any]]:
     """Return [topic, pushable learnings, records] of at most 2,000 topics.
 
     Most learnings first.  rows: the topics of a record, and whether it is a pushable learning.
     """
-    counts: Dict[str, List[int]] = {}
+    counts: dict[str, list[int]] = {}
     for topics, pushable in rows:
         for topic in topics:
             both = counts.setdefault(topic, [0, 0])
@@ -196,163 +192,130 @@ def count_topics(rows: Iterable[Tuple[Tuple[str, ...], bool]]) -> List[List[Any]
     return [[name, -a, -b] for a, b, name in table[:2000]]
 
 
-def head(record: Record, section: str) -> str:
-    """Return the text that weighs more than a document's body.
+def format_head(record: Record, section: str) -> str:
+    """Return a document's text that weighs more than its body.
 
-    Title, section, aliases, tags and topics.  The heading of a turn is its request cut short, a
-    time before it: it counts once, as the body's first line (measured on 115 real sessions: 158
-    questions, 4 to 5 more found among the first five).
+    Title, section, aliases, tags and topics.  The heading of a turn is its request cut short, which
+    counts once, in the body (measured on 115 real sessions: 158 questions, 4 to 5 more found among
+    the first five).
     """
-    said = "" if record.kind == "conversation" else section
+    words = ["" if record.kind == "conversation" else section]
     if record.tier == ADDED:  # there a note is called as its file is
-        said = (
-            (records.note_name(record.name) + " " + said)
-            if records.note_name(record.name) != record.title
-            else said
-        )
-    return " ".join((record.title, said, *record.aliases, *record.tags, *record.topics))
+        name = records.note_name(record.name)
+        words = [name, *words] if name != record.title else words
+    return " ".join((record.title, *words, *record.aliases, *record.tags, *record.topics))
 
 
-def weighted_head(record: Record, section: str) -> str:
-    """Return the text before a document's body.
-
-    Its head comes HEAD_WEIGHT times, then its files and rationale.
-    """
-    return (head(record, section) + " ") * HEAD_WEIGHT + text_outside_body(record) + "\n"
+def format_weighted_head(record: Record, section: str) -> str:
+    """Return a document's head HEAD_WEIGHT times, then its extra fields."""
+    return (format_head(record, section) + " ") * HEAD_WEIGHT + join_extra_fields(record) + "\n"
 
 
-def text_outside_body(record: Record) -> str:
-    """Return a record's searchable text outside its body.
-
-    Its files and its rationale.
-    """
+def join_extra_fields(record: Record) -> str:
+    """Return a record's files and rationale as searchable text."""
+    values = (record.meta.get("files"), record.meta.get("rationale"))
     return " ".join(
-        value if isinstance(value, str) else " ".join(map(str, value))
-        for value in (record.meta.get("files"), record.meta.get("rationale"))
-        if value
+        value if isinstance(value, str) else " ".join(map(str, value)) for value in values if value
     )
 
 
-def documents(
+def split_documents(
     record: Record, mtime_ns: int, size: int, secret: bool = False
-) -> List[Tuple[segment.Doc, str, str]]:
+) -> list[tuple[segment.Doc, str, str]]:
     """Return (document, weighted head, body) for each section.
 
-    Head and body are both tokenised.
     secret: whether the record's file holds a secret.
     """
-    flags = segment.flags_of(
+    flags = segment.pack_flags(
         record.kind, record.tier, record.source, record.accepted, record.pinned, record.active
     ) | (segment.SECRET if secret else 0)
     created = max(0, min(int(record.created), 0xFFFFFFFF))
     checksum = bytes.fromhex(record.checksum[:16])
-    tokens, topics = tokeniser.count_tokens(record.body), topic_names(record)
-    return [
-        (
-            segment.Doc(
-                record.name,
-                record.id,
-                section,
-                flags,
-                created,
-                tokens,
-                size,
-                mtime_ns,
-                checksum,
-                topics,
-                i,
-            ),
-            weighted_head(record, section),
-            body,
+    tokens, topics = tokeniser.count_tokens(record.body), derive_topics(record)
+    documents = []
+    for ordinal, (section, body) in enumerate(split_sections(record.body, record.kind)):
+        doc = segment.Doc(
+            record.name,
+            record.id,
+            section,
+            flags,
+            created,
+            tokens,
+            size,
+            mtime_ns,
+            checksum,
+            topics,
+            ordinal,
         )
-        for i, (section, body) in enumerate(sections(record.body, record.kind))
-    ]
+        documents.append((doc, format_weighted_head(record, section), body))
+    return documents
 
 
-def link_key(said: str) -> str:
-    """Return a link's target in the form compared with names.
-
-    Lower case, single blanks.
-    """
-    return " ".join(said.lower().split())
+def normalise_link(target: str) -> str:
+    """Return a link's target in lower case with single blanks."""
+    return " ".join(target.lower().split())
 
 
-def record_keys(id: str, name: str, title: str, aliases: Iterable[str] = ()) -> Tuple[str, ...]:
+def list_record_keys(
+    id: str, name: str, title: str, aliases: Iterable[str] = ()
+) -> tuple[str, ...]:
     """Return the keys by which links may name a record.
 
     Its id, its file's name without `.md`, its title, its aliases.
     """
     file = name[name.rfind("/") + 1 : name.rfind(".")]
-    said = (id, title, *aliases) if file == id else (id, file, title, *aliases)
-    return tuple(dict.fromkeys(map(link_key, said)))
+    return tuple(dict.fromkeys(map(normalise_link, (id, file, title, *aliases))))
 
 
-def link_target_keys(target: str) -> Tuple[str, ...]:
-    """Return the keys that a link's target may mean.
-
-    The target itself; of a path also the file's name without `.md`.
-    """
-    key = link_key(target)
+def list_target_keys(target: str) -> tuple[str, ...]:
+    """Return a link target's keys, of a path its file name too."""
+    key = normalise_link(target)
     if "/" not in key and key[-3:] != ".md":
         return (key,)
     file = key.rpartition("/")[2]
     return key, file[:-3] if file.endswith(".md") else file
 
 
-def name_terms(keys: Iterable[str]) -> List[str]:
-    """Return the index terms of records with these names.
-
-    keys: from `record_keys` or `link_target_keys`.
-    """
+def build_name_terms(keys: Iterable[str]) -> list[str]:
+    """Return the index terms of records with these keys."""
     return ["\x03%x" % crc32(key.encode("utf-8", "replace")) for key in keys]
 
 
-def link_terms(keys: Iterable[str]) -> List[str]:
-    """Return the index terms of records linking to these keys."""
+def build_link_terms(keys: Iterable[str]) -> list[str]:
     return ["\x02%x" % crc32(key.encode("utf-8", "replace")) for key in keys]
 
 
-def keys(record: Record) -> List[str]:
-    """Return a record's index terms beside those of its text.
-
-    For its names, its links, its session and its branch.
-    """
-    found = name_terms(record_keys(record.id, record.name, record.title, record.aliases))
+def list_extra_terms(record: Record) -> list[str]:
+    """Return a record's index terms for names, links, session and branch."""
+    terms = build_name_terms(list_record_keys(record.id, record.name, record.title, record.aliases))
     session, branch = record.meta.get("session"), record.meta.get("branch")
-    if record.kind in DATED and isinstance(session, str) and session:
-        found.append(segment.session_term(session))
+    if record.kind in DATED_KINDS and isinstance(session, str) and session:
+        terms.append(segment.session_term(session))
     if record.kind == "checkpoint" and isinstance(branch, str) and branch:
-        found.append(segment.branch_term(branch))
-    if record.links:
-        found += link_terms(
-            dict.fromkeys(
-                key for link in record.links[:MOST_LINKS] for key in link_target_keys(link[1])
-            )
-        )
-    return found
+        terms.append(segment.branch_term(branch))
+    links = record.links[:MOST_LINKS]
+    keys = dict.fromkeys(key for link in links for key in list_target_keys(link[1]))
+    return terms + build_link_terms(keys)
 
 
 def is_pushable(record: Record) -> bool:
-    """Tell whether a record is an accepted learning.
-
-    Prompts get such a record unasked.
-    """
+    """Tell whether prompts may get a record unasked."""
     return record.kind == "learning" and record.accepted
 
 
-def term_counts(
-    found: Iterable[Tuple[segment.Doc, str, str]],
-) -> Iterator[Tuple[segment.Doc, Dict[str, int], int]]:
-    """Yield (document, how often each term occurs, how many terms occur).
+def count_terms(
+    documents: Iterable[tuple[segment.Doc, str, str]],
+) -> Iterator[tuple[segment.Doc, dict[str, int], int]]:
+    """Yield (document, count of each term, number of terms).
 
     The turns of a conversation share their head: it is tokenised once.
     """
-    known, shared = None, []
-    for doc, heading, body in found:
-        if heading != known:
-            known, shared = heading, tokeniser.tokens(heading)
-        counts: Dict[str, int] = {}
-        terms = shared + tokeniser.tokens(body)
+    before, shared = None, []
+    for doc, heading, body in documents:
+        if heading != before:
+            before, shared = heading, tokeniser.index_terms(heading)
+        counts: dict[str, int] = {}
+        terms = shared + tokeniser.index_terms(body)
         for term in terms:
             counts[term] = counts.get(term, 0) + 1
         yield doc, counts, len(terms)
@@ -361,52 +324,53 @@ def term_counts(
 # ---- what the files say that the index has not read yet: loaded where something changed
 
 
-def read(place: Place, name: str) -> Optional[Tuple[Any, Any]]:
-    """Return (record, its file's stat), None if it is not to be indexed."""
+def read_record(place: Place, name: str) -> tuple[Any, Any] | None:
+    """Return (record, its file's stat), None if not to be indexed."""
     try:
         data, stat = place.read(name, 1 << 20)
     except OSError:
         return None
-    if frontmatter.undecodable(data):
+    if frontmatter.is_binary(data):
         return None
-    record = records.skim(name, data, stat.st_mtime)
-    return (record, stat) if is_allowed(record.kind, record.tier) else None
+    record = records.from_bytes_fast(name, data, stat.st_mtime)
+    return (record, stat) if is_kind_allowed(record.kind, record.tier) else None
 
 
-def without_private(record: Record) -> Record:
-    """Return a record without its <private> parts."""
+def remove_private(record: Record) -> Record:
     if "privat" not in (record.title + record.body).lower():
         return record
     from memory.hook import markup
 
-    title, body = markup.without_private(record.title), markup.without_private(record.body)
+    title, body = markup.remove_private(record.title), markup.remove_private(record.body)
     return record if body == record.body else record.replaced(title=title, body=body)
 
 
-def frame(found: Index, name: str, clean: Optional[Clean] = None) -> bytes:
+def build_frame(index: Index, name: str, clean: Clean | None = None) -> bytes:
     """Read a file and return its delta frame.
 
     clean: returns the record to index, and whether its file holds a secret; a hook has no time
         for it, and takes what was known of the file before.
     """
-    was_read = read(found.place, name)
-    if was_read is None:
-        return delta.encode(name, found.segment, ())
-    record, stat = was_read
-    record, secret = clean(record) if clean else (without_private(record), found.is_secret(name))
+    found = read_record(index.place, name)
+    if found is None:
+        return delta.encode_frame(name, index.segment, ())
+    record, stat = found
+    if clean:
+        record, secret = clean(record)
+    else:
+        record, secret = remove_private(record), index.is_secret(name)
+    documents = split_documents(record, stat.st_mtime_ns, stat.st_size, secret)
     changes = []
-    for doc, counts, length in term_counts(
-        documents(record, stat.st_mtime_ns, stat.st_size, secret)
-    ):
+    for doc, counts, length in count_terms(documents):
         if not doc.ordinal:
-            counts.update(dict.fromkeys(keys(record), 1))
+            counts.update(dict.fromkeys(list_extra_terms(record), 1))
         changes.append((doc, counts, length))
-    return delta.encode(name, found.segment, changes)
+    return delta.encode_frame(name, index.segment, changes)
 
 
 def choose_files(
     place: Place, listed: Sequence[Found], most: int, prompt: str
-) -> Tuple[Sequence[Found], int]:
+) -> tuple[Sequence[Found], int]:
     """Return (at most `most` files to rank, number not looked at).
 
     For a prompt: half hold its rarest words, the others come first in the order of preference.
@@ -415,30 +379,32 @@ def choose_files(
     # a stem such as `retri` must be found in `retry`
     words = {
         term[:-1] if term[-1:] == "i" and len(term) > 3 else term
-        for term, _ in tokeniser.terms(prompt)
+        for term, _ in tokeniser.query_terms(prompt)
     }
     sought = [word.encode("utf-8", "replace") for word in words]
     if len(listed) <= most or not sought:
         return listed[:most], max(0, len(listed) - most)
-    held = _held_words(place, listed, sought)
-    counts: Dict[bytes, int] = {}
-    for found in held:
-        for word in found:
+    words_by_file = _find_words_in_files(place, listed, sought)
+    counts: dict[bytes, int] = {}
+    for file_words in words_by_file:
+        for word in file_words:
             counts[word] = counts.get(word, 0) + 1
     worth = sorted(
-        (-sum(1 / counts[word] for word in found), at) for at, found in enumerate(held) if found
+        (-sum(1 / counts[word] for word in file_words), at)
+        for at, file_words in enumerate(words_by_file)
+        if file_words
     )
     chosen = {at for _, at in worth[: most // 2]}
     chosen.update([at for at in range(len(listed)) if at not in chosen][: most - len(chosen)])
-    return [listed[at] for at in sorted(chosen)], len(listed) - max(len(held), most)
+    return [listed[at] for at in sorted(chosen)], len(listed) - max(len(words_by_file), most)
 
 
-def _held_words(
+def _find_words_in_files(
     place: Place, listed: Sequence[Found], sought: Sequence[bytes]
-) -> List[Sequence[bytes]]:
-    """Return the words in each file, of as many files as may be read."""
-    left = LOOKED
-    held: List[Sequence[bytes]] = []
+) -> list[Sequence[bytes]]:
+    """Return the prompt's words in each file, up to READ_BYTES."""
+    left = READ_BYTES
+    held: list[Sequence[bytes]] = []
     for name, _, _, size in listed:
         if left <= 0:
             break
@@ -447,80 +413,80 @@ def _held_words(
         except OSError:
             held.append(())
             continue
-        left -= max(len(data), LEAST_LOOKED)
+        left -= max(len(data), LEAST_READ_BYTES)
         held.append([word for word in sought if word in data])
     return held
 
 
-def new_folders(tier: str, watch: Dict[str, Any]) -> List[str]:
-    """Return a tier's kind folders made since the index was built."""
+def find_new_folders(tier: str, watch: dict[str, Any]) -> list[str]:
+    """Return a tier's folders of kinds made since the index was built."""
     watched = {row[0] for row in watch.get("folders", [])}
-    return [
-        name
-        for name in (tier + "/" + folder for folder in FOLDERS.values())
-        if name not in watched and not name.endswith(UNWATCHED[1:])
-    ]
+    names = [tier + "/" + folder for folder in FOLDERS.values()]
+    return [name for name in names if name not in watched and not name.endswith(UNWATCHED[1:])]
 
 
-def folder_changes(
-    found: Index, folder: str, path: str, known: Dict[str, segment.Doc], most: int = MOST_LISTED
-) -> List[str]:
-    """Return the names of added, changed or deleted files of a directory.
+def find_folder_changes(
+    index: Index, folder: str, path: str, known: dict[str, segment.Doc], most: int = MOST_LISTED
+) -> list[str]:
+    """Return a directory's files added, changed or deleted since indexed.
 
-    Compared with the index.
+    known: documents of the delta by name, which are not compared here.
     most: compare times of at most so many files; of more, the names alone.
     """
-    assert found.segment is not None
+    assert index.segment is not None
     try:
         listed = [e for e in files.posix.scandir(path) if e.name[0] != "."]
     except OSError:
         listed = []
-    entries = [e for e in listed if is_record(e.name, endings(folder))]
+    entries = [e for e in listed if is_record(e.name, record_suffixes(folder))]
     many = len(entries) > most
-    indexed = found.segment.under(folder)
+    indexed = index.segment.under(folder)
     names = []
     folders = {name[: name.find("/", len(folder) + 1)] for name in indexed}
     for entry in listed:
         start = folder + "/" + entry.name
         # a day's folder that came since the build
         if start not in folders and entry.is_dir(follow_symlinks=False):
-            names += _new_folder(found, start, entry.path, 2)
+            names += _list_unindexed(index, start, entry.path, 2)
     for entry in entries:
         name = folder + "/" + entry.name
         before = indexed.pop(name, None)
-        if name in known or (many and before is not None):
-            continue
-        try:
-            st = entry.stat()
-        except OSError:  # a link to nothing or in a circle
-            st = None
-        if st is None or st.st_mode & walk.TYPE != walk.REGULAR:
-            if before is not None and found.delta.names.get(name) != -1:
+        if name not in known and (before is None or not many):
+            was_deleted = index.delta.names.get(name) == -1
+            if _has_changed(entry, before, was_deleted):
                 names.append(name)
-        elif before != (st.st_mtime_ns, st.st_size) or found.delta.names.get(name) == -1:
-            names.append(name)
-    gone = [
-        name
-        for name in indexed
-        if "/" not in name[len(folder) + 1 :] and name not in found.delta.names
-    ]
-    return names + gone
+    gone = [name for name in indexed if "/" not in name[len(folder) + 1 :]]
+    return names + [name for name in gone if name not in index.delta.names]
 
 
-def _new_folder(found: Index, folder: str, path: str, depth: int) -> List[str]:
+def _has_changed(entry: Any, before: tuple[int, int] | None, was_deleted: bool) -> bool:
+    """Tell whether a file differs from the index.
+
+    before: its (mtime in ns, size) in the segment, None if absent.
+    was_deleted: whether the delta says that it is gone.
+    """
+    try:
+        stat = entry.stat()
+    except OSError:  # a link to nothing or in a circle
+        stat = None
+    if stat is None or stat.st_mode & walk.TYPE != walk.REGULAR:
+        return before is not None and not was_deleted
+    return was_deleted or before != (stat.st_mtime_ns, stat.st_size)
+
+
+def _list_unindexed(index: Index, folder: str, path: str, depth: int) -> list[str]:
     """Return the unindexed records of a folder and its subfolders."""
     names = []
-    for name, below, is_dir in _visible_entries(path):
+    for file, below, is_dir in _list_visible_entries(path):
+        name = folder + "/" + file
         if is_dir and depth < 8:
-            names += _new_folder(found, folder + "/" + name, below, depth + 1)
-        elif (
-            is_record(name, endings(folder)) and found.delta.names.get(folder + "/" + name, -1) < 0
-        ):
-            names.append(folder + "/" + name)
+            names += _list_unindexed(index, name, below, depth + 1)
+        elif is_record(file, record_suffixes(folder)) and index.delta.names.get(name, -1) < 0:
+            names.append(name)
     return names
 
 
-def _visible_entries(path: str) -> List[Tuple[str, str, bool]]:
+def _list_visible_entries(path: str) -> list[tuple[str, str, bool]]:
     """Return (name, path, whether it is a folder) of a folder's entries."""
     try:
         return sorted(

@@ -1,4 +1,4 @@
-"""Text for the model: the fence around what dayleaf injects, and how a record stands in it.
+"""Fence text for the model, and format records in it.
 
 What may stand is decided, not what may not: characters that a reader sees, tags that shape text or
 code (`clean`, by `markup`).  A block is data with its origin named.  It is deterministic: no clock
@@ -11,16 +11,15 @@ from __future__ import annotations
 from zlib import crc32
 
 from memory.core import IndexFault, clock, files
-from memory.core.tokeniser import utf16
+from memory.core.tokeniser import count_utf16
 from memory.hook import FENCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, FrozenSet, Iterable, List, Optional, Sequence, Tuple
+    from typing import Any, Callable, Iterable, Sequence
 
     from memory.core.layout import Place
 
-    Chosen = List[List[Any]]
 
 RULES = "dayleaf-rules"
 NOTICE = (
@@ -34,7 +33,7 @@ MARK_UNITS, WALL_UNITS = 120, 320  # of why a record is stale, and of each line 
 RECORD_BYTES = 4 << 20  # of a record's file, read again for a wall
 DOCUMENT_BYTES = 1 << 19  # of the project's instructions, where they name a wrong path
 LEAST_UNITS = 200  # less room than this shows nothing of use
-ANY = 1 << 30  # a limit that limits nothing
+NO_LIMIT = 1 << 30  # a limit that limits nothing
 # of a body, and of a prompt, that decide where a long body is shown from
 PASSAGE_CHARS, PASSAGE_WORDS = 200_000, 40
 
@@ -56,41 +55,34 @@ def clean(text: str) -> str:
             return text
     from memory.hook import markup  # most records need none of it, and each prompt would pay for it
 
-    return markup.harmless(text if text.isascii() else markup.visible(text, _CONTROL))
+    return markup.escape_tags(text if text.isascii() else markup.remove_invisible(text, _CONTROL))
 
 
-def line(text: str, units: int) -> str:
-    """Return a text cleaned, as one line of at most `units`.
-
-    units: UTF-16 code units.
-    """
+def clean_line(text: str, units: int) -> str:
+    """Return a cleaned text on one line, in `units` UTF-16 units."""
     return clip_utf16(clean(text).replace("\n", " "), units)
 
 
-def versions(held: Sequence[str]) -> str:
-    """Return the versions of a record as text, such as `v2.1, v2.2 +3`."""
-    said = ["v" + version if version[:1].isdigit() else version for version in held]
-    more = " +%d" % (len(said) - MOST_VERSIONS) if len(said) > MOST_VERSIONS else ""
-    return line(", ".join(said[:MOST_VERSIONS]), 64) + more
+def format_versions(versions: Sequence[str]) -> str:
+    """Return a record's versions as text, such as `v2.1, v2.2 +3`."""
+    names = ["v" + version if version[:1].isdigit() else version for version in versions]
+    more = " +%d" % (len(names) - MOST_VERSIONS) if len(names) > MOST_VERSIONS else ""
+    return clean_line(", ".join(names[:MOST_VERSIONS]), 64) + more
 
 
 def clip_utf16(text: str, units: int, more: str = " …") -> str:
-    """Return text of at most `units` UTF-16 units, marked as cut.
+    """Clip a text to UTF-16 units, at a line or word if near.
 
-    At a line or a word where one is near.  more: the mark.
+    more: the mark of a cut.
     """
-    if utf16(text) <= units:
+    if count_utf16(text) <= units:
         return text
-    room = units - utf16(more)
+    room = units - count_utf16(more)
     if room <= 0:
         return ""
     start = text[:room]
-    while utf16(start) > room:
-        start = start[
-            : room - (utf16(start) - room)
-            if len(start) > room
-            else len(start) - max(1, (utf16(start) - room) // 2)
-        ]
+    while count_utf16(start) > room:
+        start = start[: -max(1, (count_utf16(start) - room) // 2)]
     for mark in ("\n", " "):
         at = start.rfind(mark)
         if at > len(start) * 2 // 3:
@@ -100,20 +92,18 @@ def clip_utf16(text: str, units: int, more: str = " …") -> str:
 
 
 def clip_bytes(text: str, bytes: int) -> str:
-    """Clip text to at most `bytes` of UTF-8, marked with ` …`."""
-    found, units = text, utf16(text)
-    while found and size(found) > bytes:
-        units = min(units - 1, bytes * utf16(found) // size(found))
-        found = clip_utf16(text, units)
-    return found
+    clipped, units = text, count_utf16(text)
+    while clipped and count_bytes(clipped) > bytes:
+        units = min(units - 1, bytes * count_utf16(clipped) // count_bytes(clipped))
+        clipped = clip_utf16(text, units)
+    return clipped
 
 
-def block(
+def format_block(
     part: str, lines: Sequence[str], rules: Sequence[str] = (), passing: Sequence[str] = ()
 ) -> str:
-    """Return clean lines fenced as a `<dayleaf-memory>` block.
+    """Return clean lines as `<dayleaf-memory part="brief" tag="1a2b3c4d">` … `</dayleaf-memory>`.
 
-    `<dayleaf-memory part="brief" tag="1a2b3c4d">` … `</dayleaf-memory>`.
     rules: approved rules, which come first, in an element that no clean text can open or close.
     passing: lines left out of the tag, since they change with every block.
     """
@@ -125,34 +115,34 @@ def block(
 
 
 def overhead(part: str) -> int:
-    """Return the greatest number of UTF-16 units that `block` adds."""
-    return utf16(block(part, (), ("",))) + 1
+    """Return how many UTF-16 units `format_block` adds at most."""
+    return count_utf16(format_block(part, (), ("",))) + 1
 
 
-def size(text: str) -> int:
-    """Return the bytes of a text in UTF-8, four a token."""
+def count_bytes(text: str) -> int:
+    """Return the size of a text in UTF-8; four bytes are a token."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 class Budget:
-    """The room of a block, in UTF-16 units and bytes.
+    """The room left in a block, in UTF-16 units and bytes, and its content.
 
-    `take` adds a text to `lines` or `rules` if it fits, and tells whether it did.
+    chosen: [id, score, reason] of each record in it, for the receipt.
     """
 
-    __slots__ = ("bytes", "left", "lines", "rules")
-
-    def __init__(self, units: int, bytes: int = ANY):
-        self.left, self.bytes = units, bytes
-        self.lines: List[str] = []
-        self.rules: List[str] = []
+    def __init__(self, units: int):
+        self.left, self.bytes = units, NO_LIMIT
+        self.lines: list[str] = []
+        self.rules: list[str] = []
+        self.chosen: list[list[Any]] = []
 
     def take(self, text: str, rule: bool = False) -> bool:
-        units, weight = utf16(text) + 1, size(text) + 1
-        if units > self.left or weight > self.bytes:
+        """Add a text to `lines` or `rules`, and tell whether it fitted."""
+        units, size = count_utf16(text) + 1, count_bytes(text) + 1
+        if units > self.left or size > self.bytes:
             return False
         self.left -= units
-        self.bytes -= weight
+        self.bytes -= size
         (self.rules if rule else self.lines).append(text)
         return True
 
@@ -160,62 +150,57 @@ class Budget:
 # ---- a record in a block
 
 
-def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: str = "") -> str:
-    """Return a record as text for the model: heading line, then body.
+def format_record(
+    record: Any, units: int, prompt: str = "", misled: bool = False, mark: str = ""
+) -> str:
+    """Return a record as text: a heading line, then its body.
 
     In at most `units` UTF-16 units.
-    prompt: chooses the passage of a body that does not fit; see `passage`.
-    misled, mark: see `heading`.
+    prompt: chooses the passage of a body that does not fit; see `extract_passage`.
+    misled, mark: see `format_heading`.
     """
-    head, id = heading(record, misled, mark), line(record.id, 64)
-    room = units - utf16(head) - 1
-    content = passage(clean(record.body).strip(), prompt, room)
+    head, id = format_heading(record, misled, mark), clean_id(record)
+    room = units - count_utf16(head) - 1
+    content = extract_passage(clean(record.body).strip(), prompt, room)
     # whoever knows the reason can tell where the rule ends
     if record.kind == "rule" and record.rationale:
-        content = (content + "\nWhy: " + line(record.rationale, ITEM_UNITS // 2)).lstrip("\n")
+        content = (content + "\nWhy: " + clean_line(record.rationale, ITEM_UNITS // 2)).lstrip("\n")
     if record.kind == "checkpoint":  # its own headings stand below the line that names it
         content = ("\n" + content).replace("\n## ", "\n### ").lstrip("\n")
     body = clip_utf16(content, room, " … (`dayleaf show %s` for the rest)" % id)
     return head + ("\n" + body if body else "")
 
 
-def heading(record: Any, misled: bool = False, mark: str = "") -> str:
-    """Return a record's heading line, for the model.
+def format_heading(record: Any, misled: bool = False, mark: str = "") -> str:
+    """Return the heading line of a record.
 
     misled: whether the record is misleading.  mark: the reason for its staleness, or "".
     """
-    from_where = origin(record) + (", reported as misleading" if misled else "")
-    held = ", " + versions(record.versions) if record.versions else ""
-    return "## [%s] %s (%s, %s%s%s%s)" % (
-        line(record.id, 64),
-        line(record.title, 160),
+    return "## [%s] %s (%s, %s%s%s%s%s)" % (
+        clean_id(record),
+        clean_line(record.title, 160),
         record.kind,
         clock.day(record.created),
-        held,
-        from_where,
-        stale_note(mark),
+        ", " + format_versions(record.versions) if record.versions else "",
+        format_origin(record),
+        ", reported as misleading" if misled else "",
+        format_staleness(mark),
     )
 
 
-def misled(place: Place) -> FrozenSet[str]:
-    """Return the ids of misleading records.
-
-    Their failures outweigh their successes, as the ledgers were folded last.
-    """
-    found: set[str] = set()
+def read_misleading_ids(place: Place) -> frozenset[str]:
+    """Return the ids of records with more failures than successes."""
+    ids: set[str] = set()
     for path in place.misled():
         try:
-            found.update(files.read(path).decode("ascii", "replace").split())
+            ids.update(files.read(path).decode("ascii", "replace").split())
         except OSError:
             continue
-    return frozenset(found)
+    return frozenset(ids)
 
 
-def origin(record: Any) -> str:
-    """Return a record's origin as text, to follow its title.
-
-    "" for the workspace's own records.
-    """
+def format_origin(record: Any) -> str:
+    """Return a record's origin, "" for the workspace's own, to follow its title."""
     return {
         "s": ", shared through this repository",
         "g": ", global",
@@ -223,12 +208,9 @@ def origin(record: Any) -> str:
     }.get(record.tier, "")
 
 
-def stale_note(mark: str) -> str:
-    """Return the reason for a record's staleness, to follow its title.
-
-    "" without a mark.
-    """
-    return ", STALE: " + line(mark, MARK_UNITS) if mark else ""
+def format_staleness(mark: str) -> str:
+    """Return the reason for a record's staleness, to follow its title."""
+    return ", STALE: " + clean_line(mark, MARK_UNITS) if mark else ""
 
 
 SAMPLE = (
@@ -237,62 +219,46 @@ SAMPLE = (
 )
 
 
-def passage_item(found: Any) -> str:
-    """Return a `passages.Passage` as a list item for the model.
-
-    With id, kind, day, branch and origin.
-    """
-    branch = line(field(found.record, "branch"), 60)
-    about = (
-        found.doc.kind,
-        clock.day(found.doc.created),
-        ", branch " * bool(branch) + branch,
-        origin(found.doc),
-    )
-    said = clean(found.text).replace("\n\n", "\n").replace("\n", "\n  ")
+def format_passage(passage: Any) -> str:
+    """Return a `passages.ShownPassage` as a list item."""
+    branch = clean_line(field(passage.record, "branch"), 60)
+    text = clean(passage.text).replace("\n\n", "\n").replace("\n", "\n  ")
     return "- [%s] (%s, %s%s%s%s) %s" % (
-        line(found.doc.id, 64),
-        *about,
-        stale_note(found.mark),
-        said,
+        clean_id(passage.doc),
+        passage.doc.kind,
+        clock.day(passage.doc.created),
+        ", branch " + branch if branch else "",
+        format_origin(passage.doc),
+        format_staleness(passage.mark),
+        text,
     )
 
 
-def passage(body: str, prompt: str, units: int) -> str:
-    """Return a long body from the prompt's rarest word on.
+def extract_passage(body: str, prompt: str, units: int) -> str:
+    """Return a long body from the prompt's rarest word on, after its first line.
 
-    Its first line comes first; a body of at most `units` stays.  The head of a pasted log says
-    nothing of its line 411.  Whole words are no matter here, so this is a search of substrings.
+    The head of a pasted log says nothing of its line 411.  Words are sought as substrings.
     """
     low = body[:PASSAGE_CHARS].lower()
     # a letter's lower case can have another length
     if len(body) <= units or len(low) != len(body[:PASSAGE_CHARS]):
         return body
-    words = sorted(
-        {word.strip("\"'`.,:;!?()[]") for word in prompt.lower().split()},
-        key=lambda word: (-len(word), word),
-    )
-    found = [
-        (low.count(word), -len(word), word)
-        for word in words[:PASSAGE_WORDS]
-        if len(word) > (3 if word.isascii() else 1)
-    ]
-    found = [row for row in found if row[0]]
-    at = low.find(min(found)[2]) if found else 0
+    words = {word.strip("\"'`.,:;!?()[]") for word in prompt.lower().split()}
+    longest = sorted(words, key=lambda word: (-len(word), word))[:PASSAGE_WORDS]
+    longest = [word for word in longest if len(word) > (3 if word.isascii() else 1)]
+    counts = [(low.count(word), -len(word), word) for word in longest if word in low]
+    at = low.find(min(counts)[2]) if counts else 0
     if at < units * 2 // 3:
         return body
-    return (
-        body[: min(body.find("\n") + 1 or 160, 160)].rstrip()
-        + "\n…\n"
-        + body[body.rfind("\n", 0, at) + 1 or at :]
-    )
+    first = body[: min(body.find("\n") + 1 or 160, 160)].rstrip()
+    return first + "\n…\n" + body[body.rfind("\n", 0, at) + 1 or at :]
 
 
-def turn_of(body: str, heading: str) -> str:
+def extract_turn(body: str, heading: str) -> str:
     """Return the turn of a conversation under a heading, or "".
 
-    The document's number would need the reader of frontmatter, which costs 0.1 of a bare start; of
-    two turns with the same heading the first is returned.
+    By its heading, since the document's number needs the reader of frontmatter (0.1 of a bare
+    start); of two such turns the first.
     """
     body = "\n" + body
     start = body.find("\n## ")
@@ -305,7 +271,7 @@ def turn_of(body: str, heading: str) -> str:
     return ""
 
 
-def asked_and_answered(text: str) -> Tuple[str, str]:
+def split_turn(text: str) -> tuple[str, str]:
     """Return (quoted request, answer) of a turn's text.
 
     text: without its heading.
@@ -313,20 +279,15 @@ def asked_and_answered(text: str) -> Tuple[str, str]:
     """
     rows = text.split("\n")[1:]
     at = 0
-    while at < len(rows) and (
-        not rows[at].strip() or rows[at][:1] == ">" and rows[at][:3] != "> ("
-    ):
+    for row in rows:
+        if row.strip() and (row[0] != ">" or row[:3] == "> ("):
+            break
         at += 1
     return "\n".join(rows[:at]), "\n".join(rows[at:])
 
 
-class Head:
-    """The keys of a simple head, each read on demand.
-
-    Its values are texts on one line.
-    """
-
-    __slots__ = ("text",)
+class LazyFrontmatter:
+    """Frontmatter of texts on one line, whose keys are parsed on demand."""
 
     def __init__(self, text: str):
         self.text = text
@@ -346,8 +307,17 @@ def field(record: Any, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def versions_of(head: str) -> Optional[Sequence[str]]:
-    """Return the versions in a head, None where unclear.
+def clean_id(record: Any) -> str:
+    return clean_line(record.id, 64)
+
+
+def clean_branch(record: Any) -> str:
+    """Return the cleaned name of a re-read record's branch, or ""."""
+    return clean_line(str(record.meta.get("branch") or ""), 80)
+
+
+def parse_versions(head: str) -> Sequence[str] | None:
+    """Return the versions in frontmatter, None where unclear.
 
     Reads a list on one line; for None ask `records`.
     """
@@ -355,123 +325,102 @@ def versions_of(head: str) -> Optional[Sequence[str]]:
     if at < 0:
         return ()
     line = head[at + 10 :].partition("\n")[0].strip()
-    inner = [word.strip() for word in line[1:-1].split(",")]
-    bare = [word[1:-1] if word[:1] == word[-1:] == '"' else word for word in inner]
-    simple = line[:1] == "[" and line[-1:] == "]" and head.find("\nversions:", at + 1) < 0
-    return (
-        bare
-        if simple and all(word.replace(".", "").replace("-", "").isalnum() for word in bare)
-        else None
-    )
+    if line[:1] != "[" or line[-1:] != "]" or head.find("\nversions:", at + 1) >= 0:
+        return None
+    words = [word.strip() for word in line[1:-1].split(",")]
+    bare = [word[1:-1] if word[:1] == word[-1:] == '"' else word for word in words]
+    is_simple = all(word.replace(".", "").replace("-", "").isalnum() for word in bare)
+    return bare if is_simple else None
 
 
 def add_rules(
-    ruled: Iterable[Tuple[Any, str]],
-    budget: Budget,
-    chosen: Chosen,
-    mark: Callable[[Any], str] = lambda record: "",
+    ruled: Iterable[tuple[Any, str]], budget: Budget, mark: Callable[[Any], str] = lambda record: ""
 ) -> None:
-    """Add rules in context, with their reasons.
+    """Add rules with the reasons why they apply.
 
-    ruled: from `context.in_context`.
+    ruled: from `context.select_rules`.
     A linked rule leaves room for its record.
     mark: returns the reason for a rule's staleness, or "".
     """
     for record, reason in ruled:
         room = budget.left - (LEAST_UNITS if reason.startswith("rule: linked") else 1)
-        said = item(record, ITEM_UNITS, mark=mark(record))
-        if utf16(said) > room:
-            said = item(record, room, mark=mark(record)) if room >= LEAST_UNITS else ""
-        if said and budget.take(said, rule=True):
-            chosen.append([record.id, 1.0, reason])
+        text = format_record(record, ITEM_UNITS, mark=mark(record))
+        if count_utf16(text) > room:
+            text = format_record(record, room, mark=mark(record)) if room >= LEAST_UNITS else ""
+        if text and budget.take(text, rule=True):
+            budget.chosen.append([record.id, 1.0, reason])
 
 
 # ---- a wall in a block
 
 
-def walls(place: Place, found: Sequence[Any], moved: str = "") -> List[str]:
-    """Return the walls that a failed call met, in three lines.
+def format_walls(place: Place, matches: Sequence[Any], moved: str = "") -> list[str]:
+    """Return lines with the remedies of walls and their records.
 
-    The remedy of each wall, and where it is on record.
-    found: see `at_failure.Match`; several are rules of a linter.
+    matches: see `at_failure.WallMatch`; several are rules of a linter.
     moved: a path that exists from the project's root but that the call looked for elsewhere.
     """
-    first = found[0]
+    first = matches[0]
     if first.wall.get("rule"):
-        return [
-            "%s: %s"
-            % (
-                _occurrence_line(
-                    "the linter's rule `%s`" % line(str(match.wall["rule"]), 64), match
-                ),
-                line(" ".join(map(str, match.occurrence["said"])), WALL_UNITS),
-            )
-            for match in found
-        ]
+        return [_format_linter_rule(match) for match in matches]
     if first.wall.get("path"):
-        return [_missing_path_line(place, first)]
-    lines = [
-        "%s: %s"
-        % (
-            _occurrence_line("failed the same way", first),
-            line(str(first.occurrence["telling"]), WALL_UNITS),
-        ),
-        *(line(str(one), WALL_UNITS) for one in first.occurrence["said"][:2]),
-    ]
-    where = (
-        ["`%s` exists from the project's root; the shell is elsewhere" % line(moved, 200)]
-        if moved
-        else []
-    )
-    return [*lines, *where][:3]
+        return [_format_missing_path(place, first)]
+    telling = clean_line(str(first.occurrence["telling"]), WALL_UNITS)
+    lines = ["%s: %s" % (_format_occurrence("failed the same way", first), telling)]
+    lines += [clean_line(str(line), WALL_UNITS) for line in first.occurrence["said"][:2]]
+    if moved:
+        where = "`%s` exists from the project's root; the shell is elsewhere"
+        lines.append(where % clean_line(moved, 200))
+    return lines[:3]
 
 
-def _occurrence_line(what: str, match: Any) -> str:
-    """Return the day, record and branch of an occurrence."""
-    one = match.occurrence
-    branch = ", branch " + line(str(one["branch"]), 80) if one.get("branch") else ""
-    often = "; met in %d sessions" % match.sessions if match.sessions > 1 else ""
+def _format_linter_rule(match: Any) -> str:
+    rule = "the linter's rule `%s`" % clean_line(str(match.wall["rule"]), 64)
+    remedy = clean_line(" ".join(map(str, match.occurrence["said"])), WALL_UNITS)
+    return "%s: %s" % (_format_occurrence(rule, match), remedy)
+
+
+def _format_occurrence(what: str, match: Any) -> str:
+    """Return where and when a failure occurred."""
+    occurrence = match.occurrence
+    branch = occurrence.get("branch")
     return "%s on %s (%s%s%s)" % (
         what,
-        line(str(one["day"]), 10),
-        line(str(one["id"]), 64),
-        branch,
-        often,
+        clean_line(str(occurrence["day"]), 10),
+        clean_line(str(occurrence["id"]), 64),
+        ", branch " + clean_line(str(branch), 80) if branch else "",
+        "; met in %d sessions" % match.sessions if match.sessions > 1 else "",
     )
 
 
-def _missing_path_line(place: Place, match: Any) -> str:
-    """Return the replacements of a missing path, for the model."""
-    path, instead, doc = (
-        str(match.wall["path"]),
-        match.wall["instead"],
-        match.wall.get("doc") or ("", 0),
-    )
+def _format_missing_path(place: Place, match: Any) -> str:
+    """Return a line with the replacements of a missing path."""
+    path, instead = str(match.wall["path"]), match.wall["instead"]
+    quoted = "`%s`" % clean_line(path, 200)
+    known = ", ".join("`%s`" % clean_line(name, 200) for name in instead)
     if match.wall.get("gone"):
-        told = "%s: %s" % (
-            _occurrence_line("`%s` was removed" % line(path, 200), match),
-            line(str(match.occurrence["said"][0]), 200),
-        )
-        return told + ("; known then: `%s`" % line(instead[0], 200) if instead else "")
+        last = clean_line(str(match.occurrence["said"][0]), 200)
+        text = "%s: %s" % (_format_occurrence(quoted + " was removed", match), last)
+        return text + ("; known then: `%s`" % clean_line(instead[0], 200) if instead else "")
     there = "here is" if files.exists(place.root + "/" + instead[0]) else "known then:"
-    named = ", ".join("`%s`" % line(one, 200) for one in instead)
-    told = "%s; %s %s" % (
-        _occurrence_line("`%s` was missing" % line(path, 200), match),
-        there,
-        named,
-    )
-    name, number = place.root + "/" + str(doc[0]), int(doc[1])
+    text = "%s; %s %s" % (_format_occurrence(quoted + " was missing", match), there, known)
+    doc = match.wall.get("doc") or ("", 0)
+    name, number = str(doc[0]), int(doc[1])
+    if _names_path(place, name, number, path):
+        text += "; %s:%d names the wrong path" % (clean_line(name, 80), number)
+    return text
+
+
+def _names_path(place: Place, name: str, number: int, path: str) -> bool:
+    """Tell whether a line of the project's instructions names a path."""
+    document = place.root + "/" + name
+    if not files.is_inside(document, place.root):
+        return False
     try:
-        lines = (
-            files.read(name, DOCUMENT_BYTES).decode("utf-8", "replace").split("\n")
-            if files.inside(name, place.root)
-            else []
-        )
+        lines = files.read(document, DOCUMENT_BYTES).decode("utf-8", "replace").split("\n")
     except OSError:
-        lines = []
-    if 0 < number <= len(lines) and path in lines[number - 1]:
-        told += "; %s:%d names the wrong path" % (line(str(doc[0]), 80), number)
-    return told
+        return False
+    return 0 < number <= len(lines) and path in lines[number - 1]
 
 
 def keep_existing_paths(place: Place, wall: Any) -> bool:
@@ -483,38 +432,38 @@ def keep_existing_paths(place: Place, wall: Any) -> bool:
         return True
     every = [(str(path), source) for path, source in wall["instead"]]
     wall["instead"] = [path for path, _ in every if files.exists(place.root + "/" + path)] or [
-        path for path, source in every if source and _text(place, source) is not None
+        path for path, source in every if source and _read_unchanged_head(place, source) is not None
     ]
     return bool(wall["instead"] or wall.get("gone"))
 
 
-def current_occurrence(place: Place, occurrence: Any) -> Any:
-    """Return an occurrence updated from its record, or None.
+def refresh_occurrence(place: Place, occurrence: Any) -> Any:
+    """Return an occurrence updated from its record.
 
     With the id, branch and day of the record's present head.  None where its text has changed.
     """
-    text = _text(place, occurrence)
+    text = _read_unchanged_head(place, occurrence)
     if text is None:
         return None
-    head, at = Head(text), float(occurrence["at"])
+    head, at = LazyFrontmatter(text), float(occurrence["at"])
     created = clock.parse(head.get("created"))
     moved = 0.0 if created is None else created - float(occurrence["created"])
     id, branch = head.get("id") or str(occurrence["id"]), head.get("branch")
     return {**occurrence, "id": id, "branch": branch, "day": clock.day(at + moved)}
 
 
-def _text(place: Place, source: Any) -> Optional[str]:
-    """Return the head of a record's file, or None."""
+def _read_unchanged_head(place: Place, source: Any) -> str | None:
+    """Return a record's frontmatter, None if its text has changed."""
     try:
         data = place.read(str(source["name"]), RECORD_BYTES)[0]
     except (OSError, ValueError, IndexFault):
         return None
-    head, text = parts_of(data)
+    head, text = split_frontmatter(data)
     same = files.sha256(text[: int(source["size"])])[:16] == str(source["sha"])
     return head.decode("utf-8", "replace") if same else None
 
 
-def parts_of(data: bytes) -> Tuple[bytes, bytes]:
+def split_frontmatter(data: bytes) -> tuple[bytes, bytes]:
     """Return (frontmatter, text below) of a record's bytes."""
     head, _, text = data.partition(b"\n---\n") if data[:4] == b"---\n" else (b"", b"", data)
     return head, text

@@ -1,10 +1,9 @@
-"""What one session hands on to the next: the handoff, which it gets first, and the newest
-checkpoints.
+"""Hand a session's work on to the next: the handoff and the newest checkpoints.
 
 The handoff is the record `p/checkpoints/handoff.md`, an ordinary file with `trigger: handoff`, to
-be edited or deleted by hand.  Replaced or cleared it takes the name that any checkpoint has.  One
-that no session has had yet when another session leaves its own waits as `handoff-1.md` and so on:
-the next start gives both, and then it takes an ordinary name.
+be edited or deleted by hand.  Replaced or cleared it takes the name that any checkpoint has.  A
+handoff that no session has had yet when another session leaves its own waits as `handoff-1.md` and
+so on: the next start gives both, and then it takes an ordinary name.
 
 Schema, version 1, of `<cache>/handoff.json`, written by the worker behind a session's start;
 deleted, the count starts anew:
@@ -19,7 +18,7 @@ from memory.hook import fence, indexview, receipts, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+    from typing import Any, Container, Iterable, Iterator
 
     from memory.core.layout import Place
     from memory.core.records import Record
@@ -38,24 +37,18 @@ TRIVIAL_CHARS, FEW_BYTES = 400, 40
 _READ = 1 << 20  # bytes of the file
 
 
-def current(place: Place) -> Optional[Record]:
-    """Return the handoff of a workspace; None for none.
-
-    An empty handoff counts as none.
-    """
-    return _read_one(place, NAME)
+def read_current(place: Place) -> Record | None:
+    """Return a workspace's current handoff, None if absent or empty."""
+    return _read_handoff(place, NAME)
 
 
-def waiting(place: Place) -> List[Record]:
-    """Return the earlier handoffs that no session was shown yet.
-
-    Oldest first.
-    """
-    found = (_read_one(place, name) for name in WAITING)
-    return sorted((one for one in found if one is not None), key=lambda one: one.created)
+def list_waiting(place: Place) -> list[Record]:
+    """Return the earlier handoffs that no session has had, oldest first."""
+    handoffs = filter(None, (_read_handoff(place, name) for name in WAITING))
+    return sorted(handoffs, key=lambda handoff: handoff.created)
 
 
-def _read_one(place: Place, name: str) -> Optional[Record]:
+def _read_handoff(place: Place, name: str) -> Record | None:
     try:
         data, stat = place.read(name, _READ)
     except OSError:
@@ -63,8 +56,8 @@ def _read_one(place: Place, name: str) -> Optional[Record]:
     from memory.core import records
     from memory.hook import documents
 
-    found = documents.without_private(records.skim(name, data, stat.st_mtime))
-    return found if found.body.strip() else None
+    record = documents.remove_private(records.from_bytes_fast(name, data, stat.st_mtime))
+    return record if record.body.strip() else None
 
 
 def is_handoff(record: Any) -> bool:
@@ -75,91 +68,80 @@ def is_handoff(record: Any) -> bool:
 
 
 def is_unattended(record: Any) -> bool:
-    """Tell whether a checkpoint's session had no typing person."""
+    """Tell whether nobody typed in a checkpoint's session."""
     return bool(record.meta.get("unattended") == "true")
 
 
-def is_of_others(place: Place, record: Any) -> bool:
-    """Tell whether a shared checkpoint is of a session that ran elsewhere.
+def is_from_elsewhere(place: Place, record: Any) -> bool:
+    """Tell whether a shared checkpoint's session ran on another machine.
 
     A session leaves receipts where it runs.
     """
     if record.tier != layout.SHARED:
         return False
-    session = layout.safe_id(record.meta.get("session"))
+    session = layout.valid_id(record.meta.get("session"))
     return not session or not files.exists(place.receipts(session))
 
 
 def is_repetition(record: Any) -> bool:
-    """Tell whether a checkpoint only repeats others.
-
-    A handoff made of them does.
-    """
+    """Tell whether a record is a handoff made of other records."""
     return is_handoff(record) and bool(record.derived_from)
 
 
-def starts(place: Place, id: str) -> int:
+def count_starts(place: Place, id: str) -> int:
     """Return the number of session starts that showed a handoff."""
-    row = _counted(place)
+    row = _read_counter(place)
     number = row.get("starts")
     return number if row.get("id") == id and isinstance(number, int) and number > 0 else 0
 
 
-def count(place: Place, session: str) -> None:
+def record_start(place: Place, session: str) -> None:
     """Count a session's latest start if its receipt shows the handoff.
 
-    Each start counts once, however often this is called.
-    session: its id.
-    Raises OSError where the count cannot be written.
+    Each start counts once, however often this is called.  Raises OSError.
     """
-    try:
-        rows = [
-            row for row in receipts.read(place.receipts(session)) if row.get("event") == "start"
-        ]
-    except OSError:
-        return
-    shown = _shown(rows)
+    rows = _read_starts(place.receipts(session))
+    shown = _list_shown_ids(rows)
     if not shown:
         return
     last = "%s %d" % (session, len(rows))
     with lock(place):
-        if _counted(place).get("last") != last:
-            row = {"v": 1, "id": shown[0], "starts": starts(place, shown[0]) + 1, "last": last}
-            files.replace(_path(place), fastjson.dump(row).encode("ascii"))
+        if _read_counter(place).get("last") != last:
+            number = count_starts(place, shown[0]) + 1
+            row = {"v": 1, "id": shown[0], "starts": number, "last": last}
+            files.replace(_counter_path(place), fastjson.dump(row).encode("ascii"))
 
 
-def shown_waiting(place: Place, session: str) -> List[str]:
+def list_shown_waiting(place: Place, session: str) -> list[str]:
     """Return the names of waiting handoffs shown at the latest start."""
-    there = waiting(place)
+    handoffs = list_waiting(place)
+    shown = _list_shown_ids(_read_starts(place.receipts(session))) if handoffs else ()
+    return [handoff.name for handoff in handoffs if handoff.id in shown]
+
+
+def _read_starts(path: str) -> list[dict[str, Any]]:
+    """Return the receipts of a session's starts, [] if unreadable."""
     try:
-        rows = (
-            [row for row in receipts.read(place.receipts(session)) if row.get("event") == "start"]
-            if there
-            else []
-        )
+        return [row for row in receipts.read(path) if row.get("event") == "start"]
     except OSError:
         return []
-    shown = _shown(rows)
-    return [one.name for one in there if one.id in shown]
 
 
-def _shown(rows: List[Dict[str, Any]]) -> List[Any]:
+def _list_shown_ids(starts: list[dict[str, Any]]) -> list[Any]:
     """Return the ids of the handoffs shown at the last start."""
-    return [item[0] for item in receipts.chosen(rows[-1]) if item[2:] == [REASON]] if rows else []
+    rows = receipts.list_chosen(starts[-1]) if starts else ()
+    return [row[0] for row in rows if row[2:] == [REASON]]
 
 
 def lock(place: Place) -> files.Lock:
-    """Return the lock for changes of the handoffs.
-
-    Entering it waits, and raises OSError where it cannot be had.
-    """
+    """Return the lock for changes of handoffs; entering waits, or raises OSError."""
     return files.Lock(place.cache + "/handoff.lock", wait=True)
 
 
-def put(
-    store: Store, title: str, body: str, source: str, session: str, extra: Dict[str, Any]
+def write_handoff(
+    store: Store, title: str, body: str, source: str, session: str, extra: dict[str, Any]
 ) -> Record:
-    """Make a text the handoff; rename the previous handoff.
+    """Write a new handoff and rename the previous one.
 
     The previous takes an ordinary name, or waits where no session has had it yet.
     source: human | agent | auto.
@@ -168,48 +150,35 @@ def put(
     Raises UsageError where nothing is left to keep, StoreError where the file cannot be written.
     """
     with lock(store.place):
-        return _put(store, title, body, source, session, extra)
+        _mark_handwritten(store)
+        before = read_current(store.place)
+        same = before is not None and before.meta.get("session", "") == session
+        if before is not None and same and store.says_again(before, title, body):
+            return store.read(before.name)
+        record = store.same_lately("checkpoint", title, body)
+        if record is None or not _is_session_handoff(record, session):
+            record = store.add(
+                "checkpoint",
+                title,
+                body,
+                source=source,
+                session=session,
+                extra={**extra, "trigger": TRIGGER},
+            )
+        free = next((name for name in WAITING if not files.exists(store.place.path(name))), "")
+        if free and is_current_unseen(store.place, session):
+            store.promote(NAME, free)
+        return store.promote(record.name, NAME)
 
 
-def _put(
-    store: Store, title: str, body: str, source: str, session: str, extra: Dict[str, Any]
-) -> Record:
-    _mark(store)
-    before = current(store.place)
-    if before is not None and _is_same(store, before, title, body, session):
-        return store.read(before.name)
-    made = store.same_lately("checkpoint", title, body)
-    if (
-        made is None
-        or made.meta.get("trigger") != TRIGGER
-        or made.meta.get("session", "") != session
-    ):
-        made = store.add(
-            "checkpoint",
-            title,
-            body,
-            source=source,
-            session=session,
-            extra={**extra, "trigger": TRIGGER},
-        )
-    free = next((name for name in WAITING if not files.exists(store.place.path(name))), "")
-    if free and keeps_waiting(store.place, session):
-        store.promote(NAME, free)
-    return store.promote(made.name, NAME)
+def _is_session_handoff(record: Record, session: str) -> bool:
+    return record.meta.get("trigger") == TRIGGER and record.meta.get("session", "") == session
 
 
-def _is_same(store: Store, before: Record, title: str, body: str, session: str) -> bool:
-    """Tell whether a session left the same handoff just before."""
-    return store.says_again(before, title, body) and before.meta.get("session", "") == session
-
-
-def keeps_waiting(place: Place, session: str) -> bool:
-    """Tell whether another session's handoff is still unseen.
-
-    No start has shown it.
-    """
-    before = current(place)
-    if before is None or starts(place, before.id):
+def is_current_unseen(place: Place, session: str) -> bool:
+    """Tell whether no start has shown another session's handoff."""
+    before = read_current(place)
+    if before is None or count_starts(place, before.id):
         return False
     return not session or before.meta.get("session") != session
 
@@ -220,14 +189,14 @@ def clear(store: Store) -> Record:
     No session gets them any more.  Raises StoreError.
     """
     with lock(store.place):
-        _mark(store)
+        _mark_handwritten(store)
         kept = [
             store.demote(name) for name in (*WAITING, NAME) if files.exists(store.place.path(name))
         ]
     return kept[-1]
 
 
-def _mark(store: Store) -> None:
+def _mark_handwritten(store: Store) -> None:
     """Mark a handwritten handoff as a handoff.
 
     Under another name nothing else would say so.  Raises StoreError.
@@ -238,13 +207,13 @@ def _mark(store: Store) -> None:
             store.edit(NAME, {"trigger": TRIGGER}, True)
 
 
-def _path(place: Place) -> str:
+def _counter_path(place: Place) -> str:
     return place.cache + "/handoff.json"
 
 
-def _counted(place: Place) -> Dict[str, Any]:
+def _read_counter(place: Place) -> dict[str, Any]:
     try:
-        row = fastjson.parse(files.read(_path(place), 4096))
+        row = fastjson.parse(files.read(_counter_path(place), 4096))
     except (OSError, ValueError):
         return {}
     return row if isinstance(row, dict) and row.get("v") == 1 else {}
@@ -253,182 +222,180 @@ def _counted(place: Place) -> Dict[str, Any]:
 # ---- the work of before
 
 
-class Work:
+class EarlierWork:
     """The earlier work that a session's start shows.
 
     branch: the branch checked out, or "".
     record: the checkpoint to show first, or None.
     later: the later checkpoint of its session on another branch, or None.
     others: the newest checkpoint of each other session.
-    last: the user's own newest checkpoint of the branch, or of any, the running session's too.
-    own: whether the running session's client has just dropped its context, so that its own
-        checkpoint alone counts.
+    last: the user's own newest checkpoint of the branch, or of any.
+    own: whether the client has just compacted the session, whose own checkpoint alone counts then.
     """
-
-    __slots__ = ("branch", "last", "later", "others", "own", "record")
 
     def __init__(self, branch: str, own: bool):
         self.branch, self.own = branch, own
         self.record: Any = None
         self.later: Any = None
         self.last: Any = None
-        self.others: List[Any] = []
+        self.others: list[Any] = []
 
 
-def find_work(found: Index, source: str, session: str) -> Work:
+def find_earlier_work(index: Index, source: str, session: str) -> EarlierWork:
     """Return the newest checkpoints, of this branch and other sessions.
 
     source: the event's.
-    session: its id, or "".
-    The newest checkpoint of a session stands for the session.  A resumed session's client still
-    knows its own work; for a compacted session only its own work counts.
+    The newest checkpoint of a session stands for it.  A resumed session's client still knows its
+    own work; for a compacted session only its own work counts.
     """
-    work, session = (
-        Work(layout.branch_of(found.place.git), source == "compact"),
-        segment.session_key(session),
-    )
+    work = EarlierWork(layout.read_branch(index.place.git), source == "compact")
+    key = segment.session_key(session)
     if work.own:
-        work.record = work.last = _newest_of_session(found, session)
+        work.record = work.last = _find_newest_of_session(index, key)
         return work
-    known = {session} if source == "resume" else set()
+    known = {key} if source == "resume" else set()
     if work.branch:
-        for record in _about_work(found, found.newest(segment.branch_term(work.branch), LOOKED)):
-            if record.meta.get("branch") != work.branch:
-                continue
-            work.last = work.last or _own(record)
-            if work.record is None and _session(record) not in known and not is_unattended(record):
-                work.record = record
-            if work.record is not None and work.last is not None:
-                break
+        _find_branch_work(index, work, known)
     if work.record is not None:
-        session = _session(work.record)
-        later = _newest_of_session(found, session)
-        work.later = later if later is not None and later.created > work.record.created else None
-    known.add(session)
-    for record in _about_work(found, (doc for _, doc in zip(range(LOOKED), _latest(found)))):
-        work.last = work.last or _own(record)
-        if _session(record) not in known:
-            known.add(_session(record))
-            if work.record is None and not is_unattended(record):
-                work.record = record
-            elif len(work.others) < OTHERS:
-                work.others.append(record)
-        if len(work.others) == OTHERS and work.last is not None:
-            break
+        key = _session_key(work.record)
+        later = _find_newest_of_session(index, key)
+        if later is not None and later.created > work.record.created:
+            work.later = later
+    known.add(key)
+    _find_other_work(index, work, known)
     if work.record is None and work.others:  # nobody typed into any of them
-        of_branch = (
-            one for one in work.others if work.branch and one.meta.get("branch") == work.branch
-        )
-        work.record = next(of_branch, work.others[0])
+        on_branch = (other for other in work.others if _is_on_branch(other, work))
+        work.record = next(on_branch, work.others[0])
         work.others.remove(work.record)
     if work.last is None and work.record is not None and work.record.tier != layout.SHARED:
         work.last = work.record
     return work
 
 
-def has_news(found: Index, path: str, session: str) -> bool:
-    """Tell whether anything came from elsewhere since a session's last brief.
+def _find_branch_work(index: Index, work: EarlierWork, known: Container[str]) -> None:
+    """Find the branch's newest checkpoints, of any session and the user's own.
 
-    path: of its receipts; where they do not say when, all is news.  session: its id.
+    known: keys of sessions that need no telling.
     """
-    since = _last_brief(path)
+    docs = index.newest(segment.branch_term(work.branch), LOOKED)
+    for record in _read_work_checkpoints(index, docs):
+        if not _is_on_branch(record, work):
+            continue
+        if work.last is None and _is_users_own(record):
+            work.last = record
+        if work.record is None and _session_key(record) not in known:
+            work.record = None if is_unattended(record) else record
+        if work.record is not None and work.last is not None:
+            break
+
+
+def _find_other_work(index: Index, work: EarlierWork, known: set[str]) -> None:
+    """Find the newest checkpoint of each session not known yet."""
+    docs = (doc for _, doc in zip(range(LOOKED), _iterate_checkpoints(index)))
+    for record in _read_work_checkpoints(index, docs):
+        if work.last is None and _is_users_own(record):
+            work.last = record
+        if _session_key(record) not in known:
+            known.add(_session_key(record))
+            if work.record is None and not is_unattended(record):
+                work.record = record
+            elif len(work.others) < OTHERS:
+                work.others.append(record)
+        if len(work.others) == OTHERS and work.last is not None:
+            break
+
+
+def _is_on_branch(record: Any, work: EarlierWork) -> bool:
+    return bool(work.branch) and bool(record.meta.get("branch") == work.branch)
+
+
+def has_news(index: Index, path: str, session: str) -> bool:
+    """Tell whether other sessions wrote anything since the last brief.
+
+    path: of the session's receipts; where they do not say when, all is news.  session: its id.
+    """
+    since = _find_last_brief_time(path)
     if since is None:
         return True
-    listed = [
+    new = [
         doc
         for which in ("learnings", "rules", "plans", "checkpoints")
-        for doc in found.listed(which)
+        for doc in index.listed(which)
         if max(doc.created, doc.mtime_ns / 1e9) >= since
     ]
-    if any(doc.kind != "checkpoint" or doc.name == NAME or doc.name in WAITING for doc in listed):
+    if any(doc.kind != "checkpoint" or doc.name in (NAME, *WAITING) for doc in new):
         return True
-    return any(
-        _session(record) != segment.session_key(session) for record in _about_work(found, listed)
-    )
+    key = segment.session_key(session)
+    return any(_session_key(record) != key for record in _read_work_checkpoints(index, new))
 
 
-def _last_brief(path: str) -> Optional[float]:
-    """Return when a session last got a brief, as its receipts say."""
-    try:
-        rows = receipts.read(path)
-    except OSError:
-        return None
-    told = [
-        row
-        for row in rows
-        if row.get("event") == "start" and row.get("source") != "compact" and row.get("brief")
-    ]
-    return clock.parse(str(told[-1].get("t"))) if told else None
+def _find_last_brief_time(path: str) -> float | None:
+    """Return the instant of the last brief in receipts, or None."""
+    starts = [row for row in _read_starts(path) if row.get("source") != "compact"]
+    times = [str(row.get("t")) for row in starts if row.get("brief")]
+    return clock.parse(times[-1]) if times else None
 
 
-def _own(record: Any) -> Any:
-    """Return a record if the user's own, else None."""
-    return None if record.tier == layout.SHARED or is_unattended(record) else record
+def _is_users_own(record: Any) -> bool:
+    return record.tier != layout.SHARED and not is_unattended(record)
 
 
-def _latest(found: Index) -> Iterator[Any]:
+def _iterate_checkpoints(index: Index) -> Iterator[Any]:
     """Yield the listed checkpoints, newest first."""
     # Each is looked up on demand: a start wants few of the 64.
-    came = sorted(
-        (doc for doc in found.delta.docs if doc.ordinal == 0 and doc.kind == "checkpoint"),
-        key=_place,
-        reverse=True,
-    )
-    for number in found.lists("brief").get("checkpoints", ()):
-        if number not in found.delta.gone:
-            doc = found.doc(number)
-            while came and _place(came[-1]) < _place(doc):
-                yield came.pop()
-            yield doc
-    yield from reversed(came)
+    new = [doc for doc in index.delta.docs if doc.ordinal == 0 and doc.kind == "checkpoint"]
+    new.sort(key=_newest_first_key, reverse=True)
+    for number in index.live(index.lists("brief").get("checkpoints", ())):
+        doc = index.doc(number)
+        while new and _newest_first_key(new[-1]) < _newest_first_key(doc):
+            yield new.pop()
+        yield doc
+    yield from reversed(new)
 
 
-def _place(doc: Any) -> Tuple[int, str]:
-    """Return the sort key of documents, newest first."""
+def _newest_first_key(doc: Any) -> tuple[int, str]:
     return -doc.created, doc.name
 
 
-def _about_work(found: Index, docs: Iterable[Any]) -> Iterator[Any]:
-    """Yield the re-read checkpoints about work, in their order."""
-    for record in indexview.reread(
-        found, (doc for doc in docs if doc.kind == "checkpoint" and doc.name != NAME)
-    ):
+def _read_work_checkpoints(index: Index, docs: Iterable[Any]) -> Iterator[Any]:
+    """Yield the re-read checkpoints that tell of work.
+
+    No handoffs, no trivial ones, none from other machines.
+    """
+    checkpoints = (doc for doc in docs if doc.kind == "checkpoint" and doc.name != NAME)
+    for record in indexview.reread(index, checkpoints):
         if (
             record.kind == "checkpoint"
             and not is_handoff(record)
-            and not is_of_others(found.place, record)
+            and not is_from_elsewhere(index.place, record)
             and not _is_trivial(record.body)
         ):
             yield record
 
 
-def _newest_of_session(found: Index, session: str) -> Any:
-    """Return the newest checkpoint of a session, or None."""
-    own = _about_work(found, found.newest(segment.session_term(session), LOOKED) if session else ())
-    return next((record for record in own if _session(record) == session), None)
+def _find_newest_of_session(index: Index, key: str) -> Any:
+    docs = index.newest(segment.session_term(key), LOOKED) if key else ()
+    records = _read_work_checkpoints(index, docs)
+    return next((record for record in records if _session_key(record) == key), None)
 
 
-def refusals_before(found: Index, record: Any) -> List[str]:
-    """Return why the user refused calls earlier in a checkpoint's session.
-
-    The newest lines first, without questions.
-    """
-    session = _session(record)
-    docs = found.newest(segment.session_term(session), EARLIER)
-    lines: List[str] = []
-    for one in _about_work(found, docs):
-        if _session(one) == session and one.created < record.created:
-            decided = sections(fence.clean(one.body)).get("Decisions", [])
-            lines += [
-                line
-                for line in reversed(decided)
-                # behind the mark of the list and the minute
-                if line[8:].startswith("refused ") and "?" not in line.rpartition(': "')[2]
-            ]
+def find_earlier_refusals(index: Index, record: Any) -> list[str]:
+    """Return earlier refusals of a checkpoint's session, without questions, newest first."""
+    key = _session_key(record)
+    lines: list[str] = []
+    for other in _read_work_checkpoints(index, index.newest(segment.session_term(key), EARLIER)):
+        if _session_key(other) == key and other.created < record.created:
+            decisions = split_sections(fence.clean(other.body)).get("Decisions", [])
+            lines += filter(_is_refusal, reversed(decisions))
     return lines[:REFUSALS]
 
 
-def note_of(found: Index, record: Any) -> Any:
+def _is_refusal(decision: str) -> bool:
+    # behind the mark of the list and the minute
+    return decision[8:].startswith("refused ") and "?" not in decision.rpartition(': "')[2]
+
+
+def find_note(index: Index, record: Any) -> Any:
     """Return the note of a checkpoint's session, or None.
 
     None too where the session went on after the note.
@@ -436,121 +403,99 @@ def note_of(found: Index, record: Any) -> Any:
     session = record.meta.get("session")
     if not isinstance(session, str) or not session:
         return None
-    docs = [
-        doc for doc in found.newest(segment.session_term(session), LOOKED) if doc.kind == "note"
-    ]
-    for one in indexview.reread(found, docs, whole=True):
-        if covers(one, record):
-            return one
-    return None
+    docs = index.newest(segment.session_term(session), LOOKED)
+    notes = indexview.reread(index, [doc for doc in docs if doc.kind == "note"], whole=True)
+    return next((note for note in notes if covers(note, record)), None)
 
 
 def covers(note: Any, record: Any) -> bool:
-    """Tell whether a note covers all of a checkpoint.
-
-    Both must be of the same session.
-    """
-    until = str(record.meta.get("until") or "")
-    return (
-        note.meta.get("session") == record.meta.get("session")
-        and str(note.meta.get("until") or "") >= until
-    )
+    """Tell whether a note covers all of a checkpoint."""
+    if note.meta.get("session") != record.meta.get("session"):
+        return False
+    return str(note.meta.get("until") or "") >= str(record.meta.get("until") or "")
 
 
-def note_sections(note: Any) -> Dict[str, List[str]]:
-    """Return the lines of a note by section, without its quotes.
-
-    "" holds its summary.
-    """
-    found: Dict[str, List[str]] = {}
-    for name, lines in sections(fence.clean(note.body)).items():
-        kept: List[str] = []
+def split_note_sections(note: Any) -> dict[str, list[str]]:
+    """Return a note's lines by heading, its summary under "", without quotes."""
+    sections: dict[str, list[str]] = {}
+    for name, lines in split_sections(fence.clean(note.body)).items():
+        kept = sections[name] = []
         for line in lines:
             bare = line.strip()
             if bare.startswith("why: ") and kept:
                 kept[-1] += " (%s)" % bare
             elif not bare.startswith(">"):
                 kept.append(line)
-        found[name] = kept
-    found[""] = [" ".join(found[""])] if found.get("") else []
-    return found
+    sections[""] = [" ".join(sections[""])] if sections.get("") else []
+    return sections
 
 
-def note_author(note: Any) -> str:
+def format_note_author(note: Any) -> str:
     """Return who wrote a note: the model's provider, or a person."""
-    return fence.line(str(note.meta.get("by") or "a person"), 60)
+    return fence.clean_line(str(note.meta.get("by") or "a person"), 60)
 
 
-def _session(record: Any) -> str:
-    """Return the session key of a checkpoint."""
+def _session_key(record: Any) -> str:
     session = record.meta.get("session")
-    return (
-        segment.session_key(session) if isinstance(session, str) and session else str(record.name)
-    )
+    is_named = isinstance(session, str) and session
+    return segment.session_key(session) if is_named else str(record.name)
 
 
-def sections(body: str) -> Dict[str, List[str]]:
-    """Return the lines of a checkpoint by heading, without blank lines.
-
-    "" for the lines above the first heading.
-    """
-    found: Dict[str, List[str]] = {}
+def split_sections(body: str) -> dict[str, list[str]]:
+    """Return a checkpoint's lines by heading, those before any under ""."""
+    sections: dict[str, list[str]] = {}
     name = ""
     for line in body.split("\n"):
         if line.startswith("## "):
             name = line[3:].strip()
         elif line.strip():
-            found.setdefault(name, []).append(line)
-    return found
+            sections.setdefault(name, []).append(line)
+    return sections
 
 
-def headline(record: Any, units: int) -> str:
-    """Return the outcome of a checkpoint's session in one line.
+def format_headline(record: Any, units: int) -> str:
+    """Return a checkpoint's title and the opening of its outcome.
 
-    The title where it tells the outcome (a commit, a plan, a note); else the title with the opening
-    of the outcome.
+    The title alone where it tells the outcome (a commit, a plan, a note).
     """
-    title = fence.line(record.title, units)
-    came = outcome_opening(record)
-    if not came:
+    title = fence.clean_line(record.title, units)
+    outcome = extract_outcome(record)
+    if not outcome:
         return title
-    return "%s → %s" % (fence.line(title, units // 2), clause(came, units // 2))
+    return "%s → %s" % (fence.clean_line(title, units // 2), clip_at_clause(outcome, units // 2))
 
 
-def outcome_opening(record: Any) -> str:
-    """Return the first line of a checkpoint's outcome.
-
-    "" where the title tells the outcome.
-    """
-    found = sections(fence.clean(record.body))
-    asked = record.title.rstrip("… ").casefold()
-    requests = [
-        line.partition(" ")[2].partition(" ")[2].casefold() for line in found.get("Turns", ())
-    ]
-    if not asked or not any(request.startswith(asked) for request in requests):
+def extract_outcome(record: Any) -> str:
+    """Return a checkpoint's first outcome line, "" if the title tells it."""
+    sections = split_sections(fence.clean(record.body))
+    opening = record.title.rstrip("… ").casefold()
+    # behind the mark of the list and the minute
+    lines = [line.partition(" ")[2] for line in sections.get("Turns", ())]
+    requests = [line.partition(" ")[2].casefold() for line in lines]
+    if not opening or not any(request.startswith(opening) for request in requests):
         return ""
-    return fence.line(found.get("Outcome", ("- ",))[0][2:], 1000)
+    return fence.clean_line(sections.get("Outcome", ("- ",))[0][2:], 1000)
 
 
-def clause(text: str, units: int) -> str:
-    """Return a line of at most `units`, cut at a clause's end.
-
-    Where such an end is near.
-    """
-    if tokeniser.utf16(text) <= units:
+def clip_at_clause(text: str, units: int) -> str:
+    """Clip a line to `units`, at a clause's end where near."""
+    if tokeniser.count_utf16(text) <= units:
         return text
-    held = fence.clip_utf16(text, units - 2, "")
-    ends = max(held.rfind(mark) for mark in (". ", "; ", ": ", ", ", "。", "、"))
-    return (held[:ends] if ends > len(held) // 2 else held).rstrip() + " …"
+    clipped = fence.clip_utf16(text, units - 2, "")
+    end = max(clipped.rfind(mark) for mark in (". ", "; ", ": ", ", ", "。", "、"))
+    return (clipped[:end] if end > len(clipped) // 2 else clipped).rstrip() + " …"
 
 
 def _is_trivial(body: str) -> bool:
     """Tell whether a checkpoint only says that its session ended."""
     if len(body) > TRIVIAL_CHARS:
         return False
-    found = sections(body)
-    return not found or (
-        list(found) in (["Outcome"], ["Outcome", "Turns"])
-        and len(found.get("Turns", ())) < 2
-        and sum(map(fence.size, found["Outcome"])) < FEW_BYTES
-    )
+    sections = split_sections(body)
+    if not sections:
+        return True
+    if (
+        list(sections) not in (["Outcome"], ["Outcome", "Turns"])
+        or len(sections.get("Turns", ())) > 1
+    ):
+        return False
+    return sum(map(fence.count_bytes, sections["Outcome"])) < FEW_BYTES

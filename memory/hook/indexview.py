@@ -1,13 +1,15 @@
-"""The index as its readers see it: segment and delta together, opened without a lock, checked for
-freshness in layers.
+"""Open the index for reading: segment and delta together, without a lock, checked for freshness.
 
-Layers (spec: a hand edit takes effect on the very next prompt).  1. What is shown is re-read from
-its file at that moment.
+Freshness has layers, so that a hand edit takes effect on the very next prompt:
+
+1. What is shown is re-read from its file at that moment.
 2. The watched directories' mtimes are compared inline, so an added, deleted or renamed file and
-   every save by rename is
-seen at once.  3. So are the files edited most recently (all of them in a small store).  4.
-dayleaf's own writers append to the delta.  5. A detached scan after the answer finds the rest
-(builder.freshen).  What layers 2 and 3 find is read and searched in memory, never written here.
+   every save by rename is seen at once.
+3. So are the files edited most recently (all of them in a small store).
+4. dayleaf's own writers append to the delta.
+5. A detached scan after the answer finds the rest (builder.refresh_after_hook).
+
+What layers 2 and 3 find is read and searched in memory, never written here.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from memory.hook import delta, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+    from typing import Any, Callable, Iterable, Sequence
 
     from memory.core.layout import Place
 
@@ -27,112 +29,83 @@ DAMAGED = "dayleaf_damaged"  # key of a hook's event: its detached refresh has t
 SCAN_EVERY = 5.0  # seconds between detached scans of all files
 MARKS_LIMIT = 1 << 20  # bytes of the file of marks
 UNWATCHED = "p/conversations"  # the folder that a hook does not look into
-TALKS = 1 << 20  # bytes of changed conversations that a prompt which may get passages searches
+# of changed conversations, that a prompt which may get passages searches
+CONVERSATION_BYTES = 1 << 20
 ALL, PUSHED, OTHERS = range(3)  # of the documents: all, what a prompt may get unasked, the rest
 # changed files that are read on the blocking path; beyond it the detached refresh has to
 MOST_INLINE = 32
 
 
 def segment_path(place: Place) -> str:
-    """Return the path of a place's segment."""
     return place.cache + "/" + place.scope + ".seg"
 
 
 def delta_path(place: Place, generation: str) -> str:
-    """Return the path of the delta log of a generation."""
     return place.cache + "/" + place.scope + "-" + generation + ".log"
 
 
 def scan_path(place: Place) -> str:
-    """Return the path of the stamp file of full scans.
-
-    Its mtime is the time of the last scan.
-    """
+    """Return the path whose mtime is the time of the last full scan."""
     return place.cache + "/" + place.scope + ".scan"
 
 
 def marks_path(place: Place) -> str:
-    """Return the path of the marks of stale records.
-
-    project/stalemarks.py writes the file.
-    """
+    """Return the path of the marks of stale records (project/stalemarks.py)."""
     return place.cache + "/" + place.scope + ".stale"
 
 
-def marks(place: Place) -> Dict[str, List[List[str]]]:
-    """Return the staleness marks of a place, by checksum prefix.
-
-    {} where there are none, or they cannot be read.
-    """
+def read_stale_marks(place: Place) -> dict[str, list[list[str]]]:
+    """Return the rows of each stale record, by checksum prefix, or {}."""
     try:
         row = fastjson.parse(files.read(marks_path(place), MARKS_LIMIT))
-        found = row["records"] if row["v"] == 1 else {}
-        return found if isinstance(found, dict) else {}
+        records = row["records"] if row["v"] == 1 else {}
+        return records if isinstance(records, dict) else {}
     except (OSError, ValueError, TypeError, KeyError):
         return {}
 
 
-def causes(found: Dict[str, List[List[str]]], checksum: str) -> List[List[str]]:
+def list_stale_causes(marks: dict[str, list[list[str]]], checksum: str) -> list[list[str]]:
     """Return [reason, path, stamp, name] for each cause of staleness.
 
-    found: from `marks`.  checksum: of the record.  [] for a record without a mark.
+    marks: from `read_stale_marks`.  checksum: of the record.  [] for a record without a mark.
     """
-    rows = found.get(checksum[:16])
-    return (
-        [
-            row
-            for row in rows
-            if isinstance(row, list)
-            and len(row) == 4
-            and all(isinstance(part, str) for part in row)
-        ]
-        if isinstance(rows, list)
-        else []
-    )
+    rows = marks.get(checksum[:16])
+    return [row for row in rows if _is_cause(row)] if isinstance(rows, list) else []
 
 
-def stamp(path: str) -> str:
-    """Return "mtime size" of a file, "" if absent.
+def _is_cause(row: Any) -> bool:
+    """Tell whether a row of the file of marks is whole."""
+    return isinstance(row, list) and len(row) == 4 and all(isinstance(part, str) for part in row)
 
-    mtime in ns, size in bytes.
-    """
+
+def read_file_stamp(path: str) -> str:
+    """Return a file's mtime in ns and its size as text, "" if absent."""
     try:
-        found = files.posix.stat(path)
+        stat = files.posix.stat(path)
     except (OSError, ValueError):
         return ""
-    return "%d %d" % (found.st_mtime_ns, found.st_size)
+    return "%d %d" % (stat.st_mtime_ns, stat.st_size)
 
 
 class Index:
     """The segment and delta of a place.
 
-    unread: the number of files not in it, where it was made of some of them.
+    unread: the number of files left out where there is no segment.
     """
 
-    __slots__ = (
-        "_entries",
-        "_lists",
-        "_marks",
-        "_terms",
-        "delta",
-        "place",
-        "segment",
-        "stale",
-        "unread",
-    )
-
-    def __init__(self, place: Place, base: Optional[segment.Segment], log: delta.Delta):
+    def __init__(self, place: Place, base: segment.Segment | None, log: delta.Delta):
         self.place, self.segment, self.delta = place, base, log
+        self.base = base.docs if base else 0  # the number of the delta's first document
         self.stale, self.unread = False, 0
-        self._entries: Dict[str, Any] = {}
-        self._lists: Dict[Any, Any] = {}
-        self._marks: Optional[Dict[str, List[List[str]]]] = None
-        self._terms: Dict[str, List[Tuple[str, float]]] = {}
+        self._entries: dict[str, tuple[int, int, int, int] | None] = {}
+        self._postings: dict[tuple[str, int], tuple[Any, bytes]] = {}
+        self._lists: dict[str, dict[str, Any]] = {}
+        self._marks: dict[str, list[list[str]]] | None = None
+        self._terms: dict[str, list[tuple[str, float]]] = {}
 
     @property
     def documents(self) -> int:
-        base = self.segment.docs if self.segment else 0
-        return max(1, base + len(self.delta.docs) - len(self.delta.gone))
+        return max(1, self.base + len(self.delta.docs) - len(self.delta.gone))
 
     @property
     def learnings(self) -> int:
@@ -159,36 +132,26 @@ class Index:
         As the worker found it; "" too where the cause has changed since.
         """
         if self._marks is None:
-            self._marks = marks(self.place)
-        for row in causes(self._marks, record.checksum) if self._marks else ():
-            if not row[1] or stamp(self.place.root + "/" + row[1]) == row[2]:
+            self._marks = read_stale_marks(self.place)
+        for row in list_stale_causes(self._marks, record.checksum) if self._marks else ():
+            if not row[1] or read_file_stamp(self.place.root + "/" + row[1]) == row[2]:
                 return str(row[0])
         return ""
 
-    def terms(self, text: str) -> List[Tuple[str, float]]:
-        """Return `tokeniser.terms` of a text.
-
-        Remembered: category, learnings and passages all ask.
-        """
+    def terms(self, text: str) -> list[tuple[str, float]]:
+        """Return `tokeniser.query_terms` of a text, remembered."""
         if text not in self._terms:
-            self._terms[text] = tokeniser.terms(text)
+            self._terms[text] = tokeniser.query_terms(text)
         return self._terms[text]
 
-    def entry(self, term: str) -> Optional[Tuple[int, int, int, int]]:
-        """Return the segment's directory entry of a term.
-
-        Remembered: query and threshold both ask.
-        """
+    def entry(self, term: str) -> tuple[int, int, int, int] | None:
+        """Return a term's entry in the segment's directory, remembered."""
         if term not in self._entries:
             self._entries[term] = self.segment.lookup(term) if self.segment else None
-        found: Optional[Tuple[int, int, int, int]] = self._entries[term]
-        return found
+        return self._entries[term]
 
     def df(self, term: str) -> int:
-        """Return the number of documents with a term.
-
-        Replaced documents are counted too.
-        """
+        """Return the document frequency of a term, replaced documents included."""
         entry = self.entry(term)
         return (entry[1] if entry else 0) + len(self.delta.search(term))
 
@@ -197,63 +160,54 @@ class Index:
 
         The segment's documents first, then the delta's.  Raises IndexFault for other numbers.
         """
-        base = self.segment.docs if self.segment else 0
-        if self.segment is not None and number < base:
+        if self.segment is not None and number < self.base:
             return self.segment.doc(number)
-        if not 0 <= number - base < len(self.delta.docs):
+        if not 0 <= number - self.base < len(self.delta.docs):
             raise IndexFault(
                 "a document that is not there; `dayleaf index build` makes a new index"
             )
-        return self.delta.docs[number - base]
+        return self.delta.docs[number - self.base]
 
-    def postings(self, term: str, part: int) -> Tuple[Any, bytes]:
-        """Return (document numbers, impacts) of a term, read once.
-
-        In the segment.  part: ALL, PUSHED or OTHERS.
-        """
+    def postings(self, term: str, part: int) -> tuple[Any, bytes]:
+        """Return (document numbers, impacts) of a term in ALL, PUSHED or OTHERS."""
         key = (term, part)
-        if key not in self._lists:
+        if key not in self._postings:
             entry = self.entry(term)
             if entry is None or self.segment is None:
-                self._lists[key] = (), b""
+                self._postings[key] = (), b""
             else:
                 start, df, pushable, _ = entry
-                first, most = (
-                    (pushable, df - pushable)
-                    if part == OTHERS
-                    else (0, pushable if part == PUSHED else df)
-                )
-                self._lists[key] = self.segment.postings(
-                    start + first if df > 1 else start, df, most
-                )
-        found: Tuple[Any, bytes] = self._lists[key]
-        return found
+                first, most = 0, pushable if part == PUSHED else df
+                if part == OTHERS:
+                    first, most = pushable, df - pushable
+                offset = start + first if df > 1 else start
+                self._postings[key] = self.segment.postings(offset, df, most)
+        return self._postings[key]
 
-    def lists(self, which: str) -> Dict[str, Any]:
-        """Return the segment's lists, parsed once.
+    def lists(self, which: str) -> dict[str, Any]:
+        """Return the segment's lists, remembered.
 
         Without a segment {}, but for the topics of the files that were read.
         """
         if which not in self._lists:
             without = {"topics": self._file_topics()} if which == "brief" else {}
             self._lists[which] = self.segment.lists(which) if self.segment else without
-        found: Dict[str, Any] = self._lists[which]
-        return found
+        return self._lists[which]
 
-    def _file_topics(self) -> List[List[Any]]:
+    def _file_topics(self) -> list[list[Any]]:
         """Return the topics of the files read, as the segment has them."""
         from memory.hook import documents
 
         topics = (doc.topics for doc in self.delta.docs)
         return documents.count_topics(zip(topics, self.delta.pushable))
 
-    def by_id(self, id: str) -> Optional[segment.Doc]:
-        """Return the first document of a record by its id.
+    def by_id(self, id: str) -> segment.Doc | None:
+        """Return the first document of the record with an id, or None.
 
-        Of several the user's own: a repository may name any id.
+        Of several records the user's own: a repository may name any id.
         """
-        found = map(self.doc, self.holding("\x01" + id))
-        return min(found, key=lambda doc: doc.tier == "s", default=None)
+        docs = map(self.doc, self.holding("\x01" + id))
+        return min(docs, key=lambda doc: doc.tier == "s", default=None)
 
     def is_secret(self, name: str) -> bool:
         """Tell whether a record's file held a secret when indexed."""
@@ -263,109 +217,100 @@ class Index:
         first, count = self.segment.find(name) if self.segment else (0, 0)
         return bool(count) and bool(self.doc(first).flags & segment.SECRET)
 
-    def secrets(self) -> List[segment.Doc]:
-        """Return the first documents of the records that hold secrets."""
-        numbers = [n for n in self.lists("brief").get("secrets", ()) if n not in self.delta.gone]
-        return [
-            *map(self.doc, numbers),
-            *(d for d in self.delta.docs if not d.ordinal and d.flags & segment.SECRET),
-        ]
+    def live(self, numbers: Iterable[int]) -> list[int]:
+        """Return those numbers of documents that the delta does not replace."""
+        return [number for number in numbers if number not in self.delta.gone]
 
-    def holding(self, term: str) -> List[int]:
+    def secrets(self) -> list[segment.Doc]:
+        """Return the first document of each record that holds a secret."""
+        old = map(self.doc, self.live(self.lists("brief").get("secrets", ())))
+        new = (doc for doc in self.delta.docs if not doc.ordinal and doc.flags & segment.SECRET)
+        return [*old, *new]
+
+    def holding(self, term: str) -> list[int]:
         """Return the numbers of the live documents with a term.
 
         Ascending; for a session or branch by their instants.  For rare terms.
         """
-        found: List[int] = []
+        numbers: list[int] = []
         entry = self.entry(term)
         if entry is not None and self.segment is not None:
-            found += [
-                n
-                for n in self.segment.postings(entry[0], entry[1], entry[1])[0]
-                if n not in self.delta.gone
-            ]
-        base = self.segment.docs if self.segment else 0
-        return found + [base + place for place, _ in self.delta.search(term)]
+            numbers = self.live(self.segment.postings(entry[0], entry[1], entry[1])[0])
+        return numbers + [self.base + place for place, _ in self.delta.search(term)]
 
-    def newest(self, term: str, most: int) -> List[segment.Doc]:
-        """Return the newest dated records with a term, newest first.
+    def newest(self, term: str, most: int) -> list[segment.Doc]:
+        """Return the newest documents with a term, newest first.
 
         At most `most` of the segment's, which keeps them in the order of their instants, and those
         of the delta.
         """
-        base = self.segment.docs if self.segment else 0
         numbers = self.holding(term)
-        old = [n for n in numbers if n < base][-most:]
-        found = [self.doc(n) for n in (*old, *(n for n in numbers if n >= base))]
-        found.sort(key=lambda d: (-d.created, d.name))
-        return found
+        old = [number for number in numbers if number < self.base]
+        docs = [self.doc(number) for number in (*old[-most:], *numbers[len(old) :])]
+        docs.sort(key=lambda doc: (-doc.created, doc.name))
+        return docs
 
-    def listed(self, which: str) -> List[segment.Doc]:
-        """Return the documents of a list of the brief, newest first.
+    def listed(self, which: str) -> list[segment.Doc]:
+        """Return the live documents of a list, newest first.
 
-        which: `learnings`, `checkpoints`, `plans` or `rules`.  The delta's changes are applied.
+        which: `learnings`, `checkpoints`, `plans` or `rules`.
         """
         kind = which[:-1]
+        state = {"learning": segment.ACCEPTED, "plan": segment.ACTIVE}.get(kind, 0)
         numbers = self.lists("watch" if which == "rules" else "brief").get(which, [])
-        found = [self.doc(n) for n in numbers if n not in self.delta.gone]
-        found += [
-            d
-            for d in self.delta.docs
-            if d.ordinal == 0
-            and d.kind == kind
-            and (kind != "learning" or d.flags & segment.ACCEPTED)
-            and (kind != "plan" or d.flags & segment.ACTIVE)
+        docs = [self.doc(number) for number in self.live(numbers)]
+        docs += [
+            doc
+            for doc in self.delta.docs
+            if doc.ordinal == 0 and doc.kind == kind and doc.flags & state == state
         ]
-        found.sort(key=lambda d: (kind != "checkpoint" and d.tier == "s", -d.created, d.name))
-        return found
+        docs.sort(
+            key=lambda doc: (kind != "checkpoint" and doc.tier == "s", -doc.created, doc.name)
+        )
+        return docs
 
     def close(self) -> None:
-        """Close the segment's file."""
         if self.segment is not None:
             self.segment.close()
 
 
-def open_index(place: Place, watch: bool = True, talks: int = 0) -> Index:
+def open_index(place: Place, watch: bool = True, conversation_bytes: int = 0) -> Index:
     """Open the index of a place.
 
-    watch: as a hook does, compare the watched directories and files now, and read what changed
-        (layers 2 and 3); conversations are not compared then: they are long and change at each
-        turn.
-    talks: bytes of the log's newest entries on conversations to read; most hooks read none.
+    watch: compare the watched directories and files now, and read what changed (layers 2 and 3);
+        conversations are left out: they are long and change at each turn.
+    conversation_bytes: bytes of the log's newest entries on conversations to read.
     Raises IndexFault where the index is absent, damaged or another place's.
     """
     base = segment.Segment(segment_path(place))
     try:
         if base.scope.decode("ascii", "replace") != place.scope:
             raise IndexFault("an index of another place; `dayleaf index build` makes a new one")
-        data = _log(place, base.generation)
-        data = delta.drop_frames(data, UNWATCHED.encode(), talks) if watch else data
-        found = Index(place, base, delta.Delta(data))
+        data = _read_log(place, base.generation)
+        data = delta.drop_frames(data, UNWATCHED.encode(), conversation_bytes) if watch else data
+        index = Index(place, base, delta.Delta(data))
         if watch:
-            frames = changed_frames(found)
+            frames = read_changed_frames(index)
             if frames:
-                found.stale = True
-                found.delta = delta.Delta(data + b"".join(frames))
-        return found
+                index.stale = True
+                index.delta = delta.Delta(data + b"".join(frames))
+        return index
     except BaseException:
         base.close()
         raise
 
 
-def _log(place: Place, generation: str) -> bytes:
+def _read_log(place: Place, generation: str) -> bytes:
     try:
         return files.read(delta_path(place, generation), 64 << 20)
     except OSError:
         return b""
 
 
-def changed_frames(found: Index) -> List[bytes]:
-    """Return delta frames of the changed watched files.
-
-    At most MOST_INLINE.
-    """
+def read_changed_frames(index: Index) -> list[bytes]:
+    """Return delta frames of at most MOST_INLINE changed watched files."""
     try:
-        names = watched_changes(found)
+        names = find_watched_changes(index)
     # lists that a flipped bit gave another shape
     except (ValueError, TypeError, IndexError, AttributeError):
         raise IndexFault("damaged lists; `dayleaf index build` makes a new one") from None
@@ -373,73 +318,72 @@ def changed_frames(found: Index) -> List[bytes]:
         return []
     from memory.hook import documents
 
-    found.stale = True
+    index.stale = True
     # By name downwards: rules, plans and learnings, then the newest checkpoints.
-    return [documents.frame(found, name) for name in sorted(names, reverse=True)[:MOST_INLINE]]
+    return [
+        documents.build_frame(index, name) for name in sorted(names, reverse=True)[:MOST_INLINE]
+    ]
 
 
-def watched_changes(found: Index, most: int = 0) -> List[str]:
+def find_watched_changes(index: Index, most: int = 0) -> list[str]:
     """Return the names of added, changed or deleted watched files.
 
     most: files of a changed folder whose times are compared, 0 for as many as a prompt can wait
         for.
     """
-    assert found.segment is not None
-    watch = found.lists("watch")
+    assert index.segment is not None
+    watch = index.lists("watch")
     known = {
         doc.name: doc
-        for doc in found.delta.docs
+        for doc in index.delta.docs
         if doc.ordinal == 0 and (most or not doc.name.startswith(UNWATCHED))
     }
-    tiers = dict(found.place.tiers())
-    names = _changes_in_folders(found, watch, tiers, known, most)
-    watched = [row for row in watch.get("files", []) if row[0] not in found.delta.names]
+    tiers = dict(index.place.tiers())
+    names = _find_folder_changes(index, watch, tiers, known, most)
+    watched = [row for row in watch.get("files", []) if row[0] not in index.delta.names]
     watched += [(name, doc.mtime_ns, doc.size) for name, doc in known.items()]
-    names += _changed_files(tiers, watched)
+    names += _find_changed_files(tiers, watched)
     return list(dict.fromkeys(names))
 
 
-def _changes_in_folders(
-    found: Index,
-    watch: Dict[str, List[Any]],
-    tiers: Dict[str, str],
-    known: Dict[str, segment.Doc],
+def _find_folder_changes(
+    index: Index,
+    watch: dict[str, list[Any]],
+    tiers: dict[str, str],
+    known: dict[str, segment.Doc],
     most: int,
-) -> List[str]:
-    """Return the changed files of the folders with another time."""
+) -> list[str]:
+    """Return the changed files of folders whose mtime changed."""
     stat = files.posix.stat
-    names: List[str] = []
+    names: list[str] = []
     folders = dict(watch.get("folders", []))
     # A folder that is younger than the segment is watched by the stamp that the scan which found it
     # left in the log.
-    folders.update((name, 0) for name in found.delta.folders if name not in folders)
+    folders.update((name, 0) for name in index.delta.folders if name not in folders)
     for folder, mtime_ns in folders.items():
-        path = tiers.get(folder[:1], "") + folder[1:]
+        tier = tiers.get(folder[:1], "")
         try:
-            now_ns = stat(path).st_mtime_ns
+            now_ns = stat(tier + folder[1:]).st_mtime_ns
         except OSError:
             now_ns = 0
-        if now_ns != found.delta.folders.get(folder, mtime_ns) and found.place.holds(folder):
+        if now_ns != index.delta.folders.get(folder, mtime_ns) and index.place.holds(folder):
             from memory.hook import documents
 
-            for changed in documents.new_folders(folder, watch) if len(folder) == 1 else (folder,):
-                names += documents.folder_changes(
-                    found,
-                    changed,
-                    tiers.get(folder[:1], "") + changed[1:],
-                    known,
-                    most or documents.MOST_LISTED,
-                )
+            is_tier = len(folder) == 1
+            changed = documents.find_new_folders(folder, watch) if is_tier else [folder]
+            for name in changed:
+                path, limit = tier + name[1:], most or documents.MOST_LISTED
+                names += documents.find_folder_changes(index, name, path, known, limit)
     return names
 
 
-def _changed_files(tiers: Dict[str, str], rows: Iterable[Sequence[Any]]) -> List[str]:
-    """Return the names of files with another time or size, or none.
+def _find_changed_files(tiers: dict[str, str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    """Return the names of files whose mtime or size changed.
 
     rows: (name, time in ns, size) of each.
     """
     stat = files.posix.stat
-    names: List[str] = []
+    names: list[str] = []
     for name, mtime_ns, size in rows:
         try:
             st = stat(tiers[name[0]] + name[1:])
@@ -450,71 +394,49 @@ def _changed_files(tiers: Dict[str, str], rows: Iterable[Sequence[Any]]) -> List
     return names
 
 
-def from_files(place: Place, most: int, prompt: str = "", talks: bool = True) -> Index:
+def build_from_files(
+    place: Place, most: int, prompt: str = "", conversations: bool = True
+) -> Index:
     """Return an index in memory of at most `most` files.
 
-    Readers use it while there is none on disk.  Learnings come first, and the newest; where a
-    prompt is given, half of the files hold its words.
-    talks: conversations too.
+    Used while there is none on disk.  Learnings come first, and the newest; where a prompt is
+    given, half of the files hold its words.
+    conversations: whether to index conversations too.
     """
     from memory.core import walk
     from memory.core.layout import FOLDERS
     from memory.hook import documents
 
-    found = Index(place, None, delta.Delta(b""))
-    listed, _ = walk.walk(
-        place,
-        [kind for kind, folder in FOLDERS.items() if talks or not UNWATCHED.endswith("/" + folder)],
-    )
-    listed.sort(
-        key=lambda f: (
-            not f[0][2:].startswith(("learnings/", "rules/", "plans/")),
-            -walk.written_at(f),
-            f[0],
-        )
-    )
-    chosen, found.unread = documents.choose_files(place, listed, most, prompt)
-    found.delta = delta.Delta(b"".join(documents.frame(found, f[0]) for f in chosen))
-    found.stale = True
-    return found
+    index = Index(place, None, delta.Delta(b""))
+    kinds = [kind for kind in FOLDERS if conversations or kind != "conversation"]
+    listed, _ = walk.walk(place, kinds)
+    first = ("learnings/", "rules/", "plans/")
+    listed.sort(key=lambda f: (not f[0][2:].startswith(first), -walk.written_at(f), f[0]))
+    chosen, index.unread = documents.choose_files(place, listed, most, prompt)
+    index.delta = delta.Delta(b"".join(documents.build_frame(index, f[0]) for f in chosen))
+    index.stale = True
+    return index
 
 
 # ---- records as they are now
 
 
-class Lean:
-    """The fields of an unchanged record that a block shows.
-
-    meta: its frontmatter.
-    """
-
-    __slots__ = (
-        "accepted",
-        "body",
-        "checksum",
-        "created",
-        "id",
-        "kind",
-        "meta",
-        "name",
-        "tier",
-        "title",
-        "versions",
-    )
+class LeanRecord:
+    """The fields of an unchanged record that a block shows."""
 
     def __init__(self, doc: Any, title: str, body: str, versions: Sequence[str], meta: Any):
         self.id, self.kind, self.tier, self.created = doc.id, doc.kind, doc.tier, float(doc.created)
-        self.name, self.meta = doc.name, meta
-        self.title, self.body, self.accepted = title, body, bool(doc.flags & 1 << 8)
+        self.name, self.meta, self.versions = doc.name, meta, versions
+        self.title, self.body = title, body
+        self.accepted = bool(doc.flags & segment.ACCEPTED)
         self.checksum: str = doc.checksum.hex()
-        self.versions = versions
 
 
-def lean(doc: Any, data: bytes) -> Optional[Lean]:
-    """Return title and body of a simple file, None if unclear.
+def parse_lean_record(doc: Any, data: bytes) -> LeanRecord | None:
+    """Parse a simple record file, None if unclear.
 
-    For None ask `records`: that reader costs 0.1 of a bare start to load, and nothing it would say
-        of an unchanged file is new: the checksum has just been compared.
+    For None ask `records`: that reader costs 0.1 of a bare start to load, and says nothing new of a
+    file whose checksum has just been compared.
     """
     # who shows a record has loaded it; a worker that only writes an index need not
     from memory.hook import fence
@@ -525,21 +447,25 @@ def lean(doc: Any, data: bytes) -> Optional[Lean]:
     at = data.find(b"\ntitle: ", 3, end + 1)
     if at < 0 or data.find(b"\ntitle:", at + 1, end) >= 0:
         return None
-    title = _plain_title(data[at + 8 : data.find(b"\n", at + 1)].strip())
+    title = _unquote_title(data[at + 8 : data.find(b"\n", at + 1)].strip())
     try:
         head = data[:end].decode("utf-8")
-        held = fence.versions_of(head)
-        if not title or held is None:
+        versions = fence.parse_versions(head)
+        if not title or versions is None:
             return None
-        return Lean(
-            doc, title.decode("utf-8"), data[end + 5 :].decode("utf-8"), held, fence.Head(head)
+        return LeanRecord(
+            doc,
+            title.decode("utf-8"),
+            data[end + 5 :].decode("utf-8"),
+            versions,
+            fence.LazyFrontmatter(head),
         )
     except UnicodeDecodeError:
         return None
 
 
-def _plain_title(value: bytes) -> bytes:
-    """Return the title that a plain or quoted value is, b"" if unclear."""
+def _unquote_title(value: bytes) -> bytes:
+    """Return a title's text, b"" if it needs YAML."""
     quoted = value[:1] == b'"'
     if quoted:
         value = value[1:-1] if value[-1:] == b'"' and len(value) > 1 else b""
@@ -549,48 +475,45 @@ def _plain_title(value: bytes) -> bytes:
     return value if quoted or plain else b""
 
 
-def reread(found: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[Any]:
+def reread(index: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[Any]:
     """Yield the records of documents, read from their files.
 
-    The index may be behind them; a deleted file is left out, and one that holds a secret or the
-    markers of a merge.  <private> parts are left out too.
+    The index may be behind them.  Left out are <private> parts, and files that are deleted, hold a
+    secret or the markers of a merge.
     whole: read all fields (plans, rules); else the lean reading where enough.
     """
     for doc in docs:
         if doc.flags & segment.SECRET:
             continue
         try:
-            data, stat = found.place.read(doc.name, 1 << 20)
+            data, stat = index.place.read(doc.name, 1 << 20)
         except OSError:
-            found.stale = True
+            index.stale = True
             continue
-        if _is_unmerged(data):
+        if _has_merge_markers(data):
             continue
         same = files.sha256(data)[:16] == doc.checksum.hex()
-        found.stale = found.stale or not same
+        index.stale = index.stale or not same
         private = b"privat" in data.lower()
-        record = lean(doc, data) if same and not whole and not private else None
-        if record is not None:
-            yield record
-        else:
-            yield _skimmed(doc.name, data, stat.st_mtime, private)
+        record = parse_lean_record(doc, data) if same and not whole and not private else None
+        yield record or _parse_full_record(doc.name, data, stat.st_mtime, private)
 
 
-def _is_unmerged(data: bytes) -> bool:
+def _has_merge_markers(data: bytes) -> bool:
     if b"\n>>>>>>> " not in data:
         return False
     from memory.core import frontmatter
 
-    return bool(frontmatter.unmerged_line(data))
+    return bool(frontmatter.find_merge_marker(data))
 
 
-def _skimmed(name: str, data: bytes, mtime: float, private: bool) -> Any:
-    """Return a record with all fields, without what is private."""
+def _parse_full_record(name: str, data: bytes, mtime: float, private: bool) -> Any:
+    """Return a record with all fields, without its private parts."""
     from memory.core import records
 
-    read = records.skim(name, data, mtime)
+    read = records.from_bytes_fast(name, data, mtime)
     if not private:
         return read
     from memory.hook import documents
 
-    return documents.without_private(read)
+    return documents.remove_private(read)

@@ -1,18 +1,17 @@
-"""Characters beyond ASCII and tags, as they may stand in text for the model: what a reader sees,
-what shapes text or code.
+"""Escape tags and remove invisible characters in text for the model.
 
-`fence.clean` loads this where a text has either.
+`fence.clean` loads this for a text that has tags or characters beyond ASCII.
 """
 
 from __future__ import annotations
 
-from memory.core.plaintext import INVISIBLE, private_pairs
+from memory.core.plaintext import INVISIBLE, find_private_pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Sequence
+    from typing import Any, Sequence
 
-# the three that writing needs, each in its place (`_fitting`)
+# the three that writing needs, each in its place (`_remove_stray_joiners`)
 _APART, _JOIN, _EMOJI = "\u200c", "\u200d", "\ufe0f"
 # Scripts whose letters take another form beside a joiner: Arabic to N'Ko, those of India, Burmese,
 # Khmer, Mongolian.
@@ -65,49 +64,45 @@ _SPEAKERS = ("system", "human", "assistant", "user")
 _SPACE = " \t\n\xa0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
-class _Visible(dict[int, "Any"]):
-    """A `str.translate` table that drops invisible characters.
-
-    For text beyond ASCII; joiners stay for now.
-    """
+class _VisibleTable(dict[int, "Any"]):
+    """A `str.translate` table that drops invisible characters, but no joiners."""
 
     def __missing__(self, code: int) -> Any:
         hidden = (
             not 0x3164 < code < 0xD800
-            and _within(chr(code), INVISIBLE)
+            and _is_in_ranges(chr(code), INVISIBLE)
             and chr(code) not in (_APART, _JOIN, _EMOJI)
         )
-        self[code] = found = "\n" if code in (0x2028, 0x2029) else None if hidden else code
-        return found
+        self[code] = replacement = "\n" if code in (0x2028, 0x2029) else None if hidden else code
+        return replacement
 
 
-def harmless(text: str) -> str:
-    """Return a text with every unsafe "<" as "‹".
-
-    Safe is a "<" that opens plain HTML or code.
-    """
+def escape_tags(text: str) -> str:
+    """Return a text with "‹" for each "<" of an unsafe tag."""
     if "<" not in text:
         return text
     pieces = text.split("<")
-    out = [pieces[0]]
+    parts = [pieces[0]]
     for at, piece in enumerate(pieces[1:], 2):
-        out.append(("<" if _may_open(out[-1], piece, at == len(pieces)) else "‹") + piece)
-    return "".join(out)
+        parts.append(
+            ("<" if _is_harmless_tag(parts[-1], piece, at == len(pieces)) else "‹") + piece
+        )
+    return "".join(parts)
 
 
-def visible(text: str, control: Dict[int, Any]) -> str:
+def remove_invisible(text: str, control: dict[int, Any]) -> str:
     """Return a text without its invisible characters.
 
-    And a wide "<" before a Latin letter.  control: replacements of ASCII's control characters.
+    A wide "<" before ASCII becomes "‹".  control: replacements of ASCII's control characters.
     """
     if _FLAGS[0][-1] in text:
         for flag in _FLAGS:
             if flag in text:
-                return flag.join([visible(part, control) for part in text.split(flag)])
-    text = text.translate(_Visible(control))
+                return flag.join([remove_invisible(part, control) for part in text.split(flag)])
+    text = text.translate(_VisibleTable(control))
     for joiner in (_EMOJI, _JOIN, _APART):
         if joiner in text:
-            text = _fitting(text, joiner)
+            text = _remove_stray_joiners(text, joiner)
     for wide in "＜﹤":
         if wide in text:
             first, *rest = text.split(wide)
@@ -118,67 +113,69 @@ def visible(text: str, control: Dict[int, Any]) -> str:
     return text
 
 
-def _fitting(text: str, joiner: str) -> str:
-    """Return a text without joiners between plain characters."""
+def _remove_stray_joiners(text: str, joiner: str) -> str:
+    """Return a text without the joiners that join nothing."""
     out, *rest = text.split(joiner)
     for at, part in enumerate(rest, 1):
         before, after = out[-1:], part[:1] or joiner * (at < len(rest))
-        out += (joiner if _fits(before, joiner, after) else "") + part
+        out += (joiner if _is_joiner_needed(before, joiner, after) else "") + part
     return out
 
 
-def _fits(before: str, joiner: str, after: str) -> bool:
-    """Tell whether a joiner means something between two characters."""
-    picture = _within(before, _PICTURES)
+def _is_joiner_needed(before: str, joiner: str, after: str) -> bool:
+    """Tell whether a joiner changes how its neighbours are written."""
+    picture = _is_in_ranges(before, _PICTURES)
     if joiner == _EMOJI:
         return picture or (before in tuple("#*0123456789") and after == "\u20e3")
     if joiner == _JOIN and (picture or before == _EMOJI):
-        return _within(after, _PICTURES)
+        return _is_in_ranges(after, _PICTURES)
     free = not after.isalnum() and after not in (_APART, _JOIN)
-    return _within(before, _JOINING) and (free or _within(after, _JOINING))
+    return _is_in_ranges(before, _JOINING) and (free or _is_in_ranges(after, _JOINING))
 
 
-def _within(char: str, ranges: Sequence[Sequence[int]]) -> bool:
+def _is_in_ranges(char: str, ranges: Sequence[Sequence[int]]) -> bool:
     code = ord(char or "\0")
     return any(low <= code <= high for low, high in ranges)
 
 
-def _may_open(before: str, after: str, last: bool) -> bool:
+def _is_harmless_tag(before: str, after: str, last: bool) -> bool:
     """Tell whether a "<" opens no tag, or a harmless one."""
     if not after:
         return not last
     after = after.partition("‹")[0]
     head, close = after[:1], after[:1] == "/"
-    if not head:
+    if not head or head in "=-(0123456789":
         return True
     # a comparison, or a shift: an operand on either side, and nothing that ends a tag
     if head in _SPACE:
-        told = before.rstrip(" ")[-1:]
-        return head == " " and (told.isalnum() or told in tuple(")]}<_'\"`%")) and ">" not in after
-    if head in "=-(0123456789":
-        return True
-    name = _name(after[close:])
+        operand = before.rstrip(" ")[-1:]
+        is_operand = operand.isalnum() or operand in tuple(")]}<_'\"`%")
+        return head == " " and is_operand and ">" not in after
+    name = _parse_name(after[close:])
     stop = after[close + len(name) :][:1]
     if before[-1:] == "<" and not close:  # the end mark of a heredoc
-        return ">" not in after and _name(after.lstrip("-~'\"\\")).isupper()
+        return ">" not in after and _parse_name(after.lstrip("-~'\"\\")).isupper()
     if name in _HTML and stop in tuple("> /\n\t"):
         return True
     if close or not head.isascii():
         return False
-    if after.startswith(("http://", "https://", "mailto:")) or after[len(name) :].startswith(
-        (".h>", ".hpp>")
-    ):
+    return _is_reference(after, name) or _is_type(before[-1:], after)
+
+
+def _is_reference(after: str, name: str) -> bool:
+    """Tell whether a "<" opens a URL, a header of C or a mail address."""
+    if after.startswith(("http://", "https://", "mailto:")):
+        return True
+    if after[len(name) :].startswith((".h>", ".hpp>")):
         return True
     address = after.partition(">")[0]
-    if "@" in address[1:-1] and not any(c in address for c in " \n\t\"'="):
-        return True
-    return _is_type(before[-1:], after)
+    return "@" in address[1:-1] and not any(c in address for c in " \n\t\"'=")
 
 
 def _is_type(before: str, after: str) -> bool:
-    """Tell whether a type's argument follows a "<"."""
+    """Tell whether a "<" opens the argument of a type."""
     bare = after.lstrip("&'[(*")
-    name = _name(bare)
+    name = _parse_name(bare)
     stop = bare[len(name) :][:1]
     if name.lower() in _SPEAKERS or stop not in ">,[]&|?:.(;* ":
         return False
@@ -189,7 +186,7 @@ def _is_type(before: str, after: str) -> bool:
     return glued and (len(name) == 1 or name in _TYPES or capitalised)
 
 
-def _name(text: str) -> str:
+def _parse_name(text: str) -> str:
     """Return the leading ASCII letters, digits and underscores of a text."""
     end = 0
     while end < len(text) and text[end].isascii() and (text[end].isalnum() or text[end] == "_"):
@@ -200,13 +197,10 @@ def _name(text: str) -> str:
 _OPENING = ("<", "&lt;", "&#60;", "&#x3c;", "u003c")  # how a tag begins, escaped too
 
 
-def without_private(text: str) -> str:
-    """Return a text without its parts within <private>…</private>.
-
-    As the store does; an unclosed part ends with the text.
-    """
+def remove_private(text: str) -> str:
+    """Return a text without its <private>…</private>, or all after an unclosed one."""
     low = text.replace("İ", "I").lower()  # the one letter whose small form is longer
-    for start, end in reversed(private_pairs(low)):
+    for start, end in reversed(find_private_pairs(low)):
         text, low = text[:start] + text[end:], low[:start] + low[end:]
     at, last, depth = low.find("private"), 0, 0
     kept = []
@@ -219,12 +213,12 @@ def without_private(text: str) -> str:
                 start = max(low.rfind(mark, 0, at) for mark in _OPENING)
                 kept.append(text[last:start])
             depth = max(0, depth - 1) if closes else depth + 1
-            last = _tag_end(low, at)
+            last = _find_tag_end(low, at)
         at = low.find("private", at + 7)
     return "".join(kept) + ("" if depth else text[last:])
 
 
-def _tag_end(low: str, at: int) -> int:
-    """Return the index behind the next ">", however it is written."""
+def _find_tag_end(low: str, at: int) -> int:
+    """Return the index behind the next ">", plain or escaped."""
     places = [(low.find(mark, at), len(mark)) for mark in (">", "&gt;", "u003e")]
     return min((start + size for start, size in places if start >= 0), default=len(low))

@@ -28,69 +28,55 @@ where the host drops its context.
 
 from __future__ import annotations
 
-from memory.core import boundary, fastjson, files
+from memory.core import boundary, clock, fastjson, files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Set
+    from typing import Any
 
 LIMIT = 4 << 20
 RESETS = ("clear", "compact", "fork")
-TITLE = "title of another session"  # reason of a record whose title alone was shown
+TITLE_REASON = "title of another session"  # reason of a record whose title alone was shown
 
 
-class Session:
+class SessionState:
     """The state of a session, read from its receipts.
 
     shown: ids shown since the last reset.
     off: whether pushes are off.
-    prompts: number seen.
+    prompts: number since the last reset.
     brief: tag of the last brief.
     forgot: whether the client forgot earlier blocks (a compaction).
-    walls: keys of the walls shown since then.
-    pushes: how often a wall was shown at all.
+    walls: keys of the walls shown since the last reset.
+    pushes: how many walls were shown at all.
     met: hashes of the words of its prompts.
     compacted: whether a compaction was the last reset.
     since: instant of its last start, "" for none.
     """
 
-    __slots__ = (
-        "brief",
-        "compacted",
-        "forgot",
-        "met",
-        "off",
-        "prompts",
-        "pushes",
-        "shown",
-        "since",
-        "walls",
-    )
-
     def __init__(self) -> None:
-        self.shown: Set[str] = set()
+        self.shown: set[str] = set()
         self.off = self.forgot = self.compacted = False
         self.prompts = 0
         self.brief = self.since = ""
-        self.walls: Set[str] = set()
-        self.met: Set[str] = set()
+        self.walls: set[str] = set()
+        self.met: set[str] = set()
         self.pushes = 0
 
 
-def session(path: str) -> Session:
-    """Return the state of a session, read from its receipts.
-
-    A new state where there are none.
-    """
-    state = Session()
+def read_session(path: str) -> SessionState:
+    """Return a session's state from its receipts, a new state without any."""
+    state = SessionState()
     try:
         data = files.read(path, LIMIT)
     except OSError:
         return state
     for line in data.split(b"\n"):
+        # most prompts got nothing, and need no parser
         if b'"event":"prompt"' in line and b'"chosen":[[' not in line:
             state.prompts += 1
-            state.met |= _word_hashes(line)
+            hashes = line.partition(b'"met":"')[2].partition(b'"')[0]
+            state.met |= _split_hashes(hashes.decode("ascii", "replace"))
             continue
         if b'"event":"agent"' in line:  # what a subagent was given is no news to its session
             continue
@@ -99,17 +85,15 @@ def session(path: str) -> Session:
         except ValueError:
             continue
         if isinstance(row, dict):
-            _apply(state, row)
+            _apply_receipt(state, row)
     return state
 
 
-def _word_hashes(line: bytes) -> Set[str]:
-    """Return the word hashes in a prompt's receipt."""
-    hashes = line.partition(b'"met":"')[2].partition(b'"')[0].decode("ascii", "replace")
+def _split_hashes(hashes: str) -> set[str]:
     return {hashes[at : at + 4] for at in range(0, len(hashes), 4)}
 
 
-def _apply(state: Session, row: Dict[str, Any]) -> None:
+def _apply_receipt(state: SessionState, row: dict[str, Any]) -> None:
     event = row.get("event")
     if event == "start":
         _apply_start(state, row)
@@ -121,7 +105,11 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
             return  # a record that carries a remedy may still come whole
     elif event in ("off", "on"):
         state.off = event == "off"
-    ids = [item[0] for item in chosen(row) if isinstance(item[0], str) and item[2:] != [TITLE]]
+    ids = [
+        item[0]
+        for item in list_chosen(row)
+        if isinstance(item[0], str) and item[2:] != [TITLE_REASON]
+    ]
     if event == "lost":
         state.shown.difference_update(ids)
         state.brief = "" if row.get("tag") == state.brief else state.brief
@@ -129,7 +117,7 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
         state.shown.update(ids)
 
 
-def _apply_start(state: Session, row: Dict[str, Any]) -> None:
+def _apply_start(state: SessionState, row: dict[str, Any]) -> None:
     source = row.get("source")
     compacted = source == "compact"
     state.since = str(row.get("t") or "")
@@ -144,66 +132,72 @@ def _apply_start(state: Session, row: Dict[str, Any]) -> None:
         state.brief = str(row.get("brief") or state.brief)
 
 
-def _apply_shown(state: Session, row: Dict[str, Any]) -> None:
-    """Add the walls and the terms that a prompt or a failure met."""
+def _apply_shown(state: SessionState, row: dict[str, Any]) -> None:
+    """Add the walls and word hashes of a prompt or failure."""
     sigs, met = row.get("sigs"), row.get("met")
     if isinstance(sigs, list):
         state.walls.update(filter(None, map(str, sigs)))
     if isinstance(met, str):
-        state.met |= {met[at : at + 4] for at in range(0, len(met), 4)}
+        state.met |= _split_hashes(met)
 
 
 def pauses_path(path: str) -> str:
-    """Return the path of a session's pauses file, from its receipts' path.
+    """Return the path of a session's pauses file.
 
-    capture/leftout.py describes the file.
+    path: of its receipts.  capture/leftout.py describes the file.
     """
     return path.removesuffix("jsonl") + "left"
 
 
-def tag_of(row: Dict[str, Any]) -> str:
-    """Return the tag of a receipt's block, or "".
-
-    "" where the receipt's event gave the model nothing.
-    """
+def get_receipt_tag(row: dict[str, Any]) -> str:
+    """Return the tag of a receipt's block, "" without a block."""
     tag = row.get({"start": "brief", "prompt": "tag", "wall": "tag"}.get(str(row.get("event")), ""))
     return tag if isinstance(tag, str) and row.get("chars") else ""
 
 
-def tag_in(block: str) -> str:
-    """Return the tag in a block, or ""."""
+def parse_block_tag(block: str) -> str:
+    """Return the tag in a block's first line, or ""."""
     return block[block.find('tag="') + 5 :][:8] if block else ""
 
 
-def chosen(row: Dict[str, Any]) -> List[List[Any]]:
-    """Return a receipt's chosen records as [id, score, reason].
+def list_chosen(row: dict[str, Any]) -> list[list[Any]]:
+    """Return a receipt's well-formed rows [id, score, reason]."""
+    rows = row.get("chosen")
+    if not isinstance(rows, list):
+        return []
+    return [item for item in rows if isinstance(item, list) and item]
 
-    Malformed entries are left out.
+
+def build_row(event: str, now: float, block: str, shown: list[list[Any]]) -> dict[str, Any]:
+    """Return the fields that receipts of all blocks have.
+
+    shown: rows [id, score, reason].
     """
-    found = row.get("chosen")
-    return (
-        [item for item in found if isinstance(item, list) and item]
-        if isinstance(found, list)
-        else []
-    )
+    from memory.core import tokeniser  # the readers of receipts need not load it
+
+    return {
+        "v": 1,
+        "t": clock.iso(now),
+        "event": event,
+        "chosen": shown,
+        "chars": tokeniser.count_utf16(block),
+        "tokens": tokeniser.count_tokens(block),
+        "ms": clock.elapsed_ms(now),
+    }
 
 
-def write(path: str, row: Dict[str, Any]) -> None:
-    """Append one receipt; raises OSError."""
+def write(path: str, row: dict[str, Any]) -> None:
     files.append(path, (fastjson.dump(row) + "\n").encode("ascii"))
 
 
-def write_or_log(env: Dict[str, str], path: str, row: Dict[str, Any]) -> None:
-    """Append a receipt; log a failure instead of raising.
-
-    A full disk or a read-only home costs the receipt and not the answer.
-    """
+def write_or_log(env: dict[str, str], path: str, row: dict[str, Any]) -> None:
+    """Append a receipt, or log why that failed: the answer stands without it."""
     try:
         write(path, row)
     except OSError as error:
-        boundary.note(env, "receipt", error)
+        boundary.log_failure(env, "receipt", error)
 
 
-def read(path: str) -> List[Dict[str, Any]]:
+def read(path: str) -> list[dict[str, Any]]:
     """Return every readable receipt of a file, oldest first."""
-    return fastjson.rows(files.read(path, LIMIT))
+    return fastjson.parse_rows(files.read(path, LIMIT))

@@ -1,4 +1,4 @@
-"""The index on disk, part one: an immutable segment, read by position and never loaded whole.
+"""Read the segment: an immutable index file, read by position and never loaded whole.
 
 Format: docs/formats.md.
 """
@@ -13,7 +13,7 @@ from memory.core import IndexFault, files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+    from typing import Any, Callable, Iterator
 
 MAGIC = b"DLSEG007"
 # magic, generation, scope, tokeniser, documents, pushable, terms, buckets, records, learnings,
@@ -24,7 +24,7 @@ HEADER_SIZE = 144  # HEADER and padding
 BUILT_AT = 72
 ENTRY = Struct("<IBIIB")
 CHAMPIONS = 1024
-ABSENT = 0xFFFFFFFF
+NO_DOCUMENT = 0xFFFFFFFF
 K1, B, SCALE = 1.2, 0.75, 115.0
 
 # strings offset, lengths of name, id and section, flags, created, tokens of the record, size, mtime
@@ -40,9 +40,9 @@ SECRET = 1 << 11  # the record holds a secret: hooks show nothing of it
 
 
 def session_key(session: str) -> str:
-    """Return a session's key, the last 36 characters of its id.
+    """Return the client's session id, without a day before it.
 
-    The client's id, without the day that tools put before it.
+    Tools put the day there; an id has 36 characters.
     """
     return session[-36:]
 
@@ -53,15 +53,13 @@ def session_term(session: str) -> str:
 
 
 def branch_term(branch: str) -> str:
-    """Return the index term of a branch's checkpoints."""
     return "\x05%x" % crc32(branch.encode("utf-8", "replace"))
 
 
-def flags_of(kind: str, tier: str, source: str, accepted: bool, pinned: bool, active: bool) -> int:
-    """Pack a record's small facts into 16 bits.
-
-    Kind, tier, source, then ACCEPTED, PINNED, ACTIVE (of a plan).
-    """
+def pack_flags(
+    kind: str, tier: str, source: str, accepted: bool, pinned: bool, active: bool
+) -> int:
+    """Pack a record's kind, tier, source and states into 16 bits."""
     return (
         KINDS.index(kind)
         | TIERS.index(tier) << 3
@@ -72,21 +70,15 @@ def flags_of(kind: str, tier: str, source: str, accepted: bool, pinned: bool, ac
     )
 
 
-def impact(tf: float, length: float, mean: float) -> int:
-    """Quantise a term's BM25 weight in a document to 1..253.
-
-    The module's docstring has the formula.
-    """
+def quantise_impact(tf: float, length: float, mean: float) -> int:
+    """Quantise a term's BM25 weight in a document to 1..253."""
     return max(
         1, min(253, int(tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * length / mean)) * SCALE))
     )
 
 
 class Doc:
-    """A document of the index: the fields for ranking and filters.
-
-    Its text is in the file alone.
-    """
+    """A document of the index: its fields for ranking and filters."""
 
     __slots__ = (
         "checksum",
@@ -113,17 +105,12 @@ class Doc:
         size: int,
         mtime_ns: int,
         checksum: bytes,
-        topics: Tuple[str, ...],
+        topics: tuple[str, ...],
         ordinal: int,
     ):
-        self.name, self.id, self.section, self.flags, self.created = (
-            name,
-            id,
-            section,
-            flags,
-            created,
-        )
-        self.tokens, self.size, self.mtime_ns, self.checksum = tokens, size, mtime_ns, checksum
+        self.name, self.id, self.section = name, id, section
+        self.flags, self.created, self.tokens = flags, created, tokens
+        self.size, self.mtime_ns, self.checksum = size, mtime_ns, checksum
         self.topics, self.ordinal = topics, ordinal
 
     @property
@@ -144,25 +131,6 @@ class Segment:
 
     Every method raises IndexFault where the file does not hold what its header promises.
     """
-
-    __slots__ = (
-        "_at",
-        "_buckets",
-        "_size",
-        "_source",
-        "built",
-        "docs",
-        "fd",
-        "generation",
-        "learning_tokens",
-        "learnings",
-        "mean",
-        "pushable",
-        "records",
-        "scope",
-        "terms",
-        "tokens",
-    )
 
     def __init__(self, path: str, data: bytes | None = None):
         """Open the segment at a path, or in memory.
@@ -219,10 +187,10 @@ class Segment:
             check,
             *at,
         ) = HEADER.unpack_from(head)
-        self._at: Tuple[int, ...] = tuple(at)
+        self._at: tuple[int, ...] = tuple(at)
         from memory.core.tokeniser import VERSION
 
-        if check != header_check(head) or tokeniser != VERSION:
+        if check != compute_header_crc(head) or tokeniser != VERSION:
             raise IndexFault(
                 "an index of another version, or damaged; `dayleaf index build` makes a new one"
             )
@@ -238,20 +206,16 @@ class Segment:
         return int(8 + watch + brief)
 
     def close(self) -> None:
-        """Close the file."""
         if self.fd >= 0:
             files.posix.close(self.fd)
             self.fd = -1
 
     def is_intact(self) -> bool:
-        """Tell whether every byte behind the header is unchanged.
-
-        Takes 1 s a GB, off the blocking path.
-        """
+        """Tell whether every byte behind the header is unchanged, 1 s a GB."""
         body = self._read(self._size - HEADER_SIZE, HEADER_SIZE)
         return bool(files.sha256(body)[:8] == self.generation)
 
-    def lookup(self, term: str) -> Optional[Tuple[int, int, int, int]]:
+    def lookup(self, term: str) -> tuple[int, int, int, int] | None:
         """Return (offset, df, pushable, greatest impact) of a term, or None."""
         word = term.encode("utf-8", "replace")
         try:
@@ -274,15 +238,15 @@ class Segment:
 
     def postings(
         self, offset: int, df: int, most: int, champions: bool = False
-    ) -> Tuple[Any, bytes]:
+    ) -> tuple[Any, bytes]:
         """Return (document numbers as a memoryview of u32, impacts) of a term.
 
-        most: read only this many, from the first document on (they ascend).  champions: the 1,024
-        of the greatest impact instead, for terms of more documents than that.
+        most: read only this many, from the first document on (they ascend).
+        champions: read the 1,024 of the greatest impact, of a term in more documents.
         """
         if df == 1:
-            one = _ONE.pack(offset & ABSENT)
-            return memoryview(one)[: 4 * most].cast("I"), bytes((offset >> 32,))[:most]
+            packed = _ONE.pack(offset & NO_DOCUMENT)
+            return memoryview(packed)[: 4 * most].cast("I"), bytes((offset >> 32,))[:most]
         if champions:
             offset, most = offset - CHAMPIONS, CHAMPIONS
         ids = self._read(4 * most, self._at[2] + 4 * offset)
@@ -292,24 +256,20 @@ class Segment:
         return memoryview(ids).cast("I"), impacts
 
     def doc(self, number: int) -> Doc:
-        """Return one document."""
         if not 0 <= number < self.docs:
             raise IndexFault(
                 "an entry names a missing document; `dayleaf index build` rebuilds the index"
             )
         row = self._read(ROW.size, self._at[4] + ROW.size * number)
         try:
-            return unpack(row, lambda offset, size: self._read(size, self._at[5] + offset))
+            return unpack_document(row, lambda offset, size: self._read(size, self._at[5] + offset))
         except (StructError, ValueError, IndexError):
             raise IndexFault(
                 "a damaged document row; `dayleaf index build` makes a new one"
             ) from None
 
     def name(self, number: int) -> bytes:
-        """Return the encoded name of one document.
-
-        Cheaper than the whole document.
-        """
+        """Return the encoded name of a document, cheaper than the whole document."""
         row = self._read(6, self._at[4] + ROW.size * number)
         return self._read(row[4] | row[5] << 8, self._at[5] + int.from_bytes(row[:4], "little"))
 
@@ -323,11 +283,8 @@ class Segment:
                 high = middle
         return low
 
-    def find(self, name: str) -> Tuple[int, int]:
-        """Return (first document, count) of a record's name.
-
-        (ABSENT, 0) where the record is not indexed.
-        """
+    def find(self, name: str) -> tuple[int, int]:
+        """Return (first document, count) of a record's name, or (NO_DOCUMENT, 0)."""
         key = name.encode("utf-8", "surrogateescape")
         for low, high in ((0, self.pushable), (self.pushable, self.docs)):
             first = self._bound(key, low, high)
@@ -336,7 +293,7 @@ class Segment:
                 count += 1
             if count:
                 return first, count
-        return ABSENT, 0
+        return NO_DOCUMENT, 0
 
     def count(self, folder: str) -> int:
         """Return the number of documents below a folder."""
@@ -346,13 +303,10 @@ class Segment:
             for low, high in ((0, self.pushable), (self.pushable, self.docs))
         )
 
-    def under(self, folder: str) -> Dict[str, Tuple[int, int]]:
-        """Return name -> (mtime in ns, size) of a folder's records.
-
-        Rows are read in one piece.
-        """
+    def under(self, folder: str) -> dict[str, tuple[int, int]]:
+        """Return name -> (mtime in ns, size) of a folder's records."""
         key = folder.encode("utf-8", "surrogateescape")
-        found = {}
+        files_below = {}
         for low, high in ((0, self.pushable), (self.pushable, self.docs)):
             first, end = self._bound(key + b"/", low, high), self._bound(key + b"0", low, high)
             if first == end:
@@ -362,19 +316,19 @@ class Segment:
             last = ROW.unpack_from(rows, len(rows) - ROW.size)
             text = self._read(last[0] + last[1] - start, self._at[5] + start)
             for offset, n_name, _, _, _, _, _, size, mtime_ns, *_ in ROW.iter_unpack(rows):
-                found[
+                files_below[
                     text[offset - start : offset - start + n_name].decode(
                         "utf-8", "surrogateescape"
                     )
                 ] = (mtime_ns, size)
-        return found
+        return files_below
 
     def by_id(self, id: str) -> int:
-        """Return the first document of a record by its id, or ABSENT."""
+        """Return the first document of a record's id, or NO_DOCUMENT."""
         entry = self.lookup("\x01" + id)
-        return int(self.postings(entry[0], entry[1], 1)[0][0]) if entry else ABSENT
+        return int(self.postings(entry[0], entry[1], 1)[0][0]) if entry else NO_DOCUMENT
 
-    def vocabulary(self, start: str) -> List[str]:
+    def vocabulary(self, start: str) -> list[str]:
         """Return the terms with a prefix, off the blocking path.
 
         One pass over the directory.  It does not tell terms from the entries between them, so a
@@ -391,94 +345,65 @@ class Segment:
         return [term.decode("utf-8", "replace") for term in found]
 
     def each(self) -> Iterator[Doc]:
-        """Yield every document, off the blocking path.
-
-        From two reads of any length.
-        """
+        """Yield every document, off the blocking path."""
         rows, strings = self.rows(), self.strings()
         for at in range(0, len(rows), ROW.size):
-            yield unpack(
+            yield unpack_document(
                 rows[at : at + ROW.size], lambda offset, size: strings[offset : offset + size]
             )
 
     def rows(self) -> bytes:
-        """Return every row at once.
-
-        For whole-index passes off the blocking path.
-        """
+        """Return all rows in one piece, off the blocking path."""
         return self._read(ROW.size * self.docs, self._at[4])
 
     def strings(self) -> bytes:
-        """Return every string at once.
-
-        For whole-index passes off the blocking path.
-        """
+        """Return all strings in one piece, off the blocking path."""
         return self._read(self._at[6] - self._at[5], self._at[5])
 
-    def lists(self, which: str) -> Dict[str, Any]:
+    def lists(self, which: str) -> dict[str, Any]:
         """Return the lists `watch` (freshness) or `brief` (session start, topics, rules)."""
         from memory.core import fastjson
 
         watch, brief = PAIR.unpack(self._read(8, self._at[6]))
         start, size = (0, watch) if which == "watch" else (watch, brief)
         try:
-            found = fastjson.parse(self._read(size, self._at[6] + 8 + start))
+            lists = fastjson.parse(self._read(size, self._at[6] + 8 + start))
         except ValueError:
             raise IndexFault("damaged lists; `dayleaf index build` makes a new one") from None
-        if not isinstance(found, dict):
+        if not isinstance(lists, dict):
             raise IndexFault("damaged lists; `dayleaf index build` makes a new one")
-        return found
+        return lists
 
 
 PAIR, _ONE = Struct("<II"), Struct("<I")
 
 
-def header_check(head: bytes) -> int:
-    """Return the CRC of a header.
-
-    Without its time stamp and the CRC itself.
-    """
+def compute_header_crc(head: bytes) -> int:
+    """Return a header's CRC without its time stamp and itself."""
     return crc32(head[:BUILT_AT] + head[BUILT_AT + 12 : HEADER_SIZE])
 
 
-def unpack(row: bytes, strings: Callable[[int, int], bytes]) -> Doc:
-    """Return the document in one ROW.
+def unpack_document(row: bytes, strings: Callable[[int, int], bytes]) -> Doc:
+    """Return the document in a ROW.
 
     strings: returns bytes of the string area for (offset, size).
     """
-    (
-        offset,
-        n_name,
-        n_id,
-        n_section,
-        flags,
-        created,
-        tokens,
-        size,
-        mtime_ns,
-        checksum,
-        n_topics,
-        ordinal,
-    ) = ROW.unpack_from(row)
+    offset, n_name, n_id, n_section, *facts, n_topics, ordinal = ROW.unpack_from(row)
     text = strings(offset, n_name + n_id + n_section + n_topics)
     section = n_name + n_id
     topics = text[section + n_section :].decode("utf-8", "replace")
-    return Doc(
+    fields = (
         text[:n_name].decode("utf-8", "surrogateescape"),
         text[n_name:section].decode("utf-8", "replace"),
         text[section : section + n_section].decode("utf-8", "replace"),
-        flags,
-        created,
-        tokens,
-        size,
-        mtime_ns,
-        checksum,
+        *facts,
         tuple(topics.split("\x1f")) if topics else (),
         ordinal,
     )
+    return Doc(*fields)
 
 
-def pack(doc: Doc, offset: int) -> Tuple[bytes, bytes]:
+def pack_document(doc: Doc, offset: int) -> tuple[bytes, bytes]:
     """Return (ROW, strings) of a document.
 
     offset: of its strings in the string area.
@@ -495,8 +420,8 @@ def pack(doc: Doc, offset: int) -> Tuple[bytes, bytes]:
         len(section),
         doc.flags,
         doc.created,
-        min(doc.tokens, ABSENT),
-        min(doc.size, ABSENT),
+        min(doc.tokens, NO_DOCUMENT),
+        min(doc.size, NO_DOCUMENT),
         mtime_ns,
         doc.checksum,
         len(topics),

@@ -1,4 +1,4 @@
-"""Signs of life: what the user hears at a session's start, once."""
+"""Tell the user at a session's start where the work stands, and news once."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from memory.hook import announcements, fence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List
+    from typing import Any
 
     from memory.core.config import Config
     from memory.core.layout import Place
     from memory.hook.indexview import Index
 
-    Event = Dict[str, Any]
+    Event = dict[str, Any]
 
-READY = "dayleaf_ready"  # key of a hook's event: the user has heard that the runtime is there
-RELEASE = "dayleaf_release"  # key of a hook's event: the user has heard of a newer version
-NEWER = "/log/newer"  # holds `VERSION MARKETPLACE`, then `heard` once the user has heard of it
-SET_UP = "/log/setup.ready"  # holds the seconds that the set-up took until the user has heard of it
-# below the home: the user has been asked whether a model may write notes
-ASKED = "/log/notes.asked"
-OFFER = "/log/notes.offer"  # below the home: tokens of a note, measured on this user's sessions
-OFFERED = "dayleaf_offered"  # key of a hook's event: the user has just been asked
-REMOTE = "dayleaf_remote"  # key of a hook's event: the user has heard of another remote
-# key of a hook's event: the captures whose loss the user has heard of
-UNWRITTEN = "dayleaf_unwritten"
-SECRETS = "dayleaf_secrets"  # key of a hook's event: the user has heard of records with secrets
+# keys of a hook's event: what the user has just heard of
+READY = "dayleaf_ready"  # the runtime is there
+RELEASE = "dayleaf_release"  # a newer version
+OFFERED = "dayleaf_offered"  # the question whether a model may write notes
+REMOTE = "dayleaf_remote"  # another remote
+UNWRITTEN = "dayleaf_unwritten"  # runs of lost captures
+SECRETS = "dayleaf_secrets"  # records with secrets
+# files below the home
+NEWER = "/log/newer"  # `VERSION MARKETPLACE`, then `heard` once the user has heard of it
+SET_UP = "/log/setup.ready"  # seconds that the set-up took, until the user has heard of it
+ASKED = "/log/notes.asked"  # there once the user was asked whether a model may write notes
+OFFER = "/log/notes.offer"  # tokens of a note, measured on this user's sessions
 
 
-def greeting(found: Index, last: Any, branch: str, now: float) -> str:
-    """Return the user's line on where the work stands.
+def format_greeting(index: Index, last: Any, branch: str, now: float) -> str:
+    """Return the user's line on where the work stands, or "".
 
-    And how much waits for review; "" before there is any work.
+    And how much waits for review.
     last: the newest checkpoint of the branch, else of any, or None.
     branch: the branch checked out, or "".
     """
@@ -41,30 +41,22 @@ def greeting(found: Index, last: Any, branch: str, now: float) -> str:
         return ""
     from memory.hook import handoffs
 
-    of = fence.line(str(last.meta.get("branch") or ""), 80)
+    last_branch, age = fence.clean_branch(last), format_age(now - last.created)
     # a title that only says what was asked tells nobody where the work stands
-    came = handoffs.outcome_opening(last)
-    title = handoffs.clause(came, 120) if came else fence.line(last.title, 100)
-    said = "back on %s, %s: %s" % (of or found.place.key, ago(now - last.created), title)
-    if branch and of != branch:
-        said = "no work on %s yet; newest: %s (%s%s)" % (
-            fence.line(branch, 80),
-            title,
-            (of + ", ") * bool(of),
-            ago(now - last.created),
-        )
-    waits = waiting(found)
-    if not waits:
-        return "dayleaf: " + said
-    verb = "waits" if waits == 1 else "wait"
-    return "dayleaf: %s; %s %s for review" % (
-        said.rstrip("."),
-        announcements.many(waits, "record"),
-        verb,
-    )
+    outcome = handoffs.extract_outcome(last)
+    title = handoffs.clip_at_clause(outcome, 120) if outcome else fence.clean_line(last.title, 100)
+    text = "back on %s, %s: %s" % (last_branch or index.place.key, age, title)
+    if branch and last_branch != branch:
+        where = ", ".join(filter(None, (last_branch, age)))
+        text = "no work on %s yet; newest: %s (%s)" % (fence.clean_line(branch, 80), title, where)
+    count = count_waiting(index)
+    if not count:
+        return "dayleaf: " + text
+    waiting = announcements.format_count(count, "record") + (" waits" if count == 1 else " wait")
+    return "dayleaf: %s; %s for review" % (text.rstrip("."), waiting)
 
 
-def ago(seconds: float) -> str:
+def format_age(seconds: float) -> str:
     """Return an age in words, such as `5 min ago` or `3 days ago`."""
     for size, unit in ((2 * clock.DAY, "days"), (3600.0, "h"), (60.0, "min")):
         if seconds >= size:
@@ -72,40 +64,31 @@ def ago(seconds: float) -> str:
     return "just now"
 
 
-def waiting(found: Index) -> int:
-    """Count the records that wait for a person's review.
-
-    Candidates and rules, as the index knows them, and scripts by others.
-    """
+def count_waiting(index: Index) -> int:
+    """Count the candidates, rules and scripts that wait for a person's review."""
     from memory.hook import segment
 
-    count = len(
-        [n for n in found.lists("brief").get("candidates", ()) if n not in found.delta.gone]
-    )
+    count = len(index.live(index.lists("brief").get("candidates", ())))
     count += sum(
         doc.ordinal == 0 and doc.kind == "learning" and not doc.flags & segment.ACCEPTED
-        for doc in found.delta.docs
+        for doc in index.delta.docs
     )
-    rules = found.listed("rules")
+    rules = index.listed("rules")
     if rules:
         from memory.core import approvals
 
-        decided = {
-            (space, id, digest[:16]) for space, id, digest in approvals.decisions(found.place.home)
-        }
-        key = found.place.key
+        decisions = approvals.read_decisions(index.place.home)
+        decided = {(space, id, digest[:16]) for space, id, digest in decisions}
+        key = index.place.key
         count += sum(
-            (approvals.workspace_of(doc.name, key), doc.id, doc.checksum.hex()) not in decided
+            (approvals.approval_workspace(doc.name, key), doc.id, doc.checksum.hex()) not in decided
             for doc in rules
         )
-    return count + announcements.scripts_waiting(found.place)
+    return count + announcements.count_waiting_scripts(index.place)
 
 
-def notices(place: Place, settings: Config, event: Event, now: float) -> str:
-    """Return the one-time notices at a session's start.
-
-    Failures since the last start, faulty settings, records and rules by others.
-    """
+def format_notices(place: Place, settings: Config, event: Event, now: float) -> str:
+    """Return the one-time notices at a session's start as lines."""
     lines = list(settings.problems[:3])
     claimed = event.get(boundary.CLAIMS)
     if claimed:
@@ -120,36 +103,36 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
         )
     lines += workspace_notice(place, event)
     try:
-        lines += announcements.announcement(place, event)
+        lines += announcements.new_records_notice(place, event)
     except (OSError, ValueError):
         pass
     lines += secrets_notice(place, event)
     lines += interrupted_captures_notice(place, event, now)
-    failures = unreported_failures(place.home)
+    failures = read_unreported_failures(place.home)
     if failures:
         last = failures[-1]
         lines.append(
             "%s since the last session (%s: %s %s); `dayleaf doctor` says more"
             % (
-                announcements.many(len(failures), "failure"),
+                announcements.format_count(len(failures), "failure"),
                 last.get("where"),
                 last.get("error"),
                 last.get("detail") or last.get("at") or "",
             )
         )
-    lines += foreign_runtime(place, event)
-    lines += notes_offer(place, settings, event)
+    lines += foreign_runtime_notice(place, event)
+    lines += notes_offer_notice(place, settings, event)
     lines += runtime_notice(place, settings, event)
     lines += release_notice(place, event)
     return "dayleaf: " + "\ndayleaf: ".join(lines) if lines else ""
 
 
-def workspace_notice(place: Place, event: Event) -> List[str]:
-    """Return the line about the other workspace that this repository may be of.
+def workspace_notice(place: Place, event: Event) -> list[str]:
+    """Return a line on another workspace that this repository may have.
 
-    One with its commit; or the one that its remote names by now, once.
+    By its commits, or by its present remote; the latter once.
     """
-    named = layout.other_remote(place)
+    named = layout.find_other_remote(place)
     if named and not files.exists(place.cache + layout.REMOTE + named):
         event[REMOTE] = True
         return [
@@ -157,92 +140,88 @@ def workspace_notice(place: Place, event: Event) -> List[str]:
             "project, `dayleaf store workspace claim %s` in a terminal gives it its own memory"
             % (place.key, named)
         ]
-    lost = "" if place.git else layout.lost_checkout(place.root)
+    lost = "" if place.git else layout.find_lost_checkout(place.root)
     if lost:
         return [
             "the `.git` of this worktree leads to %s, which is gone; `git worktree repair` in the "
-            "checkout that was moved mends it" % fence.line(lost, 120)
+            "checkout that was moved mends it" % fence.clean_line(lost, 120)
         ]
-    try:
-        key = files.read(place.cache + layout.OFFERED, 256).decode("utf-8", "replace").strip()
-    except OSError:
-        return []
+    key = _read_text(place.cache + layout.OFFERED)
     if not key or place.claimed:
         return []
     return [
         "this repository %s %s, whose memory is not shown here; if it is the same project, run "
         "`dayleaf store workspace claim` in a terminal"
-        % (layout.reason_of(place, key), fence.line(key, 80))
+        % (layout.explain_relation(place, key), fence.clean_line(key, 80))
     ]
 
 
-def secrets_path(place: Place) -> str:
-    """Return the path of the count of records that hold secrets.
+def _read_text(path: str) -> str:
+    """Return a small file's text, "" if unreadable."""
+    try:
+        return files.read(path, 1 << 16).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
 
-    It holds `COUNT HEARD`, both numbers of records.
-    """
+
+def secrets_path(place: Place) -> str:
+    """Return the path of the file `COUNT HEARD` of records with secrets."""
     return place.cache + "/" + place.scope + ".secrets"
 
 
-def counted_secrets(place: Place) -> List[int]:
+def read_secret_counts(place: Place) -> list[int]:
     """Return [number of records with secrets, number announced]."""
     try:
         words = files.read(secrets_path(place), 64).split()
     except OSError:
         return [0, 0]
-    known = len(words) == 2 and all(map(bytes.isdigit, words))
-    return [int(word) for word in words] if known else [0, 0]
+    is_whole = len(words) == 2 and all(map(bytes.isdigit, words))
+    return [int(word) for word in words] if is_whole else [0, 0]
 
 
-def secrets_notice(place: Place, event: Event) -> List[str]:
-    """Return the line about records that hold secrets, once."""
-    count, heard = counted_secrets(place)
+def secrets_notice(place: Place, event: Event) -> list[str]:
+    """Return a line on records that hold secrets, once."""
+    count, heard = read_secret_counts(place)
     if count <= heard:
         return []
     event[SECRETS] = True
     return [
         "%s a secret, so Claude gets nothing of %s unasked; `dayleaf store check` names the lines"
         % (
-            announcements.many(count, "record") + (" holds" if count == 1 else " hold"),
+            announcements.format_count(count, "record") + (" holds" if count == 1 else " hold"),
             "it" if count == 1 else "them",
         )
     ]
 
 
-def foreign_mark(place: Place) -> str:
-    """Return the path that marks a foreign runtime as announced.
-
-    One for each machine.
-    """
+def foreign_mark_path(place: Place) -> str:
+    """Return the path that marks a runtime as announced, on this machine."""
     machine = " ".join(files.posix.uname()[:2]) if hasattr(files.posix, "uname") else ""
     return place.home + "/log/foreign-" + files.sha256(machine.encode("utf-8", "replace"))[:8]
 
 
-def foreign_runtime(place: Place, event: Event) -> List[str]:
-    """Return the line about a runtime made on another machine.
-
-    Once on each machine.
-    """
+def foreign_runtime_notice(place: Place, event: Event) -> list[str]:
+    """Return a line on a runtime made on another machine, once."""
     path = event.get(boundary.FOREIGN)
-    if not path or files.exists(foreign_mark(place)):
+    if not path or files.exists(foreign_mark_path(place)):
         return []
     return [
         "%s does not run on this machine, so hooks use the system's Python; run "
         "'%s/install.sh' here, or set DAYLEAF_HOME to a folder of this machine's own"
-        % (path, layout.plugin())
+        % (path, layout.plugin_folder())
     ]
 
 
-def notes_offer(place: Place, settings: Config, event: Event) -> List[str]:
-    """Return the question whether a model may write notes.
+def notes_offer_notice(place: Place, settings: Config, event: Event) -> list[str]:
+    """Return the question whether a model may write notes, once.
 
-    Asked once, after a worker has measured their cost.
+    Asked after a worker has measured their cost.
     """
     if settings.sources["notes.provider"] != "default" or files.exists(place.home + ASKED):
         return []
     try:
-        tokens = int(files.read(place.home + OFFER, 32))
-    except (OSError, ValueError):
+        tokens = int(_read_text(place.home + OFFER))
+    except ValueError:
         return []
     event[OFFERED] = True
     return [
@@ -252,16 +231,12 @@ def notes_offer(place: Place, settings: Config, event: Event) -> List[str]:
     ]
 
 
-def runtime_notice(place: Place, settings: Config, event: Event) -> List[str]:
-    """Return the line about the runtime's installation.
-
-    In progress, failed, or ready; "ready" is shown once.
-    """
-    root = layout.plugin()
+def runtime_notice(place: Place, settings: Config, event: Event) -> list[str]:
+    """Return lines on the runtime: being set up, failed, or ready once."""
+    root = layout.plugin_folder()
     if files.exists(place.home + "/runtime/bin/python"):
-        try:
-            seconds = files.read(place.home + SET_UP, 32).decode("ascii", "replace").strip()
-        except OSError:
+        seconds = _read_text(place.home + SET_UP)
+        if not seconds:
             return []
         event[READY] = True
         return [
@@ -271,19 +246,11 @@ def runtime_notice(place: Place, settings: Config, event: Event) -> List[str]:
         ]
     if not settings["runtime.auto"]:
         return []
-    try:
-        said = (
-            files.read(place.home + "/log/setup.log", 1 << 16)
-            .decode("utf-8", "replace")
-            .strip()
-            .rpartition("\n")[2]
-        )
-    except OSError:
-        said = ""
-    if said.startswith("install.sh: "):
+    last = _read_text(place.home + "/log/setup.log").rpartition("\n")[2]
+    if last.startswith("install.sh: "):
         return [
             "the runtime could not be set up: %s; '%s/install.sh' --runtime tries again"
-            % (said[12:312], root)
+            % (last[12:312], root)
         ]
     path = place.home
     while not files.exists(path) and path.strip("/"):
@@ -295,12 +262,9 @@ def runtime_notice(place: Place, settings: Config, event: Event) -> List[str]:
     ]
 
 
-def release_notice(place: Place, event: Event) -> List[str]:
-    """Return the line about a newer version, once for each version."""
-    try:
-        words = files.read(place.home + NEWER, 256).decode("ascii", "replace").split()
-    except OSError:
-        return []
+def release_notice(place: Place, event: Event) -> list[str]:
+    """Return a line on a newer version, once for each version."""
+    words = _read_text(place.home + NEWER).split()
     if len(words) != 2 or words[0] == __version__:
         return []
     event[RELEASE] = True
@@ -310,11 +274,8 @@ def release_notice(place: Place, event: Event) -> List[str]:
     ]
 
 
-def unreported_failures(home: str) -> List[Dict[str, Any]]:
-    """Return the failures not yet shown at a session start.
-
-    The worker after the start moves the mark.
-    """
+def read_unreported_failures(home: str) -> list[dict[str, Any]]:
+    """Return the failures since the mark that the worker moves after a start."""
     try:
         mark = int(files.read(home + "/log/said", 32) or b"0")
     except (OSError, ValueError):
@@ -323,11 +284,11 @@ def unreported_failures(home: str) -> List[Dict[str, Any]]:
         data = files.read(home + "/log/errors.jsonl", 1 << 20)
     except OSError:
         return []
-    return fastjson.rows(data[mark if mark <= len(data) else 0 :])[-50:]
+    return fastjson.parse_rows(data[mark if mark <= len(data) else 0 :])[-50:]
 
 
-def interrupted_captures_notice(place: Place, event: Event, now: float) -> List[str]:
-    """Return the line about interrupted captures not yet reported.
+def interrupted_captures_notice(place: Place, event: Event, now: float) -> list[str]:
+    """Return a line on interrupted captures, reported once.
 
     The worker marks them as reported.  attempts.py describes the log; where every capture came to
     its end, its lines are only counted.
@@ -340,22 +301,17 @@ def interrupted_captures_notice(place: Place, event: Event, now: float) -> List[
         return []
     from memory.core import attempts
 
-    cut = [row for row in attempts.unfinished(place, now) if not row["said"]]
-    if not cut:
+    rows = [row for row in attempts.list_unfinished(place, now) if not row["said"]]
+    if not rows:
         return []
-    event[UNWRITTEN] = [row["run"] for row in cut]
-    at = clock.parse(str(cut[-1].get("t"))) or now
-    said = clock.iso(at + clock.local_offset(at))
-    when = (
-        said[11:16]
-        if said[:10] == clock.day(now + clock.local_offset(now))
-        else said[:16].replace("T", " ")
-    )
-    others = " and %s before it" % announcements.many(len(cut) - 1, "other") if len(cut) > 1 else ""
+    event[UNWRITTEN] = [row["run"] for row in rows]
+    at = clock.parse(str(rows[-1].get("t"))) or now
+    instant = clock.iso(at + clock.local_offset(at))
+    is_today = instant[:10] == clock.day(now + clock.local_offset(now))
+    when = instant[11:16] if is_today else instant[:16].replace("T", " ")
+    if len(rows) > 1:
+        when += " and %s before it" % announcements.format_count(len(rows) - 1, "other")
     return [
-        (
-            "the session of %s%s left no checkpoint and is being captured again; "
-            "`dayleaf doctor` says more"
-        )
-        % (when, others)
+        "the session of %s left no checkpoint and is being captured again; "
+        "`dayleaf doctor` says more" % when
     ]

@@ -1,4 +1,4 @@
-"""The host's status line: one line of counts."""
+"""Answer the host's status line with one line of counts."""
 
 from __future__ import annotations
 
@@ -7,49 +7,41 @@ from memory.hook import announcements, indexview, receipts, signs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Tuple
+    from typing import Any
 
     from memory.core.layout import Place
 
-    Event = Dict[str, Any]
+    Event = dict[str, Any]
 
 
 def _holds_records(place: Place) -> bool:
-    """Tell whether a workspace's files or repository hold any record."""
+    """Tell whether a place has any record of its own."""
     from memory.core.walk import walk
 
     found, _ = walk(place, most=1)
     return bool(found) and found[0][0][:1] != layout.GLOBAL
 
 
-def on_statusline(event: Event, env: Dict[str, str], now: float) -> Tuple[str, bool]:
-    """Answer the host's status line with a line of counts.
+def on_statusline(event: Event, env: dict[str, str], now: float) -> tuple[str, bool]:
+    """Return a line of counts: all records, given, waiting, stale.
 
-    The notes, those given to this session, waiting and stale.
     event: the host's JSON (`session_id`, `workspace.project_dir`, `cwd`).
     """
     workspace = event.get("workspace")
     folder = workspace.get("project_dir") if isinstance(workspace, dict) else ""
-    place = layout.locate(
-        env,
-        folder
-        if isinstance(folder, str) and folder[:1] == "/"
-        else boundary.project_dir(event, env),
-    )
+    if not isinstance(folder, str) or folder[:1] != "/":
+        folder = boundary.project_dir(event, env)
+    place = layout.locate(env, folder)
     try:
-        found = indexview.open_index(place, watch=False)
+        index = indexview.open_index(place, watch=False)
     except IndexFault:
         return "dayleaf: no %s yet" % ("index" if _holds_records(place) else "records"), False
-    session = layout.safe_id(event.get("session_id"))
-    given = len(receipts.session(place.receipts(session)).shown) if session else 0
-    counts = (
-        (given, "given"),
-        (signs.waiting(found), "waiting"),
-        (len(indexview.marks(place)), "stale"),
-    )
-    found.close()
-    parts = [
-        announcements.many(found.records, "record"),
-        *("%d %s" % row for row in counts if row[0]),
-    ]
+    session = layout.valid_id(event.get("session_id"))
+    given = len(receipts.read_session(place.receipts(session)).shown) if session else 0
+    waiting, stale = signs.count_waiting(index), len(indexview.read_stale_marks(place))
+    index.close()
+    parts = [announcements.format_count(index.records, "record")]
+    for count, what in ((given, "given"), (waiting, "waiting"), (stale, "stale")):
+        if count:
+            parts.append("%d %s" % (count, what))
     return "dayleaf: " + ", ".join(parts), False

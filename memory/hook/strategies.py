@@ -18,21 +18,19 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, FrozenSet, Sequence
+    from typing import Any, Callable, Sequence
 
     Suits = Callable[[int, int], bool]
 
 
 class Strategy:
-    """A row of the table of strategies.
+    """How learnings reach the model: a row of STRATEGIES.
 
-    suits: tells from (learnings in scope, their tokens, settings) whether the row applies.
-    At a session's start: `whole` gives the learnings in full, as many as fit; `topics` names so
-        many topics; `newest` lists the titles of so many learnings.  At a prompt: `routed` prefers
-        what belongs to the prompt's category.
+    suits: tells from (number of learnings, their tokens) whether the row applies.
+    whole: a session's start gives the learnings in full, as many as fit.
+    topics, newest: numbers of topics and of titles that a start lists.
+    routed: a prompt prefers learnings of its category.
     """
-
-    __slots__ = ("name", "newest", "routed", "suits", "topics", "whole")
 
     def __init__(
         self,
@@ -47,19 +45,17 @@ class Strategy:
         self.whole, self.topics, self.newest, self.routed = whole, topics, newest, routed
 
     def describe(self, given: int, learnings: int) -> str:
-        """Return a sentence: how many learnings the session's start gives.
+        """Return a sentence on how many learnings the start gives.
 
         given: the number of learnings that fit.  "" where the strategy gives no learning in full.
         """
         if not self.whole or not learnings:
             return ""
+        if given == learnings:
+            return "the session starts with every learning, so this prompt adds none"
         return (
-            "the session starts with every learning, so this prompt adds none"
-            if given == learnings
-            else (
-                "it starts with %d of them; %d left out: too long, or with a secret or a "
-                "conflict (`dayleaf store check`)" % (given, learnings - given)
-            )
+            "it starts with %d of them; %d left out: too long, or with a secret or a "
+            "conflict (`dayleaf store check`)" % (given, learnings - given)
         )
 
 
@@ -83,15 +79,11 @@ STRATEGIES = (
 
 
 def choose_strategy(learnings: int, tokens: int) -> Strategy:
-    """Return the strategy for a number of learnings and tokens."""
     return next(strategy for strategy in STRATEGIES if strategy.suits(learnings, tokens))
 
 
 def strategy_by_name(name: str) -> Strategy:
-    """Return the strategy with a name, as receipts and `load` show it.
-
-    Raises KeyError for an unknown name.
-    """
+    """Return a strategy by its name; raise KeyError without one."""
     return {strategy.name: strategy for strategy in STRATEGIES}[name]
 
 
@@ -99,7 +91,7 @@ def strategy_by_name(name: str) -> Strategy:
 
 # Category of a prompt -> stems that speak for it; a topic belongs to a category where one of its
 # words is among them.
-CATEGORIES: Dict[str, FrozenSet[str]] = {
+CATEGORIES: dict[str, frozenset[str]] = {
     "testing": frozenset("test pytest fixtur mock assert coverag flaki spec e2e snapshot".split()),
     "build": frozenset(
         (
@@ -128,43 +120,44 @@ WIDE, FEW, MOST_TOPICS = 0.25, 6, 24
 MODES = {"plan": "design"}  # a permission mode that speaks for a category
 
 
-def categories(
+def build_categories(
     topics: Sequence[Sequence[Any]] = (), learnings: int = 0
-) -> Dict[str, FrozenSet[str]]:
-    """Return the routing table, category -> terms of its words.
+) -> dict[str, frozenset[str]]:
+    """Return the stems that speak for each category of prompts.
 
-    From CATEGORIES and the project's own topics.
-    topics: [name, number of learnings with the topic], most first.
+    topics: [name, number of learnings with the topic] of the project, most first.
     learnings: their number in the project.
-    A topic of a share of WIDE of the learnings is what the project is about: its words route
-    nowhere.  Any other topic of at least FEW learnings is a category of its own, unless its words
-    are those of a built-in category.
+    A topic of WIDE of the learnings is what the project is about: its words route nowhere.  Another
+    topic of FEW learnings is a category, unless its words are those of a built-in one.
     """
     if not topics:
         return CATEGORIES
     from memory.core import tokeniser  # a failed call gets here without topics and need not load it
 
-    said = [
-        (str(row[0]), int(row[1]), frozenset(term for term, _ in tokeniser.terms(str(row[0]))))
+    rows = [
+        (
+            str(row[0]),
+            int(row[1]),
+            frozenset(term for term, _ in tokeniser.query_terms(str(row[0]))),
+        )
         for row in topics[:MOST_TOPICS]
     ]
     wide = frozenset(
-        term for _, count, words in said if count >= WIDE * learnings for term in words
+        term for _, count, words in rows if count >= WIDE * learnings for term in words
     )
     known = frozenset(term for words in CATEGORIES.values() for term in words)
-    found = {name: words - wide for name, words in CATEGORIES.items()}
-    for name, count, own in said:
+    table = {name: words - wide for name, words in CATEGORIES.items()}
+    for name, count, own in rows:
         if count >= FEW and own and not own & (wide | known):
-            found.setdefault(name, own)
-    return {name: words for name, words in found.items() if name and words}
+            table.setdefault(name, own)
+    return {name: words for name, words in table.items() if name and words}
 
 
-def category_of(stems: FrozenSet[str], mode: str, table: Dict[str, FrozenSet[str]]) -> str:
-    """Return the category whose words a prompt holds most of.
+def classify_prompt(stems: frozenset[str], mode: str, table: dict[str, frozenset[str]]) -> str:
+    """Return the category with most of a prompt's words, or "".
 
     stems: of the prompt.
     mode: the host's permission mode, whose category is taken on a tie or without any match.
-    "" for none.
     """
     counts = sorted((-len(stems & words), name) for name, words in table.items())
     if not counts or counts[0][0] == 0 or (len(counts) > 1 and counts[0][0] == counts[1][0]):
@@ -172,20 +165,17 @@ def category_of(stems: FrozenSet[str], mode: str, table: Dict[str, FrozenSet[str
     return counts[0][1]
 
 
-class Membership(dict[str, bool]):
-    """Map topic -> whether a category or the prompt names the topic.
+class TopicMembership(dict[str, bool]):
+    """Map topics to whether a category or the prompt names them."""
 
-    Computed on demand: only candidates' topics are asked for.
-    """
-
-    def __init__(self, category: str, words: FrozenSet[str]):
+    def __init__(self, category: str, words: frozenset[str]):
         super().__init__()
         self.category, self.words = category, words
 
     def __missing__(self, topic: str) -> bool:
         from memory.core import tokeniser
 
-        self[topic] = found = topic == self.category or any(
-            t in self.words for t, _ in tokeniser.terms(topic)
+        self[topic] = belongs = topic == self.category or any(
+            t in self.words for t, _ in tokeniser.query_terms(topic)
         )
-        return found
+        return belongs

@@ -26,17 +26,17 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Se
 from zlib import crc32
 
 from memory.core import fastjson, files, frontmatter, records, tokeniser
-from memory.core.layout import Place, is_allowed
+from memory.core.layout import Place, is_kind_allowed
 from memory.core.walk import walk
 from memory.hook import context, documents, indexview, segment
 from memory.index.cleaning import BATCH, BATCH_CHARS, Cleaner
-from memory.index.postings import Inverted, Inverter, Loop, Vectorised, little_endian
+from memory.index.postings import Inverter, LoopInverter, NumpyInverter, TermIndex, to_little_endian
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.core.records import Record
     from memory.core.walk import Found
-    from memory.index.kept import Heads
+    from memory.index.kept import HeadCache
 
 # files, or VECTORISED_BYTES of them; below, importing NumPy costs more than it saves (5-8 bare
 # starts)
@@ -49,7 +49,7 @@ _PER_BUCKET = 8  # terms of a directory's bucket, at the most on average
 Progress = Optional[Callable[[int, int], None]]
 
 
-class Row(NamedTuple):
+class FirstDocument(NamedTuple):
     """A record's first document, the input of the lists."""
 
     number: int
@@ -62,22 +62,30 @@ class Row(NamedTuple):
     targets: Tuple[str, ...] = ()
 
 
-class _Reading:
-    """The documents read so far.
+class Assembly(NamedTuple):
+    """A segment's bytes, its number of records, the names of unreadable files."""
+
+    data: bytes
+    records: int
+    skipped: Tuple[str, ...]
+
+
+class _ReadDocuments:
+    """The documents read so far, packed for a segment.
 
     Their packed rows and strings, the inputs of the lists, and the names of skipped files.
     """
 
-    def __init__(self, inverter: Inverter, heads: Optional[Heads], cleaner: Cleaner):
+    def __init__(self, inverter: Inverter, heads: Optional[HeadCache], cleaner: Cleaner):
         self.inverter, self.heads, self.cleaner = inverter, heads, cleaner
-        self.rows: List[Row] = []
+        self.rows: List[FirstDocument] = []
         self.table, self.strings = bytearray(), bytearray()
         self.ids: List[List[bytes]] = []
         self.documents = self.pushable = 0
         self.skipped: List[str] = []
 
-    def record(self, found: Found) -> Optional[Tuple[Record, os.stat_result]]:
-        """Return (a file's record, its stat), None if unreadable.
+    def read_record(self, found: Found) -> Optional[Tuple[Record, os.stat_result]]:
+        """Return (record, stat) of a file, None if unreadable.
 
         The names of unreadable files go to `skipped`.
         """
@@ -85,23 +93,23 @@ class _Reading:
         try:
             stat = files.posix.stat(path)
             data = read_known_size(path, size)
-            if frontmatter.undecodable(data):
+            if frontmatter.is_binary(data):
                 raise OSError(22, "not UTF-8 text", path)
         except OSError:
             self.skipped.append(name)
             return None
-        record = records.skim(name, data, stat.st_mtime)
-        if not is_allowed(record.kind, record.tier):
+        record = records.from_bytes_fast(name, data, stat.st_mtime)
+        if not is_kind_allowed(record.kind, record.tier):
             self.skipped.append(name)
             return None
         return record, stat
 
-    def each(self, listed: Sequence[Found]) -> Iterator[Tuple[Found, Record, bool]]:
+    def read_each(self, listed: Sequence[Found]) -> Iterator[Tuple[Found, Record, bool]]:
         """Yield (file, record as indexed, whether it holds a secret)."""
         batch: List[Tuple[Found, Record, os.stat_result]] = []
         size = 0
         for at, found in enumerate(listed, 1):
-            read = self.record(found)
+            read = self.read_record(found)
             if read is not None:
                 batch.append((found, *read))
                 size += read[0].size
@@ -109,30 +117,29 @@ class _Reading:
                 cleaned = self.cleaner.each([record for _, record, _ in batch])
                 for (one, record, stat), (clean, secret) in zip(batch, cleaned):
                     if self.heads and not secret:
-                        self.heads.note(record, stat)
+                        self.heads.put_sure(record, stat)
                     yield one, clean, secret
                 batch, size = [], 0
 
-    def add(self, record: Record, found: Found, secret: bool) -> None:
+    def add_record(self, record: Record, found: Found, secret: bool) -> None:
         """Add a record's sections as the next documents."""
-        for doc, heading, body in documents.documents(record, found[2], found[3], secret):
+        for doc, heading, body in documents.split_documents(record, found[2], found[3], secret):
             self.inverter.add(heading, body)
-            row, strings = segment.pack(doc, len(self.strings))
+            row, strings = segment.pack_document(doc, len(self.strings))
             self.table += row
             self.strings += strings
             if not doc.ordinal:
-                row_of = Row(
+                first = FirstDocument(
                     self.documents, doc.flags, doc.created, doc.tokens, doc.topics, doc.name
                 )
                 if record.kind == "rule":
-                    row_of = row_of._replace(
-                        tags=record.tags, targets=tuple(link.target for link in record.links)
-                    )
-                self.rows.append(row_of)
+                    targets = tuple(link.target for link in record.links)
+                    first = first._replace(tags=record.tags, targets=targets)
+                self.rows.append(first)
                 self.ids.append(
                     [
                         b"\x01" + doc.id.encode("utf-8", "replace").replace(b"\n", b" "),
-                        *(key.encode("ascii") for key in documents.keys(record)),
+                        *(key.encode("ascii") for key in documents.list_extra_terms(record)),
                     ]
                 )
             self.documents += 1
@@ -144,9 +151,9 @@ def assemble(
     progress: Progress = None,
     vectorised: Optional[bool] = None,
     folders: Optional[List[Tuple[str, int]]] = None,
-    heads: Optional[Heads] = None,
-) -> Tuple[bytes, int, Tuple[str, ...]]:
-    """Return (segment's bytes, number of records, unreadable names) for a place.
+    heads: Optional[HeadCache] = None,
+) -> Assembly:
+    """Assemble a place's segment from its files.
 
     now: the time stamp to write. progress(done, of): called now and then. vectorised: force one of
         the two inverters; both give the same bytes. folders: receives the name and mtime in ns of
@@ -160,18 +167,19 @@ def assemble(
     enabled = gc.isenabled()
     gc.disable()  # a million small objects, none in a cycle: collecting costs a fifth of the build
     try:
-        watch = _watch(found, seen)
+        watch = _list_watched(found, seen)
         cleaner = Cleaner(place, cached=heads is not None)
         reading = _read_all(found, vectorised, progress, heads, cleaner)
         cleaner.save()
         del found  # 40 MB of names at 100,000, before the arrays come that are larger still
-        return _segment_bytes(place, now, reading, watch), len(reading.rows), tuple(reading.skipped)
+        data = _format_segment(place, now, reading, watch)
+        return Assembly(data, len(reading.rows), tuple(reading.skipped))
     finally:
         if enabled:
             gc.enable()
 
 
-def _inverter(found: Sequence[Found], vectorised: Optional[bool]) -> Inverter:
+def _make_inverter(found: Sequence[Found], vectorised: Optional[bool]) -> Inverter:
     if vectorised is None:
         vectorised = (
             len(found) >= VECTORISED_FROM
@@ -179,13 +187,13 @@ def _inverter(found: Sequence[Found], vectorised: Optional[bool]) -> Inverter:
         )
     if vectorised:
         try:
-            return Vectorised()
+            return NumpyInverter()
         except ImportError:
             pass
-    return Loop()
+    return LoopInverter()
 
 
-def _key(found: Found) -> bytes:
+def _sort_key(found: Found) -> bytes:
     return found[0].encode("utf-8", "surrogateescape")
 
 
@@ -193,17 +201,17 @@ def _read_all(
     found: Sequence[Found],
     vectorised: Optional[bool],
     progress: Progress,
-    heads: Optional[Heads],
+    heads: Optional[HeadCache],
     cleaner: Cleaner,
-) -> _Reading:
-    """Read all files, possible prompt material first.
+) -> _ReadDocuments:
+    """Read all files, those that a prompt may get first.
 
     Only files in `learnings` are expected there. Where another file turns out to be a learning (by
     its frontmatter, or after a change), all are read again with it among the first.
     """
     misfiled: set[str] = set()
     while True:
-        reading = _Reading(_inverter(found, vectorised), heads, cleaner)
+        reading = _ReadDocuments(_make_inverter(found, vectorised), heads, cleaner)
         more = _read_once(reading, found, misfiled, progress)
         if not more:
             return reading
@@ -211,7 +219,7 @@ def _read_all(
 
 
 def _read_once(
-    reading: _Reading, found: Sequence[Found], misfiled: set[str], progress: Progress
+    reading: _ReadDocuments, found: Sequence[Found], misfiled: set[str], progress: Progress
 ) -> set[str]:
     likely: List[Found] = []
     rest: List[Found] = []
@@ -219,20 +227,20 @@ def _read_once(
         is_likely = one[0][2:].startswith("learnings/") or one[0] in misfiled
         (likely if is_likely else rest).append(one)
     done = 0
-    for file, record, secret in reading.each(sorted(likely, key=_key)):
+    for file, record, secret in reading.read_each(sorted(likely, key=_sort_key)):
         if documents.is_pushable(record) and not secret:
-            reading.add(record, file, secret)
+            reading.add_record(record, file, secret)
             done += 1
             _report_progress(progress, done, len(found))
         else:
             rest.append(file)
     reading.pushable = reading.documents
     late: set[str] = set()
-    for file, record, secret in reading.each(sorted(rest, key=_key)):
+    for file, record, secret in reading.read_each(sorted(rest, key=_sort_key)):
         if documents.is_pushable(record) and not secret:
             late.add(file[0])
         else:
-            reading.add(record, file, secret)
+            reading.add_record(record, file, secret)
         done += 1
         _report_progress(progress, done, len(found))
     return late - misfiled
@@ -261,26 +269,28 @@ def read_known_size(path: str, size: int) -> bytes:
         files.posix.close(fd)
 
 
-def _segment_bytes(place: Place, now: float, reading: _Reading, watched: Dict[str, Any]) -> bytes:
+def _format_segment(
+    place: Place, now: float, reading: _ReadDocuments, watched: Dict[str, Any]
+) -> bytes:
     """Return the bytes of a segment, in the format of segment.py."""
     lengths = reading.inverter.lengths()
     mean = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
-    inverted = reading.inverter.inverted(reading.pushable, mean)
-    terms, entries, extra = _with_ids(reading, inverted)
-    buckets, directory = _directory(terms, entries)
+    inverted = reading.inverter.invert(reading.pushable, mean)
+    terms, entries, extra = _add_id_terms(reading, inverted)
+    buckets, directory = _build_directory(terms, entries)
     count = len(terms)
     del terms, entries  # as large as what is written
     rows = reading.rows
-    rules = _newest(rows, "rule", MOST_RULES)
+    rules = _list_newest(rows, "rule", MOST_RULES)
     watch = fastjson.dump(
-        {**watched, "rules": rules, "ruled": _rules_by_requirement(rows, set(rules))}
+        {**watched, "rules": rules, "ruled": _group_rules(rows, set(rules))}
     ).encode("ascii")
-    brief = fastjson.dump(_brief(rows, reading.pushable)).encode("ascii")
+    brief = fastjson.dump(_list_brief(rows, reading.pushable)).encode("ascii")
     lists = segment.PAIR.pack(len(watch), len(brief)) + watch + brief
     sections = (
         (buckets,),
         (directory,),
-        (inverted.ids, little_endian(extra)),
+        (inverted.ids, to_little_endian(extra)),
         (inverted.impacts, b"\x01" * len(extra)),
         (reading.table,),
         (reading.strings,),
@@ -312,12 +322,12 @@ def _segment_bytes(place: Place, now: float, reading: _Reading, watched: Dict[st
         *at,
     ]
     head = segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0")
-    fields[14] = segment.header_check(head)
+    fields[14] = segment.compute_header_crc(head)
     return b"".join((segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0"), *parts))
 
 
-def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes, Any]:
-    """Return terms, their entries and more document numbers."""
+def _add_id_terms(reading: _ReadDocuments, inverted: TermIndex) -> Tuple[List[bytes], bytes, Any]:
+    """Return (terms, their entries, document numbers), with the records' ids."""
     terms = [term.encode("utf-8", "replace") for term in inverted.terms]
     entries, pack = [inverted.entries], segment.ENTRY.pack
     rows = reading.rows
@@ -346,8 +356,8 @@ def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes
     return terms, b"".join(entries), extra
 
 
-def _directory(terms: Sequence[bytes], entries: bytes) -> Tuple[bytes, bytes]:
-    """Return the bucket offsets and the directory of terms."""
+def _build_directory(terms: Sequence[bytes], entries: bytes) -> Tuple[bytes, bytes]:
+    """Return (bucket offsets, directory) of the terms."""
     width, count = segment.ENTRY.size, 1
     while count * _PER_BUCKET < len(terms):
         count *= 2
@@ -369,10 +379,10 @@ def _directory(terms: Sequence[bytes], entries: bytes) -> Tuple[bytes, bytes]:
             parts.append(block)
             size += len(block)
         offsets.append(size)
-    return little_endian(offsets), b"".join(parts)
+    return to_little_endian(offsets), b"".join(parts)
 
 
-def _watch(found: Sequence[Found], folders: Sequence[Tuple[str, int]]) -> Dict[str, Any]:
+def _list_watched(found: Sequence[Found], folders: Sequence[Tuple[str, int]]) -> Dict[str, Any]:
     found = [f for f in found if not f[0].startswith(indexview.UNWATCHED)]
     folders = [f for f in folders if not f[0].startswith(indexview.UNWATCHED)]
     own = [f for f in folders if f[0].count("/") < 2 and (f[1] or "/" not in f[0])]
@@ -383,25 +393,25 @@ def _watch(found: Sequence[Found], folders: Sequence[Tuple[str, int]]) -> Dict[s
     return {"folders": [list(f) for f in own + others], "files": [[f[0], f[2], f[3]] for f in hot]}
 
 
-def _brief(rows: Sequence[Row], pushable: int) -> Dict[str, Any]:
+def _list_brief(rows: Sequence[FirstDocument], pushable: int) -> Dict[str, Any]:
     return {
-        "learnings": _newest(rows, "learning", 64, segment.ACCEPTED),
-        "checkpoints": _newest(rows, "checkpoint", 64),
-        "plans": _newest(rows, "plan", 4, segment.ACTIVE),
-        "candidates": _candidates(rows),
+        "learnings": _list_newest(rows, "learning", 64, segment.ACCEPTED),
+        "checkpoints": _list_newest(rows, "checkpoint", 64),
+        "plans": _list_newest(rows, "plan", 4, segment.ACTIVE),
+        "candidates": _list_candidates(rows),
         "secrets": [row.number for row in rows if row.flags & segment.SECRET],
         "topics": documents.count_topics((row.topics, row.number < pushable) for row in rows),
     }
 
 
-def _candidates(rows: Sequence[Row]) -> List[int]:
+def _list_candidates(rows: Sequence[FirstDocument]) -> List[int]:
     number = segment.KINDS.index("learning")
     return [
         row.number for row in rows if row.flags & 7 == number and not row.flags & segment.ACCEPTED
     ][:MOST_CANDIDATES]
 
 
-def _newest(rows: Sequence[Row], kind: str, most: int, flag: int = 0) -> List[int]:
+def _list_newest(rows: Sequence[FirstDocument], kind: str, most: int, flag: int = 0) -> List[int]:
     number = segment.KINDS.index(kind)
     # The user's own come first: no repository may crowd them out of the list.
     chosen = sorted(
@@ -412,20 +422,20 @@ def _newest(rows: Sequence[Row], kind: str, most: int, flag: int = 0) -> List[in
     return [n for _, _, _, n in chosen[:most]]
 
 
-def _rules_by_requirement(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
-    """Return the numbers of rules by what each requires."""
+def _group_rules(rows: Sequence[FirstDocument], rules: set[int]) -> Dict[str, Any]:
+    """Group rules by the terms, labels and links that they require."""
     words: Dict[str, List[int]] = {}
     phrases: Dict[Tuple[str, ...], List[int]] = {}
     labels: Dict[str, List[int]] = {}
     links: Dict[str, List[int]] = {}
     for row in rows:
         for tag in row.tags if row.number in rules else ():
-            needed = context.required_terms(tag)
+            needed = context.list_required_terms(tag)
             if len(needed) == 1:
                 words.setdefault(needed[0], []).append(row.number)
             elif needed:
                 phrases.setdefault(needed, []).append(row.number)
-            labels.setdefault(context.label(tag), []).append(row.number)
+            labels.setdefault(context.normalise_tag(tag), []).append(row.number)
         for target in row.targets if row.number in rules else ():
             links.setdefault(target, []).append(row.number)
     return {

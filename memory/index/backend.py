@@ -17,7 +17,7 @@ from memory.doors import registry
 from memory.hook import indexview, loader, segment
 from memory.hook.segment import Doc
 
-NAMES = ("local", "postgres")
+BACKENDS = ("local", "postgres")
 
 
 NO_DATABASE = (
@@ -33,7 +33,7 @@ class Unreachable(StoreError):
     """
 
 
-def dsn_of(settings: Config, home: str, env: Mapping[str, str]) -> str:
+def find_dsn(settings: Config, home: str, env: Mapping[str, str]) -> str:
     """Return the connection string of recall's database, or ""."""
     if settings["index.backend"] != "postgres":
         return ""
@@ -41,11 +41,8 @@ def dsn_of(settings: Config, home: str, env: Mapping[str, str]) -> str:
     return found
 
 
-def state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Dict[str, Any]]:
-    """Return the state of recall's database as plain data.
-
-    None where the settings choose no database.
-    """
+def read_state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Dict[str, Any]]:
+    """Return the state of recall's database, None where no database is chosen."""
     if settings["index.backend"] != "postgres":
         return None
     try:
@@ -55,7 +52,7 @@ def state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Di
     return found
 
 
-SECRET = (
+PASSWORD_ADVICE = (
     "holds a password; put the connection string into ~/.dayleaf/dsn (mode 600) or DAYLEAF_DSN, or "
     "the password into ~/.pgpass"
 )
@@ -69,7 +66,7 @@ def has_password(dsn: str) -> bool:
 
 
 class Sieve(NamedTuple):
-    """The filters that an index answers itself.
+    """Filters that an index applies itself.
 
     kinds: any of them. since, until: when a record was made, from `since` on and before `until`
         (seconds since the epoch, None for open).
@@ -81,14 +78,13 @@ class Sieve(NamedTuple):
 
 
 class Backend(Protocol):
-    """An index that is open for queries.
+    """An index opened for queries.
 
     Documents go by numbers, terms are the tokeniser's.
     """
 
     @property
-    def documents(self) -> int:
-        """The number of documents."""
+    def documents(self) -> int: ...
 
     def lengths(self) -> Tuple[int, float]:
         """Return (documents, terms in them all), for the mean length."""
@@ -115,7 +111,7 @@ class Backend(Protocol):
         """
 
     def newest(self, sieve: Sieve) -> List[int]:
-        """Return the first documents of the records that pass, newest first."""
+        """Return the filtered records' first documents, newest first."""
 
     def kind(self, number: int) -> int:
         """Return a document's kind as its position in segment.KINDS."""
@@ -129,11 +125,10 @@ class Backend(Protocol):
     def holding(self, term: str) -> List[int]:
         """Return the numbers of the documents that hold a rare term."""
 
-    def close(self) -> None:
-        """Close the index."""
+    def close(self) -> None: ...
 
 
-class Local:
+class LocalBackend:
     """The index of one place: its segment and its delta."""
 
     def __init__(self, view: indexview.Index):
@@ -141,10 +136,11 @@ class Local:
         self._df: Dict[str, int] = {}
         self._vocabulary: Dict[str, List[str]] = {}
         self._facts: List[Tuple[int, int, int]] = []
+        self.doc, self.by_id, self.holding = view.doc, view.by_id, view.holding
+        self.close = view.close
 
     @property
     def documents(self) -> int:
-        """The number of documents, at least 1."""
         return self.view.documents
 
     @property
@@ -154,7 +150,6 @@ class Local:
         return (base.docs if base else 0) + len(self.view.delta.docs)
 
     def lengths(self) -> Tuple[int, float]:
-        """Return (documents, terms) of the segment."""
         base = self.view.segment
         return (base.docs, base.mean * base.docs) if base else (0, 0.0)
 
@@ -162,13 +157,11 @@ class Local:
         """Do nothing; a look-up of a term costs microseconds here."""
 
     def df(self, term: str) -> int:
-        """Return a term's document frequency."""
         if term not in self._df:
             self._df[term] = self.view.df(term)
         return self._df[term]
 
     def vocabulary(self, start: str, longest: int) -> List[str]:
-        """Return the terms with a prefix."""
         found = self._vocabulary.get(start)
         if found is None:
             found = self._vocabulary[start] = (
@@ -179,15 +172,13 @@ class Local:
     def search(
         self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve
     ) -> List[int]:
-        """Return the numbers of the best documents, best first."""
-        return self._sifted(
+        return self._filter(
             [number for _, number in loader.search(self.view, terms, limit, cap=cap)], sieve
         )
 
     def newest(self, sieve: Sieve) -> List[int]:
-        """Return the first documents of the records that pass, newest first."""
         facts = self.facts()
-        return self._sifted(
+        return self._filter(
             sorted(
                 (n for n, fact in enumerate(facts) if fact[2] == 0), key=lambda n: (-facts[n][1], n)
             ),
@@ -212,7 +203,7 @@ class Local:
             self._facts += [(d.flags, d.created, d.ordinal) for d in self.view.delta.docs]
         return self._facts
 
-    def _sifted(self, numbers: List[int], sieve: Sieve) -> List[int]:
+    def _filter(self, numbers: List[int], sieve: Sieve) -> List[int]:
         if sieve == Sieve():
             return numbers
         facts, kinds = self.facts(), {segment.KINDS.index(kind) for kind in sieve.kinds}
@@ -225,21 +216,4 @@ class Local:
         ]
 
     def kind(self, number: int) -> int:
-        """Return the kind of a document's record."""
         return self.facts()[number][0] & 7
-
-    def doc(self, number: int) -> Doc:
-        """Return a document."""
-        return self.view.doc(number)
-
-    def by_id(self, id: str) -> Optional[Doc]:
-        """Return the first document of a record by its id."""
-        return self.view.by_id(id)
-
-    def holding(self, term: str) -> List[int]:
-        """Return the numbers of the documents that hold a rare term."""
-        return self.view.holding(term)
-
-    def close(self) -> None:
-        """Close the index."""
-        self.view.close()

@@ -16,7 +16,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 from memory.core import IndexFault, clock, fastjson, files
 from memory.core.layout import Place
 from memory.core.records import Record
-from memory.core.walk import MOST, walk
+from memory.core.walk import MOST_FILES, walk
 from memory.hook import delta, documents, indexview, segment
 
 TYPE_CHECKING = False
@@ -28,9 +28,14 @@ if TYPE_CHECKING:
 MERGE_BYTES = 1 << 20  # of the delta: a search passes over all of it for each word
 GLANCED_FROM = 10_000  # records from which recall looks at folders instead of at every file
 GLANCED = 8_000  # of the files in folders where people write, that are compared even then
-WRITTEN_IN = ("rules", "plans", "learnings", "resources")  # these folders, those that bind first
+EDITED_FOLDERS = (
+    "rules",
+    "plans",
+    "learnings",
+    "resources",
+)  # these folders, those that bind first
 MERGE_AT = 256  # frames of the delta, or a twentieth of the records where that is fewer (but 16)
-LOGGED = 64 << 10  # bytes of the log of builds; beyond, its older half goes
+LOG_BYTES = 64 << 10  # bytes of the log of builds; beyond, its older half goes
 # ns: an mtime this close to the build proves nothing (git calls it racy); the checksum decides
 RACY = 2 * 10**9
 
@@ -61,41 +66,42 @@ def build(place: Place, now: float, progress: Progress = None) -> Summary:
 
 def _build(place: Place, now: float, progress: Progress = None) -> Summary:
     began = clock.now()
-    files.collect_temps(place.cache, now)
+    files.delete_leftovers(place.cache, now)
     from memory.index import assembly, kept
 
-    _note_scan(place)
+    _mark_scan(place)
     folders: List[Tuple[str, int]] = []
     # every file is read here: keep what later figures need of it
-    heads = kept.Heads(place, now)
+    heads = kept.HeadCache(place, now)
     data, count, skipped = assembly.assemble(place, now, progress, folders=folders, heads=heads)
     heads.save()
     path = indexview.segment_path(place)
-    before = _generation(path)
+    before = _read_generation(path)
     files.replace(path, data)
     generation = segment.HEADER.unpack_from(data)[1].decode("ascii")
     for old in {before, generation} - {""}:
         files.remove(indexview.delta_path(place, old))
     with closing(segment.Segment(path)) as base:
-        _stamp(place, base, folders)
+        _log_folder_times(place, base, folders)
         _log_build(place, now, count, base.tokens, clock.elapsed_ms(began))
     return Summary(count, count, 0, 0, True, False, skipped)
 
 
-def _stamp(place: Place, base: segment.Segment, folders: Sequence[Tuple[str, int]]) -> None:
-    """Log the times of folders that the segment does not watch."""
+def _log_folder_times(
+    place: Place, base: segment.Segment, folders: Sequence[Tuple[str, int]]
+) -> None:
     found = indexview.Index(place, base, delta.Delta(b""))
     frames = [
-        delta.stamp(name, mtime)
+        delta.encode_stamp(name, mtime)
         for name, mtime in folders
-        if mtime and _unstamped(found, name, mtime)
+        if mtime and _is_unstamped(found, name, mtime)
     ]
     if frames:
         files.append(indexview.delta_path(place, base.generation), b"".join(frames))
 
 
 def _log_build(place: Place, now: float, records: int, tokens: int, ms: int) -> None:
-    """Append a line on a build to the log; a failure loses nothing."""
+    """Log a build; a failure loses nothing."""
     line = {
         "v": 1,
         "t": clock.iso(now),
@@ -106,8 +112,8 @@ def _log_build(place: Place, now: float, records: int, tokens: int, ms: int) -> 
     }
     path = _log_path(place)
     with suppress(OSError):
-        if files.exists(path) and files.posix.stat(path).st_size > LOGGED:
-            lines = files.read(path, 2 * LOGGED).splitlines(True)
+        if files.exists(path) and files.posix.stat(path).st_size > LOG_BYTES:
+            lines = files.read(path, 2 * LOG_BYTES).splitlines(True)
             files.replace(path, b"".join(lines[len(lines) // 2 :]), synced=False)
         files.append(path, (fastjson.dump(line) + "\n").encode("ascii"))
 
@@ -116,25 +122,25 @@ def _log_path(place: Place) -> str:
     return "%s/%s.builds" % (place.cache, place.scope)
 
 
-def last_build(place: Place) -> Dict[str, object]:
-    """Return the time, records, tokens and milliseconds of a place's last build.
+def read_last_build(place: Place) -> Dict[str, object]:
+    """Return time, records, tokens and milliseconds of the last build.
 
     {} where the log has none.
     """
     try:
-        rows = fastjson.rows(files.read(_log_path(place), 2 * LOGGED))
+        rows = fastjson.parse_rows(files.read(_log_path(place), 2 * LOG_BYTES))
     except OSError:
         return {}
     mine = [row for row in rows if row.get("v") == 1 and row.get("workspace") == place.key]
     return {key: mine[-1].get(key) for key in ("t", "records", "tokens", "ms")} if mine else {}
 
 
-def _note_scan(place: Place) -> None:
+def _mark_scan(place: Place) -> None:
     with suppress(OSError):
         files.replace(indexview.scan_path(place), b"")
 
 
-def _generation(path: str) -> str:
+def _read_generation(path: str) -> str:
     try:
         head = files.read(path, 16)
     except OSError:
@@ -150,11 +156,11 @@ def refresh(place: Place, now: float, names: Optional[Sequence[str]] = None) -> 
         the delta has grown.
     """
     if names is not None:
-        return _append(place, now, names)
+        return _append_changes(place, now, names)
     with files.Lock(place.cache + "/" + place.scope + ".lock") as held:
         if not held:
             return Summary(0, 0, 0, 0, False, True, ())
-        _note_scan(place)
+        _mark_scan(place)
         try:
             found = indexview.open_index(place, watch=False)
         except IndexFault:
@@ -166,7 +172,7 @@ def refresh(place: Place, now: float, names: Optional[Sequence[str]] = None) -> 
             found.close()
 
 
-def _append(place: Place, now: float, names: Sequence[str]) -> Summary:
+def _append_changes(place: Place, now: float, names: Sequence[str]) -> Summary:
     try:
         base = segment.Segment(indexview.segment_path(place))
     except IndexFault:
@@ -174,21 +180,20 @@ def _append(place: Place, now: float, names: Sequence[str]) -> Summary:
     try:
         found = indexview.Index(place, base, delta.Delta(b""))
         names = list(dict.fromkeys(names))  # a session of many branches writes on one conversation
-        changes = frames(found, names)
+        changes = make_frames(found, names)
         files.append(indexview.delta_path(place, base.generation), b"".join(changes))
         return Summary(base.records, 0, len(names), 0, False, False, ())
     finally:
         base.close()
 
 
-def frames(found: indexview.Index, names: Sequence[str]) -> List[bytes]:
-    """Return the delta frames of changed files."""
-    clean = _cleaning(found.place)
-    return [documents.frame(found, name, clean) for name in names]
+def make_frames(found: indexview.Index, names: Sequence[str]) -> List[bytes]:
+    clean = _make_clean(found.place)
+    return [documents.build_frame(found, name, clean) for name in names]
 
 
-def _cleaning(place: Place) -> documents.Clean:
-    """Return a function that cleans changed records for the index.
+def _make_clean(place: Place) -> documents.Clean:
+    """Return a function that removes secrets from changed records.
 
     A capture writes automatic ones alone, and waits for no module that these do not need.
     """
@@ -201,8 +206,8 @@ def _cleaning(place: Place) -> documents.Clean:
         return Cleaner(place)
 
     def clean(record: Record) -> Tuple[Record, bool]:
-        if redactor.is_automatic(record):
-            return documents.without_private(record), False
+        if redactor.is_captured(record):
+            return documents.remove_private(record), False
         return cleaner().clean(record)
 
     return clean
@@ -224,7 +229,7 @@ class Comparison(NamedTuple):
     skipped: List[str]
 
     def settles(self, now: float) -> bool:
-        """Tell whether a refresh now would save later full reads."""
+        """Tell whether refreshing now would save later full reads."""
         return any(mtime_ns <= int(now * 1e9) - RACY for mtime_ns in self.doubted)
 
     @property
@@ -233,13 +238,13 @@ class Comparison(NamedTuple):
 
 
 def compare(found: indexview.Index, walked: Optional[Listing] = None) -> Comparison:
-    """Return how the files of a place differ from its index.
+    """Compare a place's files with its index.
 
     5 us a file, and a checksum where the mtime proves nothing. walked: the place's files, where
     they were just listed.
     """
-    listed, folders = (walked.found[:MOST], walked.folders) if walked else walk(found.place)
-    known = manifest(found)
+    listed, folders = (walked.found[:MOST_FILES], walked.folders) if walked else walk(found.place)
+    known = read_manifest(found)
     racy = max(int(found.segment.built * 1e9), found.delta.settled) - RACY if found.segment else 0
     added: List[str] = []
     changed: List[str] = []
@@ -248,29 +253,29 @@ def compare(found: indexview.Index, walked: Optional[Listing] = None) -> Compari
     for name, path, mtime_ns, size in listed:
         before = known.pop(name, None)
         if before is None:
-            (added if documents.read(found.place, name) else skipped).append(name)
+            (added if documents.read_record(found.place, name) else skipped).append(name)
         elif before[:2] != (mtime_ns, size):
             changed.append(name)
         elif mtime_ns > racy:
             doubted.append(mtime_ns)
-            if _differs(path, size, before[2]):
+            if _has_changed(path, size, before[2]):
                 changed.append(name)
     return Comparison(listed, folders, added, changed, sorted(known), doubted, skipped)
 
 
-def glance(found: indexview.Index) -> List[str]:
-    """Return the names that differ, without a look at every file.
+def find_likely_changes(found: indexview.Index) -> List[str]:
+    """Return names of changed files without comparing all files.
 
     Compares the times of all folders, which shows files that came, went or were renamed, and saves
     by rename; the files that changed last; and every file in WRITTEN_IN, where people write, up to
     GLANCED. An edit in place of an older checkpoint or conversation is not seen: `compare` finds
     it, behind the answer.
     """
-    names = indexview.watched_changes(found, 1 << 30)
+    names = indexview.find_watched_changes(found, 1 << 30)
     base, room = found.segment, GLANCED
     assert base is not None
     for folder in (
-        letter + "/" + folder for folder in WRITTEN_IN for letter, _ in found.place.tiers()
+        letter + "/" + folder for folder in EDITED_FOLDERS for letter, _ in found.place.tiers()
     ):
         room -= base.count(folder)
         if room < 0:
@@ -278,12 +283,12 @@ def glance(found: indexview.Index) -> List[str]:
         names += [
             name
             for name, before in base.under(folder).items()
-            if name not in found.delta.names and _stamp_of(found.place.path(name)) != before
+            if name not in found.delta.names and _stat_file(found.place.path(name)) != before
         ]
     return list(dict.fromkeys(names))
 
 
-def _stamp_of(path: str) -> Tuple[int, int]:
+def _stat_file(path: str) -> Tuple[int, int]:
     try:
         stat = files.posix.stat(path)
     except OSError:
@@ -300,32 +305,33 @@ def _refresh_all(found: indexview.Index, now: float) -> Summary:
     full = found.delta.torn or len(found.delta.data) > MERGE_BYTES
     if full or found.delta.frames + len(seen.names) > min(MERGE_AT, max(16, base.records // 20)):
         return _build(place, now)._replace(added=counts[0], changed=counts[1], removed=counts[2])
-    changes = frames(found, seen.names)
+    changes = make_frames(found, seen.names)
     changes += [
-        delta.stamp(name, mtime) for name, mtime in seen.folders if _unstamped(found, name, mtime)
+        delta.encode_stamp(name, mtime)
+        for name, mtime in seen.folders
+        if _is_unstamped(found, name, mtime)
     ]
     if seen.settles(now):
-        changes.append(delta.stamp("", int(now * 1e9)))
+        changes.append(delta.encode_stamp("", int(now * 1e9)))
     if changes:
         files.append(indexview.delta_path(place, base.generation), b"".join(changes))
     return Summary(records, *counts, False, False, tuple(seen.skipped))
 
 
-def _unstamped(found: indexview.Index, name: str, mtime_ns: int) -> bool:
+def _is_unstamped(found: indexview.Index, name: str, mtime_ns: int) -> bool:
     assert found.segment is not None
     watched: Dict[str, int] = dict(found.lists("watch").get("folders", []))
     return found.delta.folders.get(name, watched.get(name, -1)) != mtime_ns
 
 
-def first_documents(found: indexview.Index) -> List[segment.Doc]:
-    """Return the first document of each record in an index."""
+def list_first_documents(found: indexview.Index) -> List[segment.Doc]:
     old = enumerate(found.segment.each() if found.segment else ())
     docs = [*(doc for number, doc in old if number not in found.delta.gone), *found.delta.docs]
     return [doc for doc in docs if not doc.ordinal]
 
 
-def manifest(found: indexview.Index) -> Dict[str, Tuple[int, int, bytes]]:
-    """Return mtime, size and checksum of every indexed record by name.
+def read_manifest(found: indexview.Index) -> Dict[str, Tuple[int, int, bytes]]:
+    """Return (mtime, size, checksum) of every indexed record by name.
 
     mtime in ns, first 8 bytes of the checksum.
     """
@@ -347,7 +353,7 @@ def manifest(found: indexview.Index) -> Dict[str, Tuple[int, int, bytes]]:
     return known
 
 
-def _differs(path: str, size: int, checksum: bytes) -> bool:
+def _has_changed(path: str, size: int, checksum: bytes) -> bool:
     from memory.index.assembly import read_known_size
 
     try:
@@ -358,10 +364,7 @@ def _differs(path: str, size: int, checksum: bytes) -> bool:
 
 
 def move_aside_damaged(place: Place) -> None:
-    """Move a damaged segment aside.
-
-    It stays as `….damaged` for inspection.
-    """
+    """Rename a damaged segment to `….damaged`."""
     path = indexview.segment_path(place)
     try:
         files.posix.replace(path, path + ".damaged")
@@ -369,32 +372,31 @@ def move_aside_damaged(place: Place) -> None:
         return
 
 
-def discard(place: Place) -> None:
+def delete_index(place: Place) -> None:
     """Delete the index of a place, the delta first.
 
     Deleted records must leave the index before they leave the store.
     """
     path = indexview.segment_path(place)
-    generation = _generation(path)
+    generation = _read_generation(path)
     if generation:
         files.remove(indexview.delta_path(place, generation))
     for old in (path, path + ".damaged"):
         files.remove(old)
 
 
-def freshen(place: Place, now: float, damaged: bool = False) -> None:
+def refresh_after_hook(place: Place, now: float, damaged: bool = False) -> None:
     """Compare every file with the index, after a hook's answer.
 
     Runs in a detached process. damaged: the hook could not read the index.
     """
-    _note_scan(place)
+    _mark_scan(place)
     if damaged or not _is_intact(place):
         move_aside_damaged(place)
     refresh(place, now)
 
 
 def _is_intact(place: Place) -> bool:
-    """Tell whether the segment's checksum is right."""
     try:
         base = segment.Segment(indexview.segment_path(place))
     except IndexFault:
@@ -405,8 +407,8 @@ def _is_intact(place: Place) -> bool:
         base.close()
 
 
-def _without_times(data: bytes) -> bytes:
-    """Return a segment without its folders' times and the header that sums them up."""
+def _strip_folder_times(data: bytes) -> bytes:
+    """Return a segment without its header and its folders' times."""
     before, mark, after = data[segment.HEADER_SIZE :].rpartition(b'{"folders":[')
     return before + mark + after[after.find(b"]],") :]
 
@@ -421,16 +423,16 @@ def verify(place: Place, now: float) -> List[str]:
 
     found = indexview.open_index(place, watch=False)
     try:
-        data, _, _ = assembly.assemble(place, now)
+        data = assembly.assemble(place, now).data
         if not found.delta.frames:
             with_stamp = files.read(indexview.segment_path(place), 1 << 40)
             mask = segment.BUILT_AT
             same = (data[:mask] + data[mask + 8 :]) == (with_stamp[:mask] + with_stamp[mask + 8 :])
             stamped = bool(found.delta.data)  # folders whose times the log tells
-            if same or stamped and _without_times(data) == _without_times(with_stamp):
+            if same or stamped and _strip_folder_times(data) == _strip_folder_times(with_stamp):
                 return []
         fresh = indexview.Index(place, segment.Segment("", data), delta.Delta(b""))
-        mine, theirs = manifest(found), manifest(fresh)
+        mine, theirs = read_manifest(found), read_manifest(fresh)
         lines = ["not in the index: " + n for n in sorted(theirs.keys() - mine.keys())]
         lines += ["in the index, but no file: " + n for n in sorted(mine.keys() - theirs.keys())]
         both = sorted(mine.keys() & theirs.keys())

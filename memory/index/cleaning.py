@@ -14,7 +14,7 @@ from memory.core.config import Config
 from memory.core.layout import Place
 from memory.core.records import Record
 from memory.hook import documents
-from memory.index.kept import REDACTION, Kept
+from memory.index.kept import REDACTION, FactCache
 from memory.store import redactor
 from memory.store.secretshapes import SEAM
 
@@ -22,27 +22,27 @@ BATCH, BATCH_CHARS = 64, 1 << 17  # records, and characters of them, that are se
 
 
 class Cleaner:
-    """Returns records as they are indexed: without secrets."""
+    """Removes secrets and private parts from records before they are indexed."""
 
     def __init__(self, place: Place, cached: bool = False):
-        """Open the cache of a place's contents that hold no secret.
+        """Open the cache of records known to hold no secret.
 
         cached: read and write it, as a build does.
         """
         self._place = place
         self._settings: Optional[Config] = None  # read on the first find: most places have none
-        self._kept = Kept(place, "clean", REDACTION) if cached else None
+        self._kept = FactCache(place, "clean", REDACTION) if cached else None
 
     def clean(self, record: Record) -> Tuple[Record, bool]:
-        """Return (a record as indexed, whether its file holds a secret)."""
+        """Return (record without secrets, whether it held one)."""
         return next(self.each([record]))
 
     def each(self, found: Sequence[Record]) -> Iterator[Tuple[Record, bool]]:
-        """Yield (record as indexed, whether its file holds a secret)."""
-        bare = [documents.without_private(record) for record in found]
+        """Yield (record without secrets, whether it held one) of each record."""
+        bare = [documents.remove_private(record) for record in found]
         holding = self._holding([record for record in bare if not self._is_known(record)])
         for record in bare:
-            if self._kept and record.name not in holding and not redactor.is_automatic(record):
+            if self._kept and record.name not in holding and not redactor.is_captured(record):
                 self._kept.put(record.name, record.checksum[:16], "clean", True)
             if record.name in holding:
                 yield redactor.clean_record(record, self._settings, self._place.key), True
@@ -50,14 +50,12 @@ class Cleaner:
                 yield record, False
 
     def _is_known(self, record: Record) -> bool:
-        """Tell whether a record is known to hold no secret."""
         kept = self._kept
-        return redactor.is_automatic(record) or bool(
+        return redactor.is_captured(record) or bool(
             kept and kept.get(record.name, record.checksum[:16], "clean")
         )
 
     def save(self) -> None:
-        """Save what was found."""
         if self._kept:
             self._kept.save()
 
@@ -66,7 +64,7 @@ class Cleaner:
 
         Joined texts are searched in a third of the time.
         """
-        if not found or not self._holds_secret(SEAM.join(map(_text, found))):
+        if not found or not self._holds_secret(SEAM.join(map(_join_text, found))):
             return set()
         if len(found) == 1:
             return {found[0].name}
@@ -76,16 +74,15 @@ class Cleaner:
     def _holds_secret(self, text: str) -> bool:
         if not redactor.redact(text).found:
             return False
-        self._settings = self._settings or config.for_place(self._place, {})
+        self._settings = self._settings or config.load_for_place(self._place, {})
         allow = self._settings["redact.allow"]
         return self._settings["redact.enabled"] and bool(redactor.redact(text, allow).found)
 
 
-def _text(record: Record) -> str:
-    """Return what people wrote into a record, head and body."""
-    rows = ["%s: %s" % (key, _said(value)) for key, value in record.meta.items()]
+def _join_text(record: Record) -> str:
+    rows = ["%s: %s" % (key, _format_value(value)) for key, value in record.meta.items()]
     return "\n".join([*rows, "", record.body])
 
 
-def _said(value: object) -> str:
-    return value if isinstance(value, str) else ", ".join(records.labels(value))
+def _format_value(value: object) -> str:
+    return value if isinstance(value, str) else ", ".join(records.parse_labels(value))

@@ -73,8 +73,8 @@ LIMIT = 1 << 28  # bytes of a file of facts that is read
 RACY = 2_000_000_000  # ns: a file that changed within them may change again and look the same
 
 
-class Kept:
-    """Cached facts of files from this and earlier runs.
+class FactCache:
+    """A cache of facts about files, kept between runs.
 
     A faulty cache reads as empty.
     """
@@ -84,7 +84,10 @@ class Kept:
 
         part: the end of the file's name. modules, more: inputs of the facts beside a file's bytes.
         """
-        self.path, self.stamp = "%s/%s.%s" % (place.cache, place.scope, part), _stamp(modules, more)
+        self.path, self.stamp = (
+            "%s/%s.%s" % (place.cache, place.scope, part),
+            _make_stamp(modules, more),
+        )
         self._read: dict[str, dict[str, Any]] | None = None
         self._now: dict[str, dict[str, Any]] = {}
         self._new = False
@@ -101,7 +104,7 @@ class Kept:
         return self._read
 
     def get(self, name: str, identity: str, what: str) -> Any:
-        """Return a fact of a file, None if unknown for this version."""
+        """Return a file's fact, None if unknown for this version."""
         row = self._now.get(name) or self._old.get(name)
         if row is None or row.get("") != identity:
             return None
@@ -109,7 +112,7 @@ class Kept:
         return row.get(what)
 
     def put(self, name: str, identity: str, what: str, value: Any) -> None:
-        """Store a fact of a file.
+        """Cache a file's fact.
 
         value: as JSON gives it back.
         """
@@ -120,7 +123,7 @@ class Kept:
         self._new = True
 
     def hold(self) -> dict[str, str]:
-        """Keep all facts of earlier runs; return files' identities by name."""
+        """Keep all cached facts; return the files' identities by name."""
         self._now = {**self._old, **self._now}
         return {name: str(row[""]) for name, row in self._now.items()}
 
@@ -139,9 +142,9 @@ class Kept:
 
 
 def cached_fact(
-    kept: Kept | None, name: str, identity: str, what: str, make: Callable[[], Any]
+    kept: FactCache | None, name: str, identity: str, what: str, make: Callable[[], Any]
 ) -> Any:
-    """Return a fact of a file, made and cached if unknown.
+    """Return a file's cached fact, made if unknown.
 
     kept: the cache, None for none. make: makes the fact as JSON gives it back, except tuples for
         lists.
@@ -154,7 +157,7 @@ def cached_fact(
     return found
 
 
-def _stamp(modules: Iterable[ModuleType], more: Sequence[object]) -> str:
+def _make_stamp(modules: Iterable[ModuleType], more: Sequence[object]) -> str:
     sources = [
         files.read(path) for path in (__file__, *(module.__file__ for module in modules)) if path
     ]
@@ -191,23 +194,21 @@ class Head(NamedTuple):
         return self.name[:1]
 
 
-class Heads:
-    """The cached heads of a place's records."""
-
+class HeadCache:
     def __init__(self, place: Place, now: float):
         """Open the cache of heads.
 
         now: seconds since the epoch. Files changed just before are not cached, since another change
             may leave the same time.
         """
-        self._kept = Kept(
+        self._kept = FactCache(
             place,
             "heads",
             (clock, frontmatter, headreader, headyaml, records, tokeniser, conversations),
         )
         self._settled, self._yaml = int(now * 1e9) - RACY, ""
 
-    def known(self, name: str, stat: os.stat_result | None) -> Head | None:
+    def get(self, name: str, stat: os.stat_result | None) -> Head | None:
         """Return the cached head of a file's present version, or None."""
         identity = self._identity(stat)
         for one in (identity, self._guessed(identity)) if identity else ():
@@ -216,8 +217,8 @@ class Heads:
                 return Head(name, *found)
         return None
 
-    def take(self, record: Record, stat: os.stat_result | None, rewritten: bool) -> Head:
-        """Return the head of a record, and cache it.
+    def put(self, record: Record, stat: os.stat_result | None, rewritten: bool) -> Head:
+        """Make and cache a record's head.
 
         stat: of its file, from before it was read. rewritten: see Head.
         """
@@ -246,16 +247,15 @@ class Heads:
             )
         return head
 
-    def note(self, record: Record, stat: os.stat_result) -> None:
-        """Cache the head of a record read by `records.skim`.
+    def put_sure(self, record: Record, stat: os.stat_result) -> None:
+        """Cache the head of a record read by `records.from_bytes_fast`.
 
         Only where a full reader could not differ.
         """
         if not record.unsure and stat.st_size == record.size < READ_LIMIT and stat.st_nlink == 1:
-            self.take(record, stat, conversations.is_rewritten(record))
+            self.put(record, stat, conversations.is_edited(record))
 
     def save(self) -> None:
-        """Save the heads that this run used or found."""
         self._kept.save()
 
     def _identity(self, stat: os.stat_result | None) -> str:
@@ -266,38 +266,39 @@ class Heads:
 
     def _guessed(self, identity: str) -> str:
         """Return the key of a head guessed by the line reader."""
-        self._yaml = self._yaml or _yaml()
+        self._yaml = self._yaml or _identify_yaml()
         return identity + " " + self._yaml
 
 
-def heads(store: Reader, now: float, walked: Listing | None = None) -> Iterator[Head]:
+def read_heads(store: Reader, now: float, walked: Listing | None = None) -> Iterator[Head]:
     """Yield the head of every readable record, sorted by name.
 
     Notes unreadable files and double ids in the store, as its `each` does. Reads only files that
     are not cached or changed just now. walked: the place's files,
     where they were just listed.
     """
-    known = Heads(store.place, now)
-    yield from store.each_by(lambda name: _head(store, known, name), store.names(walked=walked))
-    known.save()
+    cache = HeadCache(store.place, now)
+    yield from store.each_by(
+        lambda name: _read_head(store, cache, name), store.names(walked=walked)
+    )
+    cache.save()
 
 
-def _head(store: Reader, known: Heads, name: str) -> Head:
+def _read_head(store: Reader, cache: HeadCache, name: str) -> Head:
     """Return the head of a file; raises Unreadable."""
     stat = None
     with suppress(OSError):
         stat = os.stat(store.roots[name[:1]] + name[1:])
-    head = known.known(name, stat)
+    head = cache.get(name, stat)
     if head is None:
         record = store.read(name)
         if redactor.redact(record.title).found:
             stat = None  # no cache holds a secret
-        head = known.take(record, stat, bool(conversations.edited_by_person(store, [record])))
+        head = cache.put(record, stat, bool(conversations.find_edited(store, [record])))
     return head
 
 
-def _yaml() -> str:
-    """Return the identity of the installed YAML reader."""
+def _identify_yaml() -> str:
     found = find_spec("yaml")
     return (
         "%s %s" % (found.origin, os.stat(found.origin).st_mtime_ns)

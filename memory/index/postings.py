@@ -20,12 +20,14 @@ from typing import Any, Dict, List, NamedTuple, Protocol, Sequence, Tuple
 from memory.core import tokeniser
 from memory.hook import segment
 
-OCCURRENCES = 1_500_000  # raw tokens that are taken apart and sorted at once: some 80 MB
-KEYS = 1 << 32  # term number * documents + document must stay below, in one sort of 32-bit keys
+CHUNK_TOKENS = 1_500_000  # raw tokens that are taken apart and sorted at once: some 80 MB
+KEY_LIMIT = (
+    1 << 32
+)  # term number * documents + document must stay below, in one sort of 32-bit keys
 
 
-class Inverted(NamedTuple):
-    """The terms of an index by number, with their postings.
+class TermIndex(NamedTuple):
+    """An inverted index: terms by number, with their postings.
 
     terms: as text. entries: segment.ENTRY of each, one after another. ids, impacts: all postings,
         term after term; a term in more than CHAMPIONS documents has its champions first.
@@ -38,15 +40,13 @@ class Inverted(NamedTuple):
 
 
 class Inverter(Protocol):
-    """The interface of both inverters."""
+    """Builds an inverted index from documents, added in order."""
 
-    def add(self, heading: str, body: str) -> None:
-        """Add the text of the next document."""
+    def add(self, heading: str, body: str) -> None: ...
 
-    def lengths(self) -> Sequence[int]:
-        """Return the number of terms of each document."""
+    def lengths(self) -> Sequence[int]: ...
 
-    def inverted(self, pushable: int, mean: float) -> Inverted:
+    def invert(self, pushable: int, mean: float) -> TermIndex:
         """Return the index of terms.
 
         pushable: the first documents, which a prompt may get. mean: length of a document in terms.
@@ -70,7 +70,7 @@ class _Raws(Dict[str, int]):
 
 
 class Vocabulary:
-    """Raw tokens and terms, numbered in order of appearance.
+    """Numbers raw tokens and terms in order of appearance.
 
     `learn` expands each raw token once. raws, terms: token or term -> number; a missing one gets
     the next number, in C. flat: the terms' numbers of all raw tokens, one after another; start,
@@ -112,8 +112,8 @@ class Vocabulary:
         self.width.extend(widths)
 
 
-class Loop:
-    """The plain loop, on the standard library alone."""
+class LoopInverter:
+    """Inverts documents by a plain loop, with the standard library alone."""
 
     def __init__(self) -> None:
         self._lengths: List[int] = []
@@ -124,11 +124,10 @@ class Loop:
         self._shared: Dict[int, int] = {}
 
     def add(self, heading: str, body: str) -> None:
-        """Add the text of the next document."""
         if heading != self._heading:
             self._heading = heading
-            self._shared, self._shared_length = self._counted(heading, {})
-        counts, length = self._counted(body, dict(self._shared))
+            self._shared, self._shared_length = self._count_terms(heading, {})
+        counts, length = self._count_terms(body, dict(self._shared))
         length += self._shared_length
         postings, document = self._postings, len(self._lengths)
         while len(postings) < len(self._vocabulary.terms):
@@ -137,7 +136,7 @@ class Loop:
             postings[term].append((document, tf))
         self._lengths.append(length)
 
-    def _counted(self, text: str, counts: Dict[int, int]) -> Tuple[Dict[int, int], int]:
+    def _count_terms(self, text: str, counts: Dict[int, int]) -> Tuple[Dict[int, int], int]:
         """Add a text's terms to `counts`; return it and their number."""
         vocabulary = self._vocabulary
         flat, start, width = vocabulary.flat, vocabulary.start, vocabulary.width
@@ -152,14 +151,12 @@ class Loop:
         return counts, length
 
     def lengths(self) -> Sequence[int]:
-        """Return the number of terms of each document."""
         return self._lengths
 
-    def inverted(self, pushable: int, mean: float) -> Inverted:
-        """Return the index of terms; see Inverter."""
+    def invert(self, pushable: int, mean: float) -> TermIndex:
         entries, pack = [], segment.ENTRY.pack
         ids, impacts = array("I"), bytearray()
-        weights = _Weights(mean)
+        weights = _Impacts(mean)
         for found in self._postings:
             docs = [doc for doc, _ in found]
             own = bytes([weights[tf, self._lengths[doc]] for doc, tf in found])
@@ -176,12 +173,12 @@ class Loop:
             entries.append(pack(len(ids) & 0xFFFFFFFF, len(ids) >> 32, len(docs), push, most))
             ids.extend(docs)
             impacts += own
-        return Inverted(
-            list(self._vocabulary.terms), b"".join(entries), little_endian(ids), bytes(impacts)
+        return TermIndex(
+            list(self._vocabulary.terms), b"".join(entries), to_little_endian(ids), bytes(impacts)
         )
 
 
-class _Weights(Dict[Tuple[int, int], int]):
+class _Impacts(Dict[Tuple[int, int], int]):
     """Impacts by a term's frequency and its document's length.
 
     Most postings share a few values.
@@ -192,7 +189,7 @@ class _Weights(Dict[Tuple[int, int], int]):
         self._mean = mean
 
     def __missing__(self, key: Tuple[int, int]) -> int:
-        made = self[key] = segment.impact(float(min(key[0], 65535)), key[1], self._mean)
+        made = self[key] = segment.quantise_impact(float(min(key[0], 65535)), key[1], self._mean)
         return made
 
 
@@ -209,8 +206,8 @@ class _Chunk(NamedTuple):
     tf: Any
 
 
-class Vectorised:
-    """The inverter in NumPy, over whole arrays.
+class NumpyInverter:
+    """Inverts documents with NumPy, over whole arrays.
 
     Per word only `dict.__getitem__` runs, through `map`.
     """
@@ -227,7 +224,6 @@ class Vectorised:
         self._heading, self._shared = "", array("I")
 
     def add(self, heading: str, body: str) -> None:
-        """Add the text of the next document."""
         vocabulary, ends = self._vocabulary, self._ends
         number = vocabulary.raws.__getitem__
         if heading != self._heading:
@@ -239,14 +235,13 @@ class Vectorised:
         # There are about as many terms as raw tokens; where there are more, the keys are wider and
         # all stays right.
         if (
-            len(self._raw) >= OCCURRENCES
-            or len(ends) * len(vocabulary.raws) > KEYS // 4 * 3
+            len(self._raw) >= CHUNK_TOKENS
+            or len(ends) * len(vocabulary.raws) > KEY_LIMIT // 4 * 3
             or len(ends) >= 1 << 16
         ):
             self._flush()
 
     def lengths(self) -> Sequence[int]:
-        """Return the number of terms of each document."""
         self._flush()
         return [length for part in self._measured for length in part.tolist()]
 
@@ -256,10 +251,10 @@ class Vectorised:
         if not self._ends:
             return
         self._vocabulary.learn()
-        term, owner = self._occurrences()
+        term, owner = self._list_occurrences()
         documents, terms = len(self._ends), len(self._vocabulary.terms)
         self._measured.append(np.bincount(owner, minlength=documents))
-        kind = np.uint32 if documents * terms < KEYS else np.uint64
+        kind = np.uint32 if documents * terms < KEY_LIMIT else np.uint64
         keys = term.astype(kind) * kind(documents) + owner.astype(kind)
         del term, owner
         keys.sort()
@@ -278,7 +273,7 @@ class Vectorised:
         self._done += documents
         self._raw, self._ends = array("I"), array("q")
 
-    def _occurrences(self) -> Tuple[Any, Any]:
+    def _list_occurrences(self) -> Tuple[Any, Any]:
         """Return (term, document in this chunk) of each occurrence."""
         np = self._np
         raw = np.frombuffer(self._raw, np.uint32)
@@ -297,8 +292,7 @@ class Vectorised:
         place += np.arange(len(place))
         return flat[place], np.repeat(owner, each)
 
-    def inverted(self, pushable: int, mean: float) -> Inverted:
-        """Return the index of terms; see Inverter."""
+    def invert(self, pushable: int, mean: float) -> TermIndex:
         np = self._np
         lengths = np.array(self.lengths(), np.float64)
         terms = list(self._vocabulary.terms)
@@ -313,10 +307,10 @@ class Vectorised:
         alone = np.flatnonzero(df == 1)
         total = int(room.sum())
         at[alone] = total + np.arange(len(alone))
-        ids, impacts = self._placed(total + len(alone), at, lengths, mean)
-        push, most = self._counted(at, ids, impacts, pushable)
+        ids, impacts = self._place_postings(total + len(alone), at, lengths, mean)
+        push, most = self._measure_terms(at, ids, impacts, pushable)
         for number in np.flatnonzero(df > segment.CHAMPIONS).tolist():
-            self._crown(ids, impacts, int(at[number]), int(df[number]))
+            self._copy_champions(ids, impacts, int(at[number]), int(df[number]))
         at[alone] = ids[total:].astype(np.int64) | impacts[total:].astype(np.int64) << 32
         if sys.byteorder == "big":
             ids = ids.byteswap()
@@ -333,12 +327,12 @@ class Vectorised:
             ("most", most),
         ):
             entries[name] = column
-        return Inverted(terms, entries.tobytes(), ids[:total].tobytes(), impacts[:total].tobytes())
+        return TermIndex(terms, entries.tobytes(), ids[:total].tobytes(), impacts[:total].tobytes())
 
-    def _placed(self, size: int, at: Any, lengths: Any, mean: float) -> Tuple[Any, Any]:
-        """Return all postings in place: document numbers and impacts."""
+    def _place_postings(self, size: int, at: Any, lengths: Any, mean: float) -> Tuple[Any, Any]:
+        """Return (document numbers, impacts) of all postings, in place."""
         np = self._np
-        ids, impacts = np.full(size, segment.ABSENT, np.uint32), np.zeros(size, np.uint8)
+        ids, impacts = np.full(size, segment.NO_DOCUMENT, np.uint32), np.zeros(size, np.uint8)
         norm = segment.K1 * (1.0 - segment.B + segment.B * lengths / mean)
         free = at.copy()
         while self._chunks:
@@ -350,14 +344,14 @@ class Vectorised:
             number = docs.astype(np.uint32) + np.uint32(first)
             ids[place] = number
             often = tf.astype(np.float64)
-            # segment.impact, in double precision and in its order of operations: the two inverters
-            # agree to the bit.
+            # segment.quantise_impact, in double precision and in its order of operations: the two
+            # inverters agree to the bit.
             value = often * (segment.K1 + 1.0) / (often + norm[number]) * segment.SCALE
             impacts[place] = np.clip(value.astype(np.int64), 1, 253)
         return ids, impacts
 
-    def _counted(self, at: Any, ids: Any, impacts: Any, pushable: int) -> Tuple[Any, Any]:
-        """Return pushable documents and greatest impact of each term."""
+    def _measure_terms(self, at: Any, ids: Any, impacts: Any, pushable: int) -> Tuple[Any, Any]:
+        """Return (pushable documents, greatest impact) of each term."""
         np = self._np
         push, most = np.zeros(len(at), np.uint32), np.zeros(len(at), np.uint8)
         if len(at):
@@ -367,8 +361,8 @@ class Vectorised:
             most[order] = np.maximum.reduceat(impacts, at[order])
         return push, most
 
-    def _crown(self, ids: Any, impacts: Any, at: int, df: int) -> None:
-        """Write a long list's CHAMPIONS before it, in ascending order."""
+    def _copy_champions(self, ids: Any, impacts: Any, at: int, df: int) -> None:
+        """Copy a term's best postings, its champions, before its list."""
         np = self._np
         best = (
             np.sort(
@@ -382,8 +376,7 @@ class Vectorised:
         impacts[at - segment.CHAMPIONS : at] = impacts[best]
 
 
-def little_endian(numbers: Any) -> bytes:
-    """Return an array's bytes, little-endian."""
+def to_little_endian(numbers: Any) -> bytes:
     if sys.byteorder == "big":
         numbers = numbers[:]
         numbers.byteswap()

@@ -6,7 +6,7 @@ What was announced of the shared tier, and how it is kept: hook/announcements.py
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 from memory.core import StoreError, approvals, files, frontmatter, layout, records
 from memory.core.records import READ_LIMIT, Record
@@ -31,30 +31,31 @@ class ApprovalState(NamedTuple):
     checksum: str = ""
 
 
-def standings(rules: Iterable[Record], place: layout.Place) -> List[ApprovalState]:
-    """Return the standing of rules, in their order."""
-    decided, tracked = approvals.decisions(place.home), sharing.tracking(place)
-    return [standing(record, place, decided, tracked) for record in rules]
+def list_rule_states(rules: Iterable[Record], place: layout.Place) -> List[ApprovalState]:
+    decided, tracked = approvals.read_decisions(place.home), sharing.make_tracked_test(place)
+    return [find_rule_state(record, place, decided, tracked) for record in rules]
 
 
-def standing(
+def find_rule_state(
     record: Record,
     place: layout.Place,
     decided: Dict[approvals.Approval, str],
     tracked: Optional[Callable[[str], bool]] = None,
 ) -> ApprovalState:
-    """Return the standing of one rule.
+    """Return a rule's state of approval.
 
-    decided: from approvals.decisions. tracked: from sharing.tracking.
+    decided: from approvals.read_decisions. tracked: from sharing.make_tracked_test.
     """
-    key = approvals.workspace_of(record.name, place.key)
-    found = _standing(record, key, record.checksum, decided, tracked or sharing.tracking(place))
+    key = approvals.approval_workspace(record.name, place.key)
+    found = _find_state(
+        record, key, record.checksum, decided, tracked or sharing.make_tracked_test(place)
+    )
     if record.unsure and found.state == "approved":
         return found._replace(state="pending", why=UNSURE % record.unsure[0])
     return found
 
 
-def _standing(
+def _find_state(
     record: Record,
     workspace: str,
     checksum: str,
@@ -63,53 +64,49 @@ def _standing(
 ) -> ApprovalState:
     decision = decided.get((workspace, record.id, checksum), "")
     if decision:
-        return ApprovalState(
-            record, "approved" if decision == "approve" else "rejected", "", checksum
-        )
-    edited = approvals.latest(decided, workspace, record.id)
-    return ApprovalState(
-        record,
-        "pending",
-        "edited since approval"
-        if edited
-        else "by others"
-        if record.tier == layout.SHARED and tracked(record.name)
-        else "new",
-        checksum,
+        state = "approved" if decision == "approve" else "rejected"
+        return ApprovalState(record, state, "", checksum)
+    why = "new"
+    if approvals.find_last_approved(decided, workspace, record.id):
+        why = "edited since approval"
+    elif record.tier == layout.SHARED and tracked(record.name):
+        why = "by others"
+    return ApprovalState(record, "pending", why, checksum)
+
+
+def list_script_states(found: Iterable[Record], place: layout.Place) -> List[ApprovalState]:
+    """Return scripts' states of approval, by the bytes of their files."""
+    decided, tracked, out = (
+        approvals.read_decisions(place.home),
+        sharing.make_tracked_test(place),
+        [],
     )
-
-
-def script_standings(found: Iterable[Record], place: layout.Place) -> List[ApprovalState]:
-    """Return the standing of the scripts among records, in their order.
-
-    It is decided by the bytes of each script's file.
-    """
-    decided, tracked, out = approvals.decisions(place.home), sharing.tracking(place), []
     for record in found:
-        if record.kind == "resource" and material.type_of(record) == "script":
-            try:
-                source = material.source_of(record, place)
-            except StoreError as error:
-                out.append(ApprovalState(record, "gone", str(error)))
-            else:
-                key = approvals.script_workspace(record.name, place.key)
-                out.append(_standing(record, key, source.checksum, decided, tracked))
+        if record.kind != "resource" or material.resource_type(record) != "script":
+            continue
+        try:
+            checksum = material.read_source(record, place).checksum
+        except StoreError as error:
+            out.append(ApprovalState(record, "gone", str(error)))
+            continue
+        key = approvals.script_workspace(record.name, place.key)
+        out.append(_find_state(record, key, checksum, decided, tracked))
     return out
 
 
-def script_hindrance(source: material.Source) -> str:
-    """Return the reason against approving a script with its remedy, or ""."""
+def find_script_obstacle(source: material.Source) -> str:
+    """Return why a script cannot be approved, with the remedy, or ""."""
     if len(source.data) > READ_LIMIT:
         return "it is larger than 1 MiB, too long to review; split it"
     try:
-        scripts.program(source.data, source.runnable, {})
+        scripts.find_interpreter(source.data, source.runnable, {})
     except StoreError as error:
         return str(error)
     return ""
 
 
-def hindrance(place: layout.Place, name: str, data: bytes) -> str:
-    """Return the reason against approving a rule with its remedy, or "".
+def find_rule_obstacle(place: layout.Place, name: str, data: bytes) -> str:
+    """Return why a rule cannot be approved, with the remedy, or "".
 
     name: its name in the index. data: its file's bytes.
     """
@@ -119,7 +116,7 @@ def hindrance(place: layout.Place, name: str, data: bytes) -> str:
         return "it is a link; replace it with the file itself"
     if len(data) > READ_LIMIT:
         return "it is larger than 1 MiB; shorten it"
-    if frontmatter.undecodable(data):
+    if frontmatter.is_binary(data):
         return "it is not UTF-8 text; save it as UTF-8"
     record = records.from_bytes(name, data, 0.0)
     if record.problems:
@@ -129,17 +126,19 @@ def hindrance(place: layout.Place, name: str, data: bytes) -> str:
     return "" if record.kind == "rule" else "it is a %s; set `kind: rule`" % record.kind
 
 
-def note(place: layout.Place, settings: Any, now: float, announced: bool) -> None:
-    """Remember announced shared records, and count waiting scripts.
+def remember_announced(place: layout.Place, settings: Any, now: float, announced: bool) -> None:
+    """Remember announced shared records; count waiting scripts.
 
-    now: seconds since the epoch, UTC. announced: whether the user has just seen the new ones.
-        Raises OSError.
+    announced: whether the user has just seen the new ones. Raises OSError.
     """
     if not files.is_folder(place.shared):
         return
     store = Store(place, settings, now)
     names = [name for name in store.names() if name[:1] == layout.SHARED]
-    scripts = sum(one.state == "pending" for one in script_standings(_read(store, names), place))
+    scripts = sum(
+        one.state == "pending"
+        for one in list_script_states(store.each_by(store.read, names), place)
+    )
     path, line = place.cache + "/" + place.scope + ".review", b"3 %d\n" % scripts
     try:
         changed = files.read(path, len(line) + 1) != line
@@ -148,29 +147,22 @@ def note(place: layout.Place, settings: Any, now: float, announced: bool) -> Non
     if changed:
         files.replace(path, line)
     if announcements.may_have_changed(place):
-        _remember(place, names, announced)
+        _remember_shared(place, names, announced)
 
 
-def _remember(place: layout.Place, names: Sequence[str], announced: bool) -> None:
-    """Add shared records to the known ones."""
-    known, here = announcements.known_digests(place), dict[str, str]()
+def _remember_shared(place: layout.Place, names: Sequence[str], announced: bool) -> None:
+    known, here = announcements.read_known_digests(place), dict[str, str]()
     for name in names:
         with contextlib.suppress(OSError):
-            here[name] = announcements.digest(
+            here[name] = announcements.hash_content(
                 files.read(place.path(name), announcements.RECORD_BYTES, follow=False)
             )
-    tracked = {layout.SHARED + "/" + inner for inner, _ in announcements.shared_files(place)}
+    tracked = {layout.SHARED + "/" + inner for inner, _ in announcements.list_shared_records(place)}
     if not announced and any(
         digest not in known for name, digest in here.items() if name in tracked
     ):
         return
     new = sorted(set(here.values()) - known)
-    announcements.remember(place, new)
+    announcements.add_known_digests(place, new)
     if not new:
         files.posix.utime(announcements.seen_path(place))
-
-
-def _read(store: Store, names: Iterable[str]) -> Iterator[Record]:
-    for name in names:
-        with contextlib.suppress(StoreError):
-            yield store.read(name)

@@ -10,60 +10,63 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from memory.capture.conversationpage import code
+from memory.capture.conversationpage import format_code
 from memory.core import clock, config, records
 from memory.core.layout import PRIVATE, Place
-from memory.core.plaintext import count
+from memory.core.plaintext import format_count
 from memory.core.records import Record
 from memory.hook import at_failure
 from memory.knowledge import practice, remedies, walls
-from memory.knowledge.walls import Repeated, Row
+from memory.knowledge.walls import RepeatedFailure, Row
 from memory.store.store import Store
 
 MOST_TOLD = 3  # remedies of a wall that are told
 SHORT = 60  # characters of a call in a title
 
 
-def settle_walls(
+def update_candidates(
     place: Place,
     settings: config.Config,
     now: float,
     rows: Sequence[Row],
     on_change: Callable[[str], None] | None = None,
 ) -> int:
-    """Make and update candidate learnings from walls.
+    """Make, update and archive candidates, one for each repeated failure.
 
-    Returns the number of records written.  rows: from `walls.write`.  Raises OSError or StoreError.
+    Returns the number of records written.  rows: from `walls.update_walls`.  Raises OSError or
+    StoreError.
     """
-    taught = {at_failure.hash_of(one.key): one for one in misused_calls(place, rows)}
+    taught = {at_failure.hash_key(one.key): one for one in find_misused_calls(place, rows)}
     store = Store(place, settings, now, on_change)
     standing = list(store.each(("learning",)))
     for record in filter(_is_undecided, standing):
-        wall = taught.get(str(record.meta.get(records.MADE_OF)))
+        wall = taught.get(str(record.meta.get(records.HARVEST_KEY)))
         if wall is None:
             store.archive(record.name, "no record tells of that error any more")
         elif str(record.meta["wall"]) != str(wall.sessions):
             store.edit(record.name, {"wall": wall.sessions})
     known = [*standing, *store.archived("learning")] if taught else []
     lines = {
-        remedies.key_of(line)
+        remedies.failure_key(line)
         for record in known
         for line in record.body.split("\n")
         if line.startswith("    ")
     }
-    new = {key: one for key, one in taught.items() if remedies.key_of(one.telling) not in lines}
+    new = {
+        key: one for key, one in taught.items() if remedies.failure_key(one.telling) not in lines
+    }
     for key, wall in new.items():
         mended = wall.mended[:MOST_TOLD]
         store.add(
             "learning",
             wall.sentence(SHORT).rstrip("."),
-            _body(wall),
+            _format_body(wall),
             source="auto",
             session=wall.met[0][0]["session"],
             extra={
                 "confidence": "low",
-                "links": records.derived_links(dict.fromkeys(row["id"] for row, _ in mended)),
-                records.MADE_OF: key,
+                "links": records.make_derived_links(dict.fromkeys(row["id"] for row, _ in mended)),
+                records.HARVEST_KEY: key,
                 "wall": wall.sessions,
             },
         )
@@ -71,43 +74,41 @@ def settle_walls(
 
 
 def _is_undecided(record: Record) -> bool:
-    """Tell whether a wall's candidate waits for a decision."""
+    """Tell whether no person has decided on a wall's candidate."""
     captured = record.source == "auto" and record.tier == PRIVATE and record.meta.get("session")
     return bool(captured and record.meta.get("wall")) and "accepted" not in record.meta
 
 
-def misused_calls(place: Place, rows: Sequence[Row]) -> list[Repeated]:
-    """Return the walls of calls that were wrong in themselves.
+def find_misused_calls(place: Place, rows: Sequence[Row]) -> list[RepeatedFailure]:
+    """Return failures whose call was wrong in itself.
 
     Another call worked in two sessions, or in the last one.
     """
     return [
         wall
-        for wall in walls.repeated(place, rows)
+        for wall in walls.find_repeated(place, rows)
         if wall.key.startswith("x|bash|")
         and practice.MISUSED.search(wall.telling)
-        and not practice.is_placed(wall.telling)
-        and _key_of(wall.ran) == _key_of(wall.worked)
+        and not practice.names_file_place(wall.telling)
+        and _program_and_verb(wall.ran) == _program_and_verb(wall.worked)
         and (len(wall.mended) > 1 or wall.mended[0][0]["session"] == wall.met[0][0]["session"])
     ]
 
 
-def _key_of(command: str) -> str:
-    """Return the program and verb of a call."""
-    judged = remedies.command_and_key(command, True)
+def _program_and_verb(command: str) -> str:
+    judged = remedies.parse_command(command, True)
     return judged[1] if judged else ""
 
 
-def _body(wall: Repeated) -> str:
-    """Return the text of a wall's learning."""
+def _format_body(wall: RepeatedFailure) -> str:
     told = [
         "- %s in place of %s (%s, %s)"
-        % (code(one["then"]), code(one["ran"]), clock.day(one["at"]), one["where"])
+        % (format_code(one["then"]), format_code(one["ran"]), clock.day(one["at"]), one["where"])
         for _, one in wall.mended[:MOST_TOLD]
     ]
     return "%s failed in %s:\n\n    %s\n\nWhat then worked:\n\n%s\n" % (
-        code(wall.ran),
-        count(wall.sessions, "session"),
+        format_code(wall.ran),
+        format_count(wall.sessions, "session"),
         wall.telling,
         "\n".join(told),
     )

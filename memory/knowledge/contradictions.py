@@ -20,7 +20,7 @@ from typing import Generic, NamedTuple, TypeVar
 from memory.core import tokeniser
 from memory.core.records import Record
 from memory.distill.digests import clean
-from memory.index.kept import Kept, cached_fact
+from memory.index.kept import FactCache, cached_fact
 from memory.recall import sentences
 
 T = TypeVar("T")
@@ -31,30 +31,30 @@ SAME, SAME_WIDE = 0.85, 0.7
 RARE, MOST = 8, 64  # terms that a text is looked up by, and texts looked at under each
 REPEATED = 4  # how often the same sentence is looked at
 LONGEST = 300  # characters of a sentence
-_NO = frozenset(
+_NEGATIONS = frozenset(
     "not no never don't doesn't didn't isn't aren't wasn't won't can't cannot "
     "shouldn't mustn't without avoid nicht kein keine keinen nie ohne не нет никогда".split()
 )
 # in scripts without spaces, or with particles
-_NO_WITHIN = ("않", "없", "ない", "ません", "不", "没")
+_NEGATION_PARTS = ("않", "없", "ない", "ません", "不", "没")
 # Words that change no sense.
-_PASSED = frozenset("always must should do does did please we you to immer".split())
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(%|[a-zA-Z]{0,7})")
-_COUNTED = frozenset(
+_FILLER_WORDS = frozenset("always must should do does did please we you to immer".split())
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(%|[a-zA-Z]{0,7})")  # with its unit
+_LABELS_OF_NUMBERS = frozenset(
     "step case phase issue pr line task chapter section part round code status "
     "http version no".split()
 )
 
 
 class Side(NamedTuple):
-    """One record of a pair, with its contradicting sentence."""
+    """One of two contradicting records, with its sentence."""
 
     record: Record
     said: str
 
 
-class Pair(NamedTuple):
-    """Two records that contradict each other, the older first.
+class Contradiction(NamedTuple):
+    """Two contradicting records, the older first.
 
     why: in a few words.
     """
@@ -65,7 +65,7 @@ class Pair(NamedTuple):
 
 
 class _Claim(NamedTuple):
-    """The meaning of a sentence.
+    """What a sentence claims.
 
     terms: its terms. negative: whether it denies. numbers: with their units.
     """
@@ -76,8 +76,8 @@ class _Claim(NamedTuple):
     numbers: tuple[str, ...]
 
 
-class Shelf(Generic[T]):
-    """Things by a text's terms, found without comparing all."""
+class InvertedIndex(Generic[T]):
+    """Finds things by the terms of their texts."""
 
     def __init__(self) -> None:
         self._under: dict[str, list[tuple[int, T]]] = {}
@@ -90,27 +90,27 @@ class Shelf(Generic[T]):
         return [found[number] for number in sorted(found)]
 
     def put(self, terms: Iterable[str], thing: T) -> None:
-        """Add a thing."""
         for term in terms:
             self._under.setdefault(term, []).append((self._count, thing))
         self._count += 1
 
 
-def pairs(records: Iterable[Record], kept: Kept | None = None) -> list[Pair]:
-    """Return the pairs that contradict each other, latest first.
-
-    Each pair of records comes once. kept: cache of earlier runs.
-    """
-    shelf = Shelf[tuple[Record, _Claim]]()
+def find_contradictions(
+    records: Iterable[Record], kept: FactCache | None = None
+) -> list[Contradiction]:
+    """Return each pair of contradicting records once, latest first."""
+    shelf = InvertedIndex[tuple[Record, _Claim]]()
     seen: Counter[tuple[object, ...]] = Counter()
-    found: dict[tuple[str, str], Pair] = {}
-    every = ((one, claim) for one in records if one.kind in KINDS for claim in claims(one, kept))
+    found: dict[tuple[str, str], Contradiction] = {}
+    every = (
+        (one, claim) for one in records if one.kind in KINDS for claim in read_claims(one, kept)
+    )
     for record, claim in every:
-        for other, that in shelf.near(claim.terms, _looked_up(claim)):
-            why = _contradiction_of(that, claim)
-            if why and _side_by_side(other, record):
-                sides = sorted((Side(other, that.said), Side(record, claim.said)), key=_age)
-                pair = Pair(sides[0], sides[1], why)
+        for other, that in shelf.near(claim.terms, _count_lookup_terms(claim)):
+            why = _find_contradiction(that, claim)
+            if why and _may_conflict(other, record):
+                sides = sorted((Side(other, that.said), Side(record, claim.said)), key=_age_key)
+                pair = Contradiction(sides[0], sides[1], why)
                 found.setdefault((pair.older.record.name, pair.newer.record.name), pair)
         seen[claim[1:]] += 1
         if seen[claim[1:]] <= REPEATED:
@@ -119,21 +119,18 @@ def pairs(records: Iterable[Record], kept: Kept | None = None) -> list[Pair]:
     return [pair for _, pair in latest]
 
 
-def _looked_up(claim: _Claim) -> int:
-    """Return how many terms of a sentence to look up, to find every similar one.
-
-    A similar sentence holds at least one of so many terms.
-    """
+def _count_lookup_terms(claim: _Claim) -> int:
+    """Return how many of a sentence's terms find every similar one."""
     count = len(claim.terms)
     return count if tokeniser.has_cjk(claim.said) else int((1 - SAME) * count) + 1
 
 
-def _age(side: Side) -> tuple[float, str]:
+def _age_key(side: Side) -> tuple[float, str]:
     return side.record.created, side.record.name
 
 
-def _side_by_side(one: Record, other: Record) -> bool:
-    """Tell whether two unlinked records hold in one place."""
+def _may_conflict(one: Record, other: Record) -> bool:
+    """Tell whether two unlinked records share a version."""
     if one.name == other.name or one.id == other.id:
         return False
     if one.versions and other.versions and not set(one.versions) & set(other.versions):
@@ -143,10 +140,10 @@ def _side_by_side(one: Record, other: Record) -> bool:
     )
 
 
-def claims(record: Record, kept: Kept | None) -> list[_Claim]:
-    """Return a record's claims.
+def read_claims(record: Record, kept: FactCache | None) -> list[_Claim]:
+    """Return a record's claims, cached where possible.
 
-    kept: cache of earlier runs, used where its head can be read in one way only.
+    Only where its head can be read in one way.
     """
     rows = cached_fact(
         None if record.unsure else kept,
@@ -154,7 +151,8 @@ def claims(record: Record, kept: Kept | None) -> list[_Claim]:
         record.checksum,
         "claims",
         lambda: [
-            (one.said, " ".join(one.terms), one.negative, one.numbers) for one in _claims(record)
+            (one.said, " ".join(one.terms), one.negative, one.numbers)
+            for one in _extract_claims(record)
         ],
     )
     return [
@@ -163,40 +161,40 @@ def claims(record: Record, kept: Kept | None) -> list[_Claim]:
     ]
 
 
-def _claims(record: Record) -> Iterator[_Claim]:
-    parts = sentences.statements(clean(record.body))
+def _extract_claims(record: Record) -> Iterator[_Claim]:
+    parts = sentences.extract_statements(clean(record.body))
     for sentence in dict.fromkeys(one.strip() for one in (record.title, *parts)):
-        words = [_bare(word) for word in sentence.replace("’", "'").split()]
+        words = [_strip_word(word) for word in sentence.replace("’", "'").split()]
         numbers = [
-            bool(_NUMBER.fullmatch(word)) and before not in _COUNTED
+            bool(_NUMBER.fullmatch(word)) and before not in _LABELS_OF_NUMBERS
             for before, word in zip(["", *words], words)
         ]
         said = (
             word
             for word, number in zip(words, numbers)
-            if not number and word not in _NO and word not in _PASSED
+            if not number and word not in _NEGATIONS and word not in _FILLER_WORDS
         )
-        terms = frozenset(tokeniser.tokens(" ".join(said)))
+        terms = frozenset(tokeniser.index_terms(" ".join(said)))
         if len(sentence) <= LONGEST and len(terms) >= FEWEST:
             given = tuple(word for word, number in zip(words, numbers) if number)
             yield _Claim(sentence, terms, is_negative(sentence), given)
 
 
-def _bare(raw: str) -> str:
+def _strip_word(raw: str) -> str:
     return raw.strip(".,;:!?\"'()[]*`").lower()
 
 
 def is_negative(said: str) -> bool:
     """Tell whether a text has an odd number of negations."""
-    words = sum(_bare(raw) in _NO for raw in said.replace("’", "'").split())
-    within = 0 if said.isascii() else sum(map(said.count, _NO_WITHIN))
+    words = sum(_strip_word(raw) in _NEGATIONS for raw in said.replace("’", "'").split())
+    within = 0 if said.isascii() else sum(map(said.count, _NEGATION_PARTS))
     return (words + within) % 2 == 1
 
 
-def _contradiction_of(one: _Claim, other: _Claim) -> str:
+def _find_contradiction(one: _Claim, other: _Claim) -> str:
     """Return how two sentences contradict each other, or ""."""
     opposed = one.negative != other.negative or one.numbers and other.numbers
-    if not opposed or not _alike(one, other):
+    if not opposed or not _is_similar(one, other):
         return ""
     if one.negative != other.negative:
         return "one says no" if one.numbers == other.numbers else ""
@@ -204,13 +202,12 @@ def _contradiction_of(one: _Claim, other: _Claim) -> str:
 
 
 def _differ_in_one_number(one: _Claim, other: _Claim) -> bool:
-    """Tell whether only a number of one unit differs."""
     differing = [(a, b) for a, b in zip(one.numbers, other.numbers) if a != b]
     units = {_NUMBER.sub(r"\1", number) for pair in differing for number in pair}
     return len(one.numbers) == len(other.numbers) and len(differing) == len(units) == 1
 
 
-def _alike(one: _Claim, other: _Claim) -> bool:
+def _is_similar(one: _Claim, other: _Claim) -> bool:
     few, many = sorted((len(one.terms), len(other.terms)))
     wide = tokeniser.has_cjk(one.said) and tokeniser.has_cjk(other.said)
     shared = len(one.terms & other.terms)

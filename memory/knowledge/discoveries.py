@@ -14,7 +14,7 @@ from memory.core import StoreError, clock
 from memory.core.layout import Place, project_name
 from memory.core.plaintext import one_line
 from memory.knowledge import walls
-from memory.store.redactor import without_private
+from memory.store.redactor import strip_private_record
 from memory.store.store import Store
 
 DECISION, FAILURE, WISH = KINDS = ("decision", "failure", "wish")
@@ -27,9 +27,9 @@ Row = dict[str, Any]
 
 
 class Discovery(NamedTuple):
-    """Something that past sessions hold.
+    """A decision, failure or wish of past sessions.
 
-    project: the workspace's name.  at: seconds since the epoch.  id: what `dayleaf show` takes.
+    project: the workspace's name.  id: what `dayleaf show` takes.
     text: one sentence; more: what it answers, "" for nothing.  worth: how much it tells, from 1;
     below TELLING it is not shown.
     """
@@ -43,22 +43,22 @@ class Discovery(NamedTuple):
     worth: int = TELLING
 
 
-def gather(store: Store, names: Iterable[str], rows: Sequence[Row]) -> list[Discovery]:
-    """Return the discoveries in records that were just written.
+def find_discoveries(store: Store, names: Iterable[str], rows: Sequence[Row]) -> list[Discovery]:
+    """Return the discoveries in newly written records.
 
-    names: of these records.  rows: what `walls.write` returned.
+    names: of these records.  rows: what `walls.update_walls` returned.
     """
     new = sorted(set(names), key=lambda name: name.partition("/")[2], reverse=True)
     checkpoints = [name for name in new if name[1:].startswith("/checkpoints/")]
     rules = [name for name in new if name[1:].startswith("/rules/")]
     return [
-        *_decisions(store, checkpoints[:READ]),
-        *_failures(store.place, set(new), rows),
-        *_wishes(store, rules),
+        *_find_decisions(store, checkpoints[:READ]),
+        *_find_failures(store.place, set(new), rows),
+        *_find_wishes(store, rules),
     ]
 
 
-def best(found: Iterable[Discovery]) -> list[Discovery]:
+def pick_best(found: Iterable[Discovery]) -> list[Discovery]:
     """Return the discoveries to show, the best of each kind first."""
     ordered = sorted(found, key=lambda one: (-one.worth, -one.at, one.id))
     ordered = [one for one in ordered if one.worth >= TELLING]
@@ -72,16 +72,16 @@ def best(found: Iterable[Discovery]) -> list[Discovery]:
     return shown
 
 
-def _decisions(store: Store, names: Sequence[str]) -> list[Discovery]:
-    """Return decisions of checkpoints, newest first, until enough tell much."""
+def _find_decisions(store: Store, names: Sequence[str]) -> list[Discovery]:
+    """Return checkpoints' decisions, newest first, until enough are telling."""
     found: list[Discovery] = []
     for name in names:
         try:
-            record = without_private(store.read(name))
+            record = strip_private_record(store.read(name))
         except StoreError:
             continue
-        for line in reversed(checkpointoutline.sections(record.body).get("decisions", [])):
-            text, more, worth = _decision(line)
+        for line in reversed(checkpointoutline.split_sections(record.body).get("decisions", [])):
+            text, more, worth = _parse_decision(line)
             where = project_name(store.place.key)
             found.append(Discovery(DECISION, where, record.created, record.id, text, more, worth))
         if sum(one.worth > TELLING for one in found) >= MOST:
@@ -89,29 +89,28 @@ def _decisions(store: Store, names: Sequence[str]) -> list[Discovery]:
     return found
 
 
-def _decision(line: str) -> tuple[str, str, int]:
-    """Return (sentence, its question, worth) of a decision's line."""
+def _parse_decision(line: str) -> tuple[str, str, int]:
+    """Return (sentence, what it answers, worth) of a decision's line."""
     made = one_line(line).partition(" ")[2]
     if made.startswith('"'):
         own, _, answered = made.partition('" to: ')
         text = own.rstrip('"') + '"'
         before = "in answer to: " + answered if answered else ""
-        return "you decided: " + text, before, TELLING + 1 if _tells(text) else 1
+        return "you decided: " + text, before, TELLING + 1 if _is_telling(text) else 1
     if made.startswith("approved the plan: "):
         return "you " + made, "", TELLING + 1
     answer = made.partition(" → ")[2]
-    tells = len(answer.split()) >= WORDS or made.startswith("refused ") and _tells(made)
+    tells = len(answer.split()) >= WORDS or made.startswith("refused ") and _is_telling(made)
     return "you " + made, "", TELLING if tells else 1
 
 
-def _tells(text: str) -> bool:
-    """Tell whether a quoted sentence says something by itself, and asks nothing."""
+def _is_telling(text: str) -> bool:
+    """Tell whether a quote is a statement of WORDS words or more."""
     own = text.partition('"')[2].rstrip('"')
     return len(own.split()) >= WORDS and not own.endswith("?")
 
 
-def _failures(place: Place, new: set[str], rows: Sequence[Row]) -> list[Discovery]:
-    """Return calls that failed in several sessions, with remedies."""
+def _find_failures(place: Place, new: set[str], rows: Sequence[Row]) -> list[Discovery]:
     return [
         Discovery(
             FAILURE,
@@ -122,13 +121,13 @@ def _failures(place: Place, new: set[str], rows: Sequence[Row]) -> list[Discover
             % (wall.sessions, one_line(wall.ran), one_line(wall.telling)),
             "and this worked: `%s`" % one_line(wall.worked),
         )
-        for wall in walls.repeated(place, rows)
+        for wall in walls.find_repeated(place, rows)
         if wall.worked and not wall.path and any(row["name"] in new for row, _ in wall.met)
     ]
 
 
-def _wishes(store: Store, names: Iterable[str]) -> list[Discovery]:
-    """Return the wishes among some rules that nobody decided on."""
+def _find_wishes(store: Store, names: Iterable[str]) -> list[Discovery]:
+    """Return the waiting wishes among rules."""
     found: list[Discovery] = []
     for name in names:
         try:

@@ -19,9 +19,9 @@ from unicodedata import normalize
 
 from memory.core import clock, files
 from memory.core.records import READ_LIMIT, SOURCES, Record
-from memory.core.tokeniser import coded
+from memory.core.tokeniser import mark_code
 from memory.hook import handoffs
-from memory.index.kept import Kept, cached_fact
+from memory.index.kept import FactCache, cached_fact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,32 +33,38 @@ NEAR, ASKED = 8, 600
 SAME = 0.95  # of the words of two lessons that agree in their order: what makes them one
 KINDS = ("learning", "checkpoint", "resource")  # rules bind as approved, a plan is an intention
 # Keys that are united, or say when, by whom and how a record came to be.
-_LOOSE = frozenset(
+_UNCOMPARED_KEYS = frozenset(
     "id kind title created updated date tags topics versions links source confidence pinned "
     "accepted harvest trigger until suggested_by".split()
 )
 _LEFT, _RIGHT = "\"'“”‘’([{（「『【《«", ".,;:!…\"'”’)]}）」』】》»。、，；：！"
-_LEAD = re.compile(r"(?m)^[ \t]*(?:[-*•]|#{1,6})(?=[ \t])|^[ \t]*[-*_]{3,}[ \t]*$")
+# a list's bullet, a heading's marks, a rule
+_LINE_MARK = re.compile(r"(?m)^[ \t]*(?:[-*•]|#{1,6})(?=[ \t])|^[ \t]*[-*_]{3,}[ \t]*$")
+# code between backticks, also over lines
 _CODE = r"(?<!`)(`+)(?!`)(?:[^`\n]|\n(?![ \t]*\n))+\1(?!`)"
+# code, or **bold** as its second group
 _BOLD = re.compile(_CODE + r"|(?<!\*)\*\*(?=[^\s*])([^*\n]+)(?<=\S)\*\*(?!\*)")
 _WORD = re.compile(r"(?:%s|\S)+" % _CODE)
 
 
 class Duplicate(NamedTuple):
-    """A record to keep and its duplicate."""
-
     kept: Record
     other: Record
 
 
-def words(text: str) -> list[str]:
-    """Return the words of a text in order, as they are compared."""
+def split_words(text: str) -> list[str]:
+    """Return a text's words for comparison, in order."""
     found: list[str] = []
     prose: list[str] = []
-    for line, code in [*coded(normalize("NFC", text).replace("’", "'").split("\n")), ("", True)]:
+    for line, code in [
+        *mark_code(normalize("NFC", text).replace("’", "'").split("\n")),
+        ("", True),
+    ]:
         if code:
-            plain = _BOLD.sub(lambda match: match[2] or match[0], _LEAD.sub("", "\n".join(prose)))
-            found += filter(None, (_word(match[0]) for match in _WORD.finditer(plain)))
+            plain = _BOLD.sub(
+                lambda match: match[2] or match[0], _LINE_MARK.sub("", "\n".join(prose))
+            )
+            found += filter(None, (_normalise_word(match[0]) for match in _WORD.finditer(plain)))
             found += ["\n" + line.rstrip()] if line else []
             prose = []
         else:
@@ -66,7 +72,7 @@ def words(text: str) -> list[str]:
     return found
 
 
-def _word(raw: str) -> str:
+def _normalise_word(raw: str) -> str:
     """Return a word without the marks around it, "" for a mark alone."""
     if "`" in raw:
         return " ".join(raw.lstrip(_LEFT).rstrip(_RIGHT).split())
@@ -77,8 +83,8 @@ def _word(raw: str) -> str:
     return word.lower() if plain and (word[1:].islower() or word.isupper()) else word
 
 
-def mergeable(record: Record) -> bool:
-    """Tell whether a record may be merged.
+def is_mergeable(record: Record) -> bool:
+    """Tell whether a record may be merged at all.
 
     Not a rule, script, plan or handoff, nor an empty or partly read one.
     """
@@ -91,64 +97,67 @@ def mergeable(record: Record) -> bool:
     )
 
 
-def digest(record: Record, kept: Kept | None) -> str:
-    """Return 16 hex digits of a body's words.
-
-    kept: cache of earlier runs.
-    """
+def hash_words(record: Record, kept: FactCache | None) -> str:
+    """Return 16 hex digits for a body's words."""
     return str(
         cached_fact(
             kept,
             record.name,
             record.checksum,
             "words",
-            lambda: files.sha256("\0".join(words(record.body)).encode("utf-8", "replace"))[:16],
+            lambda: files.sha256("\0".join(split_words(record.body)).encode("utf-8", "replace"))[
+                :16
+            ],
         )
     )
 
 
-def find(
+def find_duplicates(
     records: Iterable[Record],
     successes: Mapping[str, int],
     bound: Container[str] = (),
-    kept: Kept | None = None,
+    kept: FactCache | None = None,
 ) -> list[Duplicate]:
     """Return the duplicates among records.
 
     Sorted by the kept record's name, then the other's. successes: by id, how often a record helped:
     the one with more is kept, then a human's before an agent's, then the newer. A captured record
-    never replaces a person's or an agent's. bound: ids that must stay. kept: cache of earlier runs.
+    never replaces a person's or an agent's. bound: ids that must stay.
     """
     groups: dict[tuple[str, ...], list[Record]] = {}
-    for record in filter(mergeable, records):
+    for record in filter(is_mergeable, records):
         session = str(record.kind == "checkpoint" and record.meta.get("session"))
-        key = (record.kind, record.tier, session, digest(record, kept))
+        key = (record.kind, record.tier, session, hash_words(record, kept))
         groups.setdefault(key, []).append(record)
     found = [
         pair
         for group in groups.values()
         if len(group) > 1
-        for pair in _duplicates(sorted(group, key=lambda one: _rank(one, successes, bound)), bound)
+        for pair in _find_in_group(
+            sorted(group, key=lambda one: _rank_key(one, successes, bound)), bound
+        )
     ]
     return sorted(found, key=lambda pair: (pair.kept.name, pair.other.name))
 
 
-def _duplicates(group: Sequence[Record], bound: Container[str]) -> Iterator[Duplicate]:
-    """Yield the duplicates among records of the same words, the best first."""
+def _find_in_group(group: Sequence[Record], bound: Container[str]) -> Iterator[Duplicate]:
+    """Yield the duplicates among records of equal words, best first."""
     stay: list[Record] = []
     for record in group:
-        twin = next((one for one in stay if _covers(one, record)), None)
+        twin = next((one for one in stay if _may_replace(one, record)), None)
         if twin is None or record.id in bound:
             stay.append(record)
         else:
             yield Duplicate(twin, record)
 
 
-def _rank(record: Record, successes: Mapping[str, int], bound: Container[str]) -> tuple[Any, ...]:
+def _rank_key(
+    record: Record, successes: Mapping[str, int], bound: Container[str]
+) -> tuple[Any, ...]:
     """Return a sort key that puts the record to keep first."""
     return (
         record.id not in bound,
-        _standing(record),
+        _authority(record),
         -successes.get(record.id, 0),
         SOURCES.index(record.source),
         -record.updated,
@@ -156,43 +165,44 @@ def _rank(record: Record, successes: Mapping[str, int], bound: Container[str]) -
     )
 
 
-def _standing(record: Record) -> int:
-    """Return 0 for a written record, 1 for captured, 2 for candidate."""
+def _authority(record: Record) -> int:
+    """Rank a person's or agent's record 0, a captured one 1, a candidate 2."""
     return 0 if record.source != "auto" else 1 if record.accepted else 2
 
 
-def _covers(kept: Record, other: Record) -> bool:
-    """Tell whether a record may replace another of the same words.
+def _may_replace(kept: Record, other: Record) -> bool:
+    """Tell whether a record may replace another of equal words.
 
     Fields that a merge unites do not count. A record for no version in particular holds for more
     than one with versions: the two stay apart.
     """
-    if _standing(kept) > _standing(other) or bool(kept.versions) != bool(other.versions):
+    if _authority(kept) > _authority(other) or bool(kept.versions) != bool(other.versions):
         return False
     if not all(
-        _plain(kept.meta.get(key)) == _plain(value)
+        _to_texts(kept.meta.get(key)) == _to_texts(value)
         for key, value in other.meta.items()
-        if value and key not in _LOOSE and not (key == "session" and kept.kind == "learning")
+        if value
+        and key not in _UNCOMPARED_KEYS
+        and not (key == "session" and kept.kind == "learning")
     ):
         return False
-    title, body = words(other.title), words(kept.body)
-    return title == words(kept.title) or any(
+    title, body = split_words(other.title), split_words(kept.body)
+    return title == split_words(kept.title) or any(
         body[at : at + len(title)] == title for at in range(len(body))
     )
 
 
-def _plain(value: Any) -> list[str]:
-    """Return the texts of a value, stripped of blank space."""
+def _to_texts(value: Any) -> list[str]:
     return [str(item).strip() for item in (value if isinstance(value, (list, tuple)) else [value])]
 
 
 # --- how alike two lessons are
 
 
-def like_learning(
+def find_similar_learning(
     place: Place, settings: Config, now: float, title: str, body: str
 ) -> Record | None:
-    """Return the learning that says what a text says but for a word or two.
+    """Return a learning that differs in a word or two, or None.
 
     Of those that the index finds; names and numbers must be the same.
     """
@@ -203,17 +213,13 @@ def like_learning(
         (title + "\n" + body)[:ASKED], kinds=("learning",), limit=NEAR, since=float("-inf")
     )
     near = search.recall(place, settings, query, now, clock.local_offset(now), [place]).hits
-    said = words(body)
-    return next(
-        (
-            hit.record
-            for hit in near
-            if _alike(words(hit.record.body.partition("\n\nFrom ")[0]), said)
-        ),
-        None,
-    )
+    said = split_words(body)
+    for hit in near:
+        if _is_similar(split_words(hit.record.body.partition("\n\nFrom ")[0]), said):
+            return hit.record
+    return None
 
 
-def _alike(one: list[str], other: list[str]) -> bool:
+def _is_similar(one: list[str], other: list[str]) -> bool:
     exact, same = ({word for word in said if not word.isalpha()} for said in (one, other))
     return exact == same and SequenceMatcher(None, one, other, autojunk=False).ratio() > SAME

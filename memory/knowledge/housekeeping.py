@@ -6,7 +6,7 @@ alone.  A process that dies anywhere leaves every record in the store or in its 
 next apply, or an undo, goes on from there.
 
 Counts of uses and outcomes stay with the id that they were made under; who reads them adds those of
-merged records to the record that stands for them (`ledger.follow_successors`), so that taking a
+merged records to the record that stands for them (`ledger.add_to_successors`), so that taking a
 merge back needs no second count.
 """
 
@@ -36,7 +36,7 @@ from memory.store.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory.index.kept import Head, Kept
+    from memory.index.kept import FactCache, Head
 
 WORTH = 10  # changes from which a run is suggested
 LOOK = "`dayleaf store upkeep` shows it"
@@ -48,7 +48,7 @@ Progress = Callable[[int, int], None]
 
 
 class Change(NamedTuple):
-    """One change of a plan.
+    """One change of an upkeep plan.
 
     record: goes to the archive. reason: why. kept: the record that replaces it, if any.
     """
@@ -77,7 +77,7 @@ class UpkeepPlan(NamedTuple):
         return len(self.changes) - self.merged
 
 
-class Applied(NamedTuple):
+class UpkeepResult(NamedTuple):
     """The result of an apply.
 
     changes: those made. problems: one line for each that was not.
@@ -88,7 +88,7 @@ class Applied(NamedTuple):
     problems: Sequence[str]
 
 
-class Undone(NamedTuple):
+class UndoResult(NamedTuple):
     """The result of an undo.
 
     began: when the undone run began (ISO 8601). restored, reset: ids. problems: one line for each
@@ -101,52 +101,52 @@ class Undone(NamedTuple):
     problems: Sequence[str]
 
 
-def plan(store: Store, successes: Mapping[str, int], clock_is_right: bool = False) -> UpkeepPlan:
-    """Return the plan of a place's upkeep.
+def plan_upkeep(
+    store: Store, successes: Mapping[str, int], clock_is_right: bool = False
+) -> UpkeepPlan:
+    """Plan a place's upkeep.
 
     successes: by id, how often a record helped, merged records counted for their successors.
         clock_is_right: expire even where the clock and the dates of the records are far apart.
     """
     found = list(store.each())
-    doubt = "" if clock_is_right else clock_doubt(store.place, found, store.now)
-    old = [] if doubt else _expired(store, found)
+    doubt = "" if clock_is_right else find_clock_doubt(store.place, found, store.now)
+    old = [] if doubt else _find_expired(store, found)
     gone = {record.name for record in old}
     rest = [record for record in found if record.name not in gone]
-    expired = (Change(record, _age(record, store.now)) for record in old)
-    return UpkeepPlan([*expired, *merges(store, rest, successes)], len(found), doubt)
+    expired = (Change(record, _describe_age(record, store.now)) for record in old)
+    return UpkeepPlan([*expired, *plan_merges(store, rest, successes)], len(found), doubt)
 
 
-def merges(
-    store: Store, found: Sequence[Record], successes: Mapping[str, int], kept: Kept | None = None
+def plan_merges(
+    store: Store,
+    found: Sequence[Record],
+    successes: Mapping[str, int],
+    kept: FactCache | None = None,
 ) -> list[Change]:
-    """Return the merges among a store's records.
-
-    kept: cache of earlier runs.
-    """
     # status and doctor ask what is due, and mostly it was counted before
     from memory.knowledge import duplicates
 
-    stay = _staying(store)
+    stay = _find_untouchable_ids(store)
     free = [record for record in found if record.id not in stay]
-    twins = duplicates.find(free, successes, _bound_ids(found, store.successors()), kept)
+    twins = duplicates.find_duplicates(
+        free, successes, _find_bound_ids(found, store.successors()), kept
+    )
     return [Change(other, "says the same", twin) for twin, other in twins]
 
 
-def _staying(store: Store) -> set[str]:
-    """Return the ids given twice, or restored by a person.
-
-    No upkeep touches them.
-    """
+def _find_untouchable_ids(store: Store) -> set[str]:
+    """Return ids that are given twice or were restored by a person."""
     restored = (archive.restored_ids(root) for root in store.roots.values())
     return set(store.duplicates).union(*restored)
 
 
-def _outdated(store: Store, found: Sequence[Record]) -> list[Record]:
-    """Return the automatic records older than their kind's days."""
+def _find_outdated(store: Store, found: Sequence[Record]) -> list[Record]:
+    """Return automatic records older than their kind's days."""
     talks = float(store.config["upkeep.conversationDays"]) or float("inf")
     days = {
         "checkpoint": float(store.config["upkeep.expireDays"]),
-        **dict.fromkeys(layout.SAID, talks),
+        **dict.fromkeys(layout.TRANSCRIBED_KINDS, talks),
     }
     return [
         record
@@ -154,30 +154,32 @@ def _outdated(store: Store, found: Sequence[Record]) -> list[Record]:
         if record.kind in days
         and record.source == "auto"
         and record.tier != SHARED
-        and store.now - last_change(record) > days[record.kind] * clock.DAY
+        and store.now - find_last_change(record) > days[record.kind] * clock.DAY
     ]
 
 
-def _expired(store: Store, found: Sequence[Record]) -> list[Record]:
+def _find_expired(store: Store, found: Sequence[Record]) -> list[Record]:
     """Return the checkpoints and conversations that expire, sorted by name.
 
     Of the automatic ones older than their kind's days not what is pinned, linked, a handoff, of the
     active plan's sessions, or rewritten by a person.  Links count from the archive too, so that a
     second run finds nothing more.  Records of the shared tier were put there on purpose and stay.
     """
-    old = _outdated(store, found)
+    old = _find_outdated(store, found)
     if not old:
         return []
-    kinds = ("checkpoint", *layout.SAID)
+    kinds = ("checkpoint", *layout.TRANSCRIBED_KINDS)
     archived = (record for kind in kinds for record in store.archived(kind))
-    linked = _targets([*found, *archived], store.successors())
-    active = {plan.id for plan in activeplan.active(found)}
+    linked = _find_link_targets([*found, *archived], store.successors())
+    active = {plan.id for plan in activeplan.list_active(found)}
     serving = {
         records.meta_text(record, "session")
         for record in found
         if record.kind == "checkpoint" and record.meta.get("plan") in active
     } - {""}
-    stay = _staying(store).union(one.id for one in conversations.edited_by_person(store, old))
+    stay = _find_untouchable_ids(store).union(
+        one.id for one in conversations.find_edited(store, old)
+    )
     held = (handoffs.NAME, *handoffs.WAITING)
     return sorted(
         (
@@ -189,46 +191,46 @@ def _expired(store: Store, found: Sequence[Record]) -> list[Record]:
                 or record.id in stay
                 or record.meta.get("plan") in active
                 or records.meta_text(record, "session") in serving
-                or not linked.isdisjoint(_names_of(record))
+                or not linked.isdisjoint(_list_link_names(record))
             )
         ),
         key=lambda record: record.name,
     )
 
 
-def _age(record: Record, now: float) -> str:
-    return "automatic, %d days old" % ((now - last_change(record)) / clock.DAY)
+def _describe_age(record: Record, now: float) -> str:
+    return "automatic, %d days old" % ((now - find_last_change(record)) / clock.DAY)
 
 
-def _bound_ids(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
-    """Return the ids that a merge would cut off from links."""
-    ruled = _targets([record for record in found if record.kind == "rule"], successors)
-    named = _targets(found, successors)
+def _find_bound_ids(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
+    """Return the ids whose links a merge would break."""
+    ruled = _find_link_targets([record for record in found if record.kind == "rule"], successors)
+    named = _find_link_targets(found, successors)
     return {
         r.id
         for r in found
-        if r.id.lower() in ruled or not named.isdisjoint(_names_of(r) - {r.id.lower()})
+        if r.id.lower() in ruled or not named.isdisjoint(_list_link_names(r) - {r.id.lower()})
     }
 
 
-def _merged_links(kept: Record, other: Record) -> list[dict[str, str]]:
+def _merge_links(kept: Record, other: Record) -> list[dict[str, str]]:
     """Return the frontmatter's links after a merge, [] for no change."""
     more = [link for link in other.links if link not in kept.links and link.target != kept.id]
     if not more:
         return []
-    inline = {Link("related_to", target) for target in records.wiki_links(kept.body)}
+    inline = {Link("related_to", target) for target in records.find_wiki_links(kept.body)}
     own = [link for link in kept.links if link not in inline]
     return [{"relation": link.relation, "target": link.target} for link in (*own, *more)]
 
 
-def merged_frontmatter(kept: Record, other: Record) -> dict[str, Any]:
-    """Return the frontmatter keys that a merge adds to a record."""
+def merge_frontmatter(kept: Record, other: Record) -> dict[str, Any]:
+    """Return the kept record's frontmatter keys that a merge changes."""
     changes: dict[str, Any] = {}
     for key in ("tags", "topics", "versions"):
         mine, theirs = getattr(kept, key), getattr(other, key)
         if set(theirs) - set(mine):
             changes[key] = list(dict.fromkeys((*mine, *theirs)))
-    links = _merged_links(kept, other)
+    links = _merge_links(kept, other)
     if links:
         changes["links"] = links
     if other.pinned and not kept.pinned:
@@ -243,8 +245,8 @@ def merged_frontmatter(kept: Record, other: Record) -> dict[str, Any]:
 
 
 @contextmanager
-def _alone(store: Store) -> Iterator[None]:
-    """Hold the lock of upkeep; raise StoreError while another process does."""
+def _hold_lock(store: Store) -> Iterator[None]:
+    """Hold upkeep's lock; raise StoreError while another process does."""
     with files.Lock(store.place.home + "/cache/upkeep.lock") as held:
         if not held:
             raise StoreError("another upkeep is running; run this again when it has finished")
@@ -256,19 +258,19 @@ def apply(
     successes: Mapping[str, int],
     clock_is_right: bool = False,
     told: Progress = lambda done, of: None,
-) -> Applied:
+) -> UpkeepResult:
     """Plan the upkeep and carry it out.
 
-    Arguments as of `plan`; told(done, of): called now and then. Raises StoreError where another
-    process is at it, or the journal is of a newer version; OSError.
+    Arguments as of `plan_upkeep`; told(done, of): called now and then. Raises StoreError where
+    another process is at it, or the journal is of a newer version; OSError.
     """
-    with _alone(store):
-        found = plan(store, successes, clock_is_right=clock_is_right)
+    with _hold_lock(store):
+        found = plan_upkeep(store, successes, clock_is_right=clock_is_right)
         if not found.changes:
-            cut = journal.interrupted_run(store.place)
+            cut = journal.find_interrupted_run(store.place)
             if cut:
-                journal.mark(store.place, cut, "done", store.now)
-            return Applied(found, (), ())
+                journal.log_state(store.place, cut, "done", store.now)
+            return UpkeepResult(found, (), ())
         run = journal.begin(store.place, store.now)
         done: list[Change] = []
         problems: list[str] = []
@@ -276,40 +278,44 @@ def apply(
         for number, change in enumerate(found.changes):
             told(number, len(found.changes))
             try:
-                _do(store, run, change, ours)
+                _apply_change(store, run, change, ours)
                 done.append(change)
             except DayleafError as error:
                 problems.append("%s stays: %s" % (change.record.id, error))
-        journal.mark(store.place, run, "done", store.now)
-        return Applied(found, done, problems)
+        journal.log_state(store.place, run, "done", store.now)
+        return UpkeepResult(found, done, problems)
 
 
-def _do(store: Store, run: str, change: Change, ours: dict[str, str]) -> None:
-    """Make one change.
+def _apply_change(store: Store, run: str, change: Change, ours: dict[str, str]) -> None:
+    """Apply one change of a plan.
 
     Raises StoreError where the record has changed.
     """
     record, kept = change.record, change.kept
     if kept is not None:
-        _take_over(store, run, kept, record, ours)
+        _merge_into_kept(store, run, kept, record, ours)
     into = kept.id if kept is not None else ""
     if store.read(record.name).checksum != record.checksum:
         raise StoreError(
             "%s has changed meanwhile; the next upkeep looks at it again" % record.name
         )
-    journal.write(store.place, run, JournalStep("archive", record.id, record.name, into), store.now)
+    journal.log_step(
+        store.place, run, JournalStep("archive", record.id, record.name, into), store.now
+    )
     store.archive(record.name, "merged into " + into if into else "expired", into, record.checksum)
 
 
-def _take_over(store: Store, run: str, kept: Record, other: Record, ours: dict[str, str]) -> None:
-    """Write the merged record's frontmatter into the kept one.
+def _merge_into_kept(
+    store: Store, run: str, kept: Record, other: Record, ours: dict[str, str]
+) -> None:
+    """Merge a record's frontmatter into the kept record.
 
     Raises StoreError where somebody changed it.
     """
     present = store.read(kept.name)
     if present.checksum != ours.get(kept.name, kept.checksum):
         raise StoreError("%s has changed meanwhile; the next upkeep looks at it again" % kept.name)
-    changes = redactor.clean(merged_frontmatter(present, other), store.config, store.place.key)
+    changes = redactor.clean(merge_frontmatter(present, other), store.config, store.place.key)
     if not changes:
         return
     before = store.raw(kept.name)
@@ -322,20 +328,20 @@ def _take_over(store: Store, run: str, kept: Record, other: Record, ours: dict[s
         journal.save_bytes(store.place, before),
         files.sha256(data),
     )
-    journal.write(store.place, run, step, store.now)
+    journal.log_step(store.place, run, step, store.now)
     ours[kept.name] = store.replace(kept.name, data, step.before).checksum
 
 
 # ---- the way back
 
 
-def undo(store: Store, told: Progress = lambda done, of: None) -> Undone | None:
-    """Undo the newest apply not yet undone, None without one.
+def undo(store: Store, told: Progress = lambda done, of: None) -> UndoResult | None:
+    """Undo the newest upkeep not yet undone; None without one.
 
     Raises StoreError where another process is at it, or the journal is of a newer version; OSError.
     """
-    with _alone(store):
-        run = journal.last(store.place)
+    with _hold_lock(store):
+        run = journal.find_last_run(store.place)
         if run is None:
             return None
         restored: list[str] = []
@@ -345,17 +351,19 @@ def undo(store: Store, told: Progress = lambda done, of: None) -> Undone | None:
         for number, step in enumerate(reversed(run.steps)):
             told(number, len(run.steps))
             try:
-                if step.do == "archive" and _bring_back(store, step, away):
+                if step.do == "archive" and _restore_record(store, step, away):
                     restored.append(step.id)
-                elif step.do == "change" and _set_back(store, step):
+                elif step.do == "change" and _restore_bytes(store, step):
                     reset.append(step.id)
             except DayleafError as error:
                 problems.append("%s: %s" % (step.id, error))
-        journal.mark(store.place, run.run, "undone", store.now)
-        return Undone(run.began, restored, list(dict.fromkeys(reset)), problems)
+        journal.log_state(store.place, run.run, "undone", store.now)
+        return UndoResult(run.began, restored, list(dict.fromkeys(reset)), problems)
 
 
-def _bring_back(store: Store, step: JournalStep, away: dict[str, tuple[str, archive.Move]]) -> bool:
+def _restore_record(
+    store: Store, step: JournalStep, away: dict[str, tuple[str, archive.Move]]
+) -> bool:
     """Restore an archived record; return False if already restored."""
     letter, move = away.get(step.id, ("", None))
     if move is not None and letter == step.name[0] and move.home == step.name[2:]:
@@ -366,7 +374,7 @@ def _bring_back(store: Store, step: JournalStep, away: dict[str, tuple[str, arch
     return False
 
 
-def _set_back(store: Store, step: JournalStep) -> bool:
+def _restore_bytes(store: Store, step: JournalStep) -> bool:
     """Restore a kept record's old bytes; return False if unchanged.
 
     Raises StoreError where it was edited since.
@@ -374,7 +382,7 @@ def _set_back(store: Store, step: JournalStep) -> bool:
     present = files.sha256(store.raw(step.name))
     if present == step.before:
         return False
-    before = journal.saved_bytes(store.place, step.before)
+    before = journal.read_saved_bytes(store.place, step.before)
     if present != step.after or before is None:
         raise StoreError(
             "%s was %s; remove what the merge added with `dayleaf record edit %s`"
@@ -391,31 +399,29 @@ def _set_back(store: Store, step: JournalStep) -> bool:
 # ---- for a person
 
 
-def summary_of_plan(plan: UpkeepPlan) -> str:
-    """Return a plan in a few words, "" if not worth a run."""
+def summarise_plan(plan: UpkeepPlan) -> str:
+    """Return a plan in a few words, "" if it is small."""
     if len(plan.changes) < WORTH:
         return ""
     return "would merge %d and archive %d of %s" % (
         plan.merged,
         plan.archived,
-        plaintext.count(plan.records, "record"),
+        plaintext.format_count(plan.records, "record"),
     )
 
 
-def described(plan: UpkeepPlan) -> dict[str, Any]:
-    """Return a plan as plain data."""
+def plan_to_json(plan: UpkeepPlan) -> dict[str, Any]:
     return {
         "records": plan.records,
         "after": plan.records - len(plan.changes),
         "merged": plan.merged,
         "archived": plan.archived,
         "doubt": plan.doubt,
-        "changes": [row(change) for change in plan.changes],
+        "changes": [change_to_json(change) for change in plan.changes],
     }
 
 
-def row(change: Change) -> dict[str, Any]:
-    """Return a change as plain data."""
+def change_to_json(change: Change) -> dict[str, Any]:
     kept = change.kept
     return {
         "do": "merge" if kept else "archive",
@@ -446,8 +452,8 @@ def format_counts(records: int, merged: int, archived: int) -> str:
 # --- what expires
 
 
-def _targets(found: Iterable[Record], successors: Mapping[str, str]) -> set[str]:
-    """Return the targets of links, in lower case.
+def _find_link_targets(found: Iterable[Record], successors: Mapping[str, str]) -> set[str]:
+    """Return the lower-case targets of records' links.
 
     Ids, names, files, titles; of a merged record also its successor. successors: id of a merged
     record -> id of the kept one.
@@ -456,24 +462,24 @@ def _targets(found: Iterable[Record], successors: Mapping[str, str]) -> set[str]
     return {word.lower() for target in linked for word in (target, successors.get(target, target))}
 
 
-def _names_of(record: Record) -> set[str]:
-    """Return the names by which a link may point at a record, in lower case."""
+def _list_link_names(record: Record) -> set[str]:
+    """Return the lower-case names by which links find a record."""
     file = record.name.rpartition("/")[2]
     return {word.lower() for word in (record.id, record.name, file, file[:-3], record.title)}
 
 
-def last_change(record: Record) -> float:
-    """Return the last instant of a record's writing, change or import.
+def find_last_change(record: Record) -> float:
+    """Return when a record was last written, changed or imported.
 
-    By its frontmatter, seconds since the epoch. Expiry counts from then: a person has had an
+    By its frontmatter. Expiry counts from then: a person has had an
     imported record no longer than that.
     """
     imported = clock.parse(records.meta_text(record, "imported")) or 0.0
     return max(record.created, record.updated if record.meta.get("updated") else 0.0, imported)
 
 
-def clock_doubt(place: layout.Place, found: Sequence[Record | Head], now: float) -> str:
-    """Return the reason to distrust the clock, or "".
+def find_clock_doubt(place: layout.Place, found: Sequence[Record | Head], now: float) -> str:
+    """Return why the clock seems wrong, or "".
 
     An old note imported today was written today, and a note dated tomorrow but written today is no
     sign either. The newest but a few decide, so that records written under a wrong clock hide
@@ -481,7 +487,7 @@ def clock_doubt(place: layout.Place, found: Sequence[Record | Head], now: float)
     """
     if not found:
         return ""
-    told = [(one.created, max(one.updated, _written(place, one.name))) for one in found]
+    told = [(one.created, max(one.updated, _read_mtime(place, one.name))) for one in found]
     last = -min(max(FEW, len(told) // SHARE), (len(told) + 1) // 2)
     ahead, newest = sorted(map(min, told))[last], sorted(map(max, told))[last]
     doubt = "the clock says %s, but %s records were written on %s or %s"
@@ -492,7 +498,7 @@ def clock_doubt(place: layout.Place, found: Sequence[Record | Head], now: float)
     return ""
 
 
-def _written(place: layout.Place, name: str) -> float:
+def _read_mtime(place: layout.Place, name: str) -> float:
     try:
         return os.stat(place.path(name)).st_mtime
     except OSError:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from memory.capture import wishes
 from memory.core import clock
 from memory.core.plaintext import one_line
-from memory.core.records import MADE_OF, Record, derived_links
+from memory.core.records import HARVEST_KEY, Record, make_derived_links
 from memory.hook import context
 from memory.knowledge import contradictions, proposals
 from memory.notes.schema import LESSONS, STANDING, Item
@@ -19,25 +19,25 @@ from memory.store.store import Store
 BY = "dayleaf: two sessions say so"  # `accepted_by` of a lesson that was met twice
 
 
-def keep(store: Store, note: Record, items: Iterable[Item]) -> list[str]:
+def store_note_items(store: Store, note: Record, items: Iterable[Item]) -> list[str]:
     """Store a note's lessons and wishes; return the changed records' names."""
     listed = list(items)
     lessons = [item for item in listed if item.part == LESSONS]
-    changed = _keep_lessons(store, note, lessons) if lessons else []
-    return changed + _keep_wishes(store, note, [item for item in listed if item.part == STANDING])
+    changed = _store_lessons(store, note, lessons) if lessons else []
+    return changed + _store_wishes(store, note, [item for item in listed if item.part == STANDING])
 
 
-def _keep_lessons(store: Store, note: Record, lessons: Sequence[Item]) -> list[str]:
+def _store_lessons(store: Store, note: Record, lessons: Sequence[Item]) -> list[str]:
     standing = list(store.each(("learning",)))
     known = [*standing, *store.archived("learning")]
     changed = []
     for item in lessons:
-        again = next((one for one in standing if _is_said_again(one, item, note)), None)
+        again = next((one for one in standing if _is_repeated(one, item, note)), None)
         if again is not None:
             store.edit(again.name, {"accepted": True, "accepted_by": BY}, True)
             changed.append(again.name)
             continue
-        for proposal in proposals.of_lesson(item.text, item.quote, item.number, note, known):
+        for proposal in proposals.propose_lesson(item.text, item.quote, item.number, note, known):
             record = store.add(
                 "learning",
                 proposal.title,
@@ -46,8 +46,8 @@ def _keep_lessons(store: Store, note: Record, lessons: Sequence[Item]) -> list[s
                 session=str(note.meta.get("session") or ""),
                 extra={
                     "confidence": "low",
-                    MADE_OF: proposal.key,
-                    "links": derived_links(proposal.from_ids),
+                    HARVEST_KEY: proposal.key,
+                    "links": make_derived_links(proposal.from_ids),
                 },
             )
             known.append(record)
@@ -55,18 +55,20 @@ def _keep_lessons(store: Store, note: Record, lessons: Sequence[Item]) -> list[s
     return changed
 
 
-def _is_said_again(record: Record, item: Item, note: Record) -> bool:
-    """Tell whether another session's waiting lesson says the same."""
-    waits = not record.accepted and record.source == "auto" and record.meta.get(MADE_OF)
+def _is_repeated(record: Record, item: Item, note: Record) -> bool:
+    """Tell whether another session's candidate says the same lesson."""
+    waits = not record.accepted and record.source == "auto" and record.meta.get(HARVEST_KEY)
     other = record.meta.get("session") not in (None, note.meta.get("session"))
-    return bool(waits and other and proposals.says_same(record.body.split("\n", 1)[0], item.text))
+    return bool(
+        waits and other and proposals.is_same_statement(record.body.split("\n", 1)[0], item.text)
+    )
 
 
 def archive_contradicted_wishes(store: Store) -> list[str]:
-    """Archive waiting wishes contradicted later; return their ids."""
+    """Archive wishes that a later wish contradicts; return their ids."""
     waiting = [rule for rule in store.each(("rule",)) if wishes.is_waiting(store, rule)]
     dropped = []
-    for pair in contradictions.pairs(waiting):
+    for pair in contradictions.find_contradictions(waiting):
         older, newer = sorted(
             (pair.older.record, pair.newer.record),
             key=lambda rule: (rule.meta[wishes.SAID], rule.created),
@@ -77,14 +79,14 @@ def archive_contradicted_wishes(store: Store) -> list[str]:
     return dropped
 
 
-def _keep_wishes(store: Store, note: Record, items: Sequence[Item]) -> list[str]:
-    """Write wishes as waiting rules, in the user's words."""
+def _store_wishes(store: Store, note: Record, items: Sequence[Item]) -> list[str]:
+    """Store wishes as pending rules, in the user's words."""
     changed = []
     day = clock.day(note.created)
     said = {rule.title for rule in store.each(("rule",))} if items else set()
     for item in items:
         title = one_line(item.quote, wishes.MOST)
-        if title in said or wishes.is_gone(store, title):
+        if title in said or wishes.is_dropped(store, title):
             continue
         rule = store.add(
             "rule",
@@ -93,7 +95,7 @@ def _keep_wishes(store: Store, note: Record, items: Sequence[Item]) -> list[str]
             tags=[context.ALWAYS],
             source="auto",
             session=str(note.meta.get("session") or ""),
-            extra={**wishes.head(day), "links": derived_links([note.id])},
+            extra={**wishes.make_frontmatter(day), "links": make_derived_links([note.id])},
         )
         changed.append(rule.name)
     return changed

@@ -14,19 +14,20 @@ from memory.core import clock, files
 from memory.core.layout import Place
 from memory.core.plaintext import one_line
 from memory.hook import at_failure
-from memory.knowledge.history import Past
+from memory.knowledge.history import PastSession
 from memory.knowledge.remedies import PLACE, REDIRECTED
 from memory.session import commandline, shell, tellingline
-from memory.session.latepattern import Late
+from memory.session.latepattern import LazyPattern
 
 HALVED = 45.0  # days after which a use counts half
 INSTRUCTIONS = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", "AGENTS.md")
 MOST_BYTES = 1 << 19  # of a file of instructions
 MOST_KIN = 3  # files that are named in place of one that is not there
-_WORDS = Late(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
-_VERSIONED = Late(r"\Apython[\d.]+(?= |\Z)")
+# words of a shell line, quoted ones whole
+_WORDS = LazyPattern(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
+_VERSIONED = LazyPattern(r"\Apython[\d.]+(?= |\Z)")  # python3.11
 # What says that a call was wrong, and not what it was to look at.
-MISUSED = Late(
+MISUSED = LazyPattern(
     r"(?i)\b(?:%s)\b"
     % "|".join(
         "unknown, unrecognised, unrecognized, unexpected, invalid, ambiguous, not found, no such, "
@@ -39,10 +40,10 @@ MISUSED = Late(
 # --- how: the invocations that worked
 
 
-class Shape(NamedTuple):
-    """Invocations with the same words and flags.
+class InvocationShape(NamedTuple):
+    """Invocations of a tool with equal words and flags.
 
-    example: the newest. times: how often they worked. last: when, seconds since the epoch; where:
+    example: the newest. times: how often they worked. last: when; where:
         the turn; session: of that turn. sessions: how many used it.
     """
 
@@ -56,75 +57,77 @@ class Shape(NamedTuple):
     sessions: int = 1
 
 
-def working_invocations(sessions: Iterable[Past], tool: str, now: float) -> list[Shape]:
+def find_working_invocations(
+    sessions: Iterable[PastSession], tool: str, now: float
+) -> list[InvocationShape]:
     """Return a tool's working invocations, most used and newest first.
 
     tool: a program or a script, by name or path, with or without verbs: `gh`, `go test`,
         `./run.sh`.
     """
-    wanted = tuple(tool_key(tool).split())
-    found: dict[tuple[str, tuple[str, ...]], list[Shape]] = {}
+    wanted = tuple(normalise_tool(tool).split())
+    found: dict[tuple[str, tuple[str, ...]], list[InvocationShape]] = {}
     for past in sessions:
         for number, piece in past.steps():
-            for words, flags, part in _invocations(piece, wanted):
+            for words, flags, part in _find_invocations(piece, wanted):
                 at, where = past.at(number), past.ref(number)
-                one = Shape(words, flags, part, piece.times, at, where, past.session)
+                one = InvocationShape(words, flags, part, piece.times, at, where, past.session)
                 found.setdefault((words, flags), []).append(one)
     return sorted(
-        (_joined(uses) for uses in found.values()),
-        key=lambda shape: (-sum(_weight(one, now) for one in found[shape[:2]]), shape.words),
+        (_merge_uses(uses) for uses in found.values()),
+        key=lambda shape: (-sum(_score_use(one, now) for one in found[shape[:2]]), shape.words),
     )
 
 
-def _weight(use: Shape, now: float) -> float:
+def _score_use(use: InvocationShape, now: float) -> float:
     return float(use.times * 0.5 ** (max(0.0, now - use.last) / clock.DAY / HALVED))
 
 
-def _joined(uses: Sequence[Shape]) -> Shape:
-    """Return one shape for uses of the same words and flags."""
+def _merge_uses(uses: Sequence[InvocationShape]) -> InvocationShape:
     newest = max(uses, key=lambda use: (use.last, use.example))
     sessions = len({use.session for use in uses})
     return newest._replace(times=sum(use.times for use in uses), sessions=sessions)
 
 
-def tool_key(tool: str) -> str:
-    """Return the search key of a tool."""
+def normalise_tool(tool: str) -> str:
+    """Return a tool's name for comparison."""
     plain = " ".join(word for word in tool.lower().split() if word[:1] != "-")
     return _VERSIONED.sub("python", plain.removeprefix("./"))
 
 
-def _invocations(
+def _find_invocations(
     piece: Piece, wanted: tuple[str, ...]
 ) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """Yield (words, flags, command) of a tool's calls in a good run."""
+    """Yield (words, flags, command) of a tool's calls in a successful run."""
     worked = piece.kind == RUN and not piece.name and piece.outcome in (shell.OK, shell.BY_HAND)
     if not wanted or not worked or wanted[0] not in piece.text.lower():
         return
-    for part in commandline.parts(piece.text):
-        if wanted[0] in part.lower() and _is_asked(part, wanted):
-            words = max(commandline.key_of(part), at_failure.program_and_verbs(part), key=len)
-            yield words, _flags(part), REDIRECTED.sub("", one_line(part))
+    for part in commandline.split_commands(piece.text):
+        if wanted[0] in part.lower() and _is_call_of(part, wanted):
+            words = max(
+                commandline.parse_key(part), at_failure.parse_program_and_verbs(part), key=len
+            )
+            yield words, _list_options(part), REDIRECTED.sub("", one_line(part))
 
 
 @lru_cache(4096)
-def _is_asked(part: str, wanted: tuple[str, ...]) -> bool:
-    """Tell whether a call is of the wanted program or script, with its verbs.
+def _is_call_of(part: str, wanted: tuple[str, ...]) -> bool:
+    """Tell whether a call runs the wanted program, with its verbs.
 
     By its first word, behind a launcher, or given to an interpreter.
     """
     plain = (word.strip("'\"({").lower() for word in _WORDS.findall(part))
-    typed = [tool_key(word) for word in plain if not re.match(r"\w+=|-|\Z", word)]
+    typed = [normalise_tool(word) for word in plain if not re.match(r"\w+=|-|\Z", word)]
     own = (n for n, word in enumerate(typed) if ("/" + word).endswith("/" + wanted[0]))
     at = next(own, -1)
     if at < 0 or tuple(typed[at + 1 : at + len(wanted)]) != wanted[1:]:
         return False
-    name, key = wanted[0].rpartition("/")[2], commandline.key_of(part).split() or [""]
+    name, key = wanted[0].rpartition("/")[2], commandline.parse_key(part).split() or [""]
     return at == 0 or name == key[0] or (name == key[-1] and bool(re.search(r"[./]", typed[at])))
 
 
 @lru_cache(4096)
-def _flags(part: str) -> tuple[str, ...]:
-    """Return the names of a call's options."""
+def _list_options(part: str) -> tuple[str, ...]:
     named = (word.partition("=")[0] for word in _WORDS.findall(part) if re.match(r"--?\w", word))
     return tuple(sorted({re.sub(r"\A-\d+\Z", "-N", name) for name in named}))
 
@@ -133,7 +136,7 @@ def _flags(part: str) -> tuple[str, ...]:
 
 
 def is_no_wall(piece: Piece) -> bool:
-    """Tell whether a failed call's line is no wall.
+    """Tell whether a failure's line is none to remember.
 
     What the client says of its own rules brings its remedy; what every runner says last tells
     nothing, nor does a test that failed.
@@ -142,22 +145,22 @@ def is_no_wall(piece: Piece) -> bool:
     low = said.lower()
     return (
         not said
-        or any(mark in low for mark in at_failure.OWN)
+        or any(mark in low for mark in at_failure.CLIENT_REFUSALS)
         or tellingline.is_trailer(said)
         or said.startswith(("FAIL", "--- FAIL: "))
     )
 
 
-def is_placed(telling: str) -> bool:
+def names_file_place(telling: str) -> bool:
     """Tell whether a line names a place in a file.
 
     A place in the shell's own text does not count.
     """
-    return at_failure.words_of(telling)[0] and not telling.startswith("(")
+    return at_failure.parse_error_line(telling)[0] and not telling.startswith("(")
 
 
-class Tree:
-    """The project's known files and folders with their sources.
+class ProjectTree:
+    """The project's known files and folders.
 
     A source is the record that names a path, None where only git does. tracked: paths that git
     tracks. rows: of `walls`. beside: files by folder. named: files by name.
@@ -176,11 +179,10 @@ class Tree:
             folder, _, name = path.rpartition("/")
             self.beside.setdefault(folder, []).append(path)
             self.named.setdefault(name, []).append(path)
-            for above in at_failure.above(path):
+            for above in at_failure.list_parent_folders(path):
                 self.folders[above] = self.folders.get(above) or self.files[path]
 
     def holds(self, path: str) -> bool:
-        """Tell whether a path is a known file or folder."""
         return path in self.files or path in self.folders
 
     def source(self, path: str) -> dict[str, Any] | None:
@@ -188,40 +190,40 @@ class Tree:
         return self.files.get(path) or self.folders.get(path)
 
 
-def instead_of(path: str, tree: Tree) -> list[str]:
-    """Return the existing files or folder nearest to a missing path.
+def find_replacements(path: str, tree: ProjectTree) -> list[str]:
+    """Return the existing paths most like a missing path.
 
     The same stem beside it, the same name nearest to it, names beside it that begin like it; for a
     folder its parent.
     """
     folder, _, name = path.rpartition("/")
-    stem, beside = stem_of(path), tree.beside.get(folder, [])
-    kin = [one for one in beside if stem_of(one) == stem]
-    same = sorted(tree.named.get(name, ()), key=lambda one: (-_shared(one, path), one))
-    longer = [one for one in beside if one not in kin and _begins(stem_of(one), stem)]
+    stem, beside = file_stem(path), tree.beside.get(folder, [])
+    kin = [one for one in beside if file_stem(one) == stem]
+    same = sorted(
+        tree.named.get(name, ()), key=lambda one: (-_count_shared_folders(one, path), one)
+    )
+    longer = [one for one in beside if one not in kin and _starts_like(file_stem(one), stem)]
     if "." in name:
         return [*kin, *same][:1] or longer[:MOST_KIN]
-    parents = [above for above in at_failure.above(path) if above in tree.folders]
+    parents = [above for above in at_failure.list_parent_folders(path) if above in tree.folders]
     return [*kin, *longer][:MOST_KIN] or same[:1] or parents[:1]
 
 
-def stem_of(path: str) -> str:
-    """Return a file's name up to its first dot."""
+def file_stem(path: str) -> str:
     return path.rpartition("/")[2].lstrip(".").partition(".")[0]
 
 
-def _begins(name: str, start: str) -> bool:
-    """Tell whether a name begins with another one, of five letters or more."""
+def _starts_like(name: str, start: str) -> bool:
+    """Tell whether a name starts with five letters or more of another."""
     one, other = ("".join(c for c in word.lower() if c.isalnum()) for word in (name, start))
     return len(other) > 4 and one.startswith(other)
 
 
-def _shared(one: str, other: str) -> int:
-    """Return the number of folders that two paths share."""
+def _count_shared_folders(one: str, other: str) -> int:
     return sum(a == b for a, b in zip(one.split("/"), other.split("/")))
 
 
-def line_of(place: Place, said: str) -> tuple[str, int] | None:
+def find_instruction(place: Place, said: str) -> tuple[str, int] | None:
     """Return (file, line) of the instructions that name a text, or None.
 
     said: a path or a command.
@@ -229,12 +231,10 @@ def line_of(place: Place, said: str) -> tuple[str, int] | None:
     wanted = re.compile(r"(?<![\w./-])%s(?![\w-]|[./]\w)" % re.escape(said.strip()))
     for name in INSTRUCTIONS:
         path = place.root + "/" + name
+        if not files.is_inside(path, place.root):
+            continue
         try:
-            text = (
-                files.read(path, MOST_BYTES).decode("utf-8", "replace")
-                if files.inside(path, place.root)
-                else ""
-            )
+            text = files.read(path, MOST_BYTES).decode("utf-8", "replace")
         except OSError:
             continue
         for number, line in enumerate(text.split("\n"), 1):
@@ -243,8 +243,7 @@ def line_of(place: Place, said: str) -> tuple[str, int] | None:
     return None
 
 
-def shape_json(shape: Shape) -> dict[str, Any]:
-    """Return a shape as plain data."""
+def shape_json(shape: InvocationShape) -> dict[str, Any]:
     return {
         "words": shape.words,
         "flags": list(shape.flags),

@@ -15,10 +15,10 @@ from typing import NamedTuple
 from memory.capture import conversationpage, turns
 from memory.capture.turns import Turn
 from memory.core import clock, files, tokeniser
-from memory.core.plaintext import at_word, count, one_line
-from memory.core.records import MADE_OF, Record, meta_text
+from memory.core.plaintext import clip_at_word, format_count, one_line
+from memory.core.records import HARVEST_KEY, Record, meta_text
 from memory.distill.digests import clean
-from memory.knowledge.contradictions import Shelf, is_negative
+from memory.knowledge.contradictions import InvertedIndex, is_negative
 from memory.recall import sentences
 
 LIMIT, TITLE = 10, 80  # proposals; characters of a title
@@ -43,7 +43,7 @@ MOST_CITED = 12
 
 
 class Proposal(NamedTuple):
-    """A learning that a person may accept.
+    """A learning proposed to a person.
 
     body: markdown. from_ids: its source records, oldest first. reason: why it is proposed, one
         line. key: 16 hex digits of its source text. sessions: number of sessions that said it.
@@ -60,8 +60,8 @@ class Proposal(NamedTuple):
 class Statement(NamedTuple):
     """A labelled statement.
 
-    label: as it was written. text: after the label. at: the instant, seconds since the epoch.
-        where: the record, with the turn of a conversation.
+    label: as it was written. text: after the label. where: the record, with the turn of a
+    conversation.
     """
 
     label: str
@@ -77,35 +77,35 @@ def harvest(
     limit: int = LIMIT,
     talks: Sequence[Record] = (),
 ) -> list[Proposal]:
-    """Return learnings proposed from checkpoints and conversations, best first.
+    """Return learnings proposed from records, best first.
 
     At most `limit`. known: learnings of every standing, archived ones too. talks: conversations.
     """
     every = sorted(
-        (one for record in (*checkpoints, *talks) for one in statements(record)),
+        (one for record in (*checkpoints, *talks) for one in find_statements(record)),
         key=lambda one: (one.at, one.where, one.text),
     )
-    drafts = [(group[-1], _proposal(group)) for group in _groups(every)]
+    drafts = [(group[-1], _make_proposal(group)) for group in _group_statements(every)]
     drafts.sort(key=lambda draft: (-draft[1].sessions, -draft[0].at, draft[1].key))
     return _unknown_proposals([(one.text, made) for one, made in drafts], known, limit)
 
 
-def statements(record: Record) -> Iterator[Statement]:
-    """Yield the labelled statements of a checkpoint or a conversation."""
+def find_statements(record: Record) -> Iterator[Statement]:
+    """Yield the labelled statements of a checkpoint or conversation."""
     if record.kind != "conversation":
-        for label, said in labelled(record.body):
+        for label, said in find_labelled(record.body):
             yield Statement(label, said, record, record.created, record.id)
         return
     held = conversationpage.parse(record.body, clock.day(record.created))
     for number, turn in enumerate(held, 1):
         at, where = clock.parse(turn.at) or record.created, "%s#%d" % (record.id, number)
-        for text in _texts(turn):
-            for label, said in labelled(text):
+        for text in _list_texts(turn):
+            for label, said in find_labelled(text):
                 yield Statement(label, said, record, at, where)
 
 
-def _texts(turn: Turn) -> Iterator[str]:
-    """Yield the texts of user and model in a turn."""
+def _list_texts(turn: Turn) -> Iterator[str]:
+    """Yield what user and model wrote in a turn."""
     if turn.asked == turns.SUMMARY:
         return
     if turn.asked in ("", turns.SLASH) and len(turn.request) < MOST_TYPED:
@@ -113,34 +113,33 @@ def _texts(turn: Turn) -> Iterator[str]:
     yield from (piece.text for piece in turn.pieces if piece.kind in (turns.SAID, turns.USER))
 
 
-def labelled(text: str) -> Iterator[tuple[str, str]]:
+def find_labelled(text: str) -> Iterator[tuple[str, str]]:
     """Yield (label, statement) of a text's labelled lines.
 
     Code and questions are left out.
     """
-    for line, code in tokeniser.coded(text.split("\n")):
+    for line, code in tokeniser.mark_code(text.split("\n")):
         for part in [] if code else _WITHIN.split(line.rstrip()):
-            label, said = _label(part)
-            if len(said) <= LONGEST and len(terms_of(said)) >= FEWEST and said[-1] not in "?？":
+            label, said = _split_label(part)
+            if len(said) <= LONGEST and len(to_terms(said)) >= FEWEST and said[-1] not in "?？":
                 yield label, one_line(said)
 
 
-def _label(line: str) -> tuple[str, str]:
-    """Return (label, rest) of a line, ("", "") without a label."""
+def _split_label(line: str) -> tuple[str, str]:
+    """Return (label, rest) of a line, two "" without a label."""
     match = _LABELLED.match(line[: 2 * LONGEST])
     if not match or match[1].lower() not in LABELS or match[1].isascii() and match[1].islower():
         return "", ""
     return match[1], match[2].replace("**", "").strip()
 
 
-def terms_of(text: str) -> frozenset[str]:
-    """Return the terms of a text."""
-    return frozenset(tokeniser.tokens(text))
+def to_terms(text: str) -> frozenset[str]:
+    return frozenset(tokeniser.index_terms(text))
 
 
-def _groups(every: Sequence[Statement]) -> list[list[Statement]]:
-    """Return groups of statements that say the same, in order."""
-    said, found = _Said(), list[list[Statement]]()
+def _group_statements(every: Sequence[Statement]) -> list[list[Statement]]:
+    """Group statements that say the same."""
+    said, found = _StatementIndex(), list[list[Statement]]()
     for one in every:
         group = said.find(one.text)
         if group is None:
@@ -151,8 +150,8 @@ def _groups(every: Sequence[Statement]) -> list[list[Statement]]:
     return found
 
 
-def _proposal(group: Sequence[Statement]) -> Proposal:
-    """Make a proposal of equal statements, oldest first."""
+def _make_proposal(group: Sequence[Statement]) -> Proposal:
+    """Make a proposal from equal statements, oldest first."""
     newest = group[-1]
     sources = list({one.record.id: one.record for one in group}.values())
     # without a session, those of its day are one
@@ -161,63 +160,57 @@ def _proposal(group: Sequence[Statement]) -> Proposal:
     refs = list(dict.fromkeys(one.where for one in group))[-MOST_CITED:]
     source = "From %s (%s)." % (", ".join(refs), clock.day(newest.at))
     return Proposal(
-        _title(newest.text[:1].upper() + newest.text[1:]),
+        _make_title(newest.text[:1].upper() + newest.text[1:]),
         "%s: %s\n\n%s\n" % (newest.label, newest.text, source),
         tuple(record.id for record in sources),
-        "labelled `%s`, in %s" % (newest.label, count(sessions, "session")),
-        _key_of_text(newest.text),
+        "labelled `%s`, in %s" % (newest.label, format_count(sessions, "session")),
+        _hash_terms(newest.text),
         sessions,
     )
 
 
-def of_lesson(
+def propose_lesson(
     text: str, quote: str, turn: int, note: Record, known: Sequence[Record]
 ) -> list[Proposal]:
-    """Return the proposal of a note's lesson, none if known.
+    """Return [proposal] of a note's lesson, [] if known.
 
     quote: the turn's words that prove it. turn: its number. known: learnings of every standing.
     """
     where = "%s#%d" % (note.meta.get("conversation") or note.id, turn)
     source = "From %s, %s (%s)." % (note.id, where, clock.day(note.created))
     body = "%s\n\n> %s\n\n%s\n" % (text, quote, source)
-    made = Proposal(_title(text), body, (note.id,), "a lesson", _key_of_text(text), 1)
+    made = Proposal(_make_title(text), body, (note.id,), "a lesson", _hash_terms(text), 1)
     return _unknown_proposals([(text, made)], known, 1)
 
 
-def says_same(one: str, other: str) -> bool:
+def is_same_statement(one: str, other: str) -> bool:
     """Tell whether two sentences share nearly all terms and negation."""
-    return is_negative(one) == is_negative(other) and _alike(terms_of(one), terms_of(other))
+    return is_negative(one) == is_negative(other) and _is_similar(to_terms(one), to_terms(other))
 
 
 # --- what is known
 
 
-class _Said:
-    """Statements, each found by a text that says the same."""
+class _StatementIndex:
+    """Finds statements by a text that says the same."""
 
     def __init__(self) -> None:
-        self._shelf = Shelf[tuple[frozenset[str], bool, list[Statement]]]()
+        self._shelf = InvertedIndex[tuple[frozenset[str], bool, list[Statement]]]()
 
     def find(self, text: str) -> list[Statement] | None:
-        """Return what was put first under an equal text, or None."""
-        terms, negative = terms_of(text), is_negative(text)
-        return next(
-            (
-                thing
-                for held, denies, thing in self._shelf.near(terms)
-                if denies == negative and _alike(held, terms)
-            ),
-            None,
-        )
+        """Return the statements stored under a similar text, or None."""
+        terms, negative = to_terms(text), is_negative(text)
+        for held, denies, thing in self._shelf.near(terms):
+            if denies == negative and _is_similar(held, terms):
+                return thing
+        return None
 
     def put(self, text: str, thing: list[Statement]) -> None:
-        """Add a text."""
-        terms = terms_of(text)
+        terms = to_terms(text)
         self._shelf.put(terms, (terms, is_negative(text), thing))
 
 
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Tell whether two sets share nearly all terms."""
+def _is_similar(one: frozenset[str], other: frozenset[str]) -> bool:
     shared = len(one & other)
     small, large = sorted((len(one), len(other)))
     return shared >= FEWEST and shared >= SAME * small and shared >= SHARE * large
@@ -226,9 +219,9 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 def _unknown_proposals(
     drafts: Iterable[tuple[str, Proposal]], known: Sequence[Record], limit: int
 ) -> list[Proposal]:
-    """Return the first proposals that no learning says yet."""
-    keys, shelf = {str(record.meta.get(MADE_OF) or "") for record in known}, _Said()
-    for text in (text for record in known for text in _pieces(record)):
+    """Return the first `limit` proposals that no learning says yet."""
+    keys, shelf = {str(record.meta.get(HARVEST_KEY) or "") for record in known}, _StatementIndex()
+    for text in (text for record in known for text in _list_sentences(record)):
         shelf.put(text, [])
     out: list[Proposal] = []
     for said, proposal in drafts:
@@ -241,17 +234,16 @@ def _unknown_proposals(
     return out
 
 
-def _pieces(record: Record) -> list[str]:
-    """Return a learning's title and sentences, with their labels and without."""
-    said = sentences.statements(clean(record.body))
-    return [record.title, *said, *filter(None, (_label(one)[1] for one in said))]
+def _list_sentences(record: Record) -> list[str]:
+    """Return a learning's title and sentences, with and without labels."""
+    said = sentences.extract_statements(clean(record.body))
+    return [record.title, *said, *filter(None, (_split_label(one)[1] for one in said))]
 
 
-def _key_of_text(said: str) -> str:
-    """Return a key of a text's terms: 16 hex digits."""
-    terms = "\0".join(("statement", *sorted(terms_of(said))))
+def _hash_terms(said: str) -> str:
+    terms = "\0".join(("statement", *sorted(to_terms(said))))
     return str(files.sha256(terms.encode("utf-8", "replace"))[:16])
 
 
-def _title(said: str) -> str:
-    return at_word(one_line(said).rstrip(".。 "), TITLE)
+def _make_title(said: str) -> str:
+    return clip_at_word(one_line(said).rstrip(".。 "), TITLE)

@@ -21,9 +21,9 @@ from memory.core import clock
 from memory.core.layout import Place
 from memory.core.plaintext import one_line
 from memory.hook import at_failure
-from memory.knowledge.history import Past, next_commits, source
+from memory.knowledge.history import PastSession, find_next_commits, source_json
 from memory.session import commandline, shell, tellingline
-from memory.session.latepattern import Late
+from memory.session.latepattern import LazyPattern
 
 # characters of a pasted error's begin and end, and of its lines, that are read
 END, LINE = 10000, 500
@@ -36,22 +36,24 @@ ALIKE = 0.5  # likeness of two commands, one of which was tried in place of the 
 BEGINNING = 15  # characters of a line that begins another one
 OPENING = 240  # characters of a statement's opening
 # what a command sends its output to
-REDIRECTED = Late(r"(?<!\s)\s{1,80}(?:(?:\d?>&?|<)\s{0,20}[^\s<>]{1,400}\s{0,20}){1,8}\Z")
+REDIRECTED = LazyPattern(r"(?<!\s)\s{1,80}(?:(?:\d?>&?|<)\s{0,20}[^\s<>]{1,400}\s{0,20}){1,8}\Z")
 _FRAMES = ("at ", 'File "', "goroutine ", "^", "|", "~", ">", "$ ")
-PLACE = Late(r"^(?:[\w./-]+:\d+(?::\d+)?:\s+|- )")
-_PATH = Late(r"(?<![\w./-])[\w./-]{0,80}/[\w.-]{1,80}|[\w-]{1,80}\.\w{1,5}\b")
+# `a.py:3:7: ` or `- ` before a message
+PLACE = LazyPattern(r"^(?:[\w./-]+:\d+(?::\d+)?:\s+|- )")
+# a path, or a name with an extension
+_PATH = LazyPattern(r"(?<![\w./-])[\w./-]{0,80}/[\w.-]{1,80}|[\w-]{1,80}\.\w{1,5}\b")
 
 
-class MetFailure(NamedTuple):
-    """A failure in a session and its aftermath.
+class FailureAftermath(NamedTuple):
+    """A failed call and what happened after it.
 
-    at: seconds since the epoch. where: the turn. tool: "" for a command. ran: the failed call.
+    where: the turn. tool: "" for a command. ran: the failed call.
         passed: the call that then worked, `ran` itself where it is the same, "" for none known.
         last: number of its turn. edits: files. did: runs in between. changed: the new lines at the
         place of the finding.
     """
 
-    past: Past
+    past: PastSession
     at: float
     where: str
     tool: str
@@ -66,40 +68,41 @@ class MetFailure(NamedTuple):
     @property
     def outcome(self) -> str:
         """The opening of the last turn's final statement."""
-        return openings.plain(openings.outcome(self.past.turns[self.last - 1]), OPENING)
+        return openings.format_plain_line(
+            openings.find_outcome(self.past.turns[self.last - 1]), OPENING
+        )
 
     @property
     def commit(self) -> str:
         """The commit of the edits that helped, or ""."""
         helped = self.passed and self.edits
-        return next(iter(next_commits(self.past, self.last)), "") if helped else ""
+        return next(iter(find_next_commits(self.past, self.last)), "") if helped else ""
 
 
 class Failure(NamedTuple):
-    """A failed run with its place in the session.
+    """A failed call and its place in the session.
 
     steps: of the session. at: the run's place among them.
     """
 
-    past: Past
+    past: PastSession
     steps: list[tuple[int, Piece]]
     at: int
 
     @property
     def piece(self) -> Piece:
-        """The run that failed."""
         return self.steps[self.at][1]
 
 
 # a line of an error, and its earlier failures
-Met = tuple[str, tuple[MetFailure, ...]]
+Met = tuple[str, tuple[FailureAftermath, ...]]
 
 
 # --- lines of an error
 
 
 def clip_ends(error: str) -> str:
-    """Return the start and end of an error, its lines clipped.
+    """Return an error's start and end, long lines clipped.
 
     A search in a line takes time quadratic in the line's length.
     """
@@ -107,18 +110,15 @@ def clip_ends(error: str) -> str:
     return "\n".join(line.rstrip()[:LINE] for line in text.replace("\r", "\n").split("\n"))
 
 
-def lines_of(error: str) -> list[str]:
-    """Return the telling lines of an error, the most telling first.
-
-    Each once.
-    """
+def find_telling_lines(error: str) -> list[str]:
+    """Return an error's telling lines, most telling first, each once."""
     text = re.sub(r"\A\s*(?:Error: )?Exit code \d+\s*\n?", "", clip_ends(error))
     found: dict[str, str] = {}
     for line in (
         *tellingline.pick_telling_lines(text, most=8).lines,
-        *at_failure.error_lines(text),
+        *at_failure.split_error_lines(text),
     ):
-        key = key_of(line)
+        key = failure_key(line)
         if (
             " " in key
             and not line.startswith(_FRAMES)
@@ -129,31 +129,31 @@ def lines_of(error: str) -> list[str]:
 
 
 @lru_cache(8192)
-def key_of(line: str) -> str:
+def failure_key(line: str) -> str:
     """Return a key shared by reports of the same failure."""
-    return " ".join(at_failure.words_of(line)[2])
+    return " ".join(at_failure.parse_error_line(line)[2])
 
 
-def _rule_of(line: str) -> str:
-    """Return the linter's rule that a line names, or ""."""
-    return at_failure.words_of(line)[1].strip("…")
+def _find_rule(line: str) -> str:
+    """Return the linter rule in a line, or ""."""
+    return at_failure.parse_error_line(line)[1].strip("…")
 
 
-def _begins(one: str, other: str) -> bool:
+def _is_beginning(one: str, other: str) -> bool:
     """Tell whether one key is the start of another."""
     return len(min(one, other, key=len)) > BEGINNING and (
         one.startswith(other) or other.startswith(one)
     )
 
 
-def telling_words(error: str) -> list[str]:
-    """Return the longest words of an error, in lower case.
+def pick_longest_words(error: str) -> list[str]:
+    """Return an error's longest words, in lower case.
 
     A body that tells of the error holds some of them.
     """
     words = {
         word
-        for line in lines_of(error)
+        for line in find_telling_lines(error)
         for word in re.findall(r"[^\W\d_][\w.-]{2,80}\w", line.lower())
     }
     return sorted(words, key=lambda word: (-len(word), word))[:24]
@@ -162,15 +162,15 @@ def telling_words(error: str) -> list[str]:
 # --- what came of a failure
 
 
-def aftermath(failed: Failure) -> MetFailure:
-    """Return a failed run with its aftermath."""
+def find_aftermath(failed: Failure) -> FailureAftermath:
+    """Return a failed call with what happened after it."""
     past, steps, at = failed
     number, piece = steps[at]
     reach = [(n, p) for n, p in steps[at + 1 : at + 1 + REACH] if n <= number + TURNS]
-    end, passed = _remedy(piece, reach)
+    end, passed = _find_remedy(piece, reach)
     between = [p for _, p in reach[: end if passed else OPEN]]
     ran = (p for p in between if p.kind == RUN and not p.name and p.outcome == shell.OK)
-    return MetFailure(
+    return FailureAftermath(
         past,
         past.at(number),
         past.ref(number),
@@ -181,45 +181,45 @@ def aftermath(failed: Failure) -> MetFailure:
         reach[end][0] if passed else number,
         tuple(dict.fromkeys(p.text for p in between if p.kind == FILE)),
         tuple(dict.fromkeys(one_line(p.text) for p in ran))[-3:],
-        _changed(piece, between) if passed else (),
+        _find_new_lines(piece, between) if passed else (),
     )
 
 
-def _changed(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
-    """Return the lines that replaced a failed run's finding."""
-    key, rule = key_of(failed.telling), _rule_of(failed.telling)
+def _find_new_lines(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
+    """Return the lines that replaced a failed check's finding."""
+    key, rule = failure_key(failed.telling), _find_rule(failed.telling)
     met = (
         p.text
         for p in between
-        if p.kind == MET and (key_of(p.name) == key or rule and _rule_of(p.name) == rule)
+        if p.kind == MET and (failure_key(p.name) == key or rule and _find_rule(p.name) == rule)
     )
     return tuple(dict.fromkeys(met))[:FEW]
 
 
-def _successes(reach: Sequence[tuple[int, Piece]]) -> list[tuple[int, str, shell.Run]]:
-    """Return (place, command, run) of the commands that passed."""
+def _find_successes(reach: Sequence[tuple[int, Piece]]) -> list[tuple[int, str, shell.Run]]:
+    """Return (place, command, run) of each successful command."""
     return [
         (at, p.text, run)
         for at, (_, p) in enumerate(reach)
         if p.kind == RUN and not p.name and p.outcome in (shell.OK, shell.BY_HAND)
-        for run in (_run(p),)
+        for run in (_parse_run(p),)
         if run is not None
     ]
 
 
-def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str]:
-    """Return (place, call) of the first success.
+def _find_remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str]:
+    """Return (place, call) of the first call that worked.
 
     The failed call itself where it is the same.
     """
-    failure = _run(failed)
+    failure = _parse_run(failed)
     if failure is None:
         return 0, ""
-    runs = _successes(reach)
+    runs = _find_successes(reach)
     for at, command, run in runs:
         if _is_same_call(failure, command):
             return at, one_line(failed.text)
-        if fixes.passes(run, failure) or _is_same_aim(failure.command, command):
+        if fixes.shows_pass(run, failure) or _is_same_aim(failure.command, command):
             return at, one_line(command)
     for at, command, run in runs:
         likeness = SequenceMatcher(None, command, failed.text)
@@ -229,98 +229,95 @@ def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str
 
 
 @lru_cache(4096)
-def command_and_key(command: str, failed: bool) -> tuple[str, str] | None:
-    """Return (command, program and verb) of a shell line.
-
-    None for a line that does not matter.
-    """
-    run = shell.run(command, "", "", None, failed)
+def parse_command(command: str, failed: bool) -> tuple[str, str] | None:
+    """Return (command, program and verb) of a shell line, None for noise."""
+    run = shell.judge_command(command, "", "", None, failed)
     return (run.command, run.key) if run is not None else None
 
 
-def _run(piece: Piece) -> shell.Run | None:
-    found = command_and_key(piece.text, piece.failed) if not piece.name else None
+def _parse_run(piece: Piece) -> shell.Run | None:
+    found = parse_command(piece.text, piece.failed) if not piece.name else None
     return shell.Run("", *found, piece.outcome, piece.telling) if found else None
 
 
-def own_part(command: str, key: str) -> str:
-    """Return the part of a shell line with a program and verb, else the line."""
-    parts = commandline.parts(command)
-    part = next((part for part in parts if commandline.key_of(part) == key), command)
+def find_call(command: str, key: str) -> str:
+    """Return a program's call in a shell line, else the line."""
+    parts = commandline.split_commands(command)
+    part = next((part for part in parts if commandline.parse_key(part) == key), command)
     return REDIRECTED.sub("", part)
 
 
 def _is_same_call(failure: shell.Run, command: str) -> bool:
     """Tell whether a shell line repeats a failed call in its folder."""
-    own = own_part(failure.command, failure.key).split()
-    mine, made = calls(failure.command), calls(command)
+    own = find_call(failure.command, failure.key).split()
+    mine, made = split_calls(failure.command), split_calls(command)
     moved = {call for call in mine if call.startswith("cd ")}
-    return moved <= made and (
-        (made <= mine and made != moved)
-        or any(
-            set(own) <= set(call.split())
-            and call.split()[0] == own[0]
-            and not any(re.match(r"-|\w+=", word) for word in set(call.split()).difference(own))
-            for call in made
-        )
-    )
+    if not moved <= made:
+        return False
+    return made <= mine and made != moved or any(_extends(call.split(), own) for call in made)
+
+
+def _extends(words: Sequence[str], own: Sequence[str]) -> bool:
+    """Tell whether a call adds only arguments to another, no options or variables."""
+    more = set(words).difference(own)
+    same = set(own) <= set(words) and words[0] == own[0]
+    return same and not any(re.match(r"-|\w+=", word) for word in more)
 
 
 def _is_same_aim(failed: str, command: str) -> bool:
     """Tell whether another program got the failed call's arguments."""
-    given = _arguments(failed)
-    made = calls(command) - calls(failed)
+    given = _last_arguments(failed)
+    made = split_calls(command) - split_calls(failed)
     return bool(given) and any(call.endswith(" " + given) for call in made)
 
 
 @lru_cache(2048)
-def _arguments(command: str) -> str:
+def _last_arguments(command: str) -> str:
     """Return the arguments of a line's last call, "" for options alone."""
-    part = commandline.parts(command)[-1:]
+    part = commandline.split_commands(command)[-1:]
     words = REDIRECTED.sub("", part[0]).split()[1:] if part else []
     return " ".join(words) if any(word[:1] != "-" for word in words) else ""
 
 
 @lru_cache(2048)
-def calls(command: str) -> frozenset[str]:
-    """Return the calls of a line, without redirections.
+def split_calls(command: str) -> frozenset[str]:
+    """Return the calls of a shell line, without redirections.
 
     Not those that only look around.
     """
     return frozenset(
         " ".join(REDIRECTED.sub("", part).split())
-        for part in commandline.parts(command)
-        if part.startswith("cd ") or not commandline.is_noise(commandline.key_of(part))
+        for part in commandline.split_commands(command)
+        if part.startswith("cd ") or not commandline.is_noise(commandline.parse_key(part))
     )
 
 
 # --- fix
 
 
-def fix(sessions: Sequence[Past], error: str) -> tuple[Met, ...]:
-    """Return the lines of an error that were met before, with their remedies.
+def find_remedies(sessions: Sequence[PastSession], error: str) -> tuple[Met, ...]:
+    """Return an error's lines that failed before, with what worked.
 
     sessions: newest first. error: one line or many, as it was printed. The most telling line comes
     first.
     """
-    failures = _failures(sessions, error)
+    failures = _find_failures(sessions, error)
     met: list[Met] = []
     taken: set[tuple[str, int]] = set()
-    for line in lines_of(error):
-        key, rule = key_of(line), _rule_of(line)
-        keyed = [(key_of(failed.piece.telling), failed) for failed in failures]
-        same = [failed for other, failed in keyed if other == key or _begins(other, key)]
-        found = _episodes(same, taken)
+    for line in find_telling_lines(error):
+        key, rule = failure_key(line), _find_rule(line)
+        keyed = [(failure_key(failed.piece.telling), failed) for failed in failures]
+        same = [failed for other, failed in keyed if other == key or _is_beginning(other, key)]
+        found = _find_episodes(same, taken)
         if rule and len(same) < FEW:
-            ruled = (failed for failed in failures if _rule_of(failed.piece.telling) == rule)
-            found += _episodes(ruled, taken)
+            ruled = (failed for failed in failures if _find_rule(failed.piece.telling) == rule)
+            found += _find_episodes(ruled, taken)
         if found:
             met.append((line, tuple(found)))
     return tuple(met)
 
 
-def _failures(sessions: Sequence[Past], error: str) -> list[Failure]:
-    """Return the failed runs of all sessions."""
+def _find_failures(sessions: Sequence[PastSession], error: str) -> list[Failure]:
     paths = {word.rpartition("/")[2].lower() for word in _PATH.findall(clip_ends(error))}
     return [
         Failure(past, steps, at)
@@ -334,32 +331,33 @@ def _failures(sessions: Sequence[Past], error: str) -> list[Failure]:
     ]
 
 
-def _episodes(failures: Iterable[Failure], taken: set[tuple[str, int]]) -> list[MetFailure]:
-    """Return failures with their aftermath, telling ones first, then newest.
+def _find_episodes(
+    failures: Iterable[Failure], taken: set[tuple[str, int]]
+) -> list[FailureAftermath]:
+    """Return failures with aftermath, those with a new remedy first.
 
     Failures of a session that the same success ended count once, by the last. taken: (record,
     place) already returned.
     """
-    found: dict[tuple[str, str, str], MetFailure] = {}
+    found: dict[tuple[str, str, str], FailureAftermath] = {}
     for failure in failures:
         if (failure.past.id, failure.at) not in taken:
             taken.add((failure.past.id, failure.at))
-            met = aftermath(failure)
-            found[(met.past.id, key_of(met.telling), met.passed)] = met
-    return sorted(found.values(), key=lambda met: (not _tells(met), -met.at))
+            met = find_aftermath(failure)
+            found[(met.past.id, failure_key(met.telling), met.passed)] = met
+    return sorted(found.values(), key=lambda met: (not _has_new_remedy(met), -met.at))
 
 
-def _tells(met: MetFailure) -> bool:
+def _has_new_remedy(met: FailureAftermath) -> bool:
     return bool(met.passed and (met.edits or met.passed != met.ran))
 
 
 # --- for --json
 
 
-def met_json(met: MetFailure, place: Place) -> dict[str, Any]:
-    """Return a failure and its aftermath as plain data."""
+def met_json(met: FailureAftermath, place: Place) -> dict[str, Any]:
     return {
-        **source(met.past, place),
+        **source_json(met.past, place),
         "at": clock.iso(met.at),
         "where": met.where,
         "tool": met.tool or None,
@@ -376,7 +374,7 @@ def met_json(met: MetFailure, place: Place) -> dict[str, Any]:
 
 
 def to_json(found: Iterable[Met], place: Place, limit: int | None = None) -> dict[str, Any]:
-    """Return remedies as plain data, at most `limit` occurrences of each line."""
+    """Return remedies as plain data, at most `limit` failures per line."""
     return {
         "lines": [
             {

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -37,8 +38,8 @@ TIMED_OUT = 124  # the status of a script that missed its deadline, as of timeou
 FOLDER = "run"  # of the copies, in the cache
 
 
-class Order(NamedTuple):
-    """A script ready to run.
+class ScriptRun(NamedTuple):
+    """A script prepared to run.
 
     data, checksum: its bytes with their SHA-256. path: their file. program: the interpreter and its
         argument; empty where the script is executed itself. approved: whether a person approved
@@ -61,27 +62,25 @@ class Order(NamedTuple):
         return [*self.program, script, *self.args]
 
 
-def order(record: Record, place: Place, args: Sequence[str], env: Mapping[str, str]) -> Order:
-    """Read a script once and prepare its run.
-
-    env: of this process. Raises StoreError for
-        a script that cannot run.
-    """
-    if record.kind != "resource" or material.type_of(record) != "script":
+def prepare_run(
+    record: Record, place: Place, args: Sequence[str], env: Mapping[str, str]
+) -> ScriptRun:
+    """Read a script once and prepare its run; raises StoreError."""
+    if record.kind != "resource" or material.resource_type(record) != "script":
         raise StoreError(
             "%s is not a script; `dayleaf resource list --type script` lists the scripts"
             % record.id
         )
-    source = material.source_of(record, place)
-    decided = approvals.decisions(place.home)
+    source = material.read_source(record, place)
+    decided = approvals.read_decisions(place.home)
     key = approvals.script_workspace(record.name, place.key), record.id, source.checksum
-    passed = environment(env, source.path)
+    passed = script_environment(env, source.path)
     try:
-        runs = program(source.data, source.runnable, passed)
+        runs = find_interpreter(source.data, source.runnable, passed)
     except StoreError as error:
         raise StoreError("%s: %s cannot run: %s" % (record.id, source.path, error)) from None
-    waits = _refusal_reason(key, decided)
-    return Order(
+    waits = _find_refusal(key, decided)
+    return ScriptRun(
         record.id,
         source.path,
         source.data,
@@ -95,33 +94,30 @@ def order(record: Record, place: Place, args: Sequence[str], env: Mapping[str, s
     )
 
 
-def _refusal_reason(key: approvals.Approval, decided: dict[approvals.Approval, str]) -> str:
-    """Return the reason why a script may not run, or ""."""
+def _find_refusal(key: approvals.Approval, decided: dict[approvals.Approval, str]) -> str:
+    """Return why a script may not run, or ""."""
     workspace, id, _ = key
     if decided.get(key) == "approve":
         return ""
     if decided.get(key) == "reject":
         return "was rejected; a person can still run `dayleaf resource approve %s`" % id
-    if approvals.latest(decided, workspace, id):
+    if approvals.find_last_approved(decided, workspace, id):
         return "changed since it was approved: `dayleaf resource approve %s` shows how" % id
     return (
         "waits for review: approve it with `dayleaf resource approve %s` in your own terminal" % id
     )
 
 
-def environment(env: Mapping[str, str], path: str) -> dict[str, str]:
-    """Return the few variables that a script gets.
-
-    Its own path is DAYLEAF_SCRIPT.
-    """
+def script_environment(env: Mapping[str, str], path: str) -> dict[str, str]:
+    """Return the few variables that a script gets, with DAYLEAF_SCRIPT."""
     kept = {
         key: value for key, value in env.items() if key.upper() in PASSED or key.startswith("LC_")
     }
-    return {**kept, "PATH": process.absolute(env.get("PATH", "")), "DAYLEAF_SCRIPT": path}
+    return {**kept, "PATH": process.keep_absolute(env.get("PATH", "")), "DAYLEAF_SCRIPT": path}
 
 
-def _interpreter(data: bytes) -> list[str]:
-    """Return the path and the argument behind `#!`."""
+def _parse_shebang(data: bytes) -> list[str]:
+    """Return the path and argument after `#!`."""
     line = data[2:4096].split(b"\n")[0]
     if line.endswith(b"\r"):
         raise StoreError("its first line ends with a carriage return; save it with LF line ends")
@@ -133,8 +129,8 @@ def _interpreter(data: bytes) -> list[str]:
     return words
 
 
-def program(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the interpreter and argument of a script's first line.
+def find_interpreter(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a script's interpreter and its argument.
 
     () for a program in the machine's own format. env: its PATH is searched where such paths do not
     exist; {} to check the line's form alone. Raises StoreError, with the remedy, where neither is
@@ -146,9 +142,9 @@ def program(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, .
         raise StoreError(
             "it has no first line `#!` that names its interpreter; add one, such as `#!/bin/sh`"
         )
-    words = _interpreter(data)
+    words = _parse_shebang(data)
     if os.name != "posix":
-        return _find_program(words, env) if env else tuple(words)
+        return _find_on_path(words, env) if env else tuple(words)
     if not os.path.isfile(words[0]) or not os.access(words[0], os.X_OK):
         raise StoreError(
             "its first line names %s, which cannot be executed here; correct it" % words[0]
@@ -156,8 +152,7 @@ def program(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, .
     return tuple(words)
 
 
-def _find_program(words: list[str], env: Mapping[str, str]) -> tuple[str, ...]:
-    """Find the program of a first line on PATH."""
+def _find_on_path(words: list[str], env: Mapping[str, str]) -> tuple[str, ...]:
     names = (" ".join(words)).replace("/usr/bin/env ", "").split()
     at = process.which(names[0].rpartition("/")[2], env)
     if not at:
@@ -175,20 +170,13 @@ def private_copy(cache: str, path: str, data: bytes) -> Iterator[str]:
     Nobody else can read it or guess its name. cache: a directory. path: the original, whose name it
     keeps. Raises OSError.
     """
-    _collect(files.make_folder(cache + "/" + FOLDER))
+    _remove_stale_copies(files.make_folder(cache + "/" + FOLDER))
     folder = tempfile.mkdtemp(prefix="%d-" % os.getpid(), dir=cache + "/" + FOLDER)
     try:
-        name = (
-            "".join(
-                c if c.isalnum() or c in "._-" else "_" for c in path.rpartition("/")[2]
-            ).lstrip(".")[-80:]
-            or "script"
-        )
-        copy = folder + "/" + name
-        with open(
-            os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o500),
-            "wb",
-        ) as file:
+        name = re.sub(r"[^\w.-]", "_", path.rpartition("/")[2]).lstrip(".")[-80:]
+        copy = folder + "/" + (name or "script")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with open(os.open(copy, flags, 0o500), "wb") as file:
             file.write(data)
         os.chmod(copy, 0o500)
         yield copy
@@ -198,25 +186,24 @@ def private_copy(cache: str, path: str, data: bytes) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _collect(folder: str) -> None:
-    """Remove the copies of killed processes."""
+def _remove_stale_copies(folder: str) -> None:
     for name in os.listdir(folder):
         pid = name.partition("-")[0]
-        if pid.isdigit() and not files.alive(int(pid)):
+        if pid.isdigit() and not files.is_running(int(pid)):
             shutil.rmtree(folder + "/" + name, ignore_errors=True)
 
 
 # ---- running
 
 
-def run(
-    told: Order,
+def run_script(
+    told: ScriptRun,
     cache: str,
     seconds: float,
     tell: Callable[[int, bytes], None],
     stopped: threading.Event | None = None,
 ) -> tuple[int, bool]:
-    """Run a script and return (its status, whether it ended in time).
+    """Run an approved script; return (status, whether it ended in time).
 
     cache: the directory of the copy. seconds: its deadline. It reads no stdin.
         tell: called with 1 (stdout) or 2 (stderr) and the output, as it comes. stopped: ends it
@@ -228,7 +215,7 @@ def run(
             "%s %s" % (told.id, told.waits or "waits for review: it changed just now; run it again")
         )
     try:
-        with _ending() as (stop, caught), private_copy(cache, told.path, told.data) as copy:
+        with _catch_signals() as (stop, caught), private_copy(cache, told.path, told.data) as copy:
             done = process.stream(
                 told.argv(copy),
                 subprocess.DEVNULL,
@@ -243,14 +230,14 @@ def run(
         raise StoreError("%s could not be started: %s" % (told.id, why)) from None
     if caught:
         raise SystemExit(128 + caught[0])
-    return (
-        TIMED_OUT if not done.in_time else done.rc if done.rc >= 0 else 128 - done.rc
-    ), done.in_time
+    if not done.in_time:
+        return TIMED_OUT, False
+    return done.rc if done.rc >= 0 else 128 - done.rc, True
 
 
 @contextlib.contextmanager
-def _ending() -> Iterator[tuple[threading.Event, list[int]]]:
-    """Yield an event set by SIGINT, SIGTERM or SIGHUP, and the signals."""
+def _catch_signals() -> Iterator[tuple[threading.Event, list[int]]]:
+    """Yield (event, signals): SIGINT, SIGTERM and SIGHUP set the event."""
     # An exception out of a handler could come while the script starts, and leave it running.
     stop, caught = threading.Event(), list[int]()
 

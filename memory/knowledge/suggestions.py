@@ -20,22 +20,17 @@ KEY = "suggests"
 TITLE_CHARS = 120
 
 
-def keep(store: Store, refused: PersonsRecord, words: Sequence[str], session: str) -> Record:
-    """Store a command as a suggestion, once, and return its record.
+def store_suggestion(
+    store: Store, refused: PersonsRecord, words: Sequence[str], session: str
+) -> Record:
+    """Store a suggested command once; return its record.
 
     words: those after `dayleaf`. session: the id of the session, or "". Raises StoreError.
     """
-    there = next(
-        (
-            record
-            for record in store.each(("learning",))
-            if not record.accepted and suggested_command(record) == list(words)
-        ),
-        None,
-    )
-    if there is not None:
-        return there
-    line = " ".join((spellings.typed(words[0]), *map(shlex.quote, words[1:])))
+    for record in store.each(("learning",)):
+        if not record.accepted and read_suggestion(record) == list(words):
+            return record
+    line = " ".join((spellings.format_command(words[0]), *map(shlex.quote, words[1:])))
     title = "Suggested: " + one_line(line)[:TITLE_CHARS]
     body = 'A session suggests this command:\n\n    %s\n\nIt would change %s, "%s".\n' % (
         one_line(line),
@@ -48,12 +43,16 @@ def keep(store: Store, refused: PersonsRecord, words: Sequence[str], session: st
         body,
         source="agent",
         session=session,
-        extra={"accepted": False, KEY: list(words), "links": records.derived_links([refused.id])},
+        extra={
+            "accepted": False,
+            KEY: list(words),
+            "links": records.make_derived_links([refused.id]),
+        },
     )
 
 
-def suggested_command(record: Record) -> List[str]:
-    """Return the words of a record's suggested command, [] for none.
+def read_suggestion(record: Record) -> List[str]:
+    """Return a record's suggested command in words, [] for none.
 
     A repository's records suggest nothing.
     """

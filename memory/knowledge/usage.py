@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from memory.core import clock, tokeniser
 from memory.core.layout import Place
-from memory.distill.technical import technical
+from memory.distill.technical import find_technical
 from memory.hook import at_prompt, indexview, receipts
 from memory.hook.indexview import Index
 from memory.project.mentions import listed_files
@@ -37,10 +37,10 @@ MOST_CHARS = 1 << 16  # of a record, and of a value of a tool call, that are rea
 PLACED = ("checkpoint", "plan")  # kinds that a start shows by their place alone
 # a particle ends a name: `jwt.py를`
 _SPLIT = re.compile(r"(?:[\s\"'`,;|&()<>{}\[\]$=*#!?\\]|[^\x00-\x7f])+")
-_LINE = re.compile(r":\d+(?::\d+)?$")
+_LINE = re.compile(r":\d+(?::\d+)?$")  # of a file: `a.py:3:7`
 _PROSE = re.compile(r"(?<![a-z])[a-z]+(?:[/-][a-z]+)+")  # and/or, read-only
 _CODE = re.compile(r"(?<![a-z])[a-z]+-?\d{3,}")  # E0382, JIRA-117
-_ID = re.compile(r"\b[a-z]-[0-9a-f]{8}\b")
+_ID = re.compile(r"\b[a-z]-[0-9a-f]{8}\b")  # of a record
 _SHOWS = ("dayleaf recall", "dayleaf show", "dayleaf distill")
 Use = tuple[str, str]  # prompt's id or "", record's id
 
@@ -58,10 +58,7 @@ class Shown(NamedTuple):
     words: dict[Use, set[str]]
 
     def at_start(self, instant: float) -> list[str]:
-        """Return the ids shown by starts up to an instant.
-
-        Since the last reset.
-        """
+        """Return the ids shown by starts since the last reset."""
         found: list[str] = []
         for t, reset, ids in self.starts:
             if t <= instant:
@@ -72,7 +69,7 @@ class Shown(NamedTuple):
 class Call(NamedTuple):
     """A tool call.
 
-    prompt: its turn's. at: seconds since the epoch. recalled: ids that earlier calls of the turn
+    prompt: its turn's. recalled: ids that earlier calls of the turn
         printed. words: its words that the prompt does not name.
     """
 
@@ -82,8 +79,8 @@ class Call(NamedTuple):
     words: set[str]
 
 
-class Names(NamedTuple):
-    """The names in a record.
+class RecordNames(NamedTuple):
+    """The names that stand in a record.
 
     name: of its file. words: rare ones, in lower case. placed: whether it may be shown for its
         place alone.
@@ -94,37 +91,37 @@ class Names(NamedTuple):
     placed: bool
 
 
-def note(place: Place, session: str, path: str, now: float) -> int:
-    """Read a session's transcript and log its uses; return their number.
+def log_uses(place: Place, session: str, path: str, now: float) -> int:
+    """Log which shown records a session used; return their number.
 
-    path: from `transcript.trusted`. now: seconds since the epoch. Raises OSError, StoreError.
+    path: from `transcript.validate_path`. Raises OSError, StoreError.
     """
-    shown = _shown(place, session)
+    shown = _read_shown(place, session)
     if shown is None:
         return 0
     found = at_prompt.open_or_build_index(place)
     try:
-        names = lru_cache(None)(partial(_names, found))
-        uses = dict.fromkeys(_uses(transcript.read(path), shown, names, place.home))
+        names = lru_cache(None)(partial(_read_names, found))
+        uses = dict.fromkeys(_find_uses(transcript.read(path), shown, names, place.home))
         named = [(names(id), prompt, id) for prompt, id in uses]
     finally:
         found.close()
     there: dict[ledger.Ledger, set[Use]] = {}
     new = 0
     for held, prompt, id in named:
-        book = ledger.holding(place, held.name if held else "")
+        book = ledger.find_ledger(place, held.name if held else "")
         if book not in there:
-            there[book] = ledger.used_in(book, session)
-        if (ledger.short(prompt), id) not in there[book]:
-            ledger.note(book, id, "use", now, session, prompt)
+            there[book] = ledger.read_session_uses(book, session)
+        if (ledger.hash_id(prompt), id) not in there[book]:
+            ledger.append_event(book, id, "use", now, session, prompt)
             new += 1
     for book in there:
         ledger.read(book)
     return new
 
 
-def _shown(place: Place, session: str) -> Shown | None:
-    """Read a session's receipts, None where there are none."""
+def _read_shown(place: Place, session: str) -> Shown | None:
+    """Read which records a session was shown, None without receipts."""
     try:
         rows = receipts.read(place.receipts(session))
     except OSError:
@@ -134,7 +131,7 @@ def _shown(place: Place, session: str) -> Shown | None:
     words: dict[Use, set[str]] = {}
     instants = [clock.parse(str(row.get("t"))) or 0.0 for row in rows]
     for row, instant in zip(rows, instants):
-        ids = [str(item[0]) for item in receipts.chosen(row)]
+        ids = [str(item[0]) for item in receipts.list_chosen(row)]
         if row.get("event") == "start":
             starts.append((instant, row.get("source") in receipts.RESETS, ids))
         elif row.get("event") == "prompt" and row.get("prompt"):
@@ -148,22 +145,22 @@ def _shown(place: Place, session: str) -> Shown | None:
     return Shown(prompts, starts, min(instants), words) if rows else None
 
 
-def _uses(
-    reading: Iterable[Entry], shown: Shown, names: Callable[[str], Names | None], home: str
+def _find_uses(
+    reading: Iterable[Entry], shown: Shown, names: Callable[[str], RecordNames | None], home: str
 ) -> Iterator[Use]:
-    """Yield the shown records that the tool calls of their turns name."""
-    for call in _calls(reading, shown.began - SLACK, home):
+    """Yield the shown records whose names stand in tool calls."""
+    for call in _read_calls(reading, shown.began - SLACK, home):
         ids = (*shown.prompts.get(call.prompt, ()), *call.recalled)
         before = [(call.prompt, id) for id in ids]
         started = [("", id) for id in shown.at_start(call.at)]
         for use in (*before, *started):
             held = names(use[1])
             is_placed = held is not None and use[0] == "" and held.placed and use not in before
-            if held and not is_placed and _is_met(call.words, use, held, shown):
+            if held and not is_placed and _is_used(call.words, use, held, shown):
                 yield use
 
 
-def _calls(reading: Iterable[Entry], began: float, home: str) -> Iterator[Call]:
+def _read_calls(reading: Iterable[Entry], began: float, home: str) -> Iterator[Call]:
     """Yield the tool calls of a transcript.
 
     began: what is older belongs to another session, of which this one is a fork.
@@ -175,51 +172,57 @@ def _calls(reading: Iterable[Entry], began: float, home: str) -> Iterator[Call]:
         if at < began:
             continue
         if entry.kind in (entries.PROMPT, entries.SLASH):
-            prompt, asked, recalled, pending = entry.prompt, _prompt_words(entry.text), {}, set()
+            prompt, asked, recalled, pending = entry.prompt, _split_prompt(entry.text), {}, set()
         elif entry.kind == entries.RESULT and entry.id in pending:
             recalled.update(dict.fromkeys(_ID.findall(entry.text)))
         elif entry.kind == entries.USE:
-            said, is_ours = _texts_of_call(entry, home)
-            words = {form for value in said for word in words_of(value) for form in forms(word)}
+            said, is_ours = _read_call_texts(entry, home)
+            words = {
+                form
+                for value in said
+                for word in find_naming_words(value)
+                for form in list_path_ends(word)
+            }
             fresh = {word for word in words if asked.isdisjoint((word, word.rpartition("/")[2]))}
             yield Call(prompt, at, tuple(recalled), fresh)
             if is_ours:
                 pending.add(entry.id)
 
 
-def _prompt_words(said: str) -> frozenset[str]:
-    """Return the words of a prompt."""
-    words = filter(None, map(_plain, _SPLIT.split(said[:MOST_CHARS])))
-    return frozenset(form for word in words for form in forms(word))
+def _split_prompt(said: str) -> frozenset[str]:
+    words = filter(None, map(_normalise_word, _SPLIT.split(said[:MOST_CHARS])))
+    return frozenset(form for word in words for form in list_path_ends(word))
 
 
-def _is_met(words: set[str], use: Use, held: Names, shown: Shown) -> bool:
-    """Tell whether words name what was shown of a record."""
+def _is_used(words: set[str], use: Use, held: RecordNames, shown: Shown) -> bool:
+    """Tell whether words name the shown part of a record."""
     if use in shown.words:
-        return any(ledger.short(word) in shown.words[use] for word in words)
+        return any(ledger.hash_id(word) in shown.words[use] for word in words)
     return not held.words.isdisjoint(words)
 
 
-def _texts_of_call(entry: Entry, home: str) -> tuple[list[str], bool]:
+def _read_call_texts(entry: Entry, home: str) -> tuple[list[str], bool]:
     """Return (texts of a tool call, whether it shows records)."""
     data = entry.data if isinstance(entry.data, dict) else {}
     command = data.get("command") if entry.name == "Bash" else None
     if not isinstance(command, str):
         values = [value for value in data.values() if isinstance(value, str) and home not in value]
         return [value[:MOST_CHARS] for value in values], False
-    parts = [(part, commandline.key_of(part)) for part in commandline.parts(command[:MOST_CHARS])]
+    parts = [
+        (part, commandline.parse_key(part))
+        for part in commandline.split_commands(command[:MOST_CHARS])
+    ]
     return (
         [part for part, key in parts if key.partition(" ")[0] != "dayleaf" and home not in part],
         any(key.startswith(_SHOWS) for _, key in parts),
     )
 
 
-def words_of(value: str) -> list[str]:
-    """Return the words of a text that name files, options or identifiers.
-
-    In lower case, without line numbers.
-    """
-    words = dict.fromkeys(_plain(word) for word in technical(" ".join(_SPLIT.split(value))))
+def find_naming_words(value: str) -> list[str]:
+    """Return a text's file names, options and identifiers, in lower case."""
+    words = dict.fromkeys(
+        _normalise_word(word) for word in find_technical(" ".join(_SPLIT.split(value)))
+    )
     return [
         word
         for word in words
@@ -231,8 +234,8 @@ def words_of(value: str) -> list[str]:
     ]
 
 
-def forms(word: str) -> Iterator[str]:
-    """Yield a word, and of a path all its ends.
+def list_path_ends(word: str) -> Iterator[str]:
+    """Yield a word and, of a path, all its ends.
 
     `/home/a/src/jwt.py` gives `src/jwt.py` and `jwt.py`.
     """
@@ -243,25 +246,24 @@ def forms(word: str) -> Iterator[str]:
             yield word
 
 
-def _plain(word: str) -> str:
-    """Return a word in lower case, without a line's number."""
+def _normalise_word(word: str) -> str:
     return _LINE.sub("", word).strip(".:/").lower()
 
 
-def _names(found: Index, id: str) -> Names | None:
-    """Return the names in a record's file, None for no record."""
+def _read_names(found: Index, id: str) -> RecordNames | None:
+    """Return a record's names, None for no record."""
     doc = found.by_id(id)
     record = next(iter(indexview.reread(found, [doc], whole=True)), None) if doc else None
     if doc is None or record is None:
         return None
     said = "\n".join((record.title, *listed_files(record), record.body))[:MOST_CHARS]
-    rare = (word for word in words_of(said) if _is_rare(found, word))
-    return Names(doc.name, frozenset(rare), record.kind in PLACED)
+    rare = (word for word in find_naming_words(said) if _is_rare(found, word))
+    return RecordNames(doc.name, frozenset(rare), record.kind in PLACED)
 
 
 def _is_rare(found: Index, said: str) -> bool:
     """Tell whether few documents hold a word."""
-    terms = tokeniser.tokens(said.rpartition("/")[2] or said)
+    terms = tokeniser.index_terms(said.rpartition("/")[2] or said)
     least = min(map(found.df, terms), default=0)
     most = max(FEW, found.documents // SHARE)
     return 0 < least <= most and (least == 1 or 2 * least <= found.documents)

@@ -1,7 +1,7 @@
 """Walls: which failed calls earlier sessions met, and what then worked, written down for the hook
 at a failed call.
 
-`write` derives `<scope>.walls` (its format, and what makes a wall's key, stand in
+`update_walls` derives `<scope>.walls` (its format, and what makes a wall's key, stand in
 hook/at_failure.py) from the conversations of the private tier, and from the checkpoints of sessions
 that have none.  What one record gives is kept in `<scope>.met`, so that only records whose file
 changed are read again.  A failure is written down only with a remedy: another call that worked, the
@@ -25,19 +25,19 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from memory.capture import findings
-from memory.capture.conversationpage import code
+from memory.capture.conversationpage import format_code
 from memory.capture.turns import FILE, MET, REMOVED, RUN, Piece
 from memory.core import StoreError, clock, fastjson, files
 from memory.core.config import Config
 from memory.core.layout import PRIVATE, Place
-from memory.core.plaintext import at_word, one_line
+from memory.core.plaintext import clip_at_word, one_line
 from memory.hook import at_failure, fence
 from memory.knowledge import history, practice, remedies
-from memory.knowledge.history import Past, next_commits
+from memory.knowledge.history import PastSession, find_next_commits
 from memory.project import gitindex
 from memory.session import shell
-from memory.session.latepattern import Late
-from memory.store.redactor import without_private
+from memory.session.latepattern import LazyPattern
+from memory.store.redactor import strip_private_record
 from memory.store.store import Store
 
 VERSION = 8  # of `<scope>.met`
@@ -45,7 +45,7 @@ MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is writ
 # occurrences of a wall that are kept; characters of a line that met it, of a command
 MOST_MET, LINE, COMMAND = 3, 300, 240
 SESSIONS, TOLD = 3, 2  # least sessions that met a wall: in general, where another call worked
-_NAME = Late(r"[A-Za-z]\w{0,40}\.[A-Za-z]\w{0,40}")  # of what a package holds
+_NAME = LazyPattern(r"[A-Za-z]\w{0,40}\.[A-Za-z]\w{0,40}")  # of what a package holds
 # Linters whose name stands behind many a rule.
 SUITES = frozenset(
     "gosec gocritic staticcheck stylecheck revive govet typecheck vet eslint ruff pylint flake8 "
@@ -58,9 +58,10 @@ UNSTARTABLE = (
     "the tool's own program could not be started; the shell's `grep` and `find` do without it"
 )
 _TOOLS, _CLIPPED = frozenset((*at_failure.TOOLS, "")), "…"
-_QUOTED = Late(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
+# a long quoted text
+_QUOTED = LazyPattern(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
 # of a command: what varies
-_GIVEN = Late(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)
+_GIVEN = LazyPattern(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)
 # where a conversation tells it
 _SILENT: dict[str, Any] = {"failures": [], "paths": []}
 
@@ -71,47 +72,49 @@ Pair = tuple[Row, Row]  # a record, a failure in it
 Groups = dict[str, list[Pair]]  # by key
 
 
-def met_path(place: Place) -> str:
-    """Return the path of the failures cached by record."""
+def failures_path(place: Place) -> str:
     return place.cache + "/" + place.scope + ".met"
 
 
-def write(place: Place, settings: Config, now: float) -> list[Row]:
-    """Update the look-up of walls; return the records' failures.
+def update_walls(place: Place, settings: Config, now: float) -> list[Row]:
+    """Update the hook's table of walls; return the records' failures.
 
     Raises OSError where it cannot be written.
     """
-    sha, rows, changed = _gather(place, settings, now)
-    given = _without_repeats(rows)
-    if changed or _sha_of(at_failure.path_of(place)) != sha:
-        data = packed(merged(place, given))
+    sha, rows, changed = _collect_failures(place, settings, now)
+    given = _drop_repeats(rows)
+    if changed or _hash_file(at_failure.walls_path(place)) != sha:
+        data = pack_walls(merge_walls(place, given))
         lines = [
             fastjson.dump(row) + "\n"
             for row in ({"v": VERSION, "sha": files.sha256(data)[:16]}, *rows)
         ]
-        files.replace(met_path(place), "".join(lines).encode("ascii"))
-        files.replace(at_failure.path_of(place), data)
+        files.replace(failures_path(place), "".join(lines).encode("ascii"))
+        files.replace(at_failure.walls_path(place), data)
     return given
 
 
-def current(place: Place, settings: Config, now: float) -> list[Row]:
-    """Return the records' failures as of now; write nothing."""
-    return _without_repeats(_gather(place, settings, now)[1])
+def find_failures(place: Place, settings: Config, now: float) -> list[Row]:
+    """Return the records' present failures; write nothing."""
+    return _drop_repeats(_collect_failures(place, settings, now)[1])
 
 
-def _gather(place: Place, settings: Config, now: float) -> tuple[str, list[Row], bool]:
-    """Return (the look-up's sha, the records' rows, whether one changed)."""
+def _collect_failures(place: Place, settings: Config, now: float) -> tuple[str, list[Row], bool]:
+    """Return (the table's hash, the records' rows, whether one changed)."""
     sha, kept = _read_cache(place)
     before = {(row["name"], *row["file"]): row for row in kept}
     store = Store(place, settings, now)
-    names = [name for name in history.newest(place, MOST_RECORDS) if name[:1] == PRIVATE]
-    stamps = [(name, *_stamp(place, name)) for name in sorted(names)]
-    rows = [before.get(stamp) or _read(place, store, stamp[0], list(stamp[1:])) for stamp in stamps]
+    names = [name for name in history.list_newest(place, MOST_RECORDS) if name[:1] == PRIVATE]
+    stamps = [(name, *_stat_record(place, name)) for name in sorted(names)]
+    rows = [
+        before.get(stamp) or _read_failures(place, store, stamp[0], list(stamp[1:]))
+        for stamp in stamps
+    ]
     return sha, rows, before.keys() != set(stamps)
 
 
-def discard(place: Place) -> None:
-    """Delete the derived files of all checkouts of the workspace.
+def delete_derived(place: Place) -> None:
+    """Delete the derived files of all the workspace's checkouts.
 
     They hold deleted text too.
     """
@@ -120,54 +123,51 @@ def discard(place: Place) -> None:
             files.remove(place.cache + "/" + name)
 
 
-def cached_failures(place: Place) -> list[Row]:
-    """Return the records' failures as of the last `write`."""
-    return _without_repeats(_read_cache(place)[1])
+def read_cached_failures(place: Place) -> list[Row]:
+    """Return the records' failures as of the last `update_walls`."""
+    return _drop_repeats(_read_cache(place)[1])
 
 
 def mark_settled(place: Place) -> None:
-    """Note that the look-up's candidates were made.
-
-    In its first line. Raises OSError.
-    """
-    head, _, rest = files.read(met_path(place), MOST_BYTES).partition(b"\n")
-    found = fastjson.rows(head)
+    """Mark in the cache that candidates were made; raises OSError."""
+    head, _, rest = files.read(failures_path(place), MOST_BYTES).partition(b"\n")
+    found = fastjson.parse_rows(head)
     if found:
         line = fastjson.dump({**found[0], "settled": True}) + "\n"
-        files.replace(met_path(place), line.encode("ascii") + rest, synced=False)
+        files.replace(failures_path(place), line.encode("ascii") + rest, synced=False)
 
 
-def _without_repeats(rows: Sequence[Row]) -> list[Row]:
-    """Return records' failures without those repeated in checkpoints."""
-    told = {row["session"] for row in rows if _is_talk(row["name"])}
+def _drop_repeats(rows: Sequence[Row]) -> list[Row]:
+    """Drop checkpoints' failures where a conversation has them."""
+    told = {row["session"] for row in rows if _is_conversation(row["name"])}
     return [
-        row if _is_talk(row["name"]) or row["session"] not in told else {**row, **_SILENT}
+        row if _is_conversation(row["name"]) or row["session"] not in told else {**row, **_SILENT}
         for row in rows
     ]
 
 
 def _read_cache(place: Place) -> tuple[str, list[Row]]:
-    """Return (the look-up's sha, the rows) of the last run."""
+    """Return (the table's hash, the rows) of the last run."""
     try:
-        rows = fastjson.rows(files.read(met_path(place), MOST_BYTES))
+        rows = fastjson.parse_rows(files.read(failures_path(place), MOST_BYTES))
     except OSError:
         return "", []
     sha = rows[0].get("sha") if rows and rows[0].get("v") == VERSION else None
     return (sha, rows[1:]) if isinstance(sha, str) else ("", [])
 
 
-def _sha_of(path: str) -> str:
+def _hash_file(path: str) -> str:
     try:
         return files.sha256(files.read(path, MOST_BYTES))[:16]
     except OSError:
         return "none"
 
 
-def _is_talk(name: str) -> bool:
+def _is_conversation(name: str) -> bool:
     return name[1:].startswith("/conversations")
 
 
-def _stamp(place: Place, name: str) -> tuple[int, int]:
+def _stat_record(place: Place, name: str) -> tuple[int, int]:
     try:
         stat = files.posix.stat(place.path(name))
         return stat.st_size, stat.st_mtime_ns
@@ -178,17 +178,20 @@ def _stamp(place: Place, name: str) -> tuple[int, int]:
 # --- what one record gives
 
 
-def _read(place: Place, store: Store, name: str, stamp: list[int]) -> Row:
-    """Read a record's failures."""
+def _read_failures(place: Place, store: Store, name: str, stamp: list[int]) -> Row:
     row: Row = {"name": name, "file": stamp, "id": "", "session": "", **_SILENT}
     try:
-        record = without_private(store.read(name))
+        record = strip_private_record(store.read(name))
         data = files.read(place.path(name), fence.RECORD_BYTES, follow=False)
     except (StoreError, OSError):
         return row
-    past, text = history.past_of(record), fence.parts_of(data)[1]
+    past, text = history.parse_session(record), fence.split_frontmatter(data)[1]
     roots = (place.root, place.project)
-    found = [*failures(past, roots), *_changes(past), *_removed_paths(past, roots)]
+    found = [
+        *find_failed_calls(past, roots),
+        *_find_changes(past),
+        *_find_removed_paths(past, roots),
+    ]
     changed = {piece.text for _, piece in past.steps() if piece.kind == FILE}
     return {
         **row,
@@ -200,50 +203,52 @@ def _read(place: Place, store: Store, name: str, stamp: list[int]) -> Row:
     }
 
 
-def failures(past: Past, roots: Sequence[str]) -> Iterable[Row]:
+def find_failed_calls(past: PastSession, roots: Sequence[str]) -> Iterable[Row]:
     """Yield a session's failed calls that may be walls, with remedies."""
     steps = past.steps()
-    worked = _worked(steps)
+    worked = _find_working(steps)
     for at, (number, piece) in enumerate(steps):
         is_known = piece.name in _TOOLS or piece.name.startswith("mcp__")
         if piece.kind != RUN or not piece.failed or not is_known or practice.is_no_wall(piece):
             continue
-        keys = at_failure.failure_keys(
+        keys = at_failure.build_failure_keys(
             piece.name or "Bash", piece.text.rstrip(_CLIPPED), piece.telling, roots
         )
         if keys:
-            said, then = remedy(remedies.Failure(past, steps, at), worked)
+            said, then = find_remedy(remedies.Failure(past, steps, at), worked)
             yield {
                 "keys": keys,
                 "at": past.at(number) + at / 1e4,
-                "telling": at_word(one_line(piece.telling), 200),
+                "telling": clip_at_word(one_line(piece.telling), 200),
                 "said": [said] if said else [],
-                "ran": short_command(piece.text),
+                "ran": shorten_command(piece.text),
                 "where": past.ref(number),
                 "then": then,
             }
 
 
-def remedy(failed: remedies.Failure, worked: Worked) -> tuple[str, str]:
-    """Return (the remedy, the other call that worked), "" for none."""
+def find_remedy(failed: remedies.Failure, worked: Worked) -> tuple[str, str]:
+    """Return (remedy, another call that worked), "" for none."""
     piece = failed.piece
     if piece.name:
         return UNSTARTABLE if at_failure.is_unstartable(piece.telling) else "", ""
-    met, is_placed = remedies.aftermath(failed), practice.is_placed(piece.telling)
+    met, is_placed = remedies.find_aftermath(failed), practice.names_file_place(piece.telling)
     was_mended = is_placed or (met.edits and not practice.MISUSED.search(piece.telling))
-    then = "" if was_mended or not _is_another(met.passed, piece) else met.passed
-    call = then or ("" if is_placed else _most_like(piece, worked))
-    return "what worked: `%s`" % short_command(call) if call else "", short_command(then)
+    then = "" if was_mended or not _is_other_call(met.passed, piece) else met.passed
+    call = then or ("" if is_placed else _find_most_similar(piece, worked))
+    return "what worked: `%s`" % shorten_command(call) if call else "", shorten_command(then)
 
 
-def _is_another(call: str, failed: Piece) -> bool:
-    """Tell whether a call differs from a failed one in its form.
+def _is_other_call(call: str, failed: Piece) -> bool:
+    """Tell whether a call differs from a failed one in form.
 
     It lacks the words that the failure complains of: a flag that is unknown, a folder that is not
     there.
     """
-    judged = remedies.command_and_key(failed.text, True)
-    mine, other = (set(map(_masked, remedies.calls(text))) for text in (failed.text, call))
+    judged = remedies.parse_command(failed.text, True)
+    mine, other = (
+        set(map(_mask_arguments, remedies.split_calls(text))) for text in (failed.text, call)
+    )
     moved = {line for line in mine if line.startswith("cd ")}
     if judged is None or not call or moved <= other <= mine:
         return False
@@ -255,46 +260,45 @@ def _is_another(call: str, failed: Piece) -> bool:
     return not wrong & then
 
 
-def _worked(steps: Iterable[tuple[int, Piece]]) -> Worked:
-    """Return a session's working commands by program and verb, by shape."""
+def _find_working(steps: Iterable[tuple[int, Piece]]) -> Worked:
+    """Return a session's successful commands by program, then by shape."""
     found: Worked = {}
     for _, piece in steps:
         is_good = piece.kind == RUN and not piece.name and piece.outcome == shell.OK
-        judged = remedies.command_and_key(piece.text, False) if is_good else None
+        judged = remedies.parse_command(piece.text, False) if is_good else None
         if judged:
             shapes = found.setdefault(judged[1], {})
             if len(shapes) < MOST_SHAPES:
-                shapes.setdefault(_shape(*judged), one_line(piece.text))
+                shapes.setdefault(_call_shape(*judged), one_line(piece.text))
     return found
 
 
-def _most_like(failed: Piece, worked: Worked) -> str:
-    """Return the working command most like a failed one, or ""."""
-    judged = remedies.command_and_key(failed.text, True)
+def _find_most_similar(failed: Piece, worked: Worked) -> str:
+    """Return the successful command most like a failed one, or ""."""
+    judged = remedies.parse_command(failed.text, True)
     if judged is None:
         return ""
     shapes = {
         shape: call
         for shape, call in worked.get(judged[1], {}).items()
-        if _is_another(call, failed)
+        if _is_other_call(call, failed)
     }
-    near = get_close_matches(_shape(*judged), shapes, 1, ALIKE)
+    near = get_close_matches(_call_shape(*judged), shapes, 1, ALIKE)
     return shapes[near[0]] if near else ""
 
 
-def _shape(command: str, key: str) -> str:
-    """Return the call of a program without its arguments."""
-    return _masked(remedies.own_part(command, key))[:200]
+def _call_shape(command: str, key: str) -> str:
+    return _mask_arguments(remedies.find_call(command, key))[:200]
 
 
-def _masked(call: str) -> str:
-    """Return a call with its varying parts masked."""
+def _mask_arguments(call: str) -> str:
+    """Mask the quoted texts, numbers and hashes of a call."""
     return _GIVEN.sub("#", call)
 
 
-def short_command(command: str) -> str:
-    """Return a call for reading, without long quoted texts."""
-    return at_word(
+def shorten_command(command: str) -> str:
+    """Return a call on one line, long quoted texts cut."""
+    return clip_at_word(
         _QUOTED.sub(
             lambda long: long[1] + "…" + long[1] if " " in long[0] else long[0], one_line(command)
         ),
@@ -302,26 +306,26 @@ def short_command(command: str) -> str:
     )
 
 
-def _changes(past: Past) -> Iterable[Row]:
-    """Yield the changes that met findings, once the check passed."""
+def _find_changes(past: PastSession) -> Iterable[Row]:
+    """Yield the changes that fixed a finding, once the check passed."""
     steps, failed = past.steps(), -1
     for at, (number, piece) in enumerate(steps):
         if piece.kind == RUN and piece.failed and not piece.name:
             failed = at
         is_met = piece.kind == MET and failed >= 0
-        if is_met and remedies.aftermath(remedies.Failure(past, steps, failed)).passed:
-            names = {rule.lower() for rule in findings.rules(piece.name)} - SUITES
+        if is_met and remedies.find_aftermath(remedies.Failure(past, steps, failed)).passed:
+            names = {rule.lower() for rule in findings.find_rules(piece.name)} - SUITES
             yield {
                 "keys": ["r|" + name for name in sorted(names)],
                 "at": past.at(number) + at / 1e4,
                 "telling": piece.name,
-                "said": ["changed to: `%s`" % at_word(piece.text, LINE)],
+                "said": ["changed to: `%s`" % clip_at_word(piece.text, LINE)],
                 "named": findings.names_rule(piece.text, piece.name),
             }
 
 
-def _removed_words(piece: Piece) -> list[str]:
-    """Return the paths that a piece removed, as typed."""
+def _find_removed(piece: Piece) -> list[str]:
+    """Return the paths that an event removed, as typed."""
     if piece.name == REMOVED:
         return [piece.text]
     is_good = piece.kind == RUN and not piece.name and piece.outcome == shell.OK
@@ -330,39 +334,42 @@ def _removed_words(piece: Piece) -> list[str]:
     return " ".join(shell.DELETED.findall(piece.text)).split()
 
 
-def _removed_paths(past: Past, roots: Sequence[str]) -> Iterable[Row]:
-    """Yield the project's paths that a session removed."""
+def _find_removed_paths(past: PastSession, roots: Sequence[str]) -> Iterable[Row]:
     for at, (number, piece) in enumerate(past.steps()):
-        paths = [at_failure.relative(word.strip("'\""), roots) for word in _removed_words(piece)]
-        keys = ["g|" + path for path in paths if path and _is_inside(path)]
+        paths = [
+            at_failure.make_relative(word.strip("'\""), roots) for word in _find_removed(piece)
+        ]
+        keys = ["g|" + path for path in paths if path and _is_project_path(path)]
         if keys:
-            came = next(iter(next_commits(past, number)), "") or "during “%s”" % past.title
+            came = next(iter(find_next_commits(past, number)), "") or "during “%s”" % past.title
             yield {"keys": keys, "at": past.at(number) + at / 1e4, "telling": "", "said": [came]}
 
 
-def _is_inside(path: str) -> bool:
-    """Tell whether a word of `rm` is a path of the project."""
+def _is_project_path(path: str) -> bool:
+    """Tell whether an argument of `rm` is a path of the project."""
     return path[0] not in "-/~.$" and set("*?{`").isdisjoint(path)
 
 
 # --- what all records give together
 
 
-def merged(place: Place, rows: Sequence[Row]) -> list[Row]:
-    """Return the walls of all records, each with its keys."""
-    tree = practice.Tree(gitindex.read(place.git).hashes, rows)
-    groups = grouped(rows)
+def merge_walls(place: Place, rows: Sequence[Row]) -> list[Row]:
+    """Merge all records' failures into walls, each with its keys."""
+    tree = practice.ProjectTree(gitindex.read(place.git).hashes, rows)
+    groups = group_failures(rows)
     removed = {
         key[2:]: max(pairs, key=lambda pair: float(pair[1]["at"]))
         for key, pairs in groups.items()
         if key[:2] == "g|" and key[2:] not in tree.tracked
     }
-    absent = [*_gone(removed, tree), *_absent(place, groups, tree, removed)]
-    return sorted([*_line_walls(groups), *absent], key=lambda wall: wall["keys"][0])
+    absent = [
+        *_find_removed_walls(removed, tree),
+        *_find_missing_walls(place, groups, tree, removed),
+    ]
+    return sorted([*_find_line_walls(groups), *absent], key=lambda wall: wall["keys"][0])
 
 
-def grouped(rows: Iterable[Row]) -> Groups:
-    """Return the failures by each of their keys."""
+def group_failures(rows: Iterable[Row]) -> Groups:
     groups: Groups = {}
     for row in rows:
         for failure in row["failures"]:
@@ -371,7 +378,7 @@ def grouped(rows: Iterable[Row]) -> Groups:
     return groups
 
 
-def _occurrence(row: Row, failure: Row) -> Row:
+def _make_occurrence(row: Row, failure: Row) -> Row:
     record = ("name", "id", "session", "branch", "size", "sha", "created")
     return {
         **{key: row[key] for key in record},
@@ -379,62 +386,58 @@ def _occurrence(row: Row, failure: Row) -> Row:
     }
 
 
-def _best(pairs: Iterable[Pair]) -> list[Row]:
-    """Return the newest occurrence of each session.
-
-    Those that name a rule come first.
-    """
+def _pick_best(pairs: Iterable[Pair]) -> list[Row]:
+    """Return each session's newest failure, those that name a rule first."""
     ordered = sorted(
         pairs, key=lambda pair: (not pair[1].get("named"), -pair[1]["at"], pair[0]["name"])
     )
     found: dict[str, Row] = {}
     for row, failure in ordered:
-        found.setdefault(row["session"], _occurrence(row, failure))
+        found.setdefault(row["session"], _make_occurrence(row, failure))
     return list(found.values())[:MOST_MET]
 
 
-def _sessions(pairs: Iterable[Pair]) -> int:
+def _count_sessions(pairs: Iterable[Pair]) -> int:
     return len({row["session"] for row, _ in pairs})
 
 
-def _line_walls(groups: Groups) -> Iterable[Row]:
-    """Yield the walls of telling lines and of linters' rules."""
+def _find_line_walls(groups: Groups) -> Iterable[Row]:
+    """Yield walls for error lines and linters' rules."""
     for key, pairs in groups.items():
-        wall: Row = {"keys": [key], "sessions": _sessions(pairs)}
+        wall: Row = {"keys": [key], "sessions": _count_sessions(pairs)}
         if key.startswith(at_failure.RULE):
             wall["rule"] = key[2:]
-            pairs = _telling([pair for pair in pairs if "named" in pair[1]])
+            pairs = _filter_telling([pair for pair in pairs if "named" in pair[1]])
         elif key[:2] == "x|":
             pairs = [pair for pair in pairs if pair[1]["said"]]
         else:
             continue
         if pairs:
-            yield {**wall, "met": _best(pairs)}
+            yield {**wall, "met": _pick_best(pairs)}
 
 
-def _telling(changes: list[Pair]) -> list[Pair]:
+def _filter_telling(changes: list[Pair]) -> list[Pair]:
     """Return a rule's changes that may help again."""
-    sessions = {(row["session"], name) for row, change in changes for name in _names(change)}
+    sessions = {(row["session"], name) for row, change in changes for name in _find_names(change)}
     used = Counter(name for _, name in sessions)
     return [
         (row, change)
         for row, change in changes
-        if change["named"] or any(used[name] > 1 for name in _names(change))
+        if change["named"] or any(used[name] > 1 for name in _find_names(change))
     ]
 
 
-def _names(change: Row) -> set[str]:
-    """Return a change's names missing in its finding."""
+def _find_names(change: Row) -> set[str]:
+    """Return a change's names that its finding lacks."""
     told = change["telling"].lower()
     return {name for name in _NAME.findall(change["said"][0]) if name.lower() not in told}
 
 
-def _gone(removed: dict[str, Pair], tree: practice.Tree) -> Iterable[Row]:
-    """Yield the walls of paths that a session removed."""
+def _find_removed_walls(removed: dict[str, Pair], tree: practice.ProjectTree) -> Iterable[Row]:
     for path, (row, gone) in removed.items():
         instead = [
             one
-            for one in practice.instead_of(path, tree)
+            for one in practice.find_replacements(path, tree)
             if one in tree.files and one not in removed
         ]
         yield {
@@ -443,29 +446,30 @@ def _gone(removed: dict[str, Pair], tree: practice.Tree) -> Iterable[Row]:
             "path": path,
             "gone": True,
             "instead": [[one, tree.source(one)] for one in instead],
-            "met": [_occurrence(row, gone)],
+            "met": [_make_occurrence(row, gone)],
         }
 
 
-def _absent(
-    place: Place, groups: Groups, tree: practice.Tree, removed: Iterable[str]
+def _find_missing_walls(
+    place: Place, groups: Groups, tree: practice.ProjectTree, removed: Iterable[str]
 ) -> Iterable[Row]:
-    """Yield the walls of missing paths."""
-    for path, pairs in _missing(groups, tree, removed).items():
-        instead = practice.instead_of(path, tree)
+    for path, pairs in _group_missing(groups, tree, removed).items():
+        instead = practice.find_replacements(path, tree)
         if instead:
             yield {
                 "keys": ["a|" + path],
-                "sessions": _sessions(pairs),
+                "sessions": _count_sessions(pairs),
                 "path": path,
-                "doc": list(practice.line_of(place, path) or ()),
+                "doc": list(practice.find_instruction(place, path) or ()),
                 "instead": [[one, tree.source(one)] for one in instead],
-                "met": [{**one, "said": []} for one in _best(pairs)],
+                "met": [{**one, "said": []} for one in _pick_best(pairs)],
             }
 
 
-def _missing(groups: Groups, tree: practice.Tree, removed: Iterable[str] = ()) -> Groups:
-    """Return the failures by missing path.
+def _group_missing(
+    groups: Groups, tree: practice.ProjectTree, removed: Iterable[str] = ()
+) -> Groups:
+    """Group failures by missing path.
 
     Each file, and the first folder above it that is missing too.
     """
@@ -475,7 +479,11 @@ def _missing(groups: Groups, tree: practice.Tree, removed: Iterable[str] = ()) -
         if not path or tree.holds(path) or path.startswith(("/", "~", "..")):
             continue
         missing = next(
-            (folder for folder in reversed(at_failure.above(path)) if folder not in tree.folders),
+            (
+                folder
+                for folder in reversed(at_failure.list_parent_folders(path))
+                if folder not in tree.folders
+            ),
             path,
         )
         for one in {path, missing}.difference(removed):
@@ -483,15 +491,15 @@ def _missing(groups: Groups, tree: practice.Tree, removed: Iterable[str] = ()) -
     return walls
 
 
-def packed(found: Sequence[Row]) -> bytes:
-    """Return the look-up as bytes; see hook/at_failure.py."""
+def pack_walls(found: Sequence[Row]) -> bytes:
+    """Return the hook's table of walls as bytes (hook/at_failure.py)."""
     body: list[bytes] = []
     entries: list[tuple[bytes, int]] = []
     length = 0
     for wall in found:
         value = {key: value for key, value in wall.items() if key != "keys"}
         line = (fastjson.dump(value) + "\n").encode("ascii")
-        entries += [(at_failure.hash_of(key).encode("ascii"), length) for key in wall["keys"]]
+        entries += [(at_failure.hash_key(key).encode("ascii"), length) for key in wall["keys"]]
         body.append(line)
         length += len(line)
     head = at_failure.HEAD + b"%d\n" % len(entries)
@@ -504,7 +512,7 @@ def packed(found: Sequence[Row]) -> bytes:
 # --- what several sessions met
 
 
-class Repeated(NamedTuple):
+class RepeatedFailure(NamedTuple):
     """A failure that several sessions met.
 
     The newest occurrence with a remedy tells it.
@@ -524,23 +532,20 @@ class Repeated(NamedTuple):
 
     @property
     def mended(self) -> list[Pair]:
-        """The newest occurrence of each session in which another call worked."""
+        """Each session's newest failure after which another call worked."""
         found = {row["session"]: (row, one) for row, one in reversed(self.met) if one["then"]}
         return sorted(found.values(), key=lambda pair: -float(pair[1]["at"]))
 
     @property
     def sessions(self) -> int:
-        """How many sessions met it."""
-        return _sessions(self.met)
+        return _count_sessions(self.met)
 
     @property
     def times(self) -> int:
-        """How often it was met."""
         return len(self.met)
 
     @property
     def last(self) -> float:
-        """The newest instant, seconds since the epoch."""
         return float(self.met[0][1]["at"])
 
     @property
@@ -550,30 +555,30 @@ class Repeated(NamedTuple):
 
     @property
     def learning(self) -> str:
-        """A text for `dayleaf learn`, or ""."""
+        """A text for `dayleaf learn`, "" without a remedy."""
         if self.path:
             instead = "; it is `%s`" % self.worked if self.worked else ""
             return "`%s` does not exist here%s." % (self.path, instead)
         return self.sentence(120) if self.worked else ""
 
     def sentence(self, most: int) -> str:
-        """Return the failure and what worked.
+        """Return the failure and what worked, as a sentence.
 
         most: characters of each call.
         """
         telling = one_line(remedies.PLACE.sub("", self.telling), 140).rstrip(".")
-        calls = (code(at_word(call, most)) for call in (self.ran, self.worked))
+        calls = (format_code(clip_at_word(call, most)) for call in (self.ran, self.worked))
         return "%s fails: %s. What worked: %s." % (next(calls), telling, next(calls))
 
 
-def repeated(place: Place, rows: Sequence[Row]) -> list[Repeated]:
-    """Return the failures of several sessions, those with a remedy first.
+def find_repeated(place: Place, rows: Sequence[Row]) -> list[RepeatedFailure]:
+    """Return failures of several sessions, those with a remedy first.
 
     SESSIONS and more met them, or TOLD where another call is known; without one, not what was
     absent and is there by now.
     """
-    tree = practice.Tree(gitindex.read(place.git).hashes, rows)
-    groups = grouped(rows)
+    tree = practice.ProjectTree(gitindex.read(place.git).hashes, rows)
+    groups = group_failures(rows)
     there = {
         id(one)
         for key, pairs in groups.items()
@@ -581,35 +586,38 @@ def repeated(place: Place, rows: Sequence[Row]) -> list[Repeated]:
         for _, one in pairs
         if not one["then"]
     }
-    absent = {"a|" + path: pairs for path, pairs in _missing(groups, tree).items()}
+    absent = {"a|" + path: pairs for path, pairs in _group_missing(groups, tree).items()}
     absent = absent if tree.tracked else {}
     lines = {key: pairs for key, pairs in groups.items() if key[:2] == "x|"}
     found = []
     for key, pairs in sorted(
-        {**absent, **lines}.items(), key=lambda item: (-_sessions(item[1]), item[0])
+        {**absent, **lines}.items(), key=lambda item: (-_count_sessions(item[1]), item[0])
     ):
         met = [pair for pair in pairs if id(pair[1]) not in there]
         mended = any(one["then"] for _, one in met)
-        if _sessions(met) >= (TOLD if mended else SESSIONS):
+        if _count_sessions(met) >= (TOLD if mended else SESSIONS):
             there.update(id(one) for _, one in met)
-            found.append(_repeated(place, key, met, tree))
+            found.append(_make_repeated(place, key, met, tree))
     return sorted(found, key=lambda wall: (not wall.worked, -wall.sessions, wall.telling))
 
 
-def _repeated(place: Place, key: str, met: Sequence[Pair], tree: practice.Tree) -> Repeated:
+def _make_repeated(
+    place: Place, key: str, met: Sequence[Pair], tree: practice.ProjectTree
+) -> RepeatedFailure:
     every = sorted(met, key=lambda pair: -float(pair[1]["at"]))
     best = next((one for _, one in every if one["then"]), every[0][1])
     path, worked = key[2:] if key[:2] == "a|" else "", best["then"]
     if path:
-        worked = next((one for one in practice.instead_of(path, tree) if one in tree.tracked), "")
+        worked = next(
+            (one for one in practice.find_replacements(path, tree) if one in tree.tracked), ""
+        )
     wrong = path or (best["ran"] if worked and practice.MISUSED.search(best["telling"]) else "")
-    named = practice.line_of(place, wrong) if wrong else None
+    named = practice.find_instruction(place, wrong) if wrong else None
     line = "%s:%d names %s" % (*named, one_line(wrong, 120)) if named else ""
-    return Repeated(key, best["telling"], best["ran"], path, worked, line, tuple(every))
+    return RepeatedFailure(key, best["telling"], best["ran"], path, worked, line, tuple(every))
 
 
-def to_json(wall: Repeated) -> dict[str, Any]:
-    """Return a failure of several sessions as plain data."""
+def to_json(wall: RepeatedFailure) -> dict[str, Any]:
     return {
         "error": wall.telling,
         "ran": wall.ran,

@@ -14,22 +14,22 @@ from typing import NamedTuple
 from memory.capture import checkpointoutline, conversationfile, conversationpage, openings
 from memory.capture.checkpointpage import LEFT
 from memory.capture.turns import COMMIT, FILE, LINK, MERGED, SUMMARY, Turn
-from memory.core import StoreError, clock, walk
+from memory.core import clock, walk
 from memory.core.config import Config
-from memory.core.layout import DATED, GLOBAL, TRUNKS, Place
-from memory.core.plaintext import at_word, one_line
-from memory.core.records import Record, is_true, labels, meta_text
+from memory.core.layout import DATED_KINDS, GLOBAL, TRUNKS, Place
+from memory.core.plaintext import clip_at_word, one_line
+from memory.core.records import Record, is_true, meta_text, parse_labels
 from memory.distill.digests import FILES, Source
-from memory.hook.handoffs import covers, is_of_others, is_repetition, note_sections
+from memory.hook.handoffs import covers, is_from_elsewhere, is_repetition, split_note_sections
 from memory.recall import lookup
-from memory.store.redactor import without_private
+from memory.store.redactor import strip_private_record
 from memory.store.store import Store
 
 LINE, REQUEST = 150, 60  # characters of a line, of a request
 _OUTCOMES = 2  # that are told of work without a commit
 _OPENED, MERGED_PULL = "pull request ", "merged"  # states of a pull request
 _SECTIONS = {"outcome", "turns", "done"}  # one of these stands in every captured checkpoint
-_NUMBER = re.compile(r" \([0-9a-f]{7,}\)\Z")
+_NUMBER = re.compile(r" \([0-9a-f]{7,}\)\Z")  # a commit's hash at the end
 _COMMIT = re.compile(r"commit ?([0-9a-f]{7,})?: +(.*)")  # its hash, its subject
 _FOLDED = (  # how subjects begin that git words
     *("Merge %s " % what for what in ("branch", "branches", "commit", "pull request", "tag")),
@@ -37,16 +37,14 @@ _FOLDED = (  # how subjects begin that git words
 )
 
 
-class Work(NamedTuple):
-    """The work of a session on one day and branch.
+class SessionWork(NamedTuple):
+    """A session's work on one day and branch.
 
-    Or a note without a session.
-
-    day: local, `2026-11-20`. at: instant of the last thing told, seconds since the epoch. ids: of
-        its checkpoints, oldest first. made: its commits, as `subject (hash)`. said: its title and
-        the opening of its outcome, "" for none. parts: lines of the newest checkpoint by section.
-        pull: the state of its pull request, as far as known. unattended: no person typed into it.
-        noted: `said` and `parts` are those of a note.
+    day: local, `2026-11-20`. at: instant of the last thing told. ids: of its checkpoints, oldest
+        first. made: its commits, as `subject (hash)`. said: its title and the opening of its
+        outcome, "" for none. parts: lines of the newest checkpoint by section. pull: the state of
+        its pull request. unattended: no person typed into it. noted: `said` and `parts` are those
+        of a note.
     """
 
     session: str
@@ -64,8 +62,8 @@ class Work(NamedTuple):
     noted: bool = False
 
 
-class Strand(NamedTuple):
-    """The work on a branch, or in a trunk session.
+class BranchWork(NamedTuple):
+    """The work on a branch or of one session on a trunk.
 
     day, first: local, of its newest and of its oldest work. branch: "" for a trunk. title: of its
         newest session. came: what notes say, newest first, else commits, oldest first, else
@@ -85,36 +83,43 @@ class Strand(NamedTuple):
     noted: bool = False
 
 
-class Space(NamedTuple):
-    """A workspace with its work, newest first."""
+class WorkspaceWork(NamedTuple):
+    """A workspace's work, newest first."""
 
     workspace: str
-    work: tuple[Work, ...]
+    work: tuple[SessionWork, ...]
 
 
 class WorkReport(NamedTuple):
     """A standup.
 
-    asked: the workspace's name, or `all`. since, until: seconds since the epoch, None where it goes
-        on to now. offset: seconds that local time is ahead of UTC.
+    asked: the workspace's name, or `all`. until: None where it goes on to now.
     """
 
     asked: str
     since: float
     offset: float
-    spaces: tuple[Space, ...]
+    spaces: tuple[WorkspaceWork, ...]
     until: float | None = None
 
 
 class _Stretch(NamedTuple):
-    """Checkpoints of a session on one day and branch, with their instants."""
+    """A session's checkpoints on one day and branch, with their instants."""
 
     day: str
     branch: str
     told: list[tuple[float, Record]]
 
 
-def gather(
+class _DatedRecords(NamedTuple):
+    """A period's checkpoints with instants, and turns and notes by session."""
+
+    checkpoints: list[tuple[float, Record]]
+    turns: dict[str, tuple[Turn, ...]]
+    notes: dict[str, Record]
+
+
+def collect_work(
     place: Place,
     settings: Config,
     workspace: str,
@@ -123,28 +128,30 @@ def gather(
     offset: float,
     until: float | None = None,
 ) -> WorkReport:
-    """Return the work done in a period.
+    """Return the work of a period.
 
-    Workspaces without any are left out. workspace: "" for the present one, a name, or `all`. since,
-    now, until: seconds since the epoch. offset: seconds that local time is ahead of UTC. Raises
+    Workspaces without any are left out. workspace: "" for the present one, a name, or `all`. Raises
     UsageError for an unknown workspace.
     """
-    places = lookup.workspaces(place, workspace)
-    done = (Space(one.key, _work(one, settings, since, now, offset, until)) for one in places)
+    places = lookup.find_workspaces(place, workspace)
+    done = (
+        WorkspaceWork(one.key, _collect_workspace(one, settings, since, now, offset, until))
+        for one in places
+    )
     spaces = tuple(space for space in done if space.work)
     asked = "all" if workspace == "all" else places[0].key
     return WorkReport(asked, since, offset, spaces, until)
 
 
-def sources(told: WorkReport) -> list[Source]:
-    """Return the facts of each work as a source for a model."""
+def list_sources(told: WorkReport) -> list[Source]:
+    """Return each work's facts as a source for a model."""
     return [
         Source(
             work.ids[-1],
             "checkpoint",
             work.title,
             work.at,
-            "\n".join(_facts(work)),
+            "\n".join(_list_facts(work)),
             "p",
             branch=work.branch,
             tags=(space.workspace,),
@@ -155,40 +162,41 @@ def sources(told: WorkReport) -> list[Source]:
     ]
 
 
-def _facts(work: Work) -> list[str]:
-    """Return the lines of a work, each labelled by its part."""
+def _list_facts(work: SessionWork) -> list[str]:
+    """Return a work's lines, each labelled by its part."""
     parts = [(name, line) for name in ("decisions", "fixed") for line in work.parts.get(name, ())]
     return [
-        *filter(None, (work.said, work.pull, "no person typed into it" * work.unattended)),
+        *filter(None, (work.said, work.pull, "no person typed into it" if work.unattended else "")),
         *("commit: " + line for line in work.made),
         *_open_lines(work),
         *("%s: %s" % pair for pair in parts),
     ]
 
 
-def _work(
+def _collect_workspace(
     place: Place, settings: Config, since: float, now: float, offset: float, until: float | None
-) -> tuple[Work, ...]:
-    """Return the work of one workspace, newest first."""
-    found, talks, notes = _records(place, settings, since, now)
+) -> tuple[SessionWork, ...]:
+    """Return one workspace's work, newest first."""
+    found = _read_records(place, settings, since, now)
     end = until if until is not None else float("inf")
-    sessions = _stretches([pair for pair in found if pair[0] < end], offset)
-    merges = [merge for held in talks.values() for merge in _merges(held) if merge[0][0] < end]
+    sessions = _group_checkpoints([pair for pair in found.checkpoints if pair[0] < end], offset)
+    merges = [
+        merge for held in found.turns.values() for merge in _find_merges(held) if merge[0][0] < end
+    ]
     work = []
     for session, stretches in sessions.items():
-        held = [turn for turn in talks.get(session, ()) if _at(turn) > since - 60]
+        held = [turn for turn in found.turns.get(session, ()) if _parse_instant(turn) > since - 60]
         ends = [stretch.told[-1][0] for stretch in stretches]
-        for stretch, own in zip(stretches, conversationfile.portions(held, ends)):
-            work.append(
-                _with_note(
-                    _join_checkpoints(stretch, own, merges), stretch.told[-1][1], notes.get(session)
-                )
-            )
+        for stretch, own in zip(stretches, conversationfile.split_by_checkpoint(held, ends)):
+            joined, newest = _join_checkpoints(stretch, own, merges), stretch.told[-1][1]
+            work.append(_apply_note(joined, newest, found.notes.get(session)))
     return tuple(sorted(work, key=lambda one: (-one.at, one.ids)))
 
 
-def _stretches(found: Sequence[tuple[float, Record]], offset: float) -> dict[str, list[_Stretch]]:
-    """Return checkpoints by session, grouped by day and branch."""
+def _group_checkpoints(
+    found: Sequence[tuple[float, Record]], offset: float
+) -> dict[str, list[_Stretch]]:
+    """Group checkpoints by session, then by day and branch."""
     sessions: dict[str, list[_Stretch]] = {}
     for at, record in sorted(found, key=lambda pair: (pair[0], pair[1].id)):
         day, branch = clock.day(at + offset), meta_text(record, "branch")
@@ -201,50 +209,44 @@ def _stretches(found: Sequence[tuple[float, Record]], offset: float) -> dict[str
     return sessions
 
 
-def _records_since(
+def _read_records_since(
     place: Place, settings: Config, since: float, now: float
 ) -> Iterator[tuple[float, Record]]:
-    """Yield the dated records of a period, each with its instant."""
+    """Yield (instant, record) of a period's dated records."""
     store = Store(place, settings, now)
-    for name, _, mtime_ns, _ in walk.walk(place, DATED)[0]:
-        old = mtime_ns / 1e9 < since and name.split("/")[2][:10] < clock.day(since)
-        if old or name[0] == GLOBAL:
-            continue
-        try:
-            record = without_private(store.read(name))
-        except StoreError:
-            continue
+    names = (
+        name
+        for name, _, mtime_ns, _ in walk.walk(place, DATED_KINDS)[0]
+        if name[0] != GLOBAL
+        and (mtime_ns / 1e9 >= since or name.split("/")[2][:10] >= clock.day(since))
+    )
+    for record in map(strip_private_record, store.each_by(store.read, names)):
         told = [clock.parse(meta_text(record, key)) for key in ("until", "updated")]
         at = max([record.created, *(instant for instant in told if instant)])
         if at >= since:
             yield at, record
 
 
-def _records(
-    place: Place, settings: Config, since: float, now: float
-) -> tuple[list[tuple[float, Record]], dict[str, tuple[Turn, ...]], dict[str, Record]]:
-    """Return checkpoints with their instant, and turns and notes by session."""
-    found, seen = [], set()
-    talks: dict[str, tuple[Turn, ...]] = {}
-    notes: dict[str, Record] = {}
-    for at, record in _records_since(place, settings, since, now):
+def _read_records(place: Place, settings: Config, since: float, now: float) -> _DatedRecords:
+    found, seen = _DatedRecords([], {}, {}), set()
+    for at, record in _read_records_since(place, settings, since, now):
         if record.kind == "conversation":
             day = clock.day(record.created)
-            talks[meta_text(record, "session")] = conversationpage.parse(record.body, day)
+            found.turns[meta_text(record, "session")] = conversationpage.parse(record.body, day)
         elif record.kind == "note":
-            notes[meta_text(record, "session")] = record
+            found.notes[meta_text(record, "session")] = record
         elif record.kind == "checkpoint" and not is_repetition(record) and record.id not in seen:
             seen.add(record.id)
-            if not is_of_others(place, record):
-                found.append((at, record))
-    return found, talks, notes
+            if not is_from_elsewhere(place, record):
+                found.checkpoints.append((at, record))
+    return found
 
 
-def _with_note(work: Work, newest: Record, note: Record | None) -> Work:
+def _apply_note(work: SessionWork, newest: Record, note: Record | None) -> SessionWork:
     """Return work described by its session's note, if complete."""
     if note is None or not covers(note, newest):
         return work
-    said = note_sections(note)
+    said = split_note_sections(note)
     parts = {
         **work.parts,
         **{
@@ -255,11 +257,13 @@ def _with_note(work: Work, newest: Record, note: Record | None) -> Work:
     return work._replace(said=one_line(note.title), parts=parts, noted=True)
 
 
-def _join_checkpoints(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]) -> Work:
-    """Return one work for the checkpoints of a stretch."""
+def _join_checkpoints(
+    stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]
+) -> SessionWork:
+    """Return one work for a stretch's checkpoints."""
     at, newest = stretch.told[-1]
     records = [record for _, record in stretch.told]
-    pages = [checkpointoutline.sections(record.body) for record in records]
+    pages = [checkpointoutline.split_sections(record.body) for record in records]
     done = [line for page in pages for line in page.get("done", ())]
     if held:
         done = [
@@ -268,9 +272,11 @@ def _join_checkpoints(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[
             for piece in turn.pieces
             if piece.kind == COMMIT
         ]
-    files = dict.fromkeys(name for record in records for name in labels(record.meta.get("files")))
-    made = dict.fromkeys(filter(None, map(_commit, done)))
-    return Work(
+    files = dict.fromkeys(
+        name for record in records for name in parse_labels(record.meta.get("files"))
+    )
+    made = dict.fromkeys(filter(None, map(_parse_commit, done)))
+    return SessionWork(
         meta_text(newest, "session"),
         stretch.day,
         at,
@@ -278,15 +284,15 @@ def _join_checkpoints(stretch: _Stretch, held: Sequence[Turn], merges: Sequence[
         stretch.branch,
         tuple(record.id for record in records),
         tuple(made),
-        _outcome(newest, pages[-1], held),
+        _describe_outcome(newest, pages[-1], held),
         tuple(files),
         pages[-1],
-        _pull(stretch.branch, at, held, merges),
+        _find_pull_state(stretch.branch, at, held, merges),
         is_true(newest.meta.get("unattended")),
     )
 
 
-def _commit(line: str) -> str:
+def _parse_commit(line: str) -> str:
     """Return a commit's subject and hash, "" for other lines."""
     match = _COMMIT.match(line)
     if not match or match[2].startswith(_FOLDED):
@@ -294,27 +300,29 @@ def _commit(line: str) -> str:
     return one_line(match[2], LINE) + (" (%s)" % match[1] if match[1] else "")
 
 
-def _outcome(newest: Record, page: dict[str, list[str]], held: Sequence[Turn]) -> str:
-    """Return a session's title and the opening of its outcome.
+def _describe_outcome(newest: Record, page: dict[str, list[str]], held: Sequence[Turn]) -> str:
+    """Return a session's title and its outcome's opening.
 
     A request that is the title leads by an arrow to the outcome of its own turn alone.
     """
     if not _SECTIONS & page.keys():
-        return openings.plain(newest.body, LINE)
+        return openings.format_plain_line(newest.body, LINE)
     asked = [turn for turn in held if turn.asked != SUMMARY]
     changed = [turn for turn in asked if turn.did]
-    ended = [openings.outcome(turn) for turn in [*changed[::-1], *asked[::-1]]]
+    ended = [openings.find_outcome(turn) for turn in [*changed[::-1], *asked[::-1]]]
     ended += [line for line in page.get("outcome", ())[:1] if not line.startswith(LEFT)]
     title = one_line(newest.title)
     branch = re.sub(r"\W|_", " ", meta_text(newest, "branch"))
     about = " ".join([branch, *(turn.request for turn in asked)])
-    opening = openings.opening(ended, LINE, about)
+    opening = openings.find_opening(ended, LINE, about)
     if opening.casefold().startswith(title.rstrip("…").casefold()):
         return opening
-    later = [openings.outcome(turn) for turn in asked if openings.topic(turn.request) != title]
-    is_later = len(later) < len(asked) and opening == openings.opening(later, LINE, about)
+    later = [
+        openings.find_outcome(turn) for turn in asked if openings.find_topic(turn.request) != title
+    ]
+    is_later = len(later) < len(asked) and opening == openings.find_opening(later, LINE, about)
     joint = "; then: " if is_later else " → "
-    return joint.join(filter(None, (title, at_word(opening, LINE - len(title)))))
+    return joint.join(filter(None, (title, clip_at_word(opening, LINE - len(title)))))
 
 
 # --- merged branches
@@ -323,20 +331,22 @@ def _outcome(newest: Record, page: dict[str, list[str]], held: Sequence[Turn]) -
 _Merge = tuple[tuple[float, int], str, str]
 
 
-def _merges(held: Sequence[Turn]) -> Iterator[_Merge]:
+def _find_merges(held: Sequence[Turn]) -> Iterator[_Merge]:
     for turn in held:
         for number, piece in enumerate(turn.pieces):
             if piece.kind == MERGED:
-                yield (_at(turn), number), piece.text, piece.name
+                yield (_parse_instant(turn), number), piece.text, piece.name
 
 
-def _pull(branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Merge]) -> str:
-    """Return a branch's merge, else its pull request."""
+def _find_pull_state(
+    branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Merge]
+) -> str:
+    """Return a branch's merge, else its pull request, else ""."""
     own, last = "", (0.0 if held else until, 0)
     for turn in held:
         for number, piece in enumerate(turn.pieces):
             if piece.kind == FILE:
-                last = (_at(turn), number)
+                last = (_parse_instant(turn), number)
             elif piece.kind == LINK:
                 own = "#" + piece.text.rstrip("/").rpartition("/")[2]
     # a log shows old merges again
@@ -352,20 +362,20 @@ def _pull(branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Mer
 # --- by branch
 
 
-def _by_branch(every: Sequence[Work], by_day: bool) -> list[list[Work]]:
-    """Return the work of each branch, in the order of `strands`."""
-    groups: dict[tuple[str, str], list[Work]] = {}
+def _group_by_branch(every: Sequence[SessionWork], by_day: bool) -> list[list[SessionWork]]:
+    """Group work by branch, in the order of `list_branches`."""
+    groups: dict[tuple[str, str], list[SessionWork]] = {}
     for work in every:
-        groups.setdefault((work.day if by_day else "", _topic(work)), []).append(work)
-    ordered = sorted(groups.values(), key=_rank)
+        groups.setdefault((work.day if by_day else "", _topic_key(work)), []).append(work)
+    ordered = sorted(groups.values(), key=_rank_key)
     ordered.sort(key=lambda group: group[0].day, reverse=True)
     if not by_day:
         ordered.sort(key=_is_unattended)
     return ordered
 
 
-def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
-    """Return the work of a workspace by branch, newest days first.
+def list_branches(every: Sequence[SessionWork], by_day: bool = True) -> tuple[BranchWork, ...]:
+    """Return a workspace's work by branch, newest days first.
 
     Of a day most commits come first, unattended work last. every: newest first. by_day: group each
     day by itself.
@@ -373,8 +383,8 @@ def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
     told: set[str] = set()
     topics: set[str] = set()
     found = []
-    for group in _by_branch(every, by_day):
-        last, topic = group[0], _topic(group[0])
+    for group in _group_by_branch(every, by_day):
+        last, topic = group[0], _topic_key(group[0])
         made = [line for work in group[::-1] for line in work.made]
         noted = [work.said for work in group if work.noted]
         said = [work.said for work in group[:_OUTCOMES] if work.said]
@@ -383,13 +393,13 @@ def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
         still = [] if topic in topics else _open_lines(last)
         topics.add(topic)
         found.append(
-            Strand(
+            BranchWork(
                 last.day,
                 group[-1].day,
                 "" if last.branch in TRUNKS else last.branch,
                 last.title,
-                _untold_lines(told, came),
-                _untold_lines(told, still),
+                _pick_untold(told, came),
+                _pick_untold(told, still),
                 next(filter(None, pulls), ""),
                 _is_unattended(group),
                 len(set(made)),
@@ -399,21 +409,21 @@ def strands(every: Sequence[Work], by_day: bool = True) -> tuple[Strand, ...]:
     return tuple(found)
 
 
-def _topic(work: Work) -> str:
+def _topic_key(work: SessionWork) -> str:
     return (work.session or work.ids[0]) if work.branch in TRUNKS else work.branch
 
 
-def _rank(group: Sequence[Work]) -> tuple[bool, int, int, float]:
+def _rank_key(group: Sequence[SessionWork]) -> tuple[bool, int, int, float]:
     commits = sum(len(work.made) for work in group)
     files = sum(len(work.files) for work in group)
     return _is_unattended(group), -commits, -files, -group[0].at
 
 
-def _is_unattended(group: Sequence[Work]) -> bool:
+def _is_unattended(group: Sequence[SessionWork]) -> bool:
     return all(work.unattended for work in group)
 
 
-def _untold_lines(told: set[str], lines: Sequence[str]) -> tuple[str, ...]:
+def _pick_untold(told: set[str], lines: Sequence[str]) -> tuple[str, ...]:
     """Return the lines not told yet, and remember them."""
     fresh = []
     for line in lines:
@@ -424,8 +434,8 @@ def _untold_lines(told: set[str], lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(fresh)
 
 
-def _open_lines(work: Work) -> list[str]:
-    """Return the work in progress, open and next, each line labelled.
+def _open_lines(work: SessionWork) -> list[str]:
+    """Return a work's unfinished, open and next lines, labelled.
 
     A note says itself what is open.  Of recorded facts the last question to the user is left out,
     and a long request where something came of the work: both are for the user alone.  Once the
@@ -442,12 +452,12 @@ def _open_lines(work: Work) -> list[str]:
             if not (work.noted or merged) and (not came or len(line) <= REQUEST)
         ),
         *("open: " + line for line in still),
-        *("next: " + said for said in _fitting(parts["next"]) if not merged),
+        *("next: " + said for said in _join_fitting(parts["next"]) if not merged),
     ]
 
 
-def _fitting(lines: Sequence[str]) -> list[str]:
-    """Return the first lines that fit into one, whole, as a list of one or none."""
+def _join_fitting(lines: Sequence[str]) -> list[str]:
+    """Join the first lines that fit into LINE characters."""
     said = lines[:1]
     for line in lines[1:]:
         if len(said[0]) + len(line) + 2 > LINE:
@@ -456,5 +466,5 @@ def _fitting(lines: Sequence[str]) -> list[str]:
     return list(said)
 
 
-def _at(turn: Turn) -> float:
+def _parse_instant(turn: Turn) -> float:
     return clock.parse(turn.at) or 0.0

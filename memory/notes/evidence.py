@@ -1,9 +1,8 @@
-"""The check of a note: what the conversation does not show is dropped and counted.
+"""Check a note against its conversation; unproven parts are dropped and counted.
 
-An item stands if its quote stands in the turn that it names, if every technical word of it stands
-in the conversation, and if its text is about what the quoted turn says.  A sentence of the summary,
-and the title, stand if their technical words do; a short sentence that stands replaces a title that
-does not.
+An item is proven if its quote stands in the turn that it names, all its technical words in the
+conversation, and enough of its words near the quote.  A sentence of the summary, and the title, are
+proven by their technical words; a short proven sentence replaces an unproven title.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from memory.notes.instruction import RULES
 from memory.notes.schema import QUOTE, STANDING, TITLE, Item, Note
 
 NO_QUOTE, NO_SOURCE, BEYOND = "no quote", "not in the conversation", "not in its turn"
-ORDERS = "an order to its reader"
-NOT_THEIRS = "not the user's words"  # of a standing wish
+ORDER = "an order to its reader"
+NOT_BY_USER = "not the user's words"  # of a standing wish
 LEAST_WORDS, MOST_WORDS = 2, 40  # of a quote; of one in a script without spaces characters count
-ECHO = 4  # words of a text that is taken for the request's own where they stand there
-SHARE = 0.4  # of an item's words that its turn or the one before holds (evals/README.md, Notes)
-_FOLD = {
+ECHO = 4  # words of a text that counts as copied from the rules
+SHARE = 0.4  # of an item's words in its turn or the one before (evals/README.md, Notes)
+_SAME_CHARACTERS = {
     ord(c): to
     for to, group in (("'", "‘’‚"), ('"', "“”„«»"), ("", "*`"), (" ", "\u00a0"), ("-", "–—‑"))
     for c in group
@@ -34,148 +33,158 @@ _FOLD = {
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
 
 
-class Dropped(NamedTuple):
-    """A dropped piece of a note.
-
-    part: of the note, or `title` or `summary`.
-    """
+class DroppedItem(NamedTuple):
+    """A dropped text of a note; part: its list, `title` or `summary`."""
 
     part: str
     why: str
     text: str
 
 
-class _Turn(NamedTuple):
+class _SearchableTurn(NamedTuple):
     """A turn prepared for the lookup of quotes.
 
-    number: from 1. labels: its time with and without the day. typed: texts by the user.
+    number: from 1. labels: its time with and without the day, `#number`. typed: texts by the user.
     """
 
     number: int
     labels: tuple[str, ...]
-    folded: str
+    text: str
     stems: frozenset[str]
     typed: tuple[str, ...]
 
 
-def _checked_items(
-    note: Note, turns: Sequence[_Turn], proof: Proof
-) -> tuple[list[Item], list[Dropped]]:
-    """Return the proven items of a note, and the others."""
-    stands, dropped = [], []
+def _check_items(
+    note: Note, turns: Sequence[_SearchableTurn], proof: Proof
+) -> tuple[list[Item], list[DroppedItem]]:
+    """Split a note's items into proven and dropped ones."""
+    proven, dropped = [], []
     for item in note.items:
-        found = _quoted_turn(item, turns)
-        why = _fault(item, found, turns, proof)
-        if why or found is None:
-            dropped.append(Dropped(item.part, why, item.text))
-        else:
-            quote = _sentence(item.quote, found.typed) if item.part == STANDING else item.quote
-            stands.append(
-                item._replace(number=found.number, quote=quote, why=_proven(item.why, proof))
-            )
-    return stands, dropped
+        turn = _find_quoted_turn(item, turns)
+        fault = _find_fault(item, turn, turns, proof)
+        if fault or turn is None:
+            dropped.append(DroppedItem(item.part, fault, item.text))
+            continue
+        quote = item.quote
+        if item.part == STANDING:
+            quote = _find_user_sentence(quote, turn.typed)
+        why = _keep_proven(item.why, proof)
+        proven.append(item._replace(number=turn.number, quote=quote, why=why))
+    return proven, dropped
 
 
-def check(note: Note, body: str, day: str) -> tuple[Note, list[Dropped]]:
-    """Return the proven part of a note, and the dropped pieces.
+def check(note: Note, body: str, day: str) -> tuple[Note, list[DroppedItem]]:
+    """Return the proven part of a note, and the dropped texts.
 
     body: the conversation's markdown. day: of its first turn, such as `2026-01-24`.
     """
     proof = Proof(body)
-    stands, dropped = _checked_items(note, list(_turns(body, day)), proof)
-    title = _proven(note.title, proof)
+    items, dropped = _check_items(note, list(_parse_turns(body, day)), proof)
+    title = _keep_proven(note.title, proof)
     if note.title and not title:
-        dropped.append(Dropped("title", NO_SOURCE, note.title))
+        dropped.append(DroppedItem("title", NO_SOURCE, note.title))
     said = [sentence for sentence in _SENTENCE.split(note.summary) if sentence.strip()]
-    summary = [sentence.strip() for sentence in said if _proven(sentence, proof)]
-    dropped += [Dropped("summary", NO_SOURCE, s) for s in said if s.strip() not in summary]
+    summary = [sentence.strip() for sentence in said if _keep_proven(sentence, proof)]
+    dropped += [DroppedItem("summary", NO_SOURCE, s) for s in said if s.strip() not in summary]
     if not title:
-        # the first one says what was wanted
-        later = [one.rstrip(".。") for one in summary[1:] + summary[:1] if len(one) <= TITLE]
-        title = later[0] if later else ""
-    return Note(title, " ".join(summary), tuple(stands)), dropped
+        # the first sentence says what was wanted, the later ones what came of it
+        short = [s.rstrip(".。") for s in summary[1:] + summary[:1] if len(s) <= TITLE]
+        title = short[0] if short else ""
+    return Note(title, " ".join(summary), tuple(items)), dropped
 
 
-def _turns(body: str, day: str) -> Iterator[_Turn]:
+def _parse_turns(body: str, day: str) -> Iterator[_SearchableTurn]:
     parsed = conversationpage.parse(body, day)
-    for number, (head, lines, _) in enumerate(conversationpage.sections(body), 1):
+    for number, (head, lines, _) in enumerate(conversationpage.split_sections(body), 1):
         day = head[1] or day
         said = "\n".join([head[3], *(line[2:] if line[:2] == "> " else line for line in lines)])
         labels = head[2], "%s %s" % (day, head[2]), "#%d" % number
-        yield _Turn(number, labels, _folded(said), _stems(said), _typed(parsed[number - 1]))
+        yield _SearchableTurn(
+            number,
+            labels,
+            _normalise(said),
+            _stem_words(said),
+            _list_user_texts(parsed[number - 1]),
+        )
 
 
-def _typed(turn: Turn) -> tuple[str, ...]:
+def _list_user_texts(turn: Turn) -> tuple[str, ...]:
     """Return the user's texts in a turn."""
     request = [turn.request] if turn.asked in ("", SLASH, BANG) else []
     return (*request, *(piece.text for piece in turn.pieces if piece.kind == USER))
 
 
-def _sentence(quote: str, typed: Sequence[str]) -> str:
-    """Return the user's sentence with a quote, "" for none."""
-    wanted = _folded(quote).strip(" .…\"'")
+def _find_user_sentence(quote: str, typed: Sequence[str]) -> str:
+    """Find the user's sentence with a quote, or ""."""
+    wanted = _normalise(quote).strip(" .…\"'")
     for text in typed:
         for line in text.split("\n"):
             for sentence in _SENTENCE.split(line):
-                if wanted in _folded(sentence):
+                if wanted in _normalise(sentence):
                     whole = " ".join(sentence.split())
                     return whole if len(whole) <= QUOTE else quote
-        if wanted in _folded(text):
+        if wanted in _normalise(text):
             return quote
     return ""
 
 
-def _folded(text: str) -> str:
-    """Return a text with blanks, quotation marks and emphasis normalised."""
-    return " ".join(text.translate(_FOLD).split())
+def _normalise(text: str) -> str:
+    """Normalise blanks, quotation marks and emphasis."""
+    return " ".join(text.translate(_SAME_CHARACTERS).split())
 
 
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(term for term, _ in tokeniser.terms(text))
+def _stem_words(text: str) -> frozenset[str]:
+    return frozenset(term for term, _ in tokeniser.query_terms(text))
 
 
-def _script(text: str) -> str:
-    """Return the script of most letters of a text, such as `LATIN`."""
+def _find_script(text: str) -> str:
+    """Return the most frequent script of a text, such as `LATIN`."""
     named = [unicodedata.name(char, "").partition(" ")[0] for char in text if char.isalpha()]
     return max(sorted(set(named)), key=named.count, default="")
 
 
-def _quoted_turn(item: Item, turns: Sequence[_Turn]) -> _Turn | None:
-    """Return the turn that holds an item's quote, or None."""
-    quote = _folded(item.quote).strip(" .…\"'")
+def _find_quoted_turn(item: Item, turns: Sequence[_SearchableTurn]) -> _SearchableTurn | None:
+    """Find the turn that holds an item's quote, or None."""
+    quote = _normalise(item.quote).strip(" .…\"'")
     if len(quote) < 3 or len(quote.split()) > MOST_WORDS:
         return None
     if len(quote.split()) < LEAST_WORDS and quote.isascii() and len(quote) < 8:
         return None
-    holding = [turn for turn in turns if quote in turn.folded]
+    holding = [turn for turn in turns if quote in turn.text]
     named = [turn for turn in holding if item.turn in turn.labels]
     return next(iter(named), holding[0] if len(holding) == 1 else None)
 
 
-def _fault(item: Item, found: _Turn | None, turns: Sequence[_Turn], proof: Proof) -> str:
-    """Return the fault of an item, "" for none."""
-    if found is None:
+def _find_fault(
+    item: Item, turn: _SearchableTurn | None, turns: Sequence[_SearchableTurn], proof: Proof
+) -> str:
+    """Return the reason why an item is unproven, or ""."""
+    if turn is None:
         return NO_QUOTE
-    if item.part == STANDING and not _sentence(item.quote, found.typed):
-        return NOT_THEIRS
+    if item.part == STANDING and not _find_user_sentence(item.quote, turn.typed):
+        return NOT_BY_USER
     if is_takeover(item.text + " " + item.why):
-        return ORDERS
-    if not _proven(item.text, proof):
+        return ORDER
+    if not _keep_proven(item.text, proof):
         return NO_SOURCE
-    words = _stems(item.text) if _script(item.text) == _script(item.quote) else frozenset()
-    near = found.stems.union(
-        *(turn.stems for turn in turns[max(0, found.number - 2) : found.number - 1])
+    words = (
+        _stem_words(item.text)
+        if _find_script(item.text) == _find_script(item.quote)
+        else frozenset()
     )
+    before = turns[max(0, turn.number - 2) : turn.number - 1]
+    near = turn.stems.union(*(each.stems for each in before))
     if words and len(words & near) < SHARE * len(words):
         return BEYOND
     return ""
 
 
-def _proven(text: str, proof: Proof) -> str:
-    return "" if is_takeover(text) or _is_echo(text) or proof.lacking(text) else text
+def _keep_proven(text: str, proof: Proof) -> str:
+    """Return a text if it is proven, else ""."""
+    return "" if is_takeover(text) or _is_echo(text) or proof.find_unproven(text) else text
 
 
 def _is_echo(text: str) -> bool:
-    """Tell whether a text only repeats the request for the note."""
-    said = _folded(text).strip(" .,;:…\"'")
-    return len(said.split()) >= ECHO and said in _folded(RULES)
+    """Tell whether a text is copied from the rules of the prompt."""
+    said = _normalise(text).strip(" .,;:…\"'")
+    return len(said.split()) >= ECHO and said in _normalise(RULES)

@@ -1,4 +1,4 @@
-"""What a model is asked for a note: the rules, and the conversation as fenced data."""
+"""The prompt for a note: the rules, and the conversation as fenced data."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import NamedTuple
 from memory.capture import conversationpage
 from memory.capture.turns import SUMMARY
 from memory.core import clock, tokeniser
-from memory.core.plaintext import at_word, one_line
+from memory.core.plaintext import clip_at_word, one_line
 from memory.core.records import Record
 from memory.distill.prompts import MARKER
 
 TOKENS = 24_000  # of a conversation in one call
-ANSWER_TOKENS = 1_200  # at most, as the caps count it; the mean answer has some 400
+ANSWER_TOKENS = 1_200  # at most, for the caps; the mean answer has some 400
 LEAST_TURNS, LEAST_CHARS = 2, 1_500  # requests and characters below which there is no note
 REQUEST, OPENING = 300, 300  # characters of an older turn of a long conversation
 
@@ -82,9 +82,9 @@ LONG = (
 
 
 class Prompt(NamedTuple):
-    """A prompt with its share of the conversation.
+    """A prompt with its part of the conversation.
 
-    whole: number of the newest turns in it unabridged. turns: all turns of the conversation.
+    whole: number of the newest turns, given in full. turns: all turns of the conversation.
     """
 
     text: str
@@ -97,19 +97,16 @@ class Prompt(NamedTuple):
         return tokeniser.count_tokens(SYSTEM) + tokeniser.count_tokens(self.text)
 
 
-def of_talk(talk: Record, body: str = "") -> Prompt:
-    """Return the prompt that asks for a note of a conversation.
+def build_for_record(talk: Record, body: str = "") -> Prompt:
+    """Build the prompt for the note of a conversation's record.
 
-    body: the conversation's text, where it is not that of the record.
+    body: a redacted text of the record, "" for its own.
     """
     return build(body or talk.body, str(talk.meta.get("session") or ""), clock.day(talk.created))
 
 
-def is_worth(body: str) -> bool:
-    """Tell whether a conversation is long enough for a note.
-
-    LEAST_TURNS requests and LEAST_CHARS characters.
-    """
+def is_long_enough(body: str) -> bool:
+    """Tell whether a conversation is long enough for a note."""
     if len(body) < LEAST_CHARS:
         return False
     asked = [
@@ -119,64 +116,73 @@ def is_worth(body: str) -> bool:
 
 
 def build(body: str, session: str, day: str) -> Prompt:
-    """Return the prompt for the note of a conversation.
+    """Build the prompt for the note of a conversation.
 
     body: its markdown, without secrets. session: its id. day: of its first turn, `2026-01-24`.
     """
-    text, whole, turns, left_out = _fitted(body)
-    said = ""
-    if whole < turns:
-        left = ", and %d of them are left out" % left_out if left_out else ""
-        said = "\n" + LONG % (turns - whole, left)
-    record = {"session": session, "day": day, "text": text}
+    fitted = _fit_conversation(body)
+    data = DATA
+    if fitted.whole < fitted.turns:
+        left = ", and %d of them are left out" % fitted.left_out if fitted.left_out else ""
+        data += "\n" + LONG % (fitted.turns - fitted.whole, left)
+    record = {"session": session, "day": day, "text": fitted.text}
     fenced = "```json\n%s\n```" % json.dumps(record, ensure_ascii=False)
-    return Prompt(
-        "\n\n".join((MARKER, RULES, DATA + said, fenced, "End of the record.")) + "\n", whole, turns
-    )
+    text = "\n\n".join((MARKER, RULES, data, fenced, "End of the record.")) + "\n"
+    return Prompt(text, fitted.whole, fitted.turns)
 
 
-def _fitted(body: str) -> tuple[str, int, int, int]:
-    """Return a conversation's text of at most TOKENS tokens, with counts."""
-    cuts = _starts(body)
+class _FittedText(NamedTuple):
+    """A conversation shortened to TOKENS, with numbers of turns."""
+
+    text: str
+    whole: int
+    turns: int
+    left_out: int = 0
+
+
+def _fit_conversation(body: str) -> _FittedText:
+    """Shorten a conversation to TOKENS; its newest turns stay whole."""
+    cuts = _find_turn_starts(body)
     parts = [body[a:b] for a, b in zip(cuts, [*cuts[1:], len(body)])]
-    if _tokens(body) <= TOKENS or not parts:
-        return body[: TOKENS * 4], len(parts), len(parts), 0
-    short = [_shortened(part) for part in parts]
-    sizes, costs = list(map(_tokens, parts)), list(map(_tokens, short))
+    if _count_tokens(body) <= TOKENS or not parts:
+        return _FittedText(body[: TOKENS * 4], len(parts), len(parts))
+    short = [_shorten_turn(part) for part in parts]
+    sizes, costs = list(map(_count_tokens, parts)), list(map(_count_tokens, short))
     room = TOKENS - sum(costs)
     whole = 0
     while whole < len(parts) and room + costs[-1 - whole] - sizes[-1 - whole] >= 0:
         room += costs[-1 - whole] - sizes[-1 - whole]
         whole += 1
-    first = 0  # where even the requests are too many, the oldest go, but not the first
-    while room < 0 and first + 2 < len(parts) - whole:
-        first += 1
-        room += costs[first]
-    kept = [*short[:1], *short[first + 1 : len(parts) - whole], *parts[len(parts) - whole :]]
-    return "\n\n".join(part.strip() for part in kept)[: TOKENS * 4], whole, len(parts), first
+    left_out = 0  # if even the requests are too many, the oldest after the first
+    while room < 0 and left_out + 2 < len(parts) - whole:
+        left_out += 1
+        room += costs[left_out]
+    kept = [*short[:1], *short[left_out + 1 : len(parts) - whole], *parts[len(parts) - whole :]]
+    text = "\n\n".join(part.strip() for part in kept)
+    return _FittedText(text[: TOKENS * 4], whole, len(parts), left_out)
 
 
-def _tokens(text: str) -> int:
+def _count_tokens(text: str) -> int:
     return tokeniser.count_tokens(json.dumps(text, ensure_ascii=False))
 
 
-def _starts(body: str) -> list[int]:
-    """Return the offsets of a conversation's turns."""
-    found, at = [], 0
+def _find_turn_starts(body: str) -> list[int]:
+    """Return the offsets at which a conversation's turns start."""
+    starts, at = [], 0
     lines = body.split("\n")
-    for line, inside in tokeniser.coded(lines):
+    for line, inside in tokeniser.mark_code(lines):
         if not inside and line.startswith("## ") and conversationpage.HEAD.match(line):
-            found.append(at)
+            starts.append(at)
         at += len(line) + 1
-    return found
+    return starts
 
 
-def _shortened(part: str) -> str:
-    """Return a turn's heading, request and the last statement's opening."""
+def _shorten_turn(part: str) -> str:
+    """Shorten a turn to heading, request and the last statement's opening."""
     (turn,) = conversationpage.parse(part)
     head = part.split("\n", 1)[0]
     said = turn.statements()
-    asked = at_word(one_line(turn.request), REQUEST)
-    rest = at_word(one_line(said[-1]), OPENING) if said else ""
+    asked = clip_at_word(one_line(turn.request), REQUEST)
+    rest = clip_at_word(one_line(said[-1]), OPENING) if said else ""
     quoted = "> " + asked if asked and asked not in head else ""
     return "\n\n".join(filter(None, (head, quoted, rest)))

@@ -20,16 +20,16 @@ WHY, QUOTED = "  why: ", "  > "
 
 
 def render(note: Note) -> str:
-    """Return a note as markdown, without its title."""
+    """Render a note as markdown, without its title."""
     blocks = [note.summary] if note.summary else []
     for part, (heading, _) in PARTS.items():
         listed = note.items_of(part)
         if listed:
-            blocks += ["## " + heading, "\n".join(map(_item, listed))]
+            blocks += ["## " + heading, "\n".join(map(_render_item, listed))]
     return "\n\n".join(blocks) + "\n"
 
 
-def _item(item: Item) -> str:
+def _render_item(item: Item) -> str:
     lines = ["- %s%s" % (item.text, " (%s)" % item.mark if item.mark else "")]
     if item.why:
         lines.append(WHY + item.why)

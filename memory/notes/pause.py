@@ -2,8 +2,8 @@
 most.
 
 Schema, version 1, of `<home>/log/notes.json`: {"v":1,"failures":2,"until":<seconds since the
-epoch>, "why":"timeout","since":<when notes were switched on>}; why: a word for the failure, no text
-of anybody's.
+epoch>, "why":"timeout","since":<when notes were switched on>}; why: a word for the failure, no user
+text.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ FIRST = 600.0  # seconds
 class Pause(NamedTuple):
     """The pause after failed calls.
 
-    failures: in a row. until: the end. why: the last failure. since: when notes were switched on.
-        Seconds since the epoch.
+    failures: in a row. until: its end. why: the last failure. since: when notes were switched on.
     """
 
     failures: int = 0
@@ -29,7 +28,7 @@ class Pause(NamedTuple):
 
 
 def read(home: str) -> Pause:
-    """Return the pause of a home, an empty one if unreadable."""
+    """Read the pause of a home, an empty one if unreadable."""
     try:
         row = fastjson.parse(files.read(_path(home), 4096))
         if not isinstance(row, dict) or row.get("v") != 1:
@@ -41,19 +40,13 @@ def read(home: str) -> Pause:
         return Pause()
 
 
-def start(home: str, now: float) -> None:
-    """Remember when notes were switched on, and clear failures.
-
-    Raises OSError.
-    """
+def record_start(home: str, now: float) -> None:
+    """Record when notes were switched on, and clear failures; raises OSError."""
     _write(home, Pause(since=now))
 
 
-def failed(home: str, now: float, why: str) -> Pause:
-    """Return the next pause after one more failure.
-
-    Raises OSError.
-    """
+def record_failure(home: str, now: float, why: str) -> Pause:
+    """Record a failure and return the next pause; raises OSError."""
     before = read(home)
     until = now + min(FIRST * 2**before.failures, clock.DAY)
     after = Pause(min(before.failures + 1, 20), until, why[:40], before.since)
@@ -61,8 +54,8 @@ def failed(home: str, now: float, why: str) -> Pause:
     return after
 
 
-def worked(home: str) -> None:
-    """End a pause after a success; raises OSError."""
+def record_success(home: str) -> None:
+    """Record a success, which ends the pause; raises OSError."""
     before = read(home)
     if before.failures:
         _write(home, Pause(since=before.since))

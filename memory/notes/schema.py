@@ -1,8 +1,8 @@
-"""The parts of a note, and the model's answer that they are read from.
+"""The parts of a note, parsed from a model's answer.
 
 Schema of the answer, version 1: one JSON object with `title`, `summary` and the lists of PARTS,
-each item an object with `text`, `quote`, `turn` and what MARKS names.  Whatever else stands in it
-is passed over; what has another type counts as missing.
+each item an object with `text`, `quote`, `turn` and one of MARKS.  Other keys are ignored; a value
+of another type counts as missing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memory.core import ProviderError
-from memory.core.plaintext import at_word, one_line
+from memory.core.plaintext import clip_at_word, one_line
 
 VERSION = 1
 DECISIONS, LESSONS, STANDING = "decisions", "lessons", "standing"
@@ -36,8 +36,8 @@ class Item(NamedTuple):
     """A statement of a note, with its proof.
 
     part: one of PARTS. quote: words of the turn. turn: its heading's time as the model gave it.
-        number: of the turn in the conversation, from 1; 0 before it was looked up. why: a reason,
-        or "". mark: one of MARKS, or "".
+        number: of the turn, from 1; 0 before the check. why: a reason, or "". mark: one of MARKS,
+        or "".
     """
 
     part: str
@@ -50,10 +50,7 @@ class Item(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A note before it is stored.
-
-    items: in the order of PARTS.
-    """
+    """A note before storage, with items in order of PARTS."""
 
     title: str
     summary: str
@@ -64,23 +61,22 @@ class Note(NamedTuple):
         return [item for item in self.items if item.part == part]
 
 
-def from_answer(answer: str) -> Note:
-    """Return the note in a model's answer.
-
-    Raises ProviderError where it holds no JSON object of a note.
-    """
-    found = _object(answer[:ANSWER])
-    items = [item for part in PARTS for item in _items(part, found.get(part))]
+def parse_answer(answer: str) -> Note:
+    """Parse the note in a model's answer; raises ProviderError without one."""
+    found = _parse_object(answer[:ANSWER])
+    items = [item for part in PARTS for item in _parse_items(part, found.get(part))]
     note = Note(
-        _line(found.get("title"), TITLE), _line(found.get("summary"), SUMMARY), tuple(items)
+        _clip_line(found.get("title"), TITLE),
+        _clip_line(found.get("summary"), SUMMARY),
+        tuple(items),
     )
     if not note.summary and not note.items:
         raise ProviderError("the answer holds neither a summary nor an item")
     return note
 
 
-def _object(answer: str) -> dict[str, object]:
-    """Return the first JSON object in an answer."""
+def _parse_object(answer: str) -> dict[str, object]:
+    """Parse the first JSON object in an answer; raises ProviderError without one."""
     decoder, at = json.JSONDecoder(), answer.find("{")
     tries = 0
     while at >= 0 and tries < 20:
@@ -96,25 +92,25 @@ def _object(answer: str) -> dict[str, object]:
     raise ProviderError("the answer is no JSON object")
 
 
-def _items(part: str, listed: object) -> Iterator[Item]:
+def _parse_items(part: str, listed: object) -> Iterator[Item]:
     rows = listed if isinstance(listed, list) else []
     for row in [row for row in rows if isinstance(row, dict)][: PARTS[part][1]]:
         mark = str(row.get("by") or row.get("kind") or "").strip().lower()
         item = Item(
             part,
-            _line(row.get("text"), TEXT),
-            _line(row.get("quote"), QUOTE, whole=True),
-            _line(row.get("turn"), 20),
-            why=_line(row.get("why"), WHY),
+            _clip_line(row.get("text"), TEXT),
+            _clip_line(row.get("quote"), QUOTE, whole=True),
+            _clip_line(row.get("turn"), 20),
+            why=_clip_line(row.get("why"), WHY),
             mark=mark if mark in MARKS else "",
         )
         if item.text:
             yield item
 
 
-def _line(value: object, most: int, whole: bool = False) -> str:
-    """Return a text on one line."""
-    said = one_line(value) if isinstance(value, str) else ""
-    if len(said) <= most:
-        return said
-    return "" if whole else at_word(said, most)
+def _clip_line(value: object, most: int, whole: bool = False) -> str:
+    """Return a text on one line, clipped, or "" if `whole`."""
+    line = one_line(value) if isinstance(value, str) else ""
+    if len(line) <= most:
+        return line
+    return "" if whole else clip_at_word(line, most)

@@ -1,10 +1,8 @@
-"""Checkpoints of sessions that ended before dayleaf was there, from the transcripts that the host
-still has.
+"""Imports past sessions from the transcripts that the host still has.
 
-Each session goes through the capture of the hooks, the newest first: a checkpoint for each stretch
-up to a compaction or to work on another branch, under the name and with the time that a live
-capture would have given.  What a session's state or its checkpoints tell already is not told again,
-so a run that was killed goes on where it was.
+Each session goes through the hooks' own capture, the newest first: a checkpoint for each stretch up
+to a compaction or to work on another branch, with the name and time of a live capture.  What a
+session's state or checkpoints hold is not written again, so a killed run continues where it was.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Callable, NamedTuple
 
 from memory.capture import progress, recovery
@@ -19,12 +18,12 @@ from memory.capture.checkpointpage import is_worth_checkpoint
 from memory.capture.stretches import Capture
 from memory.core import DayleafError, config, files, layout
 from memory.project import adoption
-from memory.project.otherfiles import Skip
+from memory.project.otherfiles import Skip, skip_unreadable
 from memory.session import transcript, whereabouts
-from memory.session.transcript import Stop
+from memory.session.transcript import StretchEnd
 
-RECORD = 0.006  # seconds that a record takes to be written and indexed; bench/README.md
-PACE = 6e6  # bytes of transcripts that are imported in a second; bench/README.md
+SECONDS_PER_RECORD = 0.006  # seconds that a record takes to be written and indexed; bench/README.md
+BYTES_PER_SECOND = 6e6  # bytes of transcripts that are imported in a second; bench/README.md
 _BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([\x21-\x7e]+?)"')
 NO_DIRECTORY = "no directory is known of it"  # why a session is passed over
 
@@ -38,7 +37,7 @@ class Session(NamedTuple):
     directory: str
     began: float
     ended: float
-    source: transcript.Source = transcript
+    source: transcript.TranscriptReader = transcript
 
 
 class Plan(NamedTuple):
@@ -51,8 +50,8 @@ class Plan(NamedTuple):
 class ImportedSession(NamedTuple):
     """The result of a session's import.
 
-    written: names of records.  before: it was captured already.  old: it was captured, and went on
-    since.  plan: of a dry run.  gone: its directory no longer exists.
+    written: names of records.  before: captured already.  old: captured already, and went on since.
+    plan: of a dry run.  gone: its directory no longer exists.
     """
 
     session: Session
@@ -66,71 +65,73 @@ class ImportedSession(NamedTuple):
 
 
 class Workspace:
-    """A workspace that receives sessions, and the entries that a dry run has read."""
+    """A workspace that receives sessions.
+
+    seen: the entries that a dry run has read, by the keys of `_history_keys`.
+    """
 
     def __init__(self, place: layout.Place, settings: config.Config):
-        self.place, self.settings, self.heads = place, settings, progress.Heads(place)
-        self.read: dict[str, set[str]] = {}
+        self.place, self.settings, self.heads = place, settings, progress.RecordHeads(place)
+        self.seen: dict[str, set[str]] = {}
 
 
-def sessions(env: dict[str, str]) -> Iterator[Session | Skip]:
+def find_sessions(env: dict[str, str]) -> Iterator[Session | Skip]:
     """Yield the sessions of the host, and unreadable ones as Skip.
 
     Links are followed to files of this user, once each.
     """
-    root, seen = transcript.host(env) + "/projects", set()
-    for folder in files.visible_names(root):
-        at = root + "/" + folder
-        if files.is_link(at) and not transcript.is_own_folder(at):
+    root, seen = transcript.find_host_folder(env) + "/projects", set()
+    for folder in files.list_visible(root):
+        whole = root + "/" + folder
+        if files.is_link(whole) and not transcript.is_own_folder(whole):
             yield Skip(folder, "a link, and not to a folder of your own", "mend or remove the link")
             continue
-        for name in files.visible_names(at):
+        for name in files.list_visible(whole):
             if name.endswith(".jsonl") and not name.startswith("agent-"):
-                path = transcript.own_transcript(at + "/" + name)
+                path = transcript.validate_listed_path(whole + "/" + name)
                 if not path:
                     yield Skip(folder + "/" + name, "not a file of your own", "mend its owner")
                 elif path not in seen:
                     seen.add(path)
-                    yield _session(path, name[: -len(".jsonl")])
+                    yield _read_session(path, name[: -len(".jsonl")])
 
 
-def _session(path: str, name: str) -> Session | Skip:
-    id = layout.safe_id(name)
+def _read_session(path: str, name: str) -> Session | Skip:
+    id = layout.valid_id(name)
     try:
-        seen = whereabouts.ends(path)
+        seen = whereabouts.read_ends(path)
     except OSError as error:
-        return Skip(path, (error.strerror or "unreadable").lower(), "mend its permissions")
+        return skip_unreadable(path, error)
     if not id or not seen.directory:
         return Skip(path, "no session in it", "nothing to do")
     began = seen.changed / 1e9 if seen.began is None else seen.began
     return Session(id, path, seen.size, seen.directory, began, seen.last)
 
 
-def chosen(
+def select_sessions(
     found: list[Session], place: layout.Place | None, env: dict[str, str], since: float
 ) -> list[Session]:
-    """Return the sessions to import, the newest first, forks and copies after their originals.
+    """Return the sessions to import, newest first, originals before their forks.
 
-    place: only sessions of its workspace; None for all.  since: only sessions that ended then or
-    later.
+    place: only sessions of its workspace, None for all.  since: the earliest end.
     """
     found = [session for session in found if session.ended >= since]
     keys: dict[str, str] = {}
     for session in found if place else []:
         if not keys.get(session.directory):
-            home = place_of(session, env)
+            home = locate_session(session, env)
             keys[session.directory] = home.key if home else ""
     wanted = [s for s in found if place is None or keys[s.directory] == place.key]
-    wanted.sort(key=lambda s: (s.began, s.ended, s.id != progress.identity(s.id), s.id))
-    groups = sorted(families(wanted), key=lambda group: -max(s.ended for s in group))
+    wanted.sort(key=lambda s: (s.began, s.ended, s.id != progress.extract_uuid(s.id), s.id))
+    groups = sorted(group_related(wanted), key=lambda group: -max(s.ended for s in group))
     return [session for group in groups for session in group]
 
 
-def place_of(session: Session, env: dict[str, str]) -> layout.Place | None:
+def locate_session(session: Session, env: dict[str, str]) -> layout.Place | None:
     """Return a session's place, None where its directory is gone and unknown.
 
-    A removed worktree is of the repository that it lay in, was seen with, or lay beside: the only
-    one there with the session's branch.
+    A removed worktree belongs to the repository around it, or noted with it, or to the only one
+    beside it that has the session's branch.
     """
     directory = session.directory
     place = layout.locate(env, directory)
@@ -150,13 +151,13 @@ def _checkout_beside(session: Session) -> str:
         found = _BRANCH.search(files.read(session.path, whereabouts.EDGE))
     except OSError:
         found = None
-    branch = layout.ref_of("ref: refs/heads/" + found[1].decode()) if found else ""
+    branch = layout.parse_ref("ref: refs/heads/" + found[1].decode()) if found else ""
     around = session.directory.rpartition("/")[0]
     if branch[len("refs/heads/") :] in layout.TRUNKS:
         return ""
     beside = [
         around + "/" + name
-        for name in files.visible_names(around)
+        for name in files.list_visible(around)
         if _has_branch(around + "/" + name + "/.git", branch)
     ]
     return beside[0] if len(beside) == 1 else ""
@@ -172,35 +173,35 @@ def _has_branch(git: str, branch: str) -> bool:
     return (" %s\n" % branch).encode() in packed
 
 
-def families(wanted: list[Session]) -> list[list[Session]]:
+def group_related(wanted: list[Session]) -> list[list[Session]]:
     """Return groups of sessions that may share history, in their order."""
-    of: dict[str, list[Session]] = {}
+    by_key: dict[str, list[Session]] = {}
     groups: list[list[Session]] = []
     for session in wanted:
-        kin = _kin(session)
-        known = [of[key] for key in kin if key in of]
+        keys = _history_keys(session)
+        known = [by_key[key] for key in keys if key in by_key]
         group = known[0] if known else []
         if not known:
             groups.append(group)
         group.append(session)
-        of.update(dict.fromkeys(kin, group))
+        by_key.update(dict.fromkeys(keys, group))
     return groups
 
 
-def _kin(session: Session) -> tuple[str, str]:
-    """Return what a session shares with its forks and copies."""
+def _history_keys(session: Session) -> tuple[str, str]:
+    """Return the two keys shared by a session, its forks and copies."""
     try:
-        first = _first(session)
+        first = _read_first_uuid(session)
     except OSError:
         first = session.path
-    return progress.identity(session.id), "first " + first
+    return progress.extract_uuid(session.id), "first " + first
 
 
-def untold(wanted: list[Session], env: dict[str, str], now: float) -> list[ImportedSession]:
-    """Return what an import would do with sessions, without reading any."""
+def preview_import(wanted: list[Session], env: dict[str, str], now: float) -> list[ImportedSession]:
+    """Return the expected result of each session without reading it."""
     spaces: dict[str, Workspace] = {}
     return [
-        _passed_over(session, spaces, env, now, dry=True)
+        _skip_if_unimportable(session, spaces, env, now, dry=True)
         or ImportedSession(session, spaces[session.directory].place)
         for session in wanted
     ]
@@ -215,7 +216,7 @@ def import_sessions(
 ) -> Iterator[ImportedSession]:
     """Write the checkpoints of sessions; yield the result of each.
 
-    dry: write nothing.  done: called with the bytes dealt with, and the bytes read of these.
+    dry: write nothing.  done: called with (bytes done, bytes read).
     """
     places: dict[str, Workspace] = {}
     total = read = 0
@@ -231,41 +232,40 @@ def import_sessions(
 def _import_session(
     session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
 ) -> ImportedSession:
-    passed = _passed_over(session, places, env, now, dry)
-    if passed:
-        return passed
+    skipped = _skip_if_unimportable(session, places, env, now, dry)
+    if skipped:
+        return skipped
     space = places[session.directory]
     try:
-        return (rehearse if dry else write)(space, env, now, session)
+        return (simulate_capture if dry else capture_session)(space, env, now, session)
     except (OSError, DayleafError) as error:
-        return _skipped(
-            session, space.place, str(error).partition("; ")[0], "mend that, then import again"
-        )
+        return _skip_for_error(session, space.place, error)
 
 
-def _workspace_at(
+def _find_workspace(
     place: layout.Place, places: dict[str, Workspace], env: dict[str, str]
 ) -> Workspace:
     return next(
         (w for w in places.values() if w.place.key == place.key and w.place.root == place.root),
-        Workspace(place, config.for_place(place, env)),
+        Workspace(place, config.load_for_place(place, env)),
     )
 
 
-def _passed_over(
+def _skip_if_unimportable(
     session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
 ) -> ImportedSession | None:
+    """Make a session's workspace; return the result of a session not imported."""
     if session.directory not in places:
-        found = place_of(session, env)
+        found = locate_session(session, env)
         if found is None:
-            return _skipped(
+            return _make_skipped(
                 session, None, "its directory is gone", "make it again, even empty"
             )._replace(gone=True)
         found = found if dry else adoption.adopt(found, now)
-        places[session.directory] = _workspace_at(found, places, env)
+        places[session.directory] = _find_workspace(found, places, env)
     space = places[session.directory]
     place = space.place
-    if progress.captured_size(place, session.id) == session.size:
+    if progress.read_captured_size(place, session.id) == session.size:
         return ImportedSession(session, place, before=True)
     if not space.settings["capture.enabled"]:
         own = space.settings.sources["capture.enabled"] in (config.WORKSPACE, "capture.projects")
@@ -274,43 +274,40 @@ def _passed_over(
             if own
             else "`dayleaf config get capture.enabled` there says by what"
         )
-        return _skipped(session, place, "capture is off there", remedy)
+        return _make_skipped(session, place, "capture is off there", remedy)
     try:
         fresh = now - min(session.ended, os.stat(session.path).st_mtime) < recovery.QUIET
     except OSError as error:
-        return _skipped(
-            session, place, str(error).partition("; ")[0], "mend that, then import again"
-        )
+        return _skip_for_error(session, place, error)
     if session.id == env.get("CLAUDE_CODE_SESSION_ID") or fresh:
-        return _skipped(session, place, "the session is running", "it is captured when it ends")
+        return _make_skipped(
+            session, place, "the session is running", "it is captured when it ends"
+        )
     return None
 
 
-def _skipped(
+def _make_skipped(
     session: Session, place: layout.Place | None, reason: str, remedy: str
 ) -> ImportedSession:
     return ImportedSession(session, place, skip=Skip(session.id, reason, remedy))
 
 
-def write(space: Workspace, env: dict[str, str], now: float, session: Session) -> ImportedSession:
-    """Write the checkpoints of a session, one for each stretch.  Raises OSError, StoreError."""
+def _skip_for_error(session: Session, place: layout.Place, error: Exception) -> ImportedSession:
+    reason = str(error).partition("; ")[0]
+    return _make_skipped(session, place, reason, "mend that, then import again")
+
+
+def capture_session(
+    space: Workspace, env: dict[str, str], now: float, session: Session
+) -> ImportedSession:
+    """Write a checkpoint for each stretch of a session.  Raises OSError, StoreError."""
     place, known = space.place, False
+    open_capture = _prepare_capture(space, env, now, session)
     written: dict[str, None] = {}
     with files.Lock(place.cache + "/sessions/" + session.id + ".lock", wait=True):
-        for number, stop in enumerate((*_seams(session), None)):
-            capture = Capture(
-                place,
-                space.settings,
-                env,
-                now,
-                session.id,
-                session.path,
-                written.setdefault,
-                stop,
-                ended=True,
-                imported=True,
-                source=session.source,
-                heads=space.heads,
+        for number, stop in enumerate((*_find_stops(session), None)):
+            capture = open_capture(
+                on_change=written.setdefault, stop=stop, imported=True, heads=space.heads
             )
             known = known or bool(capture.state.since or (not number and capture.state.spans))
             if stop is None or stop.offset >= capture.state.spans.get("", [0])[0]:
@@ -320,20 +317,25 @@ def write(space: Workspace, env: dict[str, str], now: float, session: Session) -
     )
 
 
-def _seams(session: Session) -> list[Stop]:
+def _prepare_capture(
+    space: Workspace, env: dict[str, str], now: float, session: Session
+) -> Callable[..., Capture]:
+    ids, source = (session.id, session.path), session.source
+    return partial(Capture, space.place, space.settings, env, now, *ids, ended=True, source=source)
+
+
+def _find_stops(session: Session) -> list[StretchEnd]:
     stops = session.source.compactions(session.path)
-    return (
-        sorted([*stops, *progress.switches(session.path)])
-        if session.source is transcript
-        else stops
-    )
+    if session.source is transcript:
+        stops = sorted([*stops, *progress.find_branch_switches(session.path)])
+    return stops
 
 
 def _count_checkpoints(capture: Capture, session: Session) -> tuple[int, bool]:
     """Return (checkpoints that a capture would write, whether anything is worth one)."""
     checkpoints, any_worth = 0, False
     done = capture.state.spans.get("", [0])[0]
-    for stop in (*(stop for stop in _seams(session) if stop.offset > done), None):
+    for stop in (*(stop for stop in _find_stops(session) if stop.offset > done), None):
         capture.stop = stop
         capture.read()
         worth = is_worth_checkpoint(capture.state.facts)
@@ -344,39 +346,30 @@ def _count_checkpoints(capture: Capture, session: Session) -> tuple[int, bool]:
     return checkpoints, any_worth
 
 
-def rehearse(
+def simulate_capture(
     space: Workspace, env: dict[str, str], now: float, session: Session
 ) -> ImportedSession:
-    """Return the result of `write` without writing; raises OSError."""
-    capture = Capture(
-        space.place,
-        space.settings,
-        env,
-        now,
-        session.id,
-        session.path,
-        ended=True,
-        source=session.source,
-    )
+    """Return the result of `capture_session` without writing; raises OSError."""
+    capture = _prepare_capture(space, env, now, session)()
     fresh = not capture.state.spans
     known = bool(capture.state.since) or not fresh
-    kin = {progress.identity(session.id), "first " + _first(session)}
-    capture.foreign.update(*(space.read.get(key, ()) for key in kin))
+    keys = {progress.extract_uuid(session.id), "first " + _read_first_uuid(session)}
+    capture.foreign.update(*(space.seen.get(key, ()) for key in keys))
     checkpoints, worth = _count_checkpoints(capture, session)
     spoken = worth and bool(space.settings["capture.conversations"])
-    for key in kin:
-        space.read.setdefault(key, set()).update(capture.state.seen)
-    nothing = not (checkpoints or spoken)
+    for key in keys:
+        space.seen.setdefault(key, set()).update(capture.state.seen)
+    is_new = bool(checkpoints or spoken)
     return ImportedSession(
         session,
         space.place,
-        before=known and nothing,
-        old=known and not nothing,
+        before=known and not is_new,
+        old=known and is_new,
         plan=Plan(checkpoints, int(spoken and fresh)),
     )
 
 
-def _first(session: Session) -> str:
+def _read_first_uuid(session: Session) -> str:
     reading = session.source.read(session.path, 0, ended=True)
     first = next(iter(reading), None)
     reading.close()

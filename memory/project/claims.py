@@ -1,13 +1,13 @@
 """Claims: the files, symbols and commits that a record names, checked against the working tree when
 the record is shown.
 
-STALE: one of them is gone.  FRESH: all that could be checked stand, and at least one could.
-UNKNOWN: nothing could be checked.  Only what was there when the record was written can be gone: a
-path in the text or a symbol counts as gone where the commit of then (the record's own, or where
-HEAD was by its log) held it.  Without such a commit a path in the text counts as gone where its
-first directory is there, and a symbol never.  Files of the key `files` and a record's own `commit`
-need no such evidence; the latter makes no record fresh.  A commit is gone where a text calls it one
-and a complete repository has no object of that name.
+STALE: at least one claim is gone.  FRESH: one or more could be checked, and all of these stand.
+UNKNOWN: none could be checked.  Only what existed when the record was written can be gone: a path
+in the text or a symbol counts as gone where the commit of that time (the record's own, or HEAD's by
+its log) held it.  Without such a commit a path counts as gone where its first directory exists, and
+a symbol never.  Files of the key `files` and a record's own `commit` need no such evidence; the
+latter makes no record fresh.  A commit is gone where the text calls it a commit and a complete
+repository has no object of that name.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from memory.core import files
-from memory.core.layout import DATED, GLOBAL, Place
+from memory.core.layout import DATED_KINDS, GLOBAL, Place
 from memory.core.records import Record
 from memory.hook import indexview
 from memory.project import mentions
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from memory.project.gitindex import Tracked
 
 FRESH, STALE, UNKNOWN = "FRESH", "STALE", "UNKNOWN"
-MOST = 40  # claims of a kind that are checked
-SYMBOLS = 20  # symbols of a record that are checked
+MOST_CLAIMS = 40  # claims of a kind that are checked
+MOST_SYMBOLS = 20  # symbols of a record that are checked
 SOURCE_LIMIT = 1 << 20  # bytes of a source file
 NARROW, WIDE = (200, 2 << 20), (4000, 24 << 20)  # files and bytes of a tree that is searched whole
 
@@ -39,8 +39,8 @@ NARROW, WIDE = (200, 2 << 20), (4000, 24 << 20)  # files and bytes of a tree tha
 class Claim(NamedTuple):
     """A file, symbol or commit that a record names.
 
-    kind: file | symbol | commit.  stands: None where unknown.  reason: why it is gone.  path: the
-    file that decides, relative to the checkout, or "".
+    kind: file | symbol | commit.  stands: None where unknown.  reason: why it is gone.  path: of
+    the file that was looked into, relative to the checkout, or "".
     """
 
     kind: str
@@ -51,7 +51,7 @@ class Claim(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """The claims of a record, each once, and the verdict."""
+    """The claims of a record, each once, and their state: FRESH, STALE or UNKNOWN."""
 
     claims: tuple[Claim, ...]
     state: str
@@ -67,26 +67,26 @@ def check(record: Record, root: str, git: str) -> Claims:
         return checkout.check(record)
 
 
-def at(place: Place) -> Checkout:
+def open_checkout(place: Place) -> Checkout:
     """Return the checkout of a place with the worker's marks."""
-    return Checkout(place.root, place.git, known=indexview.marks(place))
+    return Checkout(place.root, place.git, known=indexview.read_stale_marks(place))
 
 
-def _ahead(record: Record) -> Record:
-    """Return a checkpoint with its lines under Next and Open alone."""
+def _keep_open_items(record: Record) -> Record:
+    """Return a checkpoint reduced to its sections Next and Open."""
     found = sections.outline(record.body)
     body = "\n".join(
-        sections.text(record.body, one) for one in found if one.path in ("Next", "Open")
+        sections.text(record.body, part) for part in found if part.path in ("Next", "Open")
     )
     listed = [path for path in mentions.listed_files(record) if path and path in body]
     return record.replaced(body=body, meta={**record.meta, "files": listed})
 
 
 class Checkout:
-    """A working tree against which records are checked, as a context manager.
+    """Checks records against a working tree; a context manager.
 
-    git: its git directory, "" for none.  most: the files and bytes up to which the whole tree is
-    searched for symbols without a file.  known: the worker's marks, for symbols of a larger tree.
+    git: its git directory, "" for none.  most: files and bytes of the largest tree that is searched
+    for symbols without a file.  known: the worker's marks, for larger trees.
     """
 
     def __init__(
@@ -112,14 +112,18 @@ class Checkout:
         self.objects.close()
 
     def check(self, record: Record) -> Claims:
-        """Check what a record names.  One for all projects and a conversation are UNKNOWN."""
+        """Check a record's claims.  Global records and conversations are UNKNOWN."""
         if not self.root or record.tier == GLOBAL or record.kind == "conversation":
             return Claims((), UNKNOWN)
         # a checkpoint tells of the past: only its open and next items can be stale
-        if record.kind in DATED and record.source == "auto":
-            record = _ahead(record)
-        then = _Then(self, record)
-        found = [*self._files(record, then), *self._symbols(record, then), *self._commits(record)]
+        if record.kind in DATED_KINDS and record.source == "auto":
+            record = _keep_open_items(record)
+        then = _RepositoryState(self, record)
+        found = [
+            *self._check_files(record, then),
+            *self._check_symbols(record, then),
+            *self._check_commits(record),
+        ]
         state = UNKNOWN
         if any(claim.stands is False for claim in found):
             state = STALE
@@ -129,121 +133,109 @@ class Checkout:
 
     # ---- files
 
-    def _files(self, record: Record, then: _Then) -> list[Claim]:
+    def _check_files(self, record: Record, then: _RepositoryState) -> list[Claim]:
         found: dict[str, Claim] = {}
         listed = dict.fromkeys(path for path in mentions.listed_files(record) if path)
-        for path in list(listed)[:MOST]:
-            found[path] = self._file(path, True, then)
-        for path in mentions.mentioned(record.body)[:MOST]:
+        for path in list(listed)[:MOST_CLAIMS]:
+            found[path] = self._check_file(path, True, then)
+        for path in mentions.find_paths(record.body)[:MOST_CLAIMS]:
             if path not in found:
-                found[path] = self._file(path, False, then)
+                found[path] = self._check_file(path, False, then)
         return list(found.values())
 
-    def _file(self, said: str, listed: bool, then: _Then) -> Claim:
-        path = self.relative(said)
-        if not path:
-            return Claim("file", said, None)
-        there = self.root + "/" + path
-        if not self._inside(path):
-            return Claim("file", said, None)
-        if files.exists(there):
+    def _check_file(self, said: str, listed: bool, then: _RepositoryState) -> Claim:
+        unknown, path = Claim("file", said, None), self.relative_path(said)
+        if not path or not self._is_inside(path):
+            return unknown
+        if files.exists(self.root + "/" + path):
             return Claim("file", said, True, path=path)
-        known, before = then.entry(path)
-        if path in self.tracked.away or not (
-            listed or before or (not known and self._is_near(path))
-        ):
-            return Claim("file", said, None)
-        moved = self._moved(path, before)
-        return Claim(
-            "file",
-            said,
-            False,
-            "%s is gone%s" % (path, ", moved to " + moved if moved else ""),
-            path,
-        )
+        readable, before = then.find_entry(path)
+        existed = listed or before or (not readable and self._has_first_folder(path))
+        if path in self.tracked.away or not existed:
+            return unknown
+        moved = self._find_moved(path, before)
+        reason = "%s is gone%s" % (path, ", moved to " + moved if moved else "")
+        return Claim("file", said, False, reason, path)
 
-    def relative(self, said: str) -> str:
+    def relative_path(self, said: str) -> str:
         """Return a path relative to the checkout, "" outside."""
-        path = said.replace("\\", "/")
-        path = path[2:] if path.startswith("./") else path
+        path = said.replace("\\", "/").removeprefix("./")
         if path.startswith("/"):
-            path = (
-                path[len(self.root) + 1 :] if path.startswith(self.root.rstrip("/") + "/") else ""
-            )
+            inside = path.startswith(self.root.rstrip("/") + "/")
+            path = path[len(self.root) + 1 :] if inside else ""
         outside = path[:1] == "~" or path[1:2] == ":" or "\0" in path
         return "" if outside or {"..", ".git"}.intersection(path.split("/")) else path
 
-    def _inside(self, path: str) -> bool:
+    def _is_inside(self, path: str) -> bool:
         whole = self.root + "/" + path
         folder = whole.rpartition("/")[0]
         if folder not in self._folders:
-            self._folders[folder] = files.inside(folder, self.root)
-        return self._folders[folder] and not files.is_link(whole) or files.inside(whole, self.root)
+            self._folders[folder] = files.is_inside(folder, self.root)
+        return (
+            self._folders[folder] and not files.is_link(whole) or files.is_inside(whole, self.root)
+        )
 
-    def _is_near(self, path: str) -> bool:
+    def _has_first_folder(self, path: str) -> bool:
         first, slash, _ = path.partition("/")
         return bool(slash) and files.is_folder(self.root + "/" + first)
 
-    def _moved(self, path: str, before: Entry | None) -> str:
+    def _find_moved(self, path: str, before: Entry | None) -> str:
+        """Return the only file of equal content, else of equal name, or ""."""
         base = "/" + path.rpartition("/")[2]
-        every = [item for item in self.tracked.hashes.items() if item[0] != path]
-        same = [other for other, hash in every if before and hash == before.hash]
-        same = same or [other for other, _ in every if ("/" + other).endswith(base)]
+        others = [item for item in self.tracked.hashes.items() if item[0] != path]
+        same = [other for other, hash in others if before and hash == before.hash]
+        same = same or [other for other, _ in others if ("/" + other).endswith(base)]
         return same[0] if len(same) == 1 and files.exists(self.root + "/" + same[0]) else ""
 
     # ---- symbols
 
-    def _symbols(self, record: Record, then: _Then) -> list[Claim]:
-        named = [*mentions.listed_files(record), *mentions.mentioned(record.body)[:MOST]]
-        said = [path for path in map(self.relative, named) if path]
-        near = list(dict.fromkeys(path for path in said if self.source(path) is not None))[:10]
+    def _check_symbols(self, record: Record, then: _RepositoryState) -> list[Claim]:
+        named = [*mentions.listed_files(record), *mentions.find_paths(record.body)[:MOST_CLAIMS]]
+        said = [path for path in map(self.relative_path, named) if path]
+        near = list(dict.fromkeys(path for path in said if self.read_source(path) is not None))[:10]
         return [
-            self._in_file(symbol, then) if symbol.file else self._anywhere(symbol, near, then)
-            for symbol in mentions.named_symbols(record.body)[:SYMBOLS]
+            self._check_in_file(symbol, then)
+            if symbol.file
+            else self._check_in_tree(symbol, near, then)
+            for symbol in mentions.find_symbols(record.body)[:MOST_SYMBOLS]
         ]
 
-    def _in_file(self, symbol: Symbol, then: _Then) -> Claim:
-        path = self.relative(symbol.file)
-        source = self.source(path) if path else None
+    def _check_in_file(self, symbol: Symbol, then: _RepositoryState) -> Claim:
+        name, path = symbol.name, self.relative_path(symbol.file)
+        source = self.read_source(path) if path else None
         if source is None:
-            return Claim("symbol", symbol.name, None)
-        now = mentions.level(source, symbol.name, path)
-        if now == mentions.most(symbol.name):
-            return Claim("symbol", symbol.name, True, path=path)
-        before = then.level(symbol.name, path)
-        if before is not None and now < before:
-            return Claim(
-                "symbol", symbol.name, False, "%s is no longer in %s" % (symbol.name, path), path
-            )
-        return Claim("symbol", symbol.name, True if now else None, path=path)
+            return Claim("symbol", name, None)
+        now = mentions.find_level(source, name, path)
+        if now < mentions.highest_level(name):
+            before = then.level_in_file(name, path)
+            if before is not None and now < before:
+                return Claim("symbol", name, False, "%s is no longer in %s" % (name, path), path)
+        return Claim("symbol", name, True if now else None, path=path)
 
-    def _noted_loss(self, name: str, record: Record) -> str:
-        rows = indexview.causes(self.known, record.checksum)
+    def _read_noted_loss(self, name: str, record: Record) -> str:
+        rows = indexview.list_stale_causes(self.known, record.checksum)
         return next((row[0] for row in rows if not row[1] and row[3] == name), "")
 
-    def _anywhere(self, symbol: Symbol, near: list[str], then: _Then) -> Claim:
-        most = mentions.most(symbol.name)
+    def _check_in_tree(self, symbol: Symbol, near: list[str], then: _RepositoryState) -> Claim:
+        name, most = symbol.name, mentions.highest_level(symbol.name)
         for path in near:
-            if mentions.level(self.source(path) or "", symbol.name, path) == most:
-                return Claim("symbol", symbol.name, True, path=path)
-        now = self._level(symbol.name)
+            if mentions.find_level(self.read_source(path) or "", name, path) == most:
+                return Claim("symbol", name, True, path=path)
+        now = self._level_in_tree(name)
         if now is None:
-            reason = self._noted_loss(symbol.name, then.record)
-            return Claim("symbol", symbol.name, False if reason else None, reason)
-        before = None if now == most else then.anywhere(symbol.name)
-        # what was only used may be another project's
+            reason = self._read_noted_loss(name, then.record)
+            return Claim("symbol", name, False if reason else None, reason)
+        before = None if now == most else then.level_in_tree(name)
+        # a symbol that was only used may be another project's
         if before is not None and now < before >= DEFINED:
-            return Claim(
-                "symbol",
-                symbol.name,
-                False,
-                "%s is no longer defined in this repository" % symbol.name,
-            )
-        return Claim("symbol", symbol.name, True if now else None)
+            reason = "%s is no longer defined in this repository" % name
+            return Claim("symbol", name, False, reason)
+        return Claim("symbol", name, True if now else None)
 
-    def _level(self, name: str) -> int | None:
+    def _level_in_tree(self, name: str) -> int | None:
         if name not in self._levels:
-            self._levels[name] = None if self.corpus is None else _most(self.corpus, name)
+            texts = self.tree_texts
+            self._levels[name] = None if texts is None else _highest_level(texts, name)
         return self._levels[name]
 
     @cached_property
@@ -257,32 +249,32 @@ class Checkout:
         """The times and hashes of HEAD's moves."""
         from memory.project import gitindex
 
-        return gitindex.heads(self.git) if self.git else ([], [])
+        return gitindex.read_head_moves(self.git) if self.git else ([], [])
 
-    def source(self, path: str) -> str | None:
+    def read_source(self, path: str) -> str | None:
         """Return the text of a file of the checkout, or None."""
         if path not in self._sources:
-            whole = self.root + "/" + path
             data = None
             with suppress(OSError, ValueError):
-                data = files.read(whole, SOURCE_LIMIT + 1) if self._inside(path) else None
-            self._sources[path] = _text(data)
+                if self._is_inside(path):
+                    data = files.read(self.root + "/" + path, SOURCE_LIMIT + 1)
+            self._sources[path] = _decode_source(data)
         return self._sources[path]
 
     @cached_property
-    def corpus(self) -> dict[str, str] | None:
-        """The tracked texts by path.  None where too many, too long, or not all known."""
+    def tree_texts(self) -> dict[str, str] | None:
+        """The tracked texts by path, None where too many or not all known."""
         from memory.project import gitindex
 
         # parsing an index of 10,000 takes 10 ms
-        if gitindex.count(self.git) > 4 * self.most[0] or not self.tracked.whole:
+        if gitindex.count_entries(self.git) > 4 * self.most[0] or not self.tracked.whole:
             return None
         paths = [path for path in self.tracked.hashes if mentions.is_source(path)]
         if len(paths) > self.most[0]:
             return None
         found, left = dict[str, str](), self.most[1]
         for path in paths:
-            text = self.source(path)
+            text = self.read_source(path)
             if text is not None:
                 found[path] = text
                 left -= len(text)
@@ -290,16 +282,16 @@ class Checkout:
                 return None
         return found
 
-    def changed(self, commit: str) -> dict[str, str] | None:
-        """Return a commit's texts that git's index lacks.  None for too many."""
+    def read_changed_texts(self, commit: str) -> dict[str, str] | None:
+        """Return a commit's texts that git's index lacks, None for too many."""
         if commit not in self._changed:
             here = frozenset(self.tracked.hashes.values())
             found, left = dict[str, str](), self.most[1]
             try:
-                for path, hash in self.objects.walk(commit):
+                for path, hash in self.objects.walk_files(commit):
                     if hash in here or not mentions.is_source(path):
                         continue
-                    found[path] = self.blob(hash)
+                    found[path] = self.read_blob(hash)
                     left -= len(found[path])
                     if left < 0 or len(found) > self.most[0]:
                         raise Missing
@@ -308,10 +300,10 @@ class Checkout:
                 self._changed[commit] = None
         return self._changed[commit]
 
-    def blob(self, hash: str) -> str:
+    def read_blob(self, hash: str) -> str:
         """Return the text of a git object, "" for binary; raises Missing."""
         if hash not in self._blobs:
-            text = _text(self.objects.read(hash)[1]) or ""
+            text = _decode_source(self.objects.read(hash)[1]) or ""
             self._kept += len(text)
             if self._kept > self.most[1]:
                 return text
@@ -320,21 +312,22 @@ class Checkout:
 
     # ---- commits
 
-    def _commits(self, record: Record) -> list[Claim]:
+    def _check_commits(self, record: Record) -> list[Claim]:
         found: dict[str, Claim] = {}
         own = mentions.own_commit(record)
-        for name, sure in [(own, True)] * bool(own) + mentions.hashes(record.body):
-            if name not in found and len(found) < MOST and self.git:
-                there = bool(self.objects.find(name))
-                stands = True if there else False if sure and self.objects.complete else None
-                reason = (
-                    "commit %s is not in this repository" % name[:10] if stands is False else ""
-                )
-                found[name] = Claim("commit", name, stands, reason)
+        for name, sure in [(own, True)] * bool(own) + mentions.find_hashes(record.body):
+            if name not in found and len(found) < MOST_CLAIMS and self.git:
+                if self.objects.find(name):
+                    found[name] = Claim("commit", name, True)
+                elif sure and self.objects.complete:
+                    reason = "commit %s is not in this repository" % name[:10]
+                    found[name] = Claim("commit", name, False, reason)
+                else:
+                    found[name] = Claim("commit", name, None)
         return list(found.values())
 
 
-class _Then:
+class _RepositoryState:
     """The repository at the record's commit, and at its time."""
 
     def __init__(self, checkout: Checkout, record: Record):
@@ -349,57 +342,52 @@ class _Then:
         if checkout.git:
             from memory.project import gitindex
 
-            found += gitindex.around(checkout.log, self.record.created)
+            found += gitindex.find_commits_around(checkout.log, self.record.created)
         return [hash for hash in list(dict.fromkeys(found))[:3] if hash.strip("0")]
 
-    def entry(self, path: str) -> tuple[bool, Entry | None]:
-        """Return (whether a commit of then is readable, the path's row or None)."""
-        known = False
+    def find_entry(self, path: str) -> tuple[bool, Entry | None]:
+        """Return (whether a commit is readable, the path's row or None)."""
+        readable = False
         for commit in self.commits:
-            try:
-                row = self.checkout.objects.entry(commit, path)
-            except Missing:
-                continue
-            if row is not None:
-                return True, row
-            known = True
-        return known, None
+            with suppress(Missing):
+                row = self.checkout.objects.find_entry(commit, path)
+                readable = True
+                if row is not None:
+                    return True, row
+        return readable, None
 
-    def level(self, name: str, path: str) -> int | None:
-        """Return the level of a symbol in an earlier file, None where unreadable."""
+    def level_in_file(self, name: str, path: str) -> int | None:
+        """Return a symbol's level in the file of that time, None where unreadable."""
         best: int | None = None
         for commit in self.commits:
             try:
-                row = self.checkout.objects.entry(commit, path)
-                text = self.checkout.blob(row.hash) if row else ""
+                row = self.checkout.objects.find_entry(commit, path)
+                text = self.checkout.read_blob(row.hash) if row else ""
             except Missing:
                 continue
-            best = max(best or ABSENT, mentions.level(text, name, path))
+            best = max(best or ABSENT, mentions.find_level(text, name, path))
         return best
 
-    def anywhere(self, name: str) -> int | None:
-        """Return how surely any earlier file holds a symbol.
-
-        Of files that have changed since; None where they cannot be read.
-        """
+    def level_in_tree(self, name: str) -> int | None:
+        """Return a symbol's level in files changed since, None where unreadable."""
         best: int | None = None
-        for texts in map(self.checkout.changed, self.commits):
-            if texts is not None and (best or ABSENT) < mentions.most(name):
-                best = max(best or ABSENT, _most(texts, name))
+        for texts in map(self.checkout.read_changed_texts, self.commits):
+            if texts is not None and (best or ABSENT) < mentions.highest_level(name):
+                best = max(best or ABSENT, _highest_level(texts, name))
         return best
 
 
-def _text(data: bytes | None) -> str | None:
+def _decode_source(data: bytes | None) -> str | None:
     if data is None or len(data) > SOURCE_LIMIT or b"\0" in data[:8000]:
         return None
     return data.decode("utf-8", "replace")
 
 
-def _most(texts: dict[str, str], name: str) -> int:
-    best, parts, most = ABSENT, mentions.parts_of(name), mentions.most(name)
+def _highest_level(texts: dict[str, str], name: str) -> int:
+    best, parts, most = ABSENT, mentions.split_name(name), mentions.highest_level(name)
     for path, text in texts.items():
         if parts[-1] in text and (best < DEFINED or parts[-2] in text):
-            best = max(best, mentions.level(text, name, path))
+            best = max(best, mentions.find_level(text, name, path))
             if best == most:
                 break
     return best

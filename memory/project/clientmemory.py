@@ -1,5 +1,4 @@
-"""What the client keeps for itself: its auto memory, and the CLAUDE.md files that people write for
-it.  Read only.
+"""Reads the client's own files: its auto memory, and the CLAUDE.md files that people write for it.
 
     claude-memory   <host>/projects/<main git root>/memory/*.md, a fact a file;
                     `autoMemoryDirectory` in the user's settings moves it.  Of MEMORY.md only what
@@ -7,9 +6,8 @@ it.  Read only.
     claude-md       CLAUDE.md, CLAUDE.local.md, .claude/CLAUDE.md, .claude/rules/*.md of the project
                     and below it, and the user's own
 
-The records are learnings, a section each where a file has several, and candidates all: the client
-loads these files by itself, and would be told twice.  Recall finds them, also sections of files in
-directories where the client has not been, and a person may accept one.
+Each section becomes a learning, and a candidate: the client loads these files by itself, so a push
+would repeat them.  Recall finds them, and a person may accept one.
 """
 
 from __future__ import annotations
@@ -30,9 +28,10 @@ from memory.store.sections import outline
 MEMORY, RULES = "claude-memory", "claude-md"
 INDEX = "MEMORY.md"
 RULE_FILES = ("CLAUDE.md", "CLAUDE.local.md")
-LONG = 2000  # characters of a memory that is taken apart by its headings
-SMALL = 60  # characters that do not stand on their own
-_POINTS = re.compile(r"\]\([^)]{1,160}\.md\)|\[\[[^\]]{1,160}\]\]")
+LONG_MEMORY = 2000  # characters; a longer memory is split at its headings
+SHORT_SECTION = 60  # characters; a shorter section joins the one above
+# `](note.md)` or `[[note]]`
+_NOTE_LINK = re.compile(r"\]\([^)]{1,160}\.md\)|\[\[[^\]]{1,160}\]\]")
 
 
 class Section(NamedTuple):
@@ -44,47 +43,42 @@ class Section(NamedTuple):
 
 def memory_folder(place: Place, env: dict[str, str]) -> str:
     """Return the directory of the client's auto memory, whether or not it exists."""
-    common = layout.common_git(place.git) if place.git else ""
+    common = layout.find_common_git(place.git) if place.git else ""
     main = common[:-5] if common.endswith("/.git") else place.root
-    host = transcript.host(env)
+    host = transcript.find_host_folder(env)
     try:
-        said = json.loads(files.read(host + "/settings.json")).get("autoMemoryDirectory")
+        setting = json.loads(files.read(host + "/settings.json")).get("autoMemoryDirectory")
     except (OSError, ValueError, AttributeError):
-        said = None
-    if isinstance(said, str) and said:
-        return otherfiles.expanded(said, env)
+        setting = None
+    if isinstance(setting, str) and setting:
+        return otherfiles.expand_path(setting, env)
     return host + "/projects/" + re.sub(r"[^A-Za-z0-9]", "-", main) + "/memory"
 
 
-def memories(folder: str) -> tuple[list[Source], list[Skip]]:
-    """Return the files of an auto memory, and the skipped.  Empty without such a directory."""
+def find_memories(folder: str) -> tuple[list[Source], list[Skip]]:
+    """Return (files of an auto memory, skipped files)."""
     if not files.is_folder(folder):
         return [], []
-    return otherfiles.split(otherfiles.below(folder, lambda name: name.endswith(".md")))
+    return otherfiles.separate_skips(
+        otherfiles.find_files(folder, lambda name: name.endswith(".md"))
+    )
 
 
-def memory_pieces(found: list[Source], place: Place, tier: str) -> Iterator[Piece | Skip]:
-    """Yield the notes of an auto memory."""
+def read_memories(found: list[Source], place: Place, tier: str) -> Iterator[Piece | Skip]:
+    """Yield the pieces of an auto memory's files."""
     for source in found:
-        data = otherfiles.read(source)
+        data = otherfiles.read_source(source)
         if isinstance(data, Skip):
             yield data
             continue
         page = frontmatter.parse(data)
         kept = page.body
-        if source.name == INDEX:  # its lines that point at a file say what the file says
-            kept = "\n".join(line for line in page.body.split("\n") if not _POINTS.search(line))
-        whole = source.name != INDEX and len(kept) <= LONG
-        parts = [Section("", kept)] if whole else sections(kept)
-        yield from _pieces(
-            source,
-            parts,
-            place,
-            _memory_title(page.meta) if whole else "",
-            "agent",
-            _type(page.meta),
-            tier,
-        )
+        if source.name == INDEX:  # a line with a link repeats the linked file
+            kept = "\n".join(line for line in page.body.split("\n") if not _NOTE_LINK.search(line))
+        is_whole = source.name != INDEX and len(kept) <= LONG_MEMORY
+        parts = [Section("", kept)] if is_whole else split_sections(kept)
+        title, tags = _memory_title(page.meta) if is_whole else "", _memory_tags(page.meta)
+        yield from _make_pieces(source, parts, place, title, "agent", tags, tier)
 
 
 def _memory_title(meta: dict[str, object]) -> str:
@@ -92,13 +86,13 @@ def _memory_title(meta: dict[str, object]) -> str:
     return " ".join(said.split())[:120] if isinstance(said, str) else ""
 
 
-def _type(meta: dict[str, object]) -> tuple[str, ...]:
+def _memory_tags(meta: dict[str, object]) -> tuple[str, ...]:
     inner = meta.get("metadata")
-    said = inner.get("type") if isinstance(inner, dict) else meta.get("type")
-    return (said,) if isinstance(said, str) and said else ()
+    type = inner.get("type") if isinstance(inner, dict) else meta.get("type")
+    return (type,) if isinstance(type, str) and type else ()
 
 
-def _pieces(
+def _make_pieces(
     source: Source,
     parts: list[Section],
     place: Place,
@@ -107,7 +101,7 @@ def _pieces(
     tags: tuple[str, ...],
     tier: str,
 ) -> Iterator[Piece]:
-    key = otherfiles.known_as(source.path, place, tier)
+    key = otherfiles.record_path(source.path, place, tier)
     taken: set[str] = set()
     for part in parts:
         if not any(c.isalnum() for c in part.text):
@@ -116,14 +110,10 @@ def _pieces(
         while name in taken:
             name, number = "%s (%d)" % (part.path, number), number + 1
         taken.add(name)
-        named = title or _section_title(part, source)
+        own_title = title or _section_title(part, source)
+        draft = partial(Draft, "learning", own_title, part.text, tags, author, {"accepted": False})
         shown = source.name + (" § " + name if name else "")
-        yield Piece(
-            (key, name),
-            shown,
-            files.sha256(part.text.encode("utf-8", "replace")),
-            partial(Draft, "learning", named, part.text, tags, author, {"accepted": False}),
-        )
+        yield Piece((key, name), shown, files.sha256(part.text.encode("utf-8", "replace")), draft)
 
 
 def _section_title(part: Section, source: Source) -> str:
@@ -133,59 +123,71 @@ def _section_title(part: Section, source: Source) -> str:
     return ": ".join(headings[-2:]) if len(headings) > 2 else headings[-1]
 
 
-def sections(body: str) -> list[Section]:
-    """Cut a text at its headings, down to the third level.  A short section joins the one above."""
+def split_sections(body: str) -> list[Section]:
+    """Split a text at its headings, down to the third level.
+
+    A short section joins the section that it lies in.
+    """
     made: list[Section] = []
     lines = body.split("\n")
-    found = [one for one in outline(body) if one.level <= 3]
-    for one, end in zip(found, [*(below.start for below in found[1:]), len(lines)]):
-        text = "\n".join(lines[one.start : end]).strip("\n") + "\n"
-        own = "\n".join(line for line in lines[one.start : end] if line[:1] != "#").strip()
-        below = made and (one.path + " > ").startswith(made[-1].path and made[-1].path + " > ")
-        if below and own and len(own) < SMALL:
+    heads = [head for head in outline(body) if head.level <= 3]
+    for head, end in zip(heads, [*(below.start for below in heads[1:]), len(lines)]):
+        text = "\n".join(lines[head.start : end]).strip("\n") + "\n"
+        own = "\n".join(line for line in lines[head.start : end] if line[:1] != "#").strip()
+        is_below = made and _is_below(head.path, made[-1].path)
+        if is_below and own and len(own) < SHORT_SECTION:
             made[-1] = Section(made[-1].path, made[-1].text + "\n" + text)
         elif own:
-            made.append(Section(one.path, text))
+            made.append(Section(head.path, text))
     return made
 
 
-def rule_files(place: Place) -> tuple[list[Source], list[Skip]]:
-    """Return a project's CLAUDE.md files and rules, and the skipped.  Outside git its own alone."""
+def _is_below(path: str, above: str) -> bool:
+    return not above or (path + " > ").startswith(above + " > ")
+
+
+def find_rule_files(place: Place) -> tuple[list[Source], list[Skip]]:
+    """Return a project's (CLAUDE.md files and rules, skipped files).
+
+    Outside git, only those directly in its root.
+    """
     root = place.root
     found: list[Source] = []
     skipped: list[Skip] = []
     if place.git:
-        found, skipped = otherfiles.split(otherfiles.below(root, lambda name: name in RULE_FILES))
+        found, skipped = otherfiles.separate_skips(
+            otherfiles.find_files(root, lambda name: name in RULE_FILES)
+        )
     for name in (".claude/CLAUDE.md",) if place.git else (*RULE_FILES, ".claude/CLAUDE.md"):
         if files.exists(root + "/" + name):
-            if files.inside(root + "/" + name, root):
+            if files.is_inside(root + "/" + name, root):
                 found.append(Source(root + "/" + name, name))
             else:
-                why = ("a link out of the project", "replace the link with the file itself")
-                skipped.append(Skip(name, *why))
+                remedy = "replace the link with the file itself"
+                skipped.append(Skip(name, "a link out of the project", remedy))
     folder = ".claude/rules/"
-    if files.is_folder(root + "/" + folder) and files.inside(root + "/" + folder, root):
-        for one in otherfiles.below(root + "/" + folder[:-1], lambda name: name.endswith(".md")):
-            if isinstance(one, Skip):
-                skipped.append(one._replace(path=folder + one.path))
+    if files.is_folder(root + "/" + folder) and files.is_inside(root + "/" + folder, root):
+        rules = otherfiles.find_files(root + "/" + folder[:-1], lambda name: name.endswith(".md"))
+        for rule in rules:
+            if isinstance(rule, Skip):
+                skipped.append(rule._replace(path=folder + rule.path))
             else:
-                found.append(Source(one.path, folder + one.name))
+                found.append(Source(rule.path, folder + rule.name))
     return found, skipped
 
 
-def user_files(env: dict[str, str]) -> list[Source]:
-    """Return the user's own CLAUDE.md, if any."""
-    path = transcript.host(env) + "/CLAUDE.md"
+def find_user_files(env: dict[str, str]) -> list[Source]:
+    path = transcript.find_host_folder(env) + "/CLAUDE.md"
     return [Source(path, path)] if files.exists(path) else []
 
 
-def rule_pieces(found: list[Source], place: Place, tier: str) -> Iterator[Piece | Skip]:
-    """Yield the sections of CLAUDE.md files."""
+def read_rule_files(found: list[Source], place: Place, tier: str) -> Iterator[Piece | Skip]:
+    """Yield a piece for each section of CLAUDE.md files."""
     for source in found:
-        data = otherfiles.read(source)
+        data = otherfiles.read_source(source)
         if isinstance(data, Skip):
             if data.reason != "empty":
                 yield data
             continue
-        parts = sections(frontmatter.parse(data).body)
-        yield from _pieces(source, parts, place, "", "human", ("claude-md",), tier)
+        parts = split_sections(frontmatter.parse(data).body)
+        yield from _make_pieces(source, parts, place, "", "human", ("claude-md",), tier)

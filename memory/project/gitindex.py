@@ -8,10 +8,10 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from memory.core import files
-from memory.project.gitobjects import offset
+from memory.project.gitobjects import read_offset
 
 LIMIT = 32 << 20  # bytes of an index
-MOST = 100_000  # entries
+MOST_ENTRIES = 100_000  # entries
 LOG_LIMIT = 4 << 20  # bytes of HEAD's log, its end
 # extensions: entries stand in another file, or a folder stands for what is in it
 _LINK, _SPARSE = b"link", b"sdir"
@@ -20,8 +20,8 @@ _LINK, _SPARSE = b"link", b"sdir"
 class Tracked(NamedTuple):
     """The files tracked by git in a checkout.
 
-    hashes: path -> hash (40 hex digits).  away: files that a sparse checkout leaves out.  whole:
-    these are all that git tracks, and all are in the working tree.
+    hashes: path -> hash (40 hex digits).  away: files left out by a sparse checkout.  whole: no
+    tracked file is missing here or from the working tree.
     """
 
     hashes: dict[str, str]
@@ -35,7 +35,7 @@ NOTHING = Tracked({}, frozenset(), False)
 def read(git: str) -> Tracked:
     """Return the files that a checkout's index tracks.
 
-    git: its git directory (a worktree's own one).  What cannot be read is empty and not whole.
+    git: its git directory (a worktree's own one).  NOTHING for an unreadable index.
     """
     if not git:
         return NOTHING
@@ -44,16 +44,16 @@ def read(git: str) -> Tracked:
     except OSError:
         return NOTHING
     version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
-    if data[:4] != b"DIRC" or version not in (2, 3, 4) or count > MOST or len(data) > LIMIT:
+    if data[:4] != b"DIRC" or version not in (2, 3, 4) or count > MOST_ENTRIES or len(data) > LIMIT:
         return NOTHING
     try:
-        found, away, at = _entries(data, version, count)
+        hashes, away, end = _parse_entries(data, version, count)
     except (IndexError, ValueError):
         return NOTHING
-    return Tracked(found, frozenset(away), not away and _is_whole(data, at))
+    return Tracked(hashes, frozenset(away), not away and _is_whole(data, end))
 
 
-def count(git: str) -> int:
+def count_entries(git: str) -> int:
     """Return the number of entries in a checkout's index, 0 where unreadable."""
     try:
         head = files.read(git + "/index", 12, follow=False) if git else b""
@@ -62,38 +62,39 @@ def count(git: str) -> int:
     return int.from_bytes(head[8:12], "big")
 
 
-def _entries(data: bytes, version: int, count: int) -> tuple[dict[str, str], list[str], int]:
+def _parse_entries(data: bytes, version: int, count: int) -> tuple[dict[str, str], list[str], int]:
     """Return (path -> hash of regular files, paths left out, offset of the extensions).
 
     Raises IndexError or ValueError where the index is damaged.
     """
-    found: dict[str, str] = {}
+    hashes: dict[str, str] = {}
     away: list[str] = []
-    at, name, plain = 12, b"", version < 4
+    at, name = 12, b""
     for _ in range(count):
         start = at
         extended = data[start + 60] & 0x40
         at += 64 if extended else 62
-        if plain:
+        if version < 4:
             end = data.index(b"\0", at)
             name = data[at:end]
             at = start + ((end - start + 8) & ~7)
         else:
-            cut, at = offset(data, at)
+            cut, at = read_offset(data, at)  # bytes of the name before to leave out
             end = data.index(b"\0", at)
             name = name[: len(name) - cut] + data[at:end]
             at = end + 1
         if data[start + 26] >> 4 == 8:  # a regular file: no link, no submodule
             path = name.decode("utf-8", "surrogateescape")
-            found[path] = data[start + 40 : start + 60].hex()
+            hashes[path] = data[start + 40 : start + 60].hex()
             if extended and data[start + 62] & 0x40:
                 away.append(path)
     if at > len(data):
         raise IndexError
-    return found, away, at
+    return hashes, away, at
 
 
 def _is_whole(data: bytes, at: int) -> bool:
+    """Tell whether the extensions at an offset add no further files."""
     while at + 8 <= len(data) - 20:
         if data[at : at + 4] in (_LINK, _SPARSE):
             return False
@@ -101,10 +102,10 @@ def _is_whole(data: bytes, at: int) -> bool:
     return at == len(data) - 20
 
 
-def heads(git: str) -> tuple[list[float], list[str]]:
-    """Return (times, hashes) of HEAD's moves, oldest first, from its log.
+def read_head_moves(git: str) -> tuple[list[float], list[str]]:
+    """Return (times, hashes) of HEAD's moves from its log, oldest first.
 
-    git: a checkout's git directory.  Lines out of order in time are taken as they come.
+    git: a checkout's git directory.  An earlier time than the line before counts as that one's.
     """
     path = git + "/logs/HEAD"
     try:
@@ -126,7 +127,7 @@ def heads(git: str) -> tuple[list[float], list[str]]:
     return times, hashes
 
 
-def around(log: tuple[list[float], list[str]], when: float) -> list[str]:
+def find_commits_around(log: tuple[list[float], list[str]], when: float) -> list[str]:
     """Return HEAD's hashes at an instant (in seconds) and after its next move."""
     at = bisect_right(log[0], when)
     return log[1][max(at - 1, 0) : at + 1] if at else []

@@ -1,9 +1,9 @@
 """Objects of a git repository without a git process: loose ones and packs (index version 2, both
 kinds of delta).
 
-Nothing of the repository's configuration acts, no link out of the git directory is followed, and
-every reading is bounded: what is too large, damaged or elsewhere (alternates, shallow and partial
-clones, SHA-256) cannot be said, and is never said wrongly.
+The repository's configuration has no effect, no link out of the git directory is followed, and
+every reading is bounded: an object that is too large, damaged or elsewhere (alternates, shallow and
+partial clones, SHA-256) is Missing, never wrong.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Iterator, NamedTuple
 from memory.core import files, layout
 
 OBJECT_LIMIT = 4 << 20  # bytes of one object
-DEPTH = 300  # deltas of one object; git makes 50, 250 when it is told to be aggressive
+DEPTH = 300  # deltas of one object; git makes 50, with --aggressive 250
 PACKS = 200  # packs that are looked into
 TREE_ENTRIES = 50_000  # files of a commit that are walked
 DELTA_BYTES = 64 << 20  # of all deltas of one object
-KEPT_BYTES = 16 << 20  # of trees, and of bases of deltas, that are kept while the reader is open
+KEPT_BYTES = 16 << 20  # of cached trees, and of cached bases of deltas
 _TYPES = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 _OFFSET, _REFERENCE = 6, 7  # types of deltas
 _TREE = 0o040000
@@ -45,44 +45,42 @@ class _Pack:
     """A pack: its index and, once needed, its data, as open files."""
 
     def __init__(self, path: str):
-        self.path, self.data = path, -1
-        self.fd = files.open_read(path + ".idx", follow=False)
-        head = files.read_at(self.fd, 8 + 1024, 0)
+        self.path, self.data_fd = path, -1
+        self.index_fd = files.open_read(path + ".idx", follow=False)
+        head = files.read_at(self.index_fd, 8 + 1024, 0)
         self.fan = list(struct.unpack(">256I", head[8:].ljust(1024, b"\0")))
-        self.count, size = self.fan[-1], files.posix.fstat(self.fd).st_size
-        if (
-            head[:8] != b"\xfftOc\0\0\0\2"
-            or size < 1032 + 28 * self.count + 40
-            or self.fan != sorted(self.fan)
-        ):
+        self.count, size = self.fan[-1], files.posix.fstat(self.index_fd).st_size
+        has_magic, least = head[:8] == b"\xfftOc\0\0\0\2", 1032 + 28 * self.count + 40
+        if not has_magic or size < least or self.fan != sorted(self.fan):
             self.close()
             raise OSError(22, "no pack index of version 2", path)
 
     def close(self) -> None:
-        for fd in (self.fd, self.data):
+        for fd in (self.index_fd, self.data_fd):
             if fd >= 0:
                 files.posix.close(fd)
 
     def find(self, prefix: str) -> list[tuple[str, int]]:
-        """Return (hash, position in the index) of two objects at most with a prefix."""
+        """Return (hash, position in the index) by prefix, at most two."""
         first = int(prefix[:2], 16)
         low = self.fan[first - 1] if first else 0
-        return layout.find_in_pack(self.fd, low, self.fan[first], prefix)
+        return layout.find_in_pack(self.index_fd, low, self.fan[first], prefix)
 
-    def offset(self, number: int) -> int:
+    def data_offset(self, number: int) -> int:
         """Return the data offset of an object by its index position."""
-        at = int.from_bytes(files.read_at(self.fd, 4, 1032 + 24 * self.count + 4 * number), "big")
+        at = self._read_integer(4, 1032 + 24 * self.count + 4 * number)
         if at < 1 << 31:
             return at
-        return int.from_bytes(
-            files.read_at(self.fd, 8, 1032 + 28 * self.count + 8 * (at & 0x7FFFFFFF)), "big"
-        )
+        return self._read_integer(8, 1032 + 28 * self.count + 8 * (at & 0x7FFFFFFF))
 
-    def entry(self, at: int) -> tuple[int, int, bytes, int]:
+    def _read_integer(self, size: int, at: int) -> int:
+        return int.from_bytes(files.read_at(self.index_fd, size, at), "big")
+
+    def read_header(self, at: int) -> tuple[int, int, bytes, int]:
         """Return (type, size, bytes at an offset, start of the content)."""
-        if self.data < 0:
-            self.data = files.open_read(self.path + ".pack", follow=False)
-        piece = files.read_at(self.data, 4096, at)
+        if self.data_fd < 0:
+            self.data_fd = files.open_read(self.path + ".pack", follow=False)
+        piece = files.read_at(self.data_fd, 4096, at)
         size, used = piece[0] & 15, 1
         while piece[used - 1] & 128:
             size |= (piece[used] & 127) << (4 + 7 * (used - 1))
@@ -90,14 +88,14 @@ class _Pack:
         return piece[0] >> 4 & 7, size, piece, used
 
     def inflate(self, at: int, size: int, piece: bytes) -> bytes:
-        """Inflate an object.  `at`: where `piece`, its compressed start, ends in the data."""
+        """Inflate an object.  piece: its compressed start, which ends at `at`."""
         if size > OBJECT_LIMIT:
             raise Missing
         engine = zlib.decompressobj()
         out = [engine.decompress(piece, size + 1)]
         got = len(out[0])
         while not engine.eof and got <= size:
-            more = engine.unconsumed_tail or files.read_at(self.data, 1 << 16, at)
+            more = engine.unconsumed_tail or files.read_at(self.data_fd, 1 << 16, at)
             at += 0 if engine.unconsumed_tail else len(more)
             if not more:
                 break
@@ -116,10 +114,10 @@ class Entry(NamedTuple):
 
 
 class Objects:
-    """The objects of a repository, as a context manager.  git: a checkout's, "" for none."""
+    """Reads a repository's objects; a context manager.  git: a checkout's, "" for none."""
 
     def __init__(self, git: str):
-        self.common = layout.common_git(git) if git else ""
+        self.common = layout.find_common_git(git) if git else ""
         self.folder = self.common + "/objects"
         self._packs: list[_Pack] | None = None
         self._trees: dict[str, dict[bytes, Entry]] = {}
@@ -143,57 +141,53 @@ class Objects:
     @property
     def complete(self) -> bool:
         """Whether all objects are here: none elsewhere, unreadable or named by SHA-256."""
-        self._opened()
+        self._open_packs()
         return self._whole
 
     def find(self, prefix: str) -> list[str]:
         """Return the hashes, two at most, with a prefix of 4 to 40 hex digits."""
         found: set[str] = set()
-        for pack in self._opened():
+        for pack in self._open_packs():
             found.update(hash for hash, _ in pack.find(prefix))
-        if self._inside:
-            try:
-                for entry in files.posix.scandir(self.folder + "/" + prefix[:2]):
-                    if entry.name.startswith(prefix[2:]) and len(entry.name) == 38:
-                        found.add(prefix[:2] + entry.name)
-            except OSError:
-                pass
+        for name in files.list_folder(self.folder + "/" + prefix[:2]) if self._inside else ():
+            if name.startswith(prefix[2:]) and len(name) == 38:
+                found.add(prefix[:2] + name)
         return sorted(found)[:2]
 
     def read(self, hash: str) -> tuple[str, bytes]:
         """Return (type, content) of an object, checked against its hash; raises Missing."""
         try:
-            kind, data = self._found(hash)
+            kind, data = self._read_unchecked(hash)
         except (OSError, IndexError, ValueError, zlib.error):
             raise Missing from None
-        # A flipped bit in where a delta's base lies is in no checksum of zlib's.
+        # zlib's checksum does not cover the offset of a delta's base
         if _sha1(b"%s %d\0" % (kind.encode(), len(data)), data) != hash:
             raise Missing
         return kind, data
 
-    def _found(self, hash: str) -> tuple[str, bytes]:
-        for pack in self._opened():
+    def _read_unchecked(self, hash: str) -> tuple[str, bytes]:
+        for pack in self._open_packs():
             for _, number in pack.find(hash):
-                return self._packed(pack, pack.offset(number))
-        return self._loose(hash)
+                return self._read_packed(pack, pack.data_offset(number))
+        return self._read_loose(hash)
 
-    def tree_of(self, commit: str) -> str:
+    def tree_hash(self, commit: str) -> str:
         """Return the hash of a commit's tree; raises Missing."""
         kind, data = self.read(commit)
         if kind != "commit" or data[:5] != b"tree ":
             raise Missing
         return data[5:45].decode("ascii", "replace")
 
-    def entry(self, commit: str, path: str) -> Entry | None:
-        """Return the row of a path in a commit, or None.  Raises Missing."""
-        found: Entry | None = Entry(_TREE, self.tree_of(commit))
+    def find_entry(self, commit: str, path: str) -> Entry | None:
+        """Return a path's row in a commit, or None; raises Missing."""
+        found: Entry | None = Entry(_TREE, self.tree_hash(commit))
         for part in path.encode("utf-8", "surrogateescape").split(b"/"):
             if found is None or found.mode != _TREE:
                 return None
-            found = self.rows(found.hash).get(part)
+            found = self.read_tree(found.hash).get(part)
         return found
 
-    def rows(self, tree: str) -> dict[bytes, Entry]:
+    def read_tree(self, tree: str) -> dict[bytes, Entry]:
         """Return the rows of a tree by name; raises Missing."""
         if tree in self._trees:
             return self._trees[tree]
@@ -212,12 +206,12 @@ class Objects:
             self._trees[tree] = found
         return found
 
-    def walk(self, commit: str) -> Iterator[tuple[str, str]]:
+    def walk_files(self, commit: str) -> Iterator[tuple[str, str]]:
         """Yield (path, hash) of a commit's files.  Raises Missing, also above TREE_ENTRIES."""
-        stack, seen = [("", self.tree_of(commit))], 0
+        stack, seen = [("", self.tree_hash(commit))], 0
         while stack:
             prefix, tree = stack.pop()
-            for name, row in self.rows(tree).items():
+            for name, row in self.read_tree(tree).items():
                 seen += 1
                 if seen > TREE_ENTRIES:
                     raise Missing
@@ -227,15 +221,16 @@ class Objects:
                 elif row.mode >> 12 == 8:  # no link, no submodule
                     yield path, row.hash
 
-    def _opened(self) -> list[_Pack]:
+    def _open_packs(self) -> list[_Pack]:
+        """Open the packs at the first call; set `_inside` and `_whole`."""
         if self._packs is not None:
             return self._packs
         self._packs = []
         if not self.common or not files.is_folder(self.folder):
             return self._packs
         folders = (self.folder + "/pack", self.folder)
-        self._inside = all(files.inside(folder, self.common) for folder in folders)
-        names = self._names() if self._inside else []
+        self._inside = all(files.is_inside(folder, self.common) for folder in folders)
+        names = files.list_folder(self.folder + "/pack") if self._inside else []
         self._whole = self._inside and len(names) <= PACKS and not self._is_partial(names)
         for name in names[:PACKS]:
             if name.endswith(".idx"):
@@ -245,17 +240,10 @@ class Objects:
                     self._whole = False
         return self._packs
 
-    def _names(self) -> list[str]:
-        try:
-            return sorted(entry.name for entry in files.posix.scandir(self.folder + "/pack"))
-        except OSError:
-            return []
-
     def _is_partial(self, names: list[str]) -> bool:
-        if any(name.endswith(".promisor") for name in names):
-            return True
-        if any(
-            files.exists(self.common + name) for name in ("/shallow", "/objects/info/alternates")
+        elsewhere = ("/shallow", "/objects/info/alternates")
+        if any(name.endswith(".promisor") for name in names) or any(
+            files.exists(self.common + name) for name in elsewhere
         ):
             return True
         try:
@@ -264,12 +252,11 @@ class Objects:
             return True
         return b"objectformat=sha256" in said or b"partialclone=" in said
 
-    def _loose(self, hash: str) -> tuple[str, bytes]:
+    def _read_loose(self, hash: str) -> tuple[str, bytes]:
         if not self._inside:
             raise Missing
-        data = files.read(
-            "%s/%s/%s" % (self.folder, hash[:2], hash[2:]), OBJECT_LIMIT, follow=False
-        )
+        path = "%s/%s/%s" % (self.folder, hash[:2], hash[2:])
+        data = files.read(path, OBJECT_LIMIT, follow=False)
         out = zlib.decompressobj().decompress(data, OBJECT_LIMIT + 64)
         head, _, content = out.partition(b"\0")
         kind, _, size = head.decode("ascii", "replace").partition(" ")
@@ -277,18 +264,18 @@ class Objects:
             raise Missing
         return kind, content
 
-    def _packed(self, pack: _Pack, at: int) -> tuple[str, bytes]:
+    def _read_packed(self, pack: _Pack, at: int) -> tuple[str, bytes]:
         deltas: list[tuple[int, bytes]] = []
         left = DELTA_BYTES
         while (pack, at) not in self._bases:
-            kind, size, piece, used = pack.entry(at)
+            kind, size, piece, used = pack.read_header(at)
             base = -1
             if kind == _OFFSET:
-                back, used = offset(piece, used)
+                back, used = read_offset(piece, used)
                 base = at - back
             elif kind == _REFERENCE:
                 hit = pack.find(piece[used : used + 20].hex())
-                base, used = (pack.offset(hit[0][1]) if hit else -1), used + 20
+                base, used = (pack.data_offset(hit[0][1]) if hit else -1), used + 20
             data = pack.inflate(at + len(piece), size, piece[used:])
             if kind in _TYPES:
                 self._keep_base(pack, at, _TYPES[kind], data)
@@ -300,7 +287,7 @@ class Objects:
             at = base
         name, data = self._bases[pack, at]
         for at, delta in reversed(deltas):
-            data = _patched(data, delta)
+            data = _apply_delta(data, delta)
             self._keep_base(pack, at, name, data)
         return name, data
 
@@ -312,7 +299,7 @@ class Objects:
         self._bases[pack, at] = kind, data
 
 
-def offset(piece: bytes, used: int) -> tuple[int, int]:
+def read_offset(piece: bytes, used: int) -> tuple[int, int]:
     """Read a number in git's offset encoding.  Return (number, index behind it)."""
     found = piece[used] & 127
     while piece[used] & 128:
@@ -321,7 +308,8 @@ def offset(piece: bytes, used: int) -> tuple[int, int]:
     return found, used + 1
 
 
-def _size(delta: bytes, at: int) -> tuple[int, int]:
+def _read_size(delta: bytes, at: int) -> tuple[int, int]:
+    """Read a number, 7 bits a byte, lowest first.  Return (number, index behind it)."""
     size = shift = 0
     while True:
         byte = delta[at]
@@ -331,7 +319,7 @@ def _size(delta: bytes, at: int) -> tuple[int, int]:
             return size, at
 
 
-def _copied(delta: bytes, at: int, code: int) -> tuple[int, int, int]:
+def _read_copy(delta: bytes, at: int, code: int) -> tuple[int, int, int]:
     """Return (start, size, end of the instruction) of a copy from the base."""
     start = size = 0
     for bit in range(7):
@@ -344,10 +332,10 @@ def _copied(delta: bytes, at: int, code: int) -> tuple[int, int, int]:
     return start, size or 0x10000, at
 
 
-def _patched(base: bytes, delta: bytes) -> bytes:
+def _apply_delta(base: bytes, delta: bytes) -> bytes:
     """Return an object's bytes: its base with a delta applied.  Raises Missing."""
-    before, at = _size(delta, 0)
-    after, at = _size(delta, at)
+    before, at = _read_size(delta, 0)
+    after, at = _read_size(delta, at)
     out: list[bytes] = []
     if before != len(base) or after > OBJECT_LIMIT:
         raise Missing
@@ -358,7 +346,7 @@ def _patched(base: bytes, delta: bytes) -> bytes:
             out.append(delta[at : at + code])
             at += code
         else:
-            start, size, at = _copied(delta, at, code)
+            start, size, at = _read_copy(delta, at, code)
             out.append(base[start : start + size])
         length += len(out[-1])
     if length != after:

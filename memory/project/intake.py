@@ -1,4 +1,4 @@
-"""Imports: what files of others say, brought into the store once and kept in step with them.
+"""Imports: records made from files of others, once, and updated when those change.
 
 A record that was imported names its source.  Schema, version 1, of its frontmatter's `origin`, a
 map on one line:
@@ -12,12 +12,11 @@ map on one line:
     id         that the source gave itself (optional)                  were written: another body or
     below      the path below the imported directory (optional)        title is a person's
 
-Where a source's record stands, in any tier or in the archive, it is that record, and its id
-follows from the origin: a second run writes nothing, and one that was killed goes on.  A record
-whose source is gone belongs to a source with the same path below its directory, if that is gone
-too, else with the same id or checksum: it has been moved.  Of a changed source
-the record is changed in place, other keys stay; what a person has edited, and what was forgotten,
-is left as it is.  Nothing is ever removed.
+A source that has a record, in any tier or in the archive, gets no second one: a second run writes
+nothing, and a killed run goes on.  A record whose source is gone belongs to a moved source: with
+the same path below its directory, if that is gone too, else with the same id or checksum.  Of a
+changed source the record is changed in place, other keys stay; a record that a person edited or
+forgot stays as it is.  Nothing is ever removed.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ from typing import Any, Callable, Iterable, NamedTuple
 
 from memory.core import StoreError, UsageError, clock, files, frontmatter, layout, records
 from memory.project import material
-from memory.project.otherfiles import ORIGIN, Skip, hidden_path
+from memory.project.otherfiles import ORIGIN, Skip, hash_path
 from memory.store import archive, writer
-from memory.store.store import Bulk, Store
+from memory.store.store import BatchWriter, Store
 
-HEAD = 1 << 16  # bytes of an archived file that are searched for its origin
+HEAD_BYTES = 1 << 16  # bytes of an archived file that are searched for its origin
 Key = tuple[str, str]  # path and part of an origin
 
 
 class Draft(NamedTuple):
-    """A record as read from its source; extra: more of its frontmatter."""
+    """A record as read from its source.  extra: more frontmatter."""
 
     kind: str
     title: str
@@ -52,9 +51,9 @@ class Draft(NamedTuple):
 class Piece(NamedTuple):
     """The source of one record.
 
-    key: path and part.  shown: the path for messages.  draft: makes the record, or says why not.
-    versions: those that the record must have at least.  below: the path below the imported
-    directory, by which the source may be found again.
+    shown: the path for messages.  draft: makes the record, or says why not.  versions: the least
+    that the record must have.  below: the path below the imported directory, by which a moved
+    source is found.
     """
 
     key: Key
@@ -65,11 +64,10 @@ class Piece(NamedTuple):
     below: str = ""
 
 
-class Standing(NamedTuple):
+class ExistingRecord(NamedTuple):
     """An existing record from a source.
 
-    origin: the whole one, {} where none of this kind stands.  untouched: its body is as a machine
-    wrote it.
+    origin: {} where it has none of this kind.  untouched: no person changed its body.
     """
 
     name: str
@@ -84,10 +82,9 @@ class Standing(NamedTuple):
 class Result:
     """The result of an import.
 
-    new, changed, same: ids of records.  gone: (id, path) of records whose source is gone. troubled:
-    (source, problem of its frontmatter).  private: ids of records that stand in the private tier,
-    though another was named.  cleaned: sources that lost a secret or a private part.  seen: the
-    keys met.
+    new, changed, same: ids of records.  gone: (id, path) of records without their source.
+    troubled: (source, problem of its frontmatter).  private: ids of records in the private tier,
+    though another was named.  cleaned: sources that lost a secret or a private part.  seen: keys.
     """
 
     new: list[str] = field(default_factory=list)
@@ -106,32 +103,31 @@ class Result:
         return len(self.new) + len(self.changed) + len(self.same) + len(self.skipped)
 
 
-class Imported:
-    """A store's records of earlier imports, and where to find each."""
+class ImportedRecords:
+    """Finds a store's records of earlier imports.  from_: the origin's `from`."""
 
     def __init__(self, store: Store, from_: str):
-        """Read every record's head once.  from_: the origin's `from`."""
-        self.by_key: dict[Key, Standing] = {}
+        self.by_key: dict[Key, ExistingRecord] = {}
         self.by_text: dict[tuple[str, str], str] = {}
-        self.by_path: dict[str, Standing] = {}
+        self.by_path: dict[str, ExistingRecord] = {}
         self.forgotten: dict[Key, str] = {}
         self.moved: dict[tuple[str, str], list[Key]] = {}  # sign, value -> keys of lost sources
         self.root = store.place.root
         for name in store.names():
             with suppress(StoreError):
-                self._take(name, store.raw(name), from_, store.place.path(name))
-        self._archived(store, from_)
+                self._add_record(name, store.raw(name), from_, store.place.path(name))
+        self._add_archived(store, from_)
 
-    def find(self, key: Key) -> Standing | None:
-        """Return the record of a key, whichever way it gives the path."""
-        return self.by_key.get(key) or self.by_key.get((hidden_path(key[0]), key[1]))
+    def find(self, key: Key) -> ExistingRecord | None:
+        """Return the record of a key, its path plain or hashed."""
+        return self.by_key.get(key) or self.by_key.get((hash_path(key[0]), key[1]))
 
-    def was_forgotten(self, key: Key) -> str:
+    def find_forgotten(self, key: Key) -> str:
         """Return the id of a key's archived record, or ""."""
-        return self.forgotten.get(key) or self.forgotten.get((hidden_path(key[0]), key[1]), "")
+        return self.forgotten.get(key) or self.forgotten.get((hash_path(key[0]), key[1]), "")
 
-    def _take(self, name: str, data: bytes, from_: str, shown: str) -> None:
-        head, offset = frontmatter.split(data)
+    def _add_record(self, name: str, data: bytes, from_: str, shown: str) -> None:
+        head, offset = frontmatter.split_head(data)
         text = data[offset:].strip()
         kind = name.split("/")[1]
         self.by_text.setdefault((kind, files.sha256(text)), shown)
@@ -144,7 +140,7 @@ class Imported:
             origin = {key: str(value) for key, value in said.items()}
         checksum = str(record.meta.get("checksum") or origin.get("checksum") or "")
         untouched = origin.get("written", "")[:16] == files.sha256(text)[:16]
-        found = Standing(name, record.id, checksum, origin, untouched, record.versions)
+        found = ExistingRecord(name, record.id, checksum, origin, untouched, record.versions)
         if origin:
             key = origin.get("path", ""), origin.get("part", "")
             self.by_key.setdefault(key, found)
@@ -152,18 +148,19 @@ class Imported:
         if kind == layout.FOLDERS["resource"] and isinstance(path, str):
             self.by_path.setdefault(path, found)
 
-    def _archived(self, store: Store, from_: str) -> None:
+    def _add_archived(self, store: Store, from_: str) -> None:
         for letter, root in store.roots.items():
-            for move in archive.archived_moves(root).values():
+            for move in archive.read_archived(root).values():
                 with suppress(StoreError):
-                    origin = _meta(store.raw(letter + "/" + move.away)[:HEAD]).get(ORIGIN)
+                    data = store.raw(letter + "/" + move.away)[:HEAD_BYTES]
+                    origin = frontmatter.parse(data).meta.get(ORIGIN)
                     if isinstance(origin, dict) and origin.get("from") == from_:
                         key = str(origin.get("path", "")), str(origin.get("part", ""))
                         self.forgotten[key] = move.id
                         self._note_lost(key, origin)
 
     def _note_lost(self, key: Key, origin: dict[str, Any]) -> None:
-        """Note the signs by which a record without its source is known."""
+        """Note the signs of a record without its source: path, id, checksum."""
         path = os.path.join(self.root, key[0])
         if key[1] or os.path.lexists(path):
             return
@@ -174,22 +171,22 @@ class Imported:
             if value:
                 self.moved.setdefault((sign, str(value)), []).append(key)
 
-    def key_of(self, piece: Piece, seen: set[Key]) -> Key:
-        """Return the key of a piece's source, before a move if it moved."""
+    def find_key(self, piece: Piece, seen: set[Key]) -> Key:
+        """Return a piece's key, of a moved source the former key."""
         if not piece.below or not self.moved:
             return piece.key
-        if self.find(piece.key) or self.was_forgotten(piece.key):
+        if self.find(piece.key) or self.find_forgotten(piece.key):
             return piece.key
         for sign, value in (("below", piece.below), ("id", ""), ("checksum", piece.checksum)):
-            if sign == "id" and any(sign == one for one, _ in self.moved):
-                value = _id_there(piece)
+            if sign == "id" and any(sign == lost_sign for lost_sign, _ in self.moved):
+                value = _read_source_id(piece)
             lost = [key for key in self.moved.get((sign, value), ()) if key not in seen]
             if lost:
                 return lost[0]
         return piece.key
 
 
-def bring(
+def import_pieces(
     store: Store,
     pieces: Iterable[Piece | Skip],
     from_: str,
@@ -198,255 +195,233 @@ def bring(
     told: Callable[[int], None] | None = None,
     covered: Callable[[str], bool] = lambda path: False,
 ) -> Result:
-    """Bring pieces into the store; raises StoreError where nothing can be written.
+    """Write the records of pieces; raises StoreError.
 
     from_: the origin's `from`.  tier: of new records.  dry: write nothing.  told: called with the
-    number of pieces done.  covered: tells whether all that a path gives is among the pieces, so
-    that the rest is gone.  What was written stands even where the iteration is interrupted.
+    number of pieces done.  covered: tells whether the pieces hold everything of a path, so that its
+    other records have lost their source.  An interrupted run keeps what was written.
     """
-    result, shelf, bulk = Result(), Imported(store, from_), Bulk(store)
+    run = _Importer(store, from_, tier, dry)
+    result = run.result
     try:
         for piece in pieces:
             if isinstance(piece, Skip):
                 result.skipped.append(piece)
             elif piece.key not in result.seen:
                 result.seen.add(piece.key)
-                _one(store, shelf, piece, from_, tier, None if dry else bulk, result)
+                skip = run.import_piece(piece)
+                if skip:
+                    result.skipped.append(skip)
             if told:
                 told(result.done)
     finally:
-        bulk.flush()
+        run.bulk.flush()
     result.gone = [
         (found.id, " § ".join(filter(None, key)))
-        for key, found in sorted(shelf.by_key.items())
+        for key, found in sorted(run.imported.by_key.items())
         if key not in result.seen and key[0][:1] != "#" and covered(key[0])
     ]
     return result
 
 
-def _drafted(piece: Piece, result: Result) -> Draft | Skip:
-    made = piece.draft()
-    if isinstance(made, Draft):
-        result.troubled.extend((piece.shown, problem) for problem in made.problems)
-    return made
+class _Importer:
+    """One import and its result; see `import_pieces`."""
 
-
-def _one(
-    store: Store,
-    shelf: Imported,
-    piece: Piece,
-    from_: str,
-    tier: str,
-    bulk: Bulk | None,
-    result: Result,
-) -> None:
-    key = shelf.key_of(piece, result.seen)
-    result.seen.add(key)
-    found = shelf.find(key) or (shelf.by_path.get(piece.key[0]) if from_ == "tree" else None)
-    if found is not None:
-        if found.name[:1] == layout.PRIVATE != tier:
-            result.private.append(found.id)
-        return _update_existing(store, found, piece, from_, bulk is None, result)
-    id = shelf.was_forgotten(key)
-    if id:
-        result.skipped.append(
-            Skip(piece.shown, "forgotten before", "`dayleaf store restore %s` brings it back" % id)
+    def __init__(self, store: Store, from_: str, tier: str, dry: bool):
+        self.store, self.from_, self.tier, self.dry = store, from_, tier, dry
+        self.imported, self.bulk, self.result = (
+            ImportedRecords(store, from_),
+            BatchWriter(store),
+            Result(),
         )
-        return None
-    made = _made(store, piece, from_, tier, result)
-    if isinstance(made, Skip):
-        result.skipped.append(made)
-        return None
-    draft, new = made
-    text = (
-        layout.FOLDERS[draft.kind],
-        files.sha256(new.data[frontmatter.split(new.data)[1] :].strip()),
-    )
-    twin = "" if from_ == "tree" else shelf.by_text.get(text, "")
-    if twin:
-        result.skipped.append(Skip(piece.shown, "the same text is in %s" % twin, "nothing to do"))
-        return None
-    shelf.by_text[text] = piece.shown
-    if bulk is not None:
-        bulk.add(tier, new)
-    result.new.append(new.id)
-    return None
 
+    def import_piece(self, piece: Piece) -> Skip | None:
+        """Add or update the record of a piece, or return why not."""
+        result, imported = self.result, self.imported
+        key = imported.find_key(piece, result.seen)
+        result.seen.add(key)
+        found = imported.find(key)
+        if found is None and self.from_ == "tree":
+            found = imported.by_path.get(piece.key[0])
+        if found is not None:
+            if found.name[:1] == layout.PRIVATE != self.tier:
+                result.private.append(found.id)
+            return self._update_existing(found, piece)
+        id = imported.find_forgotten(key)
+        if id:
+            remedy = "`dayleaf store restore %s` brings it back" % id
+            return Skip(piece.shown, "forgotten before", remedy)
+        return self._add_record(piece)
 
-def _made(
-    store: Store, piece: Piece, from_: str, tier: str, result: Result
-) -> Skip | tuple[Draft, writer.New]:
-    draft = _drafted(piece, result)
-    if isinstance(draft, Skip):
+    def _add_record(self, piece: Piece) -> Skip | None:
+        """Write a new record, unless another has its text."""
+        draft = self._draft(piece)
+        if isinstance(draft, Skip):
+            return draft
+        try:
+            new = self._compose_record(piece, draft)
+        except UsageError as error:
+            return Skip(piece.shown, str(error).partition("; ")[0], "nothing to do")
+        except StoreError as error:
+            return _skip_for_error(piece, error)
+        body = new.data[frontmatter.split_head(new.data)[1] :].strip()
+        text, known = (layout.FOLDERS[draft.kind], files.sha256(body)), self.imported.by_text
+        if text in known and self.from_ != "tree":
+            return Skip(piece.shown, "the same text is in %s" % known[text], "nothing to do")
+        known[text] = piece.shown
+        if not self.dry:
+            self.bulk.add(self.tier, new)
+        self.result.new.append(new.id)
+        return None
+
+    def _draft(self, piece: Piece) -> Draft | Skip:
+        draft = piece.draft()
+        if isinstance(draft, Draft):
+            self.result.troubled.extend((piece.shown, problem) for problem in draft.problems)
         return draft
-    bare = {
-        key: value for key, value in (draft.extra or {}).items() if key not in ("checksum", ORIGIN)
-    }
 
-    def cleaned(value: Any) -> Any:
-        # Checksums stay out of what is cleaned: beside a path that names a key they would pass for
-        # secrets.
-        title, body, given = store.cleaned(value)
-        if [title, body] != value[:2]:
-            result.cleaned.append(piece.shown)
-        known = (
-            {"checksum": piece.checksum, "snapshot": material.print_of(body)}
-            if "checksum" in (draft.extra or {})
-            else {}
-        )
-        origin = _origin(piece, from_, title, body, draft, store.cleaned(_path(piece, tier)))
-        return [title, body, {**given, **known, ORIGIN: origin}]
+    def _compose_record(self, piece: Piece, draft: Draft) -> writer.NewRecord:
+        extra = draft.extra or {}
 
-    try:
-        made = writer.composed(
+        def clean(value: Any) -> Any:
+            # without checksums: beside a path that names a key they would pass for secrets
+            title, body, given = self.store.cleaned(value)
+            if [title, body] != value[:2]:
+                self.result.cleaned.append(piece.shown)
+            if "checksum" in extra:
+                given = {
+                    **given,
+                    "checksum": piece.checksum,
+                    "snapshot": material.fingerprint(body),
+                }
+            return [
+                title,
+                body,
+                {**given, ORIGIN: self._origin(piece, title, body, draft, self.tier)},
+            ]
+
+        new = writer.compose_record(
             draft.kind,
             draft.title,
             draft.body,
-            cleaned,
-            store.now,
+            clean,
+            self.store.now,
             tags=draft.tags,
             source=draft.source,
-            extra=bare,
-            mark="\0".join((from_, *piece.key)),
+            extra={key: extra[key] for key in extra if key not in ("checksum", ORIGIN)},
+            mark="\0".join((self.from_, *piece.key)),
         )
-        store.fits(tier, made.data)
-    except UsageError as error:
-        return Skip(piece.shown, str(error).partition("; ")[0], "nothing to do")
-    except StoreError as error:
-        reason, _, remedy = str(error).partition("; ")
-        return Skip(piece.shown, reason, remedy)
-    return draft, made
+        self.store.fits(self.tier, new.data)
+        return new
+
+    def _origin_path(self, piece: Piece, tier: str) -> str:
+        path = hash_path(piece.key[0]) if tier == layout.SHARED else piece.key[0]
+        cleaned: str = self.store.cleaned(path)
+        return cleaned
+
+    def _origin(
+        self, piece: Piece, title: str, body: str, draft: Draft, tier: str
+    ) -> dict[str, str]:
+        path, part = self._origin_path(piece, tier), piece.key[1]
+        below = piece.below if path.endswith("/" + piece.below) else ""
+        own: dict[str, str] = (draft.extra or {}).get(ORIGIN) or {}
+        return {
+            "from": self.from_,
+            "path": path,
+            **({"part": part} if part else {}),
+            **({"below": below} if below else {}),
+            "checksum": piece.checksum,
+            "written": material.fingerprint(body) + "-" + _hash_title(writer.title_line(title)),
+            **own,
+        }
+
+    def _update_existing(self, found: ExistingRecord, piece: Piece) -> Skip | None:
+        changes = self._find_head_changes(found, piece) if found.origin else {}
+        if found.checksum == piece.checksum and not changes:
+            self.result.same.append(found.id)
+            return None
+        try:
+            if found.checksum != piece.checksum:
+                skip = self._renew_record(found, piece, changes)
+                if skip:
+                    return skip
+            elif not self.dry:
+                self.store.edit(found.name, changes)
+        except StoreError as error:
+            return _skip_for_error(piece, error)
+        self.result.changed.append(found.id)
+        return None
+
+    def _find_head_changes(self, found: ExistingRecord, piece: Piece) -> dict[str, Any]:
+        """Return the new versions, and the new path of a moved source."""
+        changes: dict[str, Any] = {}
+        new = [version for version in piece.versions if version not in found.versions]
+        if new:
+            changes["versions"] = [*found.versions, *new]
+        path = self._origin_path(piece, found.name[:1])
+        if piece.below and path != found.origin.get("path"):
+            changes[ORIGIN] = {**found.origin, "path": path, "below": piece.below}
+        return changes
+
+    def _renew_record(
+        self, found: ExistingRecord, piece: Piece, changes: dict[str, Any]
+    ) -> Skip | None:
+        """Write a changed source into its record, or return why not."""
+        id = found.id
+        if not found.origin:
+            return Skip(
+                piece.shown,
+                "the resource %s already describes it, and was not imported" % id,
+                "`dayleaf record forget %s`, then import again to take the source's text" % id,
+            )
+        if not found.untouched:
+            return Skip(
+                piece.shown,
+                "it has changed, but its record %s was edited by hand" % id,
+                "`dayleaf record edit %s` takes over what is new in it" % id,
+            )
+        draft = self._draft(piece)
+        if isinstance(draft, Skip):
+            return draft
+        if not self.dry:
+            self._rewrite_record(found, piece, draft, changes)
+        return None
+
+    def _rewrite_record(
+        self, found: ExistingRecord, piece: Piece, draft: Draft, changes: dict[str, Any]
+    ) -> None:
+        store, extra = self.store, draft.extra or {}
+        old = store.raw(found.name)
+        title, body = store.cleaned([draft.title, draft.body])
+        if [title, body] != [draft.title, draft.body]:
+            self.result.cleaned.append(piece.shown)
+        title = writer.title_line(title)
+        before = writer.title_line(str(frontmatter.parse(old).meta.get("title") or ""))
+        has_own_title = _hash_title(before) != found.origin.get("written", "")[17:]
+        keys = ("checksum", "source_ref", "refreshed")
+        head = {key: extra[key] for key in keys if key in extra}
+        head.update(changes, updated=clock.iso(store.now))
+        head[ORIGIN] = self._origin(piece, title, body, draft, found.name[:1])
+        if "checksum" in extra:
+            head["snapshot"] = material.fingerprint(body)
+        if not has_own_title:
+            head["title"] = title
+        data = frontmatter.edit(old, head, found.name)
+        text = body.lstrip("\n").encode("utf-8", "replace")
+        data = data[: frontmatter.split_head(data)[1]] + b"\n" + text
+        store.replace(found.name, data, files.sha256(old))
 
 
-def _id_there(piece: Piece) -> str:
-    made = piece.draft()
-    extra = (made.extra or {}) if isinstance(made, Draft) else {}
+def _skip_for_error(piece: Piece, error: StoreError) -> Skip:
+    reason, _, remedy = str(error).partition("; ")
+    return Skip(piece.shown, reason, remedy)
+
+
+def _read_source_id(piece: Piece) -> str:
+    draft = piece.draft()
+    extra = (draft.extra or {}) if isinstance(draft, Draft) else {}
     return str((extra.get(ORIGIN) or {}).get("id") or "")
 
 
-def _path(piece: Piece, tier: str) -> str:
-    return hidden_path(piece.key[0]) if tier == layout.SHARED else piece.key[0]
-
-
-def _origin(
-    piece: Piece, from_: str, title: str, body: str, draft: Draft, path: str
-) -> dict[str, str]:
-    part, below = piece.key[1], piece.below if path.endswith("/" + piece.below) else ""
-    more: dict[str, str] = (draft.extra or {}).get(ORIGIN) or {}
-    return {
-        "from": from_,
-        "path": path,
-        **({"part": part} if part else {}),
-        **({"below": below} if below else {}),
-        "checksum": piece.checksum,
-        "written": material.print_of(body) + "-" + _short(writer.title_line(title)),
-        **more,
-    }
-
-
-def _changed_head(store: Store, found: Standing, piece: Piece) -> dict[str, Any]:
-    more: dict[str, Any] = {}
-    new = [one for one in piece.versions if one not in found.versions]
-    if new:
-        more["versions"] = [*found.versions, *new]
-    path = store.cleaned(_path(piece, found.name[:1]))
-    if piece.below and path != found.origin.get("path"):
-        more["origin"] = {**found.origin, "path": path, "below": piece.below}
-    return more
-
-
-def _update_existing(
-    store: Store, found: Standing, piece: Piece, from_: str, dry: bool, result: Result
-) -> None:
-    more = _changed_head(store, found, piece) if found.origin else {}
-    if found.checksum == piece.checksum and not more:
-        result.same.append(found.id)
-        return
-    try:
-        skip = _renewed(store, found, piece, from_, result, dry, more)
-    except StoreError as error:
-        reason, _, remedy = str(error).partition("; ")
-        skip = Skip(piece.shown, reason, remedy)
-    if skip:
-        result.skipped.append(skip)
-    else:
-        result.changed.append(found.id)
-
-
-def _renewed(
-    store: Store,
-    found: Standing,
-    piece: Piece,
-    from_: str,
-    result: Result,
-    dry: bool,
-    more: dict[str, Any],
-) -> Skip | None:
-    if found.checksum == piece.checksum:
-        if not dry:
-            store.edit(found.name, more)
-        return None
-    if not found.origin:
-        return Skip(
-            piece.shown,
-            "the resource %s already describes it, and was not imported" % found.id,
-            "`dayleaf record forget %s`, then import again to take the source's text" % found.id,
-        )
-    if not found.untouched:
-        return Skip(
-            piece.shown,
-            "it has changed, but its record %s was edited by hand" % found.id,
-            "`dayleaf record edit %s` takes over what is new in it" % found.id,
-        )
-    draft = _drafted(piece, result)
-    if isinstance(draft, Skip):
-        return draft
-    if not dry:
-        _change(store, found, piece, draft, from_, more, result)
-    return None
-
-
-def _change(
-    store: Store,
-    found: Standing,
-    piece: Piece,
-    draft: Draft,
-    from_: str,
-    more: dict[str, Any],
-    result: Result,
-) -> None:
-    old = store.raw(found.name)
-    title, body = store.cleaned([draft.title, draft.body])
-    if [title, body] != [draft.title, draft.body]:
-        result.cleaned.append(piece.shown)
-    title = writer.title_line(title)
-    extra = draft.extra or {}
-    own = (
-        _short(writer.title_line(str(_meta(old).get("title") or "")))
-        != found.origin.get("written", "")[17:]
-    )
-    changes: dict[str, Any] = {
-        key: extra[key] for key in ("checksum", "source_ref", "refreshed") if key in extra
-    }
-    changes.update(
-        more,
-        updated=clock.iso(store.now),
-        origin=_origin(
-            piece, from_, title, body, draft, store.cleaned(_path(piece, found.name[:1]))
-        ),
-    )
-    if "checksum" in extra:
-        changes["snapshot"] = material.print_of(body)
-    if not own:
-        changes["title"] = title
-    data = frontmatter.edit(old, changes, found.name)
-    data = data[: frontmatter.split(data)[1]] + b"\n" + body.lstrip("\n").encode("utf-8", "replace")
-    store.replace(found.name, data, files.sha256(old))
-
-
-def _short(title: str) -> str:
+def _hash_title(title: str) -> str:
     return files.sha256(title.encode("utf-8", "replace"))[:8]
-
-
-def _meta(head: bytes) -> dict[str, Any]:
-    return frontmatter.parse(head).meta

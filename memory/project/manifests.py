@@ -1,41 +1,40 @@
-"""What a project's manifests say of it: languages, frameworks and tools, as context tags with the
-file that names each.
+"""Context tags from a project's manifests: its languages, frameworks and tools, each with the file
+that names it.
 
 Read are the root and one level below it (`api/`), in a monorepo the packages too (`packages/web/`):
-at most MOST manifests of LIMIT bytes, nothing behind a symbolic link, nothing is run.  The grammar
-of no manifest is read: what stands where names stand and is a known dependency counts.
+at most MOST_MANIFESTS of MANIFEST_BYTES each, nothing behind a symbolic link, nothing is run.  No
+grammar is parsed: a known dependency counts where a name may stand.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import stat
+from contextlib import suppress
 from itertools import islice
 from typing import Iterator
 
 from memory.core import files
 from memory.core.layout import Place
 from memory.hook import context
-from memory.hook.context import Tag
+from memory.hook.context import ContextTag
 
-MOST, LIMIT = 64, 1 << 18  # manifests read, bytes of each
+MOST_MANIFESTS, MANIFEST_BYTES = 64, 1 << 18  # manifests read, bytes of each
 MOST_FOLDERS, MOST_ENTRIES = 256, 10_000  # folders listed, entries looked at in each
 # folders whose folders are projects too
 MONOREPO = frozenset("packages apps services libs modules crates".split())
-_ELSEWHERE = frozenset(
+_SKIPPED_FOLDERS = frozenset(
     "node_modules vendor target dist build out venv env site-packages __pycache__ "
     "third_party".split()
 )
-# What a dependency's name stands behind: a line's begin (a key, an item, a line of go.mod), a quote
-# or a colon (JSON, TOML, Gradle, Mix), a tag (Maven), the key of an image.
+# A dependency's name begins a line (a key, an item, a line of go.mod), or follows a quote or colon
+# (JSON, TOML, Gradle, Mix), a tag (Maven) or the key `image:`.
 _NAME = re.compile(
     r"""(?m)(?:^[ \t]*(?:-[ \t]+|require[ \t]+|image:[ \t]*|\[[\w.-]*dependencies\.)?|["':>])"""
     r"([A-Za-z@][\w./-]{0,100})"
 )
 
-# dependencies that are tags themselves, in lower case with hyphens
+# dependencies whose name is the tag, in lower case with hyphens
 _TAGS = (
     "django flask fastapi starlette aiohttp pydantic celery sqlalchemy alembic numpy pandas "
     "pytorch tensorflow scikit-learn pytest ruff mypy react react-native vue nuxt next svelte "
@@ -44,7 +43,7 @@ _TAGS = (
     "tokio axum serde diesel xunit postgres mysql mongodb elasticsearch redis kafka rabbitmq jwt "
     "stripe kubernetes"
 )
-# other names of dependencies, by tag; a name that ends in `*` stands for all that begin so
+# other names of dependencies, by tag; a final `*` stands for any rest
 _NAMES = {
     "django-rest-framework": "djangorestframework",
     "pytorch": "torch",
@@ -106,8 +105,8 @@ _DEPENDENCIES = {
     **dict(zip(_TAGS.split(), _TAGS.split())),
     **{name: tag for tag, names in _NAMES.items() for name in names.split()},
 }
-_STARTS = tuple((name[:-1], tag) for name, tag in _DEPENDENCIES.items() if name.endswith("*"))
-# A manifest's name, `*` once for any letters -> the tags that it gives by being there.
+_PREFIXES = tuple((name[:-1], tag) for name, tag in _DEPENDENCIES.items() if name.endswith("*"))
+# A manifest's name, `*` once for any letters -> the tags of a project that has it.
 _FILES = {
     "pyproject.toml": "python",
     "requirements*.txt": "python",
@@ -146,8 +145,8 @@ _FILES = {
     ".gitlab-ci.yml": "gitlab-ci",
     "Jenkinsfile": "jenkins",
 }
-_STARRED = tuple(pattern for pattern in _FILES if "*" in pattern)
-_BARE = frozenset(  # name no dependencies
+_GLOBS = tuple(pattern for pattern in _FILES if "*" in pattern)
+_WITHOUT_DEPENDENCIES = frozenset(  # name no dependencies
     (
         "tox.ini tsconfig.json deno.json Package.swift CMakeLists.txt Makefile Dockerfile* "
         "Containerfile *.tf Chart.yaml kustomization.yaml .gitlab-ci.yml Jenkinsfile"
@@ -155,106 +154,99 @@ _BARE = frozenset(  # name no dependencies
 )
 
 
-def project_tags(place: Place) -> tuple[Tag, ...]:
-    """Return the context tags of a place from its manifests and branch, read anew."""
-    return context.place_tags(place, derived(place.root))
+def project_tags(place: Place) -> tuple[ContextTag, ...]:
+    """Return the context tags of a place from its manifests and branch."""
+    return context.list_place_tags(place, find_tags(place.root))
 
 
-def remember(place: Place) -> None:
+def cache_tags(place: Place) -> None:
     """Cache a place's manifest tags for the hooks; raises OSError."""
-    context.cache_manifest_tags(place, derived(place.root))
+    context.write_manifest_tags(place, find_tags(place.root))
 
 
-def derived(root: str) -> dict[str, str]:
-    """Return tag -> manifest nearest to the root (a path below it) of a project."""
+def find_tags(root: str) -> dict[str, str]:
+    """Return the manifest nearest to a project's root, by tag."""
     found: dict[str, str] = {}
-    if not root:  # a workspace that is known by its private tier alone
-        return found
-    for path, tags, names in islice(_manifests(root), MOST):
-        for tag in (*tags, *(_tags_of(root + "/" + path) if names else ())):
+    # no root: a workspace of a private tier alone
+    for path, tags, has_names in islice(_find_manifests(root) if root else (), MOST_MANIFESTS):
+        for tag in (*tags, *(_read_tags(root + "/" + path) if has_names else ())):
             found.setdefault(tag, path)
     return found
 
 
-def marks(root: str) -> list[tuple[str, int, int]]:
+def stat_manifests(root: str) -> list[tuple[str, int, int]]:
     """Return (path, time in ns, size) of a project's manifests."""
     found = []
-    for path, _, _ in islice(_manifests(root), MOST):
-        with contextlib.suppress(OSError):
-            seen = os.lstat(root + "/" + path)
-            found.append((path, seen.st_mtime_ns, seen.st_size))
+    for path, _, _ in islice(_find_manifests(root), MOST_MANIFESTS):
+        with suppress(OSError):
+            info = os.lstat(root + "/" + path)
+            found.append((path, info.st_mtime_ns, info.st_size))
     return found
 
 
-def _tags_of(path: str) -> list[str]:
+def _read_tags(path: str) -> list[str]:
     try:
-        text = files.read(path, LIMIT, follow=False).decode("utf-8-sig", "replace")
+        text = files.read(path, MANIFEST_BYTES, follow=False).decode("utf-8-sig", "replace")
     except OSError:
         return []
-    return list(filter(None, map(_tag_of, names_in(text))))
+    return list(filter(None, map(_find_tag, extract_names(text))))
 
 
-def names_in(text: str) -> list[str]:
+def extract_names(text: str) -> list[str]:
     return [name.lower().replace("_", "-") for name in _NAME.findall(text)]
 
 
-def _tag_of(name: str) -> str:
+def _find_tag(name: str) -> str:
     exact = _DEPENDENCIES.get(name) or _DEPENDENCIES.get(re.sub(r"/v\d+$", "", name), "")
-    return exact or next((tag for start, tag in _STARTS if name.startswith(start)), "")
+    return exact or next((tag for start, tag in _PREFIXES if name.startswith(start)), "")
 
 
 # ---- which files
 
 
-def _pattern_of(name: str) -> str:
+def _find_pattern(name: str) -> str:
     """Return the key of `_FILES` for a file's name, or ""."""
-    return name if name in _FILES else next((p for p in _STARRED if _fits(name, p)), "")
+    return name if name in _FILES else next((p for p in _GLOBS if _matches(name, p)), "")
 
 
-def _manifests(root: str) -> Iterator[tuple[str, tuple[str, ...], bool]]:
-    """Yield (path, tags by its name, whether it names dependencies) of each manifest."""
-    folders, at = [""], 0
-    while at < len(folders) and at < MOST_FOLDERS:
-        folder = folders[at]
-        at += 1
-        names, below = _listed(root + "/" + folder)
+def _find_manifests(root: str) -> Iterator[tuple[str, tuple[str, ...], bool]]:
+    """Yield (path, tags of its name, whether it names dependencies)."""
+    folders = [""]
+    for folder in islice(folders, MOST_FOLDERS):  # grows meanwhile
+        names, below = _list_folder(root + "/" + folder)
         for name in names:
-            pattern = _pattern_of(name)
+            pattern = _find_pattern(name)
             if pattern:
-                yield folder + name, tuple(_FILES[pattern].split()), pattern not in _BARE
-        if not folder:
-            yield from _workflows(root)
+                tags = tuple(_FILES[pattern].split())
+                yield folder + name, tags, pattern not in _WITHOUT_DEPENDENCIES
+        github = root + "/.github"
+        if not folder and _is_real_folder(github) and _is_real_folder(github + "/workflows"):
+            yield ".github/workflows", ("github-actions",), False
         if not folder or (folder.count("/") == 1 and folder[:-1] in MONOREPO):
             folders += [folder + name + "/" for name in below]
 
 
-def _fits(name: str, pattern: str) -> bool:
+def _matches(name: str, pattern: str) -> bool:
     head, _, tail = pattern.partition("*")
     return name.startswith(head) and name.endswith(tail)
 
 
-def _listed(folder: str) -> tuple[list[str], list[str]]:
+def _list_folder(folder: str) -> tuple[list[str], list[str]]:
     """Return (files, folders that may be projects) of a folder."""
     names: list[str] = []
     below: list[str] = []
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+    with suppress(OSError), os.scandir(folder) as entries:
         for at, entry in enumerate(entries):
             if at >= MOST_ENTRIES:
                 break
             if entry.is_file(follow_symlinks=False):
                 names.append(entry.name)
-            elif (
-                entry.is_dir(follow_symlinks=False)
-                and entry.name[0] != "."
-                and entry.name not in _ELSEWHERE
-            ):
+            elif entry.name[0] == "." or entry.name in _SKIPPED_FOLDERS:
+                continue
+            elif entry.is_dir(follow_symlinks=False):
                 below.append(entry.name)
     return sorted(names), sorted(below)
 
 
-def _workflows(root: str) -> Iterator[tuple[str, tuple[str, ...], bool]]:
-    with contextlib.suppress(OSError):
-        if all(
-            stat.S_ISDIR(os.lstat(root + "/.github" + part).st_mode) for part in ("", "/workflows")
-        ):
-            yield ".github/workflows", ("github-actions",), False
+def _is_real_folder(path: str) -> bool:
+    return files.is_folder(path) and not files.is_link(path)

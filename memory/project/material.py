@@ -12,10 +12,9 @@ Schema, version 1, of a resource's own keys beside those of every record:
     snapshot    first 16 digits of the SHA-256 of the body as it was written: another body was
                 edited by a person
 
-The body of a doc is the file's text without its secrets and its own frontmatter, which gives title
-and tags.  That of a script is what the script says of itself, then its text below the heading
-SCRIPT, for the index and the reader; what runs is the file.  What a person wrote above that heading
-stays.
+The body of a doc is the file's text without secrets and without its frontmatter, which gives title
+and tags.  The body of a script is the script's own description, then its text below the heading
+SCRIPT; the file runs, not this copy.  A person's text above that heading stays.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ LANGUAGES = {  # of a script, by the end of its name
 
 
 class Source(NamedTuple):
-    """A file as read at one time; path: its real one."""
+    """A file that was read.  path: with all links resolved."""
 
     path: str
     data: bytes
@@ -80,8 +79,11 @@ class Description(NamedTuple):
     tags: tuple[str, ...]
 
 
-class State(NamedTuple):
-    """A resource's state (FRESH, STALE, GONE) against its source, None where unreadable."""
+class ResourceState(NamedTuple):
+    """The comparison of a resource with its source.
+
+    word: FRESH, STALE or GONE.  source: None where it cannot be read.
+    """
 
     word: str
     why: str
@@ -91,17 +93,17 @@ class State(NamedTuple):
 # ---- the source
 
 
-def type_of(record: Record) -> str:
+def resource_type(record: Record) -> str:
     """Return a resource's type, `doc` or `script`."""
     is_script = records.meta_text(record, "type").lower() == "script" and not record.guessed
     return "script" if is_script else "doc"
 
 
-def source_of(record: Record, place: Place) -> Source:
-    """Return a resource's source as read from its file; raises StoreError.
+def read_source(record: Record, place: Place) -> Source:
+    """Read the file of a resource; raises StoreError.
 
-    The last part of its path is no link, and what is opened is what was checked: a file that is
-    swapped meanwhile is read as it is then, from inside the same directory.
+    A last part of its path that is a link is refused.  A file that is swapped after the check is
+    read from inside the same directory.
     """
     try:
         if record.guessed:
@@ -109,19 +111,19 @@ def source_of(record: Record, place: Place) -> Source:
                 "line %d can be read in two ways without PyYAML; put its value in quotes"
                 % record.unsure[0]
             )
-        path = _whole(record.path, record.tier, place)
+        path = _resolve_path(record.path, record.tier, place)
         if files.is_link(path):
             raise StoreError("%s is a link; name the file itself" % path)
         real = files.real_path(path)
-        allowed(real, record.tier, place, not os.path.isabs(record.path))
-        return read(real)
+        check_allowed(real, record.tier, place, not os.path.isabs(record.path))
+        return read_file(real)
     except StoreError as error:
         raise StoreError(
             "%s: %s (`dayleaf resource update %s --path PATH`)" % (record.id, error, record.id)
         ) from None
 
 
-def _whole(said: str, tier: str, place: Place) -> str:
+def _resolve_path(said: str, tier: str, place: Place) -> str:
     if not said or "\0" in said or "://" in said:
         raise StoreError("it names no path of a file" if said else "it has no path")
     if os.path.isabs(said):
@@ -136,37 +138,33 @@ def _whole(said: str, tier: str, place: Place) -> str:
     return place.root.rstrip("/") + "/" + said
 
 
-def allowed(real: str, tier: str, place: Place, relative: bool = False) -> None:
-    """Raise StoreError for a file forbidden to resources of a tier.
+def check_allowed(real: str, tier: str, place: Place, relative: bool = False) -> None:
+    """Raise StoreError for a file that a tier's resources may not name.
 
-    real: its path, all links resolved.  relative: it was named relative to the project, so it lies
+    real: its path, all links resolved.  relative: named relative to the project, so it must lie
     there.
     """
     if ".git" in real.lower().split("/"):
         raise StoreError("%s belongs to git; name a file of yours" % real)
-    if (relative or tier == SHARED) and not files.inside(real, place.root):
+    if (relative or tier == SHARED) and not files.is_inside(real, place.root):
         raise StoreError(
             "%s lies outside %s; name a file inside it%s"
             % (real, place.root, "" if tier == SHARED else ", or its absolute path")
         )
 
 
-def read(real: str) -> Source:
+def read_file(real: str) -> Source:
     """Read a file, at most LIMIT bytes, following no link; raises StoreError.
 
     real: its path, all links resolved.
     """
-    root, parts = (
-        ("/", real[1:].split("/"))
-        if real.startswith("/")
-        else (real[:2] + "/", real[3:].split("/"))
-    )
+    drive = "" if real.startswith("/") else real[:2]
     try:
         mode = os.stat(real).st_mode
-        special = next((what for test, what in _SPECIAL if test(mode)), "")
+        special = next((name for test, name in _SPECIAL if test(mode)), "")
         if special:
             raise StoreError("%s is %s; name a file" % (real, special))
-        fd = open_beneath(root, parts)
+        fd = open_beneath(drive + "/", real[len(drive) + 1 :].split("/"))
         try:
             data = files.read_fd(fd, LIMIT + 1)
             mode = os.fstat(fd).st_mode
@@ -184,18 +182,18 @@ def read(real: str) -> Source:
     return Source(real, data, bool(mode & 0o111))
 
 
-def guessed(source: Source) -> str:
-    """Return `script` for a file with a run bit or a first `#!`, else `doc`."""
+def guess_type(source: Source) -> str:
+    """Return `script` for a runnable file or one with `#!`, else `doc`."""
     return "script" if source.runnable or source.data.startswith(b"#!") else "doc"
 
 
 # ---- the record's text
 
 
-def text_of(source: Source, anyway: bool = False) -> str:
+def decode_text(source: Source, anyway: bool = False) -> str:
     """Return a file's text without a byte-order mark.
 
-    anyway: replace invalid bytes with U+FFFD.  Raises StoreError for no UTF-8.
+    anyway: replace invalid bytes with U+FFFD, else raise StoreError.
     """
     try:
         if b"\0" in source.data:
@@ -206,56 +204,41 @@ def text_of(source: Source, anyway: bool = False) -> str:
             raise StoreError(
                 "%s is not UTF-8 text; convert it first, such as with `iconv`" % source.path
             ) from None
-    wide = source.data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return source.data.decode("utf-16" if wide else "utf-8", "replace").replace("\0", "")
+    is_utf16 = source.data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return source.data.decode("utf-16" if is_utf16 else "utf-8", "replace").replace("\0", "")
 
 
-def said_of(source: Source, kind: str, text: str) -> Description:
+def describe_source(source: Source, kind: str, text: str) -> Description:
     """Return a file's title, body and tags for its resource."""
     name = source.path.rpartition("/")[2]
     if kind == "script":
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-        said = described(text)
-        return Description(_script_title(name, said), _script_body(source, said, text), ())
+        own = extract_description(text)
+        return Description(_script_title(name, own), _script_body(source, own, text), ())
     page = frontmatter.parse(text.encode("utf-8"))
-    line = next(
-        (
-            line[2:].strip()
-            for line in page.body.split("\n", HEAD_LINES)[:HEAD_LINES]
-            if line.startswith("# ")
-        ),
-        "",
-    )
-    return Description(
-        str(page.meta.get("title") or line or name),
-        page.body,
-        records.labels(page.meta.get("tags")),
-    )
+    lines = page.body.split("\n", HEAD_LINES)[:HEAD_LINES]
+    heading = next((line[2:].strip() for line in lines if line.startswith("# ")), "")
+    title = str(page.meta.get("title") or heading or name)
+    return Description(title, page.body, records.parse_labels(page.meta.get("tags")))
 
 
-def _script_title(name: str, said: str) -> str:
+def _script_title(name: str, description: str) -> str:
     """Return a script's name with its description's first sentence."""
-    first = re.split(r"(?<=[.!?])\s|\n", said, maxsplit=1)[0].rstrip(". ")
+    first = re.split(r"(?<=[.!?])\s|\n", description, maxsplit=1)[0].rstrip(". ")
     first = re.sub(r"^%s\s*[:-]+\s*" % re.escape(name), "", first)
     tells = first and not re.search(r"\busage\s*[:=]", first, re.I)
     return "%s: %s" % (name, first[:100]) if tells else name
 
 
-def _script_body(source: Source, said: str, text: str) -> str:
+def _script_body(source: Source, description: str, text: str) -> str:
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
-    return "%s%s\n\n%s%s\n%s\n%s\n" % (
-        said + "\n\n" if said else "",
-        SCRIPT,
-        fence,
-        _language(source),
-        text.rstrip("\n"),
-        fence,
-    )
+    code = "%s%s\n%s\n%s\n" % (fence, _find_language(source), text.rstrip("\n"), fence)
+    return "\n\n".join([*([description] if description else ()), SCRIPT, code])
 
 
-def described(text: str) -> str:
-    """Return a script's own description, its leading comment or docstring, or ""."""
+def extract_description(text: str) -> str:
+    """Return a script's leading comment or docstring, or ""."""
     lines = text.split("\n", HEAD_LINES)[:HEAD_LINES]
     if lines[0].startswith("#!"):
         del lines[0]
@@ -267,61 +250,60 @@ def described(text: str) -> str:
     block = _DOCSTRING.match(head) or _BLOCK.match(head)
     if block:
         inner = next(filter(None, reversed(block.groups())), "")
-        said = [line.strip().lstrip("*").strip() for line in inner.split("\n")]
+        own = [line.strip().lstrip("*").strip() for line in inner.split("\n")]
     else:
         comments = takewhile(bool, map(_COMMENT.fullmatch, lines))
-        said = [comment[1].rstrip() for comment in comments if comment]
-    return "\n".join(said[:DESCRIPTION_LINES]).strip()
+        own = [comment[1].rstrip() for comment in comments if comment]
+    return "\n".join(own[:DESCRIPTION_LINES]).strip()
 
 
-def _language(source: Source) -> str:
+def _find_language(source: Source) -> str:
     extension = source.path.rpartition("/")[2].rpartition(".")[2].lower()
     first = source.data[:200].split(b"\n")[0].decode("ascii", "replace")
     words = first.rpartition("/")[2].split() if first.startswith("#!") else []
-    said = words[-1].rstrip("0123456789.").replace("node", "javascript") if words else ""
-    return LANGUAGES.get(extension) or (said if said in LANGUAGES.values() else "")
+    program = words[-1].rstrip("0123456789.").replace("node", "javascript") if words else ""
+    return LANGUAGES.get(extension) or (program if program in LANGUAGES.values() else "")
 
 
-def print_of(body: str) -> str:
-    """Return the fingerprint of a body for the key `snapshot`: 16 hex digits."""
+def fingerprint(body: str) -> str:
+    """Return 16 hex digits of a body's hash, for the key `snapshot`."""
     return files.sha256(body.strip().encode("utf-8", "replace"))[:16]
 
 
 # ---- writing
 
 
-def add(
+def add_resource(
     store: Store, source: Source, kind: str, tier: str, title: str, more: dict[str, Any]
 ) -> Record:
     """Write a new resource and return it as read back; raises StoreError.
 
-    kind: `doc` or `script`.  title: "" for the one it gives itself.  more: keyword arguments of
-    Store.add, and under `extra` more frontmatter.
+    kind: `doc` or `script`.  title: "" for its own.  more: keyword arguments of Store.add, and
+    under `extra` more frontmatter.
     """
-    said = said_of(source, kind, text_of(source, kind == "script"))
-    body = _redacted(store, said.body)
+    own = describe_source(source, kind, decode_text(source, kind == "script"))
+    body = _redact(store, own.body)
     extra = {
         "type": kind,
-        **_keys(source, tier, store),
-        "snapshot": print_of(body),
+        **_source_keys(source, tier, store),
+        "snapshot": fingerprint(body),
         **more.pop("extra", {}),
     }
-    tags = more.pop("tags", ()) or said.tags
-    return store.add(
-        "resource", title or said.title, body, tier=tier, tags=tags, extra=extra, **more
-    )
+    tags = more.pop("tags", ()) or own.tags
+    title = title or own.title
+    return store.add("resource", title, body, tier=tier, tags=tags, extra=extra, **more)
 
 
-def _keys(source: Source, tier: str, store: Store) -> dict[str, Any]:
+def _source_keys(source: Source, tier: str, store: Store) -> dict[str, Any]:
     return {
-        "path": otherfiles.known_as(source.path, store.place, tier),
+        "path": otherfiles.record_path(source.path, store.place, tier),
         "checksum": source.checksum,
-        "source_ref": otherfiles.commit_of(source.path) or None,
+        "source_ref": otherfiles.find_commit(source.path) or None,
         "refreshed": clock.iso(store.now),
     }
 
 
-def _redacted(store: Store, body: str) -> str:
+def _redact(store: Store, body: str) -> str:
     from memory.store import redactor
 
     cleaned: str = redactor.clean([body], store.config, store.place.key)[0]
@@ -329,46 +311,50 @@ def _redacted(store: Store, body: str) -> str:
 
 
 def find_resource(store: Store, real: str, tier: str) -> Record | None:
-    """Return the resource of a file (its real path) in a tier, or None."""
+    """Return a tier's resource of a file (its real path), or None."""
     for record in store.each(("resource",)):
         if record.tier == tier and record.path:
             try:
-                if files.real_path(_whole(record.path, tier, store.place)) == real:
+                if files.real_path(_resolve_path(record.path, tier, store.place)) == real:
                     return record
             except StoreError:
                 continue
     return None
 
 
-def by_hand(store: Store, record: Record) -> bool:
-    """Tell whether a person wrote or changed a resource's body.  Raises StoreError."""
+def is_edited_by_hand(store: Store, record: Record) -> bool:
+    """Tell whether a person wrote or changed a resource's body."""
     body = frontmatter.parse(store.raw(record.name)).body
-    return bool(body.strip()) and record.meta.get("snapshot") != print_of(body)
+    return bool(body.strip()) and record.meta.get("snapshot") != fingerprint(body)
 
 
 def rewrite(store: Store, record: Record, source: Source) -> Record:
     """Write a source's present content into its resource; return the resource.
 
-    Above a script's heading SCRIPT a person's text stays.  Raises StoreError.
+    A person's text above a script's heading SCRIPT stays.  Raises StoreError.
     """
     from memory.store import activeplan
 
-    kind = type_of(record)
+    kind = resource_type(record)
     before = store.raw(record.name)
     page = frontmatter.parse(before)
-    body = _redacted(store, said_of(source, kind, text_of(source, kind == "script")).body)
-    if kind == "script" and by_hand(store, record):
+    body = _redact(store, describe_source(source, kind, decode_text(source, kind == "script")).body)
+    if kind == "script" and is_edited_by_hand(store, record):
         own = "\n" + page.body
         at = own.find("\n" + SCRIPT + "\n")
         mine = (own if at < 0 else own[:at]).strip("\n")
         body = mine + "\n\n" + body[("\n" + body).index("\n" + SCRIPT + "\n") :]
         digest = page.meta.get("snapshot") or "by hand"
     else:
-        digest = print_of(body)
-    keys = _keys(source, record.tier, store)
+        digest = fingerprint(body)
+    keys = _source_keys(source, record.tier, store)
     changed = frontmatter.edit(
         before,
-        {**keys, "snapshot": digest, **_origin(page.meta.get(otherfiles.ORIGIN), keys, digest)},
+        {
+            **keys,
+            "snapshot": digest,
+            **_update_origin(page.meta.get(otherfiles.ORIGIN), keys, digest),
+        },
         record.name,
     )
     return store.replace(
@@ -378,51 +364,44 @@ def rewrite(store: Store, record: Record, source: Source) -> Record:
     )
 
 
-def _origin(said: Any, keys: dict[str, Any], digest: str) -> dict[str, Any]:
-    """Return the updated origin of an imported resource."""
-    if not isinstance(said, dict) or "checksum" not in said:
+def _update_origin(origin: Any, keys: dict[str, Any], digest: str) -> dict[str, Any]:
+    if not isinstance(origin, dict) or "checksum" not in origin:
         return {}
-    written = (
-        digest + str(said.get("written", ""))[16:] if len(digest) == 16 else said.get("written")
-    )
-    return {
-        otherfiles.ORIGIN: {
-            **said,
-            "path": keys["path"],
-            "checksum": keys["checksum"],
-            "written": written,
-        }
-    }
+    written = origin.get("written")
+    if len(digest) == 16:
+        written = digest + str(origin.get("written", ""))[16:]
+    now = {"path": keys["path"], "checksum": keys["checksum"], "written": written}
+    return {otherfiles.ORIGIN: {**origin, **now}}
 
 
 # ---- how it stands
 
 
-def state(record: Record, place: Place) -> State:
-    """Return how a resource compares with its source."""
+def compare_with_source(record: Record, place: Place) -> ResourceState:
     try:
-        source = source_of(record, place)
+        source = read_source(record, place)
     except StoreError as error:
-        return State(GONE, str(error), None)
+        return ResourceState(GONE, str(error), None)
     if record.meta.get("checksum") == source.checksum:
-        return State(FRESH, "", source)
-    return State(
-        STALE, "changed since it was read" if record.meta.get("checksum") else "never read", source
-    )
+        return ResourceState(FRESH, "", source)
+    why = "changed since it was read" if record.meta.get("checksum") else "never read"
+    return ResourceState(STALE, why, source)
 
 
 def refresh_script(store: Store, record: Record) -> Record:
-    """Return a resource, with a changed script read again; raises StoreError.
+    """Read a changed script again; return its resource; raises StoreError.
 
     A shared resource is not written: nobody asked for a change in the repository.
     """
-    if record.kind != "resource" or type_of(record) != "script":
+    if record.kind != "resource" or resource_type(record) != "script":
         return record
-    found = state(record, store.place)
+    found = compare_with_source(record, store.place)
     if found.word != STALE or found.source is None:
         return record
     if record.tier == SHARED:
         return record.replaced(
-            body=_redacted(store, said_of(found.source, "script", text_of(found.source, True)).body)
+            body=_redact(
+                store, describe_source(found.source, "script", decode_text(found.source, True)).body
+            )
         )
     return rewrite(store, record, found.source)

@@ -1,10 +1,9 @@
-"""What a record names: files, commits, identifiers, in which file it says they are; and how surely
-a source text holds one.
+"""Finds the files, commits and identifiers that a record names, and the level of an identifier in a
+source text.
 
-How surely is a number, the same for the text of then and of now: 3 a member of the class that is
-named with it, 2 defined, 1 used, 0 not there or in comments alone.  Lines decide, no language's
-grammar does: what a rule takes for a definition it takes for one both times, and only a fall says
-that something is gone.
+Levels: 3 a member of the class named with it, 2 defined, 1 used, 0 absent or in comments alone.
+Lines decide, not a language's grammar: a rule errs alike in an old and a new text, and only a lower
+level than before means that an identifier is gone.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from itertools import islice
 from typing import NamedTuple
 
 from memory.core.records import Record, meta_text
-from memory.session.latepattern import Late
+from memory.session.latepattern import LazyPattern
 
 MEMBER, DEFINED, USED, ABSENT = 3, 2, 1, 0
 TEXT_LIMIT = 1 << 16  # characters of a body that are searched
-KEPT = 512  # texts of which is remembered what they name: a server shows the same records again
-QUOTES = 400  # quoted words of a body that are looked at
-PLACES = 60  # places of a word in one source that are looked at
+CACHED_TEXTS = 512  # a server shows the same records again
+MOST_QUOTES = 400  # quoted words of a body that are looked at
+MOST_PLACES = 60  # places of a word in one source that are looked at
 # nothing is defined in files of these
 PROSE = frozenset("md mdx rst txt adoc html htm csv tsv lock ipynb".split())
 DATA = frozenset("json jsonc jsonl ndjson xml svg po snap patch diff log map sum".split()) | PROSE
@@ -33,27 +32,28 @@ EXTENSIONS = frozenset(
 )
 # brackets stand around a name: `[id]`, `(shop)`
 _PART = r"(?:[\w.@+-]|\([\w.@+-]{1,60}\)|\[{1,2}[\w.@+-]{1,60}\]{1,2})+"
-# no path starts in the midst of one: each run of its characters is tried once
+# no path starts within a run of its characters, so each run is tried once
 BEFORE = r"(?<![\w/.:@~\\+)\]-])"
 PATH = r"(?:%s/)*%s(?<=[\w\])])\.[A-Za-z0-9]{1,8}" % (_PART, _PART)
 
 _NAME = r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*"
-_QUOTED = Late(r"`([^`\n]{2,200})`")
-_SYMBOL = Late(r"(%s)(\([^()\n]*\))?\Z" % _NAME)
-_AT = Late(BEFORE + r"(%s):{1,2}(?:L?\d+:)?([A-Za-z_$][\w$]+(?:(?:\.|::)[A-Za-z_$][\w$]*)*)" % PATH)
-# "`run` is defined in `src/app.py`": what stands in its place says nothing false of a file that
-# never held the name
-_IN = Late(
+_QUOTED = LazyPattern(r"`([^`\n]{2,200})`")
+_SYMBOL = LazyPattern(r"(%s)(\([^()\n]*\))?\Z" % _NAME)
+_NAME_AFTER_PATH = LazyPattern(
+    BEFORE + r"(%s):{1,2}(?:L?\d+:)?([A-Za-z_$][\w$]+(?:(?:\.|::)[A-Za-z_$][\w$]*)*)" % PATH
+)
+# "`run` is defined in `src/app.py`"
+_PATH_AFTER_NAME = LazyPattern(
     r"(?:\s+[a-z]{1,12}){0,4}?\s+(?:in|of|from|inside|at)\s+(?:the\s+)?(?:file\s+)?`?(%s)" % PATH
 )
-_OF = ("'s", "’s", "의", "の", "的", "에서", ":")
-_OWNER = Late(BEFORE + r"(%s)`?(?:%s)\s*`\Z" % (PATH, "|".join((*_OF, "中的"))))
-_SEPARATOR = Late(r"\.|::|#|->")
-_COMMENT = Late(
+_POSSESSIVES = ("'s", "’s", "의", "の", "的", "에서", ":")
+_OWNER = LazyPattern(BEFORE + r"(%s)`?(?:%s)\s*`\Z" % (PATH, "|".join((*_POSSESSIVES, "中的"))))
+_SEPARATOR = LazyPattern(r"\.|::|#|->")
+_COMMENT = LazyPattern(
     r"\s*(?:#(?!\s*(?:define|include|if|undef|\[|!))|//|/?\*|--(?![\w-])|;|<!--)"
     r"|.*(?:(?<!:)//|\s#\s|/\*)"
 )
-# what stands before a name that is defined there
+# keywords before a defined name
 _DEFINES = frozenset(
     "def class func fun fn function function* struct enum union trait interface type const let var "
     "val module mod macro macro_rules! impl record object namespace typedef package protocol "
@@ -68,29 +68,33 @@ _MODIFIERS = frozenset(
     "extern const unsigned abstract readonly *".split()
 )
 # a receiver, an owner, marks of pointers and quotes between a keyword and its name
-_BETWEEN = Late(
+_BETWEEN = LazyPattern(
     r"(?:\([^)\n]{0,400}\)\s{0,20})?(?:(?<![\w$])[\w$]{1,80}(?:\.|::)){0,20}[*&`\"]{0,20}\Z"
 )
-_LEFT = Late(r"\s*(?:[\w$<>\[\]*&:?]+\s+){0,4}(?:[\w$]+(?:\.prototype)?\.)?[*&]*\Z")
-_TYPES = Late(r"\s*(?:[\w$<>\[\],*&:.?]+\s+){1,6}(?:[\w$]+::)*[*&]*\Z")
-_ASSIGNED = Late(r"\s*(?::[^=\n]*)?=(?![=>])[^\n]*[^\s,]\s*\Z|\s*:=")
-_BODY = Late(r"\s*(?:<[^>\n]*>)?\((?![^\n]*(?:=>|\bfunction\b))[^;\n]*\{\s*\Z")
-_HEAD = Late(r"\s{0,80}\([^;\n]{0,400}\)?\s{0,20}(?:(?:const|noexcept|override)\s{0,20})?\Z")
-_FIELD = Late(r"\s*(?:;|=[^=>])")
-_OPENING = Late(
+_ASSIGNMENT_TARGET = LazyPattern(
+    r"\s*(?:[\w$<>\[\]*&:?]+\s+){0,4}(?:[\w$]+(?:\.prototype)?\.)?[*&]*\Z"
+)
+_TYPE_BEFORE = LazyPattern(r"\s*(?:[\w$<>\[\],*&:.?]+\s+){1,6}(?:[\w$]+::)*[*&]*\Z")
+_ASSIGNED = LazyPattern(r"\s*(?::[^=\n]*)?=(?![=>])[^\n]*[^\s,]\s*\Z|\s*:=")
+_FUNCTION_BODY = LazyPattern(r"\s*(?:<[^>\n]*>)?\((?![^\n]*(?:=>|\bfunction\b))[^;\n]*\{\s*\Z")
+_PARAMETERS = LazyPattern(
+    r"\s{0,80}\([^;\n]{0,400}\)?\s{0,20}(?:(?:const|noexcept|override)\s{0,20})?\Z"
+)
+_FIELD = LazyPattern(r"\s*(?:;|=[^=>])")
+_OPENING = LazyPattern(
     r"""\"{3}|'{3}|/\*|"(?:\\.|[^"\\\n]){0,400}"|'(?:\\.|[^'\\\n]){0,400}'|\#[^\n]*|//[^\n]*"""
 )
 _CLOSING = {'"""': '"""', "'''": "'''", "/*": "*/"}
-_KEY = Late(r"[\"']?\s*:(?!:)")
+_KEY = LazyPattern(r"[\"']?\s*:(?!:)")
 
-_PATH = Late(BEFORE + r"(%s)(?![\w/])" % PATH)
-_HASH = Late(r"(?<![\w/.-])[0-9a-f]{7,40}(?![\w/-]|\.\w)")
-# what calls a hash a commit: the word before it, or the two
-_CALLS = frozenset(
+_PATH = LazyPattern(BEFORE + r"(%s)(?![\w/])" % PATH)
+_HASH = LazyPattern(r"(?<![\w/.-])[0-9a-f]{7,40}(?![\w/-]|\.\w)")
+# a hash is a commit after one of these words, or of these pairs
+_COMMIT_WORDS = frozenset(
     "commit commits committed revert reverts reverted cherry-pick cherry-picks cherry-picked merge "
     "merged rev revision sha since".split()
 )
-_CALLS_TOGETHER = frozenset(
+_COMMIT_PHRASES = frozenset(
     "git show, git log, git checkout, git diff, fixed in, fixed by, introduced in, introduced by, "
     "landed in, landed as".split(", ")
 )
@@ -100,51 +104,44 @@ _CALLS_TOGETHER = frozenset(
 
 
 def listed_files(record: Record) -> list[str]:
+    """Return the paths of a record's key `files`."""
     named = record.meta.get("files")
-    items = (
-        [named]
-        if isinstance(named, str)
-        else [n for n in named if isinstance(n, str)]
-        if isinstance(named, list)
-        else []
-    )
-    return [part.strip() for item in items for part in item.split(",")]
+    items = named if isinstance(named, list) else [named]
+    return [part.strip() for item in items if isinstance(item, str) for part in item.split(",")]
 
 
-def mentioned(body: str) -> list[str]:
-    """Return the paths that a text names, in order.  Without a slash in backticks alone."""
-    return list(_paths(body[:TEXT_LIMIT]))
+def find_paths(body: str) -> list[str]:
+    """Return the paths in a text, those without a slash only from backticks."""
+    return list(_find_paths(body[:TEXT_LIMIT]))
 
 
-@lru_cache(maxsize=KEPT)
-def _paths(text: str) -> tuple[str, ...]:
+@lru_cache(maxsize=CACHED_TEXTS)
+def _find_paths(text: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for word in text.split():
         # no path holds a blank
         for match in _PATH.finditer(word) if "/" in word and "." in word else ():
             path = match.group(1)
-            if "/" in path and is_file(path):
+            if "/" in path and looks_like_file(path):
                 found[path] = None
     for quoted in _QUOTED.findall(text):
         word = quoted.strip().partition(":")[0].removeprefix("./")
-        if _PATH.fullmatch(word) and is_file(word):
+        if _PATH.fullmatch(word) and looks_like_file(word):
             found[word] = None
     return tuple(found)
 
 
-def mentions(record: Record, path: str) -> bool:
+def mentions_file(record: Record, path: str) -> bool:
     """Tell whether a record names a file or the end of its path."""
     wanted = path.replace("\\", "/").strip("/").lower()
     while wanted.startswith("./"):
         wanted = wanted[2:]
     if not wanted:
         return False
-    if any(("/" + one.lower()).endswith("/" + wanted) for one in listed_files(record)):
+    if any(("/" + path.lower()).endswith("/" + wanted) for path in listed_files(record)):
         return True
-    return (
-        re.search(r"(?<![\w.-])" + re.escape(wanted) + r"(?![\w/-]|\.\w)", record.body.lower())
-        is not None
-    )
+    whole = r"(?<![\w.-])" + re.escape(wanted) + r"(?![\w/-]|\.\w)"
+    return re.search(whole, record.body.lower()) is not None
 
 
 def own_commit(record: Record) -> str:
@@ -152,83 +149,79 @@ def own_commit(record: Record) -> str:
     return said if re.fullmatch(r"[0-9a-f]{7,40}", said) else ""
 
 
-def hashes(body: str) -> list[tuple[str, bool]]:
-    """Return (hash or checksum, whether the text calls it a commit)."""
+def find_hashes(body: str) -> list[tuple[str, bool]]:
+    """Return (hash, whether the text calls it a commit)."""
     text = body[:TEXT_LIMIT]
     found = []
     for match in _HASH.finditer(text):
         name, start = match.group(), match.start()
         line = text.rfind("\n", 0, start) + 1
-        bare = text[max(line, start - 80) : start]
-        called = not name.isdigit() and not name.isalpha() and _calls_a_commit(bare)
-        found.append((name, called))
+        before = text[max(line, start - 80) : start]
+        is_commit = not name.isdigit() and not name.isalpha() and _calls_a_commit(before)
+        found.append((name, is_commit))
     return found
 
 
 def _calls_a_commit(before: str) -> bool:
     every = re.findall(r"[\w-]+", before.lower())
     words = [word for word in every if word != "and" and not _HASH.fullmatch(word)]
-    return bool(words) and (words[-1] in _CALLS or " ".join(words[-2:]) in _CALLS_TOGETHER)
+    return bool(words) and (words[-1] in _COMMIT_WORDS or " ".join(words[-2:]) in _COMMIT_PHRASES)
 
 
 # --- identifiers
 
 
 class Symbol(NamedTuple):
-    """A symbol without its call.  file: the path that the text gives for it, or ""."""
+    """An identifier.  file: its path according to the text, or ""."""
 
     name: str
     file: str
 
 
-def named_symbols(body: str) -> list[Symbol]:
-    """Return the symbols that a text names, in their order, each once.
+def find_symbols(body: str) -> list[Symbol]:
+    """Return the symbols in a text, each once, in order.
 
-    In backticks, where they look like identifiers; with a file, any word does: "`run` in
-    `src/app.py`", "`src/app.py`'s `run`", `src/app.py:run`.
+    Identifiers in backticks, and any word with a file: "`run` in `src/app.py`", "`src/app.py`'s
+    `run`", `src/app.py:run`.
     """
-    return list(_named(body[:TEXT_LIMIT]))
+    return list(_find_symbols(body[:TEXT_LIMIT]))
 
 
-@lru_cache(maxsize=KEPT)
-def _named(text: str) -> tuple[Symbol, ...]:
-    found = _named_after_paths(text)
-    for match in islice(_QUOTED.finditer(text), QUOTES):
+@lru_cache(maxsize=CACHED_TEXTS)
+def _find_symbols(text: str) -> tuple[Symbol, ...]:
+    found = _find_symbols_after_paths(text)
+    for match in islice(_QUOTED.finditer(text), MOST_QUOTES):
         symbol = _SYMBOL.match(match.group(1).strip())
-        if not symbol or is_file(symbol.group(1)):
+        if not symbol or looks_like_file(symbol.group(1)):
             continue
-        name, place = symbol.group(1), _place(text, match)
+        name, place = symbol.group(1), _find_symbol_file(text, match)
         if place or (is_identifier(name) or symbol.group(2)) and len(name) > 2:
             found[name] = found.get(name) or place
     return tuple(Symbol(name, path) for name, path in found.items())
 
 
-def _named_after_paths(text: str) -> dict[str, str]:
-    """Return the path of each symbol written behind its file."""
+def _find_symbols_after_paths(text: str) -> dict[str, str]:
+    """Return the path of each symbol written like `src/app.py:run`."""
     found: dict[str, str] = {}
     for word in text.split():
-        for match in _AT.finditer(word) if ":" in word and "." in word else ():
+        for match in _NAME_AFTER_PATH.finditer(word) if ":" in word and "." in word else ():
             path, name = match.group(1), match.group(2)
-            if is_file(path):
-                found[name] = _path(path)
+            if looks_like_file(path):
+                found[name] = path.removeprefix("./")
     return found
 
 
-def _place(text: str, match: re.Match[str]) -> str:
+def _find_symbol_file(text: str, match: re.Match[str]) -> str:
     """Return the file given for a quoted word in its sentence, or ""."""
-    after = _IN.match(text, match.end())
+    place = _PATH_AFTER_NAME.match(text, match.end())
     start = max(0, match.start() - 200)
-    owned = text[start : match.start()].rstrip().endswith(_OF)
-    before = _OWNER.search(text, start, match.start() + 1) if owned else None
-    path = after.group(1) if after else before.group(1) if before else ""
-    return _path(path) if path and is_file(path) else ""
+    if not place and text[start : match.start()].rstrip().endswith(_POSSESSIVES):
+        place = _OWNER.search(text, start, match.start() + 1)
+    path = place.group(1) if place else ""
+    return path.removeprefix("./") if looks_like_file(path) else ""
 
 
-def _path(path: str) -> str:
-    return path[2:] if path.startswith("./") else path
-
-
-def is_file(path: str) -> bool:
+def looks_like_file(path: str) -> bool:
     return (
         path.rpartition(".")[2].lower() in EXTENSIONS
         and "." in path
@@ -238,67 +231,67 @@ def is_file(path: str) -> bool:
 
 
 def is_source(path: str) -> bool:
-    """Tell whether a tree search reads files of this name: code, settings, no extension."""
+    """Tell whether a path is neither data nor prose nor minified."""
     base = path.rpartition("/")[2]
-    return base.rpartition(".")[2].lower() not in DATA and not base.endswith(
-        (".min.js", ".min.css")
-    )
+    minified = base.endswith((".min.js", ".min.css"))
+    return base.rpartition(".")[2].lower() not in DATA and not minified
 
 
 def is_identifier(name: str) -> bool:
     """Tell whether a word is an identifier rather than prose."""
-    parts = _SEPARATOR.split(name)
     return (
-        len(parts) > 1
+        len(split_name(name)) > 1
         or "_" in name.strip("_")
         or any(a.islower() and b.isupper() for a, b in zip(name, name[1:]))
     )
 
 
-def parts_of(name: str) -> list[str]:
+def split_name(name: str) -> list[str]:
     """Return the parts of a name: `Config` and `load` of `Config.load`."""
     return _SEPARATOR.split(name)
 
 
-def most(name: str) -> int:
-    return MEMBER if len(parts_of(name)) > 1 else DEFINED
+def highest_level(name: str) -> int:
+    return MEMBER if len(split_name(name)) > 1 else DEFINED
 
 
-def level(source: str, name: str, path: str) -> int:
-    """Return the level of a symbol in a source text.  The path's extension may rule it out."""
-    parts = _SEPARATOR.split(name)
-    places = _places(source, parts[-1])
+def find_level(source: str, name: str, path: str) -> int:
+    """Return the level of a symbol in a source text, of prose at most USED."""
+    parts = split_name(name)
+    places = _find_places(source, parts[-1])
     best = max((found for _, found in places), default=ABSENT)
     if path.rpartition(".")[2].lower() in PROSE:
         return min(best, USED)
     if best < DEFINED or len(parts) < 2:
         return best
-    spans = [_span(source, at) for at, found in _places(source, parts[-2]) if found == DEFINED]
+    spans = [
+        _find_block(source, at) for at, found in _find_places(source, parts[-2]) if found == DEFINED
+    ]
     for at, found in places:
         if found == DEFINED and (
-            any(low < at < high for low, high in spans) or _is_owned(source, at, parts[-2])
+            any(low < at < high for low, high in spans) or _follows_owner(source, at, parts[-2])
         ):
             return MEMBER
     return DEFINED
 
 
-def _places(source: str, word: str) -> list[tuple[int, int]]:
+def _find_places(source: str, word: str) -> list[tuple[int, int]]:
     """Return (offset, DEFINED or USED) of a whole word's places."""
     found: list[tuple[int, int]] = []
     at, seen = source.find(word), 0
-    while at >= 0 and seen < PLACES:
+    while at >= 0 and seen < MOST_PLACES:
         end = at + len(word)
-        if not (_is_word(source[at - 1 : at]) or _is_word(source[end : end + 1])):
+        if not (_is_word_char(source[at - 1 : at]) or _is_word_char(source[end : end + 1])):
             seen += 1
             best = _place_level(source, at, end)
-            if (best == DEFINED or best and not found) and not _is_inside(source, at):
+            if (best == DEFINED or best and not found) and not _is_in_comment_or_string(source, at):
                 found.append((at, best))
         at = source.find(word, end)
     return found
 
 
-def _is_word(char: str) -> bool:
-    return char.isalnum() or char == "_" if char else False
+def _is_word_char(char: str) -> bool:
+    return char.isalnum() or char == "_"
 
 
 def _place_level(source: str, at: int, end: int) -> int:
@@ -309,9 +302,9 @@ def _place_level(source: str, at: int, end: int) -> int:
         return ABSENT
     defined = (
         (not before.strip(" \t\"'") and _KEY.match(after))
-        or (_ASSIGNED.match(after) and _LEFT.match(before))
+        or (_ASSIGNED.match(after) and _ASSIGNMENT_TARGET.match(before))
         or _is_declared(before, after)
-        or _is_defining(before)
+        or _ends_with_keyword(before)
     )
     return DEFINED if defined else USED
 
@@ -319,21 +312,21 @@ def _place_level(source: str, at: int, end: int) -> int:
 def _is_declared(before: str, after: str) -> bool:
     """Tell whether a type or modifiers before a name declare it."""
     words = before.split()
-    if words and words[0] not in _STATEMENTS and _TYPES.match(before):
-        return bool(_BODY.match(after) or _HEAD.match(after) or _FIELD.match(after))
+    if words and words[0] not in _STATEMENTS and _TYPE_BEFORE.match(before):
+        return bool(_FUNCTION_BODY.match(after) or _PARAMETERS.match(after) or _FIELD.match(after))
     modified = before[-1:].strip() == "" and _MODIFIERS.issuperset(words)
-    return modified and bool(_BODY.match(after))
+    return modified and bool(_FUNCTION_BODY.match(after))
 
 
-def _is_defining(before: str) -> bool:
-    """Tell whether a line's text before a name ends with a defining keyword."""
+def _ends_with_keyword(before: str) -> bool:
+    """Tell whether a defining keyword stands directly before a name."""
     match = _BETWEEN.search(before)
-    said = before[: match.start()] if match else before
-    last = re.findall(r"[\w$*!]+", said)[-1:] if said[-1:].isspace() else []
+    rest = before[: match.start()] if match else before
+    last = re.findall(r"[\w$*!]+", rest)[-1:] if rest[-1:].isspace() else []
     return bool(last) and (last[0] in _DEFINES or last[0].lower() in _SQL)
 
 
-def _is_inside(source: str, at: int) -> bool:
+def _is_in_comment_or_string(source: str, at: int) -> bool:
     if not (
         source.count('"""', 0, at) % 2
         or source.count("'''", 0, at) % 2
@@ -352,7 +345,7 @@ def _is_inside(source: str, at: int) -> bool:
     return False
 
 
-def _span(source: str, at: int) -> tuple[int, int]:
+def _find_block(source: str, at: int) -> tuple[int, int]:
     """Return (start, end) of the indented block below a place."""
     first = source.rfind("\n", 0, at) + 1
     indent = len(source[first:at]) - len(source[first:at].lstrip())
@@ -367,11 +360,8 @@ def _span(source: str, at: int) -> tuple[int, int]:
     return at, len(source)
 
 
-def _is_owned(source: str, at: int, owner: str) -> bool:
+def _follows_owner(source: str, at: int, owner: str) -> bool:
+    """Tell whether a class's name, or a Go receiver of it, stands before a place."""
     before = source[source.rfind("\n", 0, at) + 1 : at]
-    return (
-        re.search(
-            r"\b%s(?:\.|::|\.prototype\.|[^()\n]{0,200}\)\s{0,20})\Z" % re.escape(owner), before
-        )
-        is not None
-    )
+    form = r"\b%s(?:\.|::|\.prototype\.|[^()\n]{0,200}\)\s{0,20})\Z" % re.escape(owner)
+    return re.search(form, before) is not None

@@ -4,8 +4,7 @@
                           and `briefs/`; goldfish's
     .prompts/learnings/   a learning a file
 
-Of the frontmatter everything is kept but what only dayleaf may say (who accepted or approved it,
-whose it is as a record's id).
+All frontmatter is kept but the keys that only dayleaf may set (_RESERVED_KEYS).
 """
 
 from __future__ import annotations
@@ -30,29 +29,30 @@ FROM = "dir"
 STORES = (".memories", ".prompts/learnings")  # of other tools, below a project
 ENDS = (".md", ".markdown", ".mdc", ".mdx", ".txt")
 _LEVELS = {"1": "low", "2": "low", "3": "medium", "4": "high", "5": "high"}  # goldfish's confidence
-_HOST = ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md")
-# `said` is of the user's own sessions alone
-_OWN = frozenset(
+_CLIENT_FILES = ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md")
+# only dayleaf sets these; `said` marks the user's own sessions
+_RESERVED_KEYS = frozenset(
     "id kind title source accepted accepted_by approved origin session harvest created timestamp "
     "date tags said".split()
 )
+# `2016-05-05/101530_x.md`, `2016-05-05.md`; `20200517.md`, `202005171230.md`
 _DAY = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})(?:/(\d{6})[_-]|[/_. -])")
 _COMPACT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(\d{4}|\d{6})?(?!\d)")
 
 
 class Root(NamedTuple):
-    """A directory to be read: another tool's store, or "".  shown: its name in messages."""
+    """A directory to be read.  store: of STORES, or "".  shown: for messages."""
 
     path: str
     store: str
     shown: str
 
 
-def roots(path: str) -> tuple[list[Root], list[Skip]]:
-    """Return the stores of other tools in a directory, else itself, and the skipped."""
+def find_roots(path: str) -> tuple[list[Root], list[Skip]]:
+    """Return (stores of other tools in a directory, else itself; skipped)."""
     stores = [store for store in STORES if os.path.isdir(path + "/" + store)]
     if stores:
-        inside = [store for store in stores if files.inside(path + "/" + store, path)]
+        inside = [store for store in stores if files.is_inside(path + "/" + store, path)]
         return (
             [Root(path + "/" + store, store, store) for store in inside],
             [Skip(store, *LINKED) for store in stores if store not in inside],
@@ -61,21 +61,21 @@ def roots(path: str) -> tuple[list[Root], list[Skip]]:
     return [Root(path, store, path)], []
 
 
-def wanted(name: str) -> bool:
+def is_wanted(name: str) -> bool:
     """Tell whether a file may hold text or an export."""
     return name.lower().endswith((*ENDS, claudemem.ENDING))
 
 
-def readable(found: list[Source]) -> list[Source]:
-    """Return the files to read: of JSON the exports alone."""
+def select_readable(found: list[Source]) -> list[Source]:
+    """Return the files without JSON that is no export."""
     return [
-        one
-        for one in found
-        if not one.name.lower().endswith(claudemem.ENDING) or claudemem.is_export(one.path)
+        source
+        for source in found
+        if not source.name.lower().endswith(claudemem.ENDING) or claudemem.is_export(source.path)
     ]
 
 
-def pieces(
+def read_notes(
     root: Root,
     found: list[Source],
     place: Place,
@@ -88,36 +88,32 @@ def pieces(
 ) -> Iterator[Piece | Skip]:
     """Yield a piece for each file.
 
-    kind: of files that do not say theirs; "" to go by their place, else learning.  author: human or
-    agent, who imports.  active: the path of the active plan's source, "" for one that was not
-    imported -> how it is called; the first plan that is brought in joins it.  now: seconds since
-    the epoch; later dates are passed over.
+    kind: of files without one; "" to go by their folder, else learning.  author: human or agent,
+    who imports.  active: the active plan's name by its source's path, "" for a plan that was not
+    imported; the first imported active plan joins it.  now: later dates are ignored.
     """
-    commits = lru_cache(1)(partial(_first_commits, env))
-    given = _Given(root, kind, author, active, now, commits)
+    commits = lru_cache(1)(partial(_read_first_commits, env))
+    given = _ImportArguments(root, kind, author, active, now, commits)
     for source in found:
         file = source.name.rpartition("/")[2]
-        if file in _HOST:
-            yield Skip(
-                source.name,
-                "it belongs to the client",
-                "`dayleaf store import claude-memory` takes it",
-            )
+        if file in _CLIENT_FILES:
+            remedy = "`dayleaf store import claude-memory` takes it"
+            yield Skip(source.name, "it belongs to the client", remedy)
             continue
-        data = otherfiles.read(source)
+        data = otherfiles.read_source(source)
         if isinstance(data, Skip):
             yield data
             continue
-        path = otherfiles.known_as(source.path, place, tier)
+        path = otherfiles.record_path(source.path, place, tier)
         if file.lower().endswith(claudemem.ENDING):
-            yield from claudemem.pieces(source, path, data, now)
+            yield from claudemem.parse_export(source, path, data, now)
             continue
-        draft = partial(_draft, given, source, path, data)
+        draft = partial(_draft_note, given, source, path, data)
         yield Piece((path, ""), source.name, files.sha256(data), draft, below=source.name)
 
 
-class _Given(NamedTuple):
-    """The arguments of an import that its drafts need.  commits: as `_first_commits` does."""
+class _ImportArguments(NamedTuple):
+    """The arguments of an import.  commits: `_read_first_commits` of a repository."""
 
     root: Root
     kind: str
@@ -127,39 +123,44 @@ class _Given(NamedTuple):
     commits: Callable[[str], dict[str, float]]
 
 
-def _draft(given: _Given, source: Source, path: str, data: bytes) -> Draft | Skip:
+def _draft_note(given: _ImportArguments, source: Source, path: str, data: bytes) -> Draft | Skip:
     page, root = frontmatter.parse(data), given.root
     meta = page.meta
-    kind = _kind(meta, given.kind, root, source)
-    skip = _skip(source, path, kind, page, given.active)
+    kind = _find_kind(meta, given.kind, root, source)
+    skip = _check_skip(source, path, kind, page, given.active)
     if skip:
         return skip
-    extra = _extra(given, source, path, meta, kind, data)
+    extra = _build_frontmatter(given, source, path, meta, kind, data)
     read = records.from_bytes("p/x/" + source.name.rpartition("/")[2], data, 0.0)
-    problems = _problems(read, extra)
-    said = str(meta.get("source")).lower()
-    agent = given.author == "agent" or kind == "checkpoint" or said in records.SOURCES[1:]
-    title = _title(meta, page.body, source, root.store)
-    named = "" if root.store else records.note_name(source.name) or _number_name(source.name)
-    if named and named != title:  # it is found, and linked to, by its file's name too
-        extra["aliases"] = list(dict.fromkeys([*records.labels(meta.get("aliases")), named]))
-    return Draft(kind, title, page.body, read.tags, "agent" if agent else "human", extra, problems)
+    problems = _collect_problems(read, extra)
+    named_agent = str(meta.get("source")).lower() in records.SOURCES[1:]
+    by_agent = given.author == "agent" or kind == "checkpoint" or named_agent
+    title = _find_title(meta, page.body, source, root.store)
+    named = "" if root.store else records.note_name(source.name) or _numbered_stem(source.name)
+    if named and named != title:  # search and links know its file's name too
+        extra["aliases"] = list(dict.fromkeys([*records.parse_labels(meta.get("aliases")), named]))
+    author = "agent" if by_agent else "human"
+    return Draft(kind, title, page.body, read.tags, author, extra, problems)
 
 
-def _problems(read: Record, extra: dict[str, Any]) -> tuple[str, ...]:
-    # a source is theirs, and a confidence may be read in another measure
+def _collect_problems(read: Record, extra: dict[str, Any]) -> tuple[str, ...]:
+    # other tools name other sources, and `_translate_confidence` may have read their confidence
     quiet = ("line 1: source ", "line 1: confidence ")[: 1 + bool(extra.get("confidence"))]
-    problems = tuple(one for one in read.problems if not one.startswith(quiet))
+    problems = tuple(problem for problem in read.problems if not problem.startswith(quiet))
     if extra.get("date"):
         said = str(extra["date"])[:40]
         problems += ("the date '%s' cannot be read; write it as 2018-05-15" % said,)
     return problems
 
 
-def _skip(
+def _is_active(meta: dict[str, Any]) -> bool:
+    return str(meta.get("status") or "active").lower() == "active"
+
+
+def _check_skip(
     source: Source, path: str, kind: str, page: frontmatter.Page, active: dict[str, str]
 ) -> Skip | None:
-    """Return the reason to pass a file over, or None.  Note an active plan."""
+    """Return the reason against importing a file, or None.  Note an active plan."""
     meta = page.meta
     if kind == "conversation":
         remedy = "copy what is worth keeping into a note"
@@ -171,7 +172,7 @@ def _skip(
     elif kind == "rule" and not meta.get("rationale"):
         why = ("a rule without a rationale", "add a line `rationale: ...`")
     elif kind == "plan" and _is_active(meta):
-        other = next((called for of, called in active.items() if of != path), "")
+        other = next((active[known] for known in active if known != path), "")
         if not other:
             active[path] = source.name
             return None
@@ -181,60 +182,54 @@ def _skip(
     return Skip(source.name, *why)
 
 
-def _is_active(meta: dict[str, Any]) -> bool:
-    return str(meta.get("status") or "active").lower() == "active"
-
-
-def _number_name(name: str) -> str:
-    """Return the stem of a file's name that begins with a digit, or ""."""
+def _numbered_stem(name: str) -> str:
+    """Return a file's stem if it begins with a digit, else ""."""
     stem = name.rpartition("/")[2].rpartition(".")[0]
     return stem if stem[:1].isdigit() else ""
 
 
-def _extra(
-    given: _Given, source: Source, path: str, meta: dict[str, Any], kind: str, data: bytes
+def _build_frontmatter(
+    given: _ImportArguments, source: Source, path: str, meta: dict[str, Any], kind: str, data: bytes
 ) -> dict[str, Any]:
-    extra: dict[str, Any] = {key: value for key, value in meta.items() if key not in _OWN}
+    extra: dict[str, Any] = {key: value for key, value in meta.items() if key not in _RESERVED_KEYS}
     if kind == "resource":
-        extra = {
-            **extra,
-            "type": meta["type"] if meta.get("type") in ("doc", "script") else "doc",
-            "path": path,
-            "checksum": files.sha256(data),
-        }
+        type = meta["type"] if meta.get("type") in ("doc", "script") else "doc"
+        extra.update(type=type, path=path, checksum=files.sha256(data))
     if kind == "learning" and str(meta.get("accepted", "")).lower() in ("false", "no"):
         extra["accepted"] = False
-    level = _level(meta.get("confidence"))
+    level = _translate_confidence(meta.get("confidence"))
     extra.pop("confidence", None)
     if level:
         extra["confidence"] = level
     if kind == "checkpoint":
-        _spread_git(extra)
+        _flatten_git(extra)
     _set_dates(extra, given, source, meta)
     if isinstance(meta.get("id"), str):
         extra["origin"] = {"id": meta["id"]}
     return extra
 
 
-def _spread_git(extra: dict[str, Any]) -> None:
-    """Replace the key `git` of a goldfish note by `branch`, `commit` and `files`."""
+def _flatten_git(extra: dict[str, Any]) -> None:
+    """Replace goldfish's key `git` by `branch`, `commit` and `files`."""
     git = extra.get("git")
     if isinstance(git, dict):
         extra.update((key, git[key]) for key in ("branch", "commit", "files") if git.get(key))
         del extra["git"]
 
 
-def _set_dates(extra: dict[str, Any], given: _Given, source: Source, meta: dict[str, Any]) -> None:
-    """Set `created`, an unreadable `date`, and take out an `updated` to come."""
-    extra["created"], unread = _created(given, source, meta)
+def _set_dates(
+    extra: dict[str, Any], given: _ImportArguments, source: Source, meta: dict[str, Any]
+) -> None:
+    """Set `created`; keep an unreadable `date`; delete a future `updated`."""
+    extra["created"], unread = _find_creation_time(given, source, meta)
     if unread:
         extra["date"] = unread
     if (clock.parse(str(extra.get("updated") or "")) or 0.0) > given.now:
         del extra["updated"]
 
 
-def _level(said: Any) -> str:
-    """Translate a confidence into dayleaf's words, or ""."""
+def _translate_confidence(said: Any) -> str:
+    """Return a confidence in dayleaf's words, or ""."""
     text = str(said or "").strip().lower()
     if text in records.CONFIDENCES:
         return text
@@ -247,26 +242,22 @@ def _level(said: Any) -> str:
     return ("low" if share < 0.4 else "medium" if share < 0.75 else "high") if share <= 1 else ""
 
 
-def _head_title(meta: dict[str, Any], store: str) -> str:
-    said = meta.get("title") or meta.get("name") or (meta.get("summary") if store else "")
-    return said if isinstance(said, str) else ""
-
-
-def _title(meta: dict[str, Any], body: str, source: Source, store: str) -> str:
+def _find_title(meta: dict[str, Any], body: str, source: Source, store: str) -> str:
     if source.name.endswith(".txt") and not meta:
         return re.sub(r"[-_]+", " ", source.name.rpartition("/")[2][:-4]).strip()
-    said = _head_title(meta, store)
-    if said:
-        if not (store and said.isupper()):
-            return said
+    keys = ("title", "name", "summary") if store else ("title", "name")
+    title = next(filter(None, map(meta.get, keys)), "")
+    if title and isinstance(title, str):
+        if not (store and title.isupper()):
+            return title
         # goldfish's first heading, `WHAT`
         body = "\n".join(line for line in body.split("\n") if line[:1] != "#")
     # stores of other tools name their files after an instant
-    named = "%s/x/%s" % (PRIVATE if store else ADDED, source.name)
-    return records.from_bytes(named, body.encode(), 0.0).title
+    name = "%s/x/%s" % (PRIVATE if store else ADDED, source.name)
+    return records.from_bytes(name, body.encode(), 0.0).title
 
 
-def _kind(meta: dict[str, Any], given: str, root: Root, source: Source) -> str:
+def _find_kind(meta: dict[str, Any], given: str, root: Root, source: Source) -> str:
     said = str(meta.get("kind") or meta.get("type") or "").strip().lower()
     if said == "note" and not meta.get("kind"):  # basic-memory's word for every text
         said = ""
@@ -281,16 +272,18 @@ def _kind(meta: dict[str, Any], given: str, root: Root, source: Source) -> str:
     return "checkpoint" if _DAY.search(source.name) else "learning"
 
 
-def _created(given: _Given, source: Source, meta: dict[str, Any]) -> tuple[float, str]:
+def _find_creation_time(
+    given: _ImportArguments, source: Source, meta: dict[str, Any]
+) -> tuple[float, str]:
     """Return (creation time, unreadable date of the head or "") of a source.
 
-    As the head says, else the file's name, git's first commit of it, its last change.
+    From the head, else the path, git's first commit of the file, or its last change.
     """
     now = given.now
-    found, unread = _head_date(meta, now)
+    found, unread = _read_head_date(meta, now)
     if found is not None:
         return found, ""
-    found = _day_in(source)
+    found = _parse_path_date(source)
     if found is None or found > now:
         checkout = layout.find_git(source.path.rpartition("/")[0])[0]
         found = given.commits(checkout).get(source.path) if checkout else None
@@ -299,12 +292,12 @@ def _created(given: _Given, source: Source, meta: dict[str, Any]) -> tuple[float
     return min(os.stat(source.path).st_mtime, now), unread
 
 
-def _head_date(meta: dict[str, Any], now: float) -> tuple[float | None, str]:
-    """Return (creation time of a head or None, first unreadable date or "")."""
+def _read_head_date(meta: dict[str, Any], now: float) -> tuple[float | None, str]:
+    """Return (creation time in a head or None, unreadable date or "")."""
     unread = ""
     for key in ("created", "timestamp", "date"):
         said = str(meta.get(key) or "").strip()
-        found = _instant(said)
+        found = _parse_date(said)
         if found is None:
             unread = unread or said
         elif found <= now:
@@ -312,32 +305,32 @@ def _head_date(meta: dict[str, Any], now: float) -> tuple[float | None, str]:
     return None, unread
 
 
-def _instant(said: str) -> float | None:
-    """Return the instant that a text names, also as `2.3.2017`, `15 May 2018` and `2018-05`."""
+def _parse_date(said: str) -> float | None:
+    """Parse a date, also `2.3.2017`, `15 May 2018` and `2018-05`."""
     for form in ("%d.%m.%Y", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%Y-%m"):
         with suppress(ValueError, OverflowError):
             return float(timegm(time.strptime(said, form)))
     found, day = clock.parse(said), clock.parse(said[:10])
-    # 30 February would be 1 March
+    # clock.parse takes 30 February for 1 March
     wrong = said[4:5] == "-" and day is not None and clock.day(day) != said[:10]
     return None if wrong else found
 
 
-def _day_in(source: Source) -> float | None:
-    """Return the instant that a path names: `2016-05-05.md`, `202005171230.md`."""
+def _parse_path_date(source: Source) -> float | None:
+    """Parse the date and time in a path, None without."""
     said = _DAY.search(source.name)
     if said:
-        day, digits = _instant(said[1]), said[2] or "000000"
+        day, digits = _parse_date(said[1]), said[2] or "000000"
     else:
         said = _COMPACT.match(source.name.rpartition("/")[2])
-        day = _instant("-".join(said.groups()[:3])) if said else None
+        day = _parse_date("-".join(said.groups()[:3])) if said else None
         digits = ((said[4] or "") if said else "").ljust(6, "0")
     hour, minute, second = (int(digits[at : at + 2]) for at in (0, 2, 4))
-    clocked = hour < 24 and minute < 60 and second < 60
-    return day and day + (hour * 3600 + minute * 60 + second if clocked else 0)
+    is_time = hour < 24 and minute < 60 and second < 60
+    return day and day + (hour * 3600 + minute * 60 + second if is_time else 0)
 
 
-def _first_commits(env: Mapping[str, str], root: str) -> dict[str, float]:
+def _read_first_commits(env: Mapping[str, str], root: str) -> dict[str, float]:
     words = "log --diff-filter=A --no-renames --name-only -z --format=%x01%at".split()
     done = safegit.read(root, env, *words)
     found: dict[str, float] = {}

@@ -1,5 +1,5 @@
-"""Marks: which records the worker found stale, for the hooks, which may not parse a record or look
-through a repository.
+"""Marks of stale records, written by the worker for the hooks, which may neither parse a record nor
+search a repository.
 
 Schema, version 1, of `<cache>/<scope>.stale`, derived behind a session's start and after a capture;
 deleted, nothing is marked until then:
@@ -7,14 +7,14 @@ deleted, nothing is marked until then:
     {"v":1,"records":{"<first 16 hex digits of a record's checksum>":[[reason, path, stamp, name],
      ...]}}
 
-A mark holds for exactly the bytes that were checked, and while its cause stands: `path`, relative
-to the checkout, is a file that was missing (`stamp` "") or one that was read (`stamp` its mtime in
-ns and its size); "" where there is no such file.  `name` is the claim's.  index.py reads it.
+A mark is valid for the checked bytes, while its cause stands: `path`, relative to the checkout, is
+a file that was missing (`stamp` "") or was read (`stamp` its mtime in ns and size), or "" for none.
+`name` is the claim's.  hook/indexview.py reads it.
 
 Schema, version 1, of `<cache>/<scope>.checked`, derived: {"v":1, "git": stamps of HEAD, its log and
 the index, "records": {name: [mtime in ns, size, checksum, {path: stamp}, marks]}}.  A record is
-checked again where it, a file that decides a claim of it, or git's state has changed.  A symbol
-that is said to be in no file waits for git's state: to look through all files costs too much.
+checked again where its file, a file of its claims, or git's state has changed.  A symbol without a
+file waits for git's state: searching all files costs too much.
 """
 
 from __future__ import annotations
@@ -38,38 +38,40 @@ Checked = list[Any]  # mtime in ns, size, checksum, {path: stamp}, marks
 
 
 def write(place: Place) -> None:
-    """Check the records that hooks may show.  Write the stale marks; raises OSError."""
+    """Check the records that hooks may show; write the marks; raises OSError."""
     found: dict[str, Checked] = {}
     if place.git:
-        git = _git_state(place)
-        before = _checked_before(place, git)
+        git = _read_git_state(place)
+        before = _read_checked(place, git)
         with claims.Checkout(place.root, place.git, claims.WIDE) as checkout:
-            for listed in _listed(place):
-                known = before.get(listed[0])
-                if known is None or not _stands(place, known, listed):
-                    known = _checked(place, checkout, listed)
-                if known is not None:
-                    found[listed[0]] = known
+            for listed in _list_files(place):
+                checked = before.get(listed[0])
+                if checked is None or not _is_current(place, checked, listed):
+                    checked = _check_listed(place, checkout, listed)
+                if checked is not None:
+                    found[listed[0]] = checked
         if found != before:
             data = json.dumps({"v": VERSION, "git": git, "records": found}, separators=(",", ":"))
             files.replace(checked_path(place), data.encode("ascii"), synced=False)
-    stale = {known[2]: known[4] for known in found.values() if known[4]}
+    stale = {checked[2]: checked[4] for checked in found.values() if checked[4]}
     path = indexview.marks_path(place)
     if not stale:
         files.remove(path)
         return
-    files.update(path, fastjson.dump({"v": 1, "records": stale}).encode("ascii"))
+    files.replace_if_changed(path, fastjson.dump({"v": 1, "records": stale}).encode("ascii"))
 
 
 def checked_path(place: Place) -> str:
     return place.cache + "/" + place.scope + ".checked"
 
 
-def _git_state(place: Place) -> list[str]:
-    return [indexview.stamp(place.git + "/" + name) for name in ("HEAD", "logs/HEAD", "index")]
+def _read_git_state(place: Place) -> list[str]:
+    return [
+        indexview.read_file_stamp(place.git + "/" + name) for name in ("HEAD", "logs/HEAD", "index")
+    ]
 
 
-def _checked_before(place: Place, git: list[str]) -> dict[str, Checked]:
+def _read_checked(place: Place, git: list[str]) -> dict[str, Checked]:
     try:
         value = json.loads(files.read(checked_path(place), MOST_BYTES))
         if value["v"] == VERSION and value["git"] == git:
@@ -79,32 +81,33 @@ def _checked_before(place: Place, git: list[str]) -> dict[str, Checked]:
     return {}
 
 
-def _stands(place: Place, known: Checked, listed: Listed) -> bool:
-    return tuple(known[:2]) == listed[1:] and all(
-        indexview.stamp(place.root + "/" + path) == stamp for path, stamp in known[3].items()
+def _is_current(place: Place, checked: Checked, listed: Listed) -> bool:
+    """Tell whether neither a record nor the files of its claims changed."""
+    return tuple(checked[:2]) == listed[1:] and all(
+        indexview.read_file_stamp(place.root + "/" + path) == stamp
+        for path, stamp in checked[3].items()
     )
 
 
-def _checked(place: Place, checkout: claims.Checkout, listed: Listed) -> Checked | None:
-    record = _record(place, listed)
+def _check_listed(place: Place, checkout: claims.Checkout, listed: Listed) -> Checked | None:
+    record = _read_record(place, listed)
     if record is None:
         return None
     found = checkout.check(record)
-    paths = {claim.path: _stamp(place, claim) for claim in found.claims if claim.path}
-    rows = [_row(place, claim) for claim in found.gone[:REASONS]]
+    paths = {claim.path: _stamp_claim(place, claim) for claim in found.claims if claim.path}
+    rows = [_make_mark(place, claim) for claim in found.gone[:REASONS]]
     return [*listed[1:], record.checksum[:16], paths, rows]
 
 
-def _stamp(place: Place, claim: claims.Claim) -> str:
-    return indexview.stamp(place.root + "/" + claim.path) if claim.path else ""
+def _stamp_claim(place: Place, claim: claims.Claim) -> str:
+    return indexview.read_file_stamp(place.root + "/" + claim.path) if claim.path else ""
 
 
-def _row(place: Place, claim: claims.Claim) -> list[str]:
-    return [claim.reason[:200], claim.path, _stamp(place, claim), claim.name]
+def _make_mark(place: Place, claim: claims.Claim) -> list[str]:
+    return [claim.reason[:200], claim.path, _stamp_claim(place, claim), claim.name]
 
 
-def _listed(place: Place) -> list[Listed]:
-    """List the records to check: this workspace's newest files."""
+def _list_files(place: Place) -> list[Listed]:
     listed = sorted(walk.walk(place)[0], key=lambda row: (-walk.written_at(row), row[0]))
     listed = [row for row in listed if row[0][0] != GLOBAL and row[0][1:15] != "/conversations"]
     notes = [row for row in listed if row[0][1:13] == "/checkpoints"][:CHECKPOINTS]
@@ -112,7 +115,7 @@ def _listed(place: Place) -> list[Listed]:
     return [(name, mtime_ns, size) for name, _, mtime_ns, size in [*others, *notes]]
 
 
-def _record(place: Place, listed: Listed) -> Record | None:
+def _read_record(place: Place, listed: Listed) -> Record | None:
     name, mtime_ns, size = listed
     try:
         data = place.read(name, min(size, records.READ_LIMIT))[0]

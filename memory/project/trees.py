@@ -1,12 +1,12 @@
-"""Trees of reference material: resources by version, in directories that say so.
+"""Trees of reference material: directories of resources by version.
 
     docs/{version}/…     scripts/{version}/…     and in either, or beside them: shared/…
                                                  unversioned/…
 
-A record's `versions` follow from the directory: its name; `unversioned`; of `shared` every version
-that the tree has.  A file straight in `docs/` or `scripts/` says nothing of versions.  Beside
-`docs/` and `scripts/` a file is a script where its name or first line says so.  Several trees may
-stand side by side in one directory, one a project, whose name is a tag.
+A record's `versions` are the directory's name, or `unversioned`, or below `shared` all versions of
+the tree; a file directly in `docs/` or `scripts/` has none.  Outside these two, a file's name or
+first line makes it a script.  A directory may hold several trees, one a project; the project's name
+becomes a tag.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TYPES = {"docs": DOC, "scripts": SCRIPT, SHARED: "", UNVERSIONED: ""}
 
 
 class TreeFile(NamedTuple):
-    """A file of a tree.  type: doc or script; project: "" where there is one tree alone."""
+    """A file of a tree.  type: doc or script.  project: "" with one tree alone."""
 
     source: Source
     type: str
@@ -46,12 +46,9 @@ class Tree(NamedTuple):
     skipped: list[Skip]
 
 
-def look(root: str) -> Tree:
-    """Return the trees' files that a directory (of `otherfiles.folder`) holds.
-
-    Raises UsageError where no directory has one of the four names.
-    """
-    inner = _inner(root)
+def find_tree(root: str) -> Tree:
+    """Return the files of a directory's trees; raises UsageError without any."""
+    inner = _find_prefixes(root)
     if not inner:
         raise UsageError(
             "%s: no docs/, scripts/, shared/ or unversioned/ in it; give the directory that holds "
@@ -59,12 +56,12 @@ def look(root: str) -> Tree:
         )
     tree = Tree(root, [], [])
     for prefix in inner:
-        versions = _versions(root + "/" + prefix)
+        versions = _find_versions(root + "/" + prefix)
         for top in _TYPES:
             if not os.path.isdir(root + "/" + prefix + top):
                 continue
-            if files.inside(root + "/" + prefix + top, root):
-                _take(tree, prefix, top, versions)
+            if files.is_inside(root + "/" + prefix + top, root):
+                _add_folder(tree, prefix, top, versions)
             else:
                 tree.skipped.append(Skip(prefix + top, *otherfiles.LINKED))
     tree.found.sort(key=lambda found: found.source.name)
@@ -73,42 +70,37 @@ def look(root: str) -> Tree:
 
 def count_outside(tree: Tree) -> int:
     """Count the files outside a tree's four directories, COUNTED at most."""
-    tops = tuple(prefix + top + "/" for prefix in _inner(tree.root) for top in _TYPES)
-    every = otherfiles.below(tree.root, lambda name: True)
-    outside = (one for one in every if isinstance(one, Source) and not one.name.startswith(tops))
+    tops = tuple(prefix + top + "/" for prefix in _find_prefixes(tree.root) for top in _TYPES)
+    every = otherfiles.find_files(tree.root, lambda name: True)
+    outside = (
+        file for file in every if isinstance(file, Source) and not file.name.startswith(tops)
+    )
     return sum(1 for _ in islice(outside, COUNTED))
 
 
-def _inner(root: str) -> list[str]:
+def _find_prefixes(root: str) -> list[str]:
     if _is_tree(root):
         return [""]
-    return [entry + "/" for entry in _folders(root) if _is_tree(root + "/" + entry)]
+    return [entry + "/" for entry in _list_folders(root) if _is_tree(root + "/" + entry)]
 
 
 def _is_tree(path: str) -> bool:
     return any(os.path.isdir(path + "/" + name) for name in _TYPES)
 
 
-def _folders(path: str) -> list[str]:
-    return [
-        name
-        for name in files.visible_names(path)
-        if files.is_folder(path + "/" + name) and not files.is_link(path + "/" + name)
-    ]
+def _list_folders(path: str) -> list[str]:
+    entries = [(name, path + "/" + name) for name in files.list_visible(path)]
+    return [name for name, e in entries if files.is_folder(e) and not files.is_link(e)]
 
 
-def _versions(tree: str) -> tuple[str, ...]:
-    named = {
-        name
-        for top in ("docs", "scripts")
-        if os.path.isdir(tree + top) and files.inside(tree + top, tree)
-        for name in _folders(tree + top)
-    }
-    return tuple(sorted(name for name in named if name not in _TYPES and _is_version(name)))
+def _find_versions(tree: str) -> tuple[str, ...]:
+    tops = [tree + top for top in ("docs", "scripts") if files.is_inside(tree + top, tree)]
+    names = {name for top in tops for name in _list_folders(top)}
+    return tuple(sorted(name for name in names if name not in _TYPES and _is_version(name)))
 
 
-def _label(name: str) -> str:
-    """Return a name with hyphens for what no tag or version may hold."""
+def _make_label(name: str) -> str:
+    """Return a name with hyphens for spaces, commas and '#'."""
     return "-".join(name.replace(",", " ").replace("#", " ").split())
 
 
@@ -116,32 +108,32 @@ def _is_version(name: str) -> bool:
     return not any(c.isspace() or c in ",#" for c in name)
 
 
-def _folder_in(path: str) -> str:
+def _first_folder(path: str) -> str:
     first, _, rest = path.partition("/")
     return first if rest else ""
 
 
-def _take(tree: Tree, prefix: str, name: str, versions: tuple[str, ...]) -> None:
+def _add_folder(tree: Tree, prefix: str, name: str, versions: tuple[str, ...]) -> None:
     refused, top, kind = set(), prefix + name, _TYPES[name]
-    project = _label(prefix.rstrip("/"))
-    for one in otherfiles.below(tree.root + "/" + top, lambda name: True):
-        if isinstance(one, Skip):
-            tree.skipped.append(one._replace(path=top + "/" + one.path))
+    project = _make_label(prefix.rstrip("/"))
+    for file in otherfiles.find_files(tree.root + "/" + top, lambda name: True):
+        if isinstance(file, Skip):
+            tree.skipped.append(file._replace(path=top + "/" + file.path))
             continue
-        source = Source(one.path, top + "/" + one.name)
-        folder = _folder_in(one.name) if kind else top.rpartition("/")[2]
+        source = Source(file.path, top + "/" + file.name)
+        folder = _first_folder(file.name) if kind else top.rpartition("/")[2]
         if not _is_version(folder):
             if folder not in refused:
                 refused.add(folder)
                 why = "a version has no spaces, commas or '#'"
-                remedy = "rename it to " + (_label(folder) or "a version")
+                remedy = "rename it to " + (_make_label(folder) or "a version")
                 tree.skipped.append(Skip(top + "/" + folder, why, remedy))
             continue
-        of = {SHARED: versions or (UNVERSIONED,), "": ()}.get(folder, (folder,))
-        tree.found.append(TreeFile(source, kind or _type(source), of, project))
+        own = {SHARED: versions or (UNVERSIONED,), "": ()}.get(folder, (folder,))
+        tree.found.append(TreeFile(source, kind or _guess_type(source), own, project))
 
 
-def _type(source: Source) -> str:
+def _guess_type(source: Source) -> str:
     if source.name.rpartition(".")[2].lower() in material.LANGUAGES and "." in source.name:
         return SCRIPT
     try:
@@ -150,18 +142,18 @@ def _type(source: Source) -> str:
         return DOC
 
 
-def pieces(
+def read_tree(
     tree: Tree, place: Place, tier: str, now: float, author: str = "human"
 ) -> Iterator[Piece | Skip]:
-    """Yield a piece for each file of a tree.  author: human or agent."""
+    """Yield a piece for each file of a tree.  author: human | agent."""
     yield from tree.skipped
-    ref = otherfiles.commit_of(tree.root)
+    ref = otherfiles.find_commit(tree.root)
     for found in tree.found:
-        data = otherfiles.read(found.source)
+        data = otherfiles.read_source(found.source)
         if isinstance(data, Skip):
             yield data
             continue
-        path = otherfiles.known_as(found.source.path, place, tier)
+        path = otherfiles.record_path(found.source.path, place, tier)
         checksum = files.sha256(data)
         extra: dict[str, Any] = {
             "type": found.type,
@@ -172,17 +164,13 @@ def pieces(
             "versions": [*found.versions] or None,
         }
         shared = SHARED in found.source.name.split("/")[:-1]
-        yield Piece(
-            (path, ""),
-            found.source.name,
-            checksum,
-            partial(_draft, found, data, extra, author),
-            found.versions if shared else (),
-        )
+        draft = partial(_draft_file, found, data, extra, author)
+        versions = found.versions if shared else ()
+        yield Piece((path, ""), found.source.name, checksum, draft, versions)
 
 
-def _draft(found: TreeFile, data: bytes, extra: dict[str, Any], author: str) -> Draft:
+def _draft_file(found: TreeFile, data: bytes, extra: dict[str, Any], author: str) -> Draft:
     source = material.Source(found.source.path, data, False)
-    said = material.said_of(source, found.type, material.text_of(source, True))
-    tags = dict.fromkeys((*said.tags, *([found.project] if found.project else [])))
-    return Draft("resource", said.title, said.body, tuple(tags), author, extra)
+    own = material.describe_source(source, found.type, material.decode_text(source, True))
+    tags = dict.fromkeys((*own.tags, *([found.project] if found.project else [])))
+    return Draft("resource", own.title, own.body, tuple(tags), author, extra)

@@ -1,22 +1,20 @@
-"""Read the part of a transcript behind a checkpoint or a turn of a conversation: what was asked,
-said and run there.
-"""
+"""Read the part of a transcript that a checkpoint or a conversation's turn was made of."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory.capture import progress
 from memory.core import StoreError, UsageError, clock, layout, plaintext
-from memory.core.layout import DATED
+from memory.core.layout import DATED_KINDS
 from memory.core.records import Record
 from memory.recall import lookup
 from memory.recall.hit import Turn
 from memory.session import entries, transcript, whereabouts
 from memory.session.entries import (
     BANG,
-    BANGED,
+    BANG_OUTPUT,
     COMPACT,
     PLAN,
     PROMPT,
@@ -32,15 +30,15 @@ from memory.session.entries import (
 from memory.store import conversations, redactor
 from memory.store.store import Store
 
-ASKED = (PROMPT, SLASH, BANG, TEAM)  # what begins a turn
+TURN_STARTS = (PROMPT, SLASH, BANG, TEAM)
 SAID_BY = {
     **dict.fromkeys((PROMPT, SLASH, BANG, STEER), "you"),
     **dict.fromkeys((TEXT, USE, PLAN), "Claude"),
-    **dict.fromkeys((RESULT, BANGED, REPORT), "result"),
+    **dict.fromkeys((RESULT, BANG_OUTPUT, REPORT), "result"),
 }
 LIMIT = 64 << 10  # characters of one entry
-# of a tool's input, the first one tells most
-CALLS = ("command", "file_path", "pattern", "url", "description", "prompt")
+# keys of a tool's input, the most telling first
+INPUT_KEYS = ("command", "file_path", "pattern", "url", "description", "prompt")
 
 
 class Utterance(NamedTuple):
@@ -54,10 +52,10 @@ class Utterance(NamedTuple):
     text: str
 
 
-def conversation(store: Store, record: Record) -> Optional[Record]:
-    """Return the conversation of a record's session.
+def find_conversation(store: Store, record: Record) -> Optional[Record]:
+    """Find the conversation of a record's session, or None.
 
-    A conversation returns itself; None where none is kept.
+    A conversation is its own.
     """
     if record.kind == "conversation":
         return record
@@ -67,12 +65,12 @@ def conversation(store: Store, record: Record) -> Optional[Record]:
     named = record.meta.get("conversation")
     if isinstance(named, str) and named:
         with suppress(StoreError):
-            return lookup.find_one(store.place, store.config, named)
+            return lookup.find_record(store.place, store.config, named)
         return None
     return next(
         (
             other
-            for other in conversations.of_session(store, session)
+            for other in conversations.find_by_session(store, session)
             if other.kind == "conversation"
         ),
         None,
@@ -82,56 +80,56 @@ def conversation(store: Store, record: Record) -> Optional[Record]:
 def find_turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
     """Find a conversation's turn by its number or time.
 
-    said: `3`, or `14:03` (with or without its day) for the turn going on then. turns: all turns of
-        the record. Raises UsageError where there is none.
+    said: `3`, or `14:03` (with or without its day) for the turn then under way. turns: all turns
+        of the record. Raises UsageError where there is none.
     """
     if said.isdigit():
-        found = turns[int(said) - 1 : int(said)] if int(said) else turns[:0]
+        found: Sequence[Turn] = [turn for turn in turns if turn.number == int(said)]
     else:
-        found = _turns_at(record, turns, said)
+        found = _find_turns_at(record, turns, said)
     if found:
         return found[0]
     raise UsageError(
         "conversation %s has %s and no #%s%s"
         % (
             record.id,
-            plaintext.count(len(turns), "turn"),
+            plaintext.format_count(len(turns), "turn"),
             said,
             ": `dayleaf show %s --outline` lists them" % record.id if turns else "",
         )
     )
 
 
-def _turns_at(record: Record, turns: Sequence[Turn], said: str) -> Sequence[Turn]:
-    """Return the turns begun at a time, else the one going on then."""
+def _find_turns_at(record: Record, turns: Sequence[Turn], said: str) -> Sequence[Turn]:
+    """Find the turns begun at a time, else the one under way."""
     day, time_ = said[:-6], said[-5:]
-    found = [one for one in turns if one.at.endswith(said)]
-    going = [one for one in turns if one.at.startswith(day) and one.at[11:] <= time_]
-    found = found or [one for one in going if one.at[:10] == going[0].at[:10]][-1:]
-    for one in found:
-        ended = str(record.meta.get("until") or one.at[:11] + "23:59")[:16]
-        if time_ > "23:59" or one.at[:11] + time_ > max(one.at, ended):
+    found = [turn for turn in turns if turn.at.endswith(said)]
+    before = [turn for turn in turns if turn.at.startswith(day) and turn.at[11:] <= time_]
+    found = found or [turn for turn in before if turn.at[:10] == before[0].at[:10]][-1:]
+    for turn in found:
+        ended = str(record.meta.get("until") or turn.at[:11] + "23:59")[:16]
+        if time_ > "23:59" or turn.at[:11] + time_ > max(turn.at, ended):
             return []
     return found
 
 
-def excerpt(
+def read_excerpt(
     store: Store, record: Record, env: Dict[str, str], turns: Sequence[Turn] = (), number: int = 0
 ) -> List[Utterance]:
-    """Return the transcript's entries behind a checkpoint or a turn.
+    """Read the transcript of a checkpoint's or a turn's period.
 
-    Oldest first, secrets redacted, subagents' entries among the others. The stretch begins after
-    the session's checkpoint before and ends at this checkpoint's `until` (without one, when it was
+    Oldest first, secrets redacted, subagents' entries included. The period begins after the
+    session's checkpoint before and ends at this checkpoint's `until` (without one, when it was
     written); a conversation's is the whole session. turns, number: the conversation's turns and the
     wanted turn. Raises StoreError where there is no transcript.
     """
-    session = layout.safe_id(record.meta.get("session"))
-    if record.kind not in DATED or not session:
+    session = layout.valid_id(record.meta.get("session"))
+    if record.kind not in DATED_KINDS or not session:
         raise StoreError(
             "%s is neither a session's checkpoint nor a conversation; `dayleaf show "
             "%s` prints all there is" % (record.id, record.id)
         )
-    path = transcript_of(store.place, session, env)
+    path = find_transcript(store.place, session, env)
     if not path:
         raise StoreError(
             "the transcript of session %s is gone (Claude Code keeps them for some weeks); "
@@ -139,83 +137,77 @@ def excerpt(
             % (session, record.id, "#%d" % number if number else "", record.kind)
         )
     if number:
-        asked = [_instant(entry.at) for entry in transcript.read(path) if entry.kind in ASKED]
-        start, end = _turn_start(turns, number, asked), _turn_start(turns, number + 1, asked)
+        asked = [
+            _to_sort_key(entry.at) for entry in transcript.read(path) if entry.kind in TURN_STARTS
+        ]
+        start, end = (
+            _find_turn_start(turns, number, asked),
+            _find_turn_start(turns, number + 1, asked),
+        )
     else:
-        start, end = _stretch(store, record, session)
+        start, end = _find_period(store, record, session)
     found = [
         entry
         for source in (path, *transcript.agents(path, env))
         for entry in transcript.read(source)
-        if start <= _instant(entry.at) < end
+        if start <= _to_sort_key(entry.at) < end
     ]
     said = [
-        Utterance(entry.at, SAID_BY.get(entry.kind, "host"), _text(entry))
-        for entry in sorted(found, key=lambda one: one.at)
+        Utterance(entry.at, SAID_BY.get(entry.kind, "host"), _format_entry(entry))
+        for entry in sorted(found, key=lambda entry: entry.at)
     ]
-    texts = redactor.clean([one.text for one in said], store.config, store.place.key)
-    return [one._replace(text=text) for one, text in zip(said, texts) if text.strip()]
+    texts = redactor.clean([each.text for each in said], store.config, store.place.key)
+    return [each._replace(text=text) for each, text in zip(said, texts) if text.strip()]
 
 
-def transcript_of(place: layout.Place, session: str, env: Dict[str, str]) -> str:
-    """Return the path of a session's transcript, or "".
-
-    Found by the session's id, else by the session's receipts.
-    """
-    return whereabouts.find(env, session) or transcript.trusted(
-        progress.transcript_of(place.receipts(session)), env
+def find_transcript(place: layout.Place, session: str, env: Dict[str, str]) -> str:
+    """Find a session's transcript by id or receipts, or ""."""
+    return whereabouts.find_transcript(env, session) or transcript.validate_path(
+        progress.read_transcript_path(place.receipts(session)), env
     )
 
 
-def _turn_start(turns: Sequence[Turn], number: int, asked: Sequence[str]) -> str:
-    """Return the instant of the request that begins a turn."""
+def _find_turn_start(turns: Sequence[Turn], number: int, asked: Sequence[str]) -> str:
+    """Return the instant of a turn's request as sortable text."""
     if number > len(turns):
-        return "~"
+        return "~"  # after every instant
     minute = turns[number - 1].at
-    then = [instant for instant in asked if instant[:16] == minute]
-    place = sum(one.at == minute for one in turns[: number - 1])
-    return then[place] if place < len(then) else minute
+    in_minute = [instant for instant in asked if instant[:16] == minute]
+    place = sum(turn.at == minute for turn in turns[: number - 1])
+    return in_minute[place] if place < len(in_minute) else minute
 
 
-def _of_session(store: Store, session: str) -> Iterable[Record]:
-    return (
-        record for record in store.each(("checkpoint",)) if record.meta.get("session") == session
-    )
-
-
-def _stretch(store: Store, record: Record, session: str) -> Tuple[str, str]:
-    """Return what comes just after the checkpoint before, and just after the record's own end."""
-    end, start = _stretch_end(record), ""
+def _find_period(store: Store, record: Record, session: str) -> Tuple[str, str]:
+    """Return (start or "", end) of a record's period as sortable text."""
+    end, start = _find_end(record), ""
     if record.kind == "checkpoint":
-        before = map(_stretch_end, _of_session(store, session))
-        start = max((other for other in before if other < end), default="")
-    if start:
-        start += "~"
-    return start, end + "~"
+        own = (each for each in store.each(("checkpoint",)) if each.meta.get("session") == session)
+        start = max((other for other in map(_find_end, own) if other < end), default="")
+    return start and start + "~", end + "~"  # `~`: just after that instant
 
 
-def _stretch_end(record: Record) -> str:
-    """Return the end of a checkpoint's stretch as sortable text."""
+def _find_end(record: Record) -> str:
+    """Return the end of a record's period as sortable text."""
     until = record.meta.get("until")
-    return _instant(until if isinstance(until, str) else clock.iso(record.created))
+    return _to_sort_key(until if isinstance(until, str) else clock.iso(record.created))
 
 
-def _instant(said: str) -> str:
-    """Return an instant as text that sorts."""
-    return said[:19] + (said[19:] if said[19:20] == "." else ".000Z")
+def _to_sort_key(instant: str) -> str:
+    """Return an ISO instant with milliseconds, as sortable text."""
+    return instant[:19] + (instant[19:] if instant[19:20] == "." else ".000Z")
 
 
-def _text(entry: Entry) -> str:
+def _format_entry(entry: Entry) -> str:
     if entry.kind == COMPACT:
         return "(the context was compacted here)"
     if entry.kind == USE:
-        return "%s %s" % (entry.name, _tool_input(entry.data))
+        return "%s %s" % (entry.name, _format_tool_input(entry.data))
     return ("! " if entry.kind == BANG else "") + entries.clean(entry.text[:LIMIT])
 
 
-def _tool_input(given: Any) -> str:
-    """Return a tool's main input, else all inputs by name."""
-    for key in CALLS:
+def _format_tool_input(given: Any) -> str:
+    """Format a tool's main input, else all inputs by name."""
+    for key in INPUT_KEYS:
         if isinstance(given.get(key), str) and given[key].strip():
             return str(given[key][:LIMIT])
     return ", ".join("%s=%s" % (key, str(value)[:200]) for key, value in given.items())

@@ -1,12 +1,10 @@
-"""Find what an unknown word may mean: near neighbours in the vocabulary, or the same word split or
-joined otherwise.
+"""Fuzzy search: find known words for an unknown one, by spelling, splitting or joining.
 
-Only words absent from the index are fuzzed (known ones never), and never to words of everyday
-speech: at most NEIGHBOURS terms that share the first letter, at an optimal-string-alignment
-distance of 1 below six letters and of 2 from there on, each weighing (1 - distance / length)^3.
-The vocabulary holds stems, and a slip keeps the stemmer from its work: so a word is also taken
-apart into a known stem and a misspelt ending (`dimensionns`), or a misspelt stem and an ending
-(`calclate`).
+Only words absent from the index are fuzzed, and never to common words: at most NEIGHBOURS terms
+with the same first letter, at an optimal-string-alignment distance of 1 below six letters, else 2,
+each weighing (1 - distance / length)^3.  The vocabulary holds stems, but a misspelt word is often
+not stemmed: so it is also cut into a known stem and a misspelt ending (`dimensionns`), or a
+misspelt stem and an ending (`calclate`).
 """
 
 from __future__ import annotations
@@ -16,11 +14,11 @@ from typing import Callable, Dict, FrozenSet, Iterable, List, Optional, Sequence
 from memory.core import tokeniser
 
 NEIGHBOURS = 3
-LEAST = 5  # letters of a word worth fuzzing
-HANGUL, VOWELS, FINALS = 0xAC00, 21, 28  # the first syllable; vowels, and last consonants, of each
-# vowels that an ending makes of each other: i yeo, u wo, o wa, eu eo a
+LEAST_LETTERS = 5  # of a word that is fuzzed
+HANGUL, VOWELS, FINALS = 0xAC00, 21, 28  # first syllable; numbers of vowels and last consonants
+# vowels that turn into each other before an ending: i yeo, u wo, o wa, eu eo a
 FUSED = ((20, 6), (13, 14), (8, 9), (18, 4, 0), (11, 10))
-PART = 3  # letters of each half of a split word
+LEAST_HALF = 3  # letters of each half of a split word
 LONGEST_ENDING = 7
 ENDINGS = tuple(
     "s es ed ing er ers or ors ion ions ation ations ly ally ment ments ness ity ies able ible al "
@@ -31,20 +29,16 @@ VARIANT = 0.5  # weight of a half, or of two words joined: that of an identifier
 
 
 def is_fuzzable(term: str) -> bool:
-    """Tell whether a term may be taken for a misspelt one.
-
-    Not a short one, nor one with digits or in CJK: there one slip makes another word.
-    """
+    """Tell whether a term is long enough, without digits and not CJK."""
     return (
-        len(term) >= LEAST and not any(c.isdigit() for c in term) and not tokeniser.is_cjk(term[0])
+        len(term) >= LEAST_LETTERS
+        and not any(c.isdigit() for c in term)
+        and not tokeniser.is_cjk(term[0])
     )
 
 
-def scorer() -> Optional[Callable[..., List[Tuple[str, int]]]]:
-    """Return a function that finds near words with RapidFuzz.
-
-    near(term, words, limit) -> [(word, distance)]; None where RapidFuzz is not installed.
-    """
+def load_matcher() -> Optional[Callable[..., List[Tuple[str, int]]]]:
+    """Load RapidFuzz as near(term, words, limit) -> [(word, distance)], or None."""
     try:
         from rapidfuzz import process
         from rapidfuzz.distance import OSA
@@ -52,35 +46,32 @@ def scorer() -> Optional[Callable[..., List[Tuple[str, int]]]]:
         return None
 
     def near(term: str, words: Sequence[str], limit: int) -> List[Tuple[str, int]]:
-        found = process.extract(
-            term, words, scorer=OSA.distance, score_cutoff=limit, limit=None, processor=None
-        )
+        found = process.extract(term, words, scorer=OSA.distance, score_cutoff=limit, limit=None)
         return [(word, int(distance)) for word, distance, _ in found]
 
     return near
 
 
-def neighbours(
+def find_neighbours(
     term: str,
     word: str,
     vocabulary: Iterable[str],
     df: Callable[[str], int],
     near: Callable[..., List[Tuple[str, int]]],
 ) -> List[Tuple[str, float]]:
-    """Return known terms near an unknown term, nearest first.
+    """Find known terms spelt like an unknown term, best first.
 
-    At most NEIGHBOURS pairs (known term, weight). word: as typed, before stemming to `term`.
-    vocabulary: terms with the same first letter, noise included. df: document frequency of a term,
-    0 for noise.
+    At most NEIGHBOURS. word: as typed, before stemming to `term`. vocabulary: terms with the same
+    first letter, noise included. df: document frequency of a term, 0 for noise.
     """
     known = sorted({w for w in vocabulary if w.isalpha() and w not in tokeniser.COMMON})
     limit = 1 if len(term) < 6 else 2
     found = [
         (distance, other, term)
-        for other, distance in near(term, _alike(known, len(term), limit), limit)
+        for other, distance in near(term, _filter_by_length(known, len(term), limit), limit)
     ]
     if word.isascii() and word.isalpha():
-        found += _split_ending(word, known, near)
+        found += _match_without_ending(word, known, near)
     best: Dict[str, Tuple[int, bool, int, str]] = {}
     for distance, other, typed in found:
         count = df(other)
@@ -93,39 +84,39 @@ def neighbours(
     ]
 
 
-def _alike(known: Sequence[str], length: int, limit: int) -> List[str]:
+def _filter_by_length(known: Sequence[str], length: int, limit: int) -> List[str]:
     return [w for w in known if abs(len(w) - length) <= limit]
 
 
-def _known_stems(stem: str, known: FrozenSet[str]) -> List[str]:
+def _find_known_stems(stem: str, known: FrozenSet[str]) -> List[str]:
     stems = (stem, tokeniser.stem(stem))
-    return [other for other in stems if other in known and len(other) >= PART]
+    return [other for other in stems if other in known and len(other) >= LEAST_HALF]
 
 
-def _split_ending(
+def _match_without_ending(
     word: str, known: Sequence[str], near: Callable[..., List[Tuple[str, int]]]
 ) -> List[Tuple[int, str, str]]:
-    """Return (distance, known word, stem) of a word without its ending."""
+    """Return (distance, known word, stem) for each cut of an ending."""
     found = []
     stems = frozenset(known)
-    for at in range(max(PART, len(word) - LONGEST_ENDING), len(word)):
+    for at in range(max(LEAST_HALF, len(word) - LONGEST_ENDING), len(word)):
         stem, ending = word[:at], word[at:]
         if ending in ENDINGS:
-            alike = [w for w in _alike(known, at, 1) if len(w) >= LEAST]
+            alike = [w for w in _filter_by_length(known, at, 1) if len(w) >= LEAST_LETTERS]
             found += [(distance, other, stem) for other, distance in near(stem, alike, 1)]
         elif len(ending) > 1:
             rest = ending[1:] if len(ending) > 3 and ending[0] == stem[-1] else ending  # running
-            exact = _known_stems(stem, stems)
+            exact = _find_known_stems(stem, stems)
             if exact and near(rest, [e for e in ENDINGS if len(e) > 1], 1):
                 found += [(1, other, stem) for other in exact]
     return found
 
 
-def hangul_forms(term: str, df: Callable[[str], int]) -> List[str]:
-    """Return known Hangul forms of an unknown bigram.
+def find_hangul_forms(term: str, df: Callable[[str], int]) -> List[str]:
+    """Return known Hangul forms of an unknown bigram, the most common first.
 
-    The most common first, at most NEIGHBOURS. An ending fuses with the vowel of the stem's last
-    syllable and adds its consonant there (`느림`, `느려서`).
+    At most NEIGHBOURS. An ending fuses with the vowel of the stem's last syllable and adds its
+    consonant there (`느림`, `느려서`).
     """
     if len(term) != 2 or not all(map(tokeniser.is_hangul, term)):
         return []
@@ -142,14 +133,13 @@ def hangul_forms(term: str, df: Callable[[str], int]) -> List[str]:
 
 
 def split_compound(word: str, df: Callable[[str], int]) -> List[str]:
-    """Return the two known terms that make an unknown word.
+    """Split an unknown word into two known terms, [] if impossible.
 
-    `usertoken` gives user and token. Of several splits the one with the most common rarer half; []
-    where there is none.
+    `usertoken` gives user and token; of several splits the one with the most common rarer half.
     """
     best: Tuple[int, List[str]] = (0, [])
     if word.isascii() and word.isalpha():
-        for at in range(PART, len(word) - PART + 1):
+        for at in range(LEAST_HALF, len(word) - LEAST_HALF + 1):
             pair = [tokeniser.stem(word[:at]), tokeniser.stem(word[at:])]
             count = min(df(pair[0]), df(pair[1]))
             if count > best[0]:
@@ -158,16 +148,16 @@ def split_compound(word: str, df: Callable[[str], int]) -> List[str]:
 
 
 def join_compounds(raws: Sequence[str], df: Callable[[str], int]) -> List[Tuple[str, str, str]]:
-    """Find neighbouring words indexed as a single term.
+    """Return (known term, first word, second word) of words indexed as one.
 
-    Returns (known term, first word, second word), such as `user token` for usertoken.
+    Such as `user token` for usertoken.
     """
     found = []
     words = [raw.strip("-./_").lower() for raw in raws]
     for a, b in zip(words, words[1:]):
         whole = a + b
         if (
-            min(len(a), len(b)) >= PART
+            min(len(a), len(b)) >= LEAST_HALF
             and whole.isascii()
             and whole.isalpha()
             and len(whole) <= tokeniser.LONGEST
@@ -179,8 +169,8 @@ def join_compounds(raws: Sequence[str], df: Callable[[str], int]) -> List[Tuple[
     return found
 
 
-# Forms of one word.  Only what is short for one thing: `res` is result, response and resource.
-FORMS = (
+# Short and long forms of one word.  Not `res`: it is result, response and resource.
+ABBREVIATIONS = (
     "arg argument; param parameter; config configuration cfg; dir directory; db database; auth "
     "authentication; env environment; msg message; func function fn; doc document documentation; "
     "repo repository; dep dependency; async asynchronous; init initialize initialise; impl "
@@ -202,8 +192,10 @@ FORMS = (
     "filesystem; perm permission; lang language; pct percent percentage; ext extension; sig "
     "signature; k8s kubernetes; i18n internationalization; a11y accessibility"
 )
-OTHERS: Dict[str, FrozenSet[str]] = {
+OTHER_FORMS: Dict[str, FrozenSet[str]] = {
     stem: stems - {stem}
-    for stems in (frozenset(map(tokeniser.stem, forms.split())) for forms in FORMS.split(";"))
+    for stems in (
+        frozenset(map(tokeniser.stem, forms.split())) for forms in ABBREVIATIONS.split(";")
+    )
     for stem in stems
 }

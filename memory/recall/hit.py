@@ -1,8 +1,6 @@
-"""Hits: what recall found, in the one shape that a terminal, `--json`, the model's fence and every
-other surface render.
+"""Hits: the results of recall, in the one shape that terminal, `--json` and the fence render.
 
-Ranking makes a hit of a record and its score; `for_display` adds what only shown hits need: age,
-group and claims.
+Ranking makes a hit of a record and its score; `add_display_fields` adds age, group and claims.
 """
 
 from __future__ import annotations
@@ -16,13 +14,13 @@ from memory.hook import context, documents, fence
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.core.layout import Place
-    from memory.hook.context import Tag
+    from memory.hook.context import ContextTag
     from memory.project.claims import Claim
 
 Parts = Tuple[Tuple[str, float], ...]
-# groups of what nobody approved
+# groups of records that nobody approved
 _UNBOUND = frozenset(("pending", "rejected", "waiting", "refused"))
-BY_CLIENT = "(summary by the client)"  # stands for the request of what the client wrote itself
+BY_CLIENT = "(summary by the client)"  # request of a turn that the client wrote itself
 NEWEST = "newest first"  # why a hit of a query without text is listed
 REQUEST = 40  # characters of a request that stands above what was said
 
@@ -30,8 +28,8 @@ REQUEST = 40  # characters of a request that stands above what was said
 class Quote(NamedTuple):
     """Windows of a record that answer a question.
 
-    id: of the record.  turn: of a conversation, else 0.  at: minute of the turn in UTC, such as
-    `2026-01-23T14:03`.  asked: its request.  text: the windows, with … between them.
+    id: of the record. turn: of a conversation, else 0. at: the turn's minute in UTC, such as
+    `2026-01-23T14:03`. asked: its request. text: the windows, with … between.
     """
 
     id: str
@@ -45,36 +43,30 @@ class Quote(NamedTuple):
         """The turn's minute and request, "" without a turn."""
         asked = ", " + self.asked[1:-1] if self.asked == BY_CLIENT else ""
         if self.asked and not asked:
-            asked = ', asked "%s"' % plaintext.at_word(plaintext.one_line(self.asked), REQUEST)
+            asked = ', asked "%s"' % plaintext.clip_at_word(plaintext.one_line(self.asked), REQUEST)
         return self.at.replace("T", " ") + asked if self.turn else ""
 
     @property
     def stated(self) -> str:
-        """The head with its minute marked as UTC, for a model.
-
-        A model's context must not depend on a time zone.
-        """
+        """The head for a model, its minute marked as UTC."""
         return "%s UTC%s" % (self.head[:16], self.head[16:])
 
 
 class Hit(NamedTuple):
     """A record found by a query, or linked with a hit.
 
-    record: as read from its file; renderers print from it. created: seconds since the epoch. tier:
-        private | shared | global. tokens: of the body. labels: tags, then topics. source: human |
-        agent | auto. rationale, scope: of a rule, its reason and its contexts (tags and link
-        targets). source_path: of a resource, its file as written. workspace: the place's key,
-        `global` for the global tier. path: the record's file. origin: source of a text without a
-        file on this machine, else "".
-    score: 0 for a record that is only linked. parts: the numbers of the score by name, in order of
-        use. why: the reasons, on one line. section: heading path of the best section, "" for the
-        whole. linked_from: id of the hit that links here. relation: the link's name as seen from
-        there.
-    Of a checkpoint or conversation: conversation: id of the session's conversation, or "". turn:
-    number of the turn found, from 1, else 0. quotes: its windows about the query. said: the turn's
-    text. told: record of the conversation, where a turn was found. others: ids of the session's
-    other checkpoints found.
-    Of a displayed hit: age: seconds since it was written. group: `rule` (approved), `pending` or
+    created: seconds since the epoch. tier: private | shared | global. tokens: of the body. labels:
+        tags, then topics. source: human | agent | auto. rationale, scope: of a rule, its reason
+        and its contexts (tags and link targets). source_path: of a resource, its file as written.
+        workspace: the place's key, or `global`. path: the record's file. origin: source of a text
+        without a file on this machine.
+    score: 0 for a record that is only linked. parts: the score's numbers by name. why: the reasons,
+        on one line. section: heading path of the best section. linked_from: id of the hit that
+        links here. relation: the link's name as seen from there.
+    Of a session: conversation: id of its conversation. turn: number of the turn found, from 1.
+        turn_text: its text. talk: the conversation's record, if a turn was found. quotes: windows
+        about the query. others: ids of its other checkpoints found.
+    For display: age: seconds since it was written. group: `rule` (approved), `pending` or
         `rejected` rule; `plan` (active), `past`; `script` (approved), `waiting` or `refused`
         script; `learning` or `candidate`; `doc`, `checkpoint`. claims: names in the record,
         checked. freshness: FRESH | STALE | UNKNOWN.
@@ -107,8 +99,8 @@ class Hit(NamedTuple):
     conversation: str = ""
     turn: int = 0
     quotes: Tuple[Quote, ...] = ()
-    said: str = ""
-    told: Optional[Record] = None
+    turn_text: str = ""
+    talk: Optional[Record] = None
     others: Tuple[str, ...] = ()
     age: float = 0.0
     group: str = ""
@@ -117,9 +109,9 @@ class Hit(NamedTuple):
 
     @property
     def passage(self) -> str:
-        """The quotes joined, each turn under its minute and request."""
+        """The joined quotes, each turn under its minute and request."""
         return "\n\n".join(
-            "%s:\n%s" % (one.stated, one.text) if one.turn else one.text for one in self.quotes
+            "%s:\n%s" % (q.stated, q.text) if q.turn else q.text for q in self.quotes
         )
 
     @property
@@ -129,9 +121,9 @@ class Hit(NamedTuple):
 
 
 def from_record(record: Record, workspace: str, path: str, origin: str = "") -> Hit:
-    """Return a hit made of a record.
+    """Make a hit of a record, without score and display fields.
 
-    Ranking and `for_display` fill in the rest. workspace: a place's key. path: the record's file.
+    workspace: a place's key. path: the record's file.
     """
     is_rule = record.kind == "rule"
     return Hit(
@@ -155,26 +147,21 @@ def from_record(record: Record, workspace: str, path: str, origin: str = "") -> 
         "global" if record.tier == layout.GLOBAL else workspace,
         path,
         origin,
-        conversation=_conversation(record),
+        conversation=_find_conversation_id(record),
     )
 
 
-def _conversation(record: Record) -> str:
-    named = (
-        record.id
-        if record.kind == "conversation"
-        else record.meta.get("conversation")
-        if record.kind == "checkpoint"
-        else ""
-    )
-    return named if isinstance(named, str) else ""
+def _find_conversation_id(record: Record) -> str:
+    if record.kind == "conversation":
+        return record.id
+    id = record.meta.get("conversation") if record.kind == "checkpoint" else ""
+    return id if isinstance(id, str) else ""
 
 
 class Turn(NamedTuple):
     """A turn of a conversation.
 
-    number: from 1. at: its minute in UTC (`2026-01-23T14:03`). request: the heading without the
-        minute.
+    number: from 1. at: its minute in UTC (`2026-01-23T14:03`). request: in the heading.
     """
 
     number: int
@@ -185,32 +172,30 @@ class Turn(NamedTuple):
     @property
     def answer(self) -> str:
         """The text without its heading and the quoted request."""
-        return fence.asked_and_answered(self.text)[1]
+        return fence.split_turn(self.text)[1]
 
 
-def turns(record: Record) -> List[Turn]:
+def split_turns(record: Record) -> List[Turn]:
     """Return the turns of a conversation in their order."""
-    found: List[Turn] = []
+    out: List[Turn] = []
     day = clock.iso(record.created)[:10]
-    for heading, text in documents.turns(record.body):
+    for heading, text in documents.split_turns(record.body):
         if heading:
-            said = heading
-            if said[4:5] == "-":
-                day, said = said[:10], said[11:]
-            found.append(Turn(len(found) + 1, "%sT%s" % (day, said[:5]), said[5:].strip(), text))
-    return found
+            if heading[4:5] == "-":  # a date stands before the minute where the day changes
+                day, heading = heading[:10], heading[11:]
+            out.append(Turn(len(out) + 1, "%sT%s" % (day, heading[:5]), heading[5:].strip(), text))
+    return out
 
 
-class Found(NamedTuple):
+class RecallResult(NamedTuple):
     """The answer to a query.
 
-    hits: best first.  notes: lines about how they were found.  backend: what ranked.  left_out:
-    further matches beyond the limit.  stale: the index needs a refresh.  known_gaps: words of the
-    query that no record holds.  linked: what the hits are linked with, where that was asked for.
-    rescan: not every file was compared with the index, or some were read whole that need not be
-    once a refresh has run.  plan: the active one, where links were asked for and it stands nowhere
-    else.  weak: no hit holds much of what was asked.  raw: only checkpoints know of what was asked.
-    context: the context tags that counted.
+    hits: best first. notes: lines on the search. backend: of the ranking. left_out: number of
+    matches beyond the limit. stale: the index needs a refresh. known_gaps: words of the query that
+    no record holds. linked: records linked with the hits. rescan: not every file was compared with
+    the index, or a refresh would save reading some. plan: the active plan, if not among the hits.
+    weak: no hit holds much of the query. raw: all hits are of sessions. context: the context tags
+    that counted.
     """
 
     hits: Tuple[Hit, ...]
@@ -221,24 +206,24 @@ class Found(NamedTuple):
     known_gaps: Tuple[str, ...]
     linked: Tuple[Hit, ...] = ()
     raw: bool = False
-    context: Tuple[Tag, ...] = ()
+    context: Tuple[ContextTag, ...] = ()
     rescan: bool = False
     plan: Optional[Hit] = None
     weak: bool = False
 
 
-def for_display(
+def add_display_fields(
     hits: Iterable[Hit], place: Place, decided: Dict[approvals.Approval, str], now: float
 ) -> List[Hit]:
-    """Return hits with age, group and claims added for display.
+    """Add age, group and claims to hits.
 
-    place: where the query was asked. decided: from approvals.decisions. now: seconds since the
+    place: where the query was asked. decided: from approvals.read_decisions. now: seconds since the
         epoch. Claims of records from other workspaces are not checked against this one's files.
     """
     from memory.project import claims
 
     out = []
-    with claims.at(place) as checkout:
+    with claims.open_checkout(place) as checkout:
         for hit in hits:
             here = hit.workspace == place.key
             named = checkout.check(hit.record) if here else claims.Claims((), claims.UNKNOWN)
@@ -247,13 +232,15 @@ def for_display(
                     age=now - hit.created,
                     claims=named.claims,
                     freshness=named.state,
-                    group=_group(hit.record, hit.workspace, decided, place.root if here else ""),
+                    group=_find_group(
+                        hit.record, hit.workspace, decided, place.root if here else ""
+                    ),
                 )
             )
     return out
 
 
-def _group(
+def _find_group(
     record: Record, workspace: str, decided: Dict[approvals.Approval, str], root: str
 ) -> str:
     """Return the group of a record (see Hit)."""
@@ -263,13 +250,13 @@ def _group(
         return "pending"
     if record.kind == "rule":
         decision = decided.get(
-            (approvals.workspace_of(record.name, workspace), record.id, record.checksum), ""
+            (approvals.approval_workspace(record.name, workspace), record.id, record.checksum), ""
         )
         return {"approve": "rule", "reject": "rejected"}.get(decision, "pending")
     if record.kind == "plan":
         return "plan" if record.active else "past"
     if record.end == "script":
-        decision = approvals.script_decision(record, workspace, root, decided)
+        decision = approvals.find_script_decision(record, workspace, root, decided)
         return {"approve": "script", "reject": "refused"}.get(decision, "waiting")
     return "candidate" if record.kind == "learning" and not record.accepted else record.end
 
@@ -301,11 +288,8 @@ def record_json(record: Record) -> Dict[str, Any]:
     }
 
 
-def about_json(hit: Hit) -> Dict[str, Any]:
-    """Return the record's part of a hit as plain data.
-
-    Leaves out how the hit was found.
-    """
+def record_fields_json(hit: Hit) -> Dict[str, Any]:
+    """Return a hit's record as plain data, without score and match."""
     special: Dict[str, Dict[str, Any]] = {
         "rule": {"rationale": hit.rationale, "scope": list(hit.scope)},
         "resource": {"source_path": hit.source_path},
@@ -327,31 +311,28 @@ def about_json(hit: Hit) -> Dict[str, Any]:
 
 def to_json(hit: Hit) -> Dict[str, Any]:
     """Return a hit as plain data."""
-    found = (
+    match = (
         {"linkedFrom": hit.linked_from, "relation": hit.relation}
         if hit.linked_from
         else {"score": round(hit.score, 6)}
     )
-    told = {"conversation": hit.conversation, "turn": hit.turn, "others": list(hit.others)}
+    session = {"conversation": hit.conversation, "turn": hit.turn, "others": list(hit.others)}
     return {
-        **about_json(hit),
-        **found,
+        **record_fields_json(hit),
+        **match,
         "section": hit.section,
         "passage": hit.passage,
         "why": hit.why,
         "parts": dict(hit.parts),
-        **(told if hit.kind in layout.DATED else {}),
+        **(session if hit.kind in layout.DATED_KINDS else {}),
         "gone": [claim_json(claim) for claim in hit.gone],
     }
 
 
-def found_json(found: Found, words: str) -> Dict[str, Any]:
-    """Return the answer to a query as plain data.
-
-    words: the query as it was asked.
-    """
+def result_json(found: RecallResult, query: str) -> Dict[str, Any]:
+    """Return the answer to a query as plain data."""
     return {
-        "query": words,
+        "query": query,
         "hits": [to_json(hit) for hit in found.hits],
         "linked": [to_json(hit) for hit in found.linked],
         "backend": found.backend,
@@ -360,7 +341,7 @@ def found_json(found: Found, words: str) -> Dict[str, Any]:
         "notes": list(found.notes),
         "gaps": list(found.known_gaps),
         "weak": found.weak,
-        "plan": about_json(found.plan) if found.plan else None,
+        "plan": record_fields_json(found.plan) if found.plan else None,
         "contextTags": context.to_json(found.context),
     }
 

@@ -1,8 +1,6 @@
-"""The second look: read a candidate's words again from its file, and find where the query's terms
-stand in them.
+"""Match features, for re-ranking: a candidate's file is read again and searched for the query.
 
-A `Look` holds what rank.py makes relevance of: the exact BM25, the best window, how near
-neighbouring terms stand, the title.
+`MatchFeatures` holds the numbers that rank.py adds up: exact BM25, best window, proximity, title.
 """
 
 from __future__ import annotations
@@ -15,35 +13,32 @@ from memory.core.records import Record
 from memory.hook import documents, segment
 
 WINDOW_TOKENS, REACH = 40, 8
-TEXT_LIMIT = 1 << 17  # characters of a section that are looked at
+TEXT_LIMIT = 1 << 17  # characters of a section that are searched
 
 
-class Words:
-    """A section's raw tokens.
-
-    head: title, section, tags and topics. body: the text.
-    """
+class SectionTokens:
+    """Raw tokens of a section's head (title, heading, labels) and text."""
 
     __slots__ = ("body", "head")
 
     def __init__(self, record: Record, section: str, body: str, table: tokeniser.Table):
-        self.head = tokeniser.split(documents.head(record, section), table)
+        self.head = tokeniser.split(documents.format_head(record, section), table)
         self.body = tokeniser.split(
-            documents.text_outside_body(record) + "\n" + body[:TEXT_LIMIT], table
+            documents.join_extra_fields(record) + "\n" + body[:TEXT_LIMIT], table
         )
 
 
 class Candidate(NamedTuple):
     """A section of a record to be ranked.
 
-    workspace, path: where it lives. number: among its neighbours. turn: of a conversation, from 1,
-        else 0. among: number of sections of its record. origin: source of a text without a file on
-        this machine.
+    workspace, path: of its record. number: of its document in the index. turn: of a conversation,
+        from 1, else 0. among: number of sections of its record. origin: source of a text without a
+        file on this machine.
     """
 
     record: Record
     section: str
-    words: Words
+    words: SectionTokens
     workspace: str
     path: str
     number: int
@@ -54,11 +49,11 @@ class Candidate(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A query's terms and weights for the second look.
+    """A query's terms and weights for re-ranking.
 
     weights: term -> weight * idf. sequence: the terms in the query's order. mean: length of a
-        document in terms. surface: term -> the query's word for it. text: the query's own. rarity:
-        term -> idf of any term.
+        document in terms. surface: term -> the query's word for it. rarity: term -> idf of any
+        term.
     """
 
     weights: Mapping[str, float]
@@ -69,29 +64,29 @@ class Question(NamedTuple):
     rarity: Mapping[str, float] = {}
 
 
-class Look:
-    """Positions and frequencies of the query's terms in one candidate."""
+class MatchFeatures:
+    """Positions of a query's terms in a candidate, and scores."""
 
     __slots__ = ("bm25", "head", "length", "places", "proximity", "size", "title", "window")
 
-    def __init__(self, words: Words, question: Question, matches: Matches):
+    def __init__(self, words: SectionTokens, question: Question, matches: Matches):
         self.places: Dict[str, List[int]] = {}
         self.head: Set[str] = set()
         frequencies: Dict[str, float] = {}
-        at = self._walk(words.head, matches, 0, float(documents.HEAD_WEIGHT), frequencies)
+        at = self._add_positions(words.head, matches, 0, float(documents.HEAD_WEIGHT), frequencies)
         self.head.update(self.places)
-        self.size = self._walk(words.body, matches, at, 1.0, frequencies)
+        self.size = self._add_positions(words.body, matches, at, 1.0, frequencies)
         self.length = self.size + (documents.HEAD_WEIGHT - 1) * at
         weights = question.weights
         norm = segment.K1 * (1.0 - segment.B + segment.B * self.length / question.mean)
         self.bm25 = sum(
             weights[t] * tf * (segment.K1 + 1.0) / (tf + norm) for t, tf in frequencies.items()
         )
-        self.title = self._title(words.head, question, matches)
-        self.window = self._window(weights)
-        self.proximity = self._proximity(question)
+        self.title = self._score_title(words.head, question, matches)
+        self.window = self._score_window(weights)
+        self.proximity = self._score_proximity(question)
 
-    def _walk(
+    def _add_positions(
         self,
         raws: Sequence[str],
         matches: Matches,
@@ -99,6 +94,7 @@ class Look:
         weight: float,
         frequencies: Dict[str, float],
     ) -> int:
+        """Add the terms' positions and frequencies; return the next position."""
         places = self.places
         for count, found in map(matches.__getitem__, raws):
             for offset, term in found:
@@ -107,8 +103,8 @@ class Look:
             at += count
         return at
 
-    def _title(self, raws: Sequence[str], question: Question, matches: Matches) -> float:
-        """Return the query's weight times the covered share of the head."""
+    def _score_title(self, raws: Sequence[str], question: Question, matches: Matches) -> float:
+        """Return the query's weight times the head's covered share of idf."""
         rarity = question.rarity
         if not rarity or not self.head:
             return 0.0
@@ -118,41 +114,41 @@ class Look:
             sum(question.weights.values()) * covered / (sum(rarity[term] for term in terms) or 1.0)
         )
 
-    def _window(self, weights: Mapping[str, float]) -> float:
-        """Return the greatest score of WINDOW_TOKENS neighbouring tokens."""
+    def _score_window(self, weights: Mapping[str, float]) -> float:
+        """Return the highest score of WINDOW_TOKENS neighbouring tokens."""
         hits = sorted((at, term) for term, places in self.places.items() for at in places)
         counts: Dict[str, int] = {}
         best = now = 0.0
         low = 0
         for at, term in hits:
             n = counts.get(term, 0)
-            now += weights[term] * (_saturated(n + 1) - _saturated(n))
+            now += weights[term] * (_saturate(n + 1) - _saturate(n))
             counts[term] = n + 1
             while at - hits[low][0] >= WINDOW_TOKENS:
                 old = hits[low][1]
                 n = counts[old]
-                now -= weights[old] * (_saturated(n) - _saturated(n - 1))
+                now -= weights[old] * (_saturate(n) - _saturate(n - 1))
                 counts[old] = n - 1
                 low += 1
             best = max(best, now)
         return best
 
-    def _proximity(self, question: Question) -> float:
+    def _score_proximity(self, question: Question) -> float:
         total = 0.0
         for a, b in zip(question.sequence, question.sequence[1:]):
             first, second = self.places.get(a), self.places.get(b)
             if first and second:
-                distance = _distance(first, second)
+                distance = _find_distance(first, second)
                 if distance <= REACH:
                     total += min(question.weights[a], question.weights[b]) / max(distance, 1)
         return total
 
 
-def _saturated(n: int) -> float:
+def _saturate(n: int) -> float:
     return n * (segment.K1 + 1.0) / (n + segment.K1)
 
 
-def _distance(first: Sequence[int], second: Sequence[int]) -> int:
+def _find_distance(first: Sequence[int], second: Sequence[int]) -> int:
     """Return the least distance between two ascending lists of positions."""
     best, j = 1 << 30, 0
     for a in first:
@@ -164,7 +160,9 @@ def _distance(first: Sequence[int], second: Sequence[int]) -> int:
     return best
 
 
-def looks(candidates: Sequence[Candidate], question: Question, expansion: Expansion) -> List[Look]:
-    """Return the second look at each candidate."""
+def compute_features(
+    candidates: Sequence[Candidate], question: Question, expansion: Expansion
+) -> List[MatchFeatures]:
+    """Compute the match features of each candidate."""
     matches = Matches(question.weights, expansion)
-    return [Look(candidate.words, question, matches) for candidate in candidates]
+    return [MatchFeatures(candidate.words, question, matches) for candidate in candidates]

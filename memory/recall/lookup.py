@@ -1,6 +1,4 @@
-"""Workspaces and records, found by the names that people type: on this machine, and in an
-organisation's database.
-"""
+"""Find workspaces and records by the names that people type, here or in a database."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from memory.store.store import READ_ONLY, Store
 LOCAL_ALONE = "%s; only this machine was searched"
 
 
-def _keys(home: str) -> List[str]:
+def _list_workspace_keys(home: str) -> List[str]:
     try:
         return sorted(
             e.name
@@ -33,8 +31,8 @@ def _keys(home: str) -> List[str]:
         return []
 
 
-def workspaces(place: Place, name: str, every: bool = True) -> List[Place]:
-    """Return the places named by `--workspace`.
+def find_workspaces(place: Place, name: str, every: bool = True) -> List[Place]:
+    """Find the places named by `--workspace`.
 
     name: "" for the present one, `all`, or a name with or without its 8 hex digits. A workspace
         that a directory claims without a proof is left out. every: `all` may be named. Raises
@@ -42,7 +40,7 @@ def workspaces(place: Place, name: str, every: bool = True) -> List[Place]:
     """
     if name in ("", place.key):
         return [place]
-    keys = [key for key in _keys(place.home) if key != place.claimed]
+    keys = [key for key in _list_workspace_keys(place.home) if key != place.claimed]
     others = [Place(place.home, key, "", "", "", "") for key in keys if key != place.key]
     if name == "all" and every:
         return [place, *others]
@@ -54,15 +52,17 @@ def workspaces(place: Place, name: str, every: bool = True) -> List[Place]:
     return found
 
 
-def searched_places(place: Place, settings: Config, name: str, notes: List[str]) -> List[Place]:
-    """Return the places to search for `--workspace`, added tiers included.
+def find_searched_places(
+    place: Place, settings: Config, name: str, notes: List[str]
+) -> List[Place]:
+    """Find the places to search for `--workspace`, added tiers included.
 
     The present workspace brings its added tiers; one of these may be named alone. A note names a
-    tier that cannot be read. Raises UsageError as `workspaces` does.
+    tier that cannot be read. Raises UsageError as `find_workspaces` does.
     """
-    tiers = otherfiles.added(place, settings)
+    tiers = otherfiles.list_added_tiers(place, settings)
     named = [tier for tier in tiers if name == tier.key]
-    found: List[Place] = [] if named else workspaces(place, name)
+    found: List[Place] = [] if named else find_workspaces(place, name)
     for tier in named or (tiers if place in found else []):
         if tier.fault and named:
             raise UsageError("%s: %s; `dayleaf store tier list`" % (tier.top, tier.fault))
@@ -76,26 +76,25 @@ def searched_places(place: Place, settings: Config, name: str, notes: List[str])
     return found
 
 
-def places_and_database(
+def find_places_and_shelves(
     place: Place, settings: Config, name: str, dsn: str, notes: List[str]
 ) -> Tuple[List[Place], List[Shelf]]:
-    """Return the places on this machine and the database's workspaces, opened.
+    """Find places on this machine, and a database's opened workspaces.
 
-    A note says so where the database does not answer. Raises UsageError for a name that neither
-    knows.
+    A note is added where the database does not answer. Raises UsageError for an unknown name.
     """
     if not dsn:
-        return searched_places(place, settings, name, notes), []
+        return find_searched_places(place, settings, name, notes), []
     found: Tuple[List[Place], List[Shelf]] = registry.offer("postgres", "shelves")(
         place, settings, name, dsn, notes
     )
     return found
 
 
-def find_one(place: Place, settings: Config, text_: str) -> Record:
+def find_record(place: Place, settings: Config, text_: str) -> Record:
     """Find a record by id, start of an id, or name.
 
-    Raises StoreError, which names near ids.
+    Raises StoreError, which names similar ids.
     """
     store, id = Store(place, settings, 0.0), text_.strip()
     with (
@@ -110,25 +109,22 @@ def find_one(place: Place, settings: Config, text_: str) -> Record:
 
 
 def find_writable(place: Place, settings: Config, text_: str) -> Record:
-    """Find a record in a tier that may be written.
-
-    Finds as `find_one` does. Raises StoreError for a record of an added tier.
-    """
+    """Find a record of a writable tier; raises StoreError for other tiers."""
     try:
-        return find_one(place, settings, text_)
+        return find_record(place, settings, text_)
     except StoreError:
-        for tier in otherfiles.added(place, settings):
+        for tier in otherfiles.list_added_tiers(place, settings):
             with suppress(StoreError):
-                found = find_one(tier, settings, text_)
+                found = find_record(tier, settings, text_)
                 break
         else:
             raise
     raise StoreError("%s: %s" % (found.id, READ_ONLY % tier.path(found.name)))
 
 
-def fold_merged(place: Place, fold: ledger.Fold) -> ledger.Fold:
-    """Return a ledger's fold with merged records counted for their successors."""
-    merged = archive.merged(place)
+def credit_successors(place: Place, fold: ledger.Tally) -> ledger.Tally:
+    """Count a ledger's uses of merged records for their successors."""
+    merged = archive.successors_in_place(place)
     moved = [id for id in fold.rows if id in merged]
     if not moved:
         return fold
@@ -137,19 +133,19 @@ def fold_merged(place: Place, fold: ledger.Fold) -> ledger.Fold:
             standing = {id for id in moved if found.by_id(id) is not None}
     except IndexFault:
         standing = set()
-    return ledger.follow_successors(fold, merged, standing.__contains__)
+    return ledger.add_to_successors(fold, merged, standing.__contains__)
 
 
-def find_kept(place: Place, settings: Config, text_: str) -> Tuple[Record, Place, str]:
-    """Return (record, its place, the merged record's id or "").
+def find_or_successor(place: Place, settings: Config, text_: str) -> Tuple[Record, Place, str]:
+    """Find a record as `find_anywhere`, or the successor of a merged one.
 
-    Finds it as `find_anywhere` does, following merges.  Raises StoreError.
+    Returns (record, its place, the merged record's id or ""). Raises StoreError.
     """
     try:
         return (*find_anywhere(place, settings, text_), "")
     except StoreError:
         successors = Store(place, settings, 0.0).successors()
-        begun = reader.begun(text_.strip(), successors)
+        begun = reader.match_ids(text_.strip(), successors)
         if len(begun) != 1:
             raise
         kept = successors[begun[0]]
@@ -163,20 +159,20 @@ def find_kept(place: Place, settings: Config, text_: str) -> Tuple[Record, Place
 
 
 def find_anywhere(place: Place, settings: Config, text_: str) -> Tuple[Record, Place]:
-    """Find a record in any tier or workspace; return both.
+    """Find a record in any tier or workspace, and its place.
 
-    Looks here, then in added tiers, then by whole id in other workspaces. Raises StoreError as
-    `find_one` does.
+    Searches here, then added tiers, then other workspaces by whole id. Raises StoreError as
+    `find_record` does.
     """
     try:
-        return find_one(place, settings, text_), place
+        return find_record(place, settings, text_), place
     except StoreError:
-        for tier in otherfiles.added(place, settings):
+        for tier in otherfiles.list_added_tiers(place, settings):
             with suppress(StoreError):
-                return find_one(tier, settings, text_), tier
-        for other in workspaces(place, "all")[1:]:
+                return find_record(tier, settings, text_), tier
+        for other in find_workspaces(place, "all")[1:]:
             try:
-                found = find_one(other, settings, text_)
+                found = find_record(other, settings, text_)
             except StoreError:
                 continue
             if found.id == text_.strip():
@@ -185,10 +181,10 @@ def find_anywhere(place: Place, settings: Config, text_: str) -> Tuple[Record, P
 
 
 def find_distant(place: Place, id: str, dsn: str, missing: StoreError) -> Hit:
-    """Find a database's record by its whole id.
+    """Find a database's record without a local file by its id.
 
-    Only records without a file on this machine. dsn: of the database, or "". missing: the error of
-    the local search, raised (with the database's reason, if any) where nothing is found.
+    dsn: of the database, or "". missing: the error of the local search, raised (with the database's
+    reason, if any) where nothing is found.
     """
     if not dsn:
         raise missing

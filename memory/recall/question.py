@@ -1,6 +1,4 @@
-"""Queries: their filters, read from options, and the terms of their text, weighed by what the
-indexes hold.
-"""
+"""Queries: filters parsed from options, and terms weighted by inverse document frequency."""
 
 from __future__ import annotations
 
@@ -31,12 +29,10 @@ from memory.recall import fuzzy, look, rank, timewords
 from memory.recall.shelf import Shelf
 
 MOST_TERMS = 64
-# characters of a query that count; of a pasted log the words are weighed in a fraction of a second
-MOST_TEXT = 8000
+MOST_TEXT = 8000  # characters of a query that count, so that a pasted log takes no second
 SHORT = 0.5  # weight of a word's short or long form
 UNKNOWN = 1.5  # times SHORT where no record holds the word itself
-# documents added to those that hold a term: one that stands in one or two outweighs no three others
-# by chance
+# added to a document frequency, so that a term of one or two documents does not outweigh three
 RARE = 3.0
 MOST_LIMIT = 10000
 TYPES = ("doc", "script", "both")
@@ -44,7 +40,7 @@ _OPTIONS = frozenset(
     "query text since days from to kind kinds type tag tags topic topics file branch session "
     "version versions workspace context-tags limit min-score semantic lexical explain json".split()
 )
-# Stems of words that ask and name nothing: where no record holds them, nothing is missing.
+# Stems of question words and other words without a subject: no gaps where no record holds them.
 ASKING = frozenset(
     "know happen use work chang fix add find make tell say explain last latest newest recent week "
     "month yesterday todai hour dai mani much long often ever thing stuff anyth someth about 몇 뭐 "
@@ -66,9 +62,8 @@ _KIND_WORDS = {
     for form in forms.split()
     if kind in FOLDERS
 }
-# Lines that a machine wrote: a traceback's, a log's, a shell prompt's, an error's.  What they say
-# of time is not asked.
-_MACHINE = re.compile(
+# A line that a machine wrote: of a traceback, log, shell, diff or error. Its dates are no filter.
+_MACHINE_LINE = re.compile(
     r"""(?: {4}|\t)|\s*(?:File "|at [\w.$<]+[(:]|Traceback |\d{4}-\d\d-\d\d[T ]\d\d:|\[\d"""
     r"""|[$>%] ?\S|\d\d:\d\d:\d\d|\||[+-]{3} |@@ )|\s*(?:npm |\S+: )?[\w.]*(?:err(?:or)?"""
     r"""|exception|warn(?:ing)?|fatal|panic|info|debug)(?:\[\w+\])?(?::\s|!\s|\s{2}|\])""",
@@ -77,14 +72,13 @@ _MACHINE = re.compile(
 
 
 class Query(NamedTuple):
-    """A query: its text, its filters and its ranking options.
+    """A query: its text, filters and ranking options.
 
-    since, until: seconds since the epoch, from `since` on and before `until`. kinds: any of them.
-        type: of resources, doc or script. tags, topics: all of them. file: a path's end. session:
-        an id or its start. versions: any of them counts, see rank.version_fit. workspace: "" for
-        the present one, a name, or `all`. context_tags: (tag, weight). context_alone: leave out
-        those that are pinned or derived. limit: 0 for `recall.limit`. semantic: None for the
-        setting.
+    since, until: seconds since the epoch, `until` excluded. kinds: any of them. type: of resources,
+        doc or script. tags, topics: all of them. file: a path's end. session: an id or its start.
+        versions: any of them. workspace: "" for the present one, a name, or `all`. context_tags:
+        (tag, weight). context_alone: without pinned and derived tags. limit: 0 for the default.
+        semantic: None for the setting.
     """
 
     text: str = ""
@@ -107,17 +101,14 @@ class Query(NamedTuple):
 
     @property
     def sieve(self) -> Sieve:
-        """The filters that an index answers itself."""
+        """The filters that the index applies."""
         return Sieve(self.kinds, self.since, self.until)
 
 
-class Rarity(Dict[str, float]):
-    """Map of a term to its idf over all searched workspaces.
+class IdfTable(Dict[str, float]):
+    """Inverse document frequency of terms in all searched workspaces, computed once."""
 
-    Each term is looked up once.
-    """
-
-    def __init__(self, terms: Terms):
+    def __init__(self, terms: QueryTerms):
         super().__init__()
         self._terms = terms
 
@@ -130,49 +121,45 @@ class Rarity(Dict[str, float]):
         return found
 
 
-class Terms:
-    """The terms of a query, weighed by rarity in all searched workspaces.
+class QueryTerms:
+    """A query's terms, weighted by idf, with variants of unknown words.
 
-    Unknown terms bring their near neighbours.
+    notes: lines for the user.
     """
 
-    def __init__(self, said: str, shelves: Sequence[Shelf], misspelt: bool = True):
-        """Split and weigh a query's text.
+    def __init__(self, text: str, shelves: Sequence[Shelf], fuzzy_words: bool):
+        """Split and weight a query's text.
 
-        said: the text. misspelt: look for unknown words as misspellings. `notes` gets lines for the
-            user.
+        fuzzy_words: add words that are spelt like unknown ones.
         """
-        self._said, self._shelves = said, shelves
-        self.notes = (
-            ["only the first %d characters of the query were used" % MOST_TEXT]
-            if len(said) >= MOST_TEXT
-            else []
-        )
-        self._raws = tokeniser.split(said)
+        self._text, self._shelves = text, shelves
+        self.notes: List[str] = []
+        if len(text) >= MOST_TEXT:
+            self.notes.append("only the first %d characters of the query were used" % MOST_TEXT)
+        self._raws = tokeniser.split(text)
         self.weights: Dict[str, float] = {}
         self.surface: Dict[str, str] = {}
         self.documents = max(1, sum(shelf.backend.documents for shelf in self._shelves))
         self.sequence: List[str] = []
         self._unknown: Dict[str, float] = {}
         self._guessed: Set[str] = set()
-        self._terms = _weighted_tokens(self._raws)
-        # the terms of each word
-        self._of: Dict[str, Dict[str, None]] = {raw: {} for raw in self._raws}
+        self._terms = _weigh_tokens(self._raws)
+        self._terms_by_word: Dict[str, Dict[str, None]] = {raw: {} for raw in self._raws}
         for raw, term, _ in self._terms:
-            self._of[raw][term] = None
+            self._terms_by_word[raw][term] = None
         known = [term for _, term, _ in self._terms]
-        self._expect(
-            lambda df: [df(term) for t in known for term in (t, *fuzzy.OTHERS.get(t, ()))],
+        self._prefetch(
+            lambda df: [df(term) for t in known for term in (t, *fuzzy.OTHER_FORMS.get(t, ()))],
             lambda df: fuzzy.join_compounds(self._raws, df),
         )
         for raw, term, weight in self._terms:
             self._add(term, weight, raw)
             if not self.sequence or self.sequence[-1] != term:
                 self.sequence.append(term)
-        self._vary()
-        if misspelt:
-            self._guess()
-        self._trim()
+        self._add_variants()
+        if fuzzy_words:
+            self._add_misspelt()
+        self._keep_best()
 
     def _add(self, term: str, weight: float, word: str) -> None:
         if not self.df(term):
@@ -181,8 +168,8 @@ class Terms:
             self.weights[term] = weight
             self.surface.setdefault(term, word.strip("-./_"))
 
-    def _expect(self, *asks: Callable[[Callable[[str], int]], object]) -> None:
-        """Fetch from a database at once the frequencies that functions will ask."""
+    def _prefetch(self, *asks: Callable[[Callable[[str], int]], object]) -> None:
+        """Fetch a database's frequencies for functions in one query."""
         distant = [shelf.backend for shelf in self._shelves if shelf.is_distant]
         terms: Dict[str, int] = {}
         for ask in asks if distant else ():
@@ -190,9 +177,9 @@ class Terms:
         for backend in distant:
             backend.expect(list(terms))
 
-    def read(self, pool: Sequence[look.Candidate], expansion: Expansion) -> None:
-        """Look up the rarity of the terms in candidates' heads."""
-        self._expect(
+    def prefetch_heads(self, pool: Sequence[look.Candidate], expansion: Expansion) -> None:
+        """Fetch the frequencies of the terms in candidates' titles and tags."""
+        self._prefetch(
             lambda df: [
                 df(term)
                 for c in pool
@@ -202,31 +189,32 @@ class Terms:
         )
 
     def df(self, term: str) -> int:
+        """Return a term's document frequency in all searched workspaces."""
         found = sum(shelf.backend.df(term) for shelf in self._shelves)
         return found or int(any(shelf.is_known(term) for shelf in self._shelves))
 
-    def _vary(self) -> None:
+    def _add_variants(self) -> None:
         """Add the short and long forms of the query's words."""
         for term, weight in [
             *self.weights.items(),
             *((term, UNKNOWN * weight) for term, weight in self._unknown.items()),
         ]:
-            for other in fuzzy.OTHERS.get(term, ()):
+            for other in fuzzy.OTHER_FORMS.get(term, ()):
                 if self.df(other):
                     self._add(other, SHORT * weight, "%s~%s" % (term, other))
                     self._guessed.add(term)
 
-    def _guess(self) -> None:
+    def _add_misspelt(self) -> None:
         """Add known words near the unknown ones."""
-        self._join_and_bend()
+        self._add_compounds()
         typed: Dict[str, str] = {}
-        for raw, terms in self._of.items():
+        for raw, terms in self._terms_by_word.items():
             low = raw.strip("-./_").lower()
             typed.update(dict.fromkeys(terms, low))
             if low and terms and not any(self.df(t) for t in terms):
                 for half in fuzzy.split_compound(low, self.df):
                     self._add(half, fuzzy.VARIANT, raw)
-        # What hyphens make is rarely a word of its own, and its parts are looked for anyway.
+        # A hyphenated whole is rarely a word of its own, and its parts are searched anyway.
         wanted = {
             term: weight
             for term, weight in self._unknown.items()
@@ -234,14 +222,14 @@ class Terms:
             and (fuzzy.is_fuzzable(term) or fuzzy.is_fuzzable(typed.get(term, "")))
         }
         if wanted:
-            self._add_near(wanted, typed)
+            self._add_neighbours(wanted, typed)
 
-    def _add_near(self, wanted: Mapping[str, float], typed: Mapping[str, str]) -> None:
-        """Add the known words that are near to misspelt terms.
+    def _add_neighbours(self, wanted: Mapping[str, float], typed: Mapping[str, str]) -> None:
+        """Add the known words that are spelt like unknown terms.
 
         typed: the word as typed, by term.
         """
-        near = fuzzy.scorer()
+        near = fuzzy.load_matcher()
         if near is None:
             self.notes.append(
                 "RapidFuzz is not installed, so misspelt words are not found; `dayleaf "
@@ -250,75 +238,65 @@ class Terms:
             return
         for term, weight in wanted.items():
             word = typed.get(term, term)
-            words = [
-                w
-                for shelf in self._shelves
-                for w in shelf.backend.vocabulary(term[0], len(word) + 2)
-            ]
-            for other, similarity in fuzzy.neighbours(term, word, words, self.df, near):
+            words: List[str] = []
+            for shelf in self._shelves:
+                words += shelf.backend.vocabulary(term[0], len(word) + 2)
+            for other, similarity in fuzzy.find_neighbours(term, word, words, self.df, near):
                 self._add(other, similarity * weight, "%s~%s" % (word, other))
                 self._guessed.add(term)
 
-    def _join_and_bend(self) -> None:
-        """Add compounds written apart, and other forms of unknown Hangul terms."""
+    def _add_compounds(self) -> None:
+        """Add compounds written apart, and forms of unknown Hangul terms."""
         for term, a, b in fuzzy.join_compounds(self._raws, self.df):
             self._add(term, fuzzy.VARIANT, a + " " + b)
-        lost = [
+        unknown = [
             raw.strip("-./_").lower()
-            for raw, terms in self._of.items()
+            for raw, terms in self._terms_by_word.items()
             if not any(map(self.df, terms))
         ]
-        self._expect(
-            lambda df: [fuzzy.split_compound(word, df) for word in lost],
-            lambda df: [fuzzy.hangul_forms(term, df) for term in self._unknown],
+        self._prefetch(
+            lambda df: [fuzzy.split_compound(word, df) for word in unknown],
+            lambda df: [fuzzy.find_hangul_forms(term, df) for term in self._unknown],
         )
         for term, weight in list(self._unknown.items()):
-            for other in fuzzy.hangul_forms(term, self.df):
+            for other in fuzzy.find_hangul_forms(term, self.df):
                 self._add(other, SHORT * weight, "%s~%s" % (term, other))
                 self._guessed.add(term)
 
-    def _trim(self) -> None:
+    def _keep_best(self) -> None:
         if len(self.weights) > MOST_TERMS:
-            best = sorted(self.weights, key=lambda t: (-self._value(t), t))[:MOST_TERMS]
+            best = sorted(self.weights, key=lambda t: (-self._weigh(t), t))[:MOST_TERMS]
             self.weights = {t: w for t, w in self.weights.items() if t in set(best)}
         self.sequence = [t for t in self.sequence if t in self.weights]
 
-    def _value(self, term: str) -> float:
+    def _weigh(self, term: str) -> float:
         return self.weights[term] * log(
             1.0 + self.documents / (RARE + min(self.df(term), self.documents))
         )
 
-    def pairs(self) -> List[Tuple[str, float]]:
+    def weighted(self) -> List[Tuple[str, float]]:
+        """Return (term, weight) of each term."""
         return list(self.weights.items())
 
-    def question(self) -> look.Question:
+    def make_question(self, names: Iterable[str] = ()) -> look.Question:
+        """Return the terms and weights for re-ranking, if possible without names."""
         sizes = [shelf.backend.lengths() for shelf in self._shelves]
         total = sum(documents for documents, _ in sizes)
         mean = sum(length for _, length in sizes) / total if total else 100.0
-        weights = {t: self._value(t) for t in self.weights}
-        return look.Question(weights, self.sequence, mean, self.surface, self._said, Rarity(self))
+        ignored = {term for name in names for term in tokeniser.index_terms(name)}
+        weights = {t: self._weigh(t) for t in self.weights}
+        weights = {t: w for t, w in weights.items() if t not in ignored} or weights
+        sequence = [t for t in self.sequence if t in weights]
+        return look.Question(weights, sequence, mean, self.surface, self._text, IdfTable(self))
 
-    def without(self, authors: Iterable[str]) -> look.Question:
-        """Return the question without names of authors.
+    def find_gaps(self) -> Tuple[str, ...]:
+        """Return the query's words that no record holds, if at least half.
 
-        A question of such names alone stays whole.
-        """
-        question = self.question()
-        names = {term for author in authors for term in tokeniser.tokens(author)}
-        left = {t: w for t, w in question.weights.items() if t not in names}
-        if not left:
-            return question
-        return question._replace(weights=left, sequence=[t for t in self.sequence if t in left])
-
-    def gaps(self) -> Tuple[str, ...]:
-        """Return the query's words without any match in the records.
-
-        Near spellings count as matches; dates, question words and common ones are no gaps. None
-        where less than half of the words are gaps: then a record may answer.
+        Near spellings count as held; dates, question words and common words are no gaps.
         """
         found: Dict[str, None] = {}
         asked = 0
-        for raw, terms in self._of.items():
+        for raw, terms in self._terms_by_word.items():
             if not terms or any(term in ASKING or term in tokeniser.COMMON for term in terms):
                 continue
             if clock.parse(raw) is not None:
@@ -329,17 +307,17 @@ class Terms:
         return tuple(found) if 2 * len(found) >= asked else ()
 
 
-def _weighted_tokens(raws: Sequence[str]) -> List[Tuple[str, str, float]]:
-    """Return (raw token, term, weight) of a query's tokens."""
+def _weigh_tokens(raws: Sequence[str]) -> List[Tuple[str, str, float]]:
+    """Return (raw token, term, weight) of tokens."""
     found = [(raw, term, weight) for raw in raws for term, weight in tokeniser.expand(raw)]
     return [each for each in found if not tokeniser.is_loose(each[1])] or found
 
 
-class Sense(NamedTuple):
-    """A query with its time words and kinds read as filters.
+class Interpretation(NamedTuple):
+    """A query with its time words and kinds turned into filters.
 
     narrowed: whether time words made a filter. latest: whether it asks for the newest. about: the
-        period of a date in it, which only weighs.
+        period of a date that only weighs.
     """
 
     query: Query
@@ -348,54 +326,54 @@ class Sense(NamedTuple):
     about: timewords.Span
 
 
-def interpret(query: Query, now: float, offset: float) -> Sense:
-    """Return the sense of a query's time words and kinds.
-
-    Given filters stay as they are.
-    """
+def interpret(query: Query, now: float, offset: float) -> Interpretation:
+    """Turn a query's time words and kinds into missing filters."""
     if not query.text:
-        return Sense(query, False, False, timewords.OPEN)
-    typed, pasted = _parted(query.text)
-    times, kept, only, about = timewords.read(typed, now, offset)
-    words = _content_words(" ".join((times.rest, *pasted)))
+        return Interpretation(query, False, False, timewords.OPEN)
+    typed, pasted = _split_pasted(query.text)
+    times, kept, only, about = timewords.parse_parts(typed, now, offset)
+    words = _find_content_words(" ".join((times.rest, *pasted)))
     given = query.since is not None or query.until is not None
     timed = not given and (times.since, times.until) != timewords.OPEN
-    kinds = _wanted_kinds(query, words, timed or times.latest)
+    kinds = _find_wanted_kinds(query, words, timed or times.latest)
     if kinds:
         query, words = query._replace(text="", kinds=kinds), []
     if not words:
-        return _wordless(query, times, timed)
+        return _interpret_wordless(query, times, timed)
     if given:
-        return Sense(query, False, times.latest, about)
+        return Interpretation(query, False, times.latest, about)
     timed = only != timewords.OPEN
     if timed or times.latest:
         query = query._replace(text=" ".join((kept, *pasted)), since=only[0], until=only[1])
-    return Sense(query, timed, times.latest, about)
+    return Interpretation(query, timed, times.latest, about)
 
 
-def _wordless(query: Query, times: timewords.Times, timed: bool) -> Sense:
-    """Return the sense of a query that asks for a time or for kinds alone."""
+def _interpret_wordless(query: Query, times: timewords.Times, timed: bool) -> Interpretation:
+    """Interpret a query that asks for a time or for kinds alone."""
     if timed:
         query = query._replace(text="", since=times.since, until=times.until)
     elif times.latest:
         query = query._replace(text="")
-    return Sense(query, timed, times.latest, timewords.OPEN)
+    return Interpretation(query, timed, times.latest, timewords.OPEN)
 
 
-def _parted(text: str) -> Tuple[str, List[str]]:
-    """Return (what a person typed on one line, lines of a machine's)."""
+def _split_pasted(text: str) -> Tuple[str, List[str]]:
+    """Split a text into typed words and lines pasted from machines."""
     lines = text.splitlines()
-    pasted = [line for line in lines if _MACHINE.match(line)]
+    pasted = [line for line in lines if _MACHINE_LINE.match(line)]
     return " ".join(line for line in lines if line not in pasted), pasted
 
 
-def _content_words(text: str) -> List[str]:
+def _find_content_words(text: str) -> List[str]:
     words = (raw.strip("-./_").lower() for raw in tokeniser.split(text))
     return [word for word in words if word and word not in tokeniser.STOP]
 
 
-def _wanted_kinds(query: Query, words: Sequence[str], timed: bool) -> Tuple[str, ...]:
-    """Return the kinds that a query of nothing else asks for, in the plural or by time."""
+def _find_wanted_kinds(query: Query, words: Sequence[str], timed: bool) -> Tuple[str, ...]:
+    """Return the kinds in a query of nothing else, else ().
+
+    In the plural or with a time (`rules`, `the last plan`).
+    """
     if query.kinds or not all(word in _KIND_WORDS for word in words):
         return ()
     if not timed and not any(word.endswith("s") for word in words):
@@ -406,33 +384,25 @@ def _wanted_kinds(query: Query, words: Sequence[str], timed: bool) -> Tuple[str,
 def query_from_options(
     given: Mapping[str, Any], now: float, offset: float, base: Optional[Query] = None
 ) -> Query:
-    """Return a query from named options of a batch line or command.
+    """Build a query from named options of a batch line or command.
 
-    given: query or text, since, days, from, to, kind, type (doc, script, both), tag, topic, file,
-        branch, session, version, workspace, context-tags, limit, min-score, semantic, lexical; `_`
-        and `-` are one; lists or texts with commas where several may be given. base: values for
-        options not given. Raises UsageError.
+    given: _OPTIONS, with `-` or `_`; lists, or texts with commas, for several values. base: values
+        for options not given. Raises UsageError.
     """
     values = {key.replace("_", "-"): value for key, value in given.items() if value is not None}
-    changes = _words_given(values)
-    times = {
-        key: option_text(key, values[key])
-        for key in ("since", "days", "from", "to")
-        if key in values
-    }
-    if times:
-        changes["since"], changes["until"] = timewords.bounds(
-            times.get("since", ""),
-            times.get("days", ""),
-            times.get("from", ""),
-            times.get("to", ""),
-            now,
-            offset,
+    changes = _parse_texts(values)
+    keys = ("since", "days", "from", "to")
+    if not values.keys().isdisjoint(keys):
+        since, days, start, end = (
+            read_text(key, values[key]) if key in values else "" for key in keys
+        )
+        changes["since"], changes["until"] = timewords.parse_bounds(
+            since, days, start, end, now, offset
         )
     if "type" in values:
-        changes["type"] = _type(values["type"])
+        changes["type"] = _parse_type(values["type"])
         changes.setdefault("kinds", ("resource",))
-    changes.update(_ranking_given(values))
+    changes.update(_parse_ranking(values))
     unknown = sorted(set(values) - _OPTIONS)
     if unknown:
         raise UsageError(
@@ -442,27 +412,16 @@ def query_from_options(
     return (base or Query())._replace(**changes)
 
 
-def _words_given(values: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return the fields of a query that hold texts and lists of them."""
+def _parse_texts(values: Mapping[str, Any]) -> Dict[str, Any]:
+    """Parse options of texts and lists into a query's fields."""
     changes: Dict[str, Any] = {}
-    for key, field in (
-        ("query", "text"),
-        ("text", "text"),
-        ("file", "file"),
-        ("branch", "branch"),
-        ("session", "session"),
-        ("workspace", "workspace"),
-    ):
+    for key in ("query", "text", "file", "branch", "session", "workspace"):
         if key in values:
-            changes[field] = option_text(key, values[key])[:MOST_TEXT]
-    for key, field in (
-        ("kind", "kinds"),
-        ("tag", "tags"),
-        ("topic", "topics"),
-        ("version", "versions"),
-    ):
+            field = "text" if key == "query" else key
+            changes[field] = read_text(key, values[key])[:MOST_TEXT]
+    for key in ("kind", "tag", "topic", "version"):
         if key in values or key + "s" in values:
-            changes[field] = _several(key, values.get(key, values.get(key + "s")))
+            changes[key + "s"] = _split_values(key, values.get(key, values.get(key + "s")))
     for version in changes.get("versions", ()):
         if len(version.split()) > 1:
             raise UsageError(
@@ -472,53 +431,50 @@ def _words_given(values: Mapping[str, Any]) -> Dict[str, Any]:
     return changes
 
 
-def _ranking_given(values: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return the fields of a query that say how many hits come, and how ranked."""
+def _parse_ranking(values: Mapping[str, Any]) -> Dict[str, Any]:
+    """Parse the options of ranking and limits into a query's fields."""
     changes: Dict[str, Any] = {}
     if "context-tags" in values:
-        said = ",".join(_several("context-tags", values["context-tags"]))
-        changes["context_tags"] = context.weighted(said)
-        changes["context_alone"] = context.is_alone(said)
+        said = ",".join(_split_values("context-tags", values["context-tags"]))
+        changes["context_tags"] = context.parse_weighted_tags(said)
+        changes["context_alone"] = context.excludes_derived(said)
     if "limit" in values:
-        changes["limit"] = int(_number("limit", values["limit"], 1, MOST_LIMIT))
+        changes["limit"] = int(_parse_number("limit", values["limit"], 1, MOST_LIMIT))
     if "min-score" in values:
-        changes["min_score"] = _number("min-score", values["min-score"], -1e9, 1e9)
+        changes["min_score"] = _parse_number("min-score", values["min-score"], -1e9, 1e9)
     if "semantic" in values or "lexical" in values:
         changes["semantic"] = bool(values.get("semantic")) and not values.get("lexical")
     return changes
 
 
-def _type(value: Any) -> str:
-    """Return the wanted type of resources, "" for both."""
-    said = option_text("type", value)
+def _parse_type(value: Any) -> str:
+    """Parse the wanted type of resources, "" for both."""
+    said = read_text("type", value)
     if said not in TYPES:
         raise UsageError("no type '%s'; use one of %s" % (said[:40], ", ".join(TYPES)))
     return said if said != "both" else ""
 
 
-def option_text(key: str, value: Any) -> str:
-    """Return an option's value as text.
-
-    Raises UsageError for a list, an object or a truth value.
-    """
+def read_text(key: str, value: Any) -> str:
+    """Return an option's value as text; raises UsageError for other types."""
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         return str(value)
     raise UsageError("the option '%s' takes text, not %s" % (key, type(value).__name__))
 
 
-def _several(key: str, value: Any) -> Tuple[str, ...]:
+def _split_values(key: str, value: Any) -> Tuple[str, ...]:
     items = value if isinstance(value, (list, tuple)) else [value]
     return tuple(
         piece.strip()
         for item in items
-        for piece in option_text(key, item).split(",")
+        for piece in read_text(key, item).split(",")
         if piece.strip()
     )
 
 
-def _number(key: str, value: Any, least: float, most: float) -> float:
+def _parse_number(key: str, value: Any, least: float, most: float) -> float:
     try:
-        number = float(option_text(key, value))
+        number = float(read_text(key, value))
     except ValueError:
         number = float("nan")
     if not least <= number <= most:
@@ -526,16 +482,16 @@ def _number(key: str, value: Any, least: float, most: float) -> float:
     return number
 
 
-def passes(query: Query, record: Record) -> bool:
+def passes_filters(query: Query, record: Record) -> bool:
     """Tell whether a record passes every filter; a template passes none."""
     if record.tier == ADDED and records.is_note_template(record.meta, record.body):
         return False
     return (
         _is_in_time(query, record)
-        and _is_of_kind(query, record)
+        and _has_kind(query, record)
         and _has_labels(query, record)
-        and _is_of_session(query, record)
-        and (not query.file or mentions.mentions(record, query.file))
+        and _has_origin(query, record)
+        and (not query.file or mentions.mentions_file(record, query.file))
     )
 
 
@@ -545,15 +501,18 @@ def _is_in_time(query: Query, record: Record) -> bool:
     return query.until is None or record.created < query.until
 
 
-def _is_of_kind(query: Query, record: Record) -> bool:
+def _has_kind(query: Query, record: Record) -> bool:
     if query.kinds and record.kind not in query.kinds:
         return False
     return not query.type or record.end == query.type
 
 
 def _has_labels(query: Query, record: Record) -> bool:
-    """Tell whether a record has the wanted versions, tags and topics; a tag is a topic too."""
-    if query.versions and rank.version_fit(query.versions, record.versions) is None:
+    """Tell whether a record has the wanted versions, tags and topics.
+
+    A tag is a topic too.
+    """
+    if query.versions and rank.compare_versions(query.versions, record.versions) is None:
         return False
     if not query.tags and not query.topics:
         return True
@@ -561,11 +520,11 @@ def _has_labels(query: Query, record: Record) -> bool:
     if any(tag.lstrip("#").lower() not in held for tag in query.tags):
         return False
     if query.topics:
-        held |= {topic.lower() for topic in record.topics} | set(documents.topic_names(record))
+        held |= {topic.lower() for topic in record.topics} | set(documents.derive_topics(record))
     return all(topic.lower() in held for topic in query.topics)
 
 
-def _is_of_session(query: Query, record: Record) -> bool:
+def _has_origin(query: Query, record: Record) -> bool:
     if query.branch and str(record.meta.get("branch", "")) != query.branch:
         return False
     return str(record.meta.get("session", "")).startswith(query.session)

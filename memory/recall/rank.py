@@ -1,5 +1,4 @@
-"""Score the best candidates of the index by what the second look (look.py) found in them, and
-adjust the scores.
+"""Re-rank the best candidates of the index by their match features (look.py).
 
     relevance = BM25 (k1 = 1.2, b = 0.75; title, section, tags and topics weigh
     documents.HEAD_WEIGHT, the rest 1)
@@ -22,12 +21,11 @@ adjust the scores.
     source    1.02 human, 1.01 agent, 1 automatic; at equal relevance lifted above what ranks below
               it
 
-Short notes of one session (turns of a conversation) are scored together: each gains NEIGHBOUR of
-the notes before and after it and SESSION of its session's best three, and AUTHOR where the query
-names who wrote it; the window says nothing there.  A session's best checkpoint and the best turn of
-its conversation make one hit (by_session): the score of the better one, and SUPPORT of the other's,
-divided by 1 + CROWD * ln(turns of the conversation).  A note that is found too adds NOTED of its
-own.
+A dialogue (short messages of sessions) is scored together: a message gains NEIGHBOUR of those
+before and after it, SESSION of its session's best three, and AUTHOR where the query names its
+speaker; the window counts nothing.  A session's best checkpoint and the best turn of its
+conversation make one hit (merge_sessions): the better score, and SUPPORT of the other, divided by
+1 + CROWD * ln(turns of the conversation).  A note that is found too adds NOTED of its own.
 Order: score, then id, then name.  Where the constants come from: docs/design.md.
 """
 
@@ -40,35 +38,33 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set
 
 from memory.core import tokeniser
 from memory.core.clock import DAY
-from memory.core.layout import DATED, SHARED
+from memory.core.layout import DATED_KINDS, SHARED
 from memory.core.records import Record
 from memory.hook import context, documents
 from memory.recall.hit import Hit, Parts
-from memory.recall.look import Candidate, Look, Question
+from memory.recall.look import Candidate, MatchFeatures, Question
 
 WINDOW, PROXIMITY, TITLE = 1.0, 0.8, 0.33
-# words of a query from which the title counts less: it can be about a small part of so much
-LONG = 40
-VECTOR = 0.35  # share of similarity where vectors rank too
+LONG = 40  # words of a query above which the title counts less
+VECTOR = 0.35  # share of vector similarity in a score
 MOST_FACTOR, RECENCY_DAYS, LATEST, DAMPED = 0.10, 30.0, 0.5, 0.15
-# for what was written in the period that a query names: up to a month, and a longer one
+# for a record written in the period that a query names: up to a month, and a longer one
 DATE, ROUGHLY = 2.0, 0.5
 SHARES = (("recency", 0.5), ("frequency", 0.25), ("context", 0.25))
 WEIGHTED = (0.6, 0.2, 0.1, 0.1)
-# Whose a record is, from the least to the most; what a repository says of itself counts least of
-# what somebody wrote.
+# Factor of each kind of author, the least trusted first.
 SOURCE = {"auto": 1.0, "repository": 1.005, "agent": 1.01, "human": 1.02}
 VERSIONS = {"exact": 1.0, "superset": 0.95, "subset": 0.85, "overlap": 0.75, "unversioned": 0.70}
 NEIGHBOUR, SESSION, AUTHOR, WHEN, ASKING = 0.5, 0.2, 2.0, 1.3, 0.85
-# shares of the lesser of checkpoint and turn, of note and turn, that a session's hit gains
+# shares of the lower score, of checkpoint and turn, of note and turn, added to a session's hit
 SUPPORT, NOTED = 0.7, 0.175
 CROWD = 0.1  # how much less a session of many turns counts: the best of many is good by chance
-TALK_TOKENS = 80  # mean terms of a candidate below which notes of a session count as a conversation
+DIALOGUE_TOKENS = 80  # mean terms of a candidate below which candidates count as a dialogue
 
-_WHEN = re.compile(
+_TIME_QUESTION = re.compile(
     r"\s*(when|what (date|day|month|year)|how long|wann|언제|いつ|什么时候|何时)", re.I
 )
-_DATED = re.compile(
+_TIME_WORD = re.compile(
     r"\b(yesterday|today|tonight|tomorrow|(last|this|next|past) \w+|ago|recently|(mon|tues|wednes"
     r"|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september|october"
     r"|november|december|(19|20)\d\d|since)\b",
@@ -79,10 +75,10 @@ _DATED = re.compile(
 class Signals(NamedTuple):
     """The inputs that adjust relevance.
 
-    rerank: factor | weighted | none. versions: those asked for. context_tags: (tag, weight). uses,
-        outcomes: by id, outcomes as (successes, failures). workspace: the present one, "" where all
-        hits are of one. topics: of the query. latest: it asks for the newest. about: the period
-        that the query names, from and before, None where open.
+    rerank: factor | weighted | none. versions: wanted ones. context_tags: (tag, weight). uses,
+        outcomes: by id, outcomes as (successes, failures). workspace: the present one, "" if all
+        hits are of one. topics: of the query. latest: it asks for the newest. about: the period in
+        the query, None where open.
     """
 
     now: float
@@ -97,85 +93,93 @@ class Signals(NamedTuple):
     about: Tuple[Optional[float], Optional[float]] = (None, None)
 
 
-def is_talk(candidates: Sequence[Candidate], found: Sequence[Look]) -> bool:
-    """Tell whether candidates are short notes from sessions.
-
-    Most name a session, and their mean length is below TALK_TOKENS terms.
-    """
+def is_dialogue(candidates: Sequence[Candidate], features: Sequence[MatchFeatures]) -> bool:
+    """Tell whether candidates are mostly short messages of sessions."""
     named = sum(1 for c in candidates if c.record.meta.get("session"))
     return (
         bool(candidates)
         and named * 2 > len(candidates)
-        and sum(k.size for k in found) < TALK_TOKENS * len(found)
+        and sum(f.size for f in features) < DIALOGUE_TOKENS * len(features)
     )
 
 
-def relevances(
-    candidates: Sequence[Candidate], found: Sequence[Look], question: Question, talk: bool
+def score_relevance(
+    candidates: Sequence[Candidate],
+    features: Sequence[MatchFeatures],
+    question: Question,
+    dialogue: bool,
 ) -> List[Parts]:
     """Return the parts of each candidate's relevance.
 
     `total_score` sums them; the factors `author`, `dated` and `asking` multiply the sum.
     """
-    by = TITLE * min(1.0, LONG / max(1, len(question.text.split())))
-    plain: List[Parts] = [
+    title_weight = TITLE * min(1.0, LONG / max(1, len(question.text.split())))
+    parts: List[Parts] = [
         (
-            ("bm25", k.bm25),
-            ("window", 0.0 if talk else WINDOW * k.window),
-            ("proximity", PROXIMITY * k.proximity),
-            ("title", 0.0 if talk else by * k.title),
+            ("bm25", f.bm25),
+            ("window", 0.0 if dialogue else WINDOW * f.window),
+            ("proximity", PROXIMITY * f.proximity),
+            ("title", 0.0 if dialogue else title_weight * f.title),
         )
-        for k in found
+        for f in features
     ]
-    if not talk:
-        return plain
-    own = {(c.workspace, c.number): (k.bm25, _session(c)) for c, k in zip(candidates, found)}
+    return _add_dialogue_parts(candidates, parts, question) if dialogue else parts
+
+
+def _add_dialogue_parts(
+    candidates: Sequence[Candidate], parts: Sequence[Parts], question: Question
+) -> List[Parts]:
+    """Add the scores of neighbouring messages and sessions, and the factors."""
+    own = {
+        (c.workspace, c.number): (dict(each)["bm25"], _session_key(c))
+        for c, each in zip(candidates, parts)
+    }
     support: Dict[str, List[float]] = {}
     for value, session in own.values():
         support.setdefault(session, []).append(value)
     best = {session: sum(sorted(values, reverse=True)[:3]) for session, values in support.items()}
-    named = authors(candidates, question)
-    when = _WHEN.match(question.text) is not None
+    named = find_named_speakers(candidates, question)
+    when = _TIME_QUESTION.match(question.text) is not None
     out: List[Parts] = []
-    for candidate, parts in zip(candidates, plain):
-        session = _session(candidate)
+    for candidate, each in zip(candidates, parts):
+        session = _session_key(candidate)
         beside = sum(
             own[key][0]
             for key in ((candidate.workspace, candidate.number + step) for step in (-1, 1))
             if key in own and own[key][1] == session
         )
         more = [("neighbours", NEIGHBOUR * beside), ("session", SESSION * best[session])]
-        out.append((*parts, *more, *_talk_factors(candidate.record, named, when)))
+        out.append((*each, *more, *_find_dialogue_factors(candidate.record, named, when)))
     return out
 
 
-def _talk_factors(record: Record, named: Set[str], when: bool) -> List[Tuple[str, float]]:
-    """Return the factors of a turn for a question about `named` authors or a time."""
+def _find_dialogue_factors(record: Record, named: Set[str], when: bool) -> List[Tuple[str, float]]:
+    """Return a message's factors: named speaker, wanted time, question."""
     body = record.body.rstrip()
     found = []
-    if author(record) in named:
+    if read_speaker(record) in named:
         found.append(("author", AUTHOR))
-    if when and _DATED.search(body):
+    if when and _TIME_WORD.search(body):
         found.append(("dated", WHEN))
     if body.endswith("?"):
         found.append(("asking", ASKING))
     return found
 
 
-_TIMES = frozenset(("author", "dated", "asking"))
+_FACTORS = frozenset(("author", "dated", "asking"))
 
 
 def total_score(parts: Parts) -> float:
     """Return the sum of a candidate's parts, times its factors."""
-    value = sum(amount for name, amount in parts if name not in _TIMES)
+    value = sum(amount for name, amount in parts if name not in _FACTORS)
     for name, amount in parts:
-        if name in _TIMES:
+        if name in _FACTORS:
             value *= amount
     return value
 
 
 def fuse_vectors(parts: Sequence[Parts], near: Sequence[float]) -> List[Parts]:
-    """Return word relevance fused with vector similarity, weighted by VECTOR.
+    """Add vector similarity to word relevance, weighted by VECTOR.
 
     near: similarity of each candidate, from 0 (the last that counts) to 1 (the best). A convex sum
         (Bruch et al. 2023) keeps both scales; reciprocal ranks lost up to 4 points of MRR on the
@@ -185,7 +189,7 @@ def fuse_vectors(parts: Sequence[Parts], near: Sequence[float]) -> List[Parts]:
     return [
         (
             *(
-                (name, amount if name in _TIMES else (1.0 - VECTOR) * amount)
+                (name, amount if name in _FACTORS else (1.0 - VECTOR) * amount)
                 for name, amount in each
             ),
             ("vector", VECTOR * top * value),
@@ -194,37 +198,36 @@ def fuse_vectors(parts: Sequence[Parts], near: Sequence[float]) -> List[Parts]:
     ]
 
 
-def _session(candidate: Candidate) -> str:
+def _session_key(candidate: Candidate) -> str:
     return candidate.workspace + "/" + str(candidate.record.meta.get("session") or "")
 
 
-def author(record: Record) -> str:
-    """Return the speaker of a conversation's note, "" without a name."""
+def read_speaker(record: Record) -> str:
+    """Return the speaker of a message, "" without a name."""
     said = record.meta.get("speaker") or record.meta.get("author")
     return said if isinstance(said, str) else ""
 
 
-def authors(candidates: Sequence[Candidate], question: Question) -> Set[str]:
-    """Return the authors named in the query.
+def find_named_speakers(candidates: Sequence[Candidate], question: Question) -> Set[str]:
+    """Return the speakers named in the query, none where all are named.
 
-    Empty where it names all authors, or where there are over 20 of them.
+    None among over 20 speakers either.
     """
-    everyone = {author(c.record) for c in candidates} - {""}
-    asked = set(tokeniser.tokens(question.text))
-    named = {name for name in everyone if asked.intersection(tokeniser.tokens(name))}
+    everyone = {read_speaker(c.record) for c in candidates} - {""}
+    asked = set(tokeniser.index_terms(question.text))
+    named = {name for name in everyone if asked.intersection(tokeniser.index_terms(name))}
     return set() if not named or len(everyone) > 20 or named == everyone else named
 
 
-def recency(now: float, created: float) -> float:
-    """Return e^(-days / 30) for an instant's age, 1 for the future."""
+def score_recency(now: float, created: float) -> float:
+    """Return e^(-age in days / 30), 1 for a future instant."""
     return exp(-max(0.0, now - created) / DAY / RECENCY_DAYS)
 
 
-def nearness(created: float, about: Tuple[Optional[float], Optional[float]]) -> float:
-    """Return how near an instant is to a period.
+def score_nearness(created: float, about: Tuple[Optional[float], Optional[float]]) -> float:
+    """Score an instant's nearness to a period, highest within it.
 
-    DATE within it (ROUGHLY for a period over 31 days); outside times e^(-distance / length), length
-    at least three days.
+    Outside times e^(-distance / length), length at least three days.
     """
     low, high = about
     beyond = max(0.0, (low or 0.0) - created, created - (high if high is not None else created))
@@ -232,34 +235,32 @@ def nearness(created: float, about: Tuple[Optional[float], Optional[float]]) -> 
     return (DATE if length <= 31 * DAY else ROUGHLY) * exp(-beyond / length)
 
 
-def boosts_of(
+def score_boosts(
     record: Record, workspace: str, signals: Signals, most_used: int
 ) -> List[Tuple[str, float]]:
-    """Return recency, frequency and context of a record, from 0 to 1.
+    """Score a record's recency, frequency and context, from 0 to 1.
 
     A signal that no candidate has is left out.
     """
-    found = [("recency", recency(signals.now, record.created))]
+    found = [("recency", score_recency(signals.now, record.created))]
     if most_used:
-        found.append(
-            ("frequency", log(1.0 + signals.uses.get(record.id, 0)) / log(1.0 + most_used))
-        )
+        frequency = log(1.0 + signals.uses.get(record.id, 0)) / log(1.0 + most_used)
+        found.append(("frequency", frequency))
     if signals.workspace:
-        same_topic = not signals.topics.isdisjoint(documents.written_topics(record))
-        found.append(
-            ("context", 1.0 if workspace == signals.workspace else 0.5 if same_topic else 0.0)
-        )
+        same_topic = not signals.topics.isdisjoint(documents.list_written_topics(record))
+        near = 1.0 if workspace == signals.workspace else 0.5 if same_topic else 0.0
+        found.append(("context", near))
     return found
 
 
-def version_fit(asked: Sequence[str], held: Sequence[str]) -> Optional[str]:
-    """Return how a record's versions match those asked for, by name.
+def compare_versions(asked: Sequence[str], held: Sequence[str]) -> Optional[str]:
+    """Compare a record's versions with the wanted ones; None where disjoint.
 
-    exact, superset (the record has more), subset, overlap or unversioned; None where disjoint.
-    `unversioned` is also a value that may be asked for.
+    Returns exact, superset (the record has more), subset, overlap or unversioned. `unversioned` may
+    be asked for too.
     """
-    want = {_version(v) for v in asked}
-    have = {_version(v) for v in held} or {"unversioned"}
+    want = {_normalise_version(v) for v in asked}
+    have = {_normalise_version(v) for v in held} or {"unversioned"}
     if have == want:
         return "exact"
     if have > want:
@@ -271,32 +272,28 @@ def version_fit(asked: Sequence[str], held: Sequence[str]) -> Optional[str]:
     return "unversioned" if "unversioned" in have else None
 
 
-def _version(said: str) -> str:
+def _normalise_version(said: str) -> str:
     said = said.strip().lower()
     return said[1:] if said[:1] == "v" and said[1:2].isdigit() else said
 
 
 def tag_factor(record: Record, context_tags: Sequence[Tuple[str, float]]) -> float:
-    """Return 1 + 0.1 * weight for each matching context tag.
-
-    Matched against the record's tags and topics.
-    """
-    held = set(map(context.label, (*record.tags, *record.topics))) if context_tags else ()
-    return 1.0 + sum(weight * 0.1 for tag, weight in context_tags if context.label(tag) in held)
+    """Return 1 + 0.1 * weight for each context tag among tags and topics."""
+    held = set(map(context.normalise_tag, (*record.tags, *record.topics))) if context_tags else ()
+    return 1.0 + sum(
+        weight * 0.1 for tag, weight in context_tags if context.normalise_tag(tag) in held
+    )
 
 
 def outcome_factor(successes: int, failures: int) -> float:
-    """Return a damped multiplier from a record's successes and failures.
-
-    max(.01, 1 + ln(1 + successes) - .5 ln(1 + failures)) ** DAMPED.
-    """
+    """Return the factor of a record's successes and failures."""
     return float(max(0.01, 1.0 + log(1.0 + successes) - 0.5 * log(1.0 + failures)) ** DAMPED)
 
 
 def adjust_scores(
     candidates: Sequence[Candidate], relevance: Sequence[Parts], signals: Signals
 ) -> List[Tuple[float, Parts]]:
-    """Return (score, parts) of each candidate with all signals applied.
+    """Apply all signals and return (score, parts) of each candidate.
 
     A score below 0 marks disjoint versions.
     """
@@ -310,32 +307,32 @@ def adjust_scores(
     equals: Dict[str, List[int]] = {}  # candidates by their score without dates and source
     for i, (candidate, parts, value) in enumerate(zip(candidates, relevance, values)):
         record = candidate.record
-        boosts = boosts_of(record, candidate.workspace, signals, most_used)
-        product, named = _combined(value, boosts, greatest, signals.rerank)
-        times = _multipliers(record, signals)
+        boosts = score_boosts(record, candidate.workspace, signals, most_used)
+        product, named = _combine_boosts(value, boosts, greatest, signals.rerank)
+        times = _list_factors(record, signals)
         if times is None:
             out.append((-1.0, (*parts, *named)))
             continue
         if signals.latest:
-            times.append(("latest", 1.0 + LATEST * recency(newest, record.created)))
+            times.append(("latest", 1.0 + LATEST * score_recency(newest, record.created)))
         if signals.about != (None, None):
-            times.append(("date", 1.0 + nearness(record.created, signals.about)))
+            times.append(("date", 1.0 + score_nearness(record.created, signals.about)))
         fixed = value
         for name, amount in times:
             product *= amount
             fixed *= amount if name not in ("latest", "date") else 1.0
         equals.setdefault("%.9g" % fixed, []).append(i)
-        times.append(("source", SOURCE[author_of(record)]))
+        times.append(("source", SOURCE[classify_source(record)]))
         out.append((product * times[-1][1], (*parts, *named, *times)))
     for group in equals.values():
         _order_by_source(group, candidates, out)
     return out
 
 
-def _combined(
+def _combine_boosts(
     value: float, boosts: Sequence[Tuple[str, float]], greatest: float, rerank: str
 ) -> Tuple[float, List[Tuple[str, float]]]:
-    """Return (product, named parts) of relevance and boosts."""
+    """Return relevance combined with boosts, and its named parts."""
     if rerank == "none":
         return value, []
     given = dict(boosts)
@@ -344,17 +341,17 @@ def _combined(
         named = [("relevance", shares["relevance"] * value / greatest)]
         named += [(name, shares[name] * amount) for name, amount in boosts]
         return sum(amount for _, amount in named), named
-    by = 1.0 + MOST_FACTOR * sum(share * given.get(name, 0.0) for name, share in SHARES)
-    return value * by, [*boosts, ("factor", by)]
+    factor = 1.0 + MOST_FACTOR * sum(share * given.get(name, 0.0) for name, share in SHARES)
+    return value * factor, [*boosts, ("factor", factor)]
 
 
-def _multipliers(record: Record, signals: Signals) -> Optional[List[Tuple[str, float]]]:
-    """Return a record's named multipliers."""
+def _list_factors(record: Record, signals: Signals) -> Optional[List[Tuple[str, float]]]:
+    """Return a record's outcome, version and tag factors, None for no match."""
     found = []
     if record.id in signals.outcomes:
         found.append(("outcomes", outcome_factor(*signals.outcomes[record.id])))
     if signals.versions:
-        fit = version_fit(signals.versions, record.versions)
+        fit = compare_versions(signals.versions, record.versions)
         if fit is None:
             return None
         found.append(("version", VERSIONS[fit]))
@@ -363,8 +360,8 @@ def _multipliers(record: Record, signals: Signals) -> Optional[List[Tuple[str, f
     return found
 
 
-def author_of(record: Record) -> str:
-    """Return the kind of a record's author, as in SOURCE.
+def classify_source(record: Record) -> str:
+    """Return the kind of a record's author, a key of SOURCE.
 
     A repository's file cannot claim a person as author.
     """
@@ -374,100 +371,118 @@ def author_of(record: Record) -> str:
 def _order_by_source(
     group: Sequence[int], candidates: Sequence[Candidate], out: List[Tuple[float, Parts]]
 ) -> None:
-    """Order equally relevant records by their source."""
+    """Raise the scores of equally relevant records into their sources' order."""
     floor = 0.0
     for source in SOURCE:
-        mine = [i for i in group if author_of(candidates[i].record) == source and out[i][0] > 0.0]
-        if not mine:
+        alike = [
+            i for i in group if classify_source(candidates[i].record) == source and out[i][0] > 0.0
+        ]
+        if not alike:
             continue
-        least = min(out[i][0] for i in mine)
-        raised = floor * 1.0001 / least if least <= floor else 1.0
-        for i in mine:
+        least = min(out[i][0] for i in alike)
+        factor = floor * 1.0001 / least if least <= floor else 1.0
+        for i in alike:
             score, parts = out[i]
-            out[i] = (score * raised, (*parts[:-1], ("source", parts[-1][1] * raised)))
-        floor = max(out[i][0] for i in mine)
+            out[i] = (score * factor, (*parts[:-1], ("source", parts[-1][1] * factor)))
+        floor = max(out[i][0] for i in alike)
+
+
+class _QueryWord(NamedTuple):
+    """A word of a query.
+
+    searched: its terms with a weight. terms: all its terms, of which some may be in no record; ()
+        where the word was not cut.
+    """
+
+    word: str
+    searched: List[str]
+    terms: Sequence[str]
 
 
 @lru_cache(maxsize=4)
-def _pieces(
-    terms: Tuple[str, ...], surface: Tuple[Tuple[str, str], ...]
-) -> List[Tuple[str, List[str], List[str]]]:
-    """Return (query word, its terms, all terms of the whole word)."""
+def _group_terms(terms: Tuple[str, ...], surface: Tuple[Tuple[str, str], ...]) -> List[_QueryWord]:
+    """Group a query's terms by their words."""
     words: Dict[str, List[str]] = {}
     for term in terms:
         words.setdefault(dict(surface).get(term, term), []).append(term)
-    found = []
-    for whole, parts in words.items():
-        # one that no record holds has no weight
-        every = [term for term, _ in tokeniser.expand(whole)]
-        found.append((whole, parts, every if whole.isascii() and set(parts) <= set(every) else []))
-    return found
+    out = []
+    for word, searched in words.items():
+        every = [term for term, _ in tokeniser.expand(word)]
+        cut = word.isascii() and set(searched) <= set(every)
+        out.append(_QueryWord(word, searched, every if cut else ()))
+    return out
 
 
-def explain_match(look: Look, question: Question, similar: Optional[float] = None) -> str:
-    """Return a line that explains a candidate's match.
+def explain_match(
+    features: MatchFeatures, question: Question, similar: Optional[float] = None
+) -> str:
+    """Explain a candidate's match by the query's words, on one line.
 
-    Names the query's words, or pieces of words, in the head and the text. similar: similarity by
-    vectors, None without.
+    similar: similarity by vectors, None without.
     """
-    pieces = _pieces(tuple(question.weights), tuple(question.surface.items()))
+    grouped = _group_terms(tuple(question.weights), tuple(question.surface.items()))
 
-    def words(terms: Any) -> List[str]:
+    def name_words(terms: Any) -> List[str]:
         out = []
-        for whole, parts, every in pieces:
-            there = [part for part in parts if part in terms]
+        for word, searched, every in grouped:
+            there = [term for term in searched if term in terms]
             if there:
-                partial = any(t not in look.places and t not in look.head for t in every)
-                out.append(" and ".join(there) + " of " + whole if partial else whole)
+                partial = any(t not in features.places and t not in features.head for t in every)
+                out.append(" and ".join(there) + " of " + word if partial else word)
         return out
 
-    head = words(look.head)
-    body = [w for w in words(set(look.places) - look.head) if w not in head]
-    said = [
-        ", ".join(found[:8]) + " in the " + where
-        for where, found in (("title or tags", head), ("text", body))
-        if found
+    head = name_words(features.head)
+    body = [w for w in name_words(set(features.places) - features.head) if w not in head]
+    reasons = [
+        ", ".join(words[:8]) + " in the " + where
+        for where, words in (("title or tags", head), ("text", body))
+        if words
     ]
-    said += ["near in meaning: %.2f" % similar] if similar is not None else []
-    return "; ".join(said) or "beside a match in its session"
+    reasons += ["near in meaning: %.2f" % similar] if similar is not None else []
+    return "; ".join(reasons) or "beside a match in its session"
 
 
-def merge_sessions(hits: Sequence[Hit], cut: Mapping[str, int]) -> List[Hit]:
-    """Join the hits of each session.
+def merge_sessions(hits: Sequence[Hit], turns: Mapping[str, int]) -> List[Hit]:
+    """Merge the hits of each session into one.
 
-    It bears the best checkpoint's record. Records written by hand stay apart. cut: number of turns
-    in a conversation, by its path.
+    It bears the best checkpoint's record. Records written by hand stay apart. turns: number of
+    turns in a conversation, by its path.
     """
     out: List[Hit] = []
     sessions: Dict[Tuple[str, str], List[Hit]] = {}
     for hit in hits:
         session = hit.record.meta.get("session")
-        if hit.kind in DATED and hit.source == "auto" and isinstance(session, str) and session:
+        if (
+            hit.kind in DATED_KINDS
+            and hit.source == "auto"
+            and isinstance(session, str)
+            and session
+        ):
             sessions.setdefault((hit.workspace, session), []).append(hit)
         else:
             out.append(hit)
-    return out + [_as_one(sort_hits(found), cut) for found in sessions.values()]
+    return out + [_merge_hits(sort_hits(found), turns) for found in sessions.values()]
 
 
-def _as_one(found: Sequence[Hit], cut: Mapping[str, int]) -> Hit:
-    """Return one hit for the hits of a session, best first."""
-    notes = [hit for hit in found if hit.kind == "checkpoint"]
-    noted = next((hit.score for hit in found if hit.kind == "note"), 0.0)
-    talk = next((hit for hit in found if hit.kind == "conversation"), None)
-    others = tuple(hit.id for hit in notes[1:])
+def _merge_hits(hits: Sequence[Hit], turns: Mapping[str, int]) -> Hit:
+    """Merge the hits of a session, best first."""
+    checkpoints = [hit for hit in hits if hit.kind == "checkpoint"]
+    noted = next((hit.score for hit in hits if hit.kind == "note"), 0.0)
+    talk = next((hit for hit in hits if hit.kind == "conversation"), None)
+    others = tuple(hit.id for hit in checkpoints[1:])
     if talk is None:
-        return found[0]._replace(others=others)
-    by = 1.0 / (1.0 + CROWD * log(cut.get(talk.path, 1)))
-    if not notes:
-        return talk._replace(score=talk.score * by, parts=(*talk.parts, ("turns", by)))
-    lesser = SUPPORT * min(notes[0].score, talk.score) + NOTED * min(noted, talk.score)
-    return notes[0]._replace(
-        score=(found[0].score + lesser) * by,
-        parts=(*found[0].parts, ("session", lesser), ("turns", by)),
-        why=found[0].why,
+        return hits[0]._replace(others=others)
+    factor = 1.0 / (1.0 + CROWD * log(turns.get(talk.path, 1)))
+    if not checkpoints:
+        return talk._replace(score=talk.score * factor, parts=(*talk.parts, ("turns", factor)))
+    support = SUPPORT * min(checkpoints[0].score, talk.score) + NOTED * min(noted, talk.score)
+    return checkpoints[0]._replace(
+        score=(hits[0].score + support) * factor,
+        parts=(*hits[0].parts, ("session", support), ("turns", factor)),
+        why=hits[0].why,
         conversation=talk.id,
         turn=talk.turn,
-        told=talk.record,
+        talk=talk.record,
         others=others,
     )
 

@@ -1,7 +1,6 @@
-"""What recall asks of vectors: their shape, and the door that has them.
+"""The optional semantic search of recall, behind the door `vectors`.
 
-Used where the query asks for it (`--semantic`) or `recall.semantic` is set, and never needed:
-without the door, or whatever fails behind it, words alone rank.
+Used with `--semantic` or the setting `recall.semantic`; without it, or when it fails, words rank.
 """
 
 from __future__ import annotations
@@ -13,22 +12,21 @@ from memory.doors import registry
 if TYPE_CHECKING:
     from memory.core.config import Config
 
-NEAR = 100  # sections that a query's vector may bring; similarity counts from the last of them on
+NEAR = 100  # nearest sections of a query; similarity is scaled from the last of them
 FILTERED = 1000  # the same, where filters drop some
-
 
 Semantic = Any  # the door's QueryVectors (doors/vectors/queryvectors.py)
 
 
-def semantic(settings: Config, override: str, env: Mapping[str, str]) -> Optional[Semantic]:
-    """Return the provider of query vectors, None without its door.
+def load_provider(settings: Config, override: str, env: Mapping[str, str]) -> Optional[Semantic]:
+    """Load the provider of query vectors, None without its door.
 
-    override: a command of a provider instead of the settings' own, or "".
+    override: a provider's command instead of the settings' own, or "".
     """
     made = registry.optional("vectors", "queries")
     return made(settings, override, env) if made else None
 
 
-def fallback_note(why: str, remedy: str = "") -> str:
-    """Return a note on why vectors did not rank."""
+def format_fallback(why: str, remedy: str = "") -> str:
+    """Format a note on why vectors did not rank."""
     return why + "; ranked by words only" + ("; " + remedy if remedy else "")

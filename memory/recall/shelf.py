@@ -1,6 +1,4 @@
-"""A workspace opened for recall: its index, or one made of the files in memory, and the files read
-through it.
-"""
+"""A workspace opened for recall: its index, on disk or made in memory, and its files."""
 
 from __future__ import annotations
 
@@ -12,24 +10,25 @@ from memory.core.layout import ADDED, Place
 from memory.core.records import READ_LIMIT, Record
 from memory.hook import delta, documents, indexview, segment
 from memory.index import assembly, builder
-from memory.index.backend import Backend, Local
+from memory.index.backend import Backend, LocalBackend
 from memory.recall import look
 from memory.store import archive, ledger, redactor
 
-# changed files that are searched beside the index; of more, an index in memory is made where that
-# is quick
+# changed files that are added to the index; for more, an index in memory is made if that is quick
 MOST_READ = 2000
-MOST_FILES = 20000  # files that an index in memory is made of; 1-4 s
+MOST_FILES = 20000  # files of an index in memory; 1-4 s
 REMEMBERED = 4000  # records kept between the queries of a batch
 MOST_KEPT = 8  # shelves that stay open for later queries
+# errors from damaged rows that pass the index reader's checks
+_DAMAGE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, struct.error)
 
 
 class Shelf:
     """One workspace, open for queries until closed.
 
-    index: the searched index. notes: lines for the user. on_disk: whether the index is one on disk.
-        size: numbers of documents, gone ones included. slack: candidates that may turn out to be
-        gone or another section. rescan: whether a comparison of all files is due behind the answer.
+    notes: lines for the user. on_disk: whether the index is one on disk. size: count of documents,
+        deleted ones included. slack: candidates that may be gone or of a record already found.
+        rescan: whether a comparison of all files is due after the answer.
     """
 
     def __init__(self, place: Place, now: float):
@@ -39,56 +38,56 @@ class Shelf:
         self.slack = 20
         self._table = tokeniser.Table()
         self._read: Dict[str, Tuple[Tuple[int, int, int], Record]] = {}
-        self._words: Dict[Tuple[str, int], Tuple[str, look.Words, str, int, int, str]] = {}
+        self._words: Dict[Tuple[str, int], look.Candidate] = {}
         self._cut: Dict[str, Tuple[str, List[Tuple[str, str]]]] = {}
-        self._local: Optional[Local] = None
+        self._local: Optional[LocalBackend] = None
         self._secrets: Optional[Tuple[delta.Delta, FrozenSet[str]]] = None
-        self._tally: Optional[Dict[str, ledger.Fold]] = None
+        self._tally: Optional[Dict[str, ledger.Tally]] = None
         self._compared = now
         self._stamped: Tuple[int, ...] = ()
         try:
             self.index = indexview.open_index(place, watch=False)
-            self._stamped = self._stamps()
+            self._stamped = self._read_stamps()
             self._glanced = self.index.records > builder.GLANCED_FROM and not (
                 self.is_foreign or self._is_added
             )
             if self._glanced:
-                self._glance(now)
+                self._compare_recent(now)
             else:
-                self._compare(now)
+                self._compare_all(now)
         except IndexFault as fault:
             absent = not files.exists(indexview.segment_path(place))
             self.from_files(now, "no index yet" if absent else str(fault).partition(";")[0])
 
-    def _glance(self, now: float) -> None:
-        """Compare folders and recent files with the index (builder.glance)."""
+    def _compare_recent(self, now: float) -> None:
+        """Compare folders and recent files with the index (builder.find_likely_changes)."""
         try:
             scanned = files.posix.stat(indexview.scan_path(self.place)).st_mtime
         except OSError:
             scanned = 0.0
         self.rescan = not 0 <= now - scanned < indexview.SCAN_EVERY
         try:
-            names = builder.glance(self.index)
-        except (ValueError, TypeError, LookupError, AttributeError, OverflowError, struct.error):
+            names = builder.find_likely_changes(self.index)
+        except _DAMAGE:
             raise IndexFault(
                 "damaged lists or rows; `dayleaf index build` makes a new one"
             ) from None
-        self._catch_up(names, self.index.records, now)
+        self._index_changes(names, self.index.records, now)
 
-    def _compare(self, now: float) -> None:
+    def _compare_all(self, now: float) -> None:
         """Compare every file with the index, so hand edits count at once."""
         seen = builder.compare(self.index)
         self.rescan = seen.settles(now)
-        self._catch_up(seen.removed + seen.changed + seen.added, len(seen.found), now)
+        self._index_changes(seen.removed + seen.changed + seen.added, len(seen.found), now)
 
     def is_current(self, place: Place, now: float) -> bool:
         """Tell whether a shelf kept from an earlier query is still valid.
 
-        Forgets the data read for that query. Between two full comparisons, which are SCAN_EVERY
-        apart, files are compared as `_glance` does.
+        Clears what was read for that query. All files are compared once in SCAN_EVERY, in between
+        only folders and recent files.
         """
         here, there = ((p.home, p.key, p.project, p.root, p.shared) for p in (self.place, place))
-        if not self.on_disk or here != there or self._stamped != self._stamps():
+        if not self.on_disk or here != there or self._stamped != self._read_stamps():
             return False
         self._tally, self._drifted = None, False
         try:
@@ -97,22 +96,14 @@ class Shelf:
                 or 0 <= now - self._compared < indexview.SCAN_EVERY
                 and not self._is_added
             ):
-                return not builder.glance(self.index)
+                return not builder.find_likely_changes(self.index)
             self._compared = now
             return not builder.compare(self.index).names
-        except (
-            IndexFault,
-            ValueError,
-            TypeError,
-            LookupError,
-            AttributeError,
-            OverflowError,
-            struct.error,
-        ):
+        except (IndexFault, *_DAMAGE):
             return False
 
-    def _stamps(self) -> Tuple[int, ...]:
-        """Return times, sizes and inodes of the index's files."""
+    def _read_stamps(self) -> Tuple[int, ...]:
+        """Return times, sizes and inodes of the index's files, or ()."""
         base = self.index.segment
         found: List[int] = []
         try:
@@ -128,19 +119,16 @@ class Shelf:
         return tuple(found)
 
     def finish(self, now: float) -> bool:
-        """Compare every file where so far only some were.
-
-        Returns True where there is more to search.
-        """
+        """Compare every file if only some were; return whether any changed."""
         if not self._glanced:
             return False
         self._glanced = False
         before = self.index.delta.frames
-        self._compare(now)
+        self._compare_all(now)
         return not self.on_disk or self.index.delta.frames > before
 
-    def _catch_up(self, names: List[str], of: int, now: float) -> None:
-        """Index the changed files in memory."""
+    def _index_changes(self, names: List[str], of: int, now: float) -> None:
+        """Add changed files of a place with `of` files to the index."""
         found = self.index
         if not names:
             return
@@ -153,16 +141,13 @@ class Shelf:
                 % (self.place.key, MOST_FILES, len(names))
             )
             names = names[:MOST_FILES]
-        frames = builder.frames(found, names)
+        frames = builder.make_frames(found, names)
         found.stale = True
         found.delta = delta.Delta(found.delta.data + b"".join(frames))
         self._local = None
 
     def from_files(self, now: float, note: str, damaged: bool = True) -> None:
-        """Replace the index by one made of the files, in memory.
-
-        note: the reason, for the user.
-        """
+        """Replace the index by one in memory; note: the reason."""
         if not self.on_disk:
             return
         if hasattr(self, "index"):
@@ -182,7 +167,7 @@ class Shelf:
             self.notes.append(
                 "%s: only %d of %d files were read" % (self.place.key, MOST_FILES, len(listed))
             )
-            self.index = indexview.from_files(self.place, MOST_FILES)
+            self.index = indexview.build_from_files(self.place, MOST_FILES)
             return
         data, _, _ = assembly.assemble(self.place, now)
         self.index = indexview.Index(self.place, segment.Segment("", data), delta.Delta(b""))
@@ -193,17 +178,21 @@ class Shelf:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the index on disk is known to be behind the files."""
+        """Whether the index on disk lacks known changes of files."""
         return self.index.stale or self._drifted or not (self.on_disk or self.is_foreign)
 
     @property
-    def tally(self) -> Dict[str, ledger.Fold]:
-        """The folds of the place's ledgers by path, read once."""
+    def tally(self) -> Dict[str, ledger.Tally]:
+        """The sums of the place's ledgers by path, read once."""
         if self._tally is None:
             folds = {each.path: ledger.read(each) for each in ledger.ledgers(self.place)}
-            merged = archive.merged(self.place) if any(fold.rows for fold in folds.values()) else {}
+            merged = (
+                archive.successors_in_place(self.place)
+                if any(fold.rows for fold in folds.values())
+                else {}
+            )
             self._tally = {
-                path: ledger.follow_successors(
+                path: ledger.add_to_successors(
                     fold, merged, lambda id: self.index.by_id(id) is not None
                 )
                 for path, fold in folds.items()
@@ -212,30 +201,27 @@ class Shelf:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether this is another workspace, known by its private tier alone.
-
-        A missing index is no fault there.
-        """
+        """Whether this is another workspace, where a missing index is no fault."""
         return not (self.place.project or self._is_added)
 
     @property
     def _is_added(self) -> bool:
-        """Whether this is a folder that a person added."""
+        """Whether this is a folder that the user added."""
         return self.place.tiers()[0][0] == ADDED
 
     @property
     def backend(self) -> Backend:
         """The index or database that answers queries."""
-        return self._opened()
+        return self._get_local()
 
-    def _opened(self) -> Local:
+    def _get_local(self) -> LocalBackend:
         if self._local is None or self._local.view is not self.index:
-            self._local = Local(self.index)
+            self._local = LocalBackend(self.index)
         return self._local
 
     @property
     def size(self) -> int:
-        return self._opened().size
+        return self._get_local().size
 
     @property
     def is_distant(self) -> bool:
@@ -255,26 +241,20 @@ class Shelf:
         return self.place.path(name)
 
     def candidate(self, number: int) -> Optional[look.Candidate]:
-        """Return a document's record as a candidate, read from its file.
-
-        None where it is gone.
-        """
+        """Return a document as a candidate, read from its file, or None."""
         if number in self.index.delta.gone:
             return None
         doc = self.index.doc(number)
-        return self._made(doc.name, doc.ordinal, number, doc.checksum.hex())
+        return self._make_candidate(doc.name, doc.ordinal, number, doc.checksum.hex())
 
     def section(self, name: str, ordinal: int, number: int) -> Optional[look.Candidate]:
-        """Return a section of a record as a candidate, by name.
+        """Return a record's section as a candidate, or None."""
+        return self._make_candidate(name, ordinal, number, "")
 
-        None where the record is gone. number: tells it from other candidates.
-        """
-        return self._made(name, ordinal, number, "")
-
-    def _made(
+    def _make_candidate(
         self, name: str, ordinal: int, number: int, checksum: str
     ) -> Optional[look.Candidate]:
-        """Return a candidate for a section of a record's file."""
+        """Read a record's section as a candidate, None if gone."""
         record = self.record(name)
         if record is None:
             self._drifted = True
@@ -285,19 +265,22 @@ class Shelf:
     def _cut_out(
         self, record: Record, name: str, ordinal: int, number: int, checksum: str, workspace: str
     ) -> look.Candidate:
-        """Return a candidate for a section of a record."""
+        """Return a section of a record as a candidate, tokenised once."""
         key = (name, ordinal)
         known = self._words.get(key)
-        if known is None or known[0] != record.checksum:
+        if known is None or known.record.checksum != record.checksum:
             if not record.checksum.startswith(checksum):
                 self._drifted = True
-            sections = self._sections(record)
+            sections = self._get_sections(record)
             section, body = sections[ordinal] if ordinal < len(sections) else sections[0]
             turn = documents.turn_number(sections, ordinal) if record.kind == "conversation" else 0
-            known = (
-                record.checksum,
-                look.Words(record, section, body, self._table),
+            known = look.Candidate(
+                record,
                 section,
+                look.SectionTokens(record, section, body, self._table),
+                workspace,
+                self.path(name),
+                number,
                 turn,
                 len(sections),
                 body,
@@ -305,19 +288,19 @@ class Shelf:
             if len(self._words) >= REMEMBERED:
                 self._words.clear()
             self._words[key] = known
-        return look.Candidate(
-            record, known[2], known[1], workspace, self.path(name), number, *known[3:]
+        return known._replace(
+            record=record, workspace=workspace, path=self.path(name), number=number
         )
 
-    def _sections(self, record: Record) -> List[Tuple[str, str]]:
-        """Return (heading, text) of a record's documents, cut once."""
+    def _get_sections(self, record: Record) -> List[Tuple[str, str]]:
+        """Return (heading, text) of a record's sections, cut once."""
         known = self._cut.get(record.name)
         if known is None or known[0] != record.checksum:
             if len(self._cut) >= REMEMBERED:
                 self._cut.clear()
             self._cut[record.name] = known = (
                 record.checksum,
-                documents.sections(record.body, record.kind),
+                documents.split_sections(record.body, record.kind),
             )
         return known[1]
 
@@ -337,10 +320,7 @@ class Shelf:
         )
 
     def record(self, name: str) -> Optional[Record]:
-        """Return a record, read again only where its file changed.
-
-        None where it is gone or cannot be read.
-        """
+        """Read a record again if its file changed; None if unreadable."""
         try:
             path = self.place.path(name)
             stat = files.posix.stat(path)
@@ -352,16 +332,16 @@ class Shelf:
         except (OSError, KeyError, ValueError):
             return None
         record = records.from_bytes(name, data, stat.st_mtime)
-        if not self.on_disk or b"private" in data.lower() or name in self._secret_names():
-            settings = config.for_place(self.place, {})
+        if not self.on_disk or b"private" in data.lower() or name in self._list_secret_names():
+            settings = config.load_for_place(self.place, {})
             record = redactor.clean_record(record, settings, self.place.key)
         if len(self._read) >= REMEMBERED:
             self._read.clear()
         self._read[name] = (stamp, record)
         return record
 
-    def _secret_names(self) -> FrozenSet[str]:
-        """Return the names of the records that hold secrets."""
+    def _list_secret_names(self) -> FrozenSet[str]:
+        """Return the names of records in which the index found secrets."""
         if self._secrets is None or self._secrets[0] is not self.index.delta:
             names = frozenset(doc.name for doc in self.index.secrets())
             self._secrets = self.index.delta, names
@@ -372,10 +352,7 @@ class Shelves(Dict[str, Shelf]):
     """Shelves by workspace and scope, kept open between queries."""
 
     def keep(self, places: Sequence[Place], now: float) -> None:
-        """Close the shelves that are no longer current.
-
-        places: those of the next query.
-        """
+        """Close the shelves that are outdated for the next query's places."""
         wanted = {place.key + "/" + place.scope: place for place in places}
         for key, shelf in list(self.items()):
             if len(self) > MOST_KEPT or key in wanted and not shelf.is_current(wanted[key], now):

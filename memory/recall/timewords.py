@@ -1,13 +1,13 @@
-"""Time words: what a query or an option says about when, in English, German, Russian, Korean,
-Japanese and Chinese.
+"""Parse time expressions of queries and options: English, German, Russian, Korean, Japanese,
+Chinese.
 
 Days, weeks (from Monday), months and years are those of local time, given as the seconds it is
 ahead of UTC.  "last week" is the calendar week before this one, "the last week" and "past week" are
 the seven days up to now.
 
-A period that is counted from now, or has a side (`since`, `before`, `between`), narrows.  A date, a
-month, a year, or so many weeks and more ago is what people half remember: beside other words it
-only weighs.
+A period counted from now, or with a side (`since`, `before`, `between`), filters.  A date, a
+month, a year, or a number of weeks and more ago is often misremembered: beside other words it only
+raises scores.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Span = Tuple[Optional[float], Optional[float]]
 OPEN: Span = (None, None)
 Match = re.Match[str]  # the class is subscriptable from Python 3.9 on
 Handler = Callable[[Match, float, float], Optional[Span]]
-Rule = Tuple[Pattern[str], Handler, bool]  # the last: whether a guess only weighs
+Rule = Tuple[Pattern[str], Handler, bool]  # the last: an approximate period only weighs
 
 
 class Times(NamedTuple):
-    """The times in a query.
+    """The period that a query names.
 
-    rest: the query without its time expressions. since, until: seconds since the epoch, from
-        `since` on and before `until`, None where it is open. latest: it asks for the newest.
+    rest: the query without its time expressions. since, until: seconds since the epoch, `until`
+        excluded, None where open. latest: it asks for the newest.
     """
 
     rest: str
@@ -40,10 +40,10 @@ class Times(NamedTuple):
     latest: bool
 
 
-class Reading(NamedTuple):
-    """A query's times, split into narrowing and weighing ones.
+class TimeParts(NamedTuple):
+    """A query's period, split into the filtering and the weighing part.
 
-    kept: the query without narrowing words. only: the narrowing period. about: the weighing period.
+    kept: the query without filtering words. only: the filtering period. about: the weighing period.
     """
 
     times: Times
@@ -52,12 +52,12 @@ class Reading(NamedTuple):
     about: Span
 
 
-def _by_word(*rows: Tuple[Any, str]) -> Dict[str, Any]:
-    """Return the value of each word of some rows (value, words)."""
+def _index_words(*rows: Tuple[Any, str]) -> Dict[str, Any]:
+    """Map each word to the value of its row (value, words)."""
     return {word: value for value, words in rows for word in words.split()}
 
 
-_DAYS: Dict[str, int] = _by_word(
+_DAYS: Dict[str, int] = _index_words(
     (0, "monday mon montag понедельник понедельника 월요일 月曜 周一 星期一"),
     (1, "tuesday tue tues dienstag вторник вторника 화요일 火曜 周二 星期二"),
     (2, "wednesday wed mittwoch среду 수요일 水曜 周三 星期三"),
@@ -66,7 +66,7 @@ _DAYS: Dict[str, int] = _by_word(
     (5, "saturday sat samstag sonnabend субботу субботы 토요일 土曜 周六 星期六"),
     (6, "sunday sun sonntag воскресенье воскресенья 일요일 日曜 周日 周天 星期日 星期天"),
 )
-MONTHS: Dict[str, int] = _by_word(
+MONTHS: Dict[str, int] = _index_words(
     (1, "january jan januar января январе"),
     (2, "february feb februar февраля феврале"),
     (3, "march mar märz maerz марта марте"),
@@ -80,7 +80,7 @@ MONTHS: Dict[str, int] = _by_word(
     (11, "november nov ноября ноябре"),
     (12, "december dec dezember dez декабря декабре"),
 )
-_COUNTS: Dict[str, int] = _by_word(
+_COUNTS: Dict[str, int] = _index_words(
     (1, "a an one ein einem einer eine один одну"),
     (2, "two couple zwei два две пару"),
     (3, "three few drei три несколько"),
@@ -93,7 +93,7 @@ _COUNTS: Dict[str, int] = _by_word(
     (10, "ten zehn десять"),
 )
 _VAGUE = frozenset("few couple drei zwei пару несколько".split())
-_SPOKEN: Dict[str, int] = _by_word(
+_CJK_COUNTS: Dict[str, int] = _index_words(
     (1, "한 하나 일 一"),
     (2, "두 둘 二 两 兩"),
     (3, "세 三 몇 几 幾 数"),
@@ -105,7 +105,7 @@ _SPOKEN: Dict[str, int] = _by_word(
     (9, "아홉 九"),
     (10, "열 十"),
 )
-_LENGTHS: Dict[str, Tuple[str, int]] = _by_word(
+_LENGTHS: Dict[str, Tuple[str, int]] = _index_words(
     (("day", 1), "하루"),
     (("day", 2), "이틀"),
     (("day", 3), "사흘"),
@@ -114,7 +114,7 @@ _LENGTHS: Dict[str, Tuple[str, int]] = _by_word(
     (("month", 6), "반년 半年"),
     (("minute", 30), "반시간 半小时 半小時 半時間"),
 )
-_UNITS: Dict[str, str] = _by_word(
+_UNITS: Dict[str, str] = _index_words(
     ("minute", "minute minutes min mins minuten минуту минуты минут 분 分 分钟 分鐘 分間"),
     ("hour", "hour hours hr hrs stunde stunden час часа часов"),
     ("hour", "시간 時間 小时 小時 个小时 個小時"),
@@ -126,14 +126,13 @@ _UNITS: Dict[str, str] = _by_word(
     ("year", "year years jahr jahre jahren год года году лет 년 年"),
 )
 _SECONDS = {"minute": 60.0, "hour": HOUR, "day": DAY, "week": WEEK}
-_SIDES: Dict[str, str] = _by_word(
+_SIDES: Dict[str, str] = _index_words(
     ("since", "since seit с со"),
     ("after", "after nach после"),
     ("before", "before vor до"),
     ("until", "until till bis"),
 )
-# The words of rules, by a name for them: those with blanks between words, then those of scripts
-# without.  `_` is a blank, which in the latter may lack.
+# The words of rules by name: of languages with spaces, then CJK.  `_` is a space, optional in CJK.
 _WORDS = {
     "prep": "from in during within over on of at aus von vom im am während за на в во",
     "article": "the der den dem die",
@@ -174,23 +173,23 @@ _WORDS = {
 }
 
 
-def _any(words: Iterable[str], wide: bool = False) -> str:
-    """Return a pattern of the wide words, or of the others, longest first."""
-    found = (word for word in words if tokeniser.is_cjk(word[0]) == wide)
+def _build_alternatives(words: Iterable[str], cjk: bool = False) -> str:
+    """Build a pattern of CJK or other words, longest first."""
+    found = (word for word in words if tokeniser.is_cjk(word[0]) == cjk)
     pattern = "|".join(sorted(found, key=lambda word: (-len(word), word)))
-    return pattern.replace("_", r"\s?" if wide else " ")
+    return pattern.replace("_", r"\s?" if cjk else " ")
 
 
 _AMBIGUOUS = ("may", "march", "mar", "mai", "sep")  # months that are words of their own
 _DATE = r"\d{4}-\d{1,2}-\d{1,2}"
-# What stands in rules beside words: numbers, names, dates.
+# The parts of rules in capitals: numbers, names, dates.
 _PARTS = {
-    "N": r"(?P<n>\d{1,4}|%s)" % _any(_COUNTS),
-    "UNIT": r"(?P<u>%s)" % _any(_UNITS),
-    "WEEKDAY": r"(?P<d>%s)" % _any(_DAYS),
-    "LONGDAY": r"(?P<d>%s)" % _any(n for n in _DAYS if len(n) > 5),
-    "MONTH": r"(?P<m>%s)" % _any(MONTHS) + ",?",
-    "PLAIN": r"(?P<m>%s)" % _any(n for n in MONTHS if n not in _AMBIGUOUS),
+    "N": r"(?P<n>\d{1,4}|%s)" % _build_alternatives(_COUNTS),
+    "UNIT": r"(?P<u>%s)" % _build_alternatives(_UNITS),
+    "WEEKDAY": r"(?P<d>%s)" % _build_alternatives(_DAYS),
+    "LONGDAY": r"(?P<d>%s)" % _build_alternatives(n for n in _DAYS if len(n) > 5),
+    "MONTH": r"(?P<m>%s)" % _build_alternatives(MONTHS) + ",?",
+    "PLAIN": r"(?P<m>%s)" % _build_alternatives(n for n in MONTHS if n not in _AMBIGUOUS),
     "DAY": r"(?P<dom>\d{1,2})(?:st|nd|rd|th|\.)?,?",
     "YEAR": r"(?P<y>(?:19|20)\d\d)",
     "THISAGE": r"(?P<y>20\d\d)",
@@ -198,101 +197,105 @@ _PARTS = {
     "NUMBERED": r"(?P<y>(?:19|20)\d\d)-(?P<mm>\d\d)",
     "ISO": r"(?P<iso>%s|%s)" % (_DATE, _DATE.replace("-", "/")),
     "END": r"(?P<to>%s)" % _DATE,
-    "SIDE": r"(?<!\bday )" + r"(?P<side>%s)" % _any(_SIDES),
+    "SIDE": r"(?<!\bday )" + r"(?P<side>%s)" % _build_alternatives(_SIDES),
 }
-_WIDE_PARTS = {
+_CJK_PARTS = {
     # `한 일` is a deed
     "N": r"(?P<n>\d{1,4}|(?:%s)(?!\s?일(?!주))|일(?=\s?주))"
-    % _any((n for n in _SPOKEN if n != "일"), True),
-    "UNIT": r"(?P<u>%s)" % _any(_UNITS, True),
-    "WEEKDAY": r"(?P<d>%s)" % _any(_DAYS, True) + r"日?(?![个個次年定起些样直下志常期报程进])",
-    "LENGTH": r"(?P<length>%s)" % _any(_LENGTHS, True),
+    % _build_alternatives((n for n in _CJK_COUNTS if n != "일"), True),
+    "UNIT": r"(?P<u>%s)" % _build_alternatives(_UNITS, True),
+    "WEEKDAY": r"(?P<d>%s)" % _build_alternatives(_DAYS, True)
+    + r"日?(?![个個次年定起些样直下志常期报程进])",
+    "LENGTH": r"(?P<length>%s)" % _build_alternatives(_LENGTHS, True),
     "DATE": r"(?:(?P<y>20\d\d)\s?[년年]\s?)?(?P<mm>\d{1,2})\s?[월月]"
     r"(?:\s?(?P<dom>\d{1,2})\s?[일日号])?",
 }
 
 
-def _pattern(rule: str) -> str:
-    """Return the pattern of a rule, such as `prep? last UNIT`.
+def _build_pattern(rule: str) -> str:
+    """Build the pattern of a rule, such as `prep? last UNIT`.
 
-    A word in capitals is one of _PARTS, another a name in _WORDS or itself; `|` between them means
-    either, `?` that it may lack.
+    A word in capitals is a key of _PARTS, another a key of _WORDS or itself; `|` means or, `?`
+    optional.
     """
     tokens = rule.split()
     last = max(at for at, token in enumerate(tokens) if token[-1] != "?")
     out = ""
     for at, token in enumerate(tokens):
         names = token.rstrip("?").split("|")
-        words = [_PARTS.get(name) or _any(_WORDS.get(name, name).split()) for name in names]
+        words = [
+            _PARTS.get(name) or _build_alternatives(_WORDS.get(name, name).split())
+            for name in names
+        ]
         found = (" " * (at > last) + "(?:%s)" + " " * (at < last)) % "|".join(words)
         out += "(?:%s)?" % found if token[-1] == "?" else found
     return out
 
 
-def _wide_pattern(rule: str) -> str:
-    """Return the pattern of a rule for scripts without blanks."""
+def _build_cjk_pattern(rule: str) -> str:
+    """Build the pattern of a rule for CJK."""
     names = [(token.rstrip("?"), "?" * (token[-1] == "?")) for token in rule.split()]
     return r"\s?".join(
-        "(?:%s)%s" % (_WIDE_PARTS.get(name) or _any(_WORDS[name].split(), True), may)
+        "(?:%s)%s" % (_CJK_PARTS.get(name) or _build_alternatives(_WORDS[name].split(), True), may)
         for name, may in names
     )
 
 
-def _start_of_span(unit: str, count: int, now: float, offset: float) -> float:
-    """Return the start of the last `count` units up to now."""
+def _find_start(unit: str, count: int, now: float, offset: float) -> float:
+    """Return the start of `count` units up to now."""
     if unit in ("minute", "hour"):
         return now - count * _SECONDS[unit]
     days = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
     return clock.midnight(now - count * days * DAY, offset)
 
 
-def _count(match: Match) -> int:
+def _read_count(match: Match) -> int:
     said = match.groupdict().get("n") or "1"
-    return int(said) if said.isdigit() else _COUNTS.get(said.lower()) or _SPOKEN[said]
+    return int(said) if said.isdigit() else _COUNTS.get(said.lower()) or _CJK_COUNTS[said]
 
 
-def _unit(match: Match) -> str:
+def _read_unit(match: Match) -> str:
     return _UNITS[match.group("u").lower()]
 
 
-def _last_units(match: Match, now: float, offset: float) -> Optional[Span]:
-    return _start_of_span(_unit(match), _count(match), now, offset), None
+def _resolve_last_units(match: Match, now: float, offset: float) -> Optional[Span]:
+    return _find_start(_read_unit(match), _read_count(match), now, offset), None
 
 
-def _lately(match: Match, now: float, offset: float) -> Optional[Span]:
-    return _start_of_span(*_LENGTHS[match.group("length")], now, offset), None
+def _resolve_length(match: Match, now: float, offset: float) -> Optional[Span]:
+    return _find_start(*_LENGTHS[match.group("length")], now, offset), None
 
 
-def _ago(match: Match, now: float, offset: float) -> Optional[Span]:
-    unit, count = _unit(match), _count(match)
+def _resolve_ago(match: Match, now: float, offset: float) -> Optional[Span]:
+    unit, count = _read_unit(match), _read_count(match)
     if unit in ("minute", "hour"):
         middle, half = now - count * _SECONDS[unit], _SECONDS[unit] / 2
         return middle - half, middle + half
-    return clock.period(unit, count, now, offset)
+    return clock.period_bounds(unit, count, now, offset)
 
 
-def _last_one(match: Match, now: float, offset: float) -> Optional[Span]:
-    """Return the calendar's last unit; the last hour and minute are those up to now."""
-    if _unit(match) in ("minute", "hour"):
-        return _last_units(match, now, offset)
-    return clock.period(_unit(match), 1, now, offset)
+def _resolve_last_unit(match: Match, now: float, offset: float) -> Optional[Span]:
+    """Return the last calendar unit, or the hour or minute until now."""
+    if _read_unit(match) in ("minute", "hour"):
+        return _resolve_last_units(match, now, offset)
+    return clock.period_bounds(_read_unit(match), 1, now, offset)
 
 
-def _calendar(back: int) -> Handler:
-    """Return the handler of a week, month or year; `this day` may be any."""
+def _make_calendar_handler(back: int) -> Handler:
+    """Return a handler of the calendar unit `back` units ago."""
     return lambda match, now, offset: (
         None
-        if _unit(match) in ("minute", "hour", "day")
-        else clock.period(_unit(match), back, now, offset)
+        if _read_unit(match) in ("minute", "hour", "day")
+        else clock.period_bounds(_read_unit(match), back, now, offset)
     )
 
 
-def _unit_back(unit: str, back: int) -> Handler:
-    return lambda match, now, offset: clock.period(unit, back, now, offset)
+def _make_unit_handler(unit: str, back: int) -> Handler:
+    return lambda match, now, offset: clock.period_bounds(unit, back, now, offset)
 
 
-def _weekday(today: int) -> Handler:
-    """Return the handler of a weekday's name."""
+def _make_weekday_handler(today: int) -> Handler:
+    """Return a handler of a weekday; today: days back on that day."""
 
     def span(match: Match, now: float, offset: float) -> Span:
         back = (clock.weekday(now, offset) - _DAYS[match.group("d").lower()]) % 7
@@ -302,55 +305,42 @@ def _weekday(today: int) -> Handler:
     return span
 
 
-def _day_of_last_week(match: Match, now: float, offset: float) -> Optional[Span]:
+def _resolve_day_of_last_week(match: Match, now: float, offset: float) -> Optional[Span]:
     start = clock.midnight(now, offset) - (clock.weekday(now, offset) + 7) * DAY
     start += _DAYS[match.group("d")] * DAY
     return start, start + DAY
 
 
-def _iso(match: Match, now: float, offset: float) -> Optional[Span]:
+def _resolve_iso_date(match: Match, now: float, offset: float) -> Optional[Span]:
     start = clock.parse(match.group("iso"))
     return None if start is None else (start - offset, start - offset + DAY)
 
 
-def _month_of(match: Match, month: int, now: float, offset: float) -> Tuple[float, float]:
-    """Return a month in the named year, else the latest begun."""
-    said = match.groupdict().get("y")
-    year, present = clock.year_month(now, offset)
-    year = int(said) if said else year - (month > present)
-    return clock.month(year, month, offset), clock.month(year, month + 1, offset)
-
-
-def _named_month(match: Match, now: float, offset: float) -> Optional[Span]:
-    """Return the period of a month, or of its named day."""
-    return _day_of(match, _month_of(match, MONTHS[match.group("m").lower()], now, offset))
-
-
-def _day_of(match: Match, month: Tuple[float, float]) -> Span:
-    """Return the named day of a month, else the month."""
-    day = int(match.groupdict().get("dom") or 0)
-    return (month[0] + (day - 1) * DAY, month[0] + day * DAY) if 1 <= day <= 31 else month
-
-
-def _numbered_month(match: Match, now: float, offset: float) -> Optional[Span]:
-    month = int(match.group("mm"))
+def _resolve_month(match: Match, now: float, offset: float) -> Optional[Span]:
+    """Return the period of a named month or day, by default the latest."""
+    groups = match.groupdict()
+    month = MONTHS[groups["m"].lower()] if groups.get("m") else int(groups["mm"])
     if not 1 <= month <= 12:
         return None
-    return _day_of(match, _month_of(match, month, now, offset))
+    year, present = clock.year_month(now, offset)
+    year = int(groups["y"]) if groups.get("y") else year - (month > present)
+    start, day = clock.month_start(year, month, offset), int(groups.get("dom") or 0)
+    if 1 <= day <= 31:
+        return start + (day - 1) * DAY, start + day * DAY
+    return start, clock.month_start(year, month + 1, offset)
 
 
-def _whole_year(match: Match, now: float, offset: float) -> Optional[Span]:
-    return clock.month(int(match.group("y")), 1, offset), clock.month(
-        int(match.group("y")) + 1, 1, offset
-    )
+def _resolve_year(match: Match, now: float, offset: float) -> Optional[Span]:
+    year = int(match.group("y"))
+    return clock.month_start(year, 1, offset), clock.month_start(year + 1, 1, offset)
 
 
-def _between(match: Match, now: float, offset: float) -> Optional[Span]:
+def _resolve_between(match: Match, now: float, offset: float) -> Optional[Span]:
     start, end = clock.parse(match.group("iso")), clock.parse(match.group("to"))
     return None if start is None or end is None else (start - offset, end - offset + DAY)
 
 
-def _hours(start: float, end: float, back: int = 0) -> Handler:
+def _make_hours_handler(start: float, end: float, back: int = 0) -> Handler:
     def span(match: Match, now: float, offset: float) -> Optional[Span]:
         day = clock.midnight(now, offset) - back * DAY
         return day + start * HOUR, day + end * HOUR
@@ -358,8 +348,8 @@ def _hours(start: float, end: float, back: int = 0) -> Handler:
     return span
 
 
-def _open_ended(handler: Handler) -> Handler:
-    """Return a handler whose period is open on one side."""
+def _open_one_side(handler: Handler) -> Handler:
+    """Return a handler whose period is open before or after `SIDE`."""
 
     def span(match: Match, now: float, offset: float) -> Optional[Span]:
         found = handler(match, now, offset)
@@ -375,7 +365,7 @@ def _open_ended(handler: Handler) -> Handler:
     return span
 
 
-def _onward(handler: Handler) -> Handler:
+def _open_end(handler: Handler) -> Handler:
     """Return a handler whose period has no end if `onward` matched."""
 
     def span(match: Match, now: float, offset: float) -> Optional[Span]:
@@ -386,96 +376,96 @@ def _onward(handler: Handler) -> Handler:
 
 
 def _is_guess(match: Match) -> bool:
-    """Tell whether a period is what people half remember: a date, or long ago."""
+    """Tell whether a period may be misremembered: a date, or long ago."""
     groups = match.groupdict()
     if "u" not in groups:
         return True
     if "n" not in groups:
-        return _unit(match) == "year"
-    return _unit(match) not in ("minute", "hour", "day") or str(groups["n"]).lower() in _VAGUE
+        return _read_unit(match) == "year"
+    return _read_unit(match) not in ("minute", "hour", "day") or str(groups["n"]).lower() in _VAGUE
 
 
 # Periods that have names of their own, in both kinds of scripts.
 _NAMED: Tuple[Tuple[str, Handler], ...] = (
-    ("night", _hours(18, 30, 1)),
-    ("morning", _hours(0, 12)),
-    ("afternoon", _hours(12, 18)),
-    ("evening", _hours(18, 30)),
-    ("day_before", _unit_back("day", 2)),
-    ("yesterday", _unit_back("day", 1)),
-    ("today", _unit_back("day", 0)),
-    ("last_week", _unit_back("week", 1)),
-    ("this_week", _unit_back("week", 0)),
-    ("last_month", _unit_back("month", 1)),
-    ("this_month", _unit_back("month", 0)),
-    ("~ last_year", _unit_back("year", 1)),
-    ("~ this_year", _unit_back("year", 0)),
+    ("night", _make_hours_handler(18, 30, 1)),
+    ("morning", _make_hours_handler(0, 12)),
+    ("afternoon", _make_hours_handler(12, 18)),
+    ("evening", _make_hours_handler(18, 30)),
+    ("day_before", _make_unit_handler("day", 2)),
+    ("yesterday", _make_unit_handler("day", 1)),
+    ("today", _make_unit_handler("day", 0)),
+    ("last_week", _make_unit_handler("week", 1)),
+    ("this_week", _make_unit_handler("week", 0)),
+    ("last_month", _make_unit_handler("month", 1)),
+    ("this_month", _make_unit_handler("month", 0)),
+    ("~ last_year", _make_unit_handler("year", 1)),
+    ("~ this_year", _make_unit_handler("year", 0)),
 )
-_POINTS: Tuple[Tuple[str, Handler], ...] = (  # what "since", "before" … may stand before
-    ("ISO", _iso),
-    ("last WEEKDAY", _weekday(7)),
-    ("LONGDAY", _weekday(0)),
-    ("MONTH DAY? YEAR", _named_month),
-    ("DAY MONTH YEAR", _named_month),
-    ("PLAIN", _named_month),
-    ("yesterday", _unit_back("day", 1)),
-    ("today", _unit_back("day", 0)),
-    ("last UNIT", _last_one),
-    ("SINCEYEAR", _whole_year),
+_POINTS: Tuple[Tuple[str, Handler], ...] = (  # after "since", "before" …
+    ("ISO", _resolve_iso_date),
+    ("last WEEKDAY", _make_weekday_handler(7)),
+    ("LONGDAY", _make_weekday_handler(0)),
+    ("MONTH DAY? YEAR", _resolve_month),
+    ("DAY MONTH YEAR", _resolve_month),
+    ("PLAIN", _resolve_month),
+    ("yesterday", _make_unit_handler("day", 1)),
+    ("today", _make_unit_handler("day", 0)),
+    ("last UNIT", _resolve_last_unit),
+    ("SINCEYEAR", _resolve_year),
 )
-# Rules in their order, after these points with a side; `~`: where it is a guess it only weighs.
+# Rules in their order, after _POINTS with a side; `~`: an approximate period only weighs.
 _RULES: Tuple[Tuple[str, Handler], ...] = (
-    ("since N UNIT ago", _last_units),
-    ("prep? article? last|past N of? UNIT", _last_units),
-    ("prep? the_last UNIT", _last_units),
-    ("prep? article? past UNIT", _last_units),
-    ("~ prep|about? N UNIT ago", _ago),
-    ("~ vor N UNIT", _ago),
-    ("~ N? UNIT тому? назад", _ago),
-    ("~ prep? article? last UNIT", _last_one),
-    ("~ prep? article? vorletzte UNIT", _calendar(2)),
-    ("~ prep? article? this UNIT", _calendar(0)),
+    ("since N UNIT ago", _resolve_last_units),
+    ("prep? article? last|past N of? UNIT", _resolve_last_units),
+    ("prep? the_last UNIT", _resolve_last_units),
+    ("prep? article? past UNIT", _resolve_last_units),
+    ("~ prep|about? N UNIT ago", _resolve_ago),
+    ("~ vor N UNIT", _resolve_ago),
+    ("~ N? UNIT тому? назад", _resolve_ago),
+    ("~ prep? article? last UNIT", _resolve_last_unit),
+    ("~ prep? article? vorletzte UNIT", _make_calendar_handler(2)),
+    ("~ prep? article? this UNIT", _make_calendar_handler(0)),
     *(("prep? article? " + name, handler) for name, handler in _NAMED[:7]),
-    ("on WEEKDAY", _weekday(0)),
-    ("prep? article? last WEEKDAY", _weekday(7)),
-    ("~ prep? ISO", _iso),
-    ("~ on the? DAY of? MONTH YEAR?", _named_month),
-    ("~ prep? MONTH DAY? YEAR", _named_month),
-    ("~ on MONTH DAY", _named_month),
-    ("~ in last? MONTH", _named_month),
-    ("~ last PLAIN", _named_month),
-    ("~ in NUMBERED", _numbered_month),
-    ("~ in_year THISAGE", _whole_year),
-    ("~ в THISAGE году", _whole_year),
+    ("on WEEKDAY", _make_weekday_handler(0)),
+    ("prep? article? last WEEKDAY", _make_weekday_handler(7)),
+    ("~ prep? ISO", _resolve_iso_date),
+    ("~ on the? DAY of? MONTH YEAR?", _resolve_month),
+    ("~ prep? MONTH DAY? YEAR", _resolve_month),
+    ("~ on MONTH DAY", _resolve_month),
+    ("~ in last? MONTH", _resolve_month),
+    ("~ last PLAIN", _resolve_month),
+    ("~ in NUMBERED", _resolve_month),
+    ("~ in_year THISAGE", _resolve_year),
+    ("~ в THISAGE году", _resolve_year),
 )
-_WIDE_RULES: Tuple[Tuple[str, Handler], ...] = (
-    ("lately N UNIT for?", _last_units),
-    ("lately LENGTH", _lately),
-    ("~ N UNIT before", _ago),
-    ("of_last_week WEEKDAY", _day_of_last_week),
-    ("last WEEKDAY", _weekday(7)),
-    ("WEEKDAY", _weekday(0)),
+_CJK_RULES: Tuple[Tuple[str, Handler], ...] = (
+    ("lately N UNIT for?", _resolve_last_units),
+    ("lately LENGTH", _resolve_length),
+    ("~ N UNIT before", _resolve_ago),
+    ("of_last_week WEEKDAY", _resolve_day_of_last_week),
+    ("last WEEKDAY", _make_weekday_handler(7)),
+    ("WEEKDAY", _make_weekday_handler(0)),
     *(row for row in _NAMED if row[0] != "afternoon"),
-    ("~ DATE", _numbered_month),
+    ("~ DATE", _resolve_month),
 )
 
 
 @lru_cache(maxsize=1)
-def _rules() -> List[Rule]:
-    """Return the rules for words with blanks between them, in their order."""
+def _compile_rules() -> List[Rule]:
+    """Compile the rules for languages with spaces, in their order."""
     # Words in a name, path or possessive (`today's`, `today.py`) do not count.
     whole = r"(?<![\w./'’-])(?:%s)(?![\w/'’-]|\.\w)"
-    points = [("SIDE article? " + rule, _open_ended(handler)) for rule, handler in _POINTS]
+    points = [("SIDE article? " + rule, _open_one_side(handler)) for rule, handler in _POINTS]
     return [
-        (re.compile(whole % _pattern(rule.strip("~ ")), re.I), handler, rule[0] == "~")
-        for rule, handler in (("between ISO to END", _between), *points, *_RULES)
+        (re.compile(whole % _build_pattern(rule.strip("~ ")), re.I), handler, rule[0] == "~")
+        for rule, handler in (("between ISO to END", _resolve_between), *points, *_RULES)
     ]
 
 
 @lru_cache(maxsize=1)
-def _wide_rules() -> List[Rule]:
-    """Return the rules for scripts without blanks, in their order."""
-    # where no blank stands between words, a person or a particle may stand before
+def _compile_cjk_rules() -> List[Rule]:
+    """Compile the rules for CJK, in their order."""
+    # without spaces, a pronoun or a particle may stand directly before
     whole = (
         r"(?:(?<!\w)|(?<=[我你他她们們在从從自到于是はがでにをのも]))(?:%s)"
         r"(?!날)"  # `오늘날` is nowadays
@@ -483,8 +473,12 @@ def _wide_rules() -> List[Rule]:
         r"|에서|까지|동안|에|의|の|的|に|以內|以内|里|内)?"
     )
     return [
-        (re.compile(whole % _wide_pattern(rule.strip("~ "))), _onward(handler), rule[0] == "~")
-        for rule, handler in _WIDE_RULES
+        (
+            re.compile(whole % _build_cjk_pattern(rule.strip("~ "))),
+            _open_end(handler),
+            rule[0] == "~",
+        )
+        for rule, handler in _CJK_RULES
     ]
 
 
@@ -493,47 +487,48 @@ def _wide_rules() -> List[Rule]:
 _TRIGGERS = frozenset(
     phrase.rpartition("_")[2] for name, _ in _NAMED for phrase in _WORDS[name.strip("~ ")].split()
 ).union(_UNITS, _DAYS, MONTHS)
-_WIDE_TRIGGERS = frozenset(
+_CJK_TRIGGERS = frozenset(
     word[0]
     for word in (*" ".join(_WORDS.values()).split(), *_UNITS, *_DAYS)
     if tokeniser.is_cjk(word[0])
 )
 
 
-def _rules_for(query: str) -> List[Rule]:
+def _select_rules(query: str) -> List[Rule]:
     """Return the rules that may match in a query."""
     words = re.findall(r"\w+", query.lower())
-    named = any(word in _TRIGGERS or word[:4].isdigit() and len(word) > 3 for word in words)
-    wide = not _WIDE_TRIGGERS.isdisjoint(query)
-    return (_rules() if named else []) + (_wide_rules() if wide else [])
+    spaced = any(word in _TRIGGERS or word[:4].isdigit() and len(word) > 3 for word in words)
+    cjk = not _CJK_TRIGGERS.isdisjoint(query)
+    return (_compile_rules() if spaced else []) + (_compile_cjk_rules() if cjk else [])
 
 
 # Not in a path, a tag, a file's name or code: `image:latest`, `/releases/latest`, `latest.log`,
 # `latest=true`.
 _LATEST = re.compile(
     r"(?<![\w./'’:@=#$`\"-])(?:(?:(?:my|our|das|%s) )?(?:%s)|%s)(?![\w/'’=(`\"-]|[.:@]\w)"
-    % tuple(_any(_WORDS[name].split()) for name in ("article", "latest", "recently")),
+    % tuple(
+        _build_alternatives(_WORDS[name].split()) for name in ("article", "latest", "recently")
+    ),
     re.I,
 )
-_LATEST_WIDE = re.compile(r"(?<!\w)(?:%s)" % _any(_WORDS["latest"].split(), True))
-# words of a long query within which a person asks for the latest: in the first or the last of them
-BEGIN, END = 6, 3
+_LATEST_CJK = re.compile(r"(?<!\w)(?:%s)" % _build_alternatives(_WORDS["latest"].split(), True))
+BEGIN, END = 6, 3  # first and last words of a query among which `latest` counts
 
 
 def parse(query: str, now: float, offset: float) -> Times:
-    """Return a query's times, and its text without them.
+    """Parse a query's period and the text without it.
 
-    offset: seconds that local time is ahead of UTC. Several
-        expressions narrow each other; where they cannot all hold, the first counts.
+    offset: seconds that local time is ahead of UTC. Of several periods the overlap counts, else the
+        first.
     """
-    return read(query, now, offset).times
+    return parse_parts(query, now, offset).times
 
 
-def read(query: str, now: float, offset: float) -> Reading:
-    """Return a query as `parse` does, split by narrowing and weighing."""
+def parse_parts(query: str, now: float, offset: float) -> TimeParts:
+    """Parse a query like `parse`, but keep filtering and weighing periods apart."""
     rest = kept = query
     whole, only, about = OPEN, OPEN, OPEN
-    for pattern, handler, may_weigh in _rules_for(query):
+    for pattern, handler, may_weigh in _select_rules(query):
         at = 0
         while True:
             match = pattern.search(rest, at)
@@ -543,46 +538,46 @@ def read(query: str, now: float, offset: float) -> Reading:
             if span is None:
                 at = match.end()
                 continue
-            whole = _narrowed(whole, span)
+            whole = _intersect(whole, span)
             if may_weigh and _is_guess(match):
-                about = _narrowed(about, span)
+                about = _intersect(about, span)
             else:
-                only, kept = _narrowed(only, span), kept.replace(match.group(), " ", 1)
-            rest, at = _without(rest, match), match.start()
-    latest, rest = _latest(rest)
-    return Reading(
+                only, kept = _intersect(only, span), kept.replace(match.group(), " ", 1)
+            rest, at = _cut_match(rest, match), match.start()
+    latest, rest = _extract_latest(rest)
+    return TimeParts(
         Times(" ".join(rest.split()), *whole, latest),
-        " ".join(_latest(kept)[1].split()),
+        " ".join(_extract_latest(kept)[1].split()),
         only,
         about,
     )
 
 
-def _narrowed(known: Span, span: Span) -> Span:
+def _intersect(known: Span, span: Span) -> Span:
     """Return the overlap of two periods, else the first."""
     low = span[0] if known[0] is None else known[0] if span[0] is None else max(known[0], span[0])
     high = span[1] if known[1] is None else known[1] if span[1] is None else min(known[1], span[1])
     return (low, high) if low is None or high is None or low < high else known
 
 
-def _latest(query: str) -> Tuple[bool, str]:
-    """Tell whether a query asks for the newest."""
-    for words in (_LATEST, _LATEST_WIDE):
+def _extract_latest(query: str) -> Tuple[bool, str]:
+    """Return (whether a query asks for the newest, the other text)."""
+    for words in (_LATEST, _LATEST_CJK):
         match = words.search(query)
         if match and (
             len(query[: match.start()].split()) < BEGIN or len(query[match.end() :].split()) < END
         ):
-            leads = not query[: match.start()].strip() or words is _LATEST_WIDE
-            return True, _without(query, match) if leads else query
+            is_first = not query[: match.start()].strip() or words is _LATEST_CJK
+            return True, _cut_match(query, match) if is_first else query
     return False, query
 
 
-def _without(text: str, match: Match) -> str:
+def _cut_match(text: str, match: Match) -> str:
     return text[: match.start()] + " " + text[match.end() :]
 
 
-def _written_instant(text: str, point: float, offset: float, end: bool) -> float:
-    """Return the instant of a date without a zone as local time."""
+def _apply_zone(text: str, point: float, offset: float, end: bool) -> float:
+    """Shift an instant written without a zone from UTC to local time."""
     if text.isdigit() and len(text) != 8:
         return point
     if len(text) <= 10:
@@ -591,19 +586,19 @@ def _written_instant(text: str, point: float, offset: float, end: bool) -> float
     return point if zoned else point - offset
 
 
-def instant(said: str, now: float, offset: float, end: bool = False) -> float:
-    """Return the time of an option in seconds since the epoch.
+def parse_instant(said: str, now: float, offset: float, end: bool = False) -> float:
+    """Parse an option's time into seconds since the epoch.
 
-    said: `3d`, `2h`, a day, an instant, or time words such as `yesterday` and `Monday`. end: a day
-        or a period means its end and not its start. Raises UsageError.
+    said: `3d`, `2h`, a day, an instant, or words such as `yesterday` and `Monday`. end: a day or a
+        period means its end. Raises UsageError.
     """
     text = " ".join(said.split())
-    length = clock.span(text)
+    length = clock.parse_duration(text)
     if length is not None:
         return now - length
     point = clock.parse(text)
     if point is not None:
-        return _written_instant(text, point, offset, end)
+        return _apply_zone(text, point, offset, end)
     for trial in (text, "on " + text, "in " + text, "since " + text):
         found = parse(trial, now, offset)
         if not found.rest and (found.since, found.until) != (None, None):
@@ -617,7 +612,7 @@ def instant(said: str, now: float, offset: float, end: bool = False) -> float:
     )
 
 
-def bounds(
+def parse_bounds(
     since: str = "",
     days: str = "",
     start: str = "",
@@ -625,19 +620,18 @@ def bounds(
     now: float = 0.0,
     offset: float = 0.0,
 ) -> Span:
-    """Return (from, before) in seconds for the time options.
+    """Parse the options --since, --days, --from and --to into (from, before).
 
-    `--since`, `--days`, `--from` and `--to`; empty ones count as not given, `--to` with a day
-    includes that day. Raises UsageError.
+    Seconds since the epoch; "" is not given; `--to` includes its day. Raises UsageError.
     """
     lows: List[float] = []
     if days:
         if not days.isdigit() or not 0 < int(days) < 100000:
             raise UsageError("--days takes a number of days such as 7, not '%s'" % days[:40])
         lows.append(now - int(days) * DAY)
-    lows += [instant(said, now, offset) for said in (since, start) if said]
+    lows += [parse_instant(said, now, offset) for said in (since, start) if said]
     low = max(lows, default=None)
-    high = instant(end, now, offset, True) if end else None
+    high = parse_instant(end, now, offset, True) if end else None
     if low is not None and high is not None and low >= high:
         raise UsageError("the time asked for ends before it starts; swap --from and --to")
     return low, high

@@ -16,47 +16,47 @@ from memory.core import clock, files, records, tokeniser, walk
 from memory.core.layout import Place
 from memory.core.records import Record
 from memory.hook import documents
-from memory.recall.sentences import statements
+from memory.recall.sentences import extract_statements
 
 VERSION = 1
 MOST_KEYWORDS = 15
 # characters of a CJK run that may be one word; a longer one counts as its pairs of characters
 CJK_WORD = 6
-TEXT_LIMIT = 1 << 17  # characters of a body that are looked at
+TEXT_LIMIT = 1 << 17  # characters of a body that are searched
 
 
-def _is_telling(word: str) -> bool:
+def _is_keyword(word: str) -> bool:
     if not word or word.lower() in tokeniser.STOP:
         return False
     return not word.isdigit() and len(word) <= tokeniser.LONGEST
 
 
-def _cjk_parts(word: str) -> List[str]:
-    """Return a short word whole, of a longer run each two neighbours."""
+def _split_cjk(word: str) -> List[str]:
+    """Return a short word whole, a longer run as bigrams."""
     if 1 < len(word) <= CJK_WORD:
         return [word]
     return [word[i : i + 2] for i in range(len(word) - 1)]
 
 
-def _words(content: str) -> Iterator[Tuple[str, str]]:
+def _find_words(content: str) -> Iterator[Tuple[str, str]]:
     """Yield (term, surface form) of each possible keyword of a text."""
     for raw in tokeniser.split(content):
         word = raw.strip("-./_")
-        if not _is_telling(word):
+        if not _is_keyword(word):
             continue
         if tokeniser.is_cjk(word[0]):
-            yield from ((part, part) for part in _cjk_parts(word))
+            yield from ((part, part) for part in _split_cjk(word))
         elif len(word.replace(".", "")) > 2 or (word.isalpha() and len(word) > 1):
             found = tokeniser.expand(word)
             if found:
                 yield found[0][0], word.lower() if word.istitle() or word.islower() else word
 
 
-def _term_counts(content: str) -> Tuple[Dict[str, int], Dict[str, str]]:
-    """Return each term's frequency and its most frequent surface form."""
+def _count_terms(content: str) -> Tuple[Dict[str, int], Dict[str, str]]:
+    """Count a text's terms; return also each term's most frequent surface form."""
     counts: Counter[str] = Counter()
     forms: Dict[str, Counter[str]] = {}
-    for term, form in _words(content):
+    for term, form in _find_words(content):
         counts[term] += 1
         forms.setdefault(term, Counter())[form] += 1
     return dict(counts), {
@@ -64,13 +64,13 @@ def _term_counts(content: str) -> Tuple[Dict[str, int], Dict[str, str]]:
     }
 
 
-def keywords(content: str, df: Callable[[str], int], documents: int) -> Tuple[str, ...]:
-    """Return the words that distinguish a text from its corpus.
+def extract_keywords(content: str, df: Callable[[str], int], documents: int) -> Tuple[str, ...]:
+    """Extract the words of a text with the highest TF-IDF, best first.
 
-    Most telling first, in the text's own form. df: document frequency of a term among `documents`.
-    A word scores (1 + ln tf) * ln(1 + documents / df).
+    df: document frequency of a term among `documents`. A word scores (1 + ln tf) * ln(1 + documents
+    / df).
     """
-    counts, forms = _term_counts(content)
+    counts, forms = _count_terms(content)
     scored = sorted(
         ((1.0 + log(n)) * log(1.0 + documents / max(1, df(term))), term)
         for term, n in counts.items()
@@ -79,57 +79,52 @@ def keywords(content: str, df: Callable[[str], int], documents: int) -> Tuple[st
     return tuple(forms[term] for _, term in best)
 
 
-def summary(body: str) -> str:
-    """Return the first two sentences of a text, word for word.
-
-    Without headings, code, tables and marks of lists.
-    """
-    return " ".join(statements(body[:TEXT_LIMIT])[:2])
+def summarise(body: str) -> str:
+    """Return a text's first two sentences, without headings and code."""
+    return " ".join(extract_statements(body[:TEXT_LIMIT])[:2])
 
 
-def topics_of(
+def derive_topics(
     record: Record, words: Tuple[str, ...], shared: Callable[[str], bool]
 ) -> Tuple[str, ...]:
-    """Return the topics of a record.
+    """Return a record's written topics and tags, else topics from its words.
 
-    Its written topics and tags, else words of its title, file name and headings, then keywords, as
-    far as other records share them. words: its keywords. shared: whether another record has a term
-    too.
+    Words of its title, file name and headings, then its keywords (`words`), each `shared` by
+    another record.
     """
-    said = documents.written_topics(record)
-    if said:
-        return said
+    written = documents.list_written_topics(record)
+    if written:
+        return written
     name = record.name.rpartition("/")[2][:-3]
     headings = " ".join(
         line.lstrip("#") for line in record.body[:TEXT_LIMIT].split("\n") if line.startswith("#")
     )
     found: Dict[str, str] = {}
-    for term, form in _words(" ".join((record.title, name, headings, *words))):
+    for term, form in _find_words(" ".join((record.title, name, headings, *words))):
         if shared(term) and form.isalpha():
             found.setdefault(term, form.lower())
     return tuple(found.values())[: documents.MOST_TOPICS]
 
 
 def export(place: Place, now: float, categories: Mapping[str, frozenset[str]]) -> Dict[str, Any]:
-    """Return the export (schema above) of the learnings in scope.
+    """Export the learnings in scope (schema above), without candidates.
 
-    Candidates are left out. categories: category -> the stems that
-        speak for it.
+    categories: category -> stems of its topics.
     """
-    learnings = list(_learnings(place))
-    counted = [_term_counts(_text(record)) for record in learnings]
+    learnings = list(_read_learnings(place))
+    counted = [_count_terms(_join_text(record)) for record in learnings]
     df = Counter(term for counts, _ in counted for term in counts)
     rows: List[Dict[str, Any]] = []
     by_topic: Dict[str, List[str]] = {}
     for record in learnings:
-        words = keywords(_text(record), df.__getitem__, len(learnings))
-        topics = topics_of(record, words, lambda term: df[term] > 1)
+        words = extract_keywords(_join_text(record), df.__getitem__, len(learnings))
+        topics = derive_topics(record, words, lambda term: df[term] > 1)
         rows.append(
             {
                 "file": record.name,
                 "topics": list(topics),
                 "keywords": list(words),
-                "summary": summary(record.body),
+                "summary": summarise(record.body),
                 "tokenCount": record.tokens,
                 "lastModified": clock.iso(record.updated),
             }
@@ -137,7 +132,9 @@ def export(place: Place, now: float, categories: Mapping[str, frozenset[str]]) -
         for topic in topics:
             by_topic.setdefault(topic, []).append(record.name)
     grouped = {
-        name: sorted(topic for topic in by_topic if not stems.isdisjoint(tokeniser.tokens(topic)))
+        name: sorted(
+            topic for topic in by_topic if not stems.isdisjoint(tokeniser.index_terms(topic))
+        )
         for name, stems in sorted(categories.items())
     }
     return {
@@ -151,12 +148,12 @@ def export(place: Place, now: float, categories: Mapping[str, frozenset[str]]) -
     }
 
 
-def _text(record: Record) -> str:
+def _join_text(record: Record) -> str:
     return "%s\n%s" % (record.title, record.body[:TEXT_LIMIT])
 
 
-def _learnings(place: Place) -> Iterator[Record]:
-    """Yield the accepted learnings by name, without unreadable ones."""
+def _read_learnings(place: Place) -> Iterator[Record]:
+    """Read the accepted learnings by name, without unreadable ones."""
     for name, path, mtime_ns, _ in sorted(walk.walk(place)[0]):
         try:
             record = records.from_bytes(name, files.read(path, records.READ_LIMIT), mtime_ns / 1e9)

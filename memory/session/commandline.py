@@ -1,9 +1,8 @@
-"""Command lines of a shell: cut into simple commands, known by program and verb, and by which of
-them cover which.
+"""Command lines of a shell: split into simple commands, classified by program and verb, compared.
 
 A task has a kind (test, lint, build, format; ALL for `make check`), targets and filters.  `covers`
-is strict: it proves that another run of the same program would pass.  `closes` is for the question
-whether something still fails, and where that is in doubt, it does not say so.
+is strict: it proves that another run of the same program would pass.  `may_resolve` answers whether
+a failure may be gone; where that is in doubt, it says yes.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _QUIET_GIT = frozenset(
     "status diff log show branch remote rev-parse ls-files blame reflog config stash add fetch "
     "describe cat-file ls-tree ls-remote shortlog grep help version".split()
 )
-# 1 means "no"
+# programs whose exit status 1 means "no"
 QUIET_FAILURES = frozenset("grep rg egrep fgrep diff cmp test [ [[ which type pgrep git".split())
 _WRAPPERS = frozenset(
     "sudo time nohup exec nice env command npx bunx pnpx uvx doas stdbuf ionice then do else "
@@ -62,8 +61,11 @@ _LINTERS = frozenset(
     "biome stylelint".split()
 )
 _COMPILERS = frozenset("build compile bundle install".split())
-_ALONE = frozenset("make cmake ninja gcc g++ clang javac webpack".split())  # without a verb
+_VERBLESS_BUILDERS = frozenset(
+    "make cmake ninja gcc g++ clang javac webpack".split()
+)  # without a verb
 _INNER = r"""\$\((?:[^()'"]|'[^']*'|"(?:\\.|[^"\\])*"|\((?:[^()])*\))*\)"""  # $(…)
+# $(…), a quoted text, an escape, an operator (the group), or plain text
 _PIECE = re.compile(
     _INNER + r"""|'[^']*'|"(?:\\.|[^"\\])*"|\\.|(&&|\|\||[;|\n])|[^'"\\$&|;\n]+|.""", re.S
 )
@@ -73,17 +75,17 @@ _HEREDOC = re.compile(
 )
 _WORD = re.compile(r"""(?:""" + _INNER + r"""|'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""", re.S)
 ALL = "all"
-# what runs scripts of any language; what runs those of a package
-_SCRIPTED = frozenset("mise make gmake just task nx".split())
-_PACKAGED = frozenset("npm pnpm yarn bun".split())
-_WHOLE = frozenset("check checks ci all verify validate precommit".split())
-# options before what narrows a run
+# runners of scripts in any language, and of a package's
+_SCRIPT_RUNNERS = frozenset("mise make gmake just task nx".split())
+_PACKAGE_RUNNERS = frozenset("npm pnpm yarn bun".split())
+_RUN_EVERYTHING = frozenset("check checks ci all verify validate precommit".split())
+# options before a value that narrows a run
 _FILTERS = frozenset(
     "run k t m testNamePattern test-name-pattern grep g tests filter only test p package w "
     "workspace project bin".split()
 )
-# no target: what stands before a program, and numbers
-_BESIDE = r"\w+=.*|python[\d.]*|[\d.]+[smh]?|sudo|time|timeout|env|npx|bunx|uv|poetry|run|exec|-"
+# words that are no target: wrappers before a program, and numbers
+_NO_TARGET = r"\w+=.*|python[\d.]*|[\d.]+[smh]?|sudo|time|timeout|env|npx|bunx|uv|poetry|run|exec|-"
 _INSTALLERS = frozenset(
     "pip pip3 uv poetry pdm npm pnpm yarn bun cargo go gem bundle apt apt-get apk dnf brew conda "
     "composer rustup nvm mise asdf playwright dotnet".split()
@@ -94,63 +96,62 @@ _INSTALLS = frozenset(
 
 
 @lru_cache(256)
-def steps(command: str) -> list[tuple[str, str]]:
+def split_steps(command: str) -> list[tuple[str, str]]:
     """Return (joining operator, simple command) pairs of a shell line.
 
     The operator joins a command to the previous: `&&`, `||`, `;` or `|`.  Quoted text and `$(…)`
     stay whole, here-documents are left out, a line's end counts as `;`.
     """
-    found: list[tuple[str, str]] = []
-    held: list[str] = []
+    steps: list[tuple[str, str]] = []
+    pieces: list[str] = []
     join = ""
     command = command.replace("\\\n", " ")
     for piece in _PIECE.finditer(_HEREDOC.sub(r"<<\2\3", command) if "<<" in command else command):
-        if piece.group(1):
-            found.append((join, "".join(held).strip()))
-            held, join = [], piece.group(1).replace("\n", ";")
+        if piece[1]:
+            steps.append((join, "".join(pieces).strip()))
+            pieces, join = [], piece[1].replace("\n", ";")
         else:
-            held.append(piece.group())
-    found.append((join, "".join(held).strip()))
-    return [(join, part) for join, part in found if part and not part.startswith("#")]
+            pieces.append(piece[0])
+    steps.append((join, "".join(pieces).strip()))
+    return [(join, part) for join, part in steps if part and not part.startswith("#")]
 
 
-def parts(command: str) -> list[str]:
-    """Return the simple commands of a shell line; see `steps`."""
-    return [part for _, part in steps(command)]
+def split_commands(command: str) -> list[str]:
+    """Return the simple commands of a shell line; see `split_steps`."""
+    return [part for _, part in split_steps(command)]
 
 
-def words(part: str) -> list[str]:
-    """Return the words of a simple command, without the quotation marks around them."""
+def split_words(part: str) -> list[str]:
+    """Return the words of a simple command, without quotation marks."""
     return [word.strip("'\"") for word in _WORD.findall(part)]
 
 
 @lru_cache(1024)
-def key_of(part: str) -> str:
+def parse_key(part: str) -> str:
     """Return program and verb of a simple command, or "".
 
-    Wrappers and assignments are left out.
+    Wrappers (`sudo`, `uv run`) and assignments are skipped.
     """
-    every = _without_wrappers(_WORD.findall(part.strip().lstrip("({ ")))
-    inner = _inner(every)
+    every = _strip_wrappers(_WORD.findall(part.strip().lstrip("({ ")))
+    inner = _match_substitution(every)
     if inner:
-        return next(filter(None, map(key_of, parts(inner[1]))), "")
+        return next(filter(None, map(parse_key, split_commands(inner[1]))), "")
     if not every or every[0] in "for case done fi esac } ) function select".split():
         return ""
     name = every[0].strip("'\"").rpartition("/")[2].lower()
     if re.match(r"python[\d.]*$", name):
-        return _python(every[1:])
-    arguments = _behind_program(name, every)
+        return _parse_python_key(every[1:])
+    arguments = _strip_options(name, every)
     if _edits_in_place(name, every):
         return name + " -i"
     if name in _INTERPRETERS and arguments:
         return name + " " + arguments[0].strip("'\"").rpartition("/")[2]
     if name in NOISE or name in _VERBLESS:
         return name
-    return (name + " " + _verb(name, arguments)).strip()
+    return (name + " " + _find_verb(name, arguments)).strip()
 
 
-def _behind_program(name: str, every: list[str]) -> list[str]:
-    """Return the words behind a program, without its options."""
+def _strip_options(name: str, every: list[str]) -> list[str]:
     if name == "git":
         options = r"^git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*"
         return re.sub(options, "git", " ".join(every)).split()[1:]
@@ -161,16 +162,16 @@ def _edits_in_place(name: str, every: list[str]) -> bool:
     return name in ("sed", "perl") and any(re.match(r"-\w*i", w) for w in every[1:])
 
 
-def _inner(every: list[str]) -> re.Match[str] | None:
-    """Return the match of a command that is `name=$(…)` alone."""
+def _match_substitution(every: list[str]) -> re.Match[str] | None:
+    """Return the match of a command that is only `name=$(…)`, or None."""
     if len(every) != 1:
         return None
     return re.match(r"\w+=[\"']?\$\((.*)\)[\"']?\Z", every[0], re.S)
 
 
-def _without_wrappers(every: list[str]) -> list[str]:
-    """Return a command's words from its program on, or its lone `name=$(…)`."""
-    while every and not _inner(every):
+def _strip_wrappers(every: list[str]) -> list[str]:
+    """Return a command's words from its program on."""
+    while every and not _match_substitution(every):
         name = every[0].rpartition("/")[2]
         if re.match(r"\w+=", every[0]) or name in _WRAPPERS:
             every = every[1:]
@@ -184,11 +185,11 @@ def _without_wrappers(every: list[str]) -> list[str]:
 
 
 def _is_limit(word: str) -> bool:
-    """Tell whether a word is an option or time of `timeout` or `xargs`."""
+    """Tell whether a word is an option or a time."""
     return word.startswith("-") or bool(re.match(r"[\d.]+[smhd]?$", word))
 
 
-def _verb(name: str, arguments: list[str]) -> str:
+def _find_verb(name: str, arguments: list[str]) -> str:
     verb = arguments[0] if arguments and re.match(r"[A-Za-z][\w:-]*$", arguments[0]) else ""
     if (
         verb in ("run", "exec")
@@ -200,10 +201,10 @@ def _verb(name: str, arguments: list[str]) -> str:
     return verb
 
 
-def _python(words: list[str]) -> str:
-    """Return the program of a Python command line."""
+def _parse_python_key(words: list[str]) -> str:
+    """Return the key of a Python command from its arguments."""
     if "-m" in words[:-1]:
-        return key_of(" ".join(words[words.index("-m") + 1 :]))
+        return parse_key(" ".join(words[words.index("-m") + 1 :]))
     script = next((w for w in words if not w.startswith("-")), "")
     if "-c" in words or not script or script.startswith("<<"):
         return "python -c" if words else "python"
@@ -214,19 +215,13 @@ def _python(words: list[str]) -> str:
 
 
 def is_noise(key: str) -> bool:
-    """Tell whether a command only looks around.
-
-    key: its program and verb.
-    """
+    """Tell whether a command, by its key, only looks around."""
     name, _, verb = key.partition(" ")
     return (name in NOISE and verb != "-i") or (name == "git" and (verb in _QUIET_GIT or not verb))
 
 
-def kind_of(key: str) -> str:
-    """Return the kind of a command by program and verb.
-
-    `tellingline.TEST`, LINT, BUILD, FORMAT, or "".
-    """
+def classify_key(key: str) -> str:
+    """Return TEST, LINT, BUILD or FORMAT for a command's key, or ""."""
     words = re.split(r"[\s:/_.-]+", key)
     if is_test(key):
         return TEST
@@ -235,12 +230,12 @@ def kind_of(key: str) -> str:
     checks = "type-check" in key or "check-types" in key
     if checks or any(word in _LINTERS or word.startswith("lint") for word in words):
         return LINT
-    built = key in _ALONE or key in ("cargo check", "vite build")
+    built = key in _VERBLESS_BUILDERS or key in ("cargo check", "vite build")
     return BUILD if built or not _COMPILERS.isdisjoint(words) else ""
 
 
 def is_test(key: str) -> bool:
-    """Tell whether a command runs tests, by its program and verb."""
+    """Tell whether a command, by its key, runs tests."""
     return any(
         re.split("[:.]", word)[0] in _TESTERS or bool(_TEST_SCRIPT.fullmatch(word))
         for word in re.split("[ /]", key)
@@ -248,28 +243,28 @@ def is_test(key: str) -> bool:
 
 
 def is_gate(key: str) -> bool:
-    """Tell whether work waits for a command: a test, a build, a linter."""
+    """Tell whether a command, by its key, tests, builds or lints."""
     return key.partition(" ")[0] in _BUILDERS or is_test(key) or "check" in key.split()
 
 
-def installs(key: str) -> bool:
-    """Tell whether a command installs packages, by its program and verb."""
+def is_install(key: str) -> bool:
+    """Tell whether a command, by its key, installs packages."""
     program, _, verb = key.partition(" ")
     return program in _INSTALLERS and verb in _INSTALLS
 
 
-# --- which covers which
+# --- tasks compared
 
 
 class Task(NamedTuple):
-    """One task of a command line.
+    """A simple command that does work, such as a test run.
 
     key: program and verb.
     kind: TEST, LINT, BUILD, FORMAT, ALL, or "".
     folder: the target of the `cd` before it.
     targets: files, folders (`cart/...` with all below it); () for the whole.
     filters: names of tests or packages.
-    tags: of tests that run only when asked for, and the end of a script's name (`test:slow`).
+    tags: of tests that run only on request, and the end of a script's name (`test:slow`).
     """
 
     key: str
@@ -281,149 +276,158 @@ class Task(NamedTuple):
 
 
 @lru_cache(1024)
-def tasks(command: str) -> tuple[tuple[str, Task], ...]:
+def parse_tasks(command: str) -> tuple[tuple[str, Task], ...]:
     """Return (joining operator, task) of each task in a command line."""
     found, folder = [], ""
-    for join, part in steps(command):
-        key, bare = key_of(part), part.lstrip("({ ")
+    for join, part in split_steps(command):
+        key, bare = parse_key(part), part.lstrip("({ ")
         inside = re.search(r"(?:--prefix|--cwd|--dir|--filter|-C)[ =](\S+)", part)
         if key == "cd" or bare.startswith("cd "):
             folder = bare[2:].strip().strip("'\")").rstrip("/")
         elif key and not is_noise(key):
-            found.append((join, _task(part, key, inside[1].strip("'\"") if inside else folder)))
+            found.append(
+                (join, _parse_task(part, key, inside[1].strip("'\"") if inside else folder))
+            )
     return tuple(found)
 
 
-def _task(part: str, key: str, folder: str) -> Task:
-    kind = kind_of(key)
-    if not kind and not installs(key) and not _WHOLE.isdisjoint(re.split(r"[\s:/_-]", key)):
+def _parse_task(part: str, key: str, folder: str) -> Task:
+    kind = classify_key(key)
+    if (
+        not kind
+        and not is_install(key)
+        and not _RUN_EVERYTHING.isdisjoint(re.split(r"[\s:/_-]", key))
+    ):
         kind = ALL
-    targets, filters, tags = _arguments(part, key)
+    targets, filters, tags = _parse_arguments(part, key)
     if key in ("go test", "go build", "go vet"):
         targets = targets or ["."]
-    if key.partition(" ")[0] in _SCRIPTED | _PACKAGED:
+    if key.partition(" ")[0] in _SCRIPT_RUNNERS | _PACKAGE_RUNNERS:
         tags += re.split("[:/_-]", key)[1:]
     return Task(key, kind, folder, tuple(targets), tuple(filters), tuple(tags))
 
 
-def _arguments(part: str, key: str) -> tuple[list[str], list[str], list[str]]:
+def _parse_arguments(part: str, key: str) -> tuple[list[str], list[str], list[str]]:
     """Return (targets, filters, tags) of a simple command."""
-    part = re.sub(r"\bpython[\d.]*\s+-m\s+(?=\S)", "", re.sub(r"\s\d?>+\s*\S+", "", part), count=1)
+    part = re.sub(r"\s\d?>+\s*\S+", "", part)  # redirections
+    part = re.sub(r"\bpython[\d.]*\s+-m\s+(?=\S)", "", part, count=1)
     known = {*key.split(), *key.replace("/", " ").split()}
     targets, filters, tags = list[str](), list[str](), list[str]()
     narrows = False
-    for word in words(part):
+    for word in split_words(part):
         option, given, value = word.lstrip("-").partition("=")
         if narrows:
             filters.append(word)
             narrows = False
         elif word[:1] == "-":
-            held = tags if option == "tags" else filters if option in _FILTERS else []
-            held += [value.strip("'\"")] * bool(given)
-            narrows = held is filters and not given
-        elif not (known & {word, word.rpartition("/")[2].lower()} or re.fullmatch(_BESIDE, word)):
+            values = tags if option == "tags" else filters if option in _FILTERS else []
+            values += [value.strip("'\"")] * bool(given)
+            narrows = values is filters and not given
+        elif not (
+            known & {word, word.rpartition("/")[2].lower()} or re.fullmatch(_NO_TARGET, word)
+        ):
             targets.append(word.removeprefix("./").rstrip("/") or ".")
     return targets, filters, tags
 
 
 def _keeps_status(join: str, part: str, strict: bool) -> bool:
-    """Tell whether a chain's status depends on the command before a part too."""
-    return join in ("", "&&") or (join == "|" and not strict and is_noise(key_of(part)))
+    """Tell whether the chain keeps the previous command's exit status."""
+    return join in ("", "&&") or (join == "|" and not strict and is_noise(parse_key(part)))
 
 
-def passed(run: Run, strict: bool = False) -> tuple[Task, ...]:
-    """Return the tasks that a run shows to pass.
+def find_passed_tasks(run: Run, strict: bool = False) -> tuple[Task, ...]:
+    """Return the tasks of a run that surely passed.
 
-    All of a chain that came through, and of a failed chain those before the failure.
-    strict: where a pipe hides the status of a task, only the task by which the run was judged
-        counts.
+    All of a chain that passed, and of a failed chain those before the failure.
+    strict: where a pipe hides a status, only the task by which the run was judged.
     """
-    chain = tasks(run.command)
-    sure = all(_keeps_status(join, part, strict) for join, part in steps(run.command))
+    chain = parse_tasks(run.command)
+    sure = all(_keeps_status(join, part, strict) for join, part in split_steps(run.command))
     if run.passed:
         return tuple(task for _, task in chain if sure or task.key == run.key)
     at = next((number for number, (_, task) in enumerate(chain) if task.key == run.key), 0)
     return tuple(task for _, task in chain[:at]) if run.bad and run.kind and sure else ()
 
 
-def main_task(run: Run) -> Task | None:
-    """Return the task that a run is known by, or None."""
-    return next((task for _, task in tasks(run.command) if task.key == run.key), None)
+def find_main_task(run: Run) -> Task | None:
+    """Return the task by which a run was judged, or None."""
+    return next((task for _, task in parse_tasks(run.command) if task.key == run.key), None)
 
 
 def covers(task: Task, other: Task, said: str = "") -> bool:
-    """Tell whether a task tries all that another tries.
+    """Tell whether a task runs everything that another runs.
 
-    said: of the other's failure; of a run of everything, the files that it names are enough.
+    said: the output of the other's failure; after a run without targets, a task is enough that has
+        the files named there.
     """
-    apart = task.folder and other.folder and not _within(other.folder, task.folder, "")
-    if apart or not _is_alike(task, other) or not set(other.tags) <= set(task.tags):
+    if task.folder and other.folder and not _is_within(other.folder, task.folder, ""):
+        return False
+    if not _is_same_kind(task, other) or not set(other.tags) <= set(task.tags):
         return False
     if task.filters not in ((), other.filters):
         return False
-    named = not other.targets and all(one.partition("::")[0] in said for one in task.targets)
-    return not task.targets or named or _contains(task, other)
+    named = not other.targets and all(target.partition("::")[0] in said for target in task.targets)
+    return not task.targets or named or _contains_targets(task, other)
 
 
-def _contains(task: Task, other: Task) -> bool:
-    """Tell whether a task's targets contain those of another."""
-    # of one without a folder both most likely began in the same
+def _contains_targets(task: Task, other: Task) -> bool:
+    # if the other has no folder, both most likely began in the same
     folder = task.folder if other.folder or not task.folder.startswith("/") else ""
-    wide = [_joined(folder, target) for target in task.targets]
-    narrow = [_joined(other.folder, target) for target in other.targets]
+    wide = [_join_path(folder, target) for target in task.targets]
+    narrow = [_join_path(other.folder, target) for target in other.targets]
     return bool(narrow) and all(
-        any(_within(one, whole, task.key) for whole in wide) for one in narrow
+        any(_is_within(target, whole, task.key) for whole in wide) for target in narrow
     )
 
 
-def _is_alike(task: Task, other: Task) -> bool:
-    """Tell whether a task is another's program, or a script of its kind."""
-    program, replaced = (one.key.partition(" ")[0] for one in (task, other))
-    runs = program in _SCRIPTED or {program, replaced} <= _PACKAGED
+def _is_same_kind(task: Task, other: Task) -> bool:
+    """Tell whether two tasks run the same program or kind of script."""
+    programs = [key.partition(" ")[0] for key in (task.key, other.key)]
+    is_script = programs[0] in _SCRIPT_RUNNERS or _PACKAGE_RUNNERS.issuperset(programs)
     same = bool(other.kind) and task.kind in (other.kind, ALL)
-    installing = installs(task.key) or installs(other.key)
-    return task.key == other.key or (runs and same and not installing)
+    installing = is_install(task.key) or is_install(other.key)
+    return task.key == other.key or (is_script and same and not installing)
 
 
-def closes(task: Task, failure: Run) -> bool:
-    """Tell whether a task that passes shows that a failure may be gone.
+def may_resolve(task: Task, failure: Run) -> bool:
+    """Tell whether a failure may be gone once a task passes.
 
-    A run of another program counts for all of its kind.
+    Another program's task counts for all of its kind.
     """
-    other = main_task(failure)
+    other = find_main_task(failure)
     if other is None:
         return False
     if task.key == other.key:
         said = "\n".join((failure.detail, *failure.names))
-        return covers(task, other, said) or _tries(task, other, said)
-    if installs(other.key) or not task.kind or task.kind == FORMAT:
+        return covers(task, other, said) or _names_failed_target(task, other, said)
+    if is_install(other.key) or not task.kind or task.kind == FORMAT:
         return False
     compiled = BUILD in (failure.kind, other.kind) or "(typecheck)" in failure.detail
     return compiled or other.kind == ALL or task.kind in (other.kind, ALL)
 
 
-def _tries(task: Task, other: Task, said: str) -> bool:
-    """Tell whether a task names what a failure named."""
+def _names_failed_target(task: Task, other: Task, said: str) -> bool:
+    """Tell whether a task's targets or filters stand in a failure."""
     ends = [target.rpartition("::")[2].rpartition("/")[2] for target in task.targets]
     named = re.findall(r"\w[\w.]{2,}", " ".join(task.filters or ends))
     return set(other.tags) <= set(task.tags) and any(name in said for name in named)
 
 
-def _joined(folder: str, target: str) -> str:
-    """Return a target relative to the folder before its `cd`."""
+def _join_path(folder: str, target: str) -> str:
+    """Return a target's path from the folder before the `cd`."""
     if not folder or target.startswith("/"):
         return target
     return folder.removeprefix("./") + ("" if target in (".", "") else "/" + target)
 
 
-def _within(one: str, whole: str, key: str) -> bool:
-    """Tell whether a target is the same as another or inside.
+def _is_within(target: str, whole: str, key: str) -> bool:
+    """Tell whether a target is the same as another or inside it.
 
-    A package of Go without `/...` is that folder alone.
+    A Go package without `/...` is its folder alone.
     """
-    if one == whole:
+    if target == whole:
         return True
     if key.startswith("go "):
         whole, deep, _ = whole.partition("...")
-        return bool(deep) and (one + "/").startswith(whole)
-    return whole == "." or one.startswith((whole + "/", whole + "::"))
+        return bool(deep) and (target + "/").startswith(whole)
+    return whole == "." or target.startswith((whole + "/", whole + "::"))

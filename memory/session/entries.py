@@ -1,4 +1,4 @@
-"""What one line of the host's record of a session says: an object in, typed entries out.
+"""One line of the host's record of a session, parsed: a JSON object in, typed entries out.
 
 The format is the host's own and changes between its versions: docs/transcripts.md says which line
 carries what.
@@ -18,19 +18,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-PROMPT, SLASH, BANG, BANGED, TEXT, USE, RESULT, COMPACT = (
+PROMPT, SLASH, BANG, BANG_OUTPUT, TEXT, USE, RESULT, COMPACT = (
     "prompt slash bang banged text use result compact".split()
 )
-STEER, PLAN, TODOS, SUMMARY, TITLE, REPORT, LINK = (
-    "steer plan todos summary title report link".split()
-)
+STEER, PLAN, TODOS, SUMMARY = "steer plan todos summary".split()
+TITLE, REPORT, LINK = "title report link".split()
 REWIND, ENDED, INTERRUPTED, TEAM = "rewind", "ended", "interrupted", "team"
 NOTIFIED = "notified"
 # characters of a text kept until secrets are out of it; it is shortened only afterwards
 CLIP = 2000
 RUN = 4096  # signs in a row that no words have
 
-# what the client says of a call that the model repeats at once: no wall, and nothing to remember
+# the client's errors of a call that the model repeats at once: nothing to remember
 PROTOCOL = re.compile(
     r"string to replace not found|has not been read yet|has been modified since|found \d+ matches"
     r"|no changes to make|inputvalidationerror|exceeds maximum allowed|cancelled:|sibling tool call"
@@ -46,14 +45,14 @@ _ANSI = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])|[\x00-\x08\x0b-\x1f\x7f]"
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-# What holds neither a tag nor an escape, as most short texts: paths, branches, commands.
+# Most short texts have neither tag nor escape: paths, branches, commands.
 _PLAIN, _SHORT = re.compile(r"[\w./:@, -]*", re.A), 200
 _TAG = re.compile(
     r"<(command-name|command-args|bash-input|bash-stdout|bash-stderr)>(.*?)(?:</\1>|\Z)", re.S
 )
-_NOTED = ("<task-notification", "<agent-notification", "<bash-notification")
+_NOTIFICATIONS = ("<task-notification", "<agent-notification", "<bash-notification")
 _MACHINE = (
-    *_NOTED,
+    *_NOTIFICATIONS,
     "<local-command-",
     "[Request interrupted",
     "Caveat: The messages below",
@@ -61,14 +60,15 @@ _MACHINE = (
     "This session is being continued from a previous conversation",
 )
 # A message that another session, an agent or a program sent, below the host's line about it.
-_SENT = re.compile(
+_FOREIGN_MESSAGE = re.compile(
     r"(?:[^\n<]{1,99}:\n)?<(?:(?:teammate|agent|cross-session)-message[ >]|channel source=)"
 )
 _MESSAGE = re.compile(r"<([a-z-]{0,20}message|channel)\b([^>]{0,999})>(.*?)(?:</\1>|\Z)", re.S)
 _SENDER = re.compile(r"\b(?:teammate_id|name|user|from)=[\"']?([^\"'>]{1,80})")
 # What newer clients leave in place of what may hold account memory.
 _WITHHELD = ("[conversation summary withheld", "[account memory text ")
-# Tags that programs put around a prompt, and those of them around what was typed.
+# Tags that programs put around a prompt; _BEHIND: around their additions to it; _ASKED_IN: around
+# the typed words.
 _WRAPPER = re.compile(
     r"<((?:system|developer|user|task|session|project|environment|agent|app)[_-][\w-]{1,30}"
     r"|instructions?|context|rules|query|prompt|request|preamble|task)(?: [^<>]{0,200})?>",
@@ -81,16 +81,17 @@ _ASKED_IN = re.compile(
 )
 _PASTED = re.compile(r"</?pasted_content\b[^<>]{0,99}>")
 _IDE = re.compile(r"</?ide_[a-z_]{1,40}>")
-_OFFER = re.compile(
+# the host's additions at the end of a plan, and of a summary
+_PLAN_HINT = re.compile(
     r"(?<!\n)\n*If (?:you need specific details from before exiting plan mode|"
     r"this plan can be broken down into) .*"
 )
-_SUMMED = re.compile(
+_CONTINUE_HINT = re.compile(
     r"(?<!\n)\n*(?:If you need specific details from before compaction|"
     r"Please continue the conversation from) .*",
     re.S,
 )
-_PLANNED = "Implement the following plan:"
+_PLAN_PROMPT = "Implement the following plan:"
 _FEEDBACK = re.compile(r"\n\nUser feedback on this plan: (.*)", re.S)
 _APPROVED = re.compile(r"User has approved (?:your|the) plan|User has approved exiting plan mode")
 _PLAN_IN = re.compile(r"\n## Approved Plan(?: \(edited by user\))?:\n(.*)", re.S)
@@ -105,16 +106,16 @@ _REFUSED = re.compile(
 # without a terminal the host says "user-rejected" of what nobody was asked
 _BY_USER = "The user doesn't want to "
 _REASON = re.compile(r"the user said:\n(.*)", re.S)
-_UNCLEAR = "The user wants to clarify these questions."
+_WANTS_CLARITY = "The user wants to clarify these questions."
 _CLARIFIED = re.compile(r'^- "(.+?)"\n  Answer: (.+)$', re.M)
 _TRAILER = re.compile(
     r"(?:^agentId: \S{1,200} \(.{0,400}\)\s{0,80})?"
     r"(?:^<usage>[^<]{0,400}(?:<(?!/usage)[^<]{0,400}){0,20}</usage>\s{0,80})?\Z",
     re.M,
 )
-# of a subagent's output: all up to the last call
-_WORK = re.compile(r"\A(?:.*\n)?\[Tool: [^\n]*(?:\n|\Z)", re.S)
-_FOR = re.compile(r"<summary>Agent \"(.*?)\"", re.S)
+# a subagent's output up to its last call
+_UP_TO_LAST_CALL = re.compile(r"\A(?:.*\n)?\[Tool: [^\n]*(?:\n|\Z)", re.S)
+_TASK_NAME = re.compile(r"<summary>Agent \"(.*?)\"", re.S)
 _PULL = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/pull/\d+")
 _TITLES = {
     "custom-title": ("custom", "customTitle"),
@@ -134,8 +135,8 @@ _CLIENTS = frozenset(
 class Entry:
     """A single event of a session, such as a prompt.
 
-    kind: PROMPT, SLASH, BANG (`!` command), BANGED (its output), TEXT (the model's), USE (a tool
-        call), RESULT, COMPACT, or
+    kind: PROMPT, SLASH, BANG (`!` command), BANG_OUTPUT, TEXT (the model's), USE (a tool call),
+        RESULT, COMPACT, or
         STEER    the user's words by another way.  name: "while working" (typed while the model
                  worked, or with the leave for the call `id`) | "answer" (text `question → answer`,
                  one entry a question) | "refused" (text the reason, or "") | "plan" (approved; text
@@ -181,21 +182,13 @@ class Entry:
         failed: bool = False,
         refused: bool = False,
     ):
-        self.kind, self.text, self.id, self.name, self.data, self.failed = (
-            kind,
-            text,
-            call,
-            name,
-            data,
-            failed,
-        )
-        self.refused = refused
-        self._record = record
+        self.kind, self.text, self.id, self.name, self.data = kind, text, call, name, data
+        self.failed, self.refused, self._record = failed, refused, record
         self.uuid = _str(record.get("uuid"))
         self.at = _str(record.get("timestamp"))
 
     def sibling_entry(self, kind: str, text: str) -> Entry:
-        """Return another entry with the same line and call."""
+        """Return another entry of the same line and call."""
         return Entry(kind, self._record, text, self.id)
 
     @property
@@ -214,25 +207,22 @@ class Entry:
     @property
     def raw_texts(self) -> list[str]:
         """The texts of the line, with their <private> parts; without pictures."""
-        held: list[Any] = [self._record]
-        found = []
-        for value in held:
+        pending: list[Any] = [self._record]
+        texts = []
+        for value in pending:
             if isinstance(value, str):
-                found += [value] if len(value) <= RUN << 8 else []
+                texts += [value] if len(value) <= RUN << 8 else []
             elif isinstance(value, (dict, list)):
-                held.extend(value.values() if isinstance(value, dict) else value)
-        return found
+                pending.extend(value.values() if isinstance(value, dict) else value)
+        return texts
 
     @property
     def headless(self) -> bool:
-        """Whether a program sent the prompt through the host's SDK.
-
-        Then no person typed.
-        """
-        given = self._record
-        through = given.get("entrypoint") or given.get("promptSource")
-        return _str(through).startswith("sdk") and not (
-            _is_human(given) or given.get("imagePasteIds")
+        """Whether a program sent the prompt through the host's SDK."""
+        record = self._record
+        source = record.get("entrypoint") or record.get("promptSource")
+        return _str(source).startswith("sdk") and not (
+            _is_human(record) or record.get("imagePasteIds")
         )
 
     @property
@@ -241,18 +231,15 @@ class Entry:
         return _str(self._record.get("cwd"))
 
 
-def entries(record: dict[str, Any]) -> list[Entry]:
-    """Return the entries of one line of a transcript.
-
-    [] where neither the user, the model nor the host speaks.
-    """
+def parse_entries(record: dict[str, Any]) -> list[Entry]:
+    """Return the entries of one line of a transcript, [] for none."""
     kind = record.get("type")
     if kind in ("user", "assistant"):
-        return _spoken(record, kind == "assistant")
+        return _parse_message(record, kind == "assistant")
     if kind == "system":
-        return _noted_by_host(record)
+        return _parse_system_line(record)
     if kind == "attachment":
-        return _attached(record)
+        return _parse_attachment(record)
     if kind == "pr-link":
         url = _PULL.match(_str(record.get("prUrl")))
         return [Entry(LINK, record, url.group())] if url else []
@@ -261,7 +248,7 @@ def entries(record: dict[str, Any]) -> list[Entry]:
     return [Entry(TITLE, record, title, _str(record.get("leafUuid")), name)] if title else []
 
 
-def _noted_by_host(record: dict[str, Any]) -> list[Entry]:
+def _parse_system_line(record: dict[str, Any]) -> list[Entry]:
     """Return the compaction or turn's end in a system line."""
     subtype = record.get("subtype")
     if subtype == "compact_boundary":
@@ -269,19 +256,19 @@ def _noted_by_host(record: dict[str, Any]) -> list[Entry]:
     ended = subtype == "turn_duration" or (
         subtype == "stop_hook_summary" and not record.get("preventedContinuation")
     )
-    return [Entry(ENDED, record)] if ended and record.get("isSidechain") is not True else []
+    return [Entry(ENDED, record)] if ended and not _is_sidechain(record) else []
 
 
-def _spoken(record: dict[str, Any], model: bool) -> list[Entry]:
+def _parse_message(record: dict[str, Any], model: bool) -> list[Entry]:
     message = record.get("message")
     if not isinstance(message, dict) or record.get("isApiErrorMessage"):
         return []
     blocks = _content_blocks(message.get("content"))
     if record.get("isMeta"):
-        return [] if model else _sent(record, joined(blocks)) or []
+        return [] if model else _parse_sent_messages(record, join_text(blocks)) or []
     if model:
-        return [] if message.get("model") == "<synthetic>" else _message_entries(record, blocks)
-    return _user_entries(record, blocks)
+        return [] if message.get("model") == "<synthetic>" else _parse_model_message(record, blocks)
+    return _parse_user_message(record, blocks)
 
 
 def _content_blocks(content: object) -> list[dict[str, Any]]:
@@ -290,44 +277,37 @@ def _content_blocks(content: object) -> list[dict[str, Any]]:
     return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
 
 
-def _user_entries(record: dict[str, Any], blocks: list[dict[str, Any]]) -> list[Entry]:
+def _parse_user_message(record: dict[str, Any], blocks: list[dict[str, Any]]) -> list[Entry]:
     """Return the entries of a user's message, results first."""
-    results = [
-        entry for b in blocks if b.get("type") == "tool_result" for entry in _result(record, b)
-    ]
+    found = [block for block in blocks if block.get("type") == "tool_result"]
+    results = [entry for block in found for entry in _parse_result(record, block)]
     if not results or len(blocks) == 1:
-        return results or _user_line_entries(record, joined(blocks))
+        return results or _parse_user_line(record, join_text(blocks))
     if '"tool_reference"' in json.dumps(blocks[0].get("content"))[:99]:
         return results  # what stands beside loaded tools is the host's
     # the user let the call run, and said this with it
-    beside = queued(record, joined(blocks), results[-1].id)
-    approved = next((e for e in results if e.kind == STEER and e.name == "plan"), None)
-    if approved is None or not beside:
-        return results + beside
-    approved.text = beside[0].text
+    remarks = parse_queued(record, join_text(blocks), results[-1].id)
+    approval = next((e for e in results if e.kind == STEER and e.name == "plan"), None)
+    if approval is None or not remarks:
+        return results + remarks
+    approval.text = remarks[0].text
     return results
 
 
-def joined(content: object) -> str:
-    """Return the text of a message's content."""
-    if isinstance(content, list):
-        return "\n".join(
-            [
-                _str(b.get("text"))
-                for b in content
-                if isinstance(b, dict) and b.get("type") == "text"
-            ]
-        )
-    return _str(content)
+def join_text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    blocks = _content_blocks(content)
+    return "\n".join([_str(block.get("text")) for block in blocks if block.get("type") == "text"])
 
 
-def pull(text: str) -> str:
+def find_pull_url(text: str) -> str:
     """Return the last pull request's URL in an output, or ""."""
-    found = _PULL.findall(text)
+    found: list[str] = _PULL.findall(text)
     return found[-1] if found else ""
 
 
-def _message_entries(record: dict[str, Any], blocks: list[dict[str, Any]]) -> list[Entry]:
+def _parse_model_message(record: dict[str, Any], blocks: list[dict[str, Any]]) -> list[Entry]:
     found = []
     for block in blocks:
         if block.get("type") == "text":
@@ -341,62 +321,51 @@ def _message_entries(record: dict[str, Any], blocks: list[dict[str, Any]]) -> li
 
 
 def _is_refused(record: dict[str, Any], text: str) -> bool:
-    """Tell whether a failed call was refused."""
     if "toolDenialKind" in record:
         return record["toolDenialKind"] in ("user-rejected", "permission-rule")
     return "permissionDecision" not in record and bool(_REFUSED.match(text))
 
 
-def _result(record: dict[str, Any], block: dict[str, Any]) -> list[Entry]:
-    """Return the entries of a tool's result."""
-    text, call, data = (
-        joined(block.get("content")),
-        _str(block.get("tool_use_id")),
-        record.get("toolUseResult"),
-    )
+def _parse_result(record: dict[str, Any], block: dict[str, Any]) -> list[Entry]:
+    text, call = join_text(block.get("content")), _str(block.get("tool_use_id"))
+    data = record.get("toolUseResult")
     failed = block.get("is_error") is True
     refused = failed and _is_refused(record, text)
     found = [Entry(RESULT, record, text, call, data=data, failed=failed, refused=refused)]
     if refused:
-        return found + (_refusal(record, text, call) if text.startswith(_BY_USER) else [])
+        return found + (_parse_refusal(record, text, call) if text.startswith(_BY_USER) else [])
     if failed:
         return found
     if isinstance(data, dict):
-        found += _todos(record, call, data) or _report(record, call, data)
-        answers = data.get("answers")
-        if isinstance(answers, dict):
-            return found + _answers(record, call, answers, data)
-    return found + (_approval(record, text, call, data) if _APPROVED.match(text) else [])
+        found += _parse_todos(record, call, data) or _parse_report(record, call, data)
+        if isinstance(data.get("answers"), dict):
+            return found + _parse_answers(record, call, data)
+    return found + (_parse_approval(record, text, call, data) if _APPROVED.match(text) else [])
 
 
-def _refusal(record: dict[str, Any], text: str, call: str) -> list[Entry]:
+def _parse_refusal(record: dict[str, Any], text: str, call: str) -> list[Entry]:
     said = _REASON.search(text)
     reason = _str(record.get("userFeedback")) or (said.group(1) if said else "")
-    if reason.startswith(_UNCLEAR):
-        reason = "; ".join(
-            question + " → " + answer for question, answer in _CLARIFIED.findall(reason)
-        )
+    if reason.startswith(_WANTS_CLARITY):
+        reason = "; ".join(" → ".join(pair) for pair in _CLARIFIED.findall(reason))
     return [Entry(STEER, record, clean(reason), call, "refused")]
 
 
-def _answers(
-    record: dict[str, Any], call: str, answers: dict[str, Any], data: dict[str, Any]
-) -> list[Entry]:
+def _parse_answers(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
     found, notes = [], data.get("annotations")
-    for question, answer in answers.items():
+    for question, answer in data["answers"].items():
         said = ", ".join(map(_str, answer)) if isinstance(answer, list) else _str(answer)
         note = notes.get(question) if isinstance(notes, dict) else None
         note = _str(note.get("notes")) if isinstance(note, dict) else ""
         words = clean(said + (" (" + note + ")" if note else ""))
         if words:
-            found.append(
-                Entry(STEER, record, clean(_str(question)) + " → " + words, call, "answer")
-            )
+            words = clean(_str(question)) + " → " + words
+            found.append(Entry(STEER, record, words, call, "answer"))
     response = clean(_str(data.get("response")))
     return found + ([Entry(STEER, record, response, call, "answer")] if response else [])
 
 
-def _approval(record: dict[str, Any], text: str, call: str, data: object) -> list[Entry]:
+def _parse_approval(record: dict[str, Any], text: str, call: str, data: object) -> list[Entry]:
     inside = _PLAN_IN.search(text)
     plan = _str(data.get("plan")) if isinstance(data, dict) else ""
     plan = clean(plan or (inside.group(1) if inside else ""))
@@ -405,175 +374,171 @@ def _approval(record: dict[str, Any], text: str, call: str, data: object) -> lis
     return found + ([Entry(PLAN, record, plan, call)] if plan else [])
 
 
-def _todos(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
-    """Return the todo list, or its changes, in a structured result."""
+def _parse_todos(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
+    """Return [todo list or its changes] from a structured result, or []."""
     tasks, whole, task = data.get("tasks"), data.get("newTodos"), data.get("task")
     change = data.get("statusChange")
     if isinstance(tasks, list):  # of TaskList: the states of all, whatever was told before
-        return [
-            Entry(TODOS, record, "", call, "list", [row for row in map(_todo, tasks) if row[0]])
-        ]
+        rows = [row for row in map(_parse_todo, tasks) if row[0]]
+        return [Entry(TODOS, record, "", call, "list", rows)]
     if isinstance(whole, list):
-        return [Entry(TODOS, record, "", call, "list", [*map(_todo, whole)])]
-    made = _todo(task)
+        return [Entry(TODOS, record, "", call, "list", [*map(_parse_todo, whole)])]
+    made = _parse_todo(task)
     if isinstance(change, dict) and data.get("taskId"):
-        made = (str(data["taskId"]), "", _status(change.get("to")))
+        made = (str(data["taskId"]), "", _parse_status(change.get("to")))
     elif not all(made):
         return []
     return [Entry(TODOS, record, "", call, "delta", [made])]
 
 
-def _todo(task: object) -> tuple[str, str, str]:
+def _parse_todo(task: object) -> tuple[str, str, str]:
     """Return (id, text, status) of a task."""
     task = task if isinstance(task, dict) else {}
     text = clean(_str(task.get("subject")) or _str(task.get("content")))
-    return str(task.get("id") or ""), text, _status(task.get("status"))
+    return str(task.get("id") or ""), text, _parse_status(task.get("status"))
 
 
-def _status(value: object) -> str:
-    return (
-        value
-        if isinstance(value, str) and value in ("in_progress", "completed", "deleted")
-        else "pending"
-    )
+def _parse_status(value: object) -> str:
+    return str(value) if value in ("in_progress", "completed", "deleted") else "pending"
 
 
-def _report(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
-    """Return a subagent's last words."""
+def _parse_report(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
+    """Return [a subagent's last words] from a structured result, or []."""
     task, name = data.get("task"), ""
+    task = task if isinstance(task, dict) else {}
     done = data.get("agentId") and data.get("status") == "completed"
-    text = joined(data.get("content")) if done else ""
-    if (
-        isinstance(task, dict)
-        and task.get("task_type") == "local_agent"
-        and task.get("status") == "completed"
-    ):
+    text = join_text(data.get("content")) if done else ""
+    if (task.get("task_type"), task.get("status")) == ("local_agent", "completed"):
         name = clean(_str(task.get("description")))
-        text = _WORK.sub("", _str(task.get("result")) or _str(task.get("output")))
+        text = _UP_TO_LAST_CALL.sub("", _str(task.get("result")) or _str(task.get("output")))
     text = clean(_TRAILER.sub("", text))
     return [Entry(REPORT, record, text, call, name)] if text else []
 
 
-def _notified(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return a subagent's report from a host's notification."""
+def _parse_notification(record: dict[str, Any], raw: str) -> list[Entry]:
+    """Return [a subagent's report] from a host's notification, or []."""
     text = raw.partition("<result>")[2].rpartition("</result>")[0]
-    name = _FOR.search(raw)
+    name = _TASK_NAME.search(raw)
     said = clean(_TRAILER.sub("", text)) if text and name else ""
-    if not said or not name or record.get("isSidechain") is True:
+    if not said or not name or _is_sidechain(record):
         return []
     return [Entry(REPORT, record, said, name=clean(name[1]))]
 
 
-def _attached(record: dict[str, Any]) -> list[Entry]:
+def _parse_attachment(record: dict[str, Any]) -> list[Entry]:
     """Return the user's words from an attachment."""
     attached = record.get("attachment")
     if not isinstance(attached, dict) or attached.get("type") != "queued_command":
         return []
-    raw, origin = joined(attached.get("prompt")), attached.get("origin")
-    if raw.lstrip().startswith(_NOTED):
-        return _notified(record, raw)
-    sent = _sent(record, raw)
+    raw, origin = join_text(attached.get("prompt")), attached.get("origin")
+    if raw.lstrip().startswith(_NOTIFICATIONS):
+        return _parse_notification(record, raw)
+    sent = _parse_sent_messages(record, raw)
     if sent is not None:
         return sent
     by = origin.get("kind") if isinstance(origin, dict) else None
     if attached.get("isMeta") or record.get("isMeta") or by not in (None, "human"):
         return []
-    return queued(record, raw)
+    return parse_queued(record, raw)
 
 
-def queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry]:
-    """Return the words typed while the model worked.
-
-    [] for the host's words and its commands.
-    """
-    text = clean(_without_pastes(_without_ide(raw)))
+def parse_queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry]:
+    """Return [words typed while the model worked], [] for the host's words."""
+    text = clean(_quote_pastes(_strip_ide_tags(raw)))
     command = text[1:].partition(" ")[0] if text.startswith("/") else ""
     if (
         not text
         or command in _CLIENTS
         or raw.lstrip().startswith(_MACHINE)
-        or record.get("isSidechain") is True
+        or _is_sidechain(record)
     ):
         return []
-    sent = [] if _is_clients(raw) else _sent(record, raw)
+    sent = [] if _is_client_json(raw) else _parse_sent_messages(record, raw)
     return [Entry(STEER, record, text, call, "while working")] if sent is None else sent
 
 
-def _user_line_entries(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return the entries of a user line without tool results."""
+def _parse_user_line(record: dict[str, Any], raw: str) -> list[Entry]:
     if record.get("isCompactSummary"):
-        return _compacted(record, raw)
+        return _parse_summary(record, raw)
     if raw.lstrip().startswith("<system-reminder"):
         raw = clean(raw)
-    start, theirs = raw.lstrip(), _is_human(record)
+    start, typed = raw.lstrip(), _is_human(record)
     # a plan that was approved "with a clear context" is sent by the host itself
-    planned = start.startswith(_PLANNED)
-    if start.startswith(_NOTED):
-        return _notice(record) + _notified(record, raw)
+    is_plan = start.startswith(_PLAN_PROMPT)
+    if start.startswith(_NOTIFICATIONS):
+        return _parse_notice(record, raw)
     if start.startswith("[Request interrupted"):
-        return _interrupted(record, start)
-    sent = _sent(record, start)
+        return _parse_interruption(record, start)
+    sent = _parse_sent_messages(record, start)
     if sent is not None:
         return [Entry(NOTIFIED, record), *sent]
-    if _is_machines(record, theirs, planned) or _is_hosts(raw):
+    if _is_machine_line(record, typed, is_plan) or _is_host_text(raw):
         return []
     if start.startswith(("<command-", "<bash-")):
-        return _commanded(record, start, theirs)
-    return _planned_prompt(record, raw) if planned else _prompt(record, raw)
+        return _parse_command(record, start, typed)
+    return _parse_plan_prompt(record, raw) if is_plan else _parse_prompt(record, raw)
 
 
-def _notice(record: dict[str, Any]) -> list[Entry]:
-    return [] if record.get("isSidechain") is True else [Entry(NOTIFIED, record)]
+def _parse_notice(record: dict[str, Any], raw: str) -> list[Entry]:
+    """Return the host's notice of a task, with its report."""
+    if _is_sidechain(record):
+        return []
+    return [Entry(NOTIFIED, record), *_parse_notification(record, raw)]
 
 
-def _compacted(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return the client's summary of the turns before a compaction."""
-    text = clean(_SUMMED.sub("", raw.partition("\nSummary:\n")[2] or raw.partition("\n")[2]))
+def _parse_summary(record: dict[str, Any], raw: str) -> list[Entry]:
+    """Return [the client's summary before a compaction], or []."""
+    text = clean(_CONTINUE_HINT.sub("", raw.partition("\nSummary:\n")[2] or raw.partition("\n")[2]))
     return [Entry(SUMMARY, record, text)] if text and not text.startswith(_WITHHELD) else []
 
 
-def _interrupted(record: dict[str, Any], start: str) -> list[Entry]:
-    """Return an interruption, and what the user typed at once."""
-    said = clean(start.partition("]")[2])
-    by_user = not record.get("interruptedByShutdown")
-    told = [Entry(INTERRUPTED, record)] if by_user else []
-    return told + ([Entry(PROMPT, record, said)] if said else [])
+def _parse_interruption(record: dict[str, Any], start: str) -> list[Entry]:
+    """Return an interruption by the user, and the prompt typed with it."""
+    prompt = clean(start.partition("]")[2])
+    found = [] if record.get("interruptedByShutdown") else [Entry(INTERRUPTED, record)]
+    return found + ([Entry(PROMPT, record, prompt)] if prompt else [])
 
 
-def _is_machines(record: dict[str, Any], theirs: bool, planned: bool) -> bool:
+def _is_machine_line(record: dict[str, Any], typed: bool, is_plan: bool) -> bool:
     """Tell whether the host notes that no person wrote a line.
 
-    theirs: it notes that one did. planned: the line is an approved plan.
+    typed: it notes that a person did.  is_plan: the line is an approved plan.
     """
     origin = record.get("origin")
     by = origin.get("kind") if isinstance(origin, dict) else None
     return (
-        by not in (None, "human", "auto-continuation" if planned else "")
+        by not in (None, "human", "auto-continuation" if is_plan else "")
         or record.get("promptSource") == "system"
         # such as "task_notification", "scheduled", "peer"
-        or not (theirs or planned or record.get("turnOrigin") in (None, "sdk"))
-        or record.get("isSidechain") is True
+        or not (typed or is_plan or record.get("turnOrigin") in (None, "sdk"))
+        or _is_sidechain(record)
     )
 
 
-def _is_hosts(raw: str) -> bool:
-    """Tell whether a text is in the host's own words."""
+def _is_host_text(raw: str) -> bool:
     start = raw.lstrip()
-    return start.startswith(_MACHINE) or _is_clients(raw) or start.startswith(_WITHHELD)
+    return start.startswith(_MACHINE) or _is_client_json(raw) or start.startswith(_WITHHELD)
 
 
-def _prompt(record: dict[str, Any], raw: str) -> list[Entry]:
+def _parse_prompt(record: dict[str, Any], raw: str) -> list[Entry]:
     if raw.lstrip().startswith("<ide_"):
-        raw = _without_ide(raw)
-    text = clean(_without_pastes(_unwrapped(raw)))
+        raw = _strip_ide_tags(raw)
+    text = clean(_quote_pastes(_unwrap_tags(raw)))
     return [Entry(PROMPT, record, text)] if text else []
 
 
-def _planned_prompt(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return an approved plan, behind its prompt."""
-    text = clean(_OFFER.sub("", raw))
-    plan = clean(_str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLANNED)[2]))
+def _parse_plan_prompt(record: dict[str, Any], raw: str) -> list[Entry]:
+    """Return the prompt that carries an approved plan, then the plan."""
+    text = clean(_PLAN_HINT.sub("", raw))
+    plan = clean(
+        _str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLAN_PROMPT)[2])
+    )
     return [Entry(kind, record, said) for kind, said in ((PROMPT, text), (PLAN, plan)) if said]
+
+
+def _is_sidechain(record: dict[str, Any]) -> bool:
+    """Tell whether a line in its parent's file is a subagent's."""
+    return record.get("isSidechain") is True
 
 
 def _is_human(record: dict[str, Any]) -> bool:
@@ -583,38 +548,34 @@ def _is_human(record: dict[str, Any]) -> bool:
     return by == "human"
 
 
-def _sent(record: dict[str, Any], raw: str) -> list[Entry] | None:
-    """Return the messages of others, an agent's as its report."""
-    if not _SENT.match(raw.lstrip()) or _is_human(record):
+def _parse_sent_messages(record: dict[str, Any], raw: str) -> list[Entry] | None:
+    """Return the messages of other agents, None for another text."""
+    if not _FOREIGN_MESSAGE.match(raw.lstrip()) or _is_human(record):
         return None
     found: list[Entry] = []
     for tag, head, said in _MESSAGE.findall(raw):
-        said, text = _message_text(said)
+        said, text = _parse_message_text(said)
         if tag == "agent-message":
-            found.append(Entry(REPORT, record, clean(_indented_lines(said)) or text))
+            indented = re.findall(r"^  (.*)", said, re.M)  # by the client
+            found.append(Entry(REPORT, record, clean("\n".join(indented)) or text))
         elif text:
             by = _SENDER.findall(head) or ["unnamed"]
             person = tag == "channel" or None
             found.append(Entry(TEAM, record, text, name=clean(by[-1]), data=person))
-    return [] if record.get("isSidechain") is True else found
+    return [] if _is_sidechain(record) else found
 
 
-def _message_text(said: str) -> tuple[str, str]:
-    """Return a message's (raw, clean) text; of a task, its words."""
+def _parse_message_text(said: str) -> tuple[str, str]:
+    """Return (raw, clean) text of a message; of a task, its subject."""
     text = clean(said)
-    if not _is_clients(text):
+    if not _is_client_json(text):
         return said, text
     task = json.loads(text)
     said = ": ".join(filter(None, (_str(task.get("subject")), _str(task.get("description")))))
     return said, clean(said) if task.get("type") == "task_assignment" else ""
 
 
-def _indented_lines(said: str) -> str:
-    """Return the lines of a report, without the indent that the client adds."""
-    return "\n".join(line[2:] for line in said.split("\n") if line.startswith("  "))
-
-
-def _is_clients(raw: str) -> bool:
+def _is_client_json(raw: str) -> bool:
     """Tell whether a text is a JSON object from the client."""
     text = raw.strip()
     if text[:1] != "{" or text[-1:] != "}":
@@ -628,8 +589,8 @@ def _is_clients(raw: str) -> bool:
     )
 
 
-def _unwrapped(raw: str) -> str:
-    """Return the user's words without a wrapper's tags around them."""
+def _unwrap_tags(raw: str) -> str:
+    """Return the user's words without the tags that programs add."""
     text, before = raw.strip(), ""
     while text != before:
         before = text
@@ -638,17 +599,17 @@ def _unwrapped(raw: str) -> str:
         if opened and end >= 0:
             rest = text[end + len(opened[1]) + 3 :].strip()
             inside = text[opened.end() : end].strip()
-            alone = not rest and not _BEHIND.match(opened[1])
-            text = inside if alone or _ASKED_IN.match(opened[1]) else rest
+            is_alone = not rest and not _BEHIND.match(opened[1])
+            text = inside if is_alone or _ASKED_IN.match(opened[1]) else rest
         last = text.rpartition("</")[2][:-1]
         at = text.rfind("\n<%s>" % last) if _BEHIND.fullmatch(last) else -1
         text = text[:at].rstrip() if at >= 0 else text
     return text
 
 
-def _without_pastes(text: str) -> str:
-    """Return a text with what was pasted as quotes behind what was typed first."""
-    parts = _PASTED.split(text)
+def _quote_pastes(text: str) -> str:
+    """Return a text with its pastes quoted, behind the first typed words."""
+    parts = _PASTED.split(text)  # typed and pasted parts take turns
     if len(parts) % 2 == 0:  # a tag has no other
         return text
     if not "".join(parts[::2]).strip():
@@ -659,27 +620,21 @@ def _without_pastes(text: str) -> str:
     return "".join(parts)
 
 
-def _commanded(record: dict[str, Any], raw: str, theirs: bool) -> list[Entry]:
-    """Return a slash or `!` command of the user's."""
+def _parse_command(record: dict[str, Any], raw: str, typed: bool) -> list[Entry]:
+    """Return a slash command, a `!` command or its output."""
     parts = dict(_TAG.findall(raw))
     if "bash-input" in parts:
         return [Entry(BANG, record, clean(parts["bash-input"]))]
     if "bash-stdout" in parts or "bash-stderr" in parts:
-        return [
-            Entry(
-                BANGED,
-                record,
-                clean(parts.get("bash-stdout", "") + "\n" + parts.get("bash-stderr", "")),
-            )
-        ]
+        output = parts.get("bash-stdout", "") + "\n" + parts.get("bash-stderr", "")
+        return [Entry(BANG_OUTPUT, record, clean(output))]
     name, given = parts.get("command-name", "").strip(), parts.get("command-args", "").strip()
     asks = raw.startswith("<command-message>") or (bool(given) and name.lstrip("/") not in _CLIENTS)
     words = clean((name + " " + given).strip())
-    return [Entry(SLASH, record, words)] if words and (theirs or asks) else []
+    return [Entry(SLASH, record, words)] if words and (typed or asks) else []
 
 
-def _without_ide(raw: str) -> str:
-    """Remove an editor's additions in tags."""
+def _strip_ide_tags(raw: str) -> str:
     parts = _IDE.split(raw)
     if len(parts) % 2 == 0:  # a tag has no other
         return raw
@@ -687,10 +642,10 @@ def _without_ide(raw: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Return a raw text without everything that must not be kept.
+    """Return a raw text without private and machine-made parts.
 
-    <private> parts, base64, dayleaf's own blocks, reminders, escape sequences.  An unclosed block
-    counts to the end of the text.
+    Left out: <private> parts, base64, dayleaf's own blocks, reminders, escape sequences.  An
+    unclosed block counts to the end of the text.
     """
     if len(text) < _SHORT and _PLAIN.fullmatch(text):
         return text.strip()
@@ -698,7 +653,7 @@ def clean(text: str) -> str:
     if len(text) > RUN:
         from memory.session import longlines  # most texts are short
 
-        text = longlines.without_binary(text)
+        text = longlines.remove_binary(text)
     if "<" in text:
         text = _FENCES.sub("", text)
     if not text.isascii():  # a lone surrogate, which JSON allows, could never be written as UTF-8

@@ -1,5 +1,5 @@
-"""What git says without a git process: branch and commit from the files of `.git`, commits made and
-undone from commands.
+"""Git without a git process: branch and commit from the files of `.git`, commits made and undone
+from commands and their output.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 SHORT = 10  # hex digits of a commit hash in records
 _LONGEST = 1000  # characters of a folder; no path of a real `cd` is longer
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
-_MADE = re.compile(
+_COMMIT_LINE = re.compile(  # `[main 1a2b3c4] subject`
     r"^\[(?:detached HEAD|[^\]\s]+)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.+)$", re.M
 )
-_LOGGED = re.compile(r"^(?:\* )?([0-9a-f]{7,40}) (?:\([^)\n]*\) )?(.+)$", re.M)
+_LOG_LINE = re.compile(r"^(?:\* )?([0-9a-f]{7,40}) (?:\([^)\n]*\) )?(.+)$", re.M)
 _MESSAGE = re.compile(
     r"""\s(?:-[a-zA-Z]*m\s*|--message[=\s])(?:"((?:[^"\\]|\\.)*)|'([^']*)|([^\s"']+))"""
 )
 _COMMITS = frozenset(
     "git " + verb for verb in "commit merge revert cherry-pick rebase am pull".split()
 )
-_PULLED = re.compile(  # the subject of a commit, behind the graph, its hash and what points at it
+_MERGE_SUBJECT = re.compile(  # of a merge, behind the log's graph, hash and refs
     r"^[ \t*|/\\]*(?:[0-9a-f]{7,40} (?:\([^)\n]*\) )?)?(?:Merge pull request #(\d+) from [\w.-]+/"
     r"(\S+)|Merge branch '([^'\n]+)'(?: into '?([\w./-]+)'?)?)[ \t]*$",
     re.M,
@@ -37,14 +37,14 @@ _PULL_NAME = re.compile(r"#?\d+|[A-Za-z][\w./-]*")
 _PULL_FLAGS = frozenset("--squash -s --merge -m --rebase -r --delete-branch -d --admin".split())
 _REFUSED = re.compile(r"(?im)^(?:x|!|graphql|failed|error|could not)\b|not mergeable")
 _LOGS = ("git log", "git pull", "git merge", "git branch")
-_MOST_MERGED = 10  # of one log, the newest: what stands further down was merged long ago
+_MOST_MERGED = 10  # of one log, the newest: older merges are no news
 _FAILED = (
     r"(?m)^(?:nothing (?:added )?to commit|no changes added to commit|error: "
     r"|fatal: |Aborting commit)"
 )
 _SCRATCH = r"(?:/private)?/(?:tmp|var/folders|dev/shm)(?:/|\Z)"
-_MAKES = r"\bgit\s+(?:init|clone)\b|\bmktemp\b"
-_HERE = ("$(git rev-parse", "$CLAUDE_PROJECT_DIR", "${CLAUDE_PROJECT_DIR", "$PWD")
+_MAKES_REPOSITORY = r"\bgit\s+(?:init|clone)\b|\bmktemp\b"
+_SAME_FOLDER = ("$(git rev-parse", "$CLAUDE_PROJECT_DIR", "${CLAUDE_PROJECT_DIR", "$PWD")
 _FILE = r"(?!origin/)[\w@+~./-]*\.[A-Za-z]\w{0,7}\Z"
 
 
@@ -58,114 +58,107 @@ class GitHead(NamedTuple):
     commit: str
 
 
-def head(git: str) -> GitHead:
+def read_head(git: str) -> GitHead:
     """Return the branch and commit of a checkout.
 
-    git: the checkout's git directory (a worktree's own one for a worktree), or "" for none.
-    Never raises: what cannot be read is "".
+    git: the git directory of the checkout or worktree, "" for none.  Never raises.
     """
     if not git:
         return GitHead("", "")
-    text = layout.first_line(git + "/HEAD")
+    text = layout.read_first_line(git + "/HEAD")
     if _HASH.match(text):
         return GitHead("", text[:SHORT])
-    return GitHead(layout.branch_of(git, text), _resolve(git, layout.ref_of(text))[:SHORT])
+    return GitHead(layout.read_branch(git, text), _resolve_ref(git, layout.parse_ref(text))[:SHORT])
 
 
-def _resolve(git: str, ref: str) -> str:
-    """Return the commit of a ref, from its file or `packed-refs`."""
+def _resolve_ref(git: str, ref: str) -> str:
+    """Read the commit of a ref, "" for none."""
     if not ref:
         return ""
-    common = layout.common_git(git)
-    text = layout.first_line(git + "/" + ref) or layout.first_line(common + "/" + ref)
+    common = layout.find_common_git(git)
+    text = layout.read_first_line(git + "/" + ref) or layout.read_first_line(common + "/" + ref)
     if _HASH.match(text):
         return text
     try:
         packed = files.read(common + "/packed-refs", 16 << 20).decode("utf-8", "replace")
     except OSError:
         return ""
-    found = re.search(r"^([0-9a-f]{40,64}) %s$" % re.escape(ref), packed, re.M)
-    return found[1] if found else ""
+    match = re.search(r"^([0-9a-f]{40,64}) %s$" % re.escape(ref), packed, re.M)
+    return match[1] if match else ""
 
 
-def message(command: str) -> str:
-    """Return the subject in a `git commit -m …` command, or "".
-
-    Also through `$(cat <<'EOF'`.
-    """
-    found = _MESSAGE.search(command, max(command.find("commit"), 0))
-    text = next((g for g in found.groups() if g), "") if found else ""
+def parse_message(command: str) -> str:
+    """Return the subject in a `git commit -m …` command, or ""."""
+    match = _MESSAGE.search(command, max(command.find("commit"), 0))
+    text = next(filter(None, match.groups()), "") if match else ""
     if text.startswith("$(cat <<"):
         text = text.partition("\n")[2]
     return text.strip().partition("\n")[0].replace('\\"', '"').strip()
 
 
-def commits(
+def parse_commits(
     command: str, output: str, cwd: str = "", roots: Iterable[str] = ()
 ) -> list[tuple[str, str]]:
-    """Return (hash, subject) of each commit made by a command.
+    """Return (hash, subject) of the commits of a command in this repository.
 
-    Of a successful command, in this repository.
-    cwd, roots: see `is_in_other_repository`.
-    A hash comes from git's own `[main 1a2b3c4] subject`, else from a `git log --oneline` line in
-    the same output that carries the message given with -m; it is "" where the output shows none.
-    Commits that a script or a test prints of repositories of its own are left out.
+    command: successful.  cwd, roots: see `is_in_other_repository`.
+    A hash comes from git's own `[main 1a2b3c4] subject`, else from a `git log --oneline` line with
+    the message given by -m; "" for none.
     """
-    verbs = {commandline.key_of(part) for part in commandline.parts(command)} & _COMMITS
-    if not verbs or is_in_other_repository(command, cwd, roots):
+    keys = {commandline.parse_key(part) for part in commandline.split_commands(command)} & _COMMITS
+    if not keys or is_in_other_repository(command, cwd, roots):
         return []
-    made = [(name[:SHORT], subject.strip()) for name, subject in _MADE.findall(output)]
-    subject = message(command) if "git commit" in verbs and not made else ""
+    commits = [(hash[:SHORT], subject.strip()) for hash, subject in _COMMIT_LINE.findall(output)]
+    subject = parse_message(command) if "git commit" in keys and not commits else ""
     if not subject or re.search(_FAILED, output):
-        return made
-    return [(next((name for name, said in logged(output) if said == subject), ""), subject)]
+        return commits
+    return [(next((hash for hash, logged in parse_log(output) if logged == subject), ""), subject)]
 
 
 def is_merge(subject: str) -> bool:
-    """Tell whether git itself worded a commit's subject, for a merge."""
+    """Tell whether git itself wrote a merge commit's subject."""
     return subject.startswith(("Merge branch '", "Merge remote-tracking b", "Merge pull request #"))
 
 
-def amends(command: str) -> bool:
-    """Tell whether a command amends the previous commit."""
+def is_amend(command: str) -> bool:
     return any(
-        key == "git commit" and "--amend" in commandline.words(part)
-        for key, part, _ in _gits(command, "")
+        git.key == "git commit" and "--amend" in commandline.split_words(git.part)
+        for git in _find_git_commands(command, "")
     )
 
 
-def logged(output: str) -> list[tuple[str, str]]:
-    """Return (hash, subject) of lines like `git log --oneline`'s."""
-    return [(name[:SHORT], subject.strip()) for name, subject in _LOGGED.findall(output)]
+def parse_log(output: str) -> list[tuple[str, str]]:
+    """Return (hash, subject) of lines in the form of `git log --oneline`."""
+    return [(hash[:SHORT], subject.strip()) for hash, subject in _LOG_LINE.findall(output)]
 
 
-def merged(
+def parse_merges(
     command: str, output: str, cwd: str = "", roots: Iterable[str] = ()
 ) -> list[tuple[str, str]]:
-    """Return (branch, pull request's number or "") of each merge that a log shows.
+    """Return (branch, pull request's number or "") of a log's merges.
 
     cwd, roots: see `is_in_other_repository`.
     Merges into another branch than a trunk are left out, and so are trunks.
     """
     if "Merge " not in output or not any(
-        commandline.key_of(part) in _LOGS for part in commandline.parts(command)
+        commandline.parse_key(part) in _LOGS for part in commandline.split_commands(command)
     ):
         return []
     if is_in_other_repository(command, cwd, roots):
         return []
-    found = [
-        (match[2] or match[3], match[1] or "")
-        for match in _PULLED.finditer(output)
-        if match[2] or not match[4] or match[4] in layout.TRUNKS
+    merges = [
+        (branch or merged, number)
+        for number, branch, merged, into in _MERGE_SUBJECT.findall(output)
+        if branch or not into or into in layout.TRUNKS
     ]
-    return [one for one in dict.fromkeys(found) if one[0] not in layout.TRUNKS][:_MOST_MERGED]
+    kept = [merge for merge in dict.fromkeys(merges) if merge[0] not in layout.TRUNKS]
+    return kept[:_MOST_MERGED]
 
 
-def merged_pull(command: str, output: str, branch: str = "") -> str:
-    """Return what a `gh pr merge` merged: a branch, or `#12`; "" for nothing.
+def parse_merged_pull(command: str, output: str, branch: str = "") -> str:
+    """Return the branch (or `#12`) of a `gh pr merge`, or "".
 
-    A squash leaves no merge in a log.  What other commands or options leave in doubt is left out.
-    branch: the branch checked out, "" for unknown.
+    A squash leaves no merge in a log.  branch: the branch checked out, "" for unknown.
     """
     words = command.split()
     named = [word for word in words[3:] if word not in _PULL_FLAGS]
@@ -180,18 +173,17 @@ def merged_pull(command: str, output: str, branch: str = "") -> str:
 def is_in_other_repository(command: str, cwd: str = "", roots: Iterable[str] = ()) -> bool:
     """Tell whether a command uses git only in other repositories.
 
-    A throw-away repository, a clone, another project.
-    cwd: where it was started, absolute, "" for unknown.
+    cwd: its absolute starting folder, "" for unknown.
     roots: folders of this repository, its worktrees and the session's first folder among them;
-        without any only scratch folders and those that the command itself makes are elsewhere.
+        without any only scratch folders and those that the command makes are elsewhere.
     """
-    known = [posixpath.normpath(root.replace("\\", "/")) for root in (*roots,) if root]
-    gits = _gits(command, cwd.replace("\\", "/"))
-    places = [folder for key, _, folder in gits if key not in ("git init", "git clone")]
-    return bool(places) and not any(_inside(folder, known) for folder in places)
+    known = [posixpath.normpath(root.replace("\\", "/")) for root in roots if root]
+    gits = _find_git_commands(command, cwd.replace("\\", "/"))
+    folders = [git.folder for git in gits if git.key not in ("git init", "git clone")]
+    return bool(folders) and not any(_is_inside(folder, known) for folder in folders)
 
 
-def _inside(folder: str, roots: list[str]) -> bool:
+def _is_inside(folder: str, roots: list[str]) -> bool:
     """Tell whether a folder belongs to this repository."""
     if folder == "?":
         return False
@@ -202,29 +194,37 @@ def _inside(folder: str, roots: list[str]) -> bool:
     return not (roots and folder.startswith("/"))
 
 
-def _gits(command: str, cwd: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (program and verb, simple command, folder) of git commands.
+class GitCommand(NamedTuple):
+    """A git command in a command line.
 
-    The folder is "?" in a command that makes repositories or scratch folders and went there.
+    key: program and verb.  part: the simple command.
+    folder: where it runs; "?" where the command line makes repositories and went there.
     """
+
+    key: str
+    part: str
+    folder: str
+
+
+def _find_git_commands(command: str, cwd: str) -> Iterator[GitCommand]:
     folder = before = cwd
-    makes = re.search(_MAKES, command)
-    for part in commandline.parts(command):
-        words = commandline.words(part.lstrip("({ "))
+    makes = re.search(_MAKES_REPOSITORY, command)
+    for part in commandline.split_commands(command):
+        words = commandline.split_words(part.lstrip("({ "))
         if words[:1] == ["cd"]:
             target = words[1] if len(words) > 1 else "~"
-            folder, before = before if target == "-" else _into(folder, target), folder
+            folder, before = before if target == "-" else _resolve_cd(folder, target), folder
             continue
-        key = commandline.key_of(part)
+        key = commandline.parse_key(part)
         if key.startswith("git "):
             at = words.index("-C") if "-C" in words else len(words)
-            here = _into(folder, words[at + 1]) if at + 1 < len(words) else folder
-            yield key, part, "?" if makes and here != cwd else here
+            target = _resolve_cd(folder, words[at + 1]) if at + 1 < len(words) else folder
+            yield GitCommand(key, part, "?" if makes and target != cwd else target)
 
 
-def _into(folder: str, target: str) -> str:
-    """Return the target folder of a `cd`."""
-    if target.startswith(_HERE):
+def _resolve_cd(folder: str, target: str) -> str:
+    """Return the folder after a `cd`, "?" for unknown."""
+    if target.startswith(_SAME_FOLDER):
         return folder
     if "$" in target:
         return "?"
@@ -235,18 +235,18 @@ def _into(folder: str, target: str) -> str:
     return posixpath.normpath(posixpath.join(folder, target))
 
 
-def discarded_paths(command: str) -> tuple[str, ...]:
+def find_discarded_paths(command: str) -> tuple[str, ...]:
     """Return the paths whose uncommitted work a command discards.
 
     As typed; ("*",) for all.  `git checkout -- FILE`, `git restore FILE`, `git reset --hard`.
     """
     found: list[str] = []
-    for key, part, folder in _gits(command, ""):
-        words = commandline.words(re.sub(r"\s\d?>+\s*\S+", "", part))
-        base = "" if folder == "?" else folder
+    for git in _find_git_commands(command, ""):
+        words = commandline.split_words(re.sub(r"\s\d?>+\s*\S+", "", git.part))
+        base = "" if git.folder == "?" else git.folder
         found += [
             "*" if path in (".", "*") else posixpath.normpath(posixpath.join(base, path))
-            for path in _paths(key.partition(" ")[2], words)
+            for path in _find_restored_paths(git.key.partition(" ")[2], words)
         ]
     return ("*",) if "*" in found else tuple(dict.fromkeys(found))
 
@@ -256,8 +256,8 @@ def _restores_files(verb: str, words: list[str]) -> bool:
     return verb in ("checkout", "restore") and not is_index_only and "-b" not in words
 
 
-def _paths(verb: str, words: list[str]) -> list[str]:
-    """Return the paths restored by a git verb, `*` for all."""
+def _find_restored_paths(verb: str, words: list[str]) -> list[str]:
+    """Return the paths that a git verb restores, `*` for all."""
     if verb == "reset":
         return ["*"] if "--hard" in words else []
     if not _restores_files(verb, words):
@@ -265,4 +265,4 @@ def _paths(verb: str, words: list[str]) -> list[str]:
     if "--" in words:
         return words[words.index("--") + 1 :]
     named = [word for word in words[2:] if not word.startswith("-")]
-    return [one for one in named if verb == "restore" or one == "." or re.match(_FILE, one)]
+    return [name for name in named if verb == "restore" or name == "." or re.match(_FILE, name)]

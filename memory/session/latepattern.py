@@ -10,19 +10,16 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    Late = re.compile  # for whoever checks types it is one
+    LazyPattern = re.compile  # to a type checker it is a pattern
 else:
 
-    class Late:
-        """A regular expression compiled on first use.
-
-        Its methods are those of `re.Pattern`.
-        """
+    class LazyPattern:
+        """A regular expression compiled on first use, like `re.Pattern`."""
 
         def __init__(self, pattern, flags=0):
             self.pattern, self.flags = pattern, flags
 
         def __getattr__(self, name):
-            made = getattr(re.compile(self.pattern, self.flags), name)
-            setattr(self, name, made)
-            return made
+            method = getattr(re.compile(self.pattern, self.flags), name)
+            setattr(self, name, method)
+            return method

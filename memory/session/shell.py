@@ -1,20 +1,21 @@
-"""Shell commands of a session: which of them mattered, and how they went."""
+"""Shell commands of a session: the ones that mattered, and their outcome by their output."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import NamedTuple
 
 from memory.session import tellingline
 from memory.session.commandline import (
     QUIET_FAILURES,
+    classify_key,
     is_gate,
     is_noise,
     is_test,
-    key_of,
-    kind_of,
-    steps,
+    parse_key,
+    split_steps,
 )
 from memory.session.entries import clean, clip_characters
 
@@ -29,7 +30,7 @@ WRITTEN = re.compile(
     r"(?:^|[;&|\n][ \t]{0,40})cat[ \t]{0,40}>>?[ \t]{0,40}['\"]?"
     r"([^\s'\"<>&|;]{1,400})['\"]?[ \t]{0,40}<<"
 )
-# print what other runs said
+# programs that print the output of other runs
 _READERS = frozenset("gh curl wget kubectl journalctl ssh jq docker-logs glab".split())
 _SUMMARY = re.compile(
     r"^(?:=+ |\[\w+\] )?((?:Ran |OK \(|test result: \w+\. |[ \t]*Tests:? {1,40})?\d+%? "
@@ -39,39 +40,43 @@ _SUMMARY = re.compile(
     r"|^((?:ok|FAIL)\s+\S+\s+[\d.(\[]\S*.*)$",
     re.M,
 )
-_BAD = re.compile(
+_FAILURE_COUNT = re.compile(
     r"\b[1-9]\d* (?:fail(?:ed|ing|ures?)|errors?)\b|^FAIL|\bFAILED\b"
     r"|(?:Failures|Errors|Failed): [1-9]|# fail [1-9]"
 )
 _INTERRUPTIONS = ("interrupted by user", "interrupted by the user")
-# cut what they are given
+# programs that pass on a part of their input
 _FILTERS = frozenset("tail head cat tee less more ts nl sed awk cut sort uniq column tr".split())
-_STATUS = "$? PIPESTATUS pipestatus $rc $status $code $exit_code $EXIT $RC".split()
-_STATED = r"(?i)(?:exit(?:ed)?|status|rc|code|=|:)\W{0,3}(\d{1,3})\W*\Z"
+_STATUS_NAMES = "$? PIPESTATUS pipestatus $rc $status $code $exit_code $EXIT $RC".split()
+_PRINTED_STATUS = r"(?i)(?:exit(?:ed)?|status|rc|code|=|:)\W{0,3}(\d{1,3})\W*\Z"
 _HEAD = r"head(?:\s+-n?\s*(\d+))?(?:\s|\Z)"
-# what only a failed runner says, at the start of a line, and the rest of it
-_FELL = tuple(
+# lines that only a failed runner prints: how they start, and their form
+_FAILURE_STARTS = tuple(
     "--- FAIL: ; FAIL\t; FAIL ; npm ERR! ; npm error ; ELIFECYCLE; error: ; fatal: ; FAILED: ; "
     "BUILD FAILED; Some tests failed".split("; ")
 )
-_FELL_TOO = re.compile(
+_FAILURE_LINE = re.compile(
     r"FAIL|\[[\w:./-]+\] ERROR task failed.*|g?make(?:\[\d+\])?: \*\*\* .*|error\[E\d+\]: .*"
     r"|.*error TS\d+: .*|[1-9]\d* issues?:.*|Found [1-9]\d* errors?.*|[✖✗] \d+ problems? \([1-9].*"
     r"|(?:vet: )?[\w./+-]+\.(?:go:\d+:\d+: |\w+:\d+:\d+: (?:fatal )?error: ).*"
     r"|.*failed to solve: .*|! \[.*rejected\].*"
 )
-# what only a runner that came through says, likewise
-_STOOD = tuple(
+# lines that only a runner that passed prints, likewise
+_SUCCESS_STARTS = tuple(
     "0 issues.; All checks passed; Success: no issues; Found 0 errors; BUILD SUCCESS; "
     "Build succeeded; tests passed; All tests passed; up to date; Successfully installed; "
     "Successfully built; Successfully tagged; Everything up-to-date; All files formatted; "
     "Finished `; Finished dev; Finished release; Finished test".split("; ")
 )
-_STOOD_TOO = re.compile(
+_SUCCESS_LINE = re.compile(
     r"built in [\d.]+|^added \d+ packages?|^\[\S+(?: \(root-commit\))? [0-9a-f]{7,}\] "
     r"|^[0-9a-f]{7,}\.\.[0-9a-f]{7,}\s"
 )
 _EXIT = re.compile(r"\A(?:Error: )?Exit code (\d+)\n?")
+
+
+def is_failure(outcome: str) -> bool:
+    return outcome in (FAILED, TIMED_OUT) or outcome.startswith("exit ")
 
 
 @dataclass(eq=False)
@@ -81,11 +86,11 @@ class Run:
     at: when it ended.
     command: as typed.
     key: program and verb (`pytest`, `npm test`, `git commit`).
-    outcome: OK, `exit N`, or one of the words above; UNKNOWN where a pipe or a command after it
-        hides the status and the output does not tell.
+    outcome: OK, `exit N`, or a word above; UNKNOWN where a pipe or a later command hides the
+        status and the output does not tell.
     detail: the lines with the cause of failure, the telling line first.
     summary: the test runner's own summary.
-    last: when the latest of them ended.
+    last: when its latest repetition ended.
     kind: of failure (`tellingline`: test, lint, build, use …).
     names: the failed tests, or the files with findings.
     """
@@ -101,7 +106,7 @@ class Run:
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Take over what JSON made of the fields."""
+        """Set a default, and make a tuple of JSON's list."""
         self.last, self.names = self.last or self.at, tuple(self.names)
 
     def fields(self) -> list[object]:
@@ -110,20 +115,15 @@ class Run:
 
     @property
     def bad(self) -> bool:
-        """Whether the run failed.
-
-        Refused, interrupted and running commands did not.
-        """
-        return self.outcome in (FAILED, TIMED_OUT) or self.outcome.startswith("exit ")
+        """Whether the run failed; a refused or interrupted run did not."""
+        return is_failure(self.outcome)
 
     @property
     def passed(self) -> bool:
-        """Whether the run surely passed."""
         return self.outcome == OK
 
     @property
     def is_test(self) -> bool:
-        """Whether the run was a test run."""
         return bool(self.summary or is_test(self.key))
 
     @property
@@ -132,7 +132,35 @@ class Run:
         return self.is_test or is_gate(self.key)
 
 
-def run(
+class _Steps(NamedTuple):
+    """The simple commands of a command line.
+
+    every: (joining operator, simple command).
+    keyed: (index in `every`, key) of each that has a key.
+    work: of `keyed` those that do more than look around, without dayleaf's own.
+    has_own: dayleaf's own commands are among them.
+    """
+
+    every: list[tuple[str, str]]
+    keyed: list[tuple[int, str]]
+    work: list[tuple[int, str]]
+    has_own: bool
+
+
+class _Step(NamedTuple):
+    """The simple command by which a command line is judged.
+
+    is_runner: its output says how it went, not how other runs did.
+    hiders: the operator that hides its exit status, of a pipe the programs behind it too.
+    """
+
+    key: str
+    part: str
+    is_runner: bool
+    hiders: tuple[str, ...]
+
+
+def judge_command(
     command: str,
     at: str,
     output: str,
@@ -140,91 +168,109 @@ def run(
     failed: bool = False,
     refused: bool = False,
 ) -> Run | None:
-    """Return a command's run, judged by its output.
+    """Judge a command by its output, None for noise and dayleaf.
 
-    command, output: raw text of the call and its result.
-    data: the host's structured result.
-    failed: it reported an error.
-    refused: it did not run.
-    None for noise and for dayleaf's own commands.  The exit status stands only in the text ("Exit
-    code 3"); `pytest | tail` exits 0 with failures, so the runner's own words decide before it.
+    command, output: raw text of the call and its result.  data: the host's structured result.
+    failed: the host reported an error.  refused: it did not run.
+    The exit status stands only in the text ("Exit code 3"); `pytest | tail` exits 0 with failures,
+    so the runner's own words decide first.
     """
     command = clean(command)
-    every = steps(command)
-    keyed = [(number, key) for number, key in enumerate(key_of(part) for _, part in every) if key]
-    mattering = [(number, key) for number, key in keyed if not is_noise(key)]
-    others = [(number, key) for number, key in mattering if key.partition(" ")[0] != "dayleaf"]
-    if not keyed or (mattering and not others):
+    steps = _classify_steps(command)
+    if steps is None:
         return None
-    number, key = next(((n, k) for n, k in others if is_test(k)), others[0] if others else keyed[0])
-    text = clean(output) if len(mattering) == len(others) else ""
-    outcome = _outcome(text, data, failed, refused)
+    text = "" if steps.has_own else clean(output)
+    outcome = _find_outcome(text, data, failed, refused)
     text = _EXIT.sub("", text)
-    told = (
-        tellingline.pick_telling_lines(text, command)
-        if outcome == FAILED or outcome.startswith("exit ")
-        else None
-    )
-    if told is not None and len(others) > 1:
-        number, key = _failing_step(others, told, (number, key), text)
-    hidden = _status_hiders(every, number)
-    judged = bool(others) and key.partition(" ")[0] not in _READERS
-    summary = _summary(text) if judged else ""
-    if judged and outcome == OK and (_BAD.search(summary) or _speaks_of_failure(text, key, hidden)):
-        outcome = FAILED
-    elif hidden and (
-        outcome == OK or (outcome == "exit 1" and hidden[0] == "|" and _is_quiet(hidden))
-    ):
-        piped = every[number][1]
-        passed = _passed_despite_hidden_status(text, summary, key, hidden, piped)
-        outcome = _printed_status(command, text) or (OK if passed else UNKNOWN)
-    result = Run(at, command, key, outcome, "", summary)
-    quiet = (
-        outcome == "exit 1"
-        and {key.partition(" ")[0], keyed[-1][1].partition(" ")[0]} & QUIET_FAILURES
-    )
-    if not others and (not result.bad or quiet):
+    told = _explain(outcome, command, text)
+    step = _choose_step(steps, told, text)
+    summary = _find_summary(text) if step.is_runner else ""
+    run = Run(at, command, step.key, outcome, "", summary)
+    run.outcome = _correct_outcome(outcome, command, text, summary, step)
+    if not steps.work and (not run.bad or _is_quiet_failure(run, steps)):
         return None
-    if result.bad and outcome != TIMED_OUT:
-        told = told or tellingline.pick_telling_lines(text, command)
-        result.detail, result.kind, result.names = (
-            "\n".join(map(clip_characters, told.lines)),
-            told.kind,
-            told.names,
-        )
-    return result
+    if run.outcome != outcome:
+        told = _explain(run.outcome, command, text)
+    if told is not None:
+        run.detail = "\n".join(map(clip_characters, told.lines))
+        run.kind, run.names = told.kind, told.names
+    return run
 
 
-def _failing_step(
-    others: list[tuple[int, str]], told: tellingline.TellingLines, first: tuple[int, str], text: str
-) -> tuple[int, str]:
-    """Return the failed command among several."""
+def _explain(outcome: str, command: str, text: str) -> tellingline.TellingLines | None:
+    """Return the telling lines of a failure, None for any other outcome."""
+    if not is_failure(outcome) or outcome == TIMED_OUT:
+        return None
+    return tellingline.pick_telling_lines(text, command)
+
+
+def _classify_steps(command: str) -> _Steps | None:
+    """Return the steps of a command line, None without any."""
+    every = split_steps(command)
+    keyed = [(at, key) for at, key in enumerate(parse_key(part) for _, part in every) if key]
+    acting = [(at, key) for at, key in keyed if not is_noise(key)]
+    work = [(at, key) for at, key in acting if key.partition(" ")[0] != "dayleaf"]
+    if not keyed or (acting and not work):
+        return None
+    return _Steps(every, keyed, work, len(work) < len(acting))
+
+
+def _choose_step(steps: _Steps, told: tellingline.TellingLines | None, text: str) -> _Step:
+    """Return the failing step, else the first test, else the first step."""
+    first = (steps.work or steps.keyed)[0]
+    chosen = next((row for row in steps.work if is_test(row[1])), first)
+    if told is not None and len(steps.work) > 1:
+        chosen = _find_failing_step(steps.work, told, text) or chosen
+    at, key = chosen
+    is_runner = bool(steps.work) and key.partition(" ")[0] not in _READERS
+    return _Step(key, steps.every[at][1], is_runner, _find_status_hiders(steps.every, at))
+
+
+def _find_failing_step(
+    work: list[tuple[int, str]], told: tellingline.TellingLines, text: str
+) -> tuple[int, str] | None:
+    """Return the failed step among several, None for unknown."""
     task = re.search(r"^\[([\w:./-]+)\] ERROR task failed", text, re.M)
     if task:
-        return next(((n, k) for n, k in others if k.endswith(" " + task[1])), first)
-    return next(((n, k) for n, k in others if told.kind and kind_of(k) == told.kind), first)
+        return next((row for row in work if row[1].endswith(" " + task[1])), None)
+    return next((row for row in work if told.kind and classify_key(row[1]) == told.kind), None)
 
 
-def _speaks_of_failure(text: str, key: str, hidden: tuple[str, ...]) -> bool:
-    """Tell whether an output has words only a failed runner prints."""
-    if not hidden and "--- FAIL: " not in text:
+def _correct_outcome(outcome: str, command: str, text: str, summary: str, step: _Step) -> str:
+    """Return the outcome by the output where the exit status misleads."""
+    counted = bool(_FAILURE_COUNT.search(summary))
+    if outcome == OK and step.is_runner and (counted or _has_failure_line(text, step)):
+        return FAILED
+    if not (step.hiders if outcome == OK else _is_empty_search(outcome, step.hiders)):
+        return outcome
+    if printed := _parse_printed_status(command, text):
+        return printed
+    return OK if _shows_success(text, summary, step) else UNKNOWN
+
+
+def _is_quiet_failure(run: Run, steps: _Steps) -> bool:
+    """Tell whether an exit status of 1 only means "no"."""
+    programs = {key.partition(" ")[0] for key in (run.key, steps.keyed[-1][1])}
+    return run.outcome == "exit 1" and not programs.isdisjoint(QUIET_FAILURES)
+
+
+def _has_failure_line(text: str, step: _Step) -> bool:
+    """Tell whether an output has words that only a failed runner prints."""
+    if not step.hiders and "--- FAIL: " not in text:
         return False
-    gate = is_gate(key) or kind_of(key) or (hidden and key.startswith("git "))
-    return bool(gate) and any(
-        line.startswith(_FELL) or _FELL_TOO.fullmatch(line) for line in _bare_lines(text)
+    is_git = bool(step.hiders) and step.key.startswith("git ")
+    return bool(is_git or is_gate(step.key) or classify_key(step.key)) and any(
+        line.startswith(_FAILURE_STARTS) or _FAILURE_LINE.fullmatch(line)
+        for line in _strip_lines(text)
     )
 
 
-def _bare_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a text without marks before and behind."""
+def _strip_lines(text: str) -> Iterator[str]:
     return map(str.strip, text.split("\n"))
 
 
-def _status_hiders(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
-    """Return the operators that hide a command's exit status.
-
-    Of a pipe the programs behind it too.
-    """
+def _find_status_hiders(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
+    """Return the operator that hides a step's exit status; see `_Step`."""
     if every[number][1].endswith("&"):
         return ("&",)
     after = every[number + 1 :]
@@ -234,60 +280,62 @@ def _status_hiders(every: list[tuple[str, str]], number: int) -> tuple[str, ...]
     return tuple(hiding)[:1]
 
 
-def _is_quiet(hidden: tuple[str, ...]) -> bool:
-    """Tell whether a pipe ends in a search."""
-    return len(hidden) > 1 and key_of(hidden[-1]).partition(" ")[0] in QUIET_FAILURES
+def _is_empty_search(outcome: str, hiders: tuple[str, ...]) -> bool:
+    """Tell whether a pipe failed because its search found nothing."""
+    last = parse_key(hiders[-1]).partition(" ")[0] if len(hiders) > 1 else ""
+    return outcome == "exit 1" and last in QUIET_FAILURES
 
 
-def _printed_status(command: str, text: str) -> str:
+def _parse_printed_status(command: str, text: str) -> str:
     """Return the exit status that a command prints itself, or ""."""
-    prints = any(name in command for name in _STATUS)
-    last = re.search(_STATED, text[-80:]) if prints else None
+    prints = any(name in command for name in _STATUS_NAMES)
+    last = re.search(_PRINTED_STATUS, text[-80:]) if prints else None
     return "" if last is None else OK if last[1] == "0" else "exit " + last[1]
 
 
-def _passed_despite_hidden_status(
-    text: str, summary: str, key: str, hidden: tuple[str, ...], piped: str
-) -> bool:
+def _shows_success(text: str, summary: str, step: _Step) -> bool:
     """Tell whether an output shows success despite a hidden status."""
-    if hidden[0] == "&" or _speaks_of_failure(text, key, hidden):
+    if step.hiders[0] == "&" or _has_failure_line(text, step):
         return False
-    filters = hidden[1:]
-    if _may_be_cut(text, filters):
+    filters = step.hiders[1:]
+    if _is_cut_by_head(text, filters):
         return False
-    searched = [part for part in filters if part.split()[0] not in _FILTERS]
-    if any(not re.search(r"(?i)fail|error|passed|^\S+ -v|\^ok", part) for part in searched):
+    searches = [part for part in filters if part.split()[0] not in _FILTERS]
+    if any(not re.search(r"(?i)fail|error|passed|^\S+ -v|\^ok", part) for part in searches):
         return False
     if not text:  # else it was searched for failures, and none was found
-        return bool(kind_of(key)) and (not searched or "2>&1" in piped)
-    return bool(summary) or _speaks_of_success(text)
+        return bool(classify_key(step.key)) and (not searches or "2>&1" in step.part)
+    return bool(summary) or _has_success_line(text)
 
 
-def _may_be_cut(text: str, filters: tuple[str, ...]) -> bool:
-    """Tell whether an output has all the lines that `head` lets through."""
+def _is_cut_by_head(text: str, filters: tuple[str, ...]) -> bool:
+    """Tell whether `head` may have cut an output."""
     cut = next(filter(None, (re.match(_HEAD, part) for part in filters)), None)
     return cut is not None and text.count("\n") + 1 >= int(cut[1] or 10)
 
 
-def _speaks_of_success(text: str) -> bool:
-    return any(line.startswith(_STOOD) or _STOOD_TOO.search(line) for line in _bare_lines(text))
+def _has_success_line(text: str) -> bool:
+    return any(
+        line.startswith(_SUCCESS_STARTS) or _SUCCESS_LINE.search(line)
+        for line in _strip_lines(text)
+    )
 
 
-def _unfinished(text: str, data: object, failed: bool) -> str:
+def _find_unfinished(text: str, data: object, failed: bool) -> str:
     """Return BACKGROUND or INTERRUPTED, "" for a command that ended."""
-    host: dict[str, object] = data if isinstance(data, dict) else {}
+    result: dict[str, object] = data if isinstance(data, dict) else {}
     start = text[:300]
-    if host.get("backgroundTaskId") or start.startswith("Command running in background with ID"):
+    if result.get("backgroundTaskId") or start.startswith("Command running in background with ID"):
         return BACKGROUND
-    if host.get("interrupted") is True or (
-        failed and any(said in start.lower() for said in _INTERRUPTIONS)
+    if result.get("interrupted") is True or (
+        failed and any(words in start.lower() for words in _INTERRUPTIONS)
     ):
         return INTERRUPTED
     return ""
 
 
-def _outcome(text: str, data: object, failed: bool, refused: bool) -> str:
-    unfinished = _unfinished(text, data, failed)
+def _find_outcome(text: str, data: object, failed: bool, refused: bool) -> str:
+    unfinished = _find_unfinished(text, data, failed)
     if unfinished:
         return unfinished
     code = _EXIT.match(text)
@@ -302,10 +350,10 @@ def _outcome(text: str, data: object, failed: bool, refused: bool) -> str:
     return TIMED_OUT if "timed out" in text[:200] else FAILED
 
 
-def _summary(text: str) -> str:
-    """Return the last line of a runner's summary, one of failures first."""
-    found: list[str] = [
+def _find_summary(text: str) -> str:
+    """Return the last summary line, one with failures first, or ""."""
+    lines: list[str] = [
         next(filter(None, groups)).strip() for groups in _SUMMARY.findall(text[-6000:])
     ]
-    bad = [line for line in found if _BAD.search(line)]
-    return (bad or found or [""])[-1]
+    failed = [line for line in lines if _FAILURE_COUNT.search(line)]
+    return (failed or lines or [""])[-1]

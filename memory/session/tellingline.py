@@ -1,9 +1,8 @@
 """The lines of a failed command's output that say what is wrong, the most telling one first.
 
-Each runner has its way to say it; RUNNERS is the table of them.  A runner more is one entry there
-and one case in its test.  What is told has the form of a compiler's line wherever the output has
-the parts of it: `file:line:col: what is wrong (test or rule)`.  What a runner adds at the end
-(`make: *** [all] Error 1`, a bare `FAIL`) is told only where nothing else stands there.
+RUNNERS is the table of output formats.  A telling line has a compiler's form as far as possible:
+`file:line:col: what is wrong (test or rule)`.  A trailer, which a runner adds at the end (`make:
+*** [all] Error 1`, a bare `FAIL`), is told only where nothing else stands there.
 """
 
 from __future__ import annotations
@@ -38,23 +37,34 @@ class TellingLines(NamedTuple):
     names: tuple[str, ...]
 
 
+class Failure(NamedTuple):
+    """One failure in an output.
+
+    place: `file:line:col`, "" for unknown.  name: of the test, or the rule.
+    """
+
+    place: str
+    message: str
+    name: str = ""
+
+
 class Runner(NamedTuple):
     """The output format of a test runner, linter or compiler.
 
     name: of the runner.
     kind: of its work.
-    speaks: a pattern in its output or command; only then is the output searched, "" for always.
-    finds: a pattern of one failure in its output, with the groups place, said and rule as far as
-        there are; or a function that returns (place, said, name) of each failure.
+    sign: a pattern in its output or command; only then is the output searched, "" for always.
+    parse: returns the failures in an output; or a pattern of one failure, with the groups place,
+        said and rule as far as there are.
     """
 
     name: str
     kind: str
-    speaks: str
-    finds: str | Callable[[str], list[tuple[str, str, str]]]
+    sign: str
+    parse: str | Callable[[str], list[Failure]]
 
 
-# how a closing line begins, and the forms of others
+# starts of trailers, and the forms of others
 _CLOSING = tuple(
     "ELIFECYCLE; info Visit; warning:; hint:; Traceback (most; Command failed; === ; "
     "error: could not compile; error: aborting due to; error: test failed, ; "
@@ -80,14 +90,14 @@ _ERRORS = (
 ).split(", ")
 _RAISED = r"(?:E\s+)?(?:[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)\b|assert ).*"
 # `    a_test.go:31: got 1, want 2`
-_PLACED = r"(?:\s+|(?=\w+_test\.go:))([\w./+-]+\.\w+:\d+):(?: (.*)|\Z)"
-_GO_MARK = r"\s*--- (FAIL|PASS|SKIP): (\S+)|=== (?:RUN|CONT|NAME|PAUSE)\s+(\S+)"
-_CLAIMS = frozenset(
+_GO_MESSAGE = r"(?:\s+|(?=\w+_test\.go:))([\w./+-]+\.\w+:\d+):(?: (.*)|\Z)"
+_GO_MARK = r"\s*--- (?:FAIL: (\S+)|(?:PASS|SKIP): \S)|=== (?:RUN|CONT|NAME|PAUSE)\s+(\S+)"
+_CLAIM_WORDS = frozenset(
     "want wanted got expected expect expects should shouldn't must fail failed fails failure error "
     "mismatch unexpected missing incorrect incorrectly wrong timeout cannot couldn't invalid "
     "didn't nil differ differs".split()
 )
-_CLAIMED = ("not equal", "timed out", "could not", "did not", "not found", "no such", "!=")
+_CLAIM_PHRASES = ("not equal", "timed out", "could not", "did not", "not found", "no such", "!=")
 _CHATTER = (
     r"[✓✔]|\b(?:INFO|DEBUG|WARN)\b|(?i:\b(?:warning|correctly|successfully)\b|^(?:phase|step) \d)"
 )
@@ -109,54 +119,63 @@ _LINE = (
 # --- runners whose lines hang together
 
 
-def _go_test(text: str) -> list[tuple[str, str, str]]:
-    """Return the failed assertion of each failing Go test."""
-    said: dict[str, list[list[str]]] = {}
-    failing: list[str] = []
-    panic, current = "", ""
+def _parse_go_test(text: str) -> list[Failure]:
+    """Return the failed assertion of each failing Go test, claims first."""
+    messages: dict[str, list[list[str]]] = {}  # by test: [place, message, lines behind it …]
+    test = ""
     for line in text.split("\n"):
-        mark = re.match(_GO_MARK, line)
-        placed = None if mark else re.match(_PLACED, line)
-        if mark:
-            current = mark[3] or (mark[2] if mark[1] == "FAIL" else "")
-            if mark[1] == "FAIL" and mark[2] not in failing:
-                failing.append(mark[2])
-        elif placed:
-            said.setdefault(current, []).append([placed[1], placed[2] or ""])
+        if mark := re.match(_GO_MARK, line):
+            test = "".join(mark.groups(""))
+        elif message := re.match(_GO_MESSAGE, line):
+            messages.setdefault(test, []).append([*message.groups("")])
         elif line.startswith("panic: "):
-            panic, current = panic or line, ""
-        elif line.startswith("        ") and said.get(current):
-            said[current][-1].append(line.strip())
-    found_lines = []
-    leaves = [
-        name for name in failing if not any(other.startswith(name + "/") for other in failing)
-    ]
-    for name in sorted(leaves or [""], key=lambda name: name not in said):
-        place, message = _assertion(said.get(name) or (said.get("", []) if len(leaves) < 2 else []))
-        if not message and panic:
-            message, panic = re.sub(r" \[recovered.*\]", "", panic), ""
+            test = ""
+        elif line.startswith("        ") and messages.get(test):
+            messages[test][-1].append(line.strip())
+    failures = _explain_go_tests(_list_failing_leaves(text), messages, text)
+    if not failures:
+        return [Failure("", line) for line in re.findall(_PACKAGE, text)]
+    return sorted(failures, key=lambda one: not one.place or not _has_claim(one.message))
+
+
+def _list_failing_leaves(text: str) -> list[str]:
+    failing = dict.fromkeys(re.findall(r"(?m)^[ \t]*--- FAIL: (\S+)", text))
+    return [name for name in failing if not any(other.startswith(name + "/") for other in failing)]
+
+
+def _explain_go_tests(
+    tests: list[str], messages: dict[str, list[list[str]]], text: str
+) -> list[Failure]:
+    """Return a failure for each failing Go test."""
+    panics = re.findall(r"(?m)^panic: .*", text)[:1]
+    failures = []
+    for name in sorted(tests or [""], key=lambda name: name not in messages):
+        unnamed = messages.get("", []) if len(tests) < 2 else []
+        place, message = _find_assertion(messages.get(name) or unnamed)
+        if not message and panics:
+            message = re.sub(r" \[recovered.*\]", "", panics.pop())
         if message or name:
-            found_lines.append((place, message or "--- FAIL: " + name, name))
-    found_lines.sort(key=lambda line: not line[0] or not _claims(line[1]))
-    return found_lines or [("", said, "") for said in re.findall(_PACKAGE, text)]
+            failures.append(Failure(place, message or "--- FAIL: " + name, name))
+    return failures
 
 
-def _assertion(lines: list[list[str]]) -> tuple[str, str]:
-    """Return the first claiming line of a failed test."""
-    told = [(place, _message(message, more)) for place, message, *more in lines]
-    sober = [(place, message) for place, message in told if not re.search(_CHATTER, message)]
-    claims = [line for line in sober if _claims(re.sub(r"\([^()]*\)", "", line[1]))]
+def _find_assertion(lines: list[list[str]]) -> tuple[str, str]:
+    """Return (place, message) of a failed test's first claim."""
+    joined = [(place, _join_message(message, more)) for place, message, *more in lines]
+    sober = [row for row in joined if not re.search(_CHATTER, row[1])]
+    claims = [row for row in sober if _has_claim(re.sub(r"\([^()]*\)", "", row[1]))]
     return (claims[:1] or sober[-1:] or [("", "")])[0]
 
 
-def _claims(line: str) -> bool:
+def _has_claim(line: str) -> bool:
     """Tell whether a line names an expectation or a fault."""
     low = line.lower()
-    return not _CLAIMS.isdisjoint(re.findall(r"[\w']+", low)) or any(one in low for one in _CLAIMED)
+    return not _CLAIM_WORDS.isdisjoint(re.findall(r"[\w']+", low)) or any(
+        phrase in low for phrase in _CLAIM_PHRASES
+    )
 
 
-def _message(message: str, more: list[str]) -> str:
-    """Join a test's message with its continuation lines."""
+def _join_message(message: str, more: list[str]) -> str:
     if not message.strip():  # testify: a block of labelled lines
         block = [
             line for line in more if not re.match(r"(?:Error Trace|Test|Messages|Diff):", line)
@@ -165,41 +184,36 @@ def _message(message: str, more: list[str]) -> str:
     rest = [
         line
         for line in more[:1]
-        if (message.rstrip().endswith(":") and _claims(message + line))
-        or (line.startswith(("Output: ", "Error: ", "stderr: ")) and _claims(line[8:]))
+        if (message.rstrip().endswith(":") and _has_claim(message + line))
+        or (line.startswith(("Output: ", "Error: ", "stderr: ")) and _has_claim(line[8:]))
     ]
     return " ".join([message.strip(), *rest]).strip()
 
 
-def _pytest(text: str) -> list[tuple[str, str, str]]:
-    """Return (place, exception, test) of each failing pytest test."""
-    found: list[tuple[str, str, str]] = []
-    short = {
-        ident.rpartition("::")[2]: ident
-        for ident in re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.M)
-    }
+def _parse_pytest(text: str) -> list[Failure]:
+    """Return the exception of each failing pytest test."""
+    found: list[Failure] = []
+    names = re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.M)
+    short = {name.rpartition("::")[2]: name for name in names}
     for block in re.split(r"^_{3,} (?=.+ _{3,}$)", text, flags=re.M):
         name = block.partition(" _")[0].rpartition(".")[2]
         raised = re.findall(r"^E {2,}(\S.*)", block, re.M)
         places = re.findall(r"^(\S+\.py:\d+): ", block, re.M)
         if raised:
-            said = next((line for line in raised if re.match(_RAISED, line)), raised[0])
+            message = next((line for line in raised if re.match(_RAISED, line)), raised[0])
             ident = next(iter(short.values())) if len(short) == 1 else short.get(name, "")
-            found.append((places[-1] if places else "", said, ident))
+            found.append(Failure(places[-1] if places else "", message, ident))
     listed = re.findall(r"^()(?:FAILED|ERROR) (\S+) - (.+)", text, re.M) or re.findall(
         r"^(/?\S+\.py:\d+): ()((?:\w+Error|assert).*)", text, re.M
     )
-    return found or [(place, said, ident) for place, ident, said in listed]
+    return found or [Failure(place, message, ident) for place, ident, message in listed]
 
 
-def _jest(text: str) -> list[tuple[str, str, str]]:
-    """Return (place, message, name) of each failing jest or vitest test."""
+def _parse_jest(text: str) -> list[Failure]:
     found = []
     for block in re.split(r"^(?=[ \t]*● |[ \t]*FAIL +\S+ >|[ \t]*\d+\) )", text, flags=re.M)[1:]:
         head, _, rest = block.strip().partition("\n")
-        name = re.sub(
-            r"^(?:●|\d{1,80}\)|FAIL {1,80}\S{1,80} >)\s{0,80}|\s{0,80}:$", "", head
-        ).strip()
+        name = re.sub(r"^(?:●|\d{1,80}\)|FAIL {1,80}\S{1,80} >)\s{0,80}|\s{0,80}:$", "", head)
         lines = [line.strip() for line in rest.split("\n")]
         at = re.search(
             r"(?:\bat (?:[^\s()]{1,120} ){0,4}\(?|❯ )((?!node:|\S{0,200}node_modules)[^\s()"
@@ -213,11 +227,11 @@ def _jest(text: str) -> list[tuple[str, str, str]]:
         ]
         if words and not (name.startswith("Console") or "›" in name and words[0].startswith("›")):
             place = at[1].replace("file://", "") if at else ""
-            found.append((place, _jest_message(words), name))
+            found.append(Failure(place, _format_jest_message(words), name))
     return list(dict.fromkeys(found))
 
 
-def _jest_message(words: list[str]) -> str:
+def _format_jest_message(words: list[str]) -> str:
     """Return a failure's first line, with the values it compares."""
     facts = [
         line
@@ -227,32 +241,28 @@ def _jest_message(words: list[str]) -> str:
     return "; ".join(words[:1] if words[0] in facts else [words[0], *facts])
 
 
-def _eslint(text: str) -> list[tuple[str, str, str]]:
-    """Return each ESLint error with its file and line."""
-    found: list[tuple[str, str, str, str]] = []
+def _parse_eslint(text: str) -> list[Failure]:
+    """Return ESLint's errors, else its warnings."""
+    found: dict[str, list[Failure]] = {"error": [], "warning": []}
     path = ""
     for line in text.split("\n"):
-        hit = re.match(r"\s+(\d+:\d+)\s+(error|warning)\s+(.+?)(?:\s{2,}(\S+))?\s*\Z", line)
-        if hit and path:
-            found.append((hit[2], path + ":" + hit[1], hit[3], hit[4] or ""))
+        row = re.match(r"\s+(\d+:\d+)\s+(error|warning)\s+(.+?)(?:\s{2,}(\S+))?\s*\Z", line)
+        if row and path:
+            found[row[2]].append(Failure(path + ":" + row[1], row[3], row[4] or ""))
         elif line and not line[0].isspace() and re.search(r"\.\w+\Z", line.strip()):
             path = line.strip()
-    return [
-        (place, said, rule)
-        for level, place, said, rule in found
-        if level == "error" or not any(entry[0] == "error" for entry in found)
-    ]
+    return found["error"] or found["warning"]
 
 
-def _git(text: str) -> list[tuple[str, str, str]]:
+def _parse_git(text: str) -> list[Failure]:
     """Return git's conflicts, then rejections, then its other messages."""
-    ways = (
+    forms = (
         r"^(CONFLICT \(.+)",
         r"^[ \t]*(! \[.*rejected\] .+)",
         r"^(?:.*\))?((?:error|fatal): .+)",
         r"^((?:nothing to commit|no changes added).*)",
     )
-    return [("", said, "") for way in ways for said in re.findall(way, text, re.M)]
+    return [Failure("", line) for form in forms for line in re.findall(form, text, re.M)]
 
 
 RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
@@ -278,7 +288,7 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
         "go test",
         TEST,
         r"^[ \t]*--- FAIL: |^FAIL(?:\s|$)|^panic: |^[ \t]+\w+_test\.go:\d+: ",
-        _go_test,
+        _parse_go_test,
     ),
     Runner(
         "go",
@@ -288,13 +298,13 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
         r"|(?:stat .+: directory|pattern .+|package \S+ is) not .+"
         r"|.*(?:no Go files in|no required module|build constraints exclude) .+)",
     ),
-    Runner("eslint", LINT, r"^[ \t]+\d+:\d+\s+(?:error|warning)\s", _eslint),
-    Runner("pytest", TEST, r"^E {2,}\S|^(?:FAILED|ERROR) \S+|\bpytest\b", _pytest),
+    Runner("eslint", LINT, r"^[ \t]+\d+:\d+\s+(?:error|warning)\s", _parse_eslint),
+    Runner("pytest", TEST, r"^E {2,}\S|^(?:FAILED|ERROR) \S+|\bpytest\b", _parse_pytest),
     Runner(
         "jest",
         TEST,
         r"^[ \t]*● |^[ \t]*FAIL +\S+ >|^[ \t]*\d+\) .+\n\s+.*Error|^Test(?: Suites|s| Files):?\s",
-        _jest,
+        _parse_jest,
     ),
     Runner(
         "cargo test",
@@ -310,7 +320,7 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
         r"[ \t]*--> (?P<place>\S+:\d+:\d+)",
     ),
     Runner("shell", USE, "", _SHELL),
-    Runner("git", OTHER, r"\bgit\b|^(?:fatal|error): ", _git),
+    Runner("git", OTHER, r"\bgit\b|^(?:fatal|error): ", _parse_git),
     Runner(
         "usage",
         USE,
@@ -327,10 +337,10 @@ RUNNERS: tuple[Runner, ...] = (  # the first that finds something is believed
 )
 
 
-def _failure_line(place: str, said: str, name: str) -> str:
-    """Return a failure in one line."""
+def _format_failure(failure: Failure) -> str:
+    place, message, name = failure
     head = place + ": " if place else ""
-    return head + said + (" (%s)" % name if name and name not in said else "")
+    return head + message + (" (%s)" % name if name and name not in message else "")
 
 
 def pick_telling_lines(text: str, command: str = "", most: int = 3) -> TellingLines:
@@ -342,112 +352,95 @@ def pick_telling_lines(text: str, command: str = "", most: int = 3) -> TellingLi
     if len(text) > _LONG:
         text = text[: _LONG // 2] + "\n" + text[-_LONG // 2 :]
     for runner in RUNNERS:
-        if not re.search(runner.speaks, text, re.M) and not re.search(runner.speaks, command, re.M):
+        sign = runner.sign
+        if not re.search(sign, text, re.M) and not re.search(sign, command, re.M):
             continue
-        found = (
-            _matches(runner.finds, text) if isinstance(runner.finds, str) else runner.finds(text)
-        )
-        found = [entry for entry in found if not is_trailer(entry[1])]
-        if found:
-            told = [_failure_line(*entry) for entry in found]
+        parse = runner.parse
+        failures = _find_matches(parse, text) if isinstance(parse, str) else parse(text)
+        failures = [failure for failure in failures if not is_trailer(failure.message)]
+        if failures:
             names = [
                 name if runner.kind == TEST else re.sub(r"[:(]\d.*", "", place)
-                for place, _, name in found
+                for place, _, name in failures
             ]
             return TellingLines(
-                tuple(dict.fromkeys(told))[:most],
+                tuple(dict.fromkeys(map(_format_failure, failures)))[:most],
                 runner.kind,
                 tuple(dict.fromkeys(filter(None, names)))[:MOST_NAMES],
             )
-    return TellingLines(tuple(_plain(text, most)), OTHER, ())
+    return TellingLines(tuple(_find_error_lines(text, most)), OTHER, ())
 
 
-# --- what runs print whether they pass or fail, such as a shell's warning at its start
+# --- chatter: lines that runs print whether they pass or fail, such as a shell's warning
 
 
-def learn(printed: dict[str, list[str]], key: str, output: str) -> list[str]:
-    """Record a passing run's lines and return the new marks.
+def learn_passing_lines(printed: dict[str, list[str]], key: str, output: str) -> list[str]:
+    """Record a passing run's lines; return the newly recorded hashes.
 
-    printed: by a line's mark the programs with their verbs that printed the line, passing.
+    printed: by a line's hash, the keys (program and verb) of passing runs that printed it.
     key: this run's.
     """
-    found = []
-    for line in _ends(output):
-        keys = printed.pop(line, [])
-        printed[line] = keys  # behind those that were not met for longer
+    new = []
+    for hash in _hash_end_lines(output):
+        keys = printed[hash] = printed.pop(hash, [])  # the latest last
         if key not in keys and len(keys) < _OTHERS:
             keys.append(key)
-            found.append(line)
-    for line in list(printed)[:-_MOST_PRINTED]:
-        del printed[line]
-    return found
+            new.append(hash)
+    for hash in list(printed)[:-_MOST_PRINTED]:
+        del printed[hash]
+    return new
 
 
-def _ends(output: str) -> list[str]:
-    """Return the marks of an output's first and last lines."""
+def _hash_end_lines(output: str) -> list[str]:
     ends = (output,) if len(output) <= 2 * _END else (output[:_END], output[-_END:])
     lines = [line for end in ends for line in end.split("\n") if len(line) > 1]
-    return list(dict.fromkeys(map(mark, lines[:_ENDS] + lines[-_ENDS:])))
+    return list(dict.fromkeys(map(hash_line, lines[:_ENDS] + lines[-_ENDS:])))
 
 
-def mark(line: str) -> str:
-    """Return a hash for a line: the text may be private."""
+def hash_line(line: str) -> str:
+    """Return the hash of a line; its text may be private."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", line) if "\x1b" in line else line
     return files.sha256(plain.strip()[:_WIDE].encode("utf-8", "replace"))[:12]
 
 
 def is_chatter(printed: dict[str, list[str]], key: str, line: str) -> bool:
-    """Tell whether passing runs print a line too.
-
-    Of the same program, or of two others.
-    """
-    keys = printed.get(mark(line), ())
+    """Tell whether passing runs print a line too."""
+    keys = printed.get(hash_line(line), ())
     return key in keys or len(keys) >= _OTHERS
 
 
-def without_chatter(printed: dict[str, list[str]], key: str, output: str) -> str:
-    """Return an output without lines that passing runs print too."""
+def remove_chatter(printed: dict[str, list[str]], key: str, output: str) -> str:
     return "\n".join(line for line in output.split("\n") if not is_chatter(printed, key, line))
 
 
 def is_trailer(line: str) -> bool:
-    """Tell whether a line is a runner's closing line.
-
-    Such a line says nothing of the cause.
-    """
+    """Tell whether a line closes an output without a cause."""
     bare = line.strip()
     return bare.startswith(_CLOSING) or bool(re.fullmatch(_TRAILER, bare))
 
 
 def has_error(text: str) -> bool:
-    """Tell whether a text has a word of an error, in any of the usual languages."""
+    """Tell whether a text has a word for an error."""
     low = text.lower()
     return any(word in low for word in _ERRORS) or low.startswith("fail") or "\nfail" in low
 
 
-def _matches(pattern: str, text: str) -> list[tuple[str, str, str]]:
-    """Return (place, said, rule) of each match."""
-    found = []
+def _find_matches(pattern: str, text: str) -> list[Failure]:
+    failures = []
     for match in re.finditer(pattern, text, re.M):
-        groups = match.groupdict()
-        place = re.sub(r"[\[(](\d+),(\d+)[\])]", r":\1:\2", groups.get("place") or "").replace(
-            "::", ":"
-        )
-        said = groups.get("old") or groups.get("said") or ""
-        found.append(
-            (
-                place,
-                re.sub(r"(?<!\s)\s*\n\s*", " ", said.strip()),
-                (groups.get("rule") or "").strip(),
-            )
-        )
-    return found
+        groups = match.groupdict("")
+        # the forms `a.ts(1,2)`, `a.java:[1,2]` as `a.ts:1:2`
+        place = re.sub(r"[\[(](\d+),(\d+)[\])]", r":\1:\2", groups.get("place", ""))
+        message = groups.get("old") or groups.get("said", "")
+        message = re.sub(r"(?<!\s)\s*\n\s*", " ", message.strip())
+        failures.append(Failure(place.replace("::", ":"), message, groups.get("rule", "").strip()))
+    return failures
 
 
-def _raised(lines: list[str], traced: bool) -> list[str]:
-    """Return the line of an exception and its place, [] for none.
+def _find_exception(lines: list[str], traced: bool) -> list[str]:
+    """Return the line of an exception and of its place, [] for none.
 
-    traced: the output has a traceback, whose last line tells.
+    traced: the output has a traceback, of which the last line counts.
     """
     raised = [line for line in lines if re.match(_RAISED, line)]
     if not raised:
@@ -456,11 +449,11 @@ def _raised(lines: list[str], traced: bool) -> list[str]:
     return [raised[-1 if traced else 0], *places[-1:]]
 
 
-def _plain(text: str, most: int) -> list[str]:
-    """Return the telling lines of an unknown runner's output."""
+def _find_error_lines(text: str, most: int) -> list[str]:
+    """Return the telling lines of an unknown program's output."""
     every = [line.rstrip() for line in text.split("\n") if line.strip()]
     lines = [line for line in every if not is_trailer(line)]
-    chosen = _raised(lines, "Traceback (most" in text)
+    chosen = _find_exception(lines, "Traceback (most" in text)
     chosen = chosen or [line for line in lines if has_error(line)] or lines
     chosen = chosen or [line for line in every if re.match(_PACKAGE, line)] or every[-1:]
     return [

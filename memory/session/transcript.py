@@ -1,12 +1,11 @@
 """The host's record of a session, read incrementally: JSON lines in, typed entries out.
 
-One JSON object a line, appended; what a line says, by version, is told in `entries`.  Lines that
-say nothing (attachments, which hold dayleaf's own output; copies of requests; snapshots) are
-dropped by a look at their bytes, without parsing them: those are most of a transcript.
+One JSON object a line; `entries` parses it.  Most lines hold no entry, and are dropped by a look at
+their bytes.
 
-A file is one session's, whatever `sessionId` its lines bear: after a plan that was approved with a
-clear context the first request still bears the id of the session before.  A fork bears its own id
-in all lines, and the `uuid`s of what it copied.
+A file is one session's, whatever `sessionId` its lines have: after a plan that was approved with a
+clear context the first request still has the id of the session before.  A fork has its own id in
+all lines, and the `uuid`s of the lines it copied.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from memory.session.entries import (
     TODOS,
     USE,
     Entry,
-    entries,
-    joined,
-    pull,
-    queued,
+    find_pull_url,
+    join_text,
+    parse_entries,
+    parse_queued,
 )
-from memory.session.rewinds import Tree
+from memory.session.rewinds import PromptTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,27 +40,28 @@ if TYPE_CHECKING:
     from typing import Any
 
 BLOCK = 1 << 20
-AT = re.compile(rb'"timestamp"\s*:\s*"([0-9T:.+Z-]{10,32})"')
+TIMESTAMP = re.compile(rb'"timestamp"\s*:\s*"([0-9T:.+Z-]{10,32})"')
 # bytes of a line that is parsed as it is; a longer one loses its pictures and documents first
 LONGEST = 8 << 20
-MOST = 512 << 20  # bytes of one reading; the rest comes with the next
+READ_LIMIT = 512 << 20  # bytes of one reading; the rest comes with the next
 
 SHORT = 4096  # bytes of a line that is parsed sooner than searched
 _QUEUED = b'"queued_command"'  # the one attachment that counts
-# the types that count
-_WANTED = (
+# a line is parsed if it has one of these types,
+_KEPT_TYPES = (
     *b'"user" "assistant" "system" "queue-operation"'.split(),
     *b'"summary" "custom-title" "ai-title" "pr-link"'.split(),
 )
-_WORDS = (  # or one of them stands in it
+_KEPT_WORDS = (  # or holds one of these words,
     b'"user"',
     b'"assistant"',
     b'"compact_boundary"',
     b'"turn_duration"',
     b'"stop_hook_summary"',
 )
-_HEADS = (_QUEUED, b'"queue-operation"')  # or one of these near its start
-_TOOLS = {  # what only these tools may tell by their result: another's output may say anything
+_KEPT_HEADS = (_QUEUED, b'"queue-operation"')  # or one of these near its start
+# entries that only the results of these tools give: another tool's output may say anything
+_TOOLS_BY_KIND = {
     STEER: ("AskUserQuestion", "ExitPlanMode"),
     PLAN: ("ExitPlanMode",),
     TODOS: ("TodoWrite", "TaskCreate", "TaskUpdate", "TaskList"),
@@ -73,10 +73,9 @@ _ANYWHERE = ("refused", "while working")  # what the user may say of any call
 
 
 class Reading:
-    """The entries of a transcript from an offset on.
+    """The entries of a transcript from an offset on, for one iteration.
 
-    Iterate once, then ask.
-    offset: where the next reading starts, just after the last whole line.
+    offset: afterwards the start of the next reading, behind the last whole line.
     """
 
     __slots__ = ("_calls", "_ended", "_fd", "_queue", "_stop", "_tree", "offset")
@@ -86,42 +85,41 @@ class Reading:
         self._ended = ended
         self._queue: _Queue | None = None
         self._calls: dict[str, Entry] = {}  # without a result yet
-        self._tree = Tree(fd, offset)
+        self._tree = PromptTree(fd, offset)
 
     def __iter__(self) -> Iterator[Entry]:
         # the C scanner: two frames less for each line
         scan: Any = vars(json.JSONDecoder(strict=False))["scan_once"]
         start = self.offset
         try:
-            for line in self._lines():
+            for line in self._read_lines():
                 try:
                     record, _ = scan(line.decode("utf-8", "replace"), 0)
                 except (ValueError, StopIteration, RecursionError):
                     continue
                 if not isinstance(record, dict):
                     continue
-                told = entries(record)
-                since = self._tree.taken(record, told)
+                told = parse_entries(record)
+                since = self._tree.find_rewind(record, told)
                 if since:
                     yield Entry(REWIND, record, since)
                 if record.get("type") in ("queue-operation", "attachment"):
-                    yield from self._queued(record, start)
+                    yield from self._read_queue_line(record, start)
                     continue
                 for entry in told:
                     if entry.kind == USE:
                         self._await_result(entry)
-                    elif entry.kind in _TOOLS and not self._may_tell(entry):
+                    elif entry.kind in _TOOLS_BY_KIND and not self._may_tell(entry):
                         continue
                     yield entry
-                yield from self._answered(told)
+                yield from self._take_results(told)
         finally:
             self.close()
 
-    def _queued(self, record: dict[str, Any], start: int) -> list[Entry]:
-        """Return the user's words in a line about the queue."""
+    def _read_queue_line(self, record: dict[str, Any], start: int) -> list[Entry]:
         if self._queue is None:
-            self._queue = _queue_before(self._fd, start)
-        return self._queue.turn(record)
+            self._queue = _read_queue_state(self._fd, start)
+        return self._queue.process_line(record)
 
     def _await_result(self, call: Entry) -> None:
         self._calls[call.id] = call
@@ -129,12 +127,12 @@ class Reading:
             del self._calls[next(iter(self._calls))]
 
     def _may_tell(self, entry: Entry) -> bool:
-        """Tell whether an entry beside a result fits the call's tool."""
+        """Tell whether the call's tool can give an entry."""
         call = self._calls.get(entry.id) if entry.id else None
-        return call is None or entry.name in _ANYWHERE or call.name in _TOOLS[entry.kind]
+        return call is None or entry.name in _ANYWHERE or call.name in _TOOLS_BY_KIND[entry.kind]
 
-    def _answered(self, told: list[Entry]) -> Iterator[Entry]:
-        """Drop the answered calls and yield a pull request opened thereby."""
+    def _take_results(self, told: list[Entry]) -> Iterator[Entry]:
+        """Drop answered calls; yield the pull requests they opened."""
         for entry in told:
             call = self._calls.pop(entry.id, None) if entry.kind == RESULT else None
             if (
@@ -142,7 +140,7 @@ class Reading:
                 and not entry.failed
                 and "gh pr create" in str(call.data.get("command") or "")
             ):
-                url = pull(entry.text)
+                url = find_pull_url(entry.text)
                 if url:
                     yield entry.sibling_entry(LINK, url)
 
@@ -152,12 +150,11 @@ class Reading:
             os.close(self._fd)
             self._fd = -1
 
-    def _lines(self) -> Iterator[bytes]:
-        """Yield the lines that may hold entries."""
+    def _read_lines(self) -> Iterator[bytes]:
         start = at = self.offset
         tail = b""
         while at < self._stop or self.offset == start:
-            block = self._block(at)
+            block = self._read_block(at)
             if not block:
                 if self._ended and tail and parse_line(tail):
                     self.offset = at
@@ -166,52 +163,52 @@ class Reading:
             at += len(block)
             lines = (tail + block).split(b"\n")
             tail = lines.pop()
-            yield from filter(None, map(self._readable, lines))
+            yield from filter(None, map(self._filter_line, lines))
             self.offset = at - len(tail)
             if len(tail) > LONGEST:
-                line, at = self._long_line(tail, at)
+                line, at = self._read_long_line(tail, at)
                 if at < 0:
                     return
                 self.offset, tail = at, b""
                 if line:
                     yield line
 
-    def _block(self, at: int) -> bytes:
-        """Return the bytes at an offset, none of them behind the limit.
+    def _read_block(self, at: int) -> bytes:
+        """Return the bytes at an offset, up to the limit.
 
-        An offset behind it is in a line that began before.
+        An offset behind the limit is in a line that began before it.
         """
         left = self._stop - at
         return files.read_at(self._fd, min(BLOCK, left) if left > 0 else BLOCK, at)
 
-    def _readable(self, line: bytes) -> bytes:
+    def _filter_line(self, line: bytes) -> bytes:
         """Return a line that may hold entries, else b""."""
         line = line.lstrip(b"\0")  # a file may be padded with these
         if line.startswith(b'{"type":'):
-            if not line[8:32].lstrip().startswith(_WANTED) and _QUEUED not in line[:SHORT]:
-                return self._passed(line)
+            if not line[8:32].lstrip().startswith(_KEPT_TYPES) and _QUEUED not in line[:SHORT]:
+                return self._skip_line(line)
         elif (
             len(line) > SHORT
-            and not any(word in line for word in _WORDS)
-            and not any(word in line[:SHORT] for word in _HEADS)
+            and not any(word in line for word in _KEPT_WORDS)
+            and not any(word in line[:SHORT] for word in _KEPT_HEADS)
         ):
-            return self._passed(line)
-        return line if len(line) <= LONGEST else self._shortened([line])
+            return self._skip_line(line)
+        return line if len(line) <= LONGEST else self._shorten([line])
 
-    def _passed(self, line: bytes) -> bytes:
-        self._tree.passed(line)
+    def _skip_line(self, line: bytes) -> bytes:
+        self._tree.add_unparsed(line)
         return b""
 
-    def _shortened(self, pieces: Iterable[bytes]) -> bytes:
-        from memory.session.longlines import Shortened  # most transcripts have no such line
+    def _shorten(self, pieces: Iterable[bytes]) -> bytes:
+        from memory.session.longlines import LineShortener  # most transcripts have no such line
 
-        short = Shortened()
+        short = LineShortener()
         for piece in pieces:
             short.feed(piece)
-        return short.line()
+        return short.finish()
 
-    def _long_line(self, head: bytes, at: int) -> tuple[bytes, int]:
-        """Return (shortened long line, offset after it)."""
+    def _read_long_line(self, head: bytes, at: int) -> tuple[bytes, int]:
+        """Return (shortened line, offset after it), (b"", -1) if unfinished."""
         end = at
 
         def pieces() -> Iterator[bytes]:
@@ -225,10 +222,10 @@ class Reading:
                     return
             end = end if self._ended else -1
 
-        line = self._shortened(pieces())
-        return (
-            (self._readable(line) if len(line) <= LONGEST else line, end) if end >= 0 else (b"", -1)
-        )
+        line = self._shorten(pieces())
+        if end < 0:
+            return b"", -1
+        return self._filter_line(line) if len(line) <= LONGEST else line, end
 
 
 class _Queue:
@@ -236,46 +233,50 @@ class _Queue:
 
     Older hosts note only what enters the queue and how it leaves: `remove`, given to the model as
     it works; `dequeue`, as a prompt of its own; `popAll`, taken back to be edited.  Newer hosts add
-    an attachment with the words given to the model.
+    an attachment with the words given to the model, so the same words come twice, in either order.
     """
 
-    __slots__ = ("_given", "_told", "_waiting")
+    __slots__ = ("_attached", "_removed", "_waiting")
 
     def __init__(self) -> None:
         self._waiting: list[tuple[dict[str, Any], str]] = []
-        self._given: list[str] = []  # told by an attachment, not yet by a line about the queue
-        self._told: list[str] = []  # the other way round
+        self._attached: list[str] = []  # by an attachment, not yet by a `remove`
+        self._removed: list[str] = []  # the other way round
 
-    def turn(self, record: dict[str, Any]) -> list[Entry]:
-        """Process a line and return the user's words in it."""
+    def process_line(self, record: dict[str, Any]) -> list[Entry]:
         if record.get("type") == "attachment":
             return [
-                e
-                for e in entries(record)
-                if e.kind == REPORT or self._first(e.text, self._told, self._given)
+                entry
+                for entry in parse_entries(record)
+                if entry.kind == REPORT
+                or self._record_if_new(entry.text, self._removed, self._attached)
             ]
-        operation, content = record.get("operation"), joined(record.get("content"))
+        operation, content = record.get("operation"), join_text(record.get("content"))
         if operation == "enqueue":
             self._waiting.append((record, content))
         elif operation in ("remove", "dequeue", "popAll") and self._waiting:
-            return self._left(record, content)
+            return self._take_from_queue(record, content)
         return []
 
-    def _left(self, record: dict[str, Any], content: str) -> list[Entry]:
+    def _take_from_queue(self, record: dict[str, Any], content: str) -> list[Entry]:
         """Return the words that left the queue for the model."""
         operation = record.get("operation")
         known = [i for i, (_, words) in enumerate(self._waiting) if words == content]
         if operation == "popAll" and not known:
             self._waiting.clear()
             return []
-        before, words = self._waiting.pop(known[0] if known else 0)
+        enqueued, words = self._waiting.pop(known[0] if known else 0)
         if operation != "remove" or record.get("reason") not in (None, "absorbed_mid_turn"):
             return []
-        return [e for e in queued(before, words) if self._first(e.text, self._given, self._told)]
+        return [
+            entry
+            for entry in parse_queued(enqueued, words)
+            if self._record_if_new(entry.text, self._attached, self._removed)
+        ]
 
     @staticmethod
-    def _first(words: str, other: list[str], own: list[str]) -> bool:
-        """Tell whether words are new, and record them."""
+    def _record_if_new(words: str, other: list[str], own: list[str]) -> bool:
+        """Record words in `own`; return False where `other` had them."""
         if words in other:
             other.remove(words)
             return False
@@ -284,15 +285,14 @@ class _Queue:
         return True
 
 
-def _queue_before(fd: int, offset: int) -> _Queue:
-    """Return the queue's state at an offset."""
+def _read_queue_state(fd: int, offset: int) -> _Queue:
     queue = _Queue()
     start = max(0, offset - BLOCK)
     for line in files.read_at(fd, offset - start, start).split(b"\n") if offset else ():
         if b'"queue-operation"' in line or b'"queued_command"' in line:
             record = parse_line(line)
             if record:
-                queue.turn(record)
+                queue.process_line(record)
     return queue
 
 
@@ -305,25 +305,24 @@ def parse_line(line: bytes) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
-def trusted(path: object, env: dict[str, str]) -> str:
+def validate_path(path: object, env: dict[str, str]) -> str:
     """Return the real path of a transcript, "" for any other path.
 
-    path: as it came on a hook's stdin, so anybody's.
-    It must be a regular file of this user, reached through no link itself, that lies under
-    `projects/` of the host's directory (CLAUDE_CONFIG_DIR, or `.claude` in HOME); that folder
-    itself may be a link.  Transcripts that dayleaf lists by itself go through `own_transcript`.
+    path: from a hook's stdin, so anybody's.
+    It must be a regular file of this user, no link, under `projects/` of the host's directory
+    (CLAUDE_CONFIG_DIR, or `.claude` in HOME); that folder itself may be a link.
     """
-    return _trusted(path, roots(env))
+    return _validate_below(path, list_roots(env))
 
 
-def _trusted(path: object, below: list[str]) -> str:
+def _validate_below(path: object, below: list[str]) -> str:
     if not isinstance(path, str) or "\0" in path or len(path) > 4096 or not path.endswith(".jsonl"):
         return ""
     path = path.replace("\\", "/")
     if not (path.startswith("/") or path[1:2] == ":"):
         return ""
     try:
-        if not any(files.inside(path, root) for root in below):
+        if not any(files.is_inside(path, root) for root in below):
             return ""
         os.close(_open(path))
     except (OSError, ValueError):
@@ -341,13 +340,11 @@ def is_own_folder(path: str) -> bool:
         return False
 
 
-def own_transcript(path: str) -> str:
-    """Return the real path of a listed transcript, or "".
+def validate_listed_path(path: str) -> str:
+    """Return the real path of this user's listed transcript, or "".
 
-    "" where it is no file of this user.
-    path: listed in the host's folder, never given from outside: whoever put a link there may write
-        there, so the link is followed, to a project's folder on another disk as to a single
-        transcript.
+    path: listed in the host's folder, never given from outside.  Links are followed: who puts one
+        there may write there.
     """
     path = files.real_path(path)
     try:
@@ -357,26 +354,24 @@ def own_transcript(path: str) -> str:
     return path if path.endswith(".jsonl") else ""
 
 
-def host(env: dict[str, str]) -> str:
+def find_host_folder(env: dict[str, str]) -> str:
     """Return the host's directory, or "".
 
     CLAUDE_CONFIG_DIR, else `.claude` in HOME.
     """
-    found = roots(env)
-    return files.real_path(found[0].removesuffix("/projects")) if found else ""
+    roots = list_roots(env)
+    return files.real_path(roots[0].removesuffix("/projects")) if roots else ""
 
 
-def roots(env: dict[str, str]) -> list[str]:
-    """Return the host's folders of transcripts.
-
-    They hold one folder for each project.
-    """
+def list_roots(env: dict[str, str]) -> list[str]:
+    """Return the host's folders that hold a folder for each project."""
     user = env.get("HOME") or env.get("USERPROFILE") or ""
     hosts = [env.get("CLAUDE_CONFIG_DIR", ""), user + "/.claude" if user else ""]
     return [host.replace("\\", "/").rstrip("/") + "/projects" for host in hosts if host]
 
 
 def _open(path: str) -> int:
+    """Open a file of this user; raise OSError for another's."""
     fd = files.open_read(path, follow=False)
     if hasattr(os, "getuid") and os.fstat(fd).st_uid != os.getuid():
         os.close(fd)
@@ -384,24 +379,23 @@ def _open(path: str) -> int:
     return fd
 
 
-def read(path: str, offset: int = 0, limit: int = MOST, ended: bool = False) -> Reading:
+def read(path: str, offset: int = 0, limit: int = READ_LIMIT, ended: bool = False) -> Reading:
     """Open a transcript for one pass over its new entries.
 
-    path: what `trusted` returned.  offset: bytes already read; past the file's end (it was
-    rewritten) means from the start.  limit: bytes to read at most, up to the end of the first line.
-    ended: nobody writes it any more, so a last line without a line feed counts where it is whole.
-    Raises OSError.
+    path: from `validate_path`.  offset: bytes already read; past the file's end (it was
+    rewritten) means from the start.  limit: bytes to read, but at least one line.
+    ended: nobody writes it any more: a whole last line counts without a line feed.  Raises OSError.
     """
     fd = _open(path)
     return Reading(fd, offset if 0 <= offset <= os.fstat(fd).st_size else 0, limit, ended)
 
 
-class Stop(NamedTuple):
-    """The end of a stretch.
+class StretchEnd(NamedTuple):
+    """The end of a stretch of a session.
 
-    offset: of the line that ends it.
+    offset: of the last line.
     at: its instant.
-    switch: whether another branch is checked out.
+    switch: whether another branch is checked out there.
     """
 
     offset: int
@@ -409,8 +403,8 @@ class Stop(NamedTuple):
     switch: bool = False
 
 
-def lines(path: str, offset: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, line) of each line, of one too long its parts.
+def read_lines(path: str, offset: int = 0) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset, line), a line over LONGEST in parts.
 
     Raises OSError.
     """
@@ -421,23 +415,23 @@ def lines(path: str, offset: int = 0) -> Iterator[tuple[int, bytes]]:
             offset += len(line)
 
 
-def compactions(path: str) -> list[Stop]:
+def compactions(path: str) -> list[StretchEnd]:
     """Return the compactions of a session's context, in order.
 
     Raises OSError.
     """
-    found: list[Stop] = []
-    for offset, line in lines(path):
+    found: list[StretchEnd] = []
+    for offset, line in read_lines(path):
         record = parse_line(line) if _COMPACTED in line and len(line) <= LONGEST else {}
         if (record.get("type"), record.get("subtype")) == ("system", "compact_boundary"):
-            found.append(Stop(offset, str(record.get("timestamp") or "")))
+            found.append(StretchEnd(offset, str(record.get("timestamp") or "")))
     return found
 
 
 def began(path: str) -> str:
     """Return the instant of a transcript's first entry, or ""."""
     try:
-        found = AT.search(files.read(path, BLOCK, follow=False))
+        found = TIMESTAMP.search(files.read(path, BLOCK, follow=False))
     except OSError:
         found = None
     return found[1].decode("ascii") if found else ""
@@ -446,62 +440,47 @@ def began(path: str) -> str:
 def agents(path: str, env: dict[str, str]) -> list[str]:
     """Return the transcripts of a session's subagents, by name.
 
-    They lie beside its own.
+    They lie beside the session's own.
     """
     folder = path[: -len(".jsonl")] + "/subagents"
-    below = [*roots(env), path.rpartition("/")[0]]
-    names = [name for name in files.list_folder(folder) if name.startswith("agent-")]
-    names = [name for name in names if name.endswith(".jsonl")]
-    return [
-        found
-        for found in (_trusted(folder + "/" + name, below) for name in names)
-        if found and not _warms_up(found)
+    below = [*list_roots(env), path.rpartition("/")[0]]
+    paths = [
+        _validate_below(folder + "/" + name, below)
+        for name in files.list_folder(folder)
+        if name.startswith("agent-")
     ]
+    return [path for path in paths if path and not _is_warmup(path)]
 
 
-def _warms_up(path: str) -> bool:
+def _is_warmup(path: str) -> bool:
     """Tell whether a subagent only fills the client's cache."""
     return b'"content":"Warmup"' in files.read(path, 4 << 10, follow=False).partition(b"\n")[0]
 
 
-# ---- its shape, for what stands in its place
+# ---- what another agent's reader offers too
 
 
-class Entries(Protocol):
-    """One pass over the new entries of a session.
-
-    offset: where the next pass begins.
-    """
+class EntryStream(Protocol):
+    """One pass over a session's new entries; `offset`: of the next."""
 
     offset: int
 
-    def __iter__(self) -> Iterator[Entry]:
-        """Yield the entries."""
+    def __iter__(self) -> Iterator[Entry]: ...
+
+    def close(self) -> None: ...
+
+
+class TranscriptReader(Protocol):
+    """A reader of session transcripts: this module, or another agent's."""
+
+    def read(
+        self, path: str, offset: int = 0, limit: int = READ_LIMIT, ended: bool = False
+    ) -> EntryStream:
+        """Open a session for one pass over its entries."""
         ...
 
-    def close(self) -> None:
-        """Close the file."""
-        ...
+    def compactions(self, path: str) -> list[StretchEnd]: ...
 
+    def began(self, path: str) -> str: ...
 
-class Source(Protocol):
-    """A reader of sessions: this module, or another agent's."""
-
-    def read(self, path: str, offset: int = 0, limit: int = MOST, ended: bool = False) -> Entries:
-        """Open a session for one pass over its entries.
-
-        offset: where the pass begins.
-        """
-        ...
-
-    def compactions(self, path: str) -> list[Stop]:
-        """Return where a session's context was compacted."""
-        ...
-
-    def began(self, path: str) -> str:
-        """Return the instant of its first entry, or ""."""
-        ...
-
-    def agents(self, path: str, env: dict[str, str]) -> list[str]:
-        """Return the paths of its subagents' sessions."""
-        ...
+    def agents(self, path: str, env: dict[str, str]) -> list[str]: ...

@@ -1,9 +1,7 @@
-"""Where the host keeps the transcripts of sessions, and what a look at their two ends tells of
-each.
+"""The host's folders of transcripts, and a transcript's directory and times from its two ends.
 
-The host names a project's folder after the directory in which a session was started, and renames a
-transcript into another folder when its session moves, to a worktree say.  A session is therefore
-known by its file's name, in whatever folder.
+The host names a project's folder after a session's first directory, and moves the transcript when
+its session moves, to a worktree say.  So a session is known by its file's name in any folder.
 """
 
 from __future__ import annotations
@@ -23,18 +21,18 @@ if TYPE_CHECKING:
 
 # bytes at a transcript's start and end that are searched for its directory and times
 EDGE = 1 << 16
-FIRST = 20  # entries that are asked for the directory where those bytes name none
+FIRST = 20  # entries that are read for the directory if those bytes name none
 LONG = 200  # characters of a folder's name after which the host shortens it
 _SUFFIX = ".jsonl"
 _CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
-class Ends(NamedTuple):
-    """The data from both ends of a transcript.
+class TranscriptEnds(NamedTuple):
+    """A transcript's size, directory and times, read from its two ends.
 
     size, changed: of the file, in bytes and in nanoseconds since the epoch.
     directory: in its first entry, "" for none.
-    began, ended: instants of its first and last entry, None where none has an instant.
+    began, ended: instants of its first and last entry, None for none.
     """
 
     size: int
@@ -52,18 +50,12 @@ class Ends(NamedTuple):
         return self.changed / 1e9 if self.ended is None else self.ended
 
     def rests(self, now: float, quiet: float) -> bool:
-        """Tell whether a transcript has been unchanged for `quiet` seconds.
-
-        Neither the file nor its last entry is younger.
-        """
+        """Tell whether file and last entry are older than `quiet` seconds."""
         return now - min(self.last, self.changed / 1e9) > quiet
 
 
-def ends(path: str) -> Ends:
-    """Return both ends of a transcript.
-
-    Raises OSError.
-    """
+def read_ends(path: str) -> TranscriptEnds:
+    """Read both ends of a transcript.  Raises OSError."""
     fd = files.open_read(path, follow=False)
     try:
         stat = os.fstat(fd)
@@ -71,9 +63,9 @@ def ends(path: str) -> Ends:
         tail = files.read_at(fd, EDGE, max(0, stat.st_size - EDGE))
     finally:
         os.close(fd)
-    first, last = transcript.AT.search(head), list(transcript.AT.finditer(tail))
-    directory = _directory(head) or (_directory_within(path) if stat.st_size > EDGE else "")
-    return Ends(
+    first, last = transcript.TIMESTAMP.search(head), list(transcript.TIMESTAMP.finditer(tail))
+    directory = _parse_directory(head) or (_read_directory(path) if stat.st_size > EDGE else "")
+    return TranscriptEnds(
         stat.st_size,
         stat.st_mtime_ns,
         directory,
@@ -83,10 +75,7 @@ def ends(path: str) -> Ends:
 
 
 def is_torn(path: str, at: int) -> bool:
-    """Tell whether what stands from an offset on is a half-written line.
-
-    Raises OSError.
-    """
+    """Tell whether only a half-written line stands after an offset.  Raises OSError."""
     fd = files.open_read(path, follow=False)
     try:
         size, tail = os.fstat(fd).st_size, b""
@@ -99,52 +88,46 @@ def is_torn(path: str, at: int) -> bool:
     return not tail.endswith(b"}")
 
 
-def _directory(head: bytes) -> str:
-    """Return the session's starting directory, from the first entry."""
-    for found in _CWD.finditer(head):
+def _parse_directory(head: bytes) -> str:
+    """Return the first absolute directory in a transcript's first bytes, or ""."""
+    for match in _CWD.finditer(head):
         try:
-            said = json.loads(found[1])
+            path = str(json.loads(match[1]))
         except ValueError:
             continue
-        if isinstance(said, str) and said.startswith("/") or str(said)[1:2] == ":":
-            return str(said)
+        if path.startswith("/") or path[1:2] == ":":
+            return path
     return ""
 
 
-def _directory_within(path: str) -> str:
-    """Return the directory that an early entry names."""
+def _read_directory(path: str) -> str:
+    """Return the directory in the first entries, or ""."""
     reading = transcript.read(path)
-    found = next((entry.cwd for entry in islice(reading, FIRST) if entry.cwd), "")
+    directory = next((entry.cwd for entry in islice(reading, FIRST) if entry.cwd), "")
     reading.close()
-    return found
+    return directory
 
 
-class Folders:
+class TranscriptFolders:
     """The transcripts in the host's project folders, listed once."""
 
     def __init__(self, env: dict[str, str]):
         self._paths: dict[str, list[str]] = {}
-        for root in dict.fromkeys(map(files.real_path, transcript.roots(env))):
-            for folder in files.visible_names(root):
-                for name in files.visible_names(root + "/" + folder):
+        for root in dict.fromkeys(map(files.real_path, transcript.list_roots(env))):
+            for folder in files.list_visible(root):
+                for name in files.list_visible(root + "/" + folder):
                     if name.endswith(_SUFFIX):
                         self._paths.setdefault(name[: -len(_SUFFIX)], []).append(
                             "%s/%s/%s" % (root, folder, name)
                         )
 
     def find(self, session: str) -> str:
-        """Return the transcript of a session, or "".
+        """Return the transcript of a session, the longest of copies, or ""."""
+        paths = filter(None, map(transcript.validate_listed_path, self._paths.get(session, ())))
+        return max(paths, key=_read_size, default="")
 
-        Of two copies the longer is continued.
-        """
-        paths = filter(None, map(transcript.own_transcript, self._paths.get(session, ())))
-        return max(paths, key=_size, default="")
-
-    def below(self, prefixes: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Yield (session, path) of transcripts in folders with a prefix.
-
-        prefixes: their beginnings.
-        """
+    def list_in(self, prefixes: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield (session, path) of transcripts in folders with a prefix."""
         starts = tuple(prefixes)
         for session, paths in sorted(self._paths.items()):
             for path in paths:
@@ -152,44 +135,34 @@ class Folders:
                     yield session, path
 
 
-def find(env: dict[str, str], session: str, named: object = "") -> str:
+def find_transcript(env: dict[str, str], session: str, named: object = "") -> str:
     """Return a session's transcript, or "".
 
-    named: its path where known; else the session's name is looked for.
+    named: its path where known, not yet trusted.
     """
-    return transcript.trusted(named, env) or (Folders(env).find(session) if session else "")
+    path = transcript.validate_path(named, env)
+    return path or (TranscriptFolders(env).find(session) if session else "")
 
 
-def folder(directory: str) -> str:
-    """Return the prefix of the host's folders for a directory.
-
-    Of the folder for the directory itself, or for a directory below.
-    """
+def make_folder_prefix(directory: str) -> str:
+    """Return the prefix of the host's folders for a directory."""
     return re.sub("[^A-Za-z0-9]", "-", directory)[:LONG]
 
 
-def worktrees(git: str) -> list[str]:
+def list_worktrees(git: str) -> list[str]:
     """Return the directories of a repository's other checkouts.
 
     git: the git directory of one of them, "" for none.
     """
-    common = layout.common_git(git) if git else ""
-    listed = [
-        layout.first_line("%s/worktrees/%s/gitdir" % (common, name))
-        for name in files.visible_names(common + "/worktrees")
-    ]
-    return (
-        [
-            path[: -len("/.git")]
-            for path in listed
-            if path.startswith("/") and path.endswith("/.git")
-        ]
-        if common
-        else []
-    )
+    if not git:
+        return []
+    folder = layout.find_common_git(git) + "/worktrees"
+    names = files.list_visible(folder)
+    paths = (layout.read_first_line("%s/%s/gitdir" % (folder, name)) for name in names)
+    return [path[:-5] for path in paths if path.startswith("/") and path.endswith("/.git")]
 
 
-def _size(path: str) -> int:
+def _read_size(path: str) -> int:
     try:
         return os.stat(path).st_size
     except OSError:

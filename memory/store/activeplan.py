@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from memory.core import StoreError, UsageError, frontmatter, headfaults
-from memory.core.records import Record, steps
+from memory.core.records import Record, parse_steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,39 +23,40 @@ _OPEN, _TICKED = b"[ ]", (b"[x]", b"[X]")
 _ITEM = ("- ", "* ", "+ ")
 
 
-def active(found: Iterable[Record]) -> list[Record]:
+def list_active(found: Iterable[Record]) -> list[Record]:
     """Return the active plans among records, newest first."""
-    return sorted((r for r in found if r.active), key=lambda r: (-r.created, r.name))
+    active = (record for record in found if record.active)
+    return sorted(active, key=lambda plan: (-plan.created, plan.name))
 
 
-def plan_between(store: Store, since: float, until: float) -> str:
-    """Return the newest plan active between two instants in seconds: its id, or ""."""
-    found: list[Record] = []
+def find_plan_between(store: Store, since: float, until: float) -> str:
+    """Return the id of a period's newest active plan, or ""."""
+    plans: list[Record] = []
     for name in store.names(("plan",)):
         with suppress(StoreError):
-            found.append(store.read(name))
-    then = [
-        r
-        for r in found
-        if r.kind == "plan" and r.created <= until and (r.active or r.updated >= since)
+            plans.append(store.read(name))
+    plans = [
+        plan
+        for plan in plans
+        if plan.kind == "plan" and plan.created <= until and (plan.active or plan.updated >= since)
     ]
-    then.sort(key=lambda r: (not r.active, -r.created, r.name))
-    return then[0].id if then else ""
+    plans.sort(key=lambda plan: (not plan.active, -plan.created, plan.name))
+    return plans[0].id if plans else ""
 
 
-def progress(record: Record) -> tuple[int, int]:
-    """Return (steps done, all steps) of a plan."""
-    found = steps(record.body)
+def count_steps(record: Record) -> tuple[int, int]:
+    """Count a plan's done steps and all its steps."""
+    found = parse_steps(record.body)
     return sum(ticked for _, ticked, _ in found), len(found)
 
 
-def ticked(data: bytes, number: int, done: bool) -> bytes:
+def mark_step(data: bytes, number: int, done: bool) -> bytes:
     """Return a plan's file with one step (from 1) ticked or reopened.
 
     Raises UsageError where there is no such step, StoreError where its line cannot be changed.
     """
     page = frontmatter.parse(data)
-    found = steps(page.body)
+    found = parse_steps(page.body)
     if not 1 <= number <= len(found):
         raise UsageError(
             "no step %d; %s"
@@ -83,18 +84,18 @@ def replace_body(data: bytes, body: str, append: bool, name: str = "") -> bytes:
     """
     page = frontmatter.parse(data)
     if not append:
-        headfaults.refuse(data, page, name)
-    offset = frontmatter.split(data)[1] if page.head_lines else frontmatter.start_of(data)
+        headfaults.raise_fault(data, page, name)
+    offset = frontmatter.split_head(data)[1] if page.head_lines else frontmatter.text_start(data)
     newline = b"\r\n" if b"\r\n" in data[: offset or 4096] else b"\n"
     new = body.strip("\n").encode("utf-8", "replace").replace(b"\n", newline) + newline
     if not append:
         return data[:offset] + (newline if page.head_lines else b"") + new
     end = b"" if data.endswith(b"\n") else newline
-    return data + end + (newline if _is_parted(page.body, body) else b"") + new
+    return data + end + (newline if _needs_blank_line(page.body, body) else b"") + new
 
 
-def _is_parted(above: str, below: str) -> bool:
-    """Tell whether a blank line belongs between two texts: not within a list."""
+def _needs_blank_line(above: str, below: str) -> bool:
+    """Tell whether a blank line belongs between two texts."""
     last = above.rstrip().rpartition("\n")[2]
     listed = last.lstrip().startswith(_ITEM) and below.lstrip().startswith(_ITEM)
     return bool(above.strip()) and not listed

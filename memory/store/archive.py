@@ -35,6 +35,14 @@ REMOVED = "removed"  # the reason of a line without paths: no file of the record
 LIMIT = 64 << 20  # bytes of the log that are read, and of a file that is copied
 
 
+class LogEntry(NamedTuple):
+    """A line of the archive's log.  session: a forgotten session's id, or ""."""
+
+    move: Move
+    reason: str
+    session: str
+
+
 class Move(NamedTuple):
     """A record's move to or from the archive.
 
@@ -48,7 +56,7 @@ class Move(NamedTuple):
     into: str = ""
 
 
-def archived_moves(root: str) -> dict[str, Move]:
+def read_archived(root: str) -> dict[str, Move]:
     """Return the latest move of each archived record by id.
 
     Torn and foreign lines of the log are skipped.  The paths are as the log has them: whoever opens
@@ -56,35 +64,35 @@ def archived_moves(root: str) -> dict[str, Move]:
     """
     return {
         move.id: move
-        for move, _, _ in moves(root)
+        for move, _, _ in read_log(root)
         if move.away.startswith(FOLDER + "/") and files.exists(root + "/" + move.away)
     }
 
 
 def restored_ids(root: str) -> set[str]:
     """Return the ids of restored records that were not archived again."""
-    latest = {move.id: reason for move, reason, _ in moves(root)}
+    latest = {move.id: reason for move, reason, _ in read_log(root)}
     return {id for id, reason in latest.items() if reason == RESTORED}
 
 
-def moves(root: str) -> Iterator[tuple[Move, str, str]]:
-    """Yield (move, reason, forgotten session or "") from a tier's log."""
+def read_log(root: str) -> Iterator[LogEntry]:
+    """Yield the valid lines of a tier's log."""
     try:
         data = files.read(root + "/" + FOLDER + "/" + LOG, LIMIT, follow=False)
     except OSError:
         return
-    for line in fastjson.rows(data):
+    for line in fastjson.parse_rows(data):
         if all(isinstance(line.get(key), str) for key in ("id", "from", "to")):
             into, session = line.get("into"), line.get("session")
-            yield (
+            yield LogEntry(
                 Move(line["id"], line["from"], line["to"], into if isinstance(into, str) else ""),
                 str(line.get("reason")),
                 session if isinstance(session, str) else "",
             )
 
 
-def _end_of(id: str, into: dict[str, str]) -> str:
-    """Return the last record that an id leads to, any of a circle."""
+def _follow_merges(id: str, into: dict[str, str]) -> str:
+    """Follow merges to the last record's id; in a circle, to any."""
     left = len(into)
     while id in into and left:
         id, left = into[id], left - 1
@@ -94,23 +102,23 @@ def _end_of(id: str, into: dict[str, str]) -> str:
 def successors(tiers: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the present successor of each merged record, by id.
 
-    tiers: (letter, directory).  A tombstone leads on within its own tier; a repository's says
-    nothing of an id that stands in an archive of the user's own.
+    tiers: (letter, directory).  A tombstone counts within its own tier; a repository's tombstone
+    of an id in the user's own archives is ignored.
     """
-    away = [(letter, archived_moves(root)) for letter, root in tiers]
-    own = {id for letter, moves in away if letter != SHARED for id in moves}
+    archived = [(letter, read_archived(root)) for letter, root in tiers]
+    own = {id for letter, moves in archived if letter != SHARED for id in moves}
     found: dict[str, str] = {}
-    for letter, moves in away:
+    for letter, moves in archived:
         into = {id: move.into for id, move in moves.items() if move.into not in ("", id)}
         for id in into:
-            kept = _end_of(id, into)
+            kept = _follow_merges(id, into)
             # a log written by hand may lead in a circle
             if kept not in into and not (letter == SHARED and id in own):
                 found.setdefault(id, kept)
-    return {id: kept for id, kept in found.items() if not _circles(found, id)}
+    return {id: kept for id, kept in found.items() if not _is_circular(found, id)}
 
 
-def _circles(into: dict[str, str], id: str) -> bool:
+def _is_circular(into: dict[str, str], id: str) -> bool:
     seen: set[str] = set()
     while id in into and id not in seen:
         seen.add(id)
@@ -118,20 +126,22 @@ def _circles(into: dict[str, str], id: str) -> bool:
     return id in into
 
 
-def merged(place: Place) -> dict[str, str]:
-    """Return `successors` of all tiers of a place."""
+def successors_in_place(place: Place) -> dict[str, str]:
+    """Return the successors of merged records in all tiers of a place."""
     return successors((letter, files.real_path(root)) for letter, root in place.tiers())
 
 
-def free_place(root: str, home: str, checksum: str) -> str:
-    """Return a free path in the archive (below the tier) for a record.
+def find_free_path(root: str, home: str, checksum: str) -> str:
+    """Find a free path in a tier's archive for a record.
 
-    A path with the record's own bytes counts as free: a move that was cut short.  checksum: 64 hex
-    digits, of which some become part of the name where another record has the same.
+    A path with the record's own bytes counts as free: a move was cut short.  checksum: 64 hex
+    digits, some of which make the name unique.
     """
     place = home if home.startswith(FOLDER + "/") else FOLDER + "/" + home
     for digits in range(0, 64, 4):
-        if not files.exists(root + "/" + place) or same(root + "/" + place, root + "/" + home):
+        if not files.exists(root + "/" + place) or have_same_bytes(
+            root + "/" + place, root + "/" + home
+        ):
             break
         place = "%s/%s-%s.md" % (FOLDER, home[:-3], checksum[digits : digits + 4])
     return place
@@ -144,7 +154,7 @@ def log(root: str, move: Move, reason: str, now: float, mode: int, session: str 
     a link elsewhere, OSError.
     """
     path = root + "/" + FOLDER + "/" + LOG
-    if not files.inside(path, root):
+    if not files.is_inside(path, root):
         raise StoreError("%s is a link out of the store; replace it with the file itself" % path)
     line = {
         "v": 1,
@@ -164,14 +174,14 @@ def log(root: str, move: Move, reason: str, now: float, mode: int, session: str 
     files.sync(path)
     if mode != files.FILE_MODE:
         os.chmod(path, mode)
-        set_rule(root)
+        write_git_attributes(root)
 
 
-def set_rule(root: str) -> None:
-    """Have git join the lines of a log, and change no line ends.
+def write_git_attributes(root: str) -> None:
+    """Make git keep both sides' log lines, and all line ends.
 
-    Unless git's attributes mention the log, or `text`, already.  Where the attributes cannot be
-    written the record still can, and doctor names the log.
+    Attributes that mention the log or `text` stay.  Where they cannot be written the record still
+    can, and doctor names the log.
     """
     path = root + "/" + ATTRIBUTES
     with suppress(OSError):
@@ -181,7 +191,7 @@ def set_rule(root: str) -> None:
             for rule, word in ((SAME_BYTES, b"text"), (RULE, RULE.split()[0].encode()))
             if word not in held
         ]
-        if not rules or not files.inside(path, root):
+        if not rules or not files.is_inside(path, root):
             return
         end = "\n" if held and not held.endswith(b"\n") else ""
         files.append(path, (end + "".join(rules)).encode())
@@ -198,19 +208,17 @@ def move_file(source: str, target: str, mode: int) -> None:
     try:
         os.link(source, target)
     except FileExistsError:
-        if not same(source, target):
+        if not have_same_bytes(source, target):
             raise
     except OSError:  # no hard links here (exFAT, some FUSE mounts)
         files.create(target, files.read(source, LIMIT), mode)
     os.unlink(source)
 
 
-def same(one: str, other: str) -> bool:
-    """Tell whether two files have the same bytes."""
+def have_same_bytes(one: str, other: str) -> bool:
+    import filecmp  # rarely needed
+
     try:
-        return os.path.samefile(one, other) or (
-            os.stat(one).st_size == os.stat(other).st_size
-            and files.read(one, LIMIT) == files.read(other, LIMIT)
-        )
+        return filecmp.cmp(one, other, shallow=False)
     except OSError:
         return False

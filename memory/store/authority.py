@@ -8,8 +8,8 @@
 Each may do what those below may.  A session reads and suggests: it names no program, writes as
 nobody else, reads no file outside the project into the store, and approves, configures, restores,
 redacts and archives nothing.  What a repository may set is `config.PROJECT_KEYS`; what a backup may
-not bring along by itself is `config.HELD`, and a session's environment is no place for these keys
-either, since a repository's settings fill it.
+not bring along by itself is `config.USER_ONLY_KEYS`, and a session's environment is no place for
+these keys either, since a repository's settings fill it.
 
 A verb, a word behind it, or an option without a row here is refused to all but a person; a test
 wants a row for each.
@@ -35,10 +35,10 @@ _TRUST = (SESSION, TYPED, PERSON)
 class Permission(NamedTuple):
     """The permissions of a verb.
 
-    least: who may run it.  free: options for all of these.  typed, person: options that ask for
-    more; `--option=value` counts before the option's own row.  inside: options, or `WORDS` for its
-    words, with paths that a session may name in the project alone.  paths: a first word whose
-    other words are such paths.  words: who may use a first word, where not `least`.
+    least: the least trusted caller that may run it.  free: options for all of them.  typed,
+    person: options for more trusted callers; `--option=value` counts before `--option`.  inside:
+    options, or `WORDS` for the words, whose paths must lie in the project in a session.  paths: a
+    first word whose other words are such paths.  words: callers by first word, where not `least`.
     """
 
     least: str
@@ -175,15 +175,15 @@ TOOLS: dict[str, tuple[str, ...]] = {
 }
 
 
-def who(env: dict[str, str], parent: int) -> str:
+def identify_caller(env: dict[str, str], parent: int) -> str:
     """Return the caller, `session`, `typed` or `person`.  parent: this process's parent's id."""
     if env.get(boundary.TYPED) == str(parent):
         return TYPED
     return SESSION if boundary.is_agent(env) else PERSON
 
 
-def least_caller(verb: str, word: str = "", option: str = "", value: str = "") -> str:
-    """Return the least caller of a verb's first word or option."""
+def required_caller(verb: str, word: str = "", option: str = "", value: str = "") -> str:
+    """Return the least trusted caller for a verb's first word or option."""
     row = VERBS.get(verb)
     if row is None:
         return PERSON
@@ -194,31 +194,29 @@ def least_caller(verb: str, word: str = "", option: str = "", value: str = "") -
         (TYPED, row.typed),
         (row.least, " ".join((row.free, row.inside, EVERYWHERE))),
     )
-    for wanted in ("%s=%s" % (option, value), option):  # what is said of one value counts first
+    for wanted in ("%s=%s" % (option, value), option):  # a row for one value counts first
         for needed, listed in lists:
             if wanted in listed.split():
                 return needed
     return PERSON
 
 
-def is_persons(record: Record, place: Place) -> bool:
+def is_approved_by_person(record: Record, place: Place) -> bool:
     """Tell whether a person wrote, accepted or approved a record."""
     if record.source == "human":
         return True
     if record.kind == "learning" and records.is_true(record.meta.get("accepted")):
         return not str(record.meta.get("accepted_by") or "").startswith("dayleaf")
-    key = (approvals.workspace_of(record.name, place.key), record.id, record.checksum)
-    return record.kind == "rule" and approvals.decisions(place.home).get(key) == "approve"
+    key = (approvals.approval_workspace(record.name, place.key), record.id, record.checksum)
+    return record.kind == "rule" and approvals.read_decisions(place.home).get(key) == "approve"
 
 
-def _persons_alone(verb: str, word: str, words: Sequence[str], option: str) -> str:
+def _format_refusal(verb: str, word: str, words: Sequence[str], option: str) -> str:
     listed = verb in VERBS and word in VERBS[verb].words
-    said = [spellings.spelled(verb)]
-    if listed:
-        said += words[:2]
+    parts = [spellings.spell_verb(verb), *(words[:2] if listed else ())]
     if option:
-        said.append(option)
-    typed = one_line(" ".join(said), 120)
+        parts.append(option)
+    typed = one_line(" ".join(parts), 120)
     if listed and verb in DECIDED:
         return "only a person decides on %s: run `dayleaf %s` in your own terminal" % (
             DECIDED[verb],
@@ -227,23 +225,23 @@ def _persons_alone(verb: str, word: str, words: Sequence[str], option: str) -> s
     return "only a person may run `dayleaf %s`: type it in your own terminal" % typed
 
 
-def refusal(
+def explain_refusal(
     caller: str,
     verb: str,
     words: Sequence[str],
     given: Mapping[str, str],
     inside: Callable[[str], bool],
 ) -> str:
-    """Return the line that refuses a call, or "".
+    """Return the message that refuses a call, "" for an allowed one.
 
     given: the options with their values.  inside: tells whether a path lies in the project.
     """
     word = words[0] if words else ""
     for option in ("", *given):
         if _TRUST.index(caller) < _TRUST.index(
-            least_caller(verb, word, option, given.get(option, ""))
+            required_caller(verb, word, option, given.get(option, ""))
         ):
-            return _persons_alone(verb, word, words, option)
+            return _format_refusal(verb, word, words, option)
     if caller == PERSON:
         return ""
     row = VERBS[verb]
@@ -255,5 +253,5 @@ def refusal(
             return (
                 "in a session, `dayleaf %s` reads only files of the project; a person can name "
                 "others in a terminal"
-            ) % spellings.spelled(verb)
+            ) % spellings.spell_verb(verb)
     return ""

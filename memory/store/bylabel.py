@@ -1,7 +1,7 @@
 """Secrets whose label stands apart from them: in a sentence, on a line above, over a column.
 
-A single word is judged by its shape and its place (`nearlabel`); the cells of a table, values
-behind marks of structure, phrases and lists of codes are found by what they stand in.
+A single word is judged by its shape and place (`nearlabel`); cells of a table, values behind
+markup, phrases and lists of codes are found by their structure.
 """
 
 from __future__ import annotations
@@ -56,26 +56,27 @@ from memory.store.secretshapes import (
     VETO_HEAD,
     VETO_TAIL,
     WORDY,
-    Places,
     Span,
+    WordOffsets,
     beyond_ascii,
     rx,
 )
 from memory.store.secrettokens import COUNTERS
 
-BEFORE, AFTER = 120, 640  # characters around a label that decide what it is about
+BEFORE, AFTER = 120, 640  # characters around a label that decide on it
 REACH = 200  # characters after a label that may hold its phrase
 ROWS = 200  # of a table
 WIDE = 1000  # characters of a line that may be the head of a table
 WORD_CHARS = NAME_CHARS.replace(".", "")
 VETOED = r"(?<![a-z])" + VETO_HEAD + r"[ ]?\Z"
-SEPARATORS = ("│", "|", "\t", ";", ",")
+SEPARATORS = ("│", "|", "\t", ";", ",", "  ")
 
 
-class _Told(NamedTuple):
-    """What is known of a label.
+class _LabelFacts(NamedTuple):
+    """A label as judged by its surroundings.
 
-    tier: of its column; near: of the words near it; "" for none.  heads: it may head a table.
+    tier: for the cells of its column; near: for the words near it; "" for none.  heads: it may
+    head a table.  spans: secrets found by structure.
     """
 
     length: int
@@ -86,44 +87,46 @@ class _Told(NamedTuple):
     spans: tuple[Span, ...]
 
 
-_NOTHING = _Told(0, "", "", "", False, ())
+_NOTHING = _LabelFacts(0, "", "", "", False, ())
 
 
-def by_label(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find values by labels apart from them."""
+def find_by_label(text: str, places: WordOffsets, tick: Callable[[], None]) -> Iterator[Span]:
+    """Find secrets by labels apart from them."""
     labels: list[Label] = []
     tables = head = 0
-    for at, told in _labels(text, places, tick):
+    for at, facts in _find_labels(text, places, tick):
         low = max(0, at - BEFORE)
-        for start, end, kind in told.spans:
+        for start, end, kind in facts.spans:
             yield low + start, low + end, kind
-        if told.heads and (at >= tables or text.find("\n", head, at) < 0):
-            tables, cells = _table(text, at, told)
+        if facts.heads and (at >= tables or text.find("\n", head, at) < 0):
+            tables, cells = _find_cells(text, at, facts)
             head = at
             yield from cells
-        if told.near:
-            labels.append(_placed(text, at, told))
+        if facts.near:
+            labels.append(_make_label(text, at, facts))
     yield from likely_values(text, labels)
 
 
 def labels_of(text: str) -> list[Label]:
-    """Return the labels of a text whose near words are judged."""
+    """Find the labels of a text whose neighbouring words may be secrets."""
     lower = "".join(sign if len(sign.lower()) != 1 else sign.lower() for sign in text)
     plain = lower.encode("ascii", "replace").decode("ascii")
-    places = Places(plain, lower, beyond_ascii(lower))
-    found = _labels(text, places, lambda: None)
-    return [_placed(text, at, told) for at, told in found if told.near]
+    places = WordOffsets(plain, lower, beyond_ascii(lower))
+    found = _find_labels(text, places, lambda: None)
+    return [_make_label(text, at, facts) for at, facts in found if facts.near]
 
 
-def _placed(text: str, at: int, told: _Told) -> Label:
-    """Return the label at a place, with the part of its line that may hold words for it."""
+def _make_label(text: str, at: int, facts: _LabelFacts) -> Label:
+    """Return a Label with the searched part of its line."""
     low = max(0, at - nearlabel.BEFORE)
-    end = at + told.length
-    return Label(at, end, text.rfind("\n", low, at) + 1 or low, end, told.kind, told.near)
+    end = at + facts.length
+    return Label(at, end, text.rfind("\n", low, at) + 1 or low, end, facts.kind, facts.near)
 
 
-def _labels(text: str, places: Places, tick: Callable[[], None]) -> Iterator[tuple[int, _Told]]:
-    known: dict[tuple[str, int], _Told] = {}
+def _find_labels(
+    text: str, places: WordOffsets, tick: Callable[[], None]
+) -> Iterator[tuple[int, _LabelFacts]]:
+    known: dict[tuple[str, int], _LabelFacts] = {}
     done, ahead = 0, -1
     label, lower, digit = rx(LABEL), places.lower, rx(r"\d")
     for at in sorted(at for stem in ALL_STEMS for at in places.offsets(stem)):
@@ -131,70 +134,70 @@ def _labels(text: str, places: Places, tick: Callable[[], None]) -> Iterator[tup
             continue
         low, high = max(0, at - BEFORE), at + AFTER
         piece = text[low:high]
-        told = known.get((piece, at - low))
-        if told is None:
+        facts = known.get((piece, at - low))
+        if facts is None:
             tick()
-            told, match = _NOTHING, label.match(lower, at, high)
-            if ahead < low:  # where the next digit is: no secret without one but phrases
+            facts, match = _NOTHING, label.match(lower, at, high)
+            if ahead < low:  # the next digit: only phrases are secrets without one
                 found = digit.search(text, low)
                 ahead = found.start() if found else len(text)
             if match and (ahead < high or _may_be_phrase(piece, at - low, match)):
-                told = _label_values(piece, lower[low:high], at - low, match)
-            known[piece, at - low] = told
-        done = at + told.length
-        if told.length:
-            yield at, told
+                facts = _judge_label(piece, lower[low:high], at - low, match)
+            known[piece, at - low] = facts
+        done = at + facts.length
+        if facts.length:
+            yield at, facts
 
 
 def _may_be_phrase(piece: str, at: int, match: re.Match[str]) -> bool:
     return bool(
-        _is_of_words(piece, at, at + len(match[0]))
+        _names_words(piece, at, at + len(match[0]))
         or '","' in piece
         or rx(HYPHENED).search(piece)
         or rx(GROUPED).search(piece)
     )
 
 
-def _label_values(piece: str, lower: str, at: int, match: re.Match[str]) -> _Told:
+def _judge_label(piece: str, lower: str, at: int, match: re.Match[str]) -> _LabelFacts:
     end, kind = at + len(match[0]), match.lastgroup or "password"
     low, high = piece.rfind("\n", 0, at) + 1, piece.find("\n", at)
     if " " in piece[low:at] and rx(PROMPT).match(piece, low, at):
-        printed = tuple(_printed(piece, high + 1, kind))
+        printed = tuple(_find_printed(piece, high + 1, kind))
         if printed:
-            return _Told(end - at, "", "", "", False, printed)
-    if not _stands_alone(piece, at, end, kind):
+            return _LabelFacts(end - at, "", "", "", False, printed)
+    if not _is_separate_word(piece, at, end, kind):
         return _NOTHING
-    tier = _tier(piece, lower, (at, end, kind), low)
+    tier = _grade_label(piece, lower, (at, end, kind), low)
     if not tier or tier == "login" and piece[at - 1 : at] in ("'", '"'):
         return _NOTHING
     if tier == "login":
-        return _Told(end - at, "password", "", tier, False, ())
+        return _LabelFacts(end - at, "password", "", tier, False, ())
     label = Label(at, end, low, high if high >= 0 else len(piece), kind, tier)
-    spans = tuple(_structured(piece, label))
+    spans = tuple(_find_structured(piece, label))
     assigned = bool(rx(ASSIGNED).match(piece, label.end, label.high))
     if not assigned:
-        spans += tuple(_below(piece, label))
-    if tier == "strong" and (not assigned or _is_of_words(piece, at, end)):
-        spans += tuple(_phrase(piece, label))
+        spans += tuple(_find_below(piece, label))
+    if tier == "strong" and (not assigned or _names_words(piece, at, end)):
+        spans += tuple(_find_phrase(piece, label))
     # a name in a list of them
     listed = piece[at - 1 : at] in ("'", '"') and rx(r"[\"'],?\s").match(piece, end)
     near = "" if listed else tier
     if kind == "pass":
         kind, near = "password", "login" if rx(NOUN).match(piece, end) else ""
-    return _Told(end - at, kind, tier, near, not spans and not assigned and high >= 0, spans)
+    return _LabelFacts(end - at, kind, tier, near, not spans and not assigned and high >= 0, spans)
 
 
-def _printed(text: str, at: int, kind: str) -> Iterator[Span]:
-    """Find the value that a command printed alone on a line."""
-    line = _line(text, at) if at else ""
+def _find_printed(text: str, at: int, kind: str) -> Iterator[Span]:
+    """Find a value that a command printed alone on its line."""
+    line = _line_from(text, at) if at else ""
     match = rx(r"[\x21-\x7e]{8,256}\r?").fullmatch(line)
     value = line.strip()
-    if match and (is_near(value) or is_labelled_secret(value, "strong", True)):
+    if match and (is_surely_random(value) or is_labelled_secret(value, "strong", True)):
         yield at, at + len(value), kind
 
 
-def _stands_alone(text: str, start: int, end: int, kind: str) -> bool:
-    """Tell a word of prose, a heading or column from code."""
+def _is_separate_word(text: str, start: int, end: int, kind: str) -> bool:
+    """Tell whether a label is a word of prose, not of code."""
     after = text[end : end + 1]
     if after in ("(", "/", "[", ".") and after and text[end : end + 2] not in (". ", ".\n", "."):
         return False
@@ -221,7 +224,7 @@ def _is_camel(text: str, at: int) -> bool:
     )
 
 
-def _tier(text: str, lower: str, word: tuple[int, int, str], low: int) -> str:
+def _grade_label(text: str, lower: str, word: tuple[int, int, str], low: int) -> str:
     """Grade a label as "strong", "medium", "weak", "login", or ""."""
     start, end, kind = word
     if lower[start:end].isascii() and rx(GOES_ON).match(lower, end):
@@ -246,8 +249,8 @@ def _tier(text: str, lower: str, word: tuple[int, int, str], low: int) -> str:
     return "medium" if rx(KEYED).search(left) or rx(OF).match(lower, end) else "weak"
 
 
-def _structured(text: str, label: Label) -> Iterator[Span]:
-    """Find a value behind elements, tags or a here document."""
+def _find_structured(text: str, label: Label) -> Iterator[Span]:
+    """Find a value behind markup, tags or a here document."""
     match = rx(STRUCTURED, re.I).match(text, label.end)
     if match:
         value = match["v"].partition("]]>")[0].rstrip(";,")
@@ -255,56 +258,56 @@ def _structured(text: str, label: Label) -> Iterator[Span]:
             yield match.start("v"), match.start("v") + len(value), label.kind
 
 
-def _below(text: str, label: Label) -> Iterator[Span]:
-    if not _ends_line(text, label):
+def _find_below(text: str, label: Label) -> Iterator[Span]:
+    if not _is_end_of_line(text, label):
         return
     if label.kind == "pass" and rx(r"\S").search(text, label.low, label.start):
         return
-    at = _filled_line(text, label.high + 1)
+    at = _skip_filling(text, label.high + 1)
     if label.kind == "codes":
-        yield from _codes(text, at)
+        yield from _find_codes(text, at)
         return
     if label.tier != "strong" or label.kind == "pass":
         return
-    line = _line(text, at)
+    line = _line_from(text, at)
     row = line.strip(" \t\r`*>#+-\"'│|")
     if " " in row and _is_row_phrase(text, label, row):
         start = at + line.index(row)
         yield start, start + len(row), label.kind
 
 
-def _ends_line(text: str, label: Label) -> bool:
+def _is_end_of_line(text: str, label: Label) -> bool:
     rest = rx(REST).match(text, label.end)
     if not rest or rest.end() < label.high - 1:
         return False
     return not rx(r"[,;\t]\S").match(rest[0])
 
 
-def _filled_line(text: str, at: int) -> int:
-    line = _line(text, at)
+def _skip_filling(text: str, at: int) -> int:
+    line = _line_from(text, at)
     for _ in range(8):
         if at + len(line) >= len(text) or not rx(FILLING).match(line):
             break
         at += len(line) + 1
-        line = _line(text, at)
+        line = _line_from(text, at)
     return at
 
 
 def _is_row_phrase(text: str, label: Label, row: str) -> bool:
-    """Tell whether a line below a label is its phrase.  A title or a sentence has a capital."""
+    """Tell whether a line below a label is its phrase.  Titles and sentences have a capital."""
     if _is_phrase(row):
         return True
     words = row[0].islower() and rx(WORDS).fullmatch(row)
-    return bool(words) and _is_of_words(text, label.start, label.end) and _is_worded(row, 3)
+    return bool(words) and _names_words(text, label.start, label.end) and _is_worded(row, 3)
 
 
-def _phrase(text: str, label: Label) -> Iterator[Span]:
-    """Find the words of a passphrase, or the groups of an application's password."""
+def _find_phrase(text: str, label: Label) -> Iterator[Span]:
+    """Find a passphrase, or an application's password in groups."""
     match = rx(GROUPED_BELOW).match(text, label.end)
     if match and label.kind == "password" and _is_random_groups(match["v"]):
         yield (*match.span("v"), label.kind)
         return
-    if not _is_of_words(text, label.start, label.end):
+    if not _names_words(text, label.start, label.end):
         return
     for expression, least in ((QUOTED, 3), (BARE, 4)):
         for low, high in ((label.end, label.end + REACH), (label.low, label.start)):
@@ -314,14 +317,14 @@ def _phrase(text: str, label: Label) -> Iterator[Span]:
                     return
 
 
-def _is_of_words(text: str, start: int, end: int) -> bool:
+def _names_words(text: str, start: int, end: int) -> bool:
     return rx(OF_WORDS, re.I).search(text, max(0, start - 12), end + 12) is not None
 
 
 def _is_worded(value: str, least: int) -> bool:
-    """Tell whether words are a phrase that somebody chose.
+    """Tell whether words may be a passphrase.
 
-    least: words that it needs besides stop words; from 4 on, it may hold no stop word.
+    least: words needed besides stop words; from 4 on, stop words are not allowed.
     """
     words = value.lower().split()
     telling = [word for word in words if word not in tokeniser.STOP]
@@ -331,13 +334,13 @@ def _is_worded(value: str, least: int) -> bool:
 
 
 def _is_random_groups(value: str) -> bool:
-    """Tell groups of random characters from words, which have vowels and no digits."""
-    return any(not rx(r"[aeiouy]").search(one) or not one.isalpha() for one in value.split())
+    """Tell whether groups are random: words have vowels and no digits."""
+    return any(not rx(r"[aeiouy]").search(group) or not group.isalpha() for group in value.split())
 
 
-def _codes(text: str, at: int) -> Iterator[Span]:
+def _find_codes(text: str, at: int) -> Iterator[Span]:
     for _ in range(24):
-        line = _line(text, at)
+        line = _line_from(text, at)
         match = rx(
             r"[ \t>*+\-]{0,8}(?:\d{1,2}[.)] )?(?P<v>[\w\-]{8,40}|\d{3,5} \d{3,5})\r?"
         ).fullmatch(line)
@@ -347,47 +350,58 @@ def _codes(text: str, at: int) -> Iterator[Span]:
         at += len(line) + 1
 
 
-def _table(text: str, at: int, told: _Told) -> tuple[int, list[Span]]:
-    """Return (end of the table or line, cells below a label)."""
-    end = at + told.length
+def _find_cells(text: str, at: int, facts: _LabelFacts) -> tuple[int, list[Span]]:
+    """Return a table's end, 0 for none, and secrets below a label."""
+    end = at + facts.length
     low, high = text.rfind("\n", max(0, at - WIDE), at) + 1, text.find("\n", end, end + WIDE)
     if high < 0 or at - low >= WIDE:
         return 0, []
-    label = Label(at, end, low, high, told.kind, told.tier)
+    label = Label(at, end, low, high, facts.kind, facts.tier)
     if "<t" in text[low:high]:
-        return 0, list(_elements(text, label))
-    return _columns(text, label)
+        return 0, list(_find_html_cells(text, label))
+    return _find_column_cells(text, label)
 
 
-def _columns(text: str, label: Label) -> tuple[int, list[Span]]:
+class _Column(NamedTuple):
+    """The column of a label in a table of `width` columns."""
+
+    separator: str
+    place: int
+    width: int
+
+
+def _find_column(text: str, label: Label) -> _Column | None:
+    """Find the column that a label heads, or None."""
     head = text[label.low : label.high]
     if rx(CODE).search(head) and len(head) < 400:
+        return None
+    separator = next((sign for sign in SEPARATORS if sign in head.strip(" \r")), "")
+    cells = _split_cells(head, separator) if separator else []
+    if len(cells) == 1 and separator not in "|│":
+        return None
+    at, word = label.start - label.low, text[label.start : label.end]
+    for place, (start, cell) in enumerate(cells):
+        if start <= at < start + len(cell):
+            is_head = _is_table_head(cells, place, word, separator in ",;")
+            return _Column(separator, place, len(cells)) if is_head else None
+    return None
+
+
+def _find_column_cells(text: str, label: Label) -> tuple[int, list[Span]]:
+    column = _find_column(text, label)
+    if column is None:
         return 0, []
-    separator = next(
-        (sign for sign in SEPARATORS if sign in head), "  " if "  " in head.strip() else ""
-    )
-    cells = _cells(head, separator) if separator else []
-    at = label.start - label.low
-    place = next(
-        (n for n, (start, cell) in enumerate(cells) if start <= at < start + len(cell)), -1
-    )
-    alone = len(cells) == 1 and separator not in "|│"
-    if (
-        place < 0
-        or alone
-        or not _heads(cells, place, text[label.start : label.end], separator in ",;")
-    ):
-        return 0, []
+    separator, place, width = column
     found: list[Span] = []
     listed: list[Span] = []
     at = label.high + 1
     for _ in range(ROWS):
-        line = _line(text, at)
+        line = _line_from(text, at)
         if not line.strip() or len(line) > 4 * WIDE:
             break
         if not rx(RULE).match(line):
-            row = _cells(line, separator)
-            if place >= len(row) or (separator in ",;" and len(row) != len(cells)):
+            row = _split_cells(line, separator)
+            if place >= len(row) or (separator in ",;" and len(row) != width):
                 break
             start, cell = row[place]
             value = cell.strip(" \t\r\"'`*")
@@ -401,13 +415,13 @@ def _columns(text: str, label: Label) -> tuple[int, list[Span]]:
     return at, found
 
 
-def _line(text: str, at: int) -> str:
-    """Return the line from a place on, clipped where long."""
+def _line_from(text: str, at: int) -> str:
+    """Return the rest of a line from an offset, clipped where long."""
     end = text.find("\n", at, at + 8 * WIDE)
     return text[at:end] if end >= 0 else text[at : at + 8 * WIDE]
 
 
-def _heads(cells: list[tuple[int, str]], place: int, word: str, listed: bool) -> bool:
+def _is_table_head(cells: list[tuple[int, str]], place: int, word: str, listed: bool) -> bool:
     if not all(len(cell) < 40 and not rx(CODE).search(cell) for _, cell in cells):
         return False
     others = [cell for n, (_, cell) in enumerate(cells) if n != place]
@@ -420,7 +434,7 @@ def _heads(cells: list[tuple[int, str]], place: int, word: str, listed: bool) ->
     return len(cells[place][1].strip(" \t\"'`*_").split()) <= 3 and bool(word)
 
 
-def _cells(line: str, separator: str) -> list[tuple[int, str]]:
+def _split_cells(line: str, separator: str) -> list[tuple[int, str]]:
     if separator == "  ":
         return [(match.start(), match[0]) for match in rx(r"\S+(?: \S+){0,9}").finditer(line)]
     if separator == ",":
@@ -440,7 +454,7 @@ def _cells(line: str, separator: str) -> list[tuple[int, str]]:
     return cells
 
 
-def _elements(text: str, label: Label) -> Iterator[Span]:
+def _find_html_cells(text: str, label: Label) -> Iterator[Span]:
     cell = rx(r"<t[hd]\b[^<>]{0,200}>([^<>]{0,200})</t[hd]>", re.I)
     head = max(text.rfind("<tr", max(0, label.start - 2000), label.start), 0)
     place = sum(1 for _ in cell.finditer(text, head, label.start))
@@ -469,7 +483,7 @@ def _is_cell_secret(value: str, tier: str) -> bool:
 
 
 def _is_ruled_out(value: str) -> bool:
-    """Tell whether a value is a placeholder, an address, a path or code."""
+    """Tell whether a value is a placeholder, address, path or code."""
     if len(value) < 5 or not value.isascii() or is_made_up(value) or rx(DIGEST).match(value):
         return True
     if rx(NO_VALUE).match(value):
@@ -484,7 +498,7 @@ def _is_ruled_out(value: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_labelled_secret(value: str, tier: str, alone: bool) -> bool:
-    """Tell whether a value that its structure ties to a label is a secret.
+    """Tell whether a label's value is a secret, given their structure.
 
     alone: it fills a cell or a line, so it is no code.
     """
@@ -502,7 +516,7 @@ def is_labelled_secret(value: str, tier: str, alone: bool) -> bool:
 
 
 def _is_phrase(value: str) -> bool:
-    """Tell whether a text is four words or more without a joining word."""
+    """Tell whether a text is four words or more without stop words."""
     words = rx(r"[-. ]").split(value.lower())
     if not rx(PHRASE).fullmatch(value) or rx(LABEL).search(value.lower()):
         return False
@@ -525,7 +539,7 @@ def _is_password(value: str, alone: bool) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def is_near(value: str) -> bool:
+def is_surely_random(value: str) -> bool:
     """Tell whether a word near a label is random beyond doubt."""
     if rx(NO_VALUE).match(value) or value.partition("_")[0] in COUNTERS:
         return False

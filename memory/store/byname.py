@@ -1,6 +1,4 @@
-"""Secrets by the name that stands before them: assignments in any syntax, sentences, random
-runs.
-"""
+"""Secrets by the name before them: assignments in any syntax, sentences, random runs."""
 
 from __future__ import annotations
 
@@ -38,19 +36,19 @@ from memory.store.secretshapes import (
     VETO_TAIL,
     WORDS,
     WORDY,
-    Places,
     Span,
+    WordOffsets,
     rx,
 )
 
 VETOED = VETO_HEAD + "$"
-LEFT, RIGHT = 100, 480  # characters around a name that decide on its value
+LEFT, RIGHT = 100, 480  # characters around a name that are searched for its value
 _AHEAD = (
     r"[@&({]|!{1,2}[a-z][\w\-]{0,40}[ ]|\[(?!redacted:)|" + MARKER + r"(?![^\s\"'`,;&<>)\]}\\])"
 )  # code, or a mere marker
 
 
-def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
+def find_by_name(text: str, places: WordOffsets, tick: Callable[[], None]) -> Iterator[Span]:
     """Find the values of assignments to the names in `NAMES`."""
     done = 0
     known: dict[tuple[str, str, int], Span | None] = {}
@@ -64,17 +62,17 @@ def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Spa
         key = (word, piece, at - low)
         if key not in known:
             tick()
-            known[key] = _assigned(piece, places.text[low:high], at - low, (word, kind, tier))
+            known[key] = _find_assigned(piece, places.text[low:high], at - low, (word, kind, tier))
         span = known[key]
         # what follows the piece belongs to the value as well
         if span and span[1] >= RIGHT and high < len(text):
-            span, low = _assigned(text, places.text, at, (word, kind, tier)), 0
+            span, low = _find_assigned(text, places.text, at, (word, kind, tier)), 0
         if span:
             done = low + span[1]
             yield low + span[0], done, kind
 
 
-def _assigned(text: str, lower: str, at: int, name: tuple[str, str, str]) -> Span | None:
+def _find_assigned(text: str, lower: str, at: int, name: tuple[str, str, str]) -> Span | None:
     word, kind, tier = name
     match = rx(SEPARATOR).match(text, at + len(word))
     if not match:
@@ -84,25 +82,25 @@ def _assigned(text: str, lower: str, at: int, name: tuple[str, str, str]) -> Spa
         return None
     if rx(_AHEAD).match(text, match.end()):
         return None
-    start, end = _value(text, match.end())
-    value = bare_of_markers(text[start:end])
-    level = _level(text, lower, at, word, tier, match) if len(value) >= LEAST[tier] else ""
-    if not level or not _accept(value, text[start - 1 : start], level, match):
+    start, end = _find_value(text, match.end())
+    value = remove_markers(text[start:end])
+    level = _grade_name(text, lower, at, word, tier, match) if len(value) >= LEAST[tier] else ""
+    if not level or not _is_accepted(value, text[start - 1 : start], level, match):
         return None
-    return start, _whole_end(text, start, end), kind
+    return start, _extend_value(text, start, end), kind
 
 
-def _whole_end(text: str, start: int, end: int) -> int:
-    """Return the end of a bare value beyond the bound of BARE."""
+def _extend_value(text: str, start: int, end: int) -> int:
+    """Return the end of an unquoted value longer than BARE matches."""
     while (
         end - start >= 160 and (rest := rx(BARE).match(text, end)) and not rx(STOP).match(rest[0])
     ):
-        end += _cut(rest[0])
+        end += _value_length(rest[0])
     return end
 
 
-def by_sentence(text: str, places: Places) -> Iterator[Span]:
-    """Find the next ASCII word after a name in a script without spaces."""
+def find_by_sentence(text: str, places: WordOffsets) -> Iterator[Span]:
+    """Find the next ASCII word after a name in another script."""
     known: dict[tuple[str, str], tuple[int, int] | None] = {}
     for head, words in WORDS:
         kind, tier = head.split()
@@ -111,17 +109,17 @@ def by_sentence(text: str, places: Places) -> Iterator[Span]:
                 at += len(word)
                 piece = text[at : at + RIGHT]
                 if (tier, piece) not in known:
-                    known[tier, piece] = _sentence_value(piece, tier)
+                    known[tier, piece] = _find_sentence_value(piece, tier)
                 span = known[tier, piece]
                 if span:
                     yield at + span[0], at + span[1], kind
 
 
-def _sentence_value(piece: str, tier: str) -> tuple[int, int] | None:
+def _find_sentence_value(piece: str, tier: str) -> tuple[int, int] | None:
     match = rx(r"[!-~]{4}").search(piece, 0, 60) and rx(PARTICLES).match(piece)
     if not match:
         return None
-    value = match["v"][: _cut(match["v"])].strip("\"'`()").rstrip(".,;")
+    value = match["v"][: _value_length(match["v"])].strip("\"'`()").rstrip(".,;")
     counts = piece[match.end("v") : match.end("v") + 1] in COUNTED
     if not _is_sentence_secret(value, tier, bool(match["sign"]), counts):
         return None
@@ -135,51 +133,56 @@ def _is_sentence_secret(value: str, tier: str, signed: bool, counts: bool) -> bo
     return is_secret(value, tier, False) and (signed or not rx(TICKET).fullmatch(value))
 
 
-def _level(text: str, lower: str, at: int, word: str, tier: str, match: re.Match[str]) -> str:
-    """Return the filter for the value of a name, or ""."""
+def _grade_name(text: str, lower: str, at: int, word: str, tier: str, match: re.Match[str]) -> str:
+    """Return the tier that judges a name's value, "" for no secret."""
     left, tail = lower[max(0, at - 48) : at], match["tail"]
     head = left[len(left.rstrip(NAME_CHARS)) :]
+    if not _is_part_of_name(text, at, word, head, match) or _is_no_assignment(text, left, match):
+        return ""
+    if word == "pass" and not tail and _is_outcome(text, lower, at, match.end()):
+        return ""
+    if (match["call"] and "." in tail) or rx(VETO_TAIL).search(_to_snake_case(tail)):
+        return ""
+    if word in ("key", "token") and rx(VETOED).search(_to_snake_case(text[at - len(head) : at])):
+        return ""
+    if word != "key" or (match["flag"] and left.endswith("--") and not tail):
+        return tier
+    owner = left[-24:].rpartition("\n")[2].rstrip("_.- ")
+    return tier if rx(GOOD_KEY).search(owner) else "weak"
+
+
+def _is_part_of_name(text: str, at: int, word: str, head: str, match: re.Match[str]) -> bool:
+    """Tell whether a word is a whole part of a name.
+
+    head: the name before the word.
+    """
+    tail = match["tail"]
     suffix = rx(SUFFIX.get(word, "")).match(tail)
     rest = tail[suffix.end() :] if suffix else tail
     camel = rest[:1].isupper() and text[match.end("tail") - len(rest) - 1].islower()
     if rest and not (camel or rest[0] in "_.-" or rest[0].isdigit()):
-        return ""
-    begins = not head[-1:].isalnum() or (text[at].isupper() and not text[at - 1].isupper())
-    if word in ("pw", "_pat", "psk", "jwt", "senha", "seed", "auth", "cred") and not begins:
-        return ""
-    if (
-        word == "pass"
-        and not (suffix and suffix[0])
-        and head.endswith(("by", "om", "im", "es", "ur"))
-    ):
-        return ""
+        return False
+    if word in ("pw", "_pat", "psk", "jwt", "senha", "seed", "auth", "cred"):
+        return not head[-1:].isalnum() or (text[at].isupper() and not text[at - 1].isupper())
+    # bypass, compass, impasse, trespass, surpass
+    joined = word == "pass" and head.endswith(("by", "om", "im", "es", "ur"))
+    return not joined or bool(suffix and suffix[0])
+
+
+def _is_no_assignment(text: str, left: str, match: re.Match[str]) -> bool:
+    """Tell whether the syntax after a name assigns nothing.  left: the text before it."""
+    sign, end = match["sign"], match.end()
     if match["tag"] and not rx(r"<[\w:.\-]{0,48}$").search(left):
-        return ""
-    if word == "pass" and not tail and _is_outcome(text, lower, at, match.end()):
-        return ""
-    if match["sign"] and "==" in match["sign"] and left[-1:] in ("'", '"') and match["shut"]:
-        return ""  # two texts that are compared, as a failed assertion shows them
-    if (
-        match["sign"] == "::"
-        and text[match.end() : match.end() + 1] not in ("'", '"')
-        and match.end("sign") == match.end()
-    ):
-        return ""  # a path: `password_tests::sha256`
-    if (match["call"] and "." in tail) or rx(VETO_TAIL).search(_snake(tail)):
-        return ""
-    if word in ("key", "token") and rx(VETOED).search(_snake(text[at - len(head) : at])):
-        return ""
-    if word == "key" and match["flag"] and left.endswith("--") and not tail:
-        return tier
-    return (
-        tier
-        if word != "key" or rx(GOOD_KEY).search(left[-24:].rpartition("\n")[2].rstrip("_.- "))
-        else "weak"
-    )
+        return True
+    # two texts that are compared, as a failed assertion shows them
+    if sign and "==" in sign and left[-1:] in ("'", '"') and match["shut"]:
+        return True
+    # a path: `password_tests::sha256`
+    return sign == "::" and match.end("sign") == end and text[end : end + 1] not in ("'", '"')
 
 
 def _is_option(text: str, left: str, tier: str, match: re.Match[str]) -> bool:
-    """Tell whether a name with a mere space after it has a value there."""
+    """Tell whether a name and a space introduce an option's value."""
     return bool(
         text[match.end() : match.end() + 1] in ("'", '"')
         or rx(r"(?:^|\s)(?:--?[\w\-]*|(?:env|arg|set|setenv|/v) [\w.:/\-]*)$").search(left)
@@ -188,60 +191,59 @@ def _is_option(text: str, left: str, tier: str, match: re.Match[str]) -> bool:
 
 
 def _is_outcome(text: str, lower: str, at: int, end: int) -> bool:
-    """Tell the `PASS` of a test runner from a password's name."""
+    """Tell whether `PASS` is the outcome of a test."""
     left = lower[max(0, at - 90) : at]
     if left.endswith(("--- ", "=== ")):
         return True
-    told = rx(
+    password = rx(
         r"(?:user(?:name)?|login|e?mail|account)[\"']?[ \t]*[:=][ \t]*\S{1,60}\s{1,9}\Z"
-    ).search(left)
-    told = told or rx(r"[^\s/:]{0,99}[!@$%^&*?~+|]").match(text, end)
+    ).search(left) or rx(r"[^\s/:]{0,99}[!@$%^&*?~+|]").match(text, end)
     return (
         text.startswith("PASS", at)
-        and not told
+        and not password
         and bool(rx(r"(?:^|\n)[^\w\n]{0,16}$").search(left))
     )
 
 
-def _snake(name: str) -> str:
+def _to_snake_case(name: str) -> str:
     return rx(r"(?<=[a-z0-9])(?=[A-Z])").sub("_", name).lower()
 
 
-def _closed(text: str, start: int, quote: str) -> int:
+def _find_closing_quote(text: str, start: int, quote: str) -> int:
     last = {"「": "」", "『": "』", "“": "”", "‘": "’"}.get(quote, quote)
     if len(quote) != 1 or last != quote:
-        return _closed_by(text, start, last)
+        return _find_closing_text(text, start, last)
     inner = rx(r"(?:[^\\\n%s]|\\[^\n]){1,4096}" % quote).match(text, start)
     return inner.end() if inner and text[inner.end() : inner.end() + 1] == quote else 0
 
 
-def _closed_by(text: str, start: int, last: str) -> int:
+def _find_closing_text(text: str, start: int, last: str) -> int:
     end, stop = text.find(last, start, start + 4096), text.find("\n", start, start + 4096)
     while end > 0 and text[end - 1] == "\\":  # a deeper quote inside the value
         end = text.find(last, end + len(last), start + 4096)
     return end if end > start and (stop < 0 or end < stop or len(last) == 3) else 0
 
 
-def _value(text: str, at: int) -> tuple[int, int]:
+def _find_value(text: str, at: int) -> tuple[int, int]:
     opened = rx(OPEN).match(text, at)
     if opened:
         at = opened.end()
-        closed = _closed(text, at, opened["q"])
+        closed = _find_closing_quote(text, at, opened["q"])
         if closed:
             return at, closed
     bare = rx(BARE).match(text, at)
     if not bare:
         return at, at
-    end = at + _cut(bare[0])
+    end = at + _value_length(bare[0])
     return at, end if end - at == 160 else at + len(text[at:end].rstrip(".,;:"))
 
 
-def _cut(word: str) -> int:
+def _value_length(word: str) -> int:
     stop = rx(STOP).search(word, 1)
     return stop.start() if stop else len(word)
 
 
-def _accept(value: str, before: str, level: str, match: re.Match[str]) -> bool:
+def _is_accepted(value: str, before: str, level: str, match: re.Match[str]) -> bool:
     quoted = before in ("'", '"', "`", "「", "“", "『", "‘")
     if match["verb"] and not quoted and not rx(r"[\d@#$%^&*]").search(value):
         return False
@@ -256,7 +258,7 @@ def _accept(value: str, before: str, level: str, match: re.Match[str]) -> bool:
     return is_secret(value, level, quoted)
 
 
-def bare_of_markers(value: str) -> str:
+def remove_markers(value: str) -> str:
     return rx(MARKER).sub("", value) if "[redacted:" in value else value
 
 
@@ -276,7 +278,7 @@ def _is_too_short(value: str, tier: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_secret(value: str, tier: str, quoted: bool) -> bool:
-    """Tell whether a named value is a secret: no word, placeholder, path or code."""
+    """Tell whether a named value is no word, placeholder, path or code."""
     head = value[:128]
     if _is_too_short(value, tier):
         return False
@@ -286,10 +288,10 @@ def is_secret(value: str, tier: str, quoted: bool) -> bool:
         or (not (quoted and tier == "strong") and rx(CODE).match(head))
     ):
         return False
-    return _irregular(value, tier) and (tier != "strong" or not is_made_up(head))
+    return _is_irregular(value, tier) and (tier != "strong" or not is_made_up(head))
 
 
-def _irregular(value: str, tier: str) -> bool:
+def _is_irregular(value: str, tier: str) -> bool:
     head = value[:128].strip("*")
     if tier == "weak":
         return (
@@ -328,7 +330,7 @@ def _is_irregular_password(value: str, head: str) -> bool:
 
 
 def _is_technical(head: str, kinds: int) -> bool:
-    """Tell whether a text may be a date, a file, a version or a size."""
+    """Tell whether a text may be a date, file, version or size."""
     if rx(TECHNICAL, re.I).fullmatch(head) or rx(r"\d{4}-\d\d-\d\d([T ].*)?").fullmatch(head):
         return True
     if kinds > 3:
@@ -337,24 +339,24 @@ def _is_technical(head: str, kinds: int) -> bool:
 
 
 def _is_slug(head: str) -> bool:
-    """Tell whether a text is joined words of one case, with numbers."""
+    """Tell whether a text is joined words of one case, perhaps numbered."""
     slug = rx(r"[A-Za-z]+(?:[-_.][A-Za-z]*\d{0,4})+").fullmatch(head)
     return bool(slug) and not rx(r"[A-Z].*[a-z]|[a-z].*[A-Z]").search(head)
 
 
 def is_jagged(value: str) -> bool:
-    """Tell random letters, which change their class often, from words."""
+    """Tell whether letters change their class too often for words."""
     pieces = rx(r"[A-Z]?[a-z]+|[A-Z]+|\d+").findall(value[:200])
     return len(pieces) > 3 and sum(map(len, pieces)) < 2.9 * len(pieces)
 
 
 def is_identifier(value: str) -> bool:
-    """Tell whether more than half of a name, as `TestToken3PartsAtUUID`, is pronounceable."""
+    """Tell whether a value is a name in code, such as `TestToken3PartsAtUUID`."""
     if not rx(r"[A-Za-z_]\w+").fullmatch(value[:80]):
         return False
     if rx(r"(?:Test|Benchmark|Fuzz)[A-Z]").match(value):
         return True
-    words = rx(r"[A-Z]?[a-z]*[aeiou][a-z]*").findall(value[:80])
+    words = rx(r"[A-Z]?[a-z]*[aeiou][a-z]*").findall(value[:80])  # what is pronounceable
     return sum(len(word) for word in words if len(word) > 2) > 0.55 * len(value[:80])
 
 
@@ -365,7 +367,7 @@ def _is_random_letters(value: str, head: str) -> bool:
 
 
 def _is_monotonous(head: str) -> bool:
-    """Tell whether a text is words, a placeholder, a digest, or few signs."""
+    """Tell whether a text is words, a placeholder, a digest or repetitive."""
     if len(set(head)) < min(9, len(head) * 0.5) or rx(WORDY).fullmatch(head):
         return True
     return is_made_up(head) or rx(DIGEST).match(head) is not None
@@ -373,7 +375,7 @@ def _is_monotonous(head: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_random(value: str, least: int) -> bool:
-    """Tell whether a value of at least `least` characters is random."""
+    """Tell whether a value is random, and of at least `least` characters."""
     head = value[:200]
     digits = sum(map(str.isdigit, head))
     if len(value) < least or digits == len(head):
@@ -388,42 +390,54 @@ def is_random(value: str, least: int) -> bool:
     return is_jagged(value) or mixed > (len(value) < 20) + (2 if rx(r"[-_./ ]").search(head) else 0)
 
 
-def by_run(text: str, lower: str, runs: list[tuple[int, str]]) -> Iterator[Span]:
-    """Find random strings behind a vendor's name or a credential's."""
+def find_by_run(text: str, lower: str, runs: list[tuple[int, str]]) -> Iterator[Span]:
+    """Find random runs behind the name of a vendor or credential."""
     digit = rx(r"\d").search
     for at, run in runs:
-        if not digit(run):
-            continue
-        word = run.lstrip("-./+=~%_")
-        if text[at - 1 : at] == "\\" and run[0] in "nrt":
-            word = run[1:]
-        name = rx(r"[\w\-]{1,60}(?:=+|%3[dD])").match(word)
-        if name and len(word) - name.end() >= 15:
-            word = word[name.end() :]
-        start = at + len(run) - len(word)
-        word = word.rstrip(".-/")
-        # of the client, each call's own
-        if len(word) < 15 or word.startswith(("toolu_", "msg_", "req_", "call_")):
-            continue
-        if "/" in word and rx(r"(?:/|^)[a-z\-]{3,}/|\.[a-z]{1,5}$").search(word):
-            continue
-        before = lower[max(0, start - 72) : start]
-        if before.rstrip("\n").endswith(("|", "%7c", ":")) and rx(
-            r"\d{15,16}(?:\||%7c)$|[12]/1\d{12,}(?:/1\d{12,})?:\Z"
-        ).search(before):
-            yield start, start + len(word), "api-token"
-        elif rx(r"[MNO][A-Za-z0-9]{23,27}\.[\w\-]{6}\.[\w\-]{27,}").fullmatch(word):
-            yield start, start + len(word), "discord-token"
-        elif not (is_uuid(word) or is_random(word, 15)) or rx(HASHED).search(before[-40:]):
-            continue
-        elif rx(BINDING).search(before[-16:]) and rx(BOUND).search(before):
-            if not rx(REFERENCE).search(before[-24:]):
-                yield start, start + len(word), "api-token"
-        elif len(word) >= 20 and rx(CREDENTIAL).search(before[-48:]):
-            if rx(VETO_HEAD + r"[ ]?(?:key|token)\b").search(before[-40:]) or rx(
-                COMPOSED
-            ).fullmatch(word):
-                continue
-            mixed = rx(r"[a-z]").search(word) and rx(r"[G-Z]").search(word)
-            if mixed and not is_uuid(word) and is_random(word, 20) and not is_identifier(word):
-                yield start, start + len(word), "api-token"
+        if digit(run):
+            start, word = _trim_run(text, at, run)
+            kind = _classify_run(word, lower[max(0, start - 72) : start])
+            if kind:
+                yield start, start + len(word), kind
+
+
+def _trim_run(text: str, at: int, run: str) -> tuple[int, str]:
+    """Return a run's start and text without names and signs around."""
+    word = run.lstrip("-./+=~%_")
+    if text[at - 1 : at] == "\\" and run[0] in "nrt":
+        word = run[1:]
+    name = rx(r"[\w\-]{1,60}(?:=+|%3[dD])").match(word)
+    if name and len(word) - name.end() >= 15:
+        word = word[name.end() :]
+    return at + len(run) - len(word), word.rstrip(".-/")
+
+
+def _classify_run(word: str, before: str) -> str:
+    """Return the kind of secret that a run is, or "".  before: the text before it."""
+    # the client's identifiers of calls
+    if len(word) < 15 or word.startswith(("toolu_", "msg_", "req_", "call_")):
+        return ""
+    if "/" in word and rx(r"(?:/|^)[a-z\-]{3,}/|\.[a-z]{1,5}$").search(word):
+        return ""
+    # tokens of Facebook and Asana, after the application's or user's number
+    if before.rstrip("\n").endswith(("|", "%7c", ":")) and rx(
+        r"\d{15,16}(?:\||%7c)$|[12]/1\d{12,}(?:/1\d{12,})?:\Z"
+    ).search(before):
+        return "api-token"
+    if rx(r"[MNO][A-Za-z0-9]{23,27}\.[\w\-]{6}\.[\w\-]{27,}").fullmatch(word):
+        return "discord-token"
+    if not (is_uuid(word) or is_random(word, 15)) or rx(HASHED).search(before[-40:]):
+        return ""
+    if rx(BINDING).search(before[-16:]) and rx(BOUND).search(before):
+        return "" if rx(REFERENCE).search(before[-24:]) else "api-token"
+    return "api-token" if _is_credential(word, before) else ""
+
+
+def _is_credential(word: str, before: str) -> bool:
+    """Tell whether a run is random and a credential's name precedes it."""
+    if len(word) < 20 or not rx(CREDENTIAL).search(before[-48:]):
+        return False
+    if rx(VETO_HEAD + r"[ ]?(?:key|token)\b").search(before[-40:]) or rx(COMPOSED).fullmatch(word):
+        return False
+    mixed = bool(rx(r"[a-z]").search(word) and rx(r"[G-Z]").search(word))
+    return mixed and not is_uuid(word) and is_random(word, 20) and not is_identifier(word)

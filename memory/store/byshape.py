@@ -1,6 +1,4 @@
-"""Secrets by their own form or place: tokens with a prefix, private keys, structure around a
-value.
-"""
+"""Secrets by their form or surroundings: private keys, structure around a value."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ import binascii
 import re
 from typing import Callable, Iterator, Sequence
 
-from memory.store.byname import bare_of_markers, is_made_up, is_random, is_secret, is_uuid
+from memory.store.byname import is_made_up, is_random, is_secret, is_uuid, remove_markers
 from memory.store.secretshapes import (
     ACCOUNTS,
     BODY,
@@ -28,61 +26,64 @@ from memory.store.secretshapes import (
     STOCK,
     USERINFO,
     WORDY,
-    Places,
     Span,
+    WordOffsets,
+    find_offsets,
     rx,
-    spots,
 )
 
 
-def by_block(text: str) -> Iterator[Span]:
-    """Find private keys; a mere mention of the header line stays."""
+def find_private_keys(text: str) -> Iterator[Span]:
+    """Find private keys; a header line without a body is none."""
+    marks = ("PRIVATE KEY", "Private-Lines")
+    near = merge_windows(sorted(at for mark in marks for at in find_offsets(text, mark)), 40, 90)
     done = 0
-    marks = sorted(at for mark in ("PRIVATE KEY", "Private-Lines") for at in spots(text, mark))
-    if marks:
-        near = stretches(marks, 40, 90)
-        for match in (match for part in near for match in rx(KEY_HEAD).finditer(text, *part)):
-            if match.start() < done:
-                continue
-            end = _body(text, match.end())
-            tail = rx(KEY_GAP + KEY_TAIL).match(text, end)
-            # the body is cut by an ellipsis or is no base64 to its end
-            if not tail and end > match.end():
-                tail = rx(KEY_TAIL).search(text, end, end + 20000)
-                tail = tail if tail and tail[1] == "END" else None
-            done = tail.end() if tail else end
-            if end > match.end() or (
-                tail and rx(r"[A-Za-z0-9+/]{16}").search(text, match.end(), tail.start())
-            ):
+    for match in (match for part in near for match in rx(KEY_HEAD).finditer(text, *part)):
+        if match.start() >= done:
+            done, has_body = _find_key_end(text, match.end())
+            if has_body:
                 yield match.start(), done, "private-key"
-        for match in (match for part in near for match in rx(KEY_END).finditer(text, *part)):
-            start = (
-                _body_before(text, match.start(), done) if match.start() >= done else match.start()
-            )
-            done = max(done, match.end())
-            if start < match.start():
-                yield start, done, "private-key"
+    for match in (match for part in near for match in rx(KEY_END).finditer(text, *part)):
+        start = match.start()
+        if start >= done:  # the head is cut off
+            start = _find_body_start(text, start, done)
+        done = max(done, match.end())
+        if start < match.start():
+            yield start, done, "private-key"
     if "LS0tLS1CRUdJTi" in text:
         for match in rx(KEY_ENCODED).finditer(text):
             if b"PRIVATE" in binascii.a2b_base64(match[0][:32]):
                 yield match.start(), match.end(), "private-key"
 
 
-def _body(text: str, at: int) -> int:
+def _find_key_end(text: str, at: int) -> tuple[int, bool]:
+    """Return the end of a key, and whether it has a body."""
+    end = _find_body_end(text, at)
+    tail = rx(KEY_GAP + KEY_TAIL).match(text, end)
+    # an ellipsis or a line that is no Base64 cuts the body
+    if not tail and end > at:
+        tail = rx(KEY_TAIL).search(text, end, end + 20000)
+        tail = tail if tail and tail[1] == "END" else None
+    if not tail:
+        return end, end > at
+    return tail.end(), end > at or bool(rx(r"[A-Za-z0-9+/]{16}").search(text, at, tail.start()))
+
+
+def _find_body_end(text: str, at: int) -> int:
     end, wide, line = at, False, rx(LINE_END + "?" + GUTTER + r"[\"'`]?" + BODY)
     while True:
         match = line.match(text, at)
         if not match or match.end() == at:
             return end
         if match["b"]:
-            if not _is_body(match["b"], text[match.end() : match.end() + 1], wide):
+            if not _is_body_line(match["b"], text[match.end() : match.end() + 1], wide):
                 return end
             end, wide = match.end(), True
         at = match.end()
 
 
-def _is_body(row: str, after: str, wide: bool) -> bool:
-    """Tell whether a row belongs to a key's body.  wide: after another."""
+def _is_body_line(row: str, after: str, wide: bool) -> bool:
+    """Tell whether a line belongs to a key's body.  wide: another came before."""
     if after in ("_", ":", "(") or (len(row) < 16 and not wide):
         return False
     if len(row) >= 40 or row.endswith("="):
@@ -90,7 +91,7 @@ def _is_body(row: str, after: str, wide: bool) -> bool:
     return wide and rx(r"[A-Z0-9+/]").search(row) is not None
 
 
-def _body_before(text: str, at: int, floor: int) -> int:
+def _find_body_start(text: str, at: int, floor: int) -> int:
     start, floor = at, max(floor, at - 20000)
     for match in reversed(
         list(rx(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{16,4096}={0,2}").finditer(text, floor, at))
@@ -100,41 +101,41 @@ def _body_before(text: str, at: int, floor: int) -> int:
     return start
 
 
-def by_shape(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find values that their surroundings give away, by `SHAPES`."""
+def find_by_shape(text: str, places: WordOffsets, tick: Callable[[], None]) -> Iterator[Span]:
+    """Find secrets by their surroundings, the rows of `SHAPES`."""
     for head, expression in SHAPES:
         judge, kind, reach, *needles = head.split()
-        seen = [at for needle in needles for at in places.offsets(needle)]
-        if seen and needles[0] in FOLLOWED:
+        hits = [at for needle in needles for at in places.offsets(needle)]
+        if hits and needles[0] in FOLLOWED:
             follows = rx(FOLLOWED[needles[0]]).match
-            seen = [at for at in seen if follows(text, at)]
+            hits = [at for at in hits if follows(text, at)]
         back = 240 if needles[0][0] in "~<" else 12
-        for start, end in stretches(sorted(seen), int(reach), back) if seen else ():
+        for start, end in merge_windows(sorted(hits), int(reach), back) if hits else ():
             tick()
             for match in rx(expression, re.I).finditer(text, start, end):
-                yield from _shaped(text, match, kind, judge)
+                yield from _judge_match(text, match, kind, judge)
 
 
-def _shaped(text: str, match: re.Match[str], kind: str, judge: str) -> Iterator[Span]:
+def _judge_match(text: str, match: re.Match[str], kind: str, judge: str) -> Iterator[Span]:
     a, b = match.span("v")
     if text[a : a + 1] in ("'", '"') and b - a > 1:
         a, b = a + 1, b - (text[b - 1] == text[a])
     elif text[b - 1] == ")" and "(" not in text[a:b]:
         b -= 1
     if judge == "cookie":
-        yield from _crumbs(text, a, b)
-    elif _judge(text[a:b], judge):
+        yield from _find_cookies(text, a, b)
+    elif _is_accepted(text[a:b], judge):
         yield a, b, kind
 
 
-def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
+def find_by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
     """Find passwords in `user:password@host` without a scheme."""
-    for at in spots(text, "@"):
+    for at in find_offsets(text, "@"):
         if text[at - 1 : at].isspace():
             continue
         if rx(EASY_HOST).match(text, at + 1):
             easy = rx(EASY).search(text, max(0, at - 200), at)
-            if easy and _judge(easy["v"], "strong"):
+            if easy and _is_accepted(easy["v"], "strong"):
                 yield easy.start("v"), at, "oracle-password"
             continue
         host = rx(HOST).match(text, at + 1)
@@ -144,12 +145,15 @@ def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
         match = rx(USERINFO).search(text, max(0, at - 200), at)
         if match is None:
             continue
-        if _is_mixed(match, host[0]) and _judge(match["v"], "strong"):
+        if _is_mixed(match, host[0]) and _is_accepted(match["v"], "strong"):
             yield match.start("v"), at, "login-password"
 
 
 def _is_mixed(login: re.Match[str], host: str) -> bool:
-    """Tell whether a password has digits and signs.  Of a known account both cases will do."""
+    """Tell whether a login's password has digits and signs.
+
+    Of a known account, digits and both cases suffice.
+    """
     value = login["v"]
     if not rx(r"\d").search(value):
         return False
@@ -160,23 +164,26 @@ def _is_mixed(login: re.Match[str], host: str) -> bool:
     return bool(rx(r"[a-z]").search(value) and rx(r"[A-Z]").search(value))
 
 
-def stretches(places: Sequence[int], reach: int, back: int = 12) -> list[tuple[int, int]]:
-    """Return the joined stretches of `back` characters before and `reach` after sorted places."""
-    out: list[tuple[int, int]] = []
+def merge_windows(places: Sequence[int], reach: int, back: int = 12) -> list[tuple[int, int]]:
+    """Return the windows around sorted places, overlapping ones merged.
+
+    back, reach: characters before and after each place.
+    """
+    windows: list[tuple[int, int]] = []
     for at in places:
-        if out and at - back <= out[-1][1]:
-            out[-1] = (out[-1][0], at + reach)
+        if windows and at - back <= windows[-1][1]:
+            windows[-1] = (windows[-1][0], at + reach)
         else:
-            out.append((max(0, at - back), at + reach))
-    return out
+            windows.append((max(0, at - back), at + reach))
+    return windows
 
 
-def _judge(value: str, judge: str) -> bool:
-    value = bare_of_markers(value)
+def _is_accepted(value: str, judge: str) -> bool:
+    value = remove_markers(value)
     if rx(r"\$\{?\w{1,60}\}?(?:[\"'\s/:@$]|\Z)").match(value):
         return False  # a variable
     if judge == "given":
-        return _is_given(value)
+        return _is_not_stock(value)
     if judge == "random":
         return is_random(value, 16)
     if judge == "strong":
@@ -184,31 +191,31 @@ def _judge(value: str, judge: str) -> bool:
     if judge == "bare":
         return is_random(value, 16) and not rx(COMPOSED).fullmatch(value)
     if judge == "header":
-        return not is_made_up(value) and _is_of_header(value)
-    return _is_pair(value)
+        return not is_made_up(value) and _is_header_secret(value)
+    return _is_basic_auth(value)
 
 
-def _is_given(value: str) -> bool:
+def _is_not_stock(value: str) -> bool:
     if len(value) <= 2 or is_made_up(value):
         return False
     return not rx(STOCK, re.I).fullmatch(value.strip("<>[]{}'"))
 
 
-def _is_of_header(value: str) -> bool:
+def _is_header_secret(value: str) -> bool:
     if len(value) >= 32 and not rx(WORDY).fullmatch(value):
         return True
     return is_random(value, 8) or is_uuid(value)
 
 
-def _is_pair(value: str) -> bool:
-    """Tell whether a value is a user and a password in base64."""
+def _is_basic_auth(value: str) -> bool:
+    """Tell whether a value is `user:password` in Base64."""
     try:
         return b":" in binascii.a2b_base64(value + "=" * (-len(value) % 4))[1:]
     except binascii.Error:
         return False
 
 
-def _crumbs(text: str, start: int, end: int) -> Iterator[Span]:
+def _find_cookies(text: str, start: int, end: int) -> Iterator[Span]:
     for match in rx(r"(?<![^\s;,:=\"'])(?P<n>[\w.\-]{1,80})=(?P<v>[^\s;,]{6,4096})").finditer(
         text, start, end
     ):
@@ -225,8 +232,7 @@ def _crumbs(text: str, start: int, end: int) -> Iterator[Span]:
             yield match.start("v"), match.end("v"), "cookie"
 
 
-def by_manifest(text: str, places: Places) -> Iterator[Span]:
-    """Find the data of Kubernetes secrets."""
+def find_kubernetes_secrets(text: str, places: WordOffsets) -> Iterator[Span]:
     seen, lower = 0, places.text
     for at in places.offsets("secret"):
         kind = rx(r"kind[\"']?[ \t]*:[ \t]*[\"']?\Z").search(lower, max(0, at - 40), at)
@@ -240,10 +246,10 @@ def by_manifest(text: str, places: Places) -> Iterator[Span]:
             r"(?:^|[\n{,])[^\n{]{0,12}?[ \t]*[\"']?(?:string)?data[\"']?[ \t]*:[ \t]*(?=[\r\n{])"
         )
         for data in rx(block, re.I).finditer(text, low, high):
-            yield from _rows(text, data.end(), high, len(_indent(data[0])))
+            yield from _find_data_values(text, data.end(), high, len(_indent(data[0])))
 
 
-def _rows(text: str, start: int, end: int, indent: int) -> Iterator[Span]:
+def _find_data_values(text: str, start: int, end: int, indent: int) -> Iterator[Span]:
     row = rx(
         r"[\n{,][^\n{,]{0,12}?[ \t]*[\"']?[\w.\-]{1,80}[\"']?:[ \t]*"
         r"(?:[|>][+-]?[ \t]*\r?\n[ \t]*)?[\"']?(?P<v>[^\s\"',{}]{8,8192})"

@@ -1,6 +1,4 @@
-"""Secrets by their own form: tokens with a vendor's prefix or mark, JSON Web Tokens, and what only
-looks like one.
-"""
+"""Secrets by their own form: tokens with a known or unknown prefix or mark, JSON Web Tokens."""
 
 from __future__ import annotations
 
@@ -10,49 +8,49 @@ from functools import lru_cache
 from typing import Callable, Iterator, NamedTuple
 
 from memory.store.byname import is_identifier, is_jagged, is_random
-from memory.store.secretshapes import WEB, WORDY, Span, at_edge, is_filler, rx, spots
+from memory.store.secretshapes import WEB, WORDY, Span, at_edge, find_offsets, is_filler, rx
 from memory.store.secrettokens import COUNTERS, INNER, TOKENS, UNKNOWN
 
-# What a run of token characters begins with where it follows a backslash: the rest of an escape.
+# The rest of an escape at the start of a run, after its backslash.
 _ESCAPED = r"u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrtfbv]"
-LONGEST = 512  # characters of a token that decide whether it is one; its tail goes with it
+LONGEST = 512  # characters of a token that are matched; its tail belongs to it
 _BASE64 = r"(?:[A-Za-z0-9+/][+/]|(?:sha\d{1,3}|h1|md5):)\Z"
 
 
-class _Row(NamedTuple):
-    """One prefix of the table; body: expression of the whole token."""
+class _Prefix(NamedTuple):
+    """A vendor's prefix; body: the expression of a whole token."""
 
     prefix: str
     kind: str
     body: str
 
 
-class _Runs(NamedTuple):
-    """The distinct runs of a text, joined.  Their places in both texts."""
+class _JoinedRuns(NamedTuple):
+    """The distinct runs of a text, joined, with their original offsets."""
 
     joined: str
     starts: list[int]
     origins: list[int]
 
     def origin(self, at: int) -> int:
-        """Return the first offset of a joined place in the text."""
+        """Map an offset to the first one in the text."""
         row = bisect_right(self.starts, at) - 1
         return self.origins[row] + at - self.starts[row]
 
 
 @lru_cache(maxsize=1)
-def _table() -> dict[str, _Row]:
+def _prefixes_by_text() -> dict[str, _Prefix]:
     rows = {}
     for head, body in TOKENS:
         kind, *prefixes = head.split()
         for prefix in prefixes:
-            rows[prefix] = _Row(prefix, kind, re.escape(prefix) + body)
+            rows[prefix] = _Prefix(prefix, kind, re.escape(prefix) + body)
     return rows
 
 
 @lru_cache(maxsize=1)
-def _chains() -> dict[str, tuple[_Row, ...]]:
-    rows = _table()
+def _shorter_prefixes() -> dict[str, tuple[_Prefix, ...]]:
+    rows = _prefixes_by_text()
     return {
         prefix: tuple(
             rows[prefix[:end]] for end in range(len(prefix), 0, -1) if prefix[:end] in rows
@@ -62,20 +60,20 @@ def _chains() -> dict[str, tuple[_Row, ...]]:
 
 
 @lru_cache(maxsize=1)
-def _any_prefix() -> str:
-    """Return an expression for the longest prefix at each place."""
+def _prefix_expression() -> str:
+    """Return an expression that matches the longest prefix."""
     tree: dict[str, object] = {}
-    for prefix in _table():
+    for prefix in _prefixes_by_text():
         node = tree
         for letter in prefix:
             node = node.setdefault(letter, {})  # type: ignore[assignment]
         node[""] = None
-    return _branches(tree)
+    return _trie_expression(tree)
 
 
-def _branches(tree: dict[str, object]) -> str:
+def _trie_expression(tree: dict[str, object]) -> str:
     ways = [
-        re.escape(letter) + _branches(node)  # type: ignore[arg-type]
+        re.escape(letter) + _trie_expression(node)  # type: ignore[arg-type]
         for letter, node in tree.items()
         if letter
     ]
@@ -85,7 +83,7 @@ def _branches(tree: dict[str, object]) -> str:
     return inner if "" not in tree else "(?:%s)?" % inner
 
 
-def _gathered(text: str, runs: list[tuple[int, str]]) -> _Runs:
+def _join_runs(text: str, runs: list[tuple[int, str]]) -> _JoinedRuns:
     places: dict[str, int] = {}
     for at, run in runs:
         if text[at - 1 : at] == "\\":
@@ -97,14 +95,14 @@ def _gathered(text: str, runs: list[tuple[int, str]]) -> _Runs:
     for run in places:
         starts.append(at)
         at += len(run) + 1
-    return _Runs("\n".join(places), starts, list(places.values()))
+    return _JoinedRuns("\n".join(places), starts, list(places.values()))
 
 
-def by_token(text: str, runs: list[tuple[int, str]], tick: Callable[[], None]) -> Iterator[Span]:
-    """Find tokens, each at its first place."""
-    held = _gathered(text, runs)
-    done, chains = 0, _chains()
-    for found in rx(r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))" + _any_prefix()).finditer(
+def find_tokens(text: str, runs: list[tuple[int, str]], tick: Callable[[], None]) -> Iterator[Span]:
+    """Find tokens, each at its first place alone."""
+    held = _join_runs(text, runs)
+    done, chains = 0, _shorter_prefixes()
+    for found in rx(r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))" + _prefix_expression()).finditer(
         held.joined
     ):
         tick()
@@ -112,17 +110,17 @@ def by_token(text: str, runs: list[tuple[int, str]], tick: Callable[[], None]) -
         if at < done:
             continue
         for row in chains.get(found[0], ()):
-            span = _token(text, at, row)
+            span = _match_token(text, at, row)
             if span:
                 done = span[1]
                 yield span
                 break
-    yield from _jwts(text, held)
-    yield from _marked(text, held)
-    yield from _unknown(held)
+    yield from _find_jwts(text, held)
+    yield from _find_marked(text, held)
+    yield from _find_unknown(held)
 
 
-def _token(text: str, at: int, row: _Row) -> Span | None:
+def _match_token(text: str, at: int, row: _Prefix) -> Span | None:
     prefix, kind = row.prefix, row.kind
     if not _begins_token(text, at, prefix):
         return None
@@ -155,24 +153,24 @@ def _is_attribute(prefix: str, name: str, after: str) -> bool:
     return after == "(" or not is_jagged(name)
 
 
-def _marked(text: str, held: _Runs) -> Iterator[Span]:
+def _find_marked(text: str, held: _JoinedRuns) -> Iterator[Span]:
     for head, expression in INNER:
         kind, reach, *marks = head.split()
         back = int(reach)
-        if marks[0][0] == "$":  # of no run: one expression that begins with this sign is found fast
+        if marks[0][0] == "$":  # not in runs; an expression with this literal first is fast
             places = (m.start() for m in rx("|".join(map(re.escape, marks))).finditer(text))
-            yield from _around(text, places, kind, back, expression)
+            yield from _match_around(text, places, kind, back, expression)
             continue
         for mark in marks:
             if mark[0] == ":":
-                yield from _around(text, spots(text, mark), kind, back, expression)
+                yield from _match_around(text, find_offsets(text, mark), kind, back, expression)
             elif mark in held.joined:
-                yield from _around(
-                    text, map(held.origin, spots(held.joined, mark)), kind, back, expression
+                yield from _match_around(
+                    text, map(held.origin, find_offsets(held.joined, mark)), kind, back, expression
                 )
 
 
-def _around(
+def _match_around(
     text: str, places: Iterator[int], kind: str, back: int, expression: str
 ) -> Iterator[Span]:
     done = 0
@@ -185,10 +183,10 @@ def _around(
                 yield match.start(1), done, kind
 
 
-def _jwts(text: str, held: _Runs) -> Iterator[Span]:
-    # A stretch of their characters is read once, however many seem to begin in it.
+def _find_jwts(text: str, held: _JoinedRuns) -> Iterator[Span]:
+    # Each stretch of their characters is read once, however often "eyJ" occurs in it.
     done = 0
-    for at in map(held.origin, spots(held.joined, "eyJ")):
+    for at in map(held.origin, find_offsets(held.joined, "eyJ")):
         if at < done or not at_edge(text, at):
             continue
         head = rx(r"[\w\-]+").match(text, at)
@@ -200,7 +198,7 @@ def _jwts(text: str, held: _Runs) -> Iterator[Span]:
                 yield at, done, "jwt"
 
 
-def _unknown(held: _Runs) -> Iterator[Span]:
+def _find_unknown(held: _JoinedRuns) -> Iterator[Span]:
     begins = r"(?:(?<![\w\-./+])|(?<=%[0-9A-Fa-f]{2}))"
     for match in rx(begins + UNKNOWN + r"(?![\w\-./+])").finditer(held.joined):
         words = rx(r"[_\-]").split(match["p"][:-1])

@@ -1,5 +1,5 @@
-"""Conversations as records: whose text stands in them, what else the store has of a session, and
-which sessions were forgotten.
+"""Conversations as records: whether a person edited them, a session's other records, forgotten
+sessions.
 
 A conversation says in `written` what text dayleaf gave it.  With another text it is a person's, and
 left alone from then on.  A session that was forgotten stays so: its conversation is not written
@@ -11,57 +11,59 @@ from __future__ import annotations
 from typing import Iterable, NamedTuple
 
 from memory.core import StoreError, files, frontmatter
-from memory.core.layout import DATED, PRIVATE, SAID, Place
+from memory.core.layout import DATED_KINDS, PRIVATE, TRANSCRIBED_KINDS, Place
 from memory.core.records import READ_LIMIT, Record
 from memory.store import archive, writer
-from memory.store.reader import Reader, begun
+from memory.store.reader import Reader, match_ids
 
 KIND, WRITTEN = "conversation", "written"
 
 
-def is_by_hand(data: bytes) -> bool:
-    """Tell whether a person changed a conversation's text, by its whole file."""
+def is_edited_file(data: bytes) -> bool:
+    """Tell whether a person edited a conversation, given its whole file."""
     page = frontmatter.parse(data)
-    return page.meta.get(WRITTEN) != writer.body_mark(page.body)
+    return page.meta.get(WRITTEN) != writer.body_checksum(page.body)
 
 
-def is_rewritten(record: Record) -> bool:
-    """Tell whether a person changed what was read of a conversation or note."""
-    return record.kind in SAID and record.meta.get(WRITTEN) != writer.body_mark(record.body)
+def is_edited(record: Record) -> bool:
+    """Tell whether a person edited a conversation or note."""
+    return record.kind in TRANSCRIBED_KINDS and record.meta.get(WRITTEN) != writer.body_checksum(
+        record.body
+    )
 
 
-def edited_by_person(store: Reader, found: Iterable[Record]) -> list[Record]:
-    """Return the conversations and notes written or changed by a person.  Raises StoreError."""
-    return [
-        record
-        for record in found
-        if (
-            record.kind in SAID and is_by_hand(store.raw(record.name))
-            if record.size > READ_LIMIT
-            else is_rewritten(record)
-        )
-    ]
+def find_edited(store: Reader, found: Iterable[Record]) -> list[Record]:
+    """Return the conversations and notes that a person edited.  Raises StoreError."""
+    edited = []
+    for record in found:
+        is_whole = record.size <= READ_LIMIT or record.kind not in TRANSCRIBED_KINDS
+        if is_edited(record) if is_whole else is_edited_file(store.raw(record.name)):
+            edited.append(record)
+    return edited
 
 
-def renew_mark(before: bytes, after: bytes) -> bytes:
-    """Return a file's new bytes with the conversation's mark renewed.
+def update_checksum(before: bytes, after: bytes) -> bytes:
+    """Return a conversation's new bytes with a new checksum in `written`.
 
-    Only where the mark fitted the old bytes: what dayleaf itself takes out of a text is no change
-    by hand.
+    Only where the checksum fitted the old bytes: a redaction is no edit by a person.
     """
-    if b"\n%s:" % WRITTEN.encode() not in before or before == after or is_by_hand(before):
+    if b"\n%s:" % WRITTEN.encode() not in before or before == after or is_edited_file(before):
         return after
     try:
-        return frontmatter.edit(after, {WRITTEN: writer.body_mark(frontmatter.parse(after).body)})
+        return frontmatter.edit(
+            after, {WRITTEN: writer.body_checksum(frontmatter.parse(after).body)}
+        )
     except StoreError:
-        # what takes a secret out may not fail for this: the text counts as a person's then
+        # a redaction may not fail for this: the text counts as a person's then
         return after
 
 
-def of_session(store: Reader, session: str) -> list[Record]:
-    """Return the checkpoints and conversations of a session, by name."""
+def find_by_session(store: Reader, session: str) -> list[Record]:
+    """Return the checkpoints and conversations of a session, sorted by name."""
     return [
-        record for record in store.each(DATED) if session and record.meta.get("session") == session
+        record
+        for record in store.each(DATED_KINDS)
+        if session and record.meta.get("session") == session
     ]
 
 
@@ -79,26 +81,28 @@ class SessionRecords(NamedTuple):
     known: list[str]
 
 
-def session_records(store: Reader, start: str, archived: bool = False) -> SessionRecords:
+def find_session_records(store: Reader, start: str, archived: bool = False) -> SessionRecords:
     """Find the records of a session by its id or a prefix."""
     found = list(store.each())
     if archived:
-        found += [record for kind in DATED for record in store.archived(kind)]
-    by: dict[str, list[Record]] = {}
+        found += [record for kind in DATED_KINDS for record in store.archived(kind)]
+    by_session: dict[str, list[Record]] = {}
     for record in found:
         session = record.meta.get("session")
         if isinstance(session, str) and session:
-            by.setdefault(session, []).append(record)
+            by_session.setdefault(session, []).append(record)
     known = [
-        session for session, rows in by.items() if any(record.kind in DATED for record in rows)
+        session
+        for session, records in by_session.items()
+        if any(record.kind in DATED_KINDS for record in records)
     ]
-    ids = begun(start.strip(), known)
+    ids = match_ids(start.strip(), known)
     session = ids[0] if len(ids) == 1 else ""
-    rows = by.get(session, [])
+    records = by_session.get(session, [])
     return SessionRecords(
         session,
-        [r for r in rows if r.kind in DATED],
-        [r for r in rows if r.kind not in DATED],
+        [record for record in records if record.kind in DATED_KINDS],
+        [record for record in records if record.kind not in DATED_KINDS],
         ids,
         known,
     )
@@ -107,8 +111,8 @@ def session_records(store: Reader, start: str, archived: bool = False) -> Sessio
 # ---- sessions that were forgotten
 
 
-def forget(place: Place, session: str, id: str, now: float, hard: bool = False) -> None:
-    """Log that a session was forgotten, without any text; raises StoreError, OSError.
+def log_forgotten(place: Place, session: str, id: str, now: float, hard: bool = False) -> None:
+    """Log a forgotten session; raises StoreError, OSError.
 
     id: of its conversation, or "".  hard: nothing of it is kept.
     """
@@ -116,18 +120,13 @@ def forget(place: Place, session: str, id: str, now: float, hard: bool = False) 
     with writer.lock(place.home):
         files.make_folder(root + "/" + archive.FOLDER)
         reason = archive.REMOVED if hard else "session forgotten"
-        archive.log(root, archive.Move(id, "", ""), reason, now, writer.mode(PRIVATE), session)
+        archive.log(root, archive.Move(id, "", ""), reason, now, writer.file_mode(PRIVATE), session)
 
 
-def forgotten(place: Place) -> list[str]:
-    """Return the forgotten sessions whose conversations were not restored."""
-    return forgotten_in(files.real_path(place.private))
-
-
-def forgotten_in(root: str) -> list[str]:
-    """Return the same of a private tier's directory."""
+def read_forgotten(root: str) -> list[str]:
+    """Return the sessions forgotten in a private tier's directory, and not restored."""
     found: list[tuple[str, str]] = []
-    for move, reason, session in archive.moves(root):
+    for move, reason, session in archive.read_log(root):
         if session:
             found.append((session, move.id))
         elif reason == archive.RESTORED:
@@ -137,10 +136,10 @@ def forgotten_in(root: str) -> list[str]:
 
 def was_removed(place: Place, session: str) -> bool:
     """Tell whether a session was forgotten for good."""
-    rows = archive.moves(files.real_path(place.private))
+    rows = archive.read_log(files.real_path(place.private))
     return any(named == session and reason == archive.REMOVED for _, reason, named in rows)
 
 
 def was_forgotten(place: Place, session: str) -> bool:
     """Tell whether a session was forgotten, and may not be written again."""
-    return session in forgotten(place)
+    return session in read_forgotten(files.real_path(place.private))

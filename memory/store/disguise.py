@@ -1,7 +1,7 @@
-"""What tools wrap around a text, undone: escapes, percent signs, entities, cut lines and Base64.
+"""Disguises of secrets, decoded: escapes, percent signs, entities, cut lines and Base64.
 
-`decode_disguises` gives the stretches around disguises decoded, `encoded` what Base64 holds.  Each
-place of a decoded text leads back to the place it came from.
+`decode_disguises` decodes the stretches around disguises, `decode_base64` runs of Base64.  Each
+offset in a decoded text maps back to the original.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import re
 from bisect import bisect_right
 from typing import Iterator, NamedTuple
 
-from memory.store.secretshapes import SEAM, WORDY, rx, spots
+from memory.store.byshape import merge_windows
+from memory.store.secretshapes import SEAM, WORDY, find_offsets, rx
 
-BEFORE, AFTER = 240, 480  # characters around a disguise that are read with it
+BEFORE, AFTER = 240, 480  # characters around a disguise that are searched with it
 _CODE = r"\\\\{0,7}(?:u00(?P<u>[0-9a-fA-F]{2})|x(?P<x>[0-7][0-9a-fA-F]))"
 _PERCENT = r"%(?:25){0,3}(?P<p>[2-7][0-9A-Fa-f])"
 _ENTITY = (
@@ -21,18 +22,18 @@ _ENTITY = (
     r"|amp|colon|equals);)"
 )
 _TOKEN = r"[A-Za-z0-9_\-+/=.!@#$%^&*]"
-# A line that goes on with a backslash, or as the next text of a literal.
+# A line continued by a backslash, or by the next string of a literal.
 _CUT = r"\\\r?\n[ \t]{0,40}"
 _JOIN = (
     r"(?P<q>[\"'])(?<=%s[\"'])[ \t]{0,20}[+.&\\]?[ \t]{0,20}\r?\n[ \t]{0,80}[+.&]?[ \t]{0,9}"
     r"[bfru]{0,2}(?P=q)(?=%s)"
 ) % (_TOKEN, _TOKEN)
-# What counts amid the rest only: the usual escapes of a text within a text.
+# The usual escapes of a text within a text: decoded only beside another disguise.
 _USUAL = r"\\\\{0,7}(?P<e>[nrt\"'/])"
-# Each begins with a literal, found fast.
+# Each begins with a literal: found fast.
 _SIGNS = "|".join((_CODE, _PERCENT, _ENTITY, _CUT, _USUAL))
 _NAMED = {"quot": '"', "apos": "'", "lt": "<", "gt": ">", "amp": "&", "colon": ":", "equals": "="}
-# What a text holds where it has such a disguise at all: far faster to look for.
+# A literal in each text with such a disguise: far faster to search for.
 _GATES = (
     ("\\", r"\\(?:u00|x)[2-7]"),
     ("%", _PERCENT),
@@ -45,19 +46,21 @@ _ENDS = bytes(97 if c in b"\"'+\\" else c if c in b"\r\n" else 32 for c in range
 _OPENED = r"[ \t]{0,80}[+.&]?[ \t]{0,9}[bfru]{0,2}[\"'](?=%s)" % _TOKEN
 _CLOSED = r"%s[\"'][ \t]{0,20}[+.&\\]?[ \t]{0,20}\r?\Z" % _TOKEN
 _GUTTER = r"[ \t]{0,40}(?:\d{1,6}[→│|:\t][ \t]{0,40}|[>│|#*+][ \t]{1,40}|//[ \t]{0,40})?"
-# The next line of a value that a narrow window broke: nothing but characters of a token.
+# The next line of a value wrapped in a narrow window: characters of a token alone.
 NEXT_LINE = (
     r"[ \t]{0,40}[│|]?[ \t]{0,9}\r?\n" + _GUTTER + r"(?P<next>[A-Za-z0-9_\-.+/]{4,512}={0,2})"
     r"(?=[\"'`)]{0,2}[;,]?[ \t]{0,200}[│|]?[ \t]{0,40}(?:\r?\n|\Z))"
 )
-
-
-# An account as an address or a header gives it.
+# `account:password`, as in an address or a header
 _LOGIN = r"\A([A-Za-z][\w.@+\-]{0,63}):(\S{5,256})\Z"
 
 
-class View(NamedTuple):
-    """A decoded text.  Offsets, characters cut before them, and widths in the original."""
+class MappedText(NamedTuple):
+    """A decoded text, mapped to the original.
+
+    at, gone: offsets here, and the shift from each one on.  wide: original widths of decoded
+    characters by offset.
+    """
 
     text: str
     at: list[int]
@@ -65,15 +68,17 @@ class View(NamedTuple):
     wide: dict[int, int]
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
-        """Return the original stretch of a stretch of this text."""
-        return self._back(start), self._back(end - 1) + self.wide.get(end - 1, 1)
+        """Map a stretch of this text to the original."""
+        return self._original_offset(start), self._original_offset(end - 1) + self.wide.get(
+            end - 1, 1
+        )
 
-    def _back(self, at: int) -> int:
+    def _original_offset(self, at: int) -> int:
         return at + self.gone[bisect_right(self.at, at) - 1]
 
 
-class Writer:
-    """Writes a view: copied stretches and single replacement characters."""
+class MappedTextWriter:
+    """Builds a MappedText from copied stretches and decoded characters."""
 
     def __init__(self, text: str) -> None:
         self.whole = text
@@ -85,53 +90,54 @@ class Writer:
 
     def copy(self, start: int, end: int) -> None:
         if end > start:
-            self._shift(start)
+            self._note_shift(start)
             self.parts.append(self.whole[start:end])
             self.length += end - start
 
     def put(self, char: str, start: int, end: int) -> None:
-        """Write one character for a stretch of the text."""
-        self._shift(start)
+        """Write one character in place of a stretch."""
+        self._note_shift(start)
         self.wide[self.length] = end - start
         self.parts.append(char)
         self.length += 1
 
     def seam(self) -> None:
-        """Write a separator between two stretches."""
-        self.parts.append(SEAM)
-        self.length += len(SEAM)
+        """Write a separator, but not at the beginning."""
+        if self.length:
+            self.parts.append(SEAM)
+            self.length += len(SEAM)
 
-    def _shift(self, start: int) -> None:
+    def _note_shift(self, start: int) -> None:
         if self.gone[-1] != start - self.length:
             self.at.append(self.length)
             self.gone.append(start - self.length)
 
-    def view(self) -> View:
-        return View("".join(self.parts), self.at, self.gone, self.wide)
+    def view(self) -> MappedText:
+        return MappedText("".join(self.parts), self.at, self.gone, self.wide)
 
 
-def decode_disguises(text: str, runs: list[tuple[int, str]]) -> View | None:
-    """Return a text's disguised stretches decoded, None without any."""
-    wraps = dict(_wraps(text, runs))
-    places = sorted([*wraps, *_rare_disguises(text)])
+def decode_disguises(text: str, runs: list[tuple[int, str]]) -> MappedText | None:
+    """Decode the stretches of a text around disguises, None without any."""
+    wraps = dict(_find_wraps(text, runs))
+    places = sorted([*wraps, *_find_rare_disguises(text)])
     if not places:
         return None
-    made = Writer(text)
-    for start, end in _stretches(text, places):
-        if made.length:
-            made.seam()
-        _decode(text, start, end, wraps, made)
-    return made.view()
+    writer = MappedTextWriter(text)
+    for start, end in merge_windows(places, AFTER, BEFORE):
+        writer.seam()
+        start, end = _leave_word(text, start, -1), _leave_word(text, min(end, len(text)), 1)
+        _decode(text, start, end, wraps, writer)
+    return writer.view()
 
 
-def _rare_disguises(text: str) -> list[int]:
-    """Return the places of disguises rare in ordinary text."""
+def _find_rare_disguises(text: str) -> list[int]:
+    """Find the offsets of disguises that are rare in ordinary text."""
     places = [
         match.start() for sign, kind in _GATES if sign in text for match in rx(kind).finditer(text)
     ]
     mask = text.encode("ascii", "replace").translate(_ENDS).decode("ascii")
     ends = ("a\n", "a\r\n") if "\r" in mask else ("a\n",)
-    for at in (at for end in ends for at in spots(mask, end)):
+    for at in (at for end in ends for at in find_offsets(mask, end)):
         at = mask.index("\n", at)
         head = text[at + 1 : at + 94].lstrip(" \t+.&bfru")[:1]
         if head not in ("'", '"') or not rx(_OPENED).match(text, at + 1):
@@ -141,8 +147,8 @@ def _rare_disguises(text: str) -> list[int]:
     return places
 
 
-def _wraps(text: str, runs: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
-    """Yield (end of a wrapped run, start of its continuation)."""
+def _find_wraps(text: str, runs: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
+    """Yield each wrapped run's end and its continuation's start."""
     line = rx(NEXT_LINE)
     for at, run in runs:
         end = at + len(run)
@@ -154,7 +160,7 @@ def _wraps(text: str, runs: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
 
 
 def is_remnant(word: str) -> bool:
-    """Tell whether a word may be the rest of a token."""
+    """Tell whether a word may continue a token."""
     if "/" in word and rx(r"(?:^|/)[a-z\-]{3,}/|\.[a-z]{1,5}$").search(word):
         return False
     return bool(rx(r"\d").search(word) and rx(r"[A-Za-z]").search(word)) and not rx(
@@ -162,19 +168,8 @@ def is_remnant(word: str) -> bool:
     ).fullmatch(word)
 
 
-def _stretches(text: str, places: list[int]) -> list[tuple[int, int]]:
-    out: list[tuple[int, int]] = []
-    for at in places:
-        start, end = max(0, at - BEFORE), min(len(text), at + AFTER)
-        if out and start <= out[-1][1]:
-            out[-1] = (out[-1][0], max(end, out[-1][1]))
-        else:
-            out.append((start, end))
-    return [(_edge(text, start, -1), _edge(text, end, 1)) for start, end in out]
-
-
-def _edge(text: str, at: int, step: int) -> int:
-    """Move a place out of its word, some characters at most."""
+def _leave_word(text: str, at: int, step: int) -> int:
+    """Move an offset by steps out of its word, at most 120."""
     for _ in range(120):
         if not 0 < at < len(text) or text[at - (step < 0)].isspace():
             return at
@@ -182,10 +177,10 @@ def _edge(text: str, at: int, step: int) -> int:
     return at
 
 
-def _decode(text: str, start: int, end: int, wraps: dict[int, int], made: Writer) -> None:
-    edits = (
-        [(at, goes_on, "") for at, goes_on in wraps.items() if start <= at < end] if wraps else []
-    )
+def _decode(
+    text: str, start: int, end: int, wraps: dict[int, int], writer: MappedTextWriter
+) -> None:
+    edits = [(at, following, "") for at, following in wraps.items() if start <= at < end]
     for match in rx(_SIGNS).finditer(text, start, end):
         edits.append((match.start(), match.end(), _unescape(match)))
     for match in rx(_JOIN).finditer(text, start, end):
@@ -193,11 +188,11 @@ def _decode(text: str, start: int, end: int, wraps: dict[int, int], made: Writer
     for at, after, char in sorted(edits):
         if at < start:
             continue
-        made.copy(start, at)
+        writer.copy(start, at)
         if char:
-            made.put(char, at, after)
+            writer.put(char, at, after)
         start = after
-    made.copy(start, end)
+    writer.copy(start, end)
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -213,8 +208,20 @@ def _unescape(match: re.Match[str]) -> str:
     return chr(int(value, 10 if kind == "d" else 16))
 
 
-def encoded(runs: list[tuple[int, str]]) -> tuple[str, list[int], list[tuple[int, int]]]:
-    """Return texts in runs of Base64, joined.  Also their starts, their own stretches."""
+class DecodedRuns(NamedTuple):
+    """Texts decoded from Base64, joined, with their original stretches."""
+
+    text: str
+    starts: list[int]
+    stretches: list[tuple[int, int]]
+
+    def origin(self, start: int) -> tuple[int, int]:
+        """Return the original stretch of the text at an offset."""
+        return self.stretches[bisect_right(self.starts, start) - 1]
+
+
+def decode_base64(runs: list[tuple[int, str]]) -> DecodedRuns:
+    """Decode the runs of a text that hold Base64."""
     parts: list[str] = []
     starts: list[int] = []
     stretches: list[tuple[int, int]] = []
@@ -223,26 +230,26 @@ def encoded(runs: list[tuple[int, str]]) -> tuple[str, list[int], list[tuple[int
         if run.isupper() or run.islower() or ("." in run and "/" in run):
             continue
         for match in rx(r"(?<![\w\-.])[A-Za-z0-9+/]{16,8192}={0,2}(?![\w\-.])").finditer(run):
-            held = rx(_LOGIN).sub(r"\1 password=\2", _text_of(match[0]))
-            if held:
-                parts.append(held)
+            decoded = rx(_LOGIN).sub(r"\1 password=\2", _decode_run(match[0]))
+            if decoded:
+                parts.append(decoded)
                 starts.append(length)
                 stretches.append((at + match.start(), at + match.end()))
-                length += len(held) + len(SEAM)
-    return SEAM.join(parts), starts, stretches
+                length += len(decoded) + len(SEAM)
+    return DecodedRuns(SEAM.join(parts), starts, stretches)
 
 
-def _text_of(run: str) -> str:
+def _decode_run(run: str) -> str:
     try:
-        if not _is_plain(binascii.a2b_base64(run[:16])):
+        if not _is_printable(binascii.a2b_base64(run[:16])):
             return ""
         whole = binascii.a2b_base64(run + "=" * (-len(run) % 4))
     except binascii.Error:
         return ""
-    return whole.decode("ascii") if _is_plain(whole) else ""
+    return whole.decode("ascii") if _is_printable(whole) else ""
 
 
-def _is_plain(data: bytes) -> bool:
+def _is_printable(data: bytes) -> bool:
     return (
         data.isascii()
         and data.decode("ascii").replace("\n", "").replace("\r", "").replace("\t", "").isprintable()

@@ -29,7 +29,7 @@ LIMIT = 256 << 20  # bytes of the journal that are read
 
 
 class JournalStep(NamedTuple):
-    """One change of a record: `archive` or `change`, the rest as in the schema."""
+    """A change of a record, as in the schema."""
 
     do: str
     id: str
@@ -50,17 +50,16 @@ class Run(NamedTuple):
 
 
 def path(place: Place) -> str:
-    """Return the path of a workspace's journal."""
     return dict(place.tiers())[PRIVATE] + "/journal.jsonl"
 
 
-def runs(place: Place) -> list[Run]:
-    """Return every run, oldest first, without torn or foreign lines.
+def read_runs(place: Place) -> list[Run]:
+    """Return all runs, oldest first; skips invalid lines.
 
-    Raises StoreError where a newer version of dayleaf has written here.
+    Raises StoreError for a newer version's journal.
     """
     try:
-        rows = fastjson.rows(files.read(path(place), LIMIT))
+        rows = fastjson.parse_rows(files.read(path(place), LIMIT))
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -80,11 +79,11 @@ def runs(place: Place) -> list[Run]:
             and isinstance(run, str)
             and all(isinstance(value, (str, int)) for value in row.values())
         ):
-            _take(found, run, {key: str(value) for key, value in row.items()})
+            _add_row(found, run, {key: str(value) for key, value in row.items()})
     return list(found.values())
 
 
-def _take(found: dict[str, Run], run: str, row: dict[str, str]) -> None:
+def _add_row(found: dict[str, Run], run: str, row: dict[str, str]) -> None:
     known = found.setdefault(run, Run(run, row.get("t", ""), [], False, False))
     do = row.get("do", "")
     if do == "begin":
@@ -95,35 +94,33 @@ def _take(found: dict[str, Run], run: str, row: dict[str, str]) -> None:
         known.steps.append(JournalStep(do, *(row.get(key, "") for key in JournalStep._fields[1:])))
 
 
-def last(place: Place) -> Run | None:
+def find_last_run(place: Place) -> Run | None:
     """Return the newest run with changes still in force, or None.  Raises StoreError."""
-    return next((run for run in reversed(runs(place)) if run.steps and not run.undone), None)
+    return next((run for run in reversed(read_runs(place)) if run.steps and not run.undone), None)
 
 
 def begin(place: Place, now: float) -> str:
     """Begin or resume a run, and return its name; raises StoreError, OSError."""
-    known = runs(place)
-    run = (
-        known[-1].run
-        if known and not known[-1].done
-        else files.sha256(("%s %d" % (clock.iso(now), len(known))).encode("ascii"))[:8]
-    )
-    mark(place, run, "begin", now)
+    run = find_interrupted_run(place)
+    if not run:
+        seed = "%s %d" % (clock.iso(now), len(read_runs(place)))
+        run = files.sha256(seed.encode("ascii"))[:8]
+    log_state(place, run, "begin", now)
     return run
 
 
-def interrupted_run(place: Place) -> str:
-    """Return the name of the newest run if interrupted, else ""; raises StoreError."""
-    known = runs(place)
+def find_interrupted_run(place: Place) -> str:
+    """Return the newest run's name if interrupted, else ""; raises StoreError."""
+    known = read_runs(place)
     return known[-1].run if known and not known[-1].done else ""
 
 
-def mark(place: Place, run: str, do: str, now: float) -> None:
-    """Log that a run begins, is done or was taken back.  Raises OSError."""
+def log_state(place: Place, run: str, do: str, now: float) -> None:
+    """Log that a run begins, is done or was undone.  Raises OSError."""
     _append(place, {"v": VERSION, "t": clock.iso(now), "run": run, "do": do})
 
 
-def write(place: Place, run: str, step: JournalStep, now: float) -> None:
+def log_step(place: Place, run: str, step: JournalStep, now: float) -> None:
     """Log a step before it is done; raises OSError."""
     more = {key: value for key, value in step._asdict().items() if value}
     _append(place, {"v": VERSION, "t": clock.iso(now), "run": run, **more})
@@ -134,24 +131,24 @@ def _append(place: Place, row: dict[str, object]) -> None:
 
 
 def save_bytes(place: Place, data: bytes) -> str:
-    """Keep a copy of a file's bytes and return their SHA-256.  Raises OSError."""
+    """Save a file's bytes and return their SHA-256.  Raises OSError."""
     sha256 = files.sha256(data)
-    target = _before(place, sha256)
-    if saved_bytes(place, sha256) is None:
+    target = _saved_path(place, sha256)
+    if read_saved_bytes(place, sha256) is None:
         files.replace(target, data)
     return sha256
 
 
-def saved_bytes(place: Place, sha256: str) -> bytes | None:
-    """Return the kept bytes with a SHA-256, None where they are gone or altered."""
+def read_saved_bytes(place: Place, sha256: str) -> bytes | None:
+    """Return the saved bytes with a SHA-256, None where gone or altered."""
     if len(sha256) != 64 or not sha256.isalnum():
         return None
     try:
-        data = files.read(_before(place, sha256), archive.LIMIT, follow=False)
+        data = files.read(_saved_path(place, sha256), archive.LIMIT, follow=False)
     except OSError:
         return None
     return data if files.sha256(data) == sha256 else None
 
 
-def _before(place: Place, sha256: str) -> str:
+def _saved_path(place: Place, sha256: str) -> str:
     return "%s/%s/before/%s.md" % (dict(place.tiers())[PRIVATE], archive.FOLDER, sha256)

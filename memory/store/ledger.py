@@ -40,9 +40,9 @@ from memory.store import archive
 NAME = "ledger.jsonl"
 EVENTS = ("use", "up", "down", "again")
 SNAPSHOT_EVERY = 1 << 16  # new bytes from which a snapshot is written: 600 lines, folded in 1 ms
-# bytes read at once, and of each end of what was folded that are sealed
+# bytes read at once, and of each end of the counted bytes that are sealed
 BLOCK, END = 1 << 22, 1 << 12
-SESSIONS = 64  # of a record that are remembered for having had their say
+SESSIONS = 64  # of a record whose outcomes are remembered, so that each counts once
 _LINE = re.compile(
     rb'^\{"v":1,"t":"([^"\\]*)","id":"([^"\\]+)","event":"(use|up|down'
     rb'|again)","session":"([0-9a-f]{8}|)"(?:,"prompt":"[0-9a-f]{8}")?\}\n',
@@ -72,11 +72,10 @@ class Counts(NamedTuple):
     last: float = 0.0
 
 
-class Fold(NamedTuple):
+class Tally(NamedTuple):
     """The counts of a ledger by id.
 
-    offset: bytes folded.  passed: lines of another version or with another event.  torn: invalid
-    lines.
+    offset: bytes counted.  passed: lines of another version or event.  torn: invalid lines.
     """
 
     rows: dict[str, Row]
@@ -87,52 +86,47 @@ class Fold(NamedTuple):
     def counts(self, id: str) -> Counts:
         """Return the uses and outcomes of a record."""
         row = self.rows.get(id)
-        return (
-            Counts(row[0], row[1], row[2], row[3], clock.parse(row[4]) or 0.0) if row else Counts()
-        )
+        if row is None:
+            return Counts()
+        uses, up, down, again, last, _ = row
+        return Counts(uses, up, down, again, clock.parse(last) or 0.0)
 
 
 def ledgers(place: Place) -> tuple[Ledger, Ledger]:
     """Return the ledgers of the workspace and the global tier."""
     tiers = tuple(place.tiers())
+    own = tuple(tier for tier in tiers if tier[0] != GLOBAL)
+    everyone = tuple(tier for tier in tiers if tier[0] == GLOBAL)
     return (
-        Ledger(
-            place.private + "/" + NAME,
-            place.cache,
-            tuple(tier for tier in tiers if tier[0] != GLOBAL),
-        ),
-        Ledger(
-            place.everyone + "/" + NAME,
-            place.home + "/cache/global",
-            tuple(t for t in tiers if t[0] == GLOBAL),
-        ),
+        Ledger(place.private + "/" + NAME, place.cache, own),
+        Ledger(place.everyone + "/" + NAME, place.home + "/cache/global", everyone),
     )
 
 
-def holding(place: Place, name: str) -> Ledger:
-    """Return the ledger that counts a record, by its name."""
+def find_ledger(place: Place, name: str) -> Ledger:
+    """Return the ledger that counts the uses of a record."""
     return ledgers(place)[name[:2] == GLOBAL + "/"]
 
 
-def short(identity: str) -> str:
-    """Return 8 hex digits for a host's id, "" for an empty one."""
+def hash_id(identity: str) -> str:
+    """Return 8 hex digits of an id's SHA-256, "" for no id."""
     return files.sha256(identity.encode("utf-8", "replace"))[:8] if identity else ""
 
 
-def note(
+def append_event(
     ledger: Ledger, id: str, event: str, now: float, session: str = "", prompt: str = ""
 ) -> None:
-    """Append one of EVENTS of a record to a ledger; raises StoreError.
+    """Append a record's event to a ledger; raises StoreError.
 
-    session, prompt: the host's ids, "" for none.
+    event: one of EVENTS.  session, prompt: the host's ids, "" for none.
     """
     line = {
         "v": 1,
         "t": clock.iso(now),
         "id": id,
         "event": event,
-        "session": short(session),
-        **({"prompt": short(prompt)} if prompt else {}),
+        "session": hash_id(session),
+        **({"prompt": hash_id(prompt)} if prompt else {}),
     }
     try:
         files.append_line(ledger.path, fastjson.dump(line))
@@ -143,20 +137,10 @@ def note(
         ) from error
 
 
-def used_in(ledger: Ledger, session: str) -> set[tuple[str, str]]:
+def read_session_uses(ledger: Ledger, session: str) -> set[tuple[str, str]]:
     """Return (prompt hash or "", record id) of a session's uses."""
-    found: set[tuple[str, str]] = set()
-    mark = b'"session":"%s"' % short(session).encode("ascii")
-    for block in _blocks(ledger.path, 0):
-        if mark in block:
-            found.update(
-                (str(row.get("prompt") or ""), str(row.get("id")))
-                for row in fastjson.rows(
-                    b"\n".join(line for line in block.split(b"\n") if mark in line)
-                )
-                if row.get("event") == "use"
-            )
-    return found
+    mark = b'"session":"%s"' % hash_id(session).encode("ascii")
+    return {(str(row.get("prompt") or ""), str(row.get("id"))) for row in _find_uses(ledger, mark)}
 
 
 def size(ledger: Ledger) -> int:
@@ -166,59 +150,60 @@ def size(ledger: Ledger) -> int:
         return 0
 
 
-def uses(ledger: Ledger) -> Iterator[dict[str, Any]]:
+def read_uses(ledger: Ledger) -> Iterator[dict[str, Any]]:
     """Yield every use in a ledger, oldest first; never raises."""
-    for block in _blocks(ledger.path, 0):
-        yield from (
-            row
-            for row in fastjson.rows(
-                b"\n".join(line for line in block.split(b"\n") if b'"use"' in line)
-            )
-            if row.get("event") == "use"
-        )
+    return _find_uses(ledger, b'"use"')
 
 
-def read(ledger: Ledger) -> Fold:
-    """Return a ledger's counts, and renew its derived files where due.  Never raises."""
+def _find_uses(ledger: Ledger, mark: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the uses in a ledger whose lines contain some bytes."""
+    for block in _read_blocks(ledger.path, 0):
+        if mark in block:
+            lines = b"\n".join(line for line in block.split(b"\n") if mark in line)
+            yield from (row for row in fastjson.parse_rows(lines) if row.get("event") == "use")
+
+
+def read(ledger: Ledger) -> Tally:
+    """Return a ledger's counts, and update its derived files where due.  Never raises."""
     if not files.exists(ledger.path):
-        return Fold({})
+        return Tally({})
     try:
         with files.Lock(ledger.cache + "/ledger.lock") as held:
-            return _fold(ledger, held)
+            return _update(ledger, held)
     except OSError:  # a cache that cannot be written
-        return _fold(ledger, False)
+        return _update(ledger, False)
 
 
-def settle(ledger: Ledger, moved: bool = False) -> Fold:
+def rewrite_derived(ledger: Ledger, moved: bool = False) -> Tally:
     """Count a ledger's lines and rewrite its derived files; raises OSError.
 
-    Waits for any other process that does so.  moved: records went to the archive or came back, so
-    that others stand for them.
+    Waits for other processes that do so.  moved: records were archived or restored, so that
+    successors changed.
     """
     with files.Lock(ledger.cache + "/ledger.lock", wait=True):
-        return _fold(ledger, True, moved)
+        return _update(ledger, True, moved)
 
 
 def recount_after_moves(place: Place) -> None:
-    """Renew the list of misleading records after moves.  Else the next reading does it."""
+    """Update the lists of misleading records after records moved."""
     for ledger in ledgers(place):
         if files.exists(ledger.path):
             with suppress(OSError):
-                settle(ledger, True)
+                rewrite_derived(ledger, True)
 
 
-def count_all(ledger: Ledger) -> Fold:
+def count_all(ledger: Ledger) -> Tally:
     """Return a ledger's counts from all lines, not the snapshot.  Never raises."""
-    return _added(ledger.path, Fold({}))
+    return _add_new_lines(ledger.path, Tally({}))
 
 
-def follow_successors(
-    found: Fold, successors: Mapping[str, str], stands: Callable[[str], bool] = lambda id: False
-) -> Fold:
-    """Return a fold with merged records' counts added to their successors.
+def add_to_successors(
+    found: Tally, successors: Mapping[str, str], stands: Callable[[str], bool] = lambda id: False
+) -> Tally:
+    """Return a tally with merged records' counts added to their successors.
 
-    successors: as `archive.successors` returns.  stands: tells whether a record of an id is in the
-    store; it counts for itself, whatever a log says.
+    successors: as `archive.successors` returns.  stands: tells whether a record is in the store,
+    and so counts for itself, whatever a log says.
     """
     merged = {id for id in found.rows if id in successors and not stands(id)}
     if not merged:
@@ -235,61 +220,61 @@ def follow_successors(
 
 
 def sum_tallies(
-    tallies: Iterable[Mapping[str, Fold]], ids: Iterable[str]
+    tallies: Iterable[Mapping[str, Tally]], ids: Iterable[str]
 ) -> tuple[dict[str, int], dict[str, tuple[int, int]]]:
     """Return (uses, (successes, failures)) of records, by id, without zeros.
 
-    tallies: folds by the path of their ledger; a ledger in several counts once.
+    tallies: by the path of their ledger; a ledger in several of them counts once.
     """
     uses: dict[str, int] = {}
     outcomes: dict[str, tuple[int, int]] = {}
-    folds = {path: fold for tally in tallies for path, fold in tally.items() if fold.rows}
-    for id in ids if folds else ():
-        rows = [fold.rows[id] for fold in folds.values() if id in fold.rows]
+    known = {path: tally for by_path in tallies for path, tally in by_path.items() if tally.rows}
+    for id in ids if known else ():
+        rows = [tally.rows[id] for tally in known.values() if id in tally.rows]
         used, up, down = (sum(row[at] for row in rows) for at in range(3))
         uses.update({id: used} if used else {})
         outcomes.update({id: (up, down)} if up or down else {})
     return uses, outcomes
 
 
-def misleads(up: int, down: int) -> bool:
+def is_misleading(up: int, down: int) -> bool:
     return down > up
 
 
-# ---- the fold
+# ---- counting
 
 
-def _fold(ledger: Ledger, write: bool, moved: bool = False) -> Fold:
-    before = _snapshot(ledger) or Fold({})
-    found = _added(ledger.path, before)
+def _update(ledger: Ledger, write: bool, moved: bool = False) -> Tally:
+    before = _read_snapshot(ledger) or Tally({})
+    found = _add_new_lines(ledger.path, before)
     if write:
         with suppress(OSError):
             if moved or found.offset > before.offset or not files.exists(ledger.cache + "/misled"):
-                _list_misled(ledger, found)
+                _write_misleading(ledger, found)
             if found.offset - before.offset >= SNAPSHOT_EVERY:
-                _keep(ledger, found)
+                _write_snapshot(ledger, found)
     return found
 
 
-def _list_misled(ledger: Ledger, found: Fold) -> None:
+def _write_misleading(ledger: Ledger, found: Tally) -> None:
     """Write the ids of misleading records, if changed.
 
-    A merged record stays in the list beside its successor: where a log lies, and the record stands
-    in the store, it is still marked.
+    A merged record is listed beside its successor: a log may lie, and the record still be in the
+    store.
     """
-    ids = _misled(found)
+    ids = _misleading_ids(found)
     if ids:
         successors = archive.successors(ledger.tiers)
-        ids = ids.intersection(successors) | _misled(follow_successors(found, successors))
-    said = "".join(id + "\n" for id in sorted(ids)).encode("ascii", "replace")
-    files.update(ledger.cache + "/misled", said)
+        ids = ids.intersection(successors) | _misleading_ids(add_to_successors(found, successors))
+    lines = "".join(id + "\n" for id in sorted(ids)).encode("ascii", "replace")
+    files.replace_if_changed(ledger.cache + "/misled", lines)
 
 
-def _misled(found: Fold) -> set[str]:
-    return {id for id, row in found.rows.items() if misleads(row[1], row[2])}
+def _misleading_ids(found: Tally) -> set[str]:
+    return {id for id, row in found.rows.items() if is_misleading(row[1], row[2])}
 
 
-def _keep(ledger: Ledger, found: Fold) -> None:
+def _write_snapshot(ledger: Ledger, found: Tally) -> None:
     value = {
         "v": 1,
         "offset": found.offset,
@@ -301,18 +286,18 @@ def _keep(ledger: Ledger, found: Fold) -> None:
     fastjson.write_sealed(ledger.cache + "/ledger.json", value)
 
 
-def _snapshot(ledger: Ledger) -> Fold | None:
+def _read_snapshot(ledger: Ledger) -> Tally | None:
     try:
         value = fastjson.read_sealed(ledger.cache + "/ledger.json", 1 << 30)
         if value["v"] != 1 or value["seal"] != _seal(ledger.path, value["offset"]):
             return None
-        return Fold(value["rows"], value["offset"], value["passed"], value["torn"])
+        return Tally(value["rows"], value["offset"], value["passed"], value["torn"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def _seal(path: str, offset: int) -> list[Any]:
-    """Return a fingerprint of a ledger's first bytes: inode, SHA-256 of both ends."""
+    """Return the inode and SHA-256 of a ledger's counted ends."""
     fd = files.open_read(path)
     try:
         ends = (
@@ -324,19 +309,19 @@ def _seal(path: str, offset: int) -> list[Any]:
         files.posix.close(fd)
 
 
-def _added(path: str, before: Fold) -> Fold:
+def _add_new_lines(path: str, before: Tally) -> Tally:
     rows, offset, passed, torn = before
-    for block in _blocks(path, offset):
+    for block in _read_blocks(path, offset):
         offset += len(block)
         found = _LINE.findall(block)
         if len(found) != block.count(b"\n"):  # a line that is not ours, or is blank
-            found, others, bad = _one_by_one(block)
+            found, others, bad = _parse_lines(block)
             passed, torn = passed + others, torn + bad
-        _count(rows, found)
-    return Fold(rows, offset, passed, torn)
+        _count_lines(rows, found)
+    return Tally(rows, offset, passed, torn)
 
 
-def _count(rows: dict[str, Row], found: Iterable[tuple[bytes, bytes, bytes, bytes]]) -> None:
+def _count_lines(rows: dict[str, Row], found: Iterable[tuple[bytes, bytes, bytes, bytes]]) -> None:
     for instant, name, event, session in found:
         id = name.decode("utf-8", "replace")
         row = rows.get(id)
@@ -346,14 +331,14 @@ def _count(rows: dict[str, Row], found: Iterable[tuple[bytes, bytes, bytes, byte
             row[0] += 1
             row[4] = instant.decode("ascii", "replace")
             continue
-        said = (event[:1].upper() + session).decode("ascii", "replace")
-        if not session or said not in row[5]:
+        vote = (event[:1].upper() + session).decode("ascii", "replace")
+        if not session or vote not in row[5]:
             row[EVENTS.index(event.decode("ascii"))] += 1
-            row[5] = (row[5] + said)[-9 * SESSIONS :] if session else row[5]
+            row[5] = (row[5] + vote)[-9 * SESSIONS :] if session else row[5]
 
 
-def _one_by_one(block: bytes) -> tuple[list[tuple[bytes, bytes, bytes, bytes]], int, int]:
-    """Return (valid lines, number passed over, number torn) of a block."""
+def _parse_lines(block: bytes) -> tuple[list[tuple[bytes, bytes, bytes, bytes]], int, int]:
+    """Parse a block's lines; return (valid ones, number skipped, number torn)."""
     found, passed, torn = [], 0, 0
     for line in block.split(b"\n"):
         if not line.strip():
@@ -373,7 +358,7 @@ def _one_by_one(block: bytes) -> tuple[list[tuple[bytes, bytes, bytes, bytes]], 
     return found, passed, torn
 
 
-def _blocks(path: str, offset: int) -> Iterator[bytes]:
+def _read_blocks(path: str, offset: int) -> Iterator[bytes]:
     """Yield blocks of a ledger's whole lines from an offset on."""
     try:
         fd = files.open_read(path)

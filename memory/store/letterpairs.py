@@ -1,8 +1,8 @@
 """How often one letter follows another in ordinary words, as `evals/train-secrets` counted it.
 
 LETTERS: the kinds of signs; "0" a digit, "-" a joint, "#" a sign, "/" another one, "^" an edge.
-SURPRISE: of each of them, a row, after which each of them follows, in tenths of a nat from "#" on.
-FITTED: the SHA-256 of the trees that were fitted with them, so that what is cached is made anew.
+SURPRISE: a row for each letter, with the surprise of each next one in tenths of a nat from "#" on.
+FITTED: the SHA-256 of the trees fitted with them; new trees invalidate caches.
 """
 
 from __future__ import annotations

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Iterator
+from typing import Iterator, NamedTuple
 
 from memory.core.layout import Place
 
-# not what a manual says in a name's place
+# a user's and a host's name, not the placeholder of a manual
 _WHO = r"(?!(?:user|username|you|me|name|runner|shared|public)\b)[\w.-]+"
 _HOST = r"(?!(?:server|host|hostname|computer)\b|[\w.-]*\bexample\b)[A-Za-z0-9][\w.-]+"
 REST, FREE = r"[^\s\"'`)]*", r"(?<![\w./~\\-])"
@@ -39,8 +39,16 @@ _NETWORK = re.compile(
 )
 
 
-def find(text: str, place: Place) -> Iterator[tuple[int, str, str]]:
-    """Yield (line from 1, what, remedy) of each such path in a text."""
+class LocalPath(NamedTuple):
+    """A path in a text; its line counts from 1."""
+
+    line: int
+    what: str
+    remedy: str
+
+
+def find(text: str, place: Place) -> Iterator[LocalPath]:
+    """Find paths in a text to local folders and file shares."""
     own = [
         re.escape(path)
         for path in (place.home, place.root, os.path.expanduser("~"))
@@ -49,21 +57,21 @@ def find(text: str, place: Place) -> Iterator[tuple[int, str, str]]:
     paths = re.compile("(?:%s)(?![\\w-])[^\\s\"'`)]*|%s" % ("|".join(own), _PRIVATE), re.I)
     for hit in paths.finditer(text):
         below = hit[0][len(place.root) + 1 :] if hit[0].startswith(place.root + "/") else ""
-        yield (
-            line_of(text, hit),
+        yield LocalPath(
+            line_number(text, hit),
             "a path of this machine (%s)" % hit[0][:60].rstrip(".,;:"),
             "write it relative to the repository: %s" % below
             if below
             else "say it without the path",
         )
     for hit in _NETWORK.finditer(text):
-        yield (
-            line_of(text, hit),
+        yield LocalPath(
+            line_number(text, hit),
             "a file share of your network (%s)" % hit[0][:60],
             "say it without the path",
         )
 
 
-def line_of(text: str, hit: re.Match[str]) -> int:
+def line_number(text: str, hit: re.Match[str]) -> int:
     """Return the line of a match, from 1."""
     return text.count("\n", 0, hit.start()) + 1

@@ -20,21 +20,21 @@ from memory.store.secretlabels import NO_VALUE, OTHER, PASSPHRASE, PIN
 from memory.store.secretshapes import COMPOSED, DIGEST, TECHNICAL, TICKET, WORDY, Span, rx
 
 TREES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "secrettrees.json")
-BEFORE, AFTER, LINES = 160, 420, 8  # characters and lines in which the words of a label stand
-CLOSE = 60  # characters between labels, of which the stronger one counts
+BEFORE, AFTER, LINES = 160, 420, 8  # characters and lines around a label that may hold its secret
+CLOSE = 60  # characters between labels; of closer ones the stronger counts
 WEAK = 16  # characters of a random word that a mere `key` may name
 SHORTEST = 4  # characters of a word
 ROWS = 40  # of a list
-AROUND = 200  # characters of its line on each side of a word
+AROUND = 200  # characters of a line on each side of a word
 SIGNS, JOINTS = "!#$%^&*?~+@", "-_."
 _IN_WORD = r"[!#-&(-;=?-_a-~À-ɏ]"
-REST = _IN_WORD + "{0,99}"  # of a word that goes on
-# A word with a digit or a sign in it, a capital that does not begin it, or two hyphens.
+REST = _IN_WORD + "{0,99}"  # of a word
+# A word with a digit or a sign, a capital after its start, or two hyphens.
 WORD = (
     r"(?<!{0})(?!\[redacted:)(?={0}{{0,99}}[0-9!#$%^&*?~+@]|{0}{{1,99}}[A-Z]|[a-z]{{3,12}}-{0}{{3,12}}-)"
     r"{0}{{4,100}}"
 ).format(_IN_WORD)
-# A word after its own name, and after a word for a name.
+# Before a word: a name of its own; a word that announces a name or number.
 NAMED_OTHERWISE = r"(?<![A-Za-z])[a-z][\w.\-]{0,30}[\"']?[ \t]{0,2}[=:][ \t]{0,2}[\"'`]?\Z"
 IDENTIFIED = (
     r"(?<![a-z])(?:ids?|names?|user|host|server|serial|label|ticket|version|commit|branch|file|image"
@@ -69,7 +69,7 @@ def _class_of(sign: str) -> str:
 
 
 class Label(NamedTuple):
-    """A word for a secret, with its place, its line and its strength."""
+    """A word for a secret.  low, high: its line.  tier: its strength."""
 
     start: int
     end: int
@@ -80,7 +80,7 @@ class Label(NamedTuple):
 
 
 class Near(NamedTuple):
-    """A word and the label that is nearest to it."""
+    """A word and its nearest label.  before: the word stands first."""
 
     start: int
     word: str
@@ -91,8 +91,8 @@ class Near(NamedTuple):
 def likely_values(text: str, labels: Sequence[Label]) -> Iterator[Span]:
     """Find the words near labels that are likely secrets."""
     lines: Lines = {}
-    listed: set[int] = set()  # where the lines of lists begin that were searched
-    known: dict[tuple[str, int, int, str], bool] = {}  # by equal surroundings
+    listed: set[int] = set()  # starts of the lists' lines that were searched
+    known: dict[tuple[str, int, int, str], bool] = {}  # verdicts by equal surroundings
     for near in words_near(text, labels):
         start, word, label = near.start, near.word, near.label
         low = max(0, min(start, label.start) - AROUND)
@@ -108,33 +108,33 @@ def likely_values(text: str, labels: Sequence[Label]) -> Iterator[Span]:
         if likely:
             yield start, start + len(word), label.kind
             if "\n" in text[min(start, label.end) : max(start, label.start)]:
-                yield from _siblings(text, (start, start + len(word), label.kind), listed)
+                yield from _find_siblings(text, (start, start + len(word), label.kind), listed)
 
 
-def _siblings(text: str, span: Span, listed: set[int]) -> Iterator[Span]:
-    """Find the words in the same place of a list's lines around.
+def _find_siblings(text: str, span: Span, listed: set[int]) -> Iterator[Span]:
+    """Find the words in the same place of a list's other lines.
 
-    listed: where the lines begin that were searched before, which grows.
+    listed: starts of the lines searched so far; grows.
     """
     start, end, kind = span
     low = text.rfind("\n", max(0, start - AROUND), start) + 1
     high = text.find("\n", end, end + AROUND)
     if high < 0 or not low or low in listed:
         return
-    form = _form(text[low:start]), _form(text[end:high])
+    form = _word_pattern(text[low:start]), _word_pattern(text[end:high])
     if not rx(r"[/:=|,;]").search(form[0]) and "  " not in text[low:start].strip():
         return
     for begin, line in (*_lines_after(text, high + 1), *_lines_before(text, low - 1)):
-        place = _same_place(line, form)
+        place = _find_same_place(line, form)
         if not place:
             continue
         listed.add(begin)
-        if _may_be_listed(line[place[0] : place[1]]):
+        if _is_listed_secret(line[place[0] : place[1]]):
             yield begin + place[0], begin + place[1], kind
 
 
 def _lines_after(text: str, low: int) -> Iterator[tuple[int, str]]:
-    """Return (offset, text) of the lines from a place to an empty one."""
+    """Yield (offset, text) of lines up to an empty line."""
     for _ in range(ROWS):
         high = text.find("\n", low, low + 2 * AROUND)
         if high <= low:
@@ -144,7 +144,7 @@ def _lines_after(text: str, low: int) -> Iterator[tuple[int, str]]:
 
 
 def _lines_before(text: str, high: int) -> Iterator[tuple[int, str]]:
-    """Return (offset, text) of the lines back to an empty one."""
+    """Yield (offset, text) of lines back to an empty line."""
     for _ in range(ROWS):
         low = text.rfind("\n", max(0, high - 2 * AROUND), max(0, high)) + 1
         if not 0 < low < high:
@@ -153,53 +153,55 @@ def _lines_before(text: str, high: int) -> Iterator[tuple[int, str]]:
         high = low - 1
 
 
-def _form(piece: str) -> str:
-    """Return the signs between the words of a piece of a line."""
+def _word_pattern(piece: str) -> str:
+    """Return a part of a line with `x` for each word."""
     return rx(r"[^\s/:=|,;()\[\]]+").sub("x", " ".join(piece.split()))
 
 
-def _same_place(line: str, form: tuple[str, str]) -> tuple[int, int] | None:
-    """Return the place of the word that stands between the same signs, or None."""
+def _find_same_place(line: str, form: tuple[str, str]) -> tuple[int, int] | None:
+    """Find the word between the same signs in a line, or None."""
     for match in rx(r"[^\s\"'`,;|()\[\]]{4,64}").finditer(line):
         for low in {match.start(), match.start() + match[0].rfind(":") + 1}:
-            if (_form(line[:low]), _form(line[match.end() :])) == form:
+            if (_word_pattern(line[:low]), _word_pattern(line[match.end() :])) == form:
                 return low, match.end()
     return None
 
 
-def _may_be_listed(word: str) -> bool:
+def _is_listed_secret(word: str) -> bool:
     return len(word) >= 5 and rx(r"\d|[a-z][A-Z]|[!#$%^&*?~+@]").search(word) is not None
 
 
 def words_near(text: str, labels: Sequence[Label]) -> Iterator[Near]:
-    """Return the words that may be secrets, each with its nearest label."""
+    """Yield the words that may be secrets, each with its nearest label."""
     done = 0
     groups: list[tuple[int, str]] | None = None  # of digits
-    labels = [label for number, label in enumerate(labels) if not _yields(text, labels, number)]
+    labels = [
+        label for number, label in enumerate(labels) if not _is_overruled(text, labels, number)
+    ]
     for number, label in enumerate(labels):
         low = max(done, label.low, label.start - BEFORE)
         border = len(text)
         if number + 1 < len(labels):
-            border = max(label.end, _border(label, labels[number + 1]))
-        done = _end(text, label.end, border)
-        yield from _possible_in(text, label, low, label.start)
-        yield from _possible_in(text, label, label.end, done)
+            border = max(label.end, _border_between(label, labels[number + 1]))
+        done = _end_of_reach(text, label.end, border)
+        yield from _find_candidates(text, label, low, label.start)
+        yield from _find_candidates(text, label, label.end, done)
         if _names_number(text, label):
             if groups is None:
                 groups = [(match.start(), match[0]) for match in rx(GROUPED_DIGITS).finditer(text)]
-            for start, word in _between(groups, low, done) if groups else ():
+            for start, word in _slice_places(groups, low, done) if groups else ():
                 yield Near(start, word, label, start < label.start)
 
 
-def _possible_in(text: str, label: Label, begin: int, end: int) -> Iterator[Near]:
+def _find_candidates(text: str, label: Label, begin: int, end: int) -> Iterator[Near]:
     if end - begin < SHORTEST:
         return
-    for start, word in _words(text, begin, end):
-        if is_possible(start, word, label, text):
+    for start, word in _find_words(text, begin, end):
+        if is_candidate(start, word, label, text):
             yield Near(start, word, label, end == label.start)
 
 
-def _between(places: list[tuple[int, str]], low: int, high: int) -> list[tuple[int, str]]:
+def _slice_places(places: list[tuple[int, str]], low: int, high: int) -> list[tuple[int, str]]:
     return places[bisect_left(places, (low, "")) : bisect_left(places, (high, ""))]
 
 
@@ -212,7 +214,7 @@ def _is_word_for_number(around: str) -> bool:
     return rx(PIN).search(around.lower()) is not None
 
 
-def _yields(text: str, labels: Sequence[Label], number: int) -> bool:
+def _is_overruled(text: str, labels: Sequence[Label], number: int) -> bool:
     label = labels[number]
     if label.tier != "weak":
         return False
@@ -224,8 +226,8 @@ def _yields(text: str, labels: Sequence[Label], number: int) -> bool:
     )
 
 
-def _border(label: Label, following: Label) -> int:
-    """Return where the words of a following label begin."""
+def _border_between(label: Label, following: Label) -> int:
+    """Return the offset at which the words of the following label begin."""
     if following.low > label.start:
         return max(following.low, following.start - BEFORE)
     if following.tier == "strong" != label.tier:
@@ -235,7 +237,7 @@ def _border(label: Label, following: Label) -> int:
     return (label.end + following.start) // 2
 
 
-def _end(text: str, at: int, border: int) -> int:
+def _end_of_reach(text: str, at: int, border: int) -> int:
     end, limit = at, min(at + AFTER, border)
     for _ in range(LINES):
         line = text.find("\n", end, limit)
@@ -245,19 +247,19 @@ def _end(text: str, at: int, border: int) -> int:
     return end
 
 
-def _words(text: str, low: int, high: int) -> list[tuple[int, str]]:
-    """Return (start, word) of a stretch's words, without brackets around them."""
+def _find_words(text: str, low: int, high: int) -> list[tuple[int, str]]:
+    """Return (start, word) of a stretch's words, brackets removed."""
     end = high
     if text[high - 1] > " " and text[high : high + 1] > " ":
         whole = rx(REST).match(text, high)
         end = whole.end() if whole else high
     before = low - 1 if low else 0
-    found = _words_of(text[before:end], low - before, high - before)
+    found = _split_words(text[before:end], low - before, high - before)
     return [(before + start, word) for start, word in found] if found else []
 
 
 @lru_cache(maxsize=512)
-def _words_of(piece: str, low: int, high: int) -> tuple[tuple[int, str], ...]:
+def _split_words(piece: str, low: int, high: int) -> tuple[tuple[int, str], ...]:
     found = []
     for match in rx(WORD).finditer(piece, low):
         start, word = match.start(), match[0]
@@ -278,15 +280,15 @@ def _words_of(piece: str, low: int, high: int) -> tuple[tuple[int, str], ...]:
 
 
 def _is_pin(start: int, digits: str, label: Label, text: str) -> bool:
-    """Tell whether digits may be a PIN that a label names.  A year is none."""
+    """Tell whether digits may be a label's PIN.  A year is none."""
     if not 4 <= len(digits) <= 8 or len(digits) == 4 and digits[:2] in ("19", "20"):
         return False
     between = text[min(label.end, start) : max(label.start, start)]
     return between.count("\n") < 3 and _names_number(text, label)
 
 
-def is_possible(start: int, word: str, label: Label, text: str) -> bool:
-    """Tell whether a word may be the secret of a label.  A number may in its line alone."""
+def is_candidate(start: int, word: str, label: Label, text: str) -> bool:
+    """Tell whether a word may be a label's secret.  A number must be close."""
     if word.isdigit():
         return _is_pin(start, word, label, text)
     if len(word) < 5 or not _is_secret_shape(word):
@@ -301,8 +303,8 @@ def is_possible(start: int, word: str, label: Label, text: str) -> bool:
     return label.tier == "login" or rx(r"\d").search(word) is not None and not named
 
 
-def _is_of_letters(word: str) -> bool:
-    """Tell whether a word of letters alone may be a secret."""
+def _is_letters_secret(word: str) -> bool:
+    """Tell whether a word of letters only may be a secret."""
     if rx(r"(?=.{0,30}[a-z][A-Z])[A-Za-z]{10,40}").fullmatch(word):
         return surprise(word)[1] > 5 and not is_identifier(word)
     return rx(r"[A-Za-z]{3,12}(?:-[A-Za-z]{3,12}){2,9}").fullmatch(word) is not None
@@ -314,7 +316,7 @@ def _is_secret_shape(word: str) -> bool:
     if not kinds & {"a", "A"}:
         return False
     if "0" not in kinds and not rx(r"[!#$%^&*?~@]").search(word):
-        return _is_of_letters(word)
+        return _is_letters_secret(word)
     if rx(_NO_SECRET).match(word) or rx(NO_VALUE).match(word):
         return False
     if rx(TECHNICAL, re.I).fullmatch(word) or rx(TICKET).fullmatch(word):
@@ -323,7 +325,7 @@ def _is_secret_shape(word: str) -> bool:
 
 
 def log_odds(found: dict[str, float]) -> float:
-    """Return the log odds that a word of these features is a secret."""
+    """Return a word's log odds of being a secret, given its features."""
     odds, names, trees = _boosted_trees()
     values = [float(found[name]) for name in names]
     for tree in trees:
@@ -337,9 +339,9 @@ def log_odds(found: dict[str, float]) -> float:
 
 @lru_cache(maxsize=1)
 def _boosted_trees() -> tuple[float, Sequence[str], Sequence[Sequence[Sequence[float]]]]:
-    """Return the bias, the features, and the trees that `evals/train-secrets` fitted.
+    """Return the bias, feature names and trees that `evals/train-secrets` fitted.
 
-    A node is a leaf, [log odds], or [feature, limit, node up to it, node beyond it].
+    A node is a leaf, [log odds], or [feature, limit, node up to the limit, node beyond].
     """
     with open(TREES, encoding="utf-8") as file:
         fitted = json.load(file)
@@ -350,11 +352,11 @@ def features(text: str, near: Near, lines: Lines) -> dict[str, float]:
     """Return the features of a word near a label, by name.  lines: a cache."""
     start, word, label = near.start, near.word, near.label
     end = start + len(word)
-    low, line = _line_around(text, start, end, lines)
+    low, line = _measure_line(text, start, end, lines)
     gap = text[label.end : start] if not near.before else text[end : label.start]
     down = gap.count("\n")
     ends = len(rx(r"[.!?;][\s)]|[。！？]").findall(gap))
-    labelled = _line_around(text, label.start, label.end, lines)[1] if down else line
+    labelled = _measure_line(text, label.start, label.end, lines)[1] if down else line
     left = text[max(low, start - 24) : start].rstrip(" \"'`*(“「")
     last = rx(r"[^\W\d_]{1,24}\Z").search(left)
     named = rx(NAMED_OTHERWISE, re.I).search(text, max(low, start - 40), start)
@@ -383,17 +385,14 @@ def features(text: str, near: Near, lines: Lines) -> dict[str, float]:
         "sentences": min(2, ends),
         "close": down == 0 and ends == 0 and len(gap) < 30,
         "gap": log(1 + len(gap)) / 3,
-        "strong": label.tier == "strong",
-        "medium": label.tier == "medium",
-        "weak": label.tier == "weak",
-        "login": label.tier == "login",
+        **{tier: label.tier == tier for tier in ("strong", "medium", "weak", "login")},
         "own other": line.other,
         "other": labelled.other,
     }
 
 
-class _Line(NamedTuple):
-    """Signs of code, words, runs of letters, other names in a line."""
+class _LineTraits(NamedTuple):
+    """Features of a line: code signs, words, runs, a question, other names."""
 
     code: int
     words: int
@@ -402,11 +401,11 @@ class _Line(NamedTuple):
     other: bool
 
 
-Lines = dict[tuple[int, int], _Line]
+Lines = dict[tuple[int, int], _LineTraits]
 
 
-def _line_around(text: str, start: int, end: int, lines: Lines) -> tuple[int, _Line]:
-    """Return the start and the record of the line around a stretch."""
+def _measure_line(text: str, start: int, end: int, lines: Lines) -> tuple[int, _LineTraits]:
+    """Return the start and traits of the line around a stretch."""
     low, high = max(0, start - AROUND), end + AROUND
     low -= low % (AROUND // 2)
     high += -high % (AROUND // 2)
@@ -417,7 +416,7 @@ def _line_around(text: str, start: int, end: int, lines: Lines) -> tuple[int, _L
     if line is None:
         piece = text[low:high]
         code = len(piece) - len(piece.translate(_CODE))
-        line = lines[low, high] = _Line(
+        line = lines[low, high] = _LineTraits(
             min(3, code),
             len(piece.split()),
             len(rx(r"\w+").findall(piece)),
@@ -447,7 +446,7 @@ def shape(word: str) -> dict[str, float]:
         "signs": min(2, kinds[1:-1].count("#")),
         "joints": min(3, kinds.count("-")),
         "others": min(2, kinds.count("/")),
-        "changes": sum(one != other for one, other in zip(kinds, kinds[1:])) / length,
+        "changes": sum(kind != after for kind, after in zip(kinds, kinds[1:])) / length,
         "digit inside": rx(r"[A-Za-z]\d[A-Za-z]").search(word) is not None,
         "camel": rx(r"[a-z][A-Z]").search(word) is not None,
         "digit last": kinds[-1] == "0",
@@ -478,20 +477,20 @@ def shape(word: str) -> dict[str, float]:
 
 
 def surprise(word: str) -> tuple[float, float]:
-    """Return how unlike ordinary words a word is, as a mean and at its worst.
+    """Return the mean and greatest surprise of letter pairs, in nats.
 
-    In nats for each pair of letters, by how often they follow one another in ordinary words.
+    By how often the letters follow each other in ordinary words; greatest: the mean of four.
     """
     spelt = "^" + "".join(map(letter, word)) + "^"
     pairs = sorted(
-        (ord(SURPRISE[LETTERS.index(one) * len(LETTERS) + LETTERS.index(other)]) - 35) / 10
-        for one, other in zip(spelt, spelt[1:])
+        (ord(SURPRISE[LETTERS.index(first) * len(LETTERS) + LETTERS.index(second)]) - 35) / 10
+        for first, second in zip(spelt, spelt[1:])
     )
     return sum(pairs) / len(pairs), sum(pairs[-4:]) / 4
 
 
 def letter(sign: str) -> str:
-    """Return the letter of LETTERS that a sign counts as."""
+    """Return the letter of LETTERS that stands for a character."""
     if sign.isascii():
         return sign.lower() if sign.isalpha() else _class_of(sign)
     bare = unicodedata.normalize("NFD", sign.lower())[0]

@@ -1,9 +1,7 @@
-"""Child processes: local commands with a deadline, a cap on what they print, and nothing left
-running afterwards.
+"""Child processes: local commands with a deadline and a limit on their output.
 
-A child stands in a session of its own; when it has ended, missed its deadline or said too much, its
-whole process group is killed.  What may be in its environment, and what its failure means, is its
-caller's to say.
+A child has a session of its own; when it has ended, missed its deadline or printed too much, its
+whole process group is killed.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ _GROUP = 0 if os.name == "posix" else 0x00000200  # a process group of its own, 
 GRACE = 2.0  # seconds between asking a group to end and killing it
 
 
-class Finished(NamedTuple):
+class ProcessResult(NamedTuple):
     """The result of a child process.
 
     rc: its status, negative for a signal.  out, err: up to the caps.  full: stdout passed its cap.
@@ -37,20 +35,17 @@ class Finished(NamedTuple):
     in_time: bool
 
 
-def absolute(path: str) -> str:
-    """Return the absolute entries of a PATH.  Others belong to a folder's author."""
+def keep_absolute(path: str) -> str:
+    """Return the absolute entries of a PATH.  Others depend on the working directory."""
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
 
 
 def which(program: str, env: Mapping[str, str]) -> str:
     """Return the absolute path of a program, or ""."""
     if os.path.dirname(program):
-        return (
-            program
-            if os.path.isabs(program) and os.access(program, os.X_OK) and os.path.isfile(program)
-            else ""
-        )
-    found = shutil.which(program, path=absolute(env.get("PATH", "")) or os.devnull)
+        can_run = os.path.isabs(program) and os.access(program, os.X_OK)
+        return program if can_run and os.path.isfile(program) else ""
+    found = shutil.which(program, path=keep_absolute(env.get("PATH", "")) or os.devnull)
     return found if found and os.path.isabs(found) else ""
 
 
@@ -62,33 +57,32 @@ def run(
     folder: str,
     limit: int,
     stop: threading.Event | None = None,
-) -> Finished:
+) -> ProcessResult:
     """Run a command and kill its process group.
 
     argv: argv[0] absolute.  seconds: its deadline.  folder: its working directory; "" for an empty
     one of its own, removed afterwards.  limit: bytes of stdout, at which it is ended.  stop: ends
     it, set by another thread.  Raises OSError, ValueError without a start.
     """
-    own, said, full = (
-        "" if folder else tempfile.mkdtemp(prefix="dayleaf-"),
-        {1: bytearray(), 2: bytearray()},
-        threading.Event(),
-    )
+    scratch = "" if folder else tempfile.mkdtemp(prefix="dayleaf-")
+    printed = {1: bytearray(), 2: bytearray()}
+    full = threading.Event()
 
-    def keep(number: int, piece: bytes) -> bool:
+    def collect(number: int, piece: bytes) -> bool:
         most = limit if number == 1 else ERRORS
-        over = len(said[number]) + len(piece) > most
-        said[number].extend(piece[: most - len(said[number])])
+        over = len(printed[number]) + len(piece) > most
+        printed[number].extend(piece[: most - len(printed[number])])
         if over and number == 1:
             full.set()
         return full.is_set()
 
+    folder = folder or scratch
     try:
-        done = _run(argv, subprocess.PIPE, stdin, seconds, env, folder or own, keep, stop, 0.0)
-        return done._replace(out=bytes(said[1]), err=bytes(said[2]), full=full.is_set())
+        done = _run(argv, subprocess.PIPE, stdin, seconds, env, folder, collect, stop, 0.0)
+        return done._replace(out=bytes(printed[1]), err=bytes(printed[2]), full=full.is_set())
     finally:
-        if own:
-            shutil.rmtree(own, ignore_errors=True)
+        if scratch:
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def stream(
@@ -99,8 +93,8 @@ def stream(
     folder: str,
     tell: Callable[[int, bytes], None],
     stop: threading.Event | None = None,
-) -> Finished:
-    """Run a command and pass on its output as printed.
+) -> ProcessResult:
+    """Run a command and pass its output on while it runs.
 
     stdin: a descriptor, or subprocess.DEVNULL.  seconds: its deadline, at which the group is asked
     to end, and killed GRACE seconds later.  tell: gets 1 (stdout) or 2 (stderr) and bytes.  stop:
@@ -119,7 +113,7 @@ def _run(
     tell: Callable[[int, bytes], bool | None],
     stop: threading.Event | None,
     grace: float,
-) -> Finished:
+) -> ProcessResult:
     process = subprocess.Popen(
         list(argv),
         stdin=stdin,
@@ -134,27 +128,31 @@ def _run(
     try:
         assert process.stdout and process.stderr
         readers = [
-            threading.Thread(target=_hand_on, args=(pipe, number, tell, lock, ended), daemon=True)
+            threading.Thread(
+                target=_forward_output, args=(pipe, number, tell, lock, ended), daemon=True
+            )
             for number, pipe in ((1, process.stdout), (2, process.stderr))
         ]
-        others = [threading.Thread(target=_wait, args=(process, ended), daemon=True)]
+        others = [threading.Thread(target=_await_exit, args=(process, ended), daemon=True)]
         if process.stdin:
-            others.append(threading.Thread(target=_feed, args=(process.stdin, data), daemon=True))
+            others.append(
+                threading.Thread(target=_write_stdin, args=(process.stdin, data), daemon=True)
+            )
         for thread in [*readers, *others]:
             thread.start()
-        in_time = _ended(ended, seconds, stop)
+        in_time = _wait_in_time(ended, seconds, stop)
         if not in_time and grace:
-            _ask(process)
+            _request_end(process)
             ended.wait(grace)
     finally:
-        _end(process)
+        _kill_group(process)
     for thread in readers:
         # a child that left the group may still hold the pipe: what has come by now is all there is
         thread.join(2.0)
-    return Finished(process.returncode, b"", b"", False, in_time)
+    return ProcessResult(process.returncode, b"", b"", False, in_time)
 
 
-def _hand_on(
+def _forward_output(
     pipe: IO[bytes],
     number: int,
     tell: Callable[[int, bytes], bool | None],
@@ -171,13 +169,13 @@ def _hand_on(
                     return ended.set()
 
 
-def _ask(process: subprocess.Popen[bytes]) -> None:
+def _request_end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(OSError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGTERM)
 
 
-def _ended(ended: threading.Event, seconds: float, stop: threading.Event | None) -> bool:
+def _wait_in_time(ended: threading.Event, seconds: float, stop: threading.Event | None) -> bool:
     """Wait for a child; return True if it ended in time."""
     if stop is None:
         return ended.wait(seconds)
@@ -188,7 +186,7 @@ def _ended(ended: threading.Event, seconds: float, stop: threading.Event | None)
     return ended.is_set()
 
 
-def _feed(stream: IO[bytes], data: bytes) -> None:
+def _write_stdin(stream: IO[bytes], data: bytes) -> None:
     with contextlib.suppress(OSError, ValueError):
         stream.write(data)
         stream.flush()
@@ -196,12 +194,12 @@ def _feed(stream: IO[bytes], data: bytes) -> None:
         stream.close()
 
 
-def _wait(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
+def _await_exit(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
     process.wait()
     ended.set()
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(OSError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)

@@ -3,12 +3,12 @@
 What `.git/config` names (filters, signature programs, text conversions, monitors, hooks, pagers,
 editors, aliases, ssh commands, credential helpers) cannot be switched off key by key: some keys
 hold a name that only the repository knows.  So git never reads that file.  `read` gives git a
-directory of its own for the length of a call: links to the repository's objects, references and
-index, a copy of HEAD, and a configuration with nothing in it but how the objects are stored.
-The configurations of the user and the system are left out too.
+temporary directory, a view: links to the repository's objects, references and index, a copy of
+HEAD, and a configuration of how the objects are stored.  Nor does git read the configurations of
+the user and the system.
 
-`own` is for dayleaf's own repository (the one in which machines meet), whose user configured how
-it reaches its server; the repository's configuration file there is written by dayleaf.
+`run_own` is for dayleaf's own repository, in which machines meet: there the user's configuration
+counts, and dayleaf wrote the repository's.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import Iterator, Mapping
 
 from memory.core import files, layout, plaintext
 from memory.store import process
-from memory.store.process import Finished
+from memory.store.process import ProcessResult
 
 SECONDS, OUTPUT_BYTES = 10.0, 64 << 20  # of one call of git, and of what it prints
 COMPLAINT_CHARS = 300
 CONFIG_BYTES = 1 << 18
-# What of a git directory says nothing of how git behaves; the rest is not linked.
+# Parts of a git directory without influence on how git behaves; others are not linked.
 _LINKED = ("objects", "refs", "packed-refs", "shallow", "index", "reftable")
 # How a repository stores its objects and names, and how its text files end: none starts anything.
 _KEPT = {
@@ -50,31 +50,18 @@ _ENVIRONMENT = {
     "LC_ALL": "C",
 }
 _OWN = (
-    "--no-optional-locks",
-    "--no-pager",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.hooksPath=" + os.devnull,
-    "-c",
-    "core.attributesFile=" + os.devnull,
-    "-c",
-    "commit.gpgSign=false",
-    "-c",
-    "gc.auto=0",
-    "-c",
-    "submodule.recurse=false",
-    "-c",
-    "protocol.ext.allow=never",
+    "--no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath={0} "
+    "-c core.attributesFile={0} -c commit.gpgSign=false -c gc.auto=0 -c submodule.recurse=false "
+    "-c protocol.ext.allow=never".format(os.devnull).split()
 )
-# A repository inside one would be asked with its own configuration.
+# A submodule's own configuration would be read.
 _WITHOUT_SUBMODULES = {
     "diff": ("--ignore-submodules=all", "--no-ext-diff", "--no-textconv"),
     "log": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
     "show": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
     "status": ("--ignore-submodules=all",),
 }
-# How the lines begin that git says beside the cause of a failure.
+# Beginnings of git's lines beside the cause of a failure.
 _ADVICE = (
     "hint:",
     "warning:",
@@ -92,21 +79,20 @@ def read(
     index: str = "",
     seconds: float = SECONDS,
     limit: int = OUTPUT_BYTES,
-) -> Finished:
-    """Ask git about the repository around a folder, without its configuration.
+) -> ProcessResult:
+    """Run a reading command of git without the repository's configuration.
 
-    words: the command of git and its arguments; they must not write.  given: its stdin.  index: an
-    index (absolute path) in place of the repository's.  seconds: its deadline.  limit: bytes of
-    output, beyond which the status is not 0.  A git that does not start, or a folder outside any
-    repository, gives status 127 with the reason.
+    folder: any in the repository.  words: the command and its arguments.  given: its stdin.  index:
+    the absolute path of another index.  seconds: its deadline.  limit: bytes of output, beyond
+    which the status is not 0.  Where git cannot run, the status is 127, with the reason.
     """
     root, git = layout.find_git(files.real_path(folder))
     if not git:
-        return _not_run("this is not a git repository")
+        return _failed_start("this is not a git repository")
     try:
-        with _view(root, git, index) as (view, work):
+        with _make_view(root, git, index) as (view, work):
             clean = {
-                **_without_git(env),
+                **_drop_git_variables(env),
                 **_ENVIRONMENT,
                 "HOME": view,
                 "XDG_CONFIG_HOME": view,
@@ -114,63 +100,64 @@ def read(
                 "GIT_WORK_TREE": work,
             }
             flags = (
-                [*_FLAGS, "-c", "core.excludesFile=" + _excludes(folder, env)]
+                [*_FLAGS, "-c", "core.excludesFile=" + _find_ignore_file(folder, env)]
                 if words[0] == "check-ignore"
                 else _FLAGS
             )
-            return _run([*flags, *_guarded(words)], given, seconds, clean, folder, limit)
+            return _run([*flags, *_add_guards(words)], given, seconds, clean, folder, limit)
     except (OSError, ValueError) as error:
-        return _not_run(str(error))
+        return _failed_start(str(error))
 
 
-def own(folder: str, env: Mapping[str, str], *words: str, seconds: float = SECONDS) -> Finished:
-    """Run git in dayleaf's own repository, with a deadline in seconds.
+def run_own(
+    folder: str, env: Mapping[str, str], *words: str, seconds: float = SECONDS
+) -> ProcessResult:
+    """Run git in dayleaf's own repository.
 
-    The user's configuration counts (ssh, credential helpers, proxies); hooks, monitors, signatures
-    and helper protocols do not.
+    The user's configuration counts (ssh, credential helpers, proxies), but for hooks, monitors,
+    signatures and helper protocols.
     """
-    clean = {**_without_git(env), "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+    clean = {**_drop_git_variables(env), "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
     return _run([*_OWN, "-C", folder, *words], b"", seconds, clean, folder, OUTPUT_BYTES)
 
 
-def identity(folder: str, env: Mapping[str, str]) -> str:
-    """Return the address with which the user commits in a folder, or "".
+def read_user_email(folder: str, env: Mapping[str, str]) -> str:
+    """Read the user's commit address in a folder, or "".
 
-    The repository's own `user.email` comes first, so this says whose a commit looks, and proves
-    nothing.
+    The repository's own `user.email` comes first, so this proves nothing.
     """
     _, git = layout.find_git(files.real_path(folder))
-    common = layout.common_git(git) + "/config" if git else ""
-    for section, name, key, value in _settings(common):
+    common = layout.find_common_git(git) + "/config" if git else ""
+    for section, name, key, value in _read_config(common):
         if (section, name, key) == ("user", "", "email"):
             return value.lower()
-    return _global(folder, env, "user.email").lower()
+    return _read_global_config(folder, env, "user.email").lower()
 
 
-def _global(folder: str, env: Mapping[str, str], *words: str) -> str:
+def _read_global_config(folder: str, env: Mapping[str, str], *words: str) -> str:
     done = _run(
         ["--no-pager", "config", "--global", "--includes", *words],
         b"",
         SECONDS,
-        _without_git(env),
+        _drop_git_variables(env),
         folder,
         1 << 12,
     )
     return "" if done.rc else done.out.decode("utf-8", "surrogateescape").strip()
 
 
-def complaint(err: bytes) -> str:
-    """Return the cause of a git failure, from its stderr, as one line."""
+def extract_error(err: bytes) -> str:
+    """Return the cause in git's stderr as one line."""
     lines = [line.strip() for line in err.decode("utf-8", "replace").splitlines()]
     lines = [line for line in lines if line and not line.lower().startswith(_ADVICE)]
     return plaintext.one_line("; ".join(dict.fromkeys(lines)), COMPLAINT_CHARS)
 
 
-def upstream(git: str) -> str:
-    """Return a branch's upstream, as `refs/remotes/o/main`, or ""."""
-    branch = layout.branch_of(git)
+def find_upstream(git: str) -> str:
+    """Return the upstream of HEAD's branch, as `refs/remotes/o/main`, or ""."""
+    branch = layout.read_branch(git)
     remote = merge = ""
-    for section, name, key, value in _settings(layout.common_git(git) + "/config"):
+    for section, name, key, value in _read_config(layout.find_common_git(git) + "/config"):
         if (section, name) == ("branch", branch):
             remote = value if key == "remote" else remote
             merge = value if key == "merge" else merge
@@ -179,62 +166,66 @@ def upstream(git: str) -> str:
     return (
         merge
         if remote == "."
-        else layout.ref_of("ref: refs/remotes/%s/%s" % (remote, merge[len("refs/heads/") :]))
+        else layout.parse_ref("ref: refs/remotes/%s/%s" % (remote, merge[len("refs/heads/") :]))
     )
 
 
-def _excludes(folder: str, env: Mapping[str, str]) -> str:
+def _find_ignore_file(folder: str, env: Mapping[str, str]) -> str:
     base = env.get("XDG_CONFIG_HOME") or env.get("HOME", "") + "/.config"
-    return _global(folder, env, "--type=path", "core.excludesFile") or base + "/git/ignore"
+    return (
+        _read_global_config(folder, env, "--type=path", "core.excludesFile") or base + "/git/ignore"
+    )
 
 
-def _guarded(words: tuple[str, ...]) -> list[str]:
+def _add_guards(words: tuple[str, ...]) -> list[str]:
     return [words[0], *_WITHOUT_SUBMODULES.get(words[0], ()), *words[1:]]
 
 
-def _without_git(env: Mapping[str, str]) -> dict[str, str]:
+def _drop_git_variables(env: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in env.items() if not key.startswith(("GIT_", "SSH_ASKPASS"))}
 
 
 def _run(
     words: list[str], given: bytes, seconds: float, env: Mapping[str, str], folder: str, limit: int
-) -> Finished:
+) -> ProcessResult:
     try:
         done = process.run([process.which("git", env), *words], given, seconds, env, folder, limit)
     except (OSError, ValueError) as error:
-        return _not_run(str(error))
+        return _failed_start(str(error))
     return done._replace(rc=1) if done.full and not done.rc else done
 
 
-def _not_run(reason: str) -> Finished:
+def _failed_start(reason: str) -> ProcessResult:
     said = ("git does not run here: " + reason).encode("utf-8", "replace")
-    return Finished(127, b"", said, False, False)
+    return ProcessResult(127, b"", said, False, False)
 
 
 # ---- a git directory without configuration
 
 
 @contextlib.contextmanager
-def _view(root: str, git: str, index: str) -> Iterator[tuple[str, str]]:
-    """Make a git directory that shows a repository without its configuration."""
+def _make_view(root: str, git: str, index: str) -> Iterator[tuple[str, str]]:
+    """Make a view of a repository; yield it and the work tree."""
     view = tempfile.mkdtemp(prefix="dayleaf-git-")
     try:
-        common = layout.common_git(git)
+        common = layout.find_common_git(git)
         for name in _LINKED:
-            _link("%s/%s" % (git if name == "index" else common, name), "%s/%s" % (view, name))
+            _link_or_copy(
+                "%s/%s" % (git if name == "index" else common, name), "%s/%s" % (view, name)
+            )
         if index:
             with contextlib.suppress(OSError):
                 os.unlink(view + "/index")
-            _link(index, view + "/index")
+            _link_or_copy(index, view + "/index")
         for entry in os.listdir(git):
             if entry.startswith("sharedindex."):
-                _link("%s/%s" % (git, entry), "%s/%s" % (view, entry))
+                _link_or_copy("%s/%s" % (git, entry), "%s/%s" % (view, entry))
         os.makedirs(view + "/logs")
-        _link(git + "/logs/HEAD", view + "/logs/HEAD")
+        _link_or_copy(git + "/logs/HEAD", view + "/logs/HEAD")
         os.makedirs(view + "/info")
-        _link(common + "/info/exclude", view + "/info/exclude")
-        _write(view + "/HEAD", _head(git))
-        _write(view + "/config", _config(common))
+        _link_or_copy(common + "/info/exclude", view + "/info/exclude")
+        _write(view + "/HEAD", _safe_head(git))
+        _write(view + "/config", _safe_config(common))
         yield view, root
     finally:
         shutil.rmtree(view, ignore_errors=True)
@@ -245,7 +236,7 @@ def _write(path: str, text: str) -> None:
         file.write(text)
 
 
-def _link(source: str, target: str) -> None:
+def _link_or_copy(source: str, target: str) -> None:
     if not os.path.exists(source):
         return
     try:
@@ -257,20 +248,20 @@ def _link(source: str, target: str) -> None:
             shutil.copyfile(source, target)
 
 
-def _head(git: str) -> str:
-    """Return the text of HEAD with only safe references."""
-    line = layout.first_line(git + "/HEAD")
-    ref = layout.ref_of(line)
+def _safe_head(git: str) -> str:
+    """Return a text for HEAD that holds only safe references."""
+    line = layout.read_first_line(git + "/HEAD")
+    ref = layout.parse_ref(line)
     if ref:
         return "ref: %s\n" % ref
     bare = line if line and all(c in "0123456789abcdef" for c in line) else ""
     return (bare or "ref: refs/heads/.invalid") + "\n"
 
 
-def _config(common: str) -> str:
+def _safe_config(common: str) -> str:
     kept = {
         (section, key): value.lower()
-        for section, name, key, value in _settings(common + "/config")
+        for section, name, key, value in _read_config(common + "/config")
         if not name and key in _KEPT.get(section, ()) and value.lower() in _PLAIN
     }
     extended = any(section == "extensions" for section, _ in kept)
@@ -279,8 +270,8 @@ def _config(common: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _settings(path: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield (section, its name, key, value) of a git config."""
+def _read_config(path: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield (section, subsection, key, value) of a git configuration."""
     try:
         text = files.read(path, CONFIG_BYTES).decode("utf-8", "replace")
     except OSError:
@@ -294,10 +285,10 @@ def _settings(path: str) -> Iterator[tuple[str, str, str, str]]:
             section, name, line = section.lower(), name.strip().strip('"'), rest.strip()
         if line[:1] not in ("", "#", ";"):
             key, equals, value = line.partition("=")
-            yield section, name, key.strip().lower(), _value(value) if equals else "true"
+            yield section, name, key.strip().lower(), _parse_value(value) if equals else "true"
 
 
-def _value(text: str) -> str:
+def _parse_value(text: str) -> str:
     text = text.strip()
     if text.startswith('"'):
         return text[1:].partition('"')[0]

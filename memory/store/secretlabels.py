@@ -1,10 +1,8 @@
-"""What labels of secrets are called, and what stands between a label and its value where they do
-not touch.
-"""
+"""The words that label secrets, and the text between a label and its value."""
 
 from __future__ import annotations
 
-# Where a label may begin, as found in the lower-case text: far faster than the expression below.
+# Beginnings of labels in the lower-case text: far faster than the expression below.
 STEMS = tuple(
     (
         "pass|recovery phrase|backup codes|recovery codes|seed phrase|mnemonic phrase|psk|pw|"
@@ -25,8 +23,7 @@ STEMS_BEYOND_ASCII = tuple(
     ).split("|")
 )
 ALL_STEMS = STEMS + STEMS_BEYOND_ASCII
-# The words themselves: of a password (any value that is no word), of a token (random), of some key
-# (random and long).
+# Words for a password (any value but a word), a token (random), a key (random and long).
 _PASSWORD = (
     r"(?:recovery|seed|mnemonic) (?:phrase|words|seed)"
     r"|pass(?:words?|wds?|phrases?|codes?|w[oö]rt(?:er|e|s)?|e\b|[ \-](?:words?|phrases?|codes?))"
@@ -52,26 +49,24 @@ LABEL = (
     r"|(?P<key>keys?|chaves?|(?:暗号化)?キー)|(?P<login>%s)|(?P<pass>pass))"
 ) % (_PASSWORD, _TOKEN, _LOGIN)
 COMMAND = r"[ \t$]*pwd[ \t]*(?:\n|&&|[;)|]|\Z)"  # of a shell
-# A password and not a passing: what follows the word.
+# After `pass` as a password, not a passing.
 NOUN = r"[ ](?:for|of|on|from|is|was)\b|[)\]]{0,2}[?.,:]|[)\]]?[ ]?\n"
-# Of a label with a number as its secret, six characters around it.
+# Around a label whose secret is a number.
 PIN = r"\bpin\b|\bcode\b|passcode|пин|暗証|핀번호|비밀번호"
-# What follows a label that has its value beside it: whatever else is near belongs to something
-# else.
+# After a label with its value beside it: no other word near is its secret.
 ASSIGNED = r"\\{0,3}[\"'`\])]{0,3}[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}[^\s`*|<!&\[({]"
 # Other heads of a table with a column of passwords.
 ACCOUNT = (
     r"user\w*|[账帐]号|用户|ユーザ|계정|사용자|логин|benutzer|konto|log-?in|account|e-?mail|name"
     r"|host\w*|server|service|role|url|id"
 )
-# What is no value though it may look like one: an assignment, a call, an expression, an identifier
-# of the client's.
+# No value: an assignment, a call, an expression, an identifier of the client's.
 NO_VALUE = (
     r"[+\-]?[A-Za-z_][\w.\-]{0,60}(?:=|:\S)[^=]|[^\s(]{0,100}\([^\s)]{0,100}\)?"
     r"|(?i:required|optional)\b|[^\s]{0,100}\\[swdb]|[^\s]{0,100}[\[{][^\s]{0,60}[\]}]|(?:toolu|srvtoolu|msg|req|call"
     r"|chatcmpl)_|(?i:1password)\b|(?i:\S{0,20}secp\d{3})|\S{0,60}\s|[A-Z][A-Za-z]{1,60}/#?\d|\S{0,200}[\"'][,;:]"
 )
-# What makes a "key" one of these: the word before it, or the word after it.
+# Words before or after a "key" that make it a secret.
 KEYED = (
     r"(?:暗号化|api|access|secret|private|auth|account|shared|signing|encryption|master|licen[sc]e|service"
     r"|app|application|client|admin|deploy|webhook|bot|integration|project|server|recovery|backup"
@@ -82,7 +77,7 @@ OF = (
     r"|vault|admin|dashboard)\b"
 )
 GOES_ON = r"(?![1-3](?![a-z0-9]))[a-z0-9]"  # a longer word; a number may end a label
-# What turns a label into the name of something else.
+# After a label that is the name of something else.
 NOT_LABEL = (
     r"(?![ \t]{1,3}[\w:.\-]{1,40}=[\"'])(?:[ _\-]{0,2}(?:hash\w*|lengths?|polic\w+|columns?"
     r"|managers?|generators?|strength|rotation|expir\w+|limits?|counts?|usage|ids?\b|names?\b"
@@ -97,7 +92,7 @@ OTHER = (
     r"|bits?|chars?|characters|seconds|minutes|days|release|tag|trace|request|fields?|inputs?"
     r"|box|form|prompts?)\b"
 )
-# The line of a label, as far as it goes on after it: a word or two, a bracket, a colon.
+# The rest of a label's line: a word or two, a bracket, a colon.
 REST = r"(?:[ \t]{0,3}[(\[（][^()\n\[\]（）]{0,40}[)\]）])?[^\n|│\t]{0,90}"
 FILLING = (
     r"(?:[ \t>│|#*\x1e]{0,20}|\d{4}-\d\d-\d\dT[\d:.]{5,15}Z|[ \t>│|]{0,9}(?:`{3,}"
@@ -105,8 +100,8 @@ FILLING = (
     r"|[ \t]{0,9}\d{1,6}[→│|:\t][ \t]{0,20}(?:`{3,}[\w+\-]{0,20}|[\-=]{3,})?)\Z"
 )
 RULE = r"[\s|│┃+\-─━=:┼├┤╪╞╡╟╢┬┴┌┐└┘╔╗╚╝╠╣╬═║]{1,2000}\Z"
-# A value behind marks of structure: an element with attributes, a pair of elements, a value of its
-# own, a tag, a here document.
+# A value behind markup: an element with attributes, a pair of elements, a value of its own, a tag,
+# a here document.
 STRUCTURED = (
     r"(?=\\{0,3}[\"']?[ \t]{0,3}(?:[:=,<>]|[\w:.\-]{1,40}=))"
     r"(?:[\"']?[ \t]{0,3}(?:[\w:.\-]{1,40}=(?:\"[^\"\n<>]{0,80}\""
@@ -127,7 +122,7 @@ HYPHENED = r"-(?<=[A-Za-z]{3}-)[A-Za-z]{3,12}-[A-Za-z]{3,12}-[A-Za-z]{3}"  # of 
 PHRASE = r"[A-Za-z][a-z]{2,11}(?:[-. ][A-Za-z][a-z]{2,11}){3,23}"  # alone in a cell or line
 GROUPS = r"(?:[a-z0-9]{4,5} ){3}[a-z0-9]{4,5}"  # of letters, as application passwords have them
 GROUPED = r"\n[ \t>#*`]{0,20}" + GROUPS + r"[ \t]*(?:\n|\Z)"
-# Words with spaces between, and what makes a label one of such words.
+# Words with spaces between them, and words in the labels of such phrases.
 _LETTER = "[A-Za-zÀ-ɏА-яЁё]"
 WORDS = r"{0}{{2,14}}(?: (?:{0}{{2,14}}|\d{{1,4}})){{2,23}}".format(_LETTER)
 OF_WORDS = r"phrase|frase|фраз|フレーズ|短语|words|seed"
@@ -145,10 +140,10 @@ MESSAGE = (
     r"\b(?:must|should|can|cannot|please|enter|not|is|are|was|be|invalid|wrong|too|required"
     r"|least|characters?|digits?|letters?)\b"
 )
-# Of a cell: words or numbers that are joined, a number of digits; random hexadecimal digits.
+# In a cell: joined words or numbers; random hexadecimal digits.
 CHOSEN_CELL = r"(?=.{0,40}[\d#!$%&*^+@])[^\s\x00-\x20]{5,64}|[A-Z]?[a-z]{3,12}[-_.][A-Z][a-z]{2,12}"
 HEX = r"(?=[0-9]{0,12}[a-f])(?=[a-f]{0,12}\d)[0-9a-f]{20,80}"
-# Of a cell below a label when another cell is a secret.
+# In a cell below a label when another cell is a secret.
 LISTED_CELL = (
     r"\d{4,8}|(?=.{0,40}?(?:[\d!#$%&*^+]|[a-z][A-Z]))[^\s\x00-\x20]{5,64}|[a-z]{4,14}[-_.][a-z]{4,14}"
     r"|[\w\-]{1,14}(?: [\w\-]{1,14}){2,9}"

@@ -1,4 +1,4 @@
-"""What secrets look like: the tables and expressions by which redaction finds them."""
+"""The tables and expressions by which redaction finds secrets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VALUE = r"(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|[^\s\"']{4,200})"  # of an op
 # of a call, with its comma
 ARGUMENT = r"(?:\"[^\"\n]{0,160}\"|'[^'\n]{0,160}'|[$\w.\[\]]{1,60})\s{0,3},\s{0,9}"
 # How a value is judged, kind, characters to read after a needle, needles in the lower-case text
-# ("~" is a space; one that begins with it stands amid what is told by it); expression with a `v`.
+# ("~" is a space; before one that begins with it, more is read); expression with a group `v`.
 SHAPES: tuple[tuple[str, str], ...] = (
     (
         "given url-password 420 ://",
@@ -150,7 +150,7 @@ SHAPES: tuple[tuple[str, str], ...] = (
         r"(?P<v>[A-Z2-7]{16,64}|(?:[A-Z2-7]{4}[ ]){3,15}[A-Z2-7]{4})(?![\w\-])",
     ),
     ("given masked 300 ::add-mask::", r"::add-mask::(?P<v>[^\s\"'$]{4,200})"),
-    # What clients and servers say to one another: FTP, SMTP (`Password:` in Base64), Redis.
+    # Dialogues of clients and servers: FTP, SMTP (`Password:` in Base64), Redis.
     ("given login-password 300 331~", r"331 [^\n]{0,80}\n(?:[^\n]{0,20}> ?)?PASS (?P<v>\S{3,200})"),
     (
         "given login-password 300 334~ugfzc3dvcmq6",
@@ -164,8 +164,8 @@ SHAPES: tuple[tuple[str, str], ...] = (
         "given redis-password 300 requirepass",
         r"requirepass\"?\r?\n(?:2\) )?\"?(?P<v>[^\s\"]{3,200})",
     ),
-    # Options of programs: an account or a login beside `-p`, the programs that take `-P`, `-k`, a
-    # word without an option.
+    # Options of programs: an account or a login beside `-p`, programs with `-P` or `-k`, a word
+    # without an option.
     (
         "strong cli-password 260 ~-p ~-a ~-x",
         r"(?:\s-[uUD]|--user(?:name)?|\blog-?in\b|\b(?:7z[ar]?|rar|unrar|unzip|zip|ipmitool|sqlcmd"
@@ -248,10 +248,10 @@ SHAPES: tuple[tuple[str, str], ...] = (
     ("random url-token 240 tok=", r"[?&]tok=(?P<v>[\w\-.~%]{16,200})"),
     ("given wifi-password 300 wifi:", r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})"),
 )
-# What follows a needle that code is full of.
+# What must follow a needle that is frequent in code.
 FOLLOWED = {"~/~": r" / [ \t]{0,2}\S{0,99}[\d!@#$%^&*]"}
-# Three or four letters of each word that is looked for in the lower-case text ("~" is a space), in
-# eight groups of much the same letters at each place.
+# Three or four letters of each searched word in the lower-case text ("~" is a space), in eight
+# groups with similar letters at each place.
 GRAMS = (
     "code eimn fied hasl intf jeto nid= oken seed ~add",
     "331~ auth cftp chtw dd_u log~ pdo( rola zuga",
@@ -262,9 +262,8 @@ GRAMS = (
     ":543 _ses achi arer assw basi pass priv wifi",
     "~-a ~-k ~-p ~-u ~-w ~-x ~/p: ~/~ ~use",
 )
-# `user:password@host` in a line of configuration: what ends at the "@", and what may follow it; and
-# the words before the ":" that tell of an account where the value alone could be a group, a branch
-# or a person.
+# `user:password@host` in a line of configuration: the part before the "@", the host, and the names
+# of accounts for which a value is believed that could be a group, a branch or a person.
 USERINFO = r"(?:^|[\s\"'`=(\[{,;<>|])(?P<u>[A-Za-z][\w.\-]{0,63}):(?P<v>[^\s\"'`@/<>()\\]{6,128})\Z"
 # Oracle's easy connect: the account and its password, then the host and the service.
 EASY = r"(?:^|[\s\"'`=(])[A-Za-z]\w{0,63}/(?P<v>[^\s\"'`@/]{5,128})\Z"
@@ -279,8 +278,8 @@ ACCOUNTS = frozenset(
         "service smtp svc sysadmin"
     ).split()
 )
-# The words that name a secret.  strong: any value that is no word, placeholder or code; medium: at
-# least 8 characters that look random; weak: at least 20.
+# Names of secrets.  strong: any value but a word, placeholder or code; medium: at least 8 random
+# characters; weak: at least 20.
 NAMES: tuple[tuple[str, str, str], ...] = (
     ("password", "strong", "pass pwd pw psk kennwort senha motdepasse"),
     ("secret", "strong", "secret geheimnis"),
@@ -299,8 +298,7 @@ SUFFIX = {
     "key": "[sS]?",
     "secret": "[sS]?",
 }
-# Names in other scripts stand in sentences: what is taken is the next printable ASCII word.  pin: 4
-# to 8 digits count too.
+# Names in other scripts: the next printable ASCII word is the value.  pin: 4 to 8 digits count too.
 WORDS: tuple[tuple[str, str], ...] = (
     (
         "password strong",
@@ -408,14 +406,13 @@ GOOD_KEY = (
     r"|root|user|rest|security|primary|secondary|functions?|host|data|developer|dev|prod|live|test"
     r"|ingest|license|x|wg|" + VENDORS + r")$"
 )
-# What a build's cache is called: words and versions, then as a rule the digest of a lock file.
+# Names of a build's cache: words and versions, then usually the digest of a lock file.
 COMPOSED = (
     r"(?=[^\n]{0,120}?[A-Za-z]{3})(?:(?:(?:[A-Z]?[a-z]{1,16}|[A-Z]{2,8}|macOS)\d{0,3}|v?\d{1,6}"
     r"|x86_64|[0-9a-f]{7,64})[-_|./: ]){1,12}(?:[0-9a-f]{7,128}|[A-Z]?[a-z]{1,16}\d{0,3})?"
 )
 DIGEST = r"(?i:sha(?:1|224|256|384|512)|md5|h1|10c0)[-:/=][A-Za-z0-9+/]{20,}"
-# A password after its bare name, without a mark between: letters, digits and a sign, as no word of
-# prose or code has.
+# A password after its name and a space: letters, digits and a sign, unlike words of prose or code.
 SPOKEN = (
     r"(?=[^\s!@#$%^&?]{0,63}[!@#$%^&?])(?=[^\s\d]{0,63}\d)(?=[^\sA-Za-z]{0,63}[A-Za-z])"
     r"(?![\w.\-]{1,64}@[\w\-]{1,64}\.)[\w!@#$%^&?.~\-]{8,64}(?!"
@@ -444,7 +441,7 @@ PARTICLES = (
     r"\s{0,2})\\{0,7}[\"'`(*「『“‘]{0,2}(?P<v>[\x21-\x7e]{4,256})"
 )
 COUNTED = tuple("年月日桁回個件文자년월일회개건")  # a number before one of these is no PIN
-# of an error, an issue, a record: what a sentence names beside such a word
+# the number of an error, an issue or a record, which sentences name beside such words
 TICKET = r"[A-Z]{2,8}-\d{1,7}|[a-z]-[0-9a-f]{6,12}"
 CREDENTIAL = (
     r"(?:^|[^a-z])(?:api|access|secret|auth|private|signing|encryption|service|account|bot"
@@ -464,7 +461,7 @@ KEY_END = r"-{4,5} ?END (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 KEY_TAIL = r"-{4,5} ?(END|BEGIN) [A-Z0-9 ]{0,50}?KEY(?: BLOCK)? ?-{4,5}"
 KEY_GAP = r"[\s\"'`+,;\\>#|*rn\d→:=.…]{0,40}(?!-{4,5} ?BEGIN)"
 KEY_ENCODED = r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{20,}={0,2}(?:\s{1,40}[A-Za-z0-9+/]{40,}={0,2}){0,400}"
-# what of a webhook's address stands before the host's own name
+# the part of a webhook's address before the domain
 WEB = r"(?:https?:(?:\\{0,4}/){2}[\w.\-]{0,64})?\Z"
 REFERENCE = r"(?:url|host|path|image|repo\w*|ref|sha|tag|version|release)[\"']?\s*[:=]+\s*[\"']?\Z"
 GUTTER = r"[ \t]*(?:\d{1,6}[ \t]*[→:|│\t]|\d{1,6}[ \t]{1,4}|[>#|+*│\-][ \t]?|//[ \t]?){0,3}[ \t]*"
@@ -477,12 +474,11 @@ LINE_END = r"(?:[ \t\"'`+,;\\]*(?:\r?\n|\\{1,4}r?\\{0,4}n|\Z)|[ \t\"'`+,;\\]+)"
 
 @lru_cache(maxsize=4096)
 def rx(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Compile a regular expression on first use: the whole table would cost 40 ms."""
+    """Compile a regular expression on first use: all would take 40 ms."""
     return re.compile(pattern, flags | re.ASCII)
 
 
 def beyond_ascii(text: str) -> str:
-    """Return the characters of a text beyond ASCII."""
     if text.isascii():
         return ""
     return (
@@ -492,12 +488,10 @@ def beyond_ascii(text: str) -> str:
     )
 
 
-@lru_cache(maxsize=512)
-def _part(word: str) -> str:
-    return beyond_ascii(word)
+_cached_beyond_ascii = lru_cache(maxsize=512)(beyond_ascii)
 
 
-def spots(text: str, needle: str) -> Iterator[int]:
+def find_offsets(text: str, needle: str) -> Iterator[int]:
     at = text.find(needle)
     while at >= 0:
         yield at
@@ -505,8 +499,8 @@ def spots(text: str, needle: str) -> Iterator[int]:
 
 
 @lru_cache(maxsize=1)
-def _grams() -> tuple[list[bytes], dict[str, list[tuple[str, str, int]]]]:
-    """Return (per place of a gram, the groups of each byte; the needles by three letters)."""
+def _gram_tables() -> tuple[list[bytes], dict[str, list[tuple[str, str, int]]]]:
+    """Return each byte's groups by place, and the needles by three letters."""
     needles = [needle for row in SHAPES for needle in row[0].split()[3:]]
     needles += [word for row in NAMES for word in row[2].split()]
     groups = [bytearray(256) for _ in range(4)]
@@ -526,18 +520,18 @@ def _grams() -> tuple[list[bytes], dict[str, list[tuple[str, str, int]]]]:
     return [bytes(group) for group in groups], words
 
 
-class Places:
+class WordOffsets:
     """The offsets of words in a text, all searched at once.
 
     text: in lower case, with a "?" for each character of `beyond` ASCII.  The groups of all
-    characters from the first, second, third and fourth on are numbers; joined by "and", they are
-    not 0 where a gram may stand.
+    characters, shifted by 0 to 3, are long integers; their bitwise "and" is not 0 where a gram may
+    be.
     """
 
     def __init__(self, text: str, lower: str, beyond: str) -> None:
         self.text, self.lower, self.beyond = text, lower, beyond
         self._at: list[int] = []
-        groups, words = _grams()
+        groups, words = _gram_tables()
         self._known: dict[str, list[int]] = {word: [] for row in words.values() for word, *_ in row}
         data = text.encode("ascii", "replace") + b"   "
         one, two, three, four = (
@@ -556,24 +550,26 @@ class Places:
         known = self._known.get(needle)
         if known is None:
             ascii = needle.isascii()
-            known = list(spots(self.text, needle)) if ascii else self._beyond_ascii(needle)
+            known = list(find_offsets(self.text, needle)) if ascii else self._beyond_ascii(needle)
             self._known[needle] = known
         return known
 
     def _beyond_ascii(self, word: str) -> list[int]:
-        part = _part(word) if self.beyond else ""
+        part = _cached_beyond_ascii(word) if self.beyond else ""
         if not part or part not in self.beyond:
             return []
         if len(self.beyond) > len(self.text) / 20:
-            return list(spots(self.lower, word))
+            return list(find_offsets(self.lower, word))
         if not self._at:
-            self._at = [at for at in spots(self.text, "?") if self.lower[at] != "?"]
-        begins = (self._at[place] - word.index(part[0]) for place in spots(self.beyond, part))
+            self._at = [at for at in find_offsets(self.text, "?") if self.lower[at] != "?"]
+        begins = (
+            self._at[place] - word.index(part[0]) for place in find_offsets(self.beyond, part)
+        )
         return [at for at in begins if at >= 0 and self.lower.startswith(word, at)]
 
 
 def at_edge(text: str, at: int) -> bool:
-    """Tell whether a token may begin at a place.  Only an escape may end there."""
+    """Tell whether a token may begin at an offset, not inside words."""
     before = text[at - 1 : at]
     if not (before.isalnum() or before == "_") or not before.isascii():
         return True
@@ -585,6 +581,6 @@ def at_edge(text: str, at: int) -> bool:
 
 
 def is_filler(value: str) -> bool:
-    """Tell a made-up token (`ghp_xxxxxxxx`, `...EXAMPLE`) from a real one."""
+    """Tell whether a token is made up (`ghp_xxxxxxxx`, `...EXAMPLE`)."""
     made_up = r"x{5}|X{5}|\.{3}|example|EXAMPLE|[Yy]our[-_]?|YOUR_|placeholder|<|\*{3}|0{12}"
     return len(set(value)) < 7 or bool(rx(made_up).search(value[:300]))

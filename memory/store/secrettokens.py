@@ -1,16 +1,16 @@
-"""Tokens that are known by themselves: vendors' prefixes and marks, each with what may follow.
+"""Tokens with a form of their own: vendors' prefixes and marks, each with the expression of the
+rest.
 
-Formats of the older rows are those of the rules that gitleaks (cmd/generate/config/rules) and
-trufflehog (pkg/detectors) publish; a row from another source names it.  What belongs to no row and
-yet has the form of one, a short word, `_` or `-`, and at least 32 random characters, is found by
-`UNKNOWN`.
+Rows come from the rules of gitleaks (cmd/generate/config/rules) and trufflehog (pkg/detectors)
+unless they name another source.  `UNKNOWN` finds other tokens: a short word, `_` or `-`, and at
+least 32 random characters.
 """
 
 from __future__ import annotations
 
-# What follows has letters of both cases, as no digest, UUID or identifier in base 36 has.
+# The rest has letters of both cases, unlike digests, UUIDs and identifiers in base 36.
 MIXED = r"(?=[\w\-]{0,60}?[a-z])(?=[\w\-]{0,60}?[A-Z])"
-# Kind and literal prefixes, what follows.  The class runs to the token's end: a bounded count would
+# Kind and literal prefixes; the rest.  Its class runs to the token's end: a bounded count would
 # leave the tail in clear.
 TOKENS: tuple[tuple[str, str], ...] = (
     ("anthropic-key sk-ant-", r"[\w\-]{16,}"),
@@ -141,7 +141,7 @@ TOKENS: tuple[tuple[str, str], ...] = (
     ("infisical-token st.", r"[a-f0-9]{24}\.[a-f0-9]{32,}"),
     ("openai-key sk-", r"[\w\-]{20,}"),
 )
-# Kind, characters to step back from a needle in the token, needles; whole expression.
+# Kind, most characters of the token before a needle, needles; expression of the whole token.
 INNER: tuple[tuple[str, str], ...] = (
     ("jwt 0 ZXlK", r"ZXlK[\w+/]{60,}={0,2}"),
     ("telegram-token 12 :AA", r"(?<!\d)\d{6,12}:AA[\w\-]{30,}"),
@@ -165,16 +165,15 @@ INNER: tuple[tuple[str, str], ...] = (
         r"\$(?:2[abxy]|5|6|y|7|apr1|argon2(?:id|i|d)|scrypt|pbkdf2-\w+)\$[\w./+=,$\-]{20,}",
     ),
 )
-# Who else puts a prefix before a key: a word or two, then nothing but random letters and digits of
-# both cases.
+# A key with any other prefix: a word or two, then random letters and digits of both cases.
 UNKNOWN = r"(?P<p>[a-z][a-z0-9]{1,11}(?:[_\-][a-z0-9]{1,10}){0,2}[_\-])(?P<b>[A-Za-z0-9]{32,200})"
-# What such words name where no key follows: records and requests of services that count them so.
+# Such prefixes of no keys: identifiers of services' records and requests.
 COUNTERS = frozenset(
     "toolu msg req call run thread asst file evt cus price prod sub pi ch in ii cs seti pm card "
     "acct re dp txn po il chatcmpl cmpl resp rs fc ws srvtoolu container batch ftjob org proj user "
     "usr team sess session trace span hash sha sha1 sha256 sha512 md5 id uid uuid etag chunk "
     "vendors index main app assets build cache".split()
 )
-# Of these no other text has the form.
+# Kinds with a form that no other text has.
 SURE = {words.split()[0] for words, _ in (*TOKENS, *INNER)}
 SURE |= {"jwt", "discord-token", "private-key"}

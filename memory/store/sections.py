@@ -1,18 +1,16 @@
-"""The sections of a body: what stands under each heading, by number, by name, and one after the
-other.
-"""
+"""The sections of a body, by number and by heading."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from memory.core.tokeniser import coded, heading
+from memory.core.tokeniser import mark_code, parse_heading
 
-BEGINNING = "(beginning)"  # what is shown for the text above the first heading
+BEGINNING = "(beginning)"  # the name of the text above the first heading
 
 
 class Section(NamedTuple):
-    """A part of a body (lines) with its subsections.  level: 0 above the first heading."""
+    """The lines of a heading, subsections included.  level: 0 above the first heading."""
 
     number: int
     level: int
@@ -22,19 +20,19 @@ class Section(NamedTuple):
 
 
 def outline(body: str) -> list[Section]:
-    """Return the sections of a body in order, from 0 above the first heading."""
+    """Split a body into sections, number 0 above the first heading."""
     lines = body.split("\n")
-    marks = _headings(lines)
+    marks = _find_headings(lines)
     first = marks[0][0] if marks else len(lines)
     found = [Section(0, 0, "", 0, first)] if "".join(lines[:first]).strip() or not marks else []
-    ends = _ends(marks, len(lines))
+    ends = _find_ends(marks, len(lines))
     found += [
         Section(at + 1, level, path, line, ends[at]) for at, (line, level, path) in enumerate(marks)
     ]
     return found
 
 
-def _ends(marks: list[tuple[int, int, str]], last: int) -> list[int]:
+def _find_ends(marks: list[tuple[int, int, str]], last: int) -> list[int]:
     ends = [last] * len(marks)
     following = [last] * 8  # by level, the next heading of it or above
     for at in range(len(marks) - 1, -1, -1):
@@ -44,11 +42,11 @@ def _ends(marks: list[tuple[int, int, str]], last: int) -> list[int]:
     return ends
 
 
-def _headings(lines: list[str]) -> list[tuple[int, int, str]]:
+def _find_headings(lines: list[str]) -> list[tuple[int, int, str]]:
     found: list[tuple[int, int, str]] = []
     path: list[str] = []
-    for at, (line, code) in enumerate(coded(lines)):
-        level, title = (0, "") if code else heading(line)
+    for at, (line, code) in enumerate(mark_code(lines)):
+        level, title = (0, "") if code else parse_heading(line)
         if level:
             path[level - 1 :] = [""] * (level - 1 - len(path)) + [title]
             found.append((at, level, " > ".join(part for part in path if part)))
@@ -56,29 +54,26 @@ def _headings(lines: list[str]) -> list[tuple[int, int, str]]:
 
 
 def find(found: list[Section], wanted: str) -> Section | None:
-    """Return the section with a heading, a path's end or a number, or None."""
-    asked = " > ".join(part.strip() for part in wanted.casefold().split(">"))
-    for one in found:
-        if one.path and (
-            one.path.casefold() == asked or one.path.casefold().endswith(" > " + asked)
-        ):
-            return one
-    return next((one for one in found if str(one.number) == asked), None)
+    """Find a section by its heading, path's end or number, or None."""
+    key = " > ".join(part.strip() for part in wanted.casefold().split(">"))
+    for section in found:
+        if section.path and (" > " + section.path.casefold()).endswith(" > " + key):
+            return section
+    return next((section for section in found if str(section.number) == key), None)
 
 
-def text(body: str, one: Section) -> str:
-    """Return a section's text, its heading and subsections included."""
-    return "\n".join(body.split("\n")[one.start : one.end]).strip("\n") + "\n"
+def text(body: str, section: Section) -> str:
+    """Return a section's text, heading and subsections included."""
+    return "\n".join(body.split("\n")[section.start : section.end]).strip("\n") + "\n"
 
 
-def neighbours(found: list[Section], one: Section) -> tuple[Section | None, Section | None]:
-    """Return (previous section, next section outside this one)."""
-    at = found.index(one)
-    return found[at - 1] if at else None, next(
-        (other for other in found[at + 1 :] if other.start >= one.end), None
-    )
+def neighbours(found: list[Section], section: Section) -> tuple[Section | None, Section | None]:
+    """Return the sections before and after a section, its subsections skipped."""
+    at = found.index(section)
+    following = (other for other in found[at + 1 :] if other.start >= section.end)
+    return found[at - 1] if at else None, next(following, None)
 
 
-def name(one: Section) -> str:
-    """Return a section's heading path, or a word for none."""
-    return one.path or BEGINNING
+def name(section: Section) -> str:
+    """Return a section's heading path, or BEGINNING."""
+    return section.path or BEGINNING

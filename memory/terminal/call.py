@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from memory.store.store import Store
 
 TEXT_LIMIT = 8 << 20  # bytes read from stdin
-STATES = {"pending": "waits for review"}  # of a rule or script, in words where they differ
-REVIEW = "decide with `dayleaf review` in your own terminal"  # on what waits
-TITLE = 80  # characters of a title taken from the text
-# What JSON leaves alone and a terminal does not: C1 controls, bidirectional and line separators.
+STATES = {"pending": "waits for review"}  # of a rule or script, in other words for a person
+REVIEW = "decide with `dayleaf review` in your own terminal"
+TITLE_LENGTH = 80  # characters
+# Characters that JSON permits and a terminal obeys: C1 controls, bidirectional marks, separators.
 _UNSAFE = {
     code: "\\u%04x" % code
     for low, high in (
@@ -85,8 +85,8 @@ class Verb(NamedTuple):
     """A verb of the command line.
 
     module: of `cli`, with its function. words: in the help. prose: its words are free text, in
-        which only a leading or trailing option counts where the text comes from stdin. parts: by
-        first word, where each has options of its own; the word `list` may be left out.
+        which only a leading or trailing option counts. parts: by first word, where each has
+        options of its own; the word `list` may be left out.
     """
 
     module: str
@@ -98,10 +98,7 @@ class Verb(NamedTuple):
 
 
 class Call:
-    """One call of the command line.
-
-    Place and settings are found on first use.
-    """
+    """One call of the command line; place and settings load lazily."""
 
     def __init__(
         self,
@@ -113,8 +110,8 @@ class Call:
     ):
         self.verb, self.options, self.words, self.env, self.now = verb, options, words, env, now
         self.argv: list[str] = [verb]  # as it was typed
-        self.said = ""  # what stdin held, once it was read
-        self.changed: list[str] = []  # names of records written, to be told to the index
+        self.stdin_text = ""  # read once
+        self.changed: list[str] = []  # names of written records that are not indexed yet
         self._place: layout.Place | None = None
         self._settings: config.Config | None = None
 
@@ -130,69 +127,62 @@ class Call:
                 ) from None
             # where a session started; its shell may have moved on
             session = self.env.get("CLAUDE_PROJECT_DIR", "")
-            inside = session.startswith("/") and files.inside(here, session)
+            inside = session.startswith("/") and files.is_inside(here, session)
             self._place = layout.locate(self.env, session if inside else here)
             begun = not self._place.git or files.is_folder(self._place.private)
             if not begun and not self._place.claimed:
-                self.look_for_past()
+                self.warn_of_known_project()
             if self._place.due or self._place.claimed:
                 from memory.project import adoption
 
                 self._place = adoption.adopt(self._place, self.now)
         return self._place
 
-    def look_for_past(self) -> None:
-        """Report once that a repository's memory is another workspace's."""
+    def warn_of_known_project(self) -> None:
+        """Warn once that another workspace holds this repository's memory."""
         from memory.project import adoption
 
         place = self.place
-        asked = adoption.offered(place)
+        already_offered = adoption.read_offered_workspace(place)
         try:
-            key = adoption.look_for_past(place)
+            key = adoption.find_past_workspace(place)
         except OSError:
             return
-        if key and not asked:
+        if key and not already_offered:
             warn(
                 "this repository %s %s, whose memory is not shown here; if it is the same "
                 "project, run `dayleaf store workspace claim` in a terminal"
-                % (layout.reason_of(place, key), key)
+                % (layout.explain_relation(place, key), key)
             )
 
     @property
     def offset(self) -> float:
-        """The seconds that local time is ahead of UTC."""
+        """Seconds that local time is ahead of UTC."""
         return clock.local_offset(self.now)
 
-    def instant(self, said: str, end: bool = False) -> float:
-        """Return the time that words such as `3d` or `yesterday` name.
-
-        end: of the day or hour they name, not its beginning. Raises UsageError.
-        """
+    def parse_time(self, words: str, end: bool = False) -> float:
+        """Parse words such as `3d` or `yesterday`; end: to the end of a named day or hour."""
         from memory.recall import timewords
 
-        return timewords.instant(said, self.now, self.offset, end)
+        return timewords.parse_instant(words, self.now, self.offset, end)
 
-    def part(self, parts: Mapping[str, T], first: str = "list") -> tuple[T, list[str]]:
-        """Return the value of the first word, and the words after it.
-
-        first: the word where none is given. Raises UsageError for an unknown one.
-        """
+    def choose_part(self, parts: Mapping[str, T], first: str = "list") -> tuple[T, list[str]]:
+        """Return (value of the first word, other words); first: the default word."""
         word, *rest = self.words or [first]
         if word not in parts:
             raise unknown_word(self.verb, word, parts)
         return parts[word], rest
 
     def caller(self) -> str:
-        """Return the kind of caller, from store/authority.py."""
+        """Return the kind of caller, as store/authority.py names it."""
         from memory.store import authority
 
-        return authority.who(self.env, os.getppid())
+        return authority.identify_caller(self.env, os.getppid())
 
     def require(self, options: Sequence[Option], caller: str = "") -> None:
-        """Refuse an action that the caller may not take.
+        """Raise UsageError for an action that the caller may not take.
 
-        See authority.py. options: those of the verb. caller: instead of the present one. Raises
-            UsageError.
+        options: those of the verb. caller: instead of the present one.
         """
         from memory.store import authority
 
@@ -204,75 +194,65 @@ class Call:
             value = getattr(self.options, option.name)
             if value not in (None, False, ""):
                 given[option.flag] = str(value)
-        refused = authority.refusal(caller, self.verb, self.words, given, self._is_inside)
+        refused = authority.explain_refusal(caller, self.verb, self.words, given, self._is_inside)
         if refused:
             raise UsageError(refused)
 
     def _is_inside(self, path: str) -> bool:
-        return files.inside(os.path.abspath(os.path.expanduser(path)), self.place.root)
+        return files.is_inside(os.path.abspath(os.path.expanduser(path)), self.place.root)
 
     @property
     def settings(self) -> config.Config:
-        """The settings in force."""
+        """The settings of the place."""
         if self._settings is None:
-            self._settings = config.for_place(self.place, self.env)
+            self._settings = config.load_for_place(self.place, self.env)
         return self._settings
 
     def store(self) -> Store:
-        """Open the records; written ones are remembered in `changed`."""
-        store = self.store_of(self.place)
+        """Open the place's records; `changed` collects the written ones."""
+        store = self.open_store(self.place)
         if files.exists(self.place.private + layout.MOVING):
             from memory.project import sharing
 
-            sharing.heal(store)
+            sharing.finish_move(store)
         return store
 
-    def store_of(self, place: layout.Place) -> Store:
-        """Open the records of a place.
-
-        A session may not change a person's records.
-        """
+    def open_store(self, place: layout.Place) -> Store:
+        """Open a place's records; a session may not change a person's."""
         from memory.store import authority
         from memory.store.store import Store
 
-        keeps = authority.is_persons if self.caller() == authority.SESSION else None
-        told = self.changed.append if place.key == self.place.key else None
-        return Store(place, self.settings, self.now, told, keeps)
+        is_protected = (
+            authority.is_approved_by_person if self.caller() == authority.SESSION else None
+        )
+        on_write = self.changed.append if place.key == self.place.key else None
+        return Store(place, self.settings, self.now, on_write, is_protected)
 
     def text(self, kept: bool = True) -> str:
         """Return the words as one text, or the text of stdin.
 
-        stdin for `-`, or for no words where stdin is no terminal. kept: see `read_stdin`.
+        stdin for `-`, or without words where stdin is no terminal. kept: see `read_stdin`.
         """
         if self.words == ["-"] or (not self.words and not sys.stdin.isatty()):
-            return self.stdin(kept)
+            return self.read_stdin(kept)
         return " ".join(self.words)
 
-    def stdin(self, kept: bool = True) -> str:
-        """Return the text of stdin.
+    def read_stdin(self, kept: bool = True) -> str:
+        """Return the text of stdin; kept: see the function `read_stdin`."""
+        self.stdin_text = self.stdin_text or read_stdin(kept)
+        return self.stdin_text
 
-        kept: see `read_stdin`.
-        """
-        self.said = self.said or read_stdin(kept)
-        return self.said
-
-    def one(self, what: str) -> str:
-        """Return the only word.
-
-        Raises UsageError for none or several.
-        """
+    def single_word(self, what: str) -> str:
+        """Return the only word; raise UsageError for none or several."""
         if len(self.words) != 1:
             raise UsageError(
                 "%s takes one %s, not %d words"
-                % (spellings.spelled(self.verb), what, len(self.words))
+                % (spellings.spell_verb(self.verb), what, len(self.words))
             )
         return self.words[0]
 
     def style(self) -> screen.Style:
-        """Return the style of stdout.
-
-        Colours only on a terminal that wants them, with all its columns; elsewhere nothing is cut.
-        """
+        """Return the style of stdout, for a terminal or a file."""
         from shutil import get_terminal_size
 
         tty = sys.stdout.isatty()
@@ -282,7 +262,6 @@ class Call:
         )
 
     def spinner(self, step: str) -> screen.Spinner:
-        """Return a spinner for a step, shown after a second."""
         return screen.Spinner(step, sys.stderr.isatty() and self.env.get("TERM") != "dumb")
 
     def answer(self, value: Any, lines: Iterable[str]) -> int:
@@ -298,14 +277,13 @@ class Call:
     def indexed(self) -> None:
         """Add the written records to the index, for the next prompt."""
         if self.changed:
-            indexed(self.place, self.now, self.changed)
+            refresh_index(self.place, self.now, self.changed)
 
 
-def indexed(place: layout.Place, now: float, names: list[str], few: int = 256) -> None:
-    """Add the written records to the index.
+def refresh_index(place: layout.Place, now: float, names: list[str], few: int = 256) -> None:
+    """Add written records to the index; a failure only warns.
 
-    A failure is a warning, and only leaves the index stale. few: the most names refreshed one by
-    one; for more, all files are compared.
+    few: the most names that are refreshed one by one; for more, all files are compared.
     """
     from memory.index import builder
 
@@ -317,84 +295,73 @@ def indexed(place: layout.Place, now: float, names: list[str], few: int = 256) -
 
 
 def warn(message: str) -> None:
-    """Print one line for the user on stderr."""
+    """Print one line on stderr."""
     print("dayleaf: " + plaintext.one_line(message), file=sys.stderr, flush=True)
 
 
-def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
-    """Return "did you mean …?" with the nearest valid word.
-
-    otherwise: returned where no word is near.
-    """
-    found = closest(word, known)
-    return "did you mean '%s'?" % found if found else otherwise
+def suggest_word(word: str, known: Iterable[str], otherwise: str) -> str:
+    """Return "did you mean …?" with the most similar word, else `otherwise`."""
+    closest = find_closest(word, known)
+    return "did you mean '%s'?" % closest if closest else otherwise
 
 
-def closest(word: str, known: Iterable[str], least: float = 0.5) -> str:
-    """Return the valid word nearest to a wrong one, or "".
-
-    least: similarity of two words.
-    """
+def find_closest(word: str, known: Iterable[str], least: float = 0.5) -> str:
+    """Return the most similar known word, "" for none above `least`."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(word, list(known), 1, least)), "")
 
 
 def unknown_word(verb: str, word: str, known: Iterable[str], otherwise: str = "") -> UsageError:
-    """Return the error for a word that a verb does not know.
-
-    otherwise: the text where no known word is near.
-    """
-    known, verb = list(known), spellings.spelled(verb)
+    """Return the error for an unknown word of a verb; otherwise: advice if none is similar."""
+    known, verb = list(known), spellings.spell_verb(verb)
     return UsageError(
         "`%s` does not take '%s'; %s"
-        % (verb, shown(word), nearest(word, known, otherwise or "use one of " + ", ".join(known)))
+        % (
+            verb,
+            clip_input(word),
+            suggest_word(word, known, otherwise or "use one of " + ", ".join(known)),
+        )
     )
 
 
-def shown(word: str) -> str:
-    """Return a person's input, clipped for a message."""
+def clip_input(word: str) -> str:
+    """Return a person's input in one line of at most 60 characters."""
     return plaintext.one_line(word)[:60]
 
 
 def read_stdin(kept: bool = True) -> str:
     """Return stdin as text.
 
-    kept: the text is stored, so no byte of it may be lost. Raises UsageError for more than
-        TEXT_LIMIT bytes, or bytes that are not UTF-8; else see `question_text`.
+    kept: the text is stored, so no byte may be lost: UsageError for more than TEXT_LIMIT bytes or
+        other bytes than UTF-8. Else see `decode_question`.
     """
     data = sys.stdin.buffer.read(TEXT_LIMIT + 1)
     if not kept:
-        return question_text(data[:TEXT_LIMIT])
+        return decode_question(data[:TEXT_LIMIT])
     if len(data) > TEXT_LIMIT:
         raise UsageError("stdin holds more than %d MB; split it" % (TEXT_LIMIT >> 20))
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         said = "stdin line %d: %s; convert it first, such as `iconv -f %s -t UTF-8`"
-        raise UsageError(said % unread(data, error.start)) from None
+        raise UsageError(said % describe_encoding_fault(data, error.start)) from None
 
 
-def question_text(data: bytes) -> str:
-    """Return stdin's text that is only searched for.
-
-    Bytes that are not UTF-8 are read as Latin-1, with a warning.
-    """
+def decode_question(data: bytes) -> str:
+    """Decode a question; with a warning, other bytes than UTF-8 as Latin-1."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         said = "stdin line %d: %s; it was read as %s"
-        line, what, name = unread(data, error.start)
+        line, what, name = describe_encoding_fault(data, error.start)
         warn(said % (line, what, name))
         return data.decode(name, "replace")
 
 
-def unread(data: bytes, at: int) -> tuple[int, str, str]:
-    """Return line, description and likely encoding of non-UTF-8 bytes.
-
-    The line of the first such byte.
-    """
-    if frontmatter.undecodable(data):
+def describe_encoding_fault(data: bytes, at: int) -> tuple[int, str, str]:
+    """Return (line, description, likely encoding) of the non-UTF-8 byte at an offset."""
+    if frontmatter.is_binary(data):
         return 1, "no UTF-8 text", "UTF-16"
     return data.count(b"\n", 0, at) + 1, "bytes that are not UTF-8", "LATIN1"
 
@@ -406,34 +373,31 @@ def to_json(value: Any) -> str:
     ).translate(_UNSAFE)
 
 
-def author(call: Call) -> str:
-    """Return the author of a write: `agent` inside an agent's shell."""
-    by_model = boundary.is_agent(call.env) and not boundary.is_typed(call.env)
+def find_author(call: Call) -> str:
+    """Return the author of a write, `agent` or `human`."""
+    by_model = boundary.is_agent(call.env) and not boundary.is_typed_by_person(call.env)
     return "agent" if by_model else "human"
 
 
-def first_clause(said: str) -> str:
-    """Return the first sentence of a text as a title.
-
-    At most TITLE characters.
-    """
-    # marks of markdown; the dash of an option stays
-    bare = re.sub(r"^(?:[#>*-]+(?=\s)|\s+)+", "", said)
+def extract_title(text: str) -> str:
+    """Return the first sentence of a text as a title."""
+    # without markdown's marks; the dash of an option stays
+    bare = re.sub(r"^(?:[#>*-]+(?=\s)|\s+)+", "", text)
     line = re.split(r"(?<=[.!?;])\s|[。！？]|\n", bare, maxsplit=1)[0]
     line = plaintext.one_line(line).rstrip(".;。 ")
-    return plaintext.at_word(line, TITLE)
+    return plaintext.clip_at_word(line, TITLE_LENGTH)
 
 
 def report_written(call: Call, kept: Record, done: str, said: str | None = None) -> int:
     """Report a written record and its path.
 
-    said: the text of which it was written now; told is what was removed from that alone.
+    said: the text it was written from, to report secrets removed from that text alone.
     """
     if call.options.hook:
         from memory.hook import fence
 
         print(
-            fence.block(
+            fence.format_block(
                 call.verb,
                 [
                     "%s: [%s] %s, %s"
@@ -450,82 +414,70 @@ def report_written(call: Call, kept: Record, done: str, said: str | None = None)
     from memory.recall.hit import record_json
 
     mark = "[redacted:"
-    removed = said is not None and max(kept.title.count(mark), kept.body.count(mark)) > said.count(
-        mark
-    )
-    secret = ["a secret was removed from it"] * removed
+    marks = max(kept.title.count(mark), kept.body.count(mark))
+    removed = said is not None and marks > said.count(mark)
     return call.answer(
         {**record_json(kept), "path": call.place.path(kept.name)},
         [
             "%s %s  %s" % (done, kept.id, plaintext.one_line(kept.title)),
             "  " + call.place.path(kept.name),
-            *("  " + line for line in secret),
+            *["  a secret was removed from it"] * removed,
         ],
     )
 
 
-def session_of(call: Call) -> str:
+def find_session_id(call: Call) -> str:
     """Return the id of the call's session, or ""."""
-    return layout.safe_id(
+    return layout.valid_id(
         getattr(call.options, "session", "") or call.env.get("CLAUDE_CODE_SESSION_ID", "")
     )
 
 
-def tier_of(call: Call) -> str:
-    """Return the tier of --global or --shared, else the private one.
-
-    Raises UsageError for both.
-    """
+def choose_tier(call: Call) -> str:
+    """Return the tier of --global or --shared, else the private one."""
     if call.options.tier_global and call.options.shared:
         raise UsageError("--global and --shared exclude each other; use one")
-    return (
-        layout.GLOBAL
-        if call.options.tier_global
-        else layout.SHARED
-        if call.options.shared
-        else layout.PRIVATE
-    )
+    if call.options.tier_global:
+        return layout.GLOBAL
+    return layout.SHARED if call.options.shared else layout.PRIVATE
 
 
-def need_person(call: Call, of: str, typed: str) -> None:
-    """Refuse a decision without a person at a terminal.
+def require_person(call: Call, subject: str, typed: str) -> None:
+    """Raise UsageError unless a person decides at a terminal.
 
-    And in an agent's shell.
-
-    of: the subject of the decision, such as `a rule`. typed: the words after `dayleaf` for the
-        person to type. Raises UsageError.
+    subject: of the decision, such as `a rule`. typed: the words to type after `dayleaf`.
     """
     if boundary.is_agent(call.env) or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
-            "only a person decides on %s: run `dayleaf %s` in your own terminal" % (of, typed)
+            "only a person decides on %s: run `dayleaf %s` in your own terminal" % (subject, typed)
         )
 
 
 def ask_choice(ways: Sequence[str]) -> str:
     """Ask on the terminal; return the first valid answer.
 
-    ways: words with first letters of their own, which may be typed instead; the last one leaves, as
-        does the end of input.  Where one of them is `reject`, `no` means it, and `yes` the first.
+    ways: the answers, each with its own first letter, which is enough. `yes` means the first,
+        `no` means `reject` if that is one, the end of input means the last.
     """
-    meant = {"yes": ways[0], "y": ways[0], "no": "reject", "n": "reject"}
+    synonyms = {"yes": ways[0], "y": ways[0], "no": "reject", "n": "reject"}
     letters = " ".join("[%s]%s" % (way[0], way[1:]) for way in ways)
     while True:
-        line = _answer_to(letters + ": ")
-        said = line.strip().lower() if line else ways[-1]
-        said = meant.get(said, said)
+        line = _read_reply(letters + ": ")
+        reply = line.strip().lower() if line else ways[-1]
+        reply = synonyms.get(reply, reply)
         for way in ways:
-            if said in (way, way[0]):
+            if reply in (way, way[0]):
                 return way
         warn(
             "'%s' is not an answer; type one of %s"
-            % (shown(said), ", ".join("%s (%s)" % (way[0], way) for way in ways))
+            % (clip_input(reply), ", ".join("%s (%s)" % (way[0], way) for way in ways))
         )
 
 
-def _answer_to(question: str) -> str:
-    """Ask on the terminal; return the line typed after the question, "" at the end of input.
+def _read_reply(question: str) -> str:
+    """Ask on the terminal; return the line, "" at the end.
 
-    What was typed before it was seen answers nothing.
+    Keys typed before the question are dropped.
     """
     if sys.stdin.isatty():
         import termios
@@ -537,10 +489,7 @@ def _answer_to(question: str) -> str:
 
 
 def print_decision(call: Call, done: str, id: str, title: str) -> None:
-    """Print a decision as soon as it holds.
-
-    An interrupt then leaves no doubt. With --json it goes to stderr.
-    """
+    """Print a decision as soon as it holds, for a later interrupt; with --json on stderr."""
     print(
         "%s %s  %s" % (done, plaintext.one_line(id), plaintext.one_line(title)),
         file=sys.stderr if call.options.json else sys.stdout,
@@ -549,26 +498,26 @@ def print_decision(call: Call, done: str, id: str, title: str) -> None:
 
 
 def finish_decisions(call: Call, done: Sequence[Any], nothing: str) -> int:
-    """Finish a command whose decisions `print_decision` has printed.
+    """Finish a command after `print_decision`: print all with --json.
 
-    With --json prints all of them; nothing: the text where there are none.
+    nothing: what was not decided on, if nothing was.
     """
     return 0 if done and not call.options.json else call.answer(done, [nothing + " was decided on"])
 
 
 def ask_line(question: str) -> str:
-    """Return what a person answers on the terminal, in small letters."""
-    return _answer_to(question).strip().lower()
+    """Ask on the terminal; return the answer in lower case."""
+    return _read_reply(question).strip().lower()
 
 
 def ask_confirmation(question: str, short: bool = False, otherwise: bool = False) -> bool:
-    """Tell whether the person confirms; without a terminal nobody does.
+    """Ask whether the person confirms, False without a terminal.
 
-    short: accept `y` for `yes`.  otherwise: the answer that an empty line gives.
+    short: accept `y` for `yes`.  otherwise: the meaning of an empty line.
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    reply = _answer_to(question)
+    reply = _read_reply(question)
     if reply.strip() == "":
         return otherwise and reply != ""
     return reply.strip().lower() in (("y", "yes") if short else ("yes",))

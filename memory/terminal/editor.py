@@ -1,4 +1,4 @@
-"""A record in $VISUAL or $EDITOR: a copy, which stays where something goes wrong."""
+"""A record in $VISUAL or $EDITOR: the person edits a copy, which stays after a failure."""
 
 from __future__ import annotations
 
@@ -13,24 +13,20 @@ EDITS = "/edits"  # below home: copies that are being edited
 
 
 def edit_record(call: Call, found: Record) -> Record | None:
-    """Let the person edit a record; return it, or None if unchanged.
-
-    In $VISUAL or $EDITOR. Raises UsageError where the editor does not start, StoreError where the
-    file has changed meanwhile or the person does not keep new faults.
-    """
+    """Let the person edit a record; return it, or None if unchanged."""
     store = call.store()
     before = store.raw(found.name)
-    copy = _free_copy(call, found.id, before)
+    copy = _write_copy(call, found.id, before)
     kept = None
     try:
         while True:
-            done = in_editor(call, copy)
+            done = run_editor(call, copy)
             text = files.read(copy, 64 << 20)
             if text == before:
                 return None
             if not done:
                 raise StoreError("the editor reported a failure, so nothing was saved")
-            way = _answer_to_faults(call, store, found, before, text)
+            way = _choose_after_faults(call, store, found, before, text)
             if way == "save":
                 kept = store.replace(found.name, text, files.sha256(before))
                 return kept
@@ -43,11 +39,10 @@ def edit_record(call: Call, found: Record) -> Record | None:
             files.remove(copy)
 
 
-def _free_copy(call: Call, id: str, data: bytes) -> str:
+def _write_copy(call: Call, id: str, data: bytes) -> str:
     """Write the copy to edit and return its path.
 
-    Not in the cache: it may be all that is left of a text.  What an earlier edit left there
-    stays, and is named.
+    Not in the cache: it may hold the only text. Warns of copies from earlier edits.
     """
     files.make_folder(call.place.home + EDITS)
     for number in range(1, 1000):
@@ -60,23 +55,28 @@ def _free_copy(call: Call, id: str, data: bytes) -> str:
     raise StoreError("too many texts of earlier edits; delete those in %s" % path)
 
 
-def _answer_to_faults(call: Call, store: Store, found: Record, before: bytes, text: bytes) -> str:
-    """Return `save`, `edit` or `quit`: asked where the text has new faults."""
+def _choose_after_faults(
+    call: Call, store: Store, found: Record, before: bytes, text: bytes
+) -> str:
+    """Return `save`, or the person's choice if the text has new faults."""
     from memory.health import recordfaults
 
-    known = recordfaults.known(store, list(store.each()))
+    known = recordfaults.collect_link_names(store, list(store.each()))
     old, new = (
-        recordfaults.one(
+        recordfaults.check_file(
             found.name, data, call.place.path(found.name), call.place, call.settings, known
         )
         for data in (before, text)
     )
-    there = {fault.what for fault in old}
-    faults = [fault for fault in new if fault.is_error and fault.what not in there]
-    changed = records.from_bytes(found.name, text[: records.READ_LIMIT], 0.0).id
-    lines = ["line %d: %s; %s" % (one.line, one.what, one.remedy) for one in faults]
-    if changed != found.id:
-        lines.append("its id is now %s; approvals and links go by %s" % (changed, found.id))
+    known_faults = {fault.what for fault in old}
+    lines = [
+        "line %d: %s; %s" % (fault.line, fault.what, fault.remedy)
+        for fault in new
+        if fault.is_error and fault.what not in known_faults
+    ]
+    new_id = records.from_bytes(found.name, text[: records.READ_LIMIT], 0.0).id
+    if new_id != found.id:
+        lines.append("its id is now %s; approvals and links go by %s" % (new_id, found.id))
     for line in lines:
         warn(line)
     if not lines:
@@ -84,11 +84,8 @@ def _answer_to_faults(call: Call, store: Store, found: Record, before: bytes, te
     return ask_choice(("edit", "save", "quit")) if sys.stdin.isatty() else "quit"
 
 
-def in_editor(call: Call, path: str) -> bool:
-    """Open a file in $VISUAL or $EDITOR; tell whether it succeeded.
-
-    Raises UsageError where the editor does not start.
-    """
+def run_editor(call: Call, path: str) -> bool:
+    """Open a file in $VISUAL or $EDITOR; return whether the editor succeeded."""
     import shlex
     import subprocess
 

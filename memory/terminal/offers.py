@@ -8,26 +8,26 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memory.core import clock, layout
-from memory.core.plaintext import at_word, count, one_line
+from memory.core.plaintext import clip_at_word, format_count, one_line
 from memory.health import checkup
 from memory.knowledge.discoveries import Discovery
 from memory.project import backfill
 from memory.store import process
 from memory.terminal import screen
 
-MOST_SECONDS = 180.0  # that an offered import may take, about
-MOST_PROJECTS = 6  # that a plan names
-MOST_GONE = 3  # missing directories that a plan names
+MOST_SECONDS = 180.0  # about, of an offered import
+MOST_PROJECTS = 6  # in a plan
+MOST_GONE = 3  # missing directories in a plan
 LINE = 200  # characters of a discovery's line
 LINK = "/.local/bin/dayleaf"  # below HOME, where install.sh puts it
 ALL = "store import transcripts --all"
 
 
 class ImportPlan(NamedTuple):
-    """What an import would read.
+    """The sessions that an import would read.
 
-    sessions: the newest ones that fit into MOST_SECONDS; later: how many older ones there are.
-    passed: those that stay out, and why.
+    sessions: the newest ones that fit into MOST_SECONDS; later: number of older ones.  passed:
+        skipped ones. projects: (name, sessions, bytes, time of the last).
     """
 
     sessions: tuple[backfill.Session, ...]
@@ -37,27 +37,29 @@ class ImportPlan(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes of the sessions."""
+        """Bytes of the sessions."""
         return sum(session.size for session in self.sessions)
 
     @property
     def seconds(self) -> float:
-        """How long reading them takes, about."""
-        return took(self.size, len(self.sessions))
+        """Estimated duration."""
+        return estimate_seconds(self.size, len(self.sessions))
 
 
-def took(size: int, sessions: int) -> float:
-    """Return how many seconds an import takes, about."""
-    return size / backfill.PACE + sessions * 2 * backfill.RECORD
+def estimate_seconds(size: int, sessions: int) -> float:
+    """Estimate the duration of an import of so many bytes and sessions."""
+    return size / backfill.BYTES_PER_SECOND + sessions * 2 * backfill.SECONDS_PER_RECORD
 
 
-def plan(looked: Sequence[backfill.ImportedSession], most: float = MOST_SECONDS) -> ImportPlan:
-    """Return the plan of an import; looked: what `backfill.untold` returned."""
+def plan_import(
+    looked: Sequence[backfill.ImportedSession], seconds: float = MOST_SECONDS
+) -> ImportPlan:
+    """Plan an import of the new sessions; looked: from `backfill.preview_import`."""
     fresh = [one for one in looked if not (one.before or one.skip)]
     number = size = 0
     for one in fresh:
         size += one.session.size
-        if number and took(size, number + 1) > most:
+        if number and estimate_seconds(size, number + 1) > seconds:
             break
         number += 1
     by_project: dict[str, list[backfill.Session]] = {}
@@ -80,43 +82,55 @@ def plan(looked: Sequence[backfill.ImportedSession], most: float = MOST_SECONDS)
     )
 
 
-def planned(found: ImportPlan, dayleaf: str, offset: float, span: str) -> list[str]:
-    """Return a plan in lines."""
-    if not found.sessions:
-        return ["No past session is left to import.", *left_out(found.passed)]
+def plan_lines(plan: ImportPlan, dayleaf: str, offset: float, span: str) -> list[str]:
+    """Return a plan in lines; span: its duration as text."""
+    if not plan.sessions:
+        return ["No past session is left to import.", *skipped_lines(plan.passed)]
     rows = [
-        [one_line(name), count(many, "session"), megabytes(size), "last " + _day(last, offset)]
-        for name, many, size, last in found.projects[:MOST_PROJECTS]
+        [
+            one_line(name),
+            format_count(many, "session"),
+            format_size(size),
+            "last " + _day(last, offset),
+        ]
+        for name, many, size, last in plan.projects[:MOST_PROJECTS]
     ]
-    more = found.projects[MOST_PROJECTS:]
+    more = plan.projects[MOST_PROJECTS:]
     lines = [
         "%s of %s can be imported, %s:"
         % (
-            count(len(found.sessions), "past session"),
-            count(len(found.projects), "project"),
-            megabytes(found.size),
+            format_count(len(plan.sessions), "past session"),
+            format_count(len(plan.projects), "project"),
+            format_size(plan.size),
         ),
-        *screen.table(rows, "  ", right=(1, 2)),
+        *screen.format_table(rows, "  ", right=(1, 2)),
     ]
     if more:
         many = sum(row[1] for row in more)
-        lines.append("  and %s of %s" % (count(many, "session"), count(len(more), "more project")))
+        lines.append(
+            "  and %s of %s"
+            % (format_count(many, "session"), format_count(len(more), "more project"))
+        )
     lines.append(
         "That takes about %s, the newest first; Ctrl-C stops it, and what was read stays.  "
         "Nothing leaves this machine." % span
     )
-    if found.later:
-        lines.append(later(found.later, dayleaf))
-    return lines + left_out(found.passed)
+    if plan.later:
+        lines.append(later_line(plan.later, dayleaf))
+    return lines + skipped_lines(plan.passed)
 
 
-def later(many: int, dayleaf: str) -> str:
-    """Return the line about sessions that are too many for now."""
-    return "%s can follow at any time: `%s %s`" % (count(many, "older session"), dayleaf, ALL)
+def later_line(many: int, dayleaf: str) -> str:
+    """Return the line about the older sessions that can follow."""
+    return "%s can follow at any time: `%s %s`" % (
+        format_count(many, "older session"),
+        dayleaf,
+        ALL,
+    )
 
 
-def left_out(passed: Sequence[backfill.ImportedSession]) -> list[str]:
-    """Return a line for each session that stays out, with the reason."""
+def skipped_lines(passed: Sequence[backfill.ImportedSession]) -> list[str]:
+    """Return a line for each reason why sessions are skipped."""
     reasons: dict[str, list[backfill.ImportedSession]] = {}
     for one in passed:
         if one.skip:
@@ -127,15 +141,15 @@ def left_out(passed: Sequence[backfill.ImportedSession]) -> list[str]:
         named = ", ".join(map(one_line, where[:MOST_GONE])) + " …" * (len(where) > MOST_GONE)
         lines.append(
             "Left out: %s (%s%s)"
-            % (count(len(of), "session"), one_line(reason), named and ": " + named)
+            % (format_count(len(of), "session"), one_line(reason), named and ": " + named)
         )
     return lines
 
 
-def found_lines(
+def discovery_lines(
     found: Sequence[Discovery], dayleaf: str, offset: float, style: screen.Style
 ) -> list[str]:
-    """Return discoveries in lines: day, project and the command for each."""
+    """Return discoveries in lines: day, project, text, command."""
     if not found:
         return [
             "They hold no decision, repeated failure or standing wish in your words; "
@@ -146,8 +160,8 @@ def found_lines(
         lines += [
             "",
             "  %s, %s: %s"
-            % (one_line(one.project), _day(one.at, offset), at_word(one_line(one.text), LINE)),
-            *(["    " + at_word(one_line(one.more), LINE)] if one.more else []),
+            % (one_line(one.project), _day(one.at, offset), clip_at_word(one_line(one.text), LINE)),
+            *(["    " + clip_at_word(one_line(one.more), LINE)] if one.more else []),
             "    %s show %s" % (dayleaf, one.id),
         ]
     return [
@@ -158,8 +172,8 @@ def found_lines(
     ]
 
 
-def megabytes(size: int) -> str:
-    """Return a size in MB, as the progress bar counts."""
+def format_size(size: int) -> str:
+    """Return a number of bytes as text, in MB."""
     return f"{size >> 20:,} MB" if size >> 20 else "less than 1 MB"
 
 
@@ -167,9 +181,9 @@ def _day(at: float, offset: float) -> str:
     return clock.day(at + offset)
 
 
-def command(env: dict[str, str]) -> str:
-    """Return dayleaf's command, with its path if PATH lacks it."""
+def find_command(env: dict[str, str]) -> str:
+    """Return dayleaf's command, with a path if PATH lacks it."""
     if process.which("dayleaf", env):
         return "dayleaf"
-    link, own = env.get("HOME", "") + LINK, checkup.program()
+    link, own = env.get("HOME", "") + LINK, checkup.program_path()
     return "~" + LINK if os.path.realpath(link) == os.path.realpath(own) else shlex.quote(own)

@@ -1,5 +1,5 @@
-"""The past in lines: what reached the model, for why, load and status; what sessions did, for fix,
-how, blame and friction.
+"""The past in lines: what the model was given (why, load, status), what sessions did (fix, how,
+blame, friction).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from memory.core import clock
-from memory.core.plaintext import age, clip_columns, count, one_line, plain
+from memory.core.plaintext import clip_columns, format_age, format_count, one_line, strip_hidden
 from memory.hook import receipts
 from memory.hook.strategies import strategy_by_name
 from memory.terminal import screen
@@ -17,10 +17,10 @@ from memory.terminal.screen import Style
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory.knowledge.history import Past, Touch
-    from memory.knowledge.practice import Shape
-    from memory.knowledge.remedies import Met, MetFailure
-    from memory.knowledge.walls import Repeated
+    from memory.knowledge.history import PastSession, Touch
+    from memory.knowledge.practice import InvocationShape
+    from memory.knowledge.remedies import FailureAftermath, Met
+    from memory.knowledge.walls import RepeatedFailure
     from memory.recall.hit import Hit
 
 MOMENT = {
@@ -31,23 +31,21 @@ MOMENT = {
     "wall": "at failed calls",
     "agent": "with subagents' prompts",
 }
-# how a store of so many learnings gives them
-HOW = {
+HOW = {  # by the loader's strategy
     "load_all": "each session starts with all of them, if they fit",
     "index_filter": "each prompt gets the nearest of them",
     "topic_filter": "each prompt gets the nearest within its topics",
 }
 PROMPT = {"first": ", the session's first", "reset": ", the first after a clear or compaction"}
-PROMPTS = ("prompt", "agent")  # events of receipts that answer a prompt, a person's or a subagent's
-NEAREST = 3  # of what stayed below the threshold in a session
+PROMPTS = ("prompt", "agent")  # receipts of a prompt: a person's, a subagent's
+NEAREST = 3  # records below the threshold
 HEADING = 160  # columns of an error's line
 LABEL = 12  # columns before a line's text
-# characters of a line that is a command or a quote: more columns than a terminal has, since it is
-# to be copied
-LONG = 320
+LONG = 320  # characters of a command or a quote; longer than a terminal's line, to be copied
 REMEDIES = 5  # occurrences of an error
 LISTED = 10  # invocations, sessions or walls
-BRIEFED = 8000  # characters of a command that are read for its short form
+BRIEFED = 8000  # characters of a command that are read
+# A quoted text of over 60 characters: (quote, its first 60, the rest of at most 400).
 _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\\n]){60})(?:\\.|(?!\1)[^\\\n]){0,400}\1""")
 
 
@@ -55,13 +53,13 @@ _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\\n]){60})(?:\\.|(?!\1)[^\\\n]){
 
 
 def switched_off_lines(found: list[dict[str, str]], what: str = "pushes") -> list[str]:
-    """Return the places where pushes, or another feature, are off."""
+    """Return a line for each place where a feature is off."""
     return [one_line("%s: off %s; %s" % (what, one["where"], one["remedy"])) for one in found]
 
 
-def _got_nothing(empty: list[str], near: list[str]) -> list[str]:
+def _format_empty(empty: list[str], near: list[str]) -> list[str]:
     counts = ((empty.count(event), what) for event, what in zip(PROMPTS, ("prompt", "subagent")))
-    lines = ["%s got nothing" % " and ".join(count(*one) for one in counts if one[0])]
+    lines = ["%s got nothing" % " and ".join(format_count(*one) for one in counts if one[0])]
     if near:
         nearest = "  ".join(sorted(near, reverse=True)[:NEAREST])
         lines.append("  nearest, but not near enough: " + nearest)
@@ -69,7 +67,7 @@ def _got_nothing(empty: list[str], near: list[str]) -> list[str]:
 
 
 def push_lines(value: dict[str, Any], now: float) -> list[str]:
-    """Return `accounts.report` in lines: each start and prompt with its records."""
+    """Return `accounts.report_pushes` in lines: the records given at each event."""
     if not value["session"]:
         return ["Claude got no notes in this project yet"]
     out = ["session " + value["session"]]
@@ -78,17 +76,17 @@ def push_lines(value: dict[str, Any], now: float) -> list[str]:
     for event in value["events"]:
         if event["event"] in PROMPTS and not event["chosen"] and len(value["events"]) > 1:
             empty.append(event["event"])
-            near += _below(event)
+            near += _list_near_misses(event)
             continue
-        out += ["", *_event(event, now)]
+        out += ["", *_format_event(event, now)]
     if empty:
-        out += ["", *_got_nothing(empty, near)]
-    told = moments(value["moments"]) if len(value["events"]) > 1 else []
-    return [*out, "", *("  " + line for line in told)] if told else out
+        out += ["", *_format_empty(empty, near)]
+    summary = moment_lines(value["moments"]) if len(value["events"]) > 1 else []
+    return [*out, "", *("  " + line for line in summary)] if summary else out
 
 
-def moments(found: list[dict[str, Any]]) -> list[str]:
-    """Return `accounts.by_moment`, a line for each moment."""
+def moment_lines(found: list[dict[str, Any]]) -> list[str]:
+    """Return `accounts.count_by_moment` in lines."""
     lines = []
     for one in found:
         used = "" if one["used"] is None else ", %d used" % one["used"]
@@ -100,35 +98,31 @@ def moments(found: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _below(event: dict[str, Any]) -> list[str]:
-    """Return the scores and ids just below an event's threshold."""
-    found = event.get("below")
-    return (
-        [
-            "%.2f %s" % (_as_float(item[1]), one_line(str(item[0])))
-            for item in found
-            if isinstance(item, list) and len(item) == 2
-        ]
-        if isinstance(found, list)
-        else []
-    )
+def _list_near_misses(event: dict[str, Any]) -> list[str]:
+    """Return (score, id) of the records below an event's threshold, as text."""
+    below = event.get("below")
+    return [
+        "%.2f %s" % (_as_float(item[1]), one_line(str(item[0])))
+        for item in (below if isinstance(below, list) else [])
+        if isinstance(item, list) and len(item) == 2
+    ]
 
 
-def _left_out(event: dict[str, Any]) -> list[str]:
+def _format_omitted(event: dict[str, Any]) -> list[str]:
     lines: list[str] = []
     unfit = event.get("unfit")
     if isinstance(unfit, list) and unfit:
         lines.append("  did not fit: " + one_line(", ".join(map(str, unfit))))
-    lines += ["  not near enough: " + one for one in _below(event)]
+    lines += ["  not near enough: " + one for one in _list_near_misses(event)]
     if event.get("stale") is True:
         lines.append("  the index was older than the files")
     unread = _int(event, "unread")
     if unread > 0:
-        lines.append("  %s not searched, because there is no index" % count(unread, "file"))
+        lines.append("  %s not searched, because there is no index" % format_count(unread, "file"))
     return lines
 
 
-def _event(event: dict[str, Any], now: float) -> list[str]:
+def _format_event(event: dict[str, Any], now: float) -> list[str]:
     instant = clock.parse(str(event.get("t"))) or now
     asked = event.get("prompt") or event.get("query")
     what = {
@@ -139,13 +133,13 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
         "off": "switched off",
         "on": "switched on",
     }.get(event["event"], str(event["event"]))
-    head = "%s  %s" % (clock.zoned(instant), one_line(what))
+    head = "%s  %s" % (clock.format_zoned(instant), one_line(what))
     if event["event"] not in ("start", "wall", *PROMPTS):
         return [head]
     compared = _int(event, "candidates")
     head += "  %s%s, %s ms" % (
-        count(compared, "record") + " compared, " if compared else "",
-        count(_int(event, "chars"), "character"),
+        format_count(compared, "record") + " compared, " if compared else "",
+        format_count(_int(event, "chars"), "character"),
         _int(event, "ms"),
     )
     head += "; it did not reach the model" if event.get("lost") else ""
@@ -154,24 +148,24 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
             "%.2f" % _as_float(item["score"]),
             one_line(item["id"]),
             one_line(item["title"]) or "(no longer there)",
-            _reason(item["reason"]) + (", then used" if item["used"] else ""),
+            _format_reason(item["reason"]) + (", then used" if item["used"] else ""),
         ]
         for item in event["chosen"]
     ]
     return [
         head,
         *(
-            screen.table(rows, "  ", (0,))
+            screen.format_table(rows, "  ", (0,))
             or ["  counts and titles only" if _int(event, "chars") else "  nothing"]
         ),
-        *_left_out(event),
+        *_format_omitted(event),
     ]
 
 
-def _reason(said: str) -> str:
-    if said == receipts.TITLE:
+def _format_reason(reason: str) -> str:
+    if reason == receipts.TITLE_REASON:
         return "only its title, because another session wrote it"
-    return "every session gets it" if said == "load_all" else one_line(said)
+    return "every session gets it" if reason == "load_all" else one_line(reason)
 
 
 def _int(event: dict[str, Any], key: str) -> int:
@@ -182,16 +176,16 @@ def _as_float(value: Any) -> float:
     return float(value) if isinstance(value, (int, float)) else 0.0
 
 
-def loaded(value: dict[str, Any], explain: bool) -> list[str]:
-    """Return `accounts.load` in lines."""
-    out = [_learnings(value), *switched_off_lines(value["off"])]
+def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
+    """Return `accounts.explain_load` in lines; explain: with every record compared."""
+    out = [_format_learnings(value), *switched_off_lines(value["off"])]
     if not value["enabled"] and not value["off"]:
         out.append("prompts get nothing: load.prompt is false (`dayleaf config list`)")
     given = sum(pick["reason"] == value["strategy"] for pick in value["picks"])
-    said = strategy_by_name(value["strategy"]).describe(given, value["learnings"])
-    if said and not value["off"]:
-        out.append(said)
-    out += _chosen(value, given)
+    summary = strategy_by_name(value["strategy"]).describe(given, value["learnings"])
+    if summary and not value["off"]:
+        out.append(summary)
+    out += _format_chosen(value, given)
     if value["didNotFit"]:
         out += ["", "did not fit:"] + [
             "  %s  %s" % (one["id"], one_line(one["title"])) for one in value["didNotFit"]
@@ -201,44 +195,53 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
             ["%.2f" % one["relevance"], one["id"], one_line(one["title"])] for one in value["below"]
         ]
         head = "sessions that come near, but not near enough (load.push is %s):" % value["push"]
-        out += ["", head, *screen.table(rows, "  ", (0,))]
+        out += ["", head, *screen.format_table(rows, "  ", (0,))]
     if value["picks"]:
-        out += ["", _size(value)]
-    return out + _compared(value) if explain else out
+        out += ["", _format_size(value)]
+    return out + _format_compared(value) if explain else out
 
 
-def _learnings(value: dict[str, Any]) -> str:
+def _format_learnings(value: dict[str, Any]) -> str:
     category = "; this prompt's is %s" % value["category"] if value["category"] else ""
     if not value["learnings"]:
         return "no accepted learnings yet" + category
     how = HOW.get(value["strategy"], value["strategy"])
-    known = count(value["learnings"], "learning")
+    known = format_count(value["learnings"], "learning")
     return "{}, {:,} tokens: {}{}".format(known, value["learningTokens"], how, category)
 
 
-def _chosen(value: dict[str, Any], given: int) -> list[str]:
+def _format_chosen(value: dict[str, Any], given: int) -> list[str]:
     rows = [
-        ["%.2f" % one["relevance"], one["id"], one_line(one["title"]), _reason(one["reason"])]
+        [
+            "%.2f" % one["relevance"],
+            one["id"],
+            one_line(one["title"]),
+            _format_reason(one["reason"]),
+        ]
         for one in value["picks"]
     ]
     if not rows:
-        return ["this prompt gets nothing: " + _why_nothing(value)]
+        return ["this prompt gets nothing: " + _explain_nothing(value)]
     head = "given"
     if not value["enabled"] or value["off"]:
         head = "given once switched on"
     elif given == len(rows) and value["strategy"] == "load_all":
         # what every start gives is not given again with this prompt
         head = "given at the session's start"
-    return ["", "%s (%s):" % (head, count(len(rows), "record")), *screen.table(rows, "  ", (0,))]
+    return [
+        "",
+        "%s (%s):" % (head, format_count(len(rows), "record")),
+        *screen.format_table(rows, "  ", (0,)),
+    ]
 
 
-def _size(value: dict[str, Any]) -> str:
+def _format_size(value: dict[str, Any]) -> str:
     more = "; all learnings would take {:,} more".format(value["saved"]) if value["saved"] else ""
-    characters = count(value["characters"], "character")
+    characters = format_count(value["characters"], "character")
     return "the whole block: %s, %s tokens%s" % (characters, value["tokens"], more)
 
 
-def _compared(value: dict[str, Any]) -> list[str]:
+def _format_compared(value: dict[str, Any]) -> list[str]:
     out: list[str] = []
     rows = [
         [
@@ -252,13 +255,13 @@ def _compared(value: dict[str, Any]) -> list[str]:
     ]
     if rows:
         head = "compared (the best %d; %.2f is near enough):" % (len(rows), value["threshold"])
-        out += ["", head, *screen.table(rows, "  ", (0,))]
+        out += ["", head, *screen.format_table(rows, "  ", (0,))]
     if value["block"]:
-        out += ["", plain(value["block"])]
+        out += ["", strip_hidden(value["block"])]
     return out
 
 
-def _why_nothing(value: dict[str, Any]) -> str:
+def _explain_nothing(value: dict[str, Any]) -> str:
     if not value["learnings"] and not value["below"]:
         return 'this memory holds nothing for it; `dayleaf learn "…"` keeps what you find out'
     return "nothing in this memory comes near enough"
@@ -268,10 +271,10 @@ def _why_nothing(value: dict[str, Any]) -> str:
 
 
 def remedy_lines(answer: Sequence[Met], style: Style, offset: float) -> list[str]:
-    """Return the earlier remedies of an error in lines, newest first."""
+    """Return earlier remedies of an error in lines, newest first."""
     if not answer:
         return ["nothing here has failed like that before"]
-    shown = spread(
+    shown = choose_round_robin(
         [met for _, found in answer for met in found], [len(found) for _, found in answer], REMEDIES
     )
     out: list[str] = []
@@ -284,30 +287,32 @@ def remedy_lines(answer: Sequence[Met], style: Style, offset: float) -> list[str
             out += [""] * bool(out)
             out.append(
                 style.bold(clip_columns(one_line(line), HEADING))
-                + style.dim("  " + count(sessions, "session"))
+                + style.dim("  " + format_count(sessions, "session"))
             )
-            out += [row for met in here for row in _met(met, style, offset)]
+            out += [row for met in here for row in _format_occurrence(met, style, offset)]
     return out + (["", style.dim(_more(left, "occurrence"))] if left else [])
 
 
 def _more(rest: int, noun: str) -> str:
-    return "%s; `--json` has all" % count(rest, "more " + noun)
+    return "%s; `--json` has all" % format_count(rest, "more " + noun)
 
 
-def spread(met: Sequence[MetFailure], sizes: Sequence[int], limit: int) -> set[int]:
-    """Return the identities of `limit` occurrences, chosen round-robin.
+def choose_round_robin(
+    met: Sequence[FailureAftermath], sizes: Sequence[int], limit: int
+) -> set[int]:
+    """Return the `id()` of `limit` occurrences, chosen round-robin.
 
-    met: the occurrences of all lines, one line after the other.  sizes: how many each line has.
+    met: the occurrences of all lines, line by line.  sizes: how many each line has.
     """
-    chosen: list[MetFailure] = []
+    chosen: list[FailureAftermath] = []
     starts = [sum(sizes[:i]) for i in range(len(sizes))]
     for row in range(max(sizes, default=0)):
         chosen += [met[start + row] for start, size in zip(starts, sizes) if row < size]
     return {id(one) for one in chosen[:limit]}
 
 
-def nearest(hits: Sequence[Hit], style: Style) -> list[str]:
-    """Return the records nearest to an error, one per line."""
+def nearest_lines(hits: Sequence[Hit], style: Style) -> list[str]:
+    """Return the records most similar to an error, one per line."""
     said = [clip_columns(one_line(hit.quotes[0].text) if hit.quotes else "", 100) for hit in hits]
     rows = [
         "  %s  %s: %s" % (hit.id, one_line(hit.title, 50), line) for hit, line in zip(hits, said)
@@ -315,7 +320,7 @@ def nearest(hits: Sequence[Hit], style: Style) -> list[str]:
     return ["", style.bold("nearest, from recall"), *rows] if rows else []
 
 
-def _head(at: float, where: str, past: Past, style: Style, offset: float) -> str:
+def _format_head(at: float, where: str, past: PastSession, style: Style, offset: float) -> str:
     place = one_line(", ".join(filter(None, (past.branch, past.workspace))))
     when = clock.iso(at + offset)[:16].replace("T", " ")
     return (
@@ -325,32 +330,37 @@ def _head(at: float, where: str, past: Past, style: Style, offset: float) -> str
     )
 
 
-def _rows(pairs: Iterable[tuple[str, str]]) -> list[str]:
+def _label_rows(pairs: Iterable[tuple[str, str]]) -> list[str]:
     return [
         ("    %-*s" % (LABEL - 2, label)) + one_line(text, LONG) for label, text in pairs if text
     ]
 
 
-def _failed(met: MetFailure) -> str:
+def _format_failure(met: FailureAftermath) -> str:
     tool = met.tool + " " if met.tool else ""
     telling = ": " + met.telling if met.telling else ""
-    return "%s`%s`%s" % (tool, brief(met.ran), telling)
+    return "%s`%s`%s" % (tool, shorten_command(met.ran), telling)
 
 
-def _met(met: MetFailure, style: Style, offset: float) -> list[str]:
-    """Return one occurrence in lines: the failure, the attempts, the success."""
+def _format_occurrence(met: FailureAftermath, style: Style, offset: float) -> list[str]:
+    """Return one occurrence in lines: failure, attempts, success."""
     again = met.passed == met.ran
     passed = _passed(met) if met.passed else ""
-    after = (" after editing %s" % _several(met.edits)) if met.edits and met.passed else ""
+    after = (" after editing %s" % _join_files(met.edits)) if met.edits and met.passed else ""
     return [
-        _head(met.at, met.where, met.past, style, offset),
-        *_rows(
+        _format_head(met.at, met.where, met.past, style, offset),
+        *_label_rows(
             (
-                ("failed", _failed(met)),
-                ("tried", "; ".join("`%s`" % brief(one) for one in met.did) if not again else ""),
+                ("failed", _format_failure(met)),
+                (
+                    "tried",
+                    "; ".join("`%s`" % shorten_command(one) for one in met.did)
+                    if not again
+                    else "",
+                ),
                 ("passed" if again else "worked", passed + after),
                 ("changed", "; ".join("to `%s`" % one for one in met.changed)),
-                ("edited", _several(met.edits) if met.edits and not met.passed else ""),
+                ("edited", _join_files(met.edits) if met.edits and not met.passed else ""),
                 ("outcome", met.outcome if not met.passed else ""),
                 ("commit", met.commit),
             )
@@ -358,63 +368,60 @@ def _met(met: MetFailure, style: Style, offset: float) -> list[str]:
     ]
 
 
-def _passed(met: MetFailure) -> str:
-    return "the same call" if met.passed == met.ran else "`%s`" % brief(met.passed)
+def _passed(met: FailureAftermath) -> str:
+    return "the same call" if met.passed == met.ran else "`%s`" % shorten_command(met.passed)
 
 
-def brief(command: str, most: int = 200) -> str:
-    """Return a command for reading.
-
-    Long quoted texts in it are cut, and the whole at `most` characters.
-    """
-    return one_line(
-        _QUOTED.sub(
-            lambda found: found[1] + found[2][:40].rstrip() + "…" + found[1], command[:BRIEFED]
-        ),
-        most,
+def shorten_command(command: str, most: int = 200) -> str:
+    """Shorten a command: cut its long quoted texts, then the whole."""
+    short = _QUOTED.sub(
+        lambda match: match[1] + match[2][:40].rstrip() + "…" + match[1], command[:BRIEFED]
     )
+    return one_line(short, most)
 
 
-def _several(files: Sequence[str]) -> str:
+def _join_files(files: Sequence[str]) -> str:
     return ", ".join(files[:4]) + (" and %d more" % (len(files) - 4) if len(files) > 4 else "")
 
 
-def invocations(found: Sequence[Shape], tool: str, style: Style, now: float) -> list[str]:
-    """Return the invocations of a tool, one per line."""
+def invocation_lines(
+    found: Sequence[InvocationShape], tool: str, style: Style, now: float
+) -> list[str]:
+    """Return a tool's successful calls, one per line."""
     if not found:
         lacks = "no session here holds a successful call of `%s`" % one_line(tool)
         shell = "; of shell commands, name the program, such as `git`" * (tool.lower() == "bash")
         return [lacks + shell]
     out = []
     for shape in found[:LISTED]:
-        ago = age(max(0.0, now - shape.last))
-        told = "  ×%d in %s, last %s in %s" % (
+        ago = format_age(max(0.0, now - shape.last))
+        usage = "  ×%d in %s, last %s in %s" % (
             shape.times,
-            count(shape.sessions, "session"),
+            format_count(shape.sessions, "session"),
             "just now" if ago == "now" else ago + " ago",
             shape.where,
         )
-        out.append("%s%s" % (brief(shape.example), style.dim(told)))
+        out.append("%s%s" % (shorten_command(shape.example), style.dim(usage)))
     rest = len(found) - LISTED
     return out + ([style.dim(_more(rest, "form"))] if rest > 0 else [])
 
 
-def touched(found: Sequence[Touch], path: str, style: Style, offset: float) -> list[str]:
-    """Return the sessions that touched or discussed a file, in lines."""
+def touch_lines(found: Sequence[Touch], path: str, style: Style, offset: float) -> list[str]:
+    """Return a file's sessions in lines: requests, decisions, commits."""
     if not found:
         return ["no session here touched or discussed `%s`" % one_line(path)]
     out = []
     for touch in found[:LISTED]:
-        out.append(_head(touch.at, touch.past.id, touch.past, style, offset))
-        out += _under(touch.how, [_turn_request(*row) for row in touch.requests[:2]])
-        out += _under("decided", ["“%s”" % quote for _, quote in touch.decisions[:3]])
-        out += _under("commit", touch.commits[:3])
+        out.append(_format_head(touch.at, touch.past.id, touch.past, style, offset))
+        out += _label_lines(touch.how, [_turn_request(*row) for row in touch.requests[:2]])
+        out += _label_lines("decided", ["“%s”" % quote for _, quote in touch.decisions[:3]])
+        out += _label_lines("commit", touch.commits[:3])
     rest = len(found) - LISTED
     return out + ([style.dim(_more(rest, "session"))] if rest > 0 else [])
 
 
-def _under(label: str, lines: Sequence[str]) -> list[str]:
-    return _rows([("" if i else label, line) for i, line in enumerate(lines)])
+def _label_lines(label: str, lines: Sequence[str]) -> list[str]:
+    return _label_rows([("" if i else label, line) for i, line in enumerate(lines)])
 
 
 def _turn_request(ref: str, request: str) -> str:
@@ -425,23 +432,23 @@ def _turn_request(ref: str, request: str) -> str:
     )
 
 
-def walls(met: Sequence[Repeated], style: Style, offset: float) -> list[str]:
-    """Return walls in lines: error, call, sessions, remedy and proposal."""
+def wall_lines(met: Sequence[RepeatedFailure], style: Style, offset: float) -> list[str]:
+    """Return errors that several sessions met, in lines, with remedies."""
     if not met:
         return ["no error here was met by several sessions"]
     out: list[str] = []
     for wall in met[:LISTED]:
         out += [""] * bool(out) + [style.bold(one_line(wall.telling, LONG))]
         seen = "  %s, %s, last %s in %s" % (
-            count(wall.sessions, "session"),
-            count(wall.times, "time"),
+            format_count(wall.sessions, "session"),
+            format_count(wall.times, "time"),
             clock.day(wall.last + offset),
             wall.where[0],
         )
-        out.append("  %s%s" % (brief(wall.path or wall.ran, 120), style.dim(seen)))
-        out += _rows(
+        out.append("  %s%s" % (shorten_command(wall.path or wall.ran, 120), style.dim(seen)))
+        out += _label_rows(
             (
-                ("worked", wall.worked and "`%s`" % brief(wall.worked)),
+                ("worked", wall.worked and "`%s`" % shorten_command(wall.worked)),
                 ("line", wall.line),
                 ("learning", wall.learning if not wall.line else ""),
             )

@@ -1,6 +1,4 @@
-"""What status, doctor, check, audit, eval and shared found, and how a digest came about, in
-lines.
-"""
+"""The results of status, doctor, check, audit, eval and shared, and a digest's steps, in lines."""
 
 from __future__ import annotations
 
@@ -8,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memory.core import config, fastjson, layout
-from memory.core.plaintext import clip_columns, count, one_line
+from memory.core.plaintext import clip_columns, format_count, one_line
 from memory.health import FAIL, OK, WARN, Finding
 from memory.health.figures import EMBED
-from memory.health.inspection import SECTIONS, Audited
+from memory.health.inspection import SECTIONS, AuditResult
 from memory.knowledge import housekeeping
 from memory.terminal import pastlines, screen
 
@@ -19,25 +17,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.distill.digests import Digest
     from memory.project.sharing import SharedRecord, Status
-    from memory.store.reader import Skipped
+    from memory.store.reader import SkippedFile
 
 HEADS = ("recall@1", "recall@5", "recall@10", "MRR")
-MOST_FINDINGS = 10  # of a section that audit lists beside others
-MOST_LISTED = 10  # skipped records that are listed for a person
-MOST_OF_TEAM = 30  # records of a team that are listed under one heading
+MOST_FINDINGS = 10  # of a section, if audit lists several
+MOST_LISTED = 10  # skipped records
+MOST_OF_TEAM = 30  # records under one heading
 
 
-def state(value: dict[str, Any], style: screen.Style) -> list[str]:
-    """Return the state of `figures.state` in lines."""
+def state_lines(value: dict[str, Any], style: screen.Style) -> list[str]:
+    """Return `figures.read_state` in lines."""
     runtime = value["runtime"]
     claimed = value["claimed"]
-    plugin = layout.plugin()
+    plugin = layout.plugin_folder()
     rows = [["workspace", value["workspace"]]]
     if claimed:
         remedy = "if yours: `dayleaf store workspace claim` in a terminal"
         rows.append(["claimed", "%s, not proved; %s" % (claimed, remedy)])
     rows += [[name, folder] for name, folder in value["tiers"].items()]
-    rows += [["added", added(tier)] for tier in value["added"]]
+    rows += [["added", format_added_tier(tier)] for tier in value["added"]]
     missing = "missing; '%s/install.sh' sets it up" % plugin
     rows.append(["runtime", runtime["python"] if runtime["present"] else missing])
     not_linked = "not in your terminal yet: " + layout.LINK_COMMAND % plugin
@@ -48,62 +46,66 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
         if row["value"] != config.DEFAULTS[key]
     ]
     out = [
-        *screen.table(rows),
+        *screen.format_table(rows),
         *pastlines.switched_off_lines(value["off"]),
         *pastlines.switched_off_lines(value["unkept"], "capture"),
         "",
         style.bold("Records"),
-        *_records(value),
+        *_format_records(value),
         "",
         style.bold("Index"),
-        *index(value)[1:],
+        *index_lines(value)[1:],
     ]
     tags = [
         [one_line(tag["tag"]), "%g" % tag["weight"], one_line(tag["from"])]
         for tag in value["contextTags"]
     ]
     if tags:
-        out += ["", style.bold("Context tags"), *screen.table(tags, "  ", (1,))]
-    out += ["", last_audit(value["audit"])]
+        out += ["", style.bold("Context tags"), *screen.format_table(tags, "  ", (1,))]
+    out += ["", format_last_audit(value["audit"])]
     if value["upkeep"]:
         out += ["", "upkeep %s; %s" % (value["upkeep"], housekeeping.LOOK)]
     if changed:
-        out += ["", style.bold("Changed settings"), *screen.table(changed, "  ")]
+        out += ["", style.bold("Changed settings"), *screen.format_table(changed, "  ")]
     return out + ["! " + one_line(problem) for problem in value["problems"]]
 
 
-def added(tier: Mapping[str, Any]) -> str:
-    """Return the state of an added tier as text (otherfiles.Added.state)."""
+def format_added_tier(tier: Mapping[str, Any]) -> str:
+    """Return the state of an added folder (`otherfiles.AddedTier.state`) as text."""
     left = len(tier["skipped"])
-    said = tier["fault"] or count(tier["files"], "file") + (", %d left out" % left if left else "")
+    said = tier["fault"] or format_count(tier["files"], "file") + (
+        ", %d left out" % left if left else ""
+    )
     return "%s (%s)" % (one_line(tier["folder"]), said)
 
 
-def _records(value: dict[str, Any]) -> list[str]:
+def _format_records(value: dict[str, Any]) -> list[str]:
     rows = [
         [kind, f"{sum(tiers.values()):,}", ", ".join("%s %d" % item for item in tiers.items())]
         for kind, tiers in value["records"].items()
     ]
-    return screen.table(rows, "  ", (1,)) or ['  none yet: `dayleaf learn "…"` keeps the first']
+    return screen.format_table(rows, "  ", (1,)) or [
+        '  none yet: `dayleaf learn "…"` keeps the first'
+    ]
 
 
-def _vectors(made: dict[str, Any]) -> str:
+def _format_vectors(made: dict[str, Any]) -> str:
     remedy = ""
     if made["problem"]:
         remedy = "; %s, %s mends it" % (made["problem"], EMBED)
     elif made["behind"]:
-        remedy = "; %s behind, %s catches up" % (count(made["behind"], "file"), EMBED)
+        remedy = "; %s behind, %s catches up" % (format_count(made["behind"], "file"), EMBED)
     return "{}, {}, {:,} bytes ({}){}".format(
-        count(made["records"], "record"),
-        count(made["rows"], "chunk"),
+        format_count(made["records"], "record"),
+        format_count(made["rows"], "chunk"),
         made["bytes"],
         made["label"],
         remedy,
     )
 
 
-def index(value: dict[str, Any]) -> list[str]:
-    """Return the index's part of `figures.state` in lines."""
+def index_lines(value: dict[str, Any]) -> list[str]:
+    """Return the index's state from `figures.read_state` in lines."""
     found = value["index"]
     said = found["state"]
     if said == "stale":
@@ -121,20 +123,20 @@ def index(value: dict[str, Any]) -> list[str]:
                 "{}, {:,} bytes{}".format(
                     found["built"],
                     found["bytes"],
-                    ", " + count(found["terms"], "term") if found["terms"] else "",
+                    ", " + format_count(found["terms"], "term") if found["terms"] else "",
                 ),
             ],
             [
                 "added",
                 "{} since then, {:,} bytes".format(
-                    count(found["deltaFrames"], "change"), found["deltaBytes"]
+                    format_count(found["deltaFrames"], "change"), found["deltaBytes"]
                 ),
             ],
-            ["holds", count(found["records"], "record")],
+            ["holds", format_count(found["records"], "record")],
         ]
     made = value["vectors"]
     if made["rows"] or made["problem"]:
-        rows.append(["vectors", _vectors(made)])
+        rows.append(["vectors", _format_vectors(made)])
     skipped = [
         "  skipped %s:%d: %s; %s" % (one_line(s["name"]), s["line"], s["reason"], s["remedy"])
         for s in value["skipped"][:MOST_LISTED]
@@ -142,21 +144,25 @@ def index(value: dict[str, Any]) -> list[str]:
     rest = len(value["skipped"]) - MOST_LISTED
     return [
         "workspace  " + value["workspace"],
-        *screen.table(rows, "  "),
+        *screen.format_table(rows, "  "),
         *skipped,
         *(["  and %d more; `dayleaf doctor` lists them" % rest] if rest > 0 else []),
     ]
 
 
-def verdicts(found: Sequence[Finding], style: screen.Style) -> list[str]:
-    """Return doctor's findings, one per line, and a summary."""
+def verdict_lines(found: Sequence[Finding], style: screen.Style) -> list[str]:
+    """Return doctor's findings, one per line, and their counts."""
     out = []
     wide = max([8, *(len(check.about) for check in found)])
     for check in found:
         said = one_line(check.summary + ("; " + check.remedy if check.remedy else ""))
         out.append(
             "%s  %s  %s"
-            % (style.verdict(screen.pad(check.severity, 4)), screen.pad(check.about, wide), said)
+            % (
+                style.colour_verdict(screen.pad(check.severity, 4)),
+                screen.pad(check.about, wide),
+                said,
+            )
         )
     counts = (
         "%d %s" % (sum(check.severity == severity for check in found), severity)
@@ -165,16 +171,16 @@ def verdicts(found: Sequence[Finding], style: screen.Style) -> list[str]:
     return [*out, "", ", ".join(counts)]
 
 
-def faults(found: Sequence[Finding], looked: int, here: str) -> list[str]:
-    """Return check's findings, one per line, and a summary.
+def fault_lines(found: Sequence[Finding], looked: int, here: str) -> list[str]:
+    """Return check's findings as `path:line: what; remedy`, and their counts.
 
-    `path:line: what; remedy`. looked: number of files. here: directory for relative paths.
+    looked: number of files. here: directory for relative paths.
     """
     out = [
         one_line(
             "%s: %s%s; %s"
             % (
-                _where(fault, here),
+                _format_place(fault, here),
                 "error: " if fault.is_error else "warning: ",
                 fault.what,
                 fault.remedy,
@@ -186,78 +192,89 @@ def faults(found: Sequence[Finding], looked: int, here: str) -> list[str]:
     return [
         *out,
         "%s checked: %s, %s"
-        % (count(looked, "file"), count(errors, "error"), count(len(found) - errors, "warning")),
+        % (
+            format_count(looked, "file"),
+            format_count(errors, "error"),
+            format_count(len(found) - errors, "warning"),
+        ),
     ]
 
 
-def last_audit(found: Mapping[str, Any]) -> str:
-    """Return `inspection.last` as one line."""
+def format_last_audit(found: Mapping[str, Any]) -> str:
+    """Return `inspection.read_last` in a line."""
     if not found:
         return (
             "last audit: never; `dayleaf store audit` looks for secrets, stale and unused records, "
             "dangling links and more"
         )
     listed = "; `dayleaf store audit` shows what it found" if any(found["counts"].values()) else ""
-    return "last audit: %s, %s%s" % (found["time"][:10], _summary(found["counts"]), listed)
+    return "last audit: %s, %s%s" % (found["time"][:10], _format_counts(found["counts"]), listed)
 
 
-def audited(found: Audited, sections: Sequence[str], here: str, style: screen.Style) -> list[str]:
+def audit_lines(
+    found: AuditResult, sections: Sequence[str], here: str, style: screen.Style
+) -> list[str]:
     """Return audit's findings in lines, by section.
 
-    The first of each where several sections are asked for. here: directory for relative paths.
+    Of several sections the first findings only. here: directory for relative paths.
     """
     out: list[str] = []
     for section, heading in SECTIONS.items():
-        mine = [one for one in found.findings if one.about == section]
-        most = len(mine) if len(sections) == 1 or len(mine) <= MOST_FINDINGS + 1 else MOST_FINDINGS
-        rest = (
-            ["  and %d more; `dayleaf store audit %s` lists all" % (len(mine) - most, section)]
-            if len(mine) > most
-            else []
-        )
-        if mine:
-            out += [
-                "%s (%d)" % (style.bold(heading), len(mine)),
-                *(_finding_line(one, here, style) for one in mine[:most]),
-                *rest,
-                "",
-            ]
+        lines = [
+            _format_finding(one, here, style) for one in found.findings if one.about == section
+        ]
+        if not lines:
+            continue
+        out.append("%s (%d)" % (style.bold(heading), len(lines)))
+        if len(sections) > 1 and len(lines) > MOST_FINDINGS + 1:
+            rest = len(lines) - MOST_FINDINGS
+            more = "  and %d more; `dayleaf store audit %s` lists all" % (rest, section)
+            lines = [*lines[:MOST_FINDINGS], more]
+        out += [*lines, ""]
     return [
         *out,
         *found.notes,
-        "%s audited: %s" % (count(found.records, "record"), _summary(found.counts(sections))),
+        "%s audited: %s"
+        % (format_count(found.records, "record"), _format_counts(found.counts(sections))),
     ]
 
 
-def _finding_line(one: Finding, here: str, style: screen.Style) -> str:
-    title = style.fit(one_line(one.title), 50)
+def _format_finding(finding: Finding, here: str, style: screen.Style) -> str:
+    title = style.fit(one_line(finding.title), 50)
     parts = [
         part
-        for part in (one.id, title, _where(one, here), "%s; %s" % (one.what, one.remedy))
+        for part in (
+            finding.id,
+            title,
+            _format_place(finding, here),
+            "%s; %s" % (finding.what, finding.remedy),
+        )
         if part
     ]
     return "  " + one_line("  ".join(parts))
 
 
-def _where(one: Finding, here: str) -> str:
-    path = one.place[len(here) + 1 :] if here and one.place.startswith(here + "/") else one.place
-    return "%s:%d" % (path, one.line)
-
-
-def _summary(counts: Mapping[str, int]) -> str:
-    """Return counts as `2 secrets, 1 dangling`, or `nothing found`."""
-    return (
-        ", ".join(
-            "%d %s" % (number, section[: -1 if number == 1 and section[-1] == "s" else None])
-            for section, number in counts.items()
-            if number
-        )
-        or "nothing found"
+def _format_place(finding: Finding, here: str) -> str:
+    path = (
+        finding.place[len(here) + 1 :]
+        if here and finding.place.startswith(here + "/")
+        else finding.place
     )
+    return "%s:%d" % (path, finding.line)
 
 
-def account(digest: Digest) -> list[list[str]]:
-    """Return how a digest was made, as rows of (step, outcome)."""
+def _format_counts(counts: Mapping[str, int]) -> str:
+    """Return counts as `2 secrets, 1 dangling`, or `nothing found`."""
+    parts = [
+        "%d %s" % (number, section.removesuffix("s") if number == 1 else section)
+        for section, number in counts.items()
+        if number
+    ]
+    return ", ".join(parts) or "nothing found"
+
+
+def list_digest_steps(digest: Digest) -> list[list[str]]:
+    """Return the steps that made a digest, as rows of (step, outcome)."""
     found = digest.checked
     return [
         *([step.provider, step.outcome] for step in digest.steps),
@@ -267,46 +284,46 @@ def account(digest: Digest) -> list[list[str]]:
     ]
 
 
-def measured(results: Sequence[dict[str, Any]], style: screen.Style) -> list[str]:
-    """Return the measurements of eval in lines, file by file."""
+def measurement_lines(results: Sequence[dict[str, Any]], style: screen.Style) -> list[str]:
+    """Return eval's measurements in lines, file by file."""
     return [
         line
         for at, one in enumerate(results)
-        for line in ([""] if at else []) + _measured(one, style)
+        for line in ([""] if at else []) + _format_measurement(one, style)
     ]
 
 
-def _measured(one: dict[str, Any], style: screen.Style) -> list[str]:
-    asked = "%d quer%s" % (one["queries"], "y" if one["queries"] == 1 else "ies")
-    out = [style.bold("%s of %s" % (asked, one_line(one["path"])))]
-    gone = sorted({id for ids in one["gone"].values() for id in ids})
+def _format_measurement(result: dict[str, Any], style: screen.Style) -> list[str]:
+    asked = "%d quer%s" % (result["queries"], "y" if result["queries"] == 1 else "ies")
+    out = [style.bold("%s of %s" % (asked, one_line(result["path"])))]
+    gone = sorted({id for ids in result["gone"].values() for id in ids})
     if gone:
         out.append(
             "! %s expected but not in the store: %s%s; correct the file, or `dayleaf store "
             "restore ID`"
             % (
-                count(len(gone), "id"),
+                format_count(len(gone), "id"),
                 ", ".join(map(one_line, gone[:3])),
                 " …" if len(gone) > 3 else "",
             )
         )
-    if one["leftOut"]:
+    if result["leftOut"]:
         out.append(
             "! left out, because every record they expect is gone: "
-            + ", ".join(map(one_line, one["leftOut"]))
+            + ", ".join(map(one_line, result["leftOut"]))
         )
-    out += ["", *_rankers(one["rankers"], one["main"]), *one["notes"]]
-    out += _misses(one)
+    out += ["", *_compare_rankers(result["rankers"], result["main"]), *result["notes"]]
+    out += _format_misses(result)
     out += [
         "! %s is %.2f with %s, below the floor of %.2f"
-        % (fault["measure"], fault["reached"], one["main"], fault["floor"])
-        for fault in one["below"]
+        % (fault["measure"], fault["reached"], result["main"], fault["floor"])
+        for fault in result["below"]
     ]
     return [one_line(line) if line.startswith("!") else line for line in out]
 
 
-def _rankers(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
-    """Return one row per ranker, the best of each column starred."""
+def _compare_rankers(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
+    """Return a row for each ranker, each column's best starred."""
     from memory.health.goldens import MEASURES
 
     best = {name: max(each[name] for each in rankers.values()) for name in MEASURES}
@@ -321,34 +338,36 @@ def _rankers(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
         ]
         for ranker, each in rankers.items()
     ]
-    return screen.table([["", *(head + " " for head in HEADS), ""], *rows], "  ", (1, 2, 3, 4))
+    return screen.format_table(
+        [["", *(head + " " for head in HEADS), ""], *rows], "  ", (1, 2, 3, 4)
+    )
 
 
-def _misses(one: dict[str, Any]) -> list[str]:
-    if not one["misses"]:
+def _format_misses(result: dict[str, Any]) -> list[str]:
+    if not result["misses"]:
         return []
     rows = [
         [one_line(miss["query"]), ", ".join(map(one_line, miss["missed"])), one_line(miss["text"])]
-        for miss in one["misses"]
+        for miss in result["misses"]
     ]
-    return ["", "Missing from the first ten hits", *screen.table(rows, "  ")]
+    return ["", "Missing from the first ten hits", *screen.format_table(rows, "  ")]
 
 
 # ---- a team
 
 
-def _unexchanged(found: Status) -> list[str]:
+def _format_unsynced(found: Status) -> list[str]:
     return [
-        "%s about shared records not %s yet" % (count(number, "commit"), what)
+        "%s about shared records not %s yet" % (format_count(number, "commit"), what)
         for number, what in ((found.ahead, "pushed"), (found.behind, "merged"))
         if number > 0
     ]
 
 
-def team(
-    found: Status, titles: dict[str, tuple[str, str]], skipped: Sequence[Skipped]
+def team_lines(
+    found: Status, titles: dict[str, tuple[str, str]], skipped: Sequence[SkippedFile]
 ) -> list[str]:
-    """Return the state of a team's records in lines.
+    """Return the state of a team's shared records in lines.
 
     titles: (id, title) of the readable ones, by name. skipped: the others.
     """
@@ -358,13 +377,13 @@ def team(
     new = [held for held in readable if held.fresh]
     loose = [held for held in readable if held.state != "committed" and held not in new]
     rest = [held for held in readable if held not in new and held not in loose]
-    lines += _sheet(
+    lines += _format_group(
         "Removed by others since the last pull",
         [
             "  %s  %s  %s; `%s` brings it back"
             % (
                 one_line(gone.id),
-                _clipped(gone.title),
+                _clip_title(gone.title),
                 one_line(gone.by, 40) or "git does not say who",
                 one_line(gone.back),
             )
@@ -376,21 +395,25 @@ def team(
         ("Not committed", loose),
         ("All others", rest),
     ):
-        lines += _sheet(
+        lines += _format_group(
             heading,
-            screen.table(
+            screen.format_table(
                 [
-                    ["", titles[held.name][0], _clipped(titles[held.name][1]), _by(held)]
+                    [
+                        "",
+                        titles[held.name][0],
+                        _clip_title(titles[held.name][1]),
+                        _format_author(held),
+                    ]
                     for held in rows
                 ]
             ),
         )
-    lines += _unexchanged(found)
+    lines += _format_unsynced(found)
     return lines or ["nothing is shared here; `dayleaf record share ID` shares a record"]
 
 
-def _sheet(heading: str, rows: list[str]) -> list[str]:
-    """Return a heading with its number of rows, and the first ones."""
+def _format_group(heading: str, rows: list[str]) -> list[str]:
     more = (
         ["  … and %d more; --json lists all" % (len(rows) - MOST_OF_TEAM)]
         if len(rows) > MOST_OF_TEAM
@@ -399,17 +422,13 @@ def _sheet(heading: str, rows: list[str]) -> list[str]:
     return ["%s (%d)" % (heading, len(rows)), *rows[:MOST_OF_TEAM], *more] if rows else []
 
 
-def _clipped(title: str) -> str:
+def _clip_title(title: str) -> str:
     return clip_columns(one_line(title), 60)
 
 
-def _by(held: SharedRecord) -> str:
+def _format_author(held: SharedRecord) -> str:
     by = "you" if held.mine else one_line(held.by, 40)
     last = one_line(held.last, 40)
-    return by + (
-        ", %s" % held.state
-        if held.state != "committed"
-        else ", last %s" % last
-        if last != held.by
-        else ""
-    )
+    if held.state != "committed":
+        return "%s, %s" % (by, held.state)
+    return by + (", last %s" % last if last != held.by else "")

@@ -1,11 +1,11 @@
-"""The results of recall: in groups for a person at a terminal, and fenced for the model."""
+"""The results of recall, in lines for a terminal and in a fence for the model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from memory.core import clock, layout, tokeniser
-from memory.core.plaintext import age, clip_columns, count, one_line, width
+from memory.core.plaintext import clip_columns, count_columns, format_age, format_count, one_line
 from memory.hook import context, fence
 from memory.recall.hit import NEWEST
 from memory.terminal import localtimes, screen
@@ -13,10 +13,10 @@ from memory.terminal.screen import Style, pad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory.hook.context import Tag
-    from memory.recall.hit import Found, Hit, Quote
+    from memory.hook.context import ContextTag
+    from memory.recall.hit import Hit, Quote, RecallResult
 
-# What stands on a hit's line and above a group, by Hit.group.
+# By `Hit.group`: (words on a hit's line, heading).
 GROUPS = {
     "rule": ("rule, follow this", "Rules (follow these)"),
     "pending": ("rule, waits for review", "Rules (wait for review)"),
@@ -35,22 +35,22 @@ GROUPS = {
 }
 MODEL_UNITS = 9500  # UTF-16 units; the host cuts a hook's output above 10,000
 ITEM_UNITS = 3200
-LINES = 99  # that one line of a record is broken into
+MOST_LINES = 99  # of a record's wrapped line
 READABLE = 120  # columns of running text
-ROOM = 100  # UTF-16 units of a body that are worth showing
-ECHOED = 200  # characters of a query that an answer repeats
-GONE = 3  # claims that are told of a stale hit
-WRITTEN = {
+MIN_BODY_UNITS = 100  # a shorter part of a body is left out
+QUERY_LENGTH = 200  # characters of the repeated query
+MOST_GONE = 3  # claims shown for a stale hit
+AUTHORS = {
     "human": "written by you",
     "agent": "written by an agent",
     "auto": "written automatically",
 }
 LEARN = '`dayleaf learn "…"` keeps what you find out'
 ADD = "`dayleaf resource add --path FILE` adds a file"
-NOTHING = "nothing found"  # recall's own note, which the first line says already
+NOTHING = "nothing found"  # recall's own note, which would repeat the first line
 
 
-def _under_headings(
+def _group_by_kind(
     every: Sequence[Hit], written: Sequence[Sequence[str]], style: Style
 ) -> list[str]:
     lines: list[str] = []
@@ -62,8 +62,8 @@ def _under_headings(
     return lines
 
 
-def hits(
-    found: Found,
+def hit_lines(
+    found: RecallResult,
     words: str,
     key: str,
     style: Style,
@@ -71,66 +71,66 @@ def hits(
     grouped: bool = False,
     way: str = LEARN,
 ) -> list[str]:
-    """Return a recall in lines: hits, what did not fit, notes, gaps.
+    """Return a recall in lines: hits, left out ones, notes, gaps.
 
-    words: the query. key: the workspace that was asked in. explain: print the parts of every score.
-        grouped: put hits of one kind together under its name. way: LEARN or ADD, what fills a gap.
+    words: the query. key: the current workspace. explain: print the parts of every score. grouped:
+        put hits under headings by kind. way: LEARN or ADD, to fill a gap.
     """
     every = [*found.hits, *found.linked]
-    rows = [_cells(hit, key, bool(words)) for hit in every]
-    widths = [max((width(row[i]) for row in rows), default=0) for i in range(9)]
+    rows = [_format_cells(hit, key, bool(words)) for hit in every]
+    widths = [max((count_columns(row[i]) for row in rows), default=0) for i in range(9)]
     widths[2] = 0 if grouped else widths[2]
     if style.cut:
         others = [wide for at, wide in enumerate(widths) if at != 3 and wide]
         widths[3] = max(
-            screen.NARROWEST, min(widths[3], style.columns - 2 - sum(others) - 2 * len(others))
+            screen.MIN_TITLE_COLUMNS,
+            min(widths[3], style.columns - 2 - sum(others) - 2 * len(others)),
         )
     written = [
-        _written(hit, row, widths, words, style, found.context if explain else None)
+        _format_hit(hit, row, widths, words, style, found.context if explain else None)
         for hit, row in zip(every, rows)
     ]
     if grouped:
-        lines = _under_headings(every, written, style)
+        lines = _group_by_kind(every, written, style)
     else:
         lines = [line for each in written for line in each]
-    told = (
-        ["", style.dim("context tags: " + context_line(found.context))]
-        if explain and found.context
-        else []
-    )
-    return lines + told[0 if lines else 1 :] + _footer(found, words, style, bool(lines), way)
+    footer = _format_footer(found, words, style, bool(lines), way)
+    if explain and found.context:
+        lines += [""] * bool(lines)
+        lines.append(style.dim("context tags: " + context_line(found.context)))
+    return lines + footer
 
 
-def _written(
+def _format_hit(
     hit: Hit,
     row: list[str],
     widths: list[int],
     words: str,
     style: Style,
-    context: Sequence[Tag] | None,
+    context: Sequence[ContextTag] | None,
 ) -> list[str]:
-    more = " +" + count(len(hit.others), "checkpoint") if hit.others else ""
+    more = " +" + format_count(len(hit.others), "checkpoint") if hit.others else ""
     row[3] = style.fit(row[3], widths[3] - len(more)) + more
     padded = [pad(cell, widths[i], i in (1, 4, 7)) for i, cell in enumerate(row)]
-    padded[0], padded[6] = style.kind(hit.kind, padded[0]), style.verdict(padded[6])
+    padded[0], padded[6] = style.colour_kind(hit.kind, padded[0]), style.colour_verdict(padded[6])
     line = ("  " + "  ".join(cell for cell, wide in zip(padded, widths) if wide)).rstrip()
-    beneath = _beneath(hit, words, min(style.columns, READABLE) - 6, context)
+    beneath = _format_details(hit, words, min(style.columns, READABLE) - 6, context)
     return [
         line,
-        *("      " + style.dim(line) for line in _gone(hit)),
+        *("      " + style.dim(line) for line in _format_gone(hit)),
         *("      " + line for line in beneath),
     ]
 
 
-def _cells(hit: Hit, key: str, asked: bool) -> list[str]:
+def _format_cells(hit: Hit, key: str, asked: bool) -> list[str]:
     title = one_line(hit.title) + (
         " § " + one_line(hit.section) if hit.section and not hit.turn else ""
     )
-    own = (
+    is_local = (
         hit.tier not in (layout.TIER_NAMES[layout.PRIVATE], layout.TIER_NAMES[layout.ADDED])
         or hit.workspace == key
     )
-    where = hit.tier if own else one_line(hit.workspace)
+    where = hit.tier if is_local else one_line(hit.workspace)
     is_ranked = asked and hit.why != NEWEST
     score = "linked" if hit.linked_from else "%.2f" % hit.score if is_ranked else ""
     return [
@@ -138,33 +138,35 @@ def _cells(hit: Hit, key: str, asked: bool) -> list[str]:
         score,
         GROUPS[hit.group][0],
         title,
-        age(hit.age),
+        format_age(hit.age),
         where,
         _freshness(hit),
         f"{hit.tokens:,} tokens",
-        one_line(fence.versions(hit.versions)),
+        one_line(fence.format_versions(hit.versions)),
     ]
 
 
-def _beneath(hit: Hit, words: str, columns: int, context: Sequence[Tag] | None) -> list[str]:
-    """Return a hit's further lines: facts, quotes, reasons and score."""
+def _format_details(
+    hit: Hit, words: str, columns: int, context: Sequence[ContextTag] | None
+) -> list[str]:
+    """Return the lines below a hit: facts, quotes, reasons, score."""
     lines = [one_line(hit.why)] if hit.linked_from else []
     lines += [one_line(hit.origin)] if hit.origin else []
-    lines += extra_facts(hit)
+    lines += list_facts(hit)
     why = [one_line(hit.why)] if words and not hit.linked_from and hit.why != NEWEST else []
-    told = [] if context is None or hit.linked_from else _explained(hit, context)
+    score = [] if context is None or hit.linked_from else _explain_score(hit, context)
     news = [quote for quote in hit.quotes if one_line(quote.text) != one_line(hit.title)]
-    said = [line for quote in news for line in quoted(quote, columns, hit)]
-    return [*lines, *(line for line in said if line), *why, *told]
+    quotes = [line for quote in news for line in quote_lines(quote, columns, hit)]
+    return [*lines, *(line for line in quotes if line), *why, *score]
 
 
-def extra_facts(hit: Hit) -> list[str]:
-    """Return the extra facts of a rule, a learning or a resource."""
+def list_facts(hit: Hit) -> list[str]:
+    """Return a rule's rationale, a learning's author or a resource's path."""
     if hit.kind == "rule":
         scope = ["in: " + one_line(", ".join(hit.scope))] if hit.scope else []
         return ["because: " + one_line(hit.rationale)] * bool(hit.rationale) + scope
     if hit.kind == "learning":
-        whose = WRITTEN.get(hit.source, hit.source)
+        whose = AUTHORS.get(hit.source, hit.source)
         if hit.tier in ("shared", "added"):  # what a file of others says of its author is its claim
             whose = "from the repository" if hit.tier == "shared" else "from another folder"
         return (
@@ -176,15 +178,19 @@ def extra_facts(hit: Hit) -> list[str]:
     return path + ["`%s`" % _run_command(hit)] * (hit.group == "script")
 
 
-def quoted(quote: Quote, columns: int, hit: Hit) -> list[str]:
-    """Return a quote in lines, wrapped, with the command for its turn."""
-    head = ["%s  `%s`" % (localtimes.heading(quote), turn_command(quote))] if quote.turn else []
+def quote_lines(quote: Quote, columns: int, hit: Hit) -> list[str]:
+    """Return a quote in wrapped lines, with its turn's command."""
+    head = (
+        ["%s  `%s`" % (localtimes.format_heading(quote), turn_command(quote))] if quote.turn else []
+    )
     head = head or ["`dayleaf show %s`" % one_line(quote.id)] * (quote.id != hit.id)
     out: list[str] = []
     for row in quote.text.split("\n"):
         indent = row[: len(row) - len(row.lstrip(" "))][: columns // 2]
-        row = localtimes.line(hit.kind, one_line(row), hit.created)
-        out += [indent + part for part in screen.wrap(row, columns - len(indent) - 2, LINES)]
+        row = localtimes.localize_line(hit.kind, one_line(row), hit.created)
+        out += [
+            indent + part for part in screen.wrap_text(row, columns - len(indent) - 2, MOST_LINES)
+        ]
     return head + ["  " * bool(head) + row for row in out]
 
 
@@ -197,7 +203,7 @@ def _run_command(hit: Hit) -> str:
     return "dayleaf resource run %s" % one_line(hit.id)
 
 
-def context_line(tags: Iterable[Tag]) -> str:
+def context_line(tags: Iterable[ContextTag]) -> str:
     """Return context tags with weights and origins: `python 1 (pyproject.toml)`."""
     return ", ".join(
         "%s %g (%s)" % (one_line(tag.name), tag.weight, one_line(tag.origin)) for tag in tags
@@ -205,19 +211,19 @@ def context_line(tags: Iterable[Tag]) -> str:
 
 
 def _freshness(hit: Hit) -> str:
-    """Return FRESH or STALE, "" for a record without files."""
+    """Return FRESH or STALE, "" for a record that names no files."""
     return "" if hit.freshness == "UNKNOWN" else hit.freshness
 
 
-def _gone(hit: Hit) -> list[str]:
-    reasons = "; ".join(one_line(claim.reason) for claim in hit.gone[:GONE])
-    more = " and %d more" % (len(hit.gone) - GONE) if len(hit.gone) > GONE else ""
+def _format_gone(hit: Hit) -> list[str]:
+    reasons = "; ".join(one_line(claim.reason) for claim in hit.gone[:MOST_GONE])
+    more = " and %d more" % (len(hit.gone) - MOST_GONE) if len(hit.gone) > MOST_GONE else ""
     return [reasons + more] if reasons else []
 
 
-def _explained(hit: Hit, tags: Iterable[Tag]) -> list[str]:
-    held = set(map(context.label, hit.labels))
-    met = [one_line(tag.name) for tag in tags if context.label(tag.name) in held]
+def _explain_score(hit: Hit, tags: Iterable[ContextTag]) -> list[str]:
+    held = set(map(context.normalise_tag, hit.labels))
+    met = [one_line(tag.name) for tag in tags if context.normalise_tag(tag.name) in held]
     parts = [
         "%s %.3f%s" % (name, value, " (%s)" % ", ".join(met) if name == "tags" and met else "")
         for name, value in hit.parts
@@ -225,17 +231,19 @@ def _explained(hit: Hit, tags: Iterable[Tag]) -> list[str]:
     return [line for line in ["  ".join(parts)] if line]
 
 
-def _footer(found: Found, words: str, style: Style, some: bool, way: str) -> list[str]:
+def _format_footer(
+    found: RecallResult, words: str, style: Style, some: bool, way: str
+) -> list[str]:
     lines = (
         []
         if some
         else [
             "Nothing found"
-            + (" for `%s`." % clip_columns(one_line(words), ECHOED) if words else ".")
+            + (" for `%s`." % clip_columns(one_line(words), QUERY_LENGTH) if words else ".")
         ]
     )
     tail = left_out_line(found)
-    tail += [_order(found)] if found.backend and some else []
+    tail += [_describe_order(found)] if found.backend and some else []
     notes = [one_line(note) for note in found.notes if note != NOTHING]
     # no index at all says more
     behind = found.stale and not any("were searched" in note for note in notes)
@@ -246,31 +254,31 @@ def _footer(found: Found, words: str, style: Style, some: bool, way: str) -> lis
     )
     tail += notes
     lines += [""] * bool(tail and some) + [style.dim(line) for line in tail]
-    return lines + plan_line(found) + contributions(found, way)
+    return lines + plan_line(found) + gap_line(found, way)
 
 
-def _order(found: Found) -> str:
-    """Return the order of hits: `newest first`, or `ranked by words and vectors (MODEL)`."""
+def _describe_order(found: RecallResult) -> str:
+    """Return `newest first`, or `ranked by words and vectors (MODEL)`."""
     if found.hits and all(hit.why == NEWEST for hit in found.hits):
         return NEWEST
     by = one_line(str(found.backend))
     return "ranked by " + by.replace("lexical", "words").replace(" + ", " and ")
 
 
-def plan_line(found: Found) -> list[str]:
-    """Return the active plan's line, if not among the hits."""
+def plan_line(found: RecallResult) -> list[str]:
+    """Return a line with the active plan, if not a hit."""
     plan = found.plan
     return ["the active plan: %s (%s)" % (one_line(plan.title), one_line(plan.id))] if plan else []
 
 
-def left_out_line(found: Found) -> list[str]:
+def left_out_line(found: RecallResult) -> list[str]:
     """Return a line with the number of hits left out, if any."""
     rest, of = found.left_out, len(found.hits) + found.left_out
-    line = "did not fit: %s; `--limit %d` shows them" % (count(rest, "more hit"), of)
+    line = "did not fit: %s; `--limit %d` shows them" % (format_count(rest, "more hit"), of)
     return [line] if rest else []
 
 
-def contributions(found: Found, way: str = LEARN) -> list[str]:
+def gap_line(found: RecallResult, way: str = LEARN) -> list[str]:
     """Return a line that asks for missing knowledge."""
     words = ", ".join("`%s`" % one_line(str(gap)) for gap in found.known_gaps[:5])
     about = "nothing about " + words if words else "only weak matches" if found.weak else ""
@@ -278,38 +286,35 @@ def contributions(found: Found, way: str = LEARN) -> list[str]:
     return [about + way] if about or words else []
 
 
-def for_model(found: Found, words: str, way: str = LEARN) -> str:
-    """Return a recall as a fenced block for the model.
-
-    At most MODEL_UNITS of UTF-16: hits with as much body as fits.
-    """
+def render_for_model(found: RecallResult, words: str, way: str = LEARN) -> str:
+    """Render a recall for the model, fenced, at most MODEL_UNITS."""
     notes = [
         fence.clean(line)
         for line in [
             *(str(n) for n in found.notes),
             *left_out_line(found),
             *plan_line(found),
-            *contributions(found, way),
+            *gap_line(found, way),
         ]
     ]
     said = "Recall of `%s`: %s, %s." % (
         fence.clip_utf16(fence.clean(one_line(words)), 200),
-        count(len(found.hits), "hit"),
-        _order(found),
+        format_count(len(found.hits), "hit"),
+        _describe_order(found),
     )
     tail = fence.clip_utf16("\n".join(notes), MODEL_UNITS // 4) if notes else ""
-    budget = fence.Budget(MODEL_UNITS - fence.overhead("recall") - tokeniser.utf16(tail) - 1)
+    budget = fence.Budget(MODEL_UNITS - fence.overhead("recall") - tokeniser.count_utf16(tail) - 1)
     budget.take(said)
     cut = 0
     shown = (*found.hits, *found.linked)
     for at, hit in enumerate(shown):
         share = max(budget.left // (len(shown) - at), 240)
         cut += not budget.take(
-            _for_model(hit, min(ITEM_UNITS, share, budget.left) - 1), hit.group == "rule"
+            _render_hit(hit, min(ITEM_UNITS, share, budget.left) - 1), hit.group == "rule"
         )
     if cut:
-        budget.take("%s did not fit." % count(cut, "hit"))
-    return fence.block("recall", [*budget.lines, *([tail] if tail else [])], budget.rules)
+        budget.take("%s did not fit." % format_count(cut, "hit"))
+    return fence.format_block("recall", [*budget.lines, *([tail] if tail else [])], budget.rules)
 
 
 _STANDINGS = {
@@ -323,35 +328,34 @@ _STANDINGS = {
 }
 
 
-def _for_model(hit: Hit, units: int) -> str:
-    """Return one hit as text for the model, marked if not approved."""
+def _render_hit(hit: Hit, units: int) -> str:
     origin = {
         "shared": ", shared through this repository",
         "global": ", global",
         "added": ", from the user's own folder",
     }.get(hit.tier, "")
-    origin = ", " + fence.line(hit.origin, 100) if hit.origin else origin
-    id = fence.line(hit.id, 64)
-    place = fence.line(hit.why, 128) if hit.linked_from else "score %.2f" % hit.score
+    origin = ", " + fence.clean_line(hit.origin, 100) if hit.origin else origin
+    id = fence.clean_line(hit.id, 64)
+    place = fence.clean_line(hit.why, 128) if hit.linked_from else "score %.2f" % hit.score
     head = "## [%s] %s (%s, %s%s%s%s, %s)" % (
         id,
-        fence.line(one_line(hit.title), 160),
+        fence.clean_line(one_line(hit.title), 160),
         _STANDINGS.get(hit.group, hit.kind),
         clock.day(hit.created),
-        ", " + fence.versions(hit.versions) if hit.versions else "",
+        ", " + fence.format_versions(hit.versions) if hit.versions else "",
         origin,
-        ", " + fence.line(": ".join([_freshness(hit), *_gone(hit)]), 240)
+        ", " + fence.clean_line(": ".join([_freshness(hit), *_format_gone(hit)]), 240)
         if _freshness(hit)
         else "",
         place,
     )
     if hit.group == "script":
-        head += "\n`%s`" % fence.line(_run_command(hit), 100)
+        head += "\n`%s`" % fence.clean_line(_run_command(hit), 100)
     told = "".join(
         "\n> %s: (`%s`)\n%s"
         % (
-            fence.line(quote.stated, 200),
-            fence.line(turn_command(quote), 100),
+            fence.clean_line(quote.stated, 200),
+            fence.clean_line(turn_command(quote), 100),
             fence.clean(quote.text),
         )
         if quote.turn
@@ -359,12 +363,12 @@ def _for_model(hit: Hit, units: int) -> str:
         for quote in hit.quotes
     )
     head = fence.clip_utf16(head + told, units)
-    room = units - tokeniser.utf16(head) - 1
+    room = units - tokeniser.count_utf16(head) - 1
     body = (
         fence.clip_utf16(
             fence.clean(hit.body).strip(), room, " … (`dayleaf show %s` for the rest)" % id
         )
-        if room > ROOM
+        if room > MIN_BODY_UNITS
         else ""
     )
     return head + ("\n" + body if body else "")

@@ -1,4 +1,4 @@
-"""The figures of stats and of spending, as lines for a terminal."""
+"""The figures of `stats` in lines."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ EVENT = {"start": "session start", "prompt": "prompt", "agent": "subagent"}
 
 
 def wrap_value(name: str, said: str, margin: int, columns: int) -> list[str]:
-    """Return a name and its value, wrapped at commas or blanks.
-
-    columns: of a line at most. margin: column at which the value begins.
-    """
+    """Return a name and its value, wrapped at commas or blanks."""
     room, lines, line = max(columns - margin, 8), [], ""
     parts = [part + "," for part in said.split(", ")[:-1]] + [said.split(", ")[-1]]
     for part in parts:
-        for word in [part] if plaintext.width(part) <= room else part.split(" "):
-            if line and plaintext.width(line) + 1 + plaintext.width(word) > room:
+        for word in [part] if plaintext.count_columns(part) <= room else part.split(" "):
+            if line and plaintext.count_columns(line) + 1 + plaintext.count_columns(word) > room:
                 lines.append(line)
                 line = ""
             line += (" " if line else "") + word
@@ -29,32 +26,32 @@ def wrap_value(name: str, said: str, margin: int, columns: int) -> list[str]:
 
 
 def stats_lines(value: dict[str, Any], style: screen.Style) -> list[str]:
-    """Return the figures of `figures.figures` in lines."""
+    """Return `figures.collect_figures` in lines."""
     if not (value["records"] or value["sessions"] or value["hooks"] or value["spend"]["calls"]):
         since = value["since"] and " since " + value["since"]
         return ['nothing to count yet%s: `dayleaf learn "…"` keeps the first learning' % since]
-    out = _records(value, style) + _pushed(value, style) + _ranks(value, style)
-    out += _times(value, style) + _uses(value, style)
-    return [*out[1:], *_part("Models", _money(value["spend"]), style)]
+    out = _format_records(value, style) + _format_pushes(value, style) + _format_ranks(value, style)
+    out += _format_times(value, style) + _format_uses(value, style)
+    return [*out[1:], *_format_section("Models", _list_spend(value["spend"]), style)]
 
 
-def _part(heading: str, rows: list[list[str]], style: screen.Style) -> list[str]:
-    return ["", style.bold(heading), *_pairs(rows, style)]
+def _format_section(heading: str, rows: list[list[str]], style: screen.Style) -> list[str]:
+    return ["", style.bold(heading), *_format_pairs(rows, style)]
 
 
 def spend_lines(value: dict[str, Any]) -> list[str]:
-    """Return the figures of `figures.spending` in lines."""
-    return [*screen.table(_money(value["today"])), *_days(value["days"])]
+    """Return `figures.read_spending` in lines."""
+    return [*screen.format_table(_list_spend(value["today"])), *_format_days(value["days"])]
 
 
-def _pairs(rows: list[list[str]], style: screen.Style) -> list[str]:
-    margin = max(plaintext.width(row[0]) for row in rows) + 4
+def _format_pairs(rows: list[list[str]], style: screen.Style) -> list[str]:
+    margin = max(plaintext.count_columns(row[0]) for row in rows) + 4
     return [
         line for name, said in rows for line in wrap_value("  " + name, said, margin, style.columns)
     ]
 
 
-def _records(value: dict[str, Any], style: screen.Style) -> list[str]:
+def _format_records(value: dict[str, Any], style: screen.Style) -> list[str]:
     topics = [
         "%s (%d)" % (plaintext.one_line(name).replace(", ", " "), n)
         for name, n in value["topics"].items()
@@ -62,16 +59,16 @@ def _records(value: dict[str, Any], style: screen.Style) -> list[str]:
     new = ", %d of them since %s" % (value["new"], value["since"]) if value["since"] else ""
     made = ", ".join("%s %d" % item for item in value["records"].items()) or "none"
     rows = [["records", made + new], ["topics", ", ".join(topics) or "none"]]
-    out, weeks = _part("Records", rows, style), value["perWeek"]
+    out, weeks = _format_section("Records", rows, style), value["perWeek"]
     best = max(weeks, key=lambda week: (week["records"], week["week"]))
     if best["records"]:
         counts = (weeks[-1]["records"], best["records"], best["week"])
         rows = [["this week", "%d, most %d in the week of %s" % counts]]
-        out += _part("Records a week, %s to now" % weeks[0]["week"], rows, style)
+        out += _format_section("Records a week, %s to now" % weeks[0]["week"], rows, style)
     return out
 
 
-def _pushed(value: dict[str, Any], style: screen.Style) -> list[str]:
+def _format_pushes(value: dict[str, Any], style: screen.Style) -> list[str]:
     rows = [
         ["sessions", "%(sessions)d"],
         ["prompts", "%(prompts)d, %(promptsGiven)d of them given something"],
@@ -85,10 +82,10 @@ def _pushed(value: dict[str, Any], style: screen.Style) -> list[str]:
     rows.append(["in all", said.format(**value)])
     saved = "{tokensSaved:,} tokens, compared with giving all learnings each time"
     rows.append(["saved", saved.format(**value)])
-    out = _part("Given to the model", rows, style)
+    out = _format_section("Given to the model", rows, style)
     moments = [
         line
-        for one in pastlines.moments(value["moments"])
+        for one in pastlines.moment_lines(value["moments"])
         for line in wrap_value("", one, 2, style.columns)
     ]
     out += ["", style.bold("Records given, by moment"), *moments] if moments else []
@@ -96,12 +93,12 @@ def _pushed(value: dict[str, Any], style: screen.Style) -> list[str]:
     if any(held):
         began, mean = value["perSession"][-1]["began"][:10], round(sum(held) / len(held))
         rows = [["the last", f"{held[-1]:,} on {began}, {mean:,} a session"]]
-        several = plaintext.count(len(held), "session")
-        out += _part("Tokens given, the last %s" % several, rows, style)
+        several = plaintext.format_count(len(held), "session")
+        out += _format_section("Tokens given, the last %s" % several, rows, style)
     return out
 
 
-def _ranks(value: dict[str, Any], style: screen.Style) -> list[str]:
+def _format_ranks(value: dict[str, Any], style: screen.Style) -> list[str]:
     rows = [
         (
             "rank %d%s" % (row["rank"], "+" * (row["rank"] == figures.RANKS)),
@@ -110,22 +107,22 @@ def _ranks(value: dict[str, Any], style: screen.Style) -> list[str]:
         for row in value["ranks"]
     ]
     heading = style.bold("Records given with prompts, by rank")
-    return ["", heading, *screen.table(rows, "  ")] if rows else []
+    return ["", heading, *screen.format_table(rows, "  ")] if rows else []
 
 
-def _times(value: dict[str, Any], style: screen.Style) -> list[str]:
+def _format_times(value: dict[str, Any], style: screen.Style) -> list[str]:
     rows = [
         [
             plaintext.one_line(EVENT.get(event, event)),
-            plaintext.count(row["runs"], "run"),
+            plaintext.format_count(row["runs"], "run"),
             "p50 %d ms, p95 %d ms" % (row["p50"], row["p95"]),
         ]
         for event, row in value["hooks"].items()
     ]
-    return ["", style.bold("Times"), *screen.table(rows, "  ", (1,))] if rows else []
+    return ["", style.bold("Times"), *screen.format_table(rows, "  ", (1,))] if rows else []
 
 
-def _uses(value: dict[str, Any], style: screen.Style) -> list[str]:
+def _format_uses(value: dict[str, Any], style: screen.Style) -> list[str]:
     least = {id: "used %(uses)d, pushed %(pushed)d" % row for id, row in value["leastUsed"].items()}
     groups = {
         "Most pushed": value["mostPushed"],
@@ -142,10 +139,10 @@ def _uses(value: dict[str, Any], style: screen.Style) -> list[str]:
     return out
 
 
-def _money(spent: dict[str, Any]) -> list[list[str]]:
+def _list_spend(spent: dict[str, Any]) -> list[list[str]]:
     failed = ", %(failed)d failed" % spent if spent["failed"] else ""
     calls = "%(calls)d of %(mostCalls)d{}, %(callsLeft)d left" % spent
-    unknown = "; unknown for " + plaintext.count(spent["unknown"], "call")
+    unknown = "; unknown for " + plaintext.format_count(spent["unknown"], "call")
     tokens = "{tokensIn:,} read, {tokensOut:,} written; {mostTokens:,} allowed, {tokensLeft:,} left"
     return [
         ["model calls today", calls.format(failed)],
@@ -154,11 +151,11 @@ def _money(spent: dict[str, Any]) -> list[list[str]]:
     ]
 
 
-def _days(days: list[dict[str, Any]]) -> list[str]:
+def _format_days(days: list[dict[str, Any]]) -> list[str]:
     head = ["day (UTC)", "provider", "calls", "failed", "in", "out", "list price"]
     form = "{calls} {failed} {tokensIn:,} {tokensOut:,} ${dollars:.4f}"
     rows = [
         [row["day"], plaintext.one_line(row["provider"]), *form.format(**row).split()]
         for row in days
     ]
-    return ["", *screen.table([head, *rows], "", (2, 3, 4, 5, 6))] if days else []
+    return ["", *screen.format_table([head, *rows], "", (2, 3, 4, 5, 6))] if days else []

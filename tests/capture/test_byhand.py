@@ -22,7 +22,7 @@ def test_a_note_by_hand(place, env, now, project):
     subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "init"], **run)
     commit = subprocess.run(["git", "rev-parse", "HEAD"], text=True, **run).stdout[:10]
     keeper = store.Store(place, config.load(place.home, project, env), now)
-    record = byhand.note(
+    record = byhand.write_note(
         keeper,
         place,
         "Switched to mTLS. The proxy <private>at 10.0.0.1</private> wants it.",
@@ -43,7 +43,7 @@ def test_a_note_by_hand(place, env, now, project):
     )
     assert "10.0.0.1" not in page.body and "wants it" in page.body
     with pytest.raises(UsageError):
-        byhand.note(keeper, place, " <private>x</private> ", [], "", now)
+        byhand.write_note(keeper, place, " <private>x</private> ", [], "", now)
 
 
 # ---- a handoff made of a session
@@ -111,9 +111,9 @@ def drafted(place, now, said, page, plan=None, **keys):
         **keys,
     )
     checkpoint = next(keeper.each(("checkpoint",)))
-    held = conversationfile.turns_of(keeper, checkpoint)
+    held = conversationfile.read_turns(keeper, checkpoint)
     changed = ("src/pool.py", "queue.py", "worker.py")
-    return byhand.draft([checkpoint], plan, held, uncommitted=changed)
+    return byhand.draft_handoff([checkpoint], plan, held, uncommitted=changed)
 
 
 def sections(*given, **keys):
@@ -242,7 +242,7 @@ def test_turns_are_those_of_the_conversation_that_a_checkpoint_names(place, now)
     talking = next(keeper.each(("conversation",)))
     for named, requests in ((talking.id, 1), ("c-0000", 0), ("", 0)):
         captured(place, "a", "x", "2026-11-21T10:30:00Z", session="s-1", conversation=named)
-        held = conversationfile.turns_of(keeper, next(keeper.each(("checkpoint",))))
+        held = conversationfile.read_turns(keeper, next(keeper.each(("checkpoint",))))
         assert len(held) == requests and "secret" not in "".join(turn.request for turn in held)
 
 
@@ -255,7 +255,7 @@ def test_the_same_note_again_is_one_checkpoint(place, now):
     """
 
     def noted(words, later):
-        return byhand.note(
+        return byhand.write_note(
             store.Store(place, vault.settings(), now + later), place, words, (), "", now + later
         ).id
 

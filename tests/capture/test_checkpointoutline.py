@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.capture.checkpointoutline import outline, sections
+from memory.capture.checkpointoutline import parse_outline, split_sections
 from memory.core import records
 
 PAGE = """---
@@ -34,7 +34,7 @@ files: [a.go]
 
 
 def test_each_line_stands_under_its_section():
-    found = outline(records.from_bytes("p/checkpoints/x.md", PAGE.encode(), 0.0))
+    found = parse_outline(records.from_bytes("p/checkpoints/x.md", PAGE.encode(), 0.0))
     assert found.outcome == ("The key is fixed.",) and found.next == ("move the retries",)
     assert found.open == ("`make lint` failed at the end: a.go:3",) and found.request == (
         "fix the key",
@@ -44,7 +44,7 @@ def test_each_line_stands_under_its_section():
 
 def test_a_text_without_headings_says_its_first_sentences():
     text = "One thing. Another thing. A third.\n\n```\n## no heading\n```\n"
-    found = outline(records.from_bytes("p/checkpoints/x.md", text.encode(), 0.0))
+    found = parse_outline(records.from_bytes("p/checkpoints/x.md", text.encode(), 0.0))
     assert found.said == ("One thing.", "Another thing.") and found.outcome == ()
 
 
@@ -54,5 +54,9 @@ def test_a_page_is_taken_apart_by_its_headings():
         "Before.\n\n## Next Steps:\n\n- one\n2. [ ] two\n- [x] three\n- \n\n```\n## Code\n- x\n"
         "```\n\n### Open\nprose\n"
     )
-    assert sections(body) == {"": ["Before."], "next steps": ["one", "two"], "open": ["prose"]}
-    assert sections("") == {"": []}
+    assert split_sections(body) == {
+        "": ["Before."],
+        "next steps": ["one", "two"],
+        "open": ["prose"],
+    }
+    assert split_sections("") == {"": []}

@@ -53,7 +53,9 @@ def test_all_that_was_said_stands_in_one_file(session):
         "auto",
         "sess-1",
     )
-    assert page.meta["written"] == writer.body_mark(page.body) and page.meta["files"] == ["a.go"]
+    assert page.meta["written"] == writer.body_checksum(page.body) and page.meta["files"] == [
+        "a.go"
+    ]
 
 
 def test_it_grows_with_the_session(session):
@@ -81,7 +83,7 @@ def test_it_grows_with_the_session(session):
         ("goes on", "second"),
         ("", "third"),
     ]
-    assert page.meta["written"] == writer.body_mark(page.body)
+    assert page.meta["written"] == writer.body_checksum(page.body)
 
 
 def test_a_conversation_that_a_person_edited_is_left_alone(session):
@@ -232,10 +234,10 @@ def test_a_session_that_was_forgotten_is_not_written_again(session, now):
     keeper = store.Store(
         session.place, config.load(session.place.home, session.project, session.env), now
     )
-    told = conversations.session_records(keeper, session.name)
+    told = conversations.find_session_records(keeper, session.name)
     for record in told.records:
         keeper.archive(record.name, "forgotten")
-    conversations.forget(session.place, session.name, told.records[0].id, now)
+    conversations.log_forgotten(session.place, session.name, told.records[0].id, now)
     assert work(session.ask("second")).fire("SessionEnd") == [] and session.talks() == []
     session.state.unlink()
     assert work(session.ask("third")).fire("SessionEnd") == [] and session.talks() == []
@@ -251,7 +253,9 @@ def test_what_was_redacted_meanwhile_moves_no_seam(session):
     (path,) = session.talks()
     whole = path.read_bytes()
     path.write_bytes(
-        conversations.renew_mark(whole, whole.replace(b"ALPHA", b"[redacted:by-hand#0123456789]"))
+        conversations.update_checksum(
+            whole, whole.replace(b"ALPHA", b"[redacted:by-hand#0123456789]")
+        )
     )
     work(session.ask("second")).say("The second is done as well, with its test.").fire("Stop")
     work(session.ask("third")).say("The third is done as well, with its test.").fire("SessionEnd")
@@ -281,11 +285,11 @@ def test_where_the_conversation_alone_is_forgotten_checkpoints_go_on(session, no
     )
     (talk,) = [
         record
-        for record in conversations.session_records(keeper, session.name).records
+        for record in conversations.find_session_records(keeper, session.name).records
         if record.kind == "conversation"
     ]
     keeper.archive(talk.name, "forgotten")
-    conversations.forget(session.place, session.name, talk.id, now)
+    conversations.log_forgotten(session.place, session.name, talk.id, now)
     assert len(work(session.ask("second")).fire("SessionEnd")) == 2 and session.talks() == []
 
 
@@ -345,7 +349,9 @@ def test_half_a_secret_is_left_nowhere(session):
 def test_turns_are_shared_out_among_checkpoints_by_the_minute(ends, told):
     """One that was asked in the last minute of a checkpoint is told in it."""
     held = [turns.Turn("2026-11-21T%s:00Z" % at, "go on") for at in ("10:10", "10:20", "10:30")]
-    found = conversationfile.portions(held, [clock.parse("2026-11-21T%sZ" % end) for end in ends])
+    found = conversationfile.split_by_checkpoint(
+        held, [clock.parse("2026-11-21T%sZ" % end) for end in ends]
+    )
     assert [" ".join(turn.at[11:16] for turn in part) for part in found] == told
 
 

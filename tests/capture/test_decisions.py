@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.capture import turns
-from memory.capture.decisions import decisions
+from memory.capture.decisions import list_decisions
 from memory.capture.turns import Piece, Turn
 
 
@@ -23,7 +23,7 @@ def test_answers_approvals_and_refusals_are_told_with_their_instant():
             Piece(turns.USER, "", "refused Edit `a.go`"),
         )
     ]
-    assert decisions(held) == [
+    assert list_decisions(held) == [
         "10:05 answered: Which store? → SQLite",
         "10:05 approved the plan: Use SQLite",
         '10:05 refused Bash `rm -rf db`: "not the whole table"',
@@ -33,8 +33,10 @@ def test_answers_approvals_and_refusals_are_told_with_their_instant():
 def test_a_no_typed_while_the_model_works_answers_what_it_said_last():
     said = Piece(turns.SAID, "I will poll the table every minute.")
     held = [turn("go", said, Piece(turns.USER, "no, use the queue", turns.WORKING))]
-    assert decisions(held) == ['10:05 "no, use the queue" to: I will poll the table every minute.']
-    assert decisions([turn("go", Piece(turns.USER, "also the docs", turns.WORKING))]) == []
+    assert list_decisions(held) == [
+        '10:05 "no, use the queue" to: I will poll the table every minute.'
+    ]
+    assert list_decisions([turn("go", Piece(turns.USER, "also the docs", turns.WORKING))]) == []
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ def test_a_no_typed_while_the_model_works_answers_what_it_said_last():
 )
 def test_a_no_right_after_a_proposal_is_one(word):
     held = [turn("how?", Piece(turns.SAID, "I would poll the table every minute.")), turn(word)]
-    [line] = decisions(held)
+    [line] = list_decisions(held)
     assert word.split(",")[0][:2] in line and "poll the table" in line
 
 
@@ -66,4 +68,4 @@ def test_a_no_right_after_a_proposal_is_one(word):
 )
 def test_words_alone_decide_nothing(text):
     """Neither the model's, nor a request that only begins like a no."""
-    assert decisions([turn("x", Piece(turns.SAID, text)), turn(text)]) == []
+    assert list_decisions([turn("x", Piece(turns.SAID, text)), turn(text)]) == []

@@ -38,7 +38,7 @@ def patch(*lines, start=10):
 
 def test_a_report_gives_path_line_and_what_it_says():
     printed = "./a/b.go:3:1: %s\n\tx.Close()\nb.go:7:2: undefined: y" % RULED
-    assert findings.found(printed, "golangci-lint run") == [
+    assert findings.parse_findings(printed, "golangci-lint run") == [
         ["a/b.go", 3, RULED],
         ["b.go", 7, "undefined: y"],
     ]
@@ -46,18 +46,18 @@ def test_a_report_gives_path_line_and_what_it_says():
 
 def test_lines_added_above_move_a_finding_and_an_answered_one_is_gone():
     open_ = [["a.go", 30, RULED]]
-    assert findings.answered(open_, "src/a.go", patch(" one", "+two", "+three")) == []
+    assert findings.take_answered(open_, "src/a.go", patch(" one", "+two", "+three")) == []
     assert open_ == [["a.go", 32, RULED]]
     change = patch("-f()", "+_ = f()", start=32)
-    assert findings.answered(open_, "src/a.go", change) == [(RULED, "_ = f()")]
+    assert findings.take_answered(open_, "src/a.go", change) == [(RULED, "_ = f()")]
     assert open_ == []
 
 
 def test_of_a_long_change_the_line_that_names_the_rule_is_told():
     added = ["+line %d" % n for n in range(9)]
     named = "+f() //nolint:errcheck // why not"
-    assert findings.answered([["a.go", 10, RULED]], "a.go", patch("-f()", *added)) == []
-    told = findings.answered([["a.go", 10, RULED]], "a.go", patch("-f()", *added, named))
+    assert findings.take_answered([["a.go", 10, RULED]], "a.go", patch("-f()", *added)) == []
+    told = findings.take_answered([["a.go", 10, RULED]], "a.go", patch("-f()", *added, named))
     assert told == [(RULED, "f() //nolint:errcheck // why not")]
 
 
@@ -70,4 +70,4 @@ def test_a_patch_that_is_none_answers_nothing():
         [{"lines": ["+x"]}],
         [{"lines": [1], "oldStart": 9}],
     ):
-        assert findings.answered([["a.go", 10, RULED]], "a.go", odd) == []
+        assert findings.take_answered([["a.go", 10, RULED]], "a.go", odd) == []

@@ -64,10 +64,12 @@ def test_a_fix_after_the_checkpoint_closed_still_counts(session):
 )
 def test_a_success_counts_for_the_same_target(failing, passing, same):
     """Options and redirections aside: the same words, wider ones, or those that the error names."""
-    one, other = (fixes.shell.run(command, "1", "x", None, False) for command in (failing, passing))
+    one, other = (
+        fixes.shell.judge_command(command, "1", "x", None, False) for command in (failing, passing)
+    )
     one.detail = "tests/test_named.py:3: KeyError"
     one.outcome, other.outcome = "failed", "passed"
-    assert fixes.passes(other, one) is same
+    assert fixes.shows_pass(other, one) is same
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def _runs(*told):
     one that failed.
     """
     return [
-        fixes.shell.run(
+        fixes.shell.judge_command(
             command,
             "%02d" % at,
             ("Exit code %d\n" % code[0] if code else "") + output,
@@ -127,7 +129,7 @@ TYPES = "# example.com/cart\ncart/a.go:3:2: undefined: total"
 def test_a_wider_run_closes_a_failed_test(passing):
     """The same target, a superset, the whole, in any spelling."""
     assert (
-        fixes.open_failures(
+        fixes.find_open_failures(
             _runs(
                 ("go test ./cart -run TestTotal", GO, 1), (passing, "ok  \texample.com/cart\t0.1s")
             )
@@ -155,7 +157,9 @@ def test_another_run_closes_no_failed_test(passing):
     runs = _runs(
         ("go test ./cart -run TestTotal", GO, 1), (passing, "ok  \texample.com/cart\t0.1s")
     )
-    assert [run.command for run in fixes.open_failures(runs)] == ["go test ./cart -run TestTotal"]
+    assert [run.command for run in fixes.find_open_failures(runs)] == [
+        "go test ./cart -run TestTotal"
+    ]
 
 
 def test_a_narrow_run_closes_a_failure_that_it_names():
@@ -163,18 +167,20 @@ def test_a_narrow_run_closes_a_failure_that_it_names():
     passed = "ok  \texample.com/cart\t0.1s"
     for command in ("mise run test", "go test ./..."):
         runs = _runs((command, TWO, 1), ("go test ./cart -run TestTotal", passed))
-        assert fixes.open_failures(runs) == []
+        assert fixes.find_open_failures(runs) == []
     runs = _runs(("go test ./...", GO, 1), ("go test ./cart -run TestElse", passed))
-    assert len(fixes.open_failures(runs)) == 1
+    assert len(fixes.find_open_failures(runs)) == 1
 
 
 def test_tests_that_run_only_when_asked_for_are_not_covered_by_the_others():
     """`go test ./...` leaves the integration tests out; `test:ci` takes them in."""
     failed = ("go test -tags=integration ./cart", GO, 1)
     passed = "ok  \texample.com/cart\t0.1s"
-    assert len(fixes.open_failures(_runs(failed, ("go test ./...", passed)))) == 1
-    assert fixes.open_failures(_runs(failed, ("mise run test:ci", passed))) == []
-    assert fixes.open_failures(_runs(failed, ("go test -tags=integration ./...", passed))) == []
+    assert len(fixes.find_open_failures(_runs(failed, ("go test ./...", passed)))) == 1
+    assert fixes.find_open_failures(_runs(failed, ("mise run test:ci", passed))) == []
+    assert (
+        fixes.find_open_failures(_runs(failed, ("go test -tags=integration ./...", passed))) == []
+    )
 
 
 def test_a_lint_failure_is_closed_by_lint_over_the_same_files():
@@ -185,9 +191,13 @@ def test_a_lint_failure_is_closed_by_lint_over_the_same_files():
         "golangci-lint run ./cart/...",
         "mise run fmt && mise run lint | tail -3",
     ):
-        assert fixes.open_failures(_runs(failed, (passing, "0 issues."))) == []
+        assert fixes.find_open_failures(_runs(failed, (passing, "0 issues."))) == []
     assert (
-        len(fixes.open_failures(_runs(failed, ("go test ./...", "ok  \texample.com/cart\t0.1s"))))
+        len(
+            fixes.find_open_failures(
+                _runs(failed, ("go test ./...", "ok  \texample.com/cart\t0.1s"))
+            )
+        )
         == 1
     )
 
@@ -202,7 +212,9 @@ def test_a_chain_that_fails_later_shows_that_its_beginning_passes():
             1,
         ),
     )
-    assert [(run.key, run.kind) for run in fixes.open_failures(runs)] == [("mise run test", "test")]
+    assert [(run.key, run.kind) for run in fixes.find_open_failures(runs)] == [
+        ("mise run test", "test")
+    ]
 
 
 def test_a_compilers_error_is_gone_once_the_file_compiled():
@@ -212,7 +224,9 @@ def test_a_compilers_error_is_gone_once_the_file_compiled():
         ("mise run test", "ok  \texample.com/cart\t0.1s"),
         ("golangci-lint run", "0 issues."),
     ):
-        assert fixes.open_failures(_runs(("go build ./cart", TYPES, 1), (passing, output))) == []
+        assert (
+            fixes.find_open_failures(_runs(("go build ./cart", TYPES, 1), (passing, output))) == []
+        )
 
 
 def test_of_one_task_the_newest_failure_stays():
@@ -228,7 +242,7 @@ def test_of_one_task_the_newest_failure_stays():
         ("gh api repos/o/r/pulls/1", "gh: Not Found (HTTP 404)", 1),
         ("go run ./cmd", "exit status 1", 1),
     )
-    assert [(run.at, run.command) for run in fixes.open_failures(again)] == [
+    assert [(run.at, run.command) for run in fixes.find_open_failures(again)] == [
         ("01", "go test ./..."),
         ("03", "mise run lint"),
     ]
@@ -238,15 +252,15 @@ def test_a_refused_push_is_open_until_one_succeeds():
     """What changes something for good counts as well as tests do."""
     push = ("git push", " ! [rejected]        main -> main (fetch first)", 1)
     rebase = ("git rebase main", "CONFLICT (content): Merge conflict in a.go", 1)
-    assert [run.key for run in fixes.open_failures(_runs(push))] == ["git push"]
+    assert [run.key for run in fixes.find_open_failures(_runs(push))] == ["git push"]
     assert (
-        fixes.open_failures(
+        fixes.find_open_failures(
             _runs(push, ("git pull --rebase && git push", "   1a2b3c4..5d6e7f8  main -> main"))
         )
         == []
     )
     assert (
-        fixes.open_failures(
+        fixes.find_open_failures(
             _runs(rebase, ("git add a.go && git rebase --continue", "Successfully rebased"))
         )
         == []
@@ -310,5 +324,5 @@ def test_another_script_of_a_task_runner_proves_nothing(session):
 def test_what_has_nothing_to_do_with_it_closes_no_failure(failing, passing):
     """Another image, another package manager, another folder."""
     runs = _runs((failing, "Error: it does not work", 1), (passing, "all is well"))
-    assert not fixes.passes(runs[1], runs[0])
-    assert [run.command for run in fixes.open_failures(runs)] in ([failing], [])
+    assert not fixes.shows_pass(runs[1], runs[0])
+    assert [run.command for run in fixes.find_open_failures(runs)] in ([failing], [])

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from memory.capture import turns
-from memory.capture.next_steps import MOST, next_steps
+from memory.capture.next_steps import MOST, find_next_steps
 from memory.capture.turns import Piece, Turn
 
 
@@ -31,7 +31,7 @@ def test_open_tasks_come_first_and_finished_ones_do_not_come():
         ["fix the key", "completed", "2"],
         ["drop it", "deleted", "3"],
     ]
-    assert next_steps([turn("x", said(LIST % "Next steps"))], todos) == [
+    assert find_next_steps([turn("x", said(LIST % "Next steps"))], todos) == [
         "write the migration",
         "move the retries into the queue",
         "delete the old table",
@@ -53,8 +53,8 @@ def test_open_tasks_come_first_and_finished_ones_do_not_come():
 )
 def test_a_list_under_a_heading_of_next_steps_counts(heading):
     """In the languages that people write in; a list under any other heading does not."""
-    assert len(next_steps([turn("x", said(LIST % heading))], [])) == 2
-    assert next_steps([turn("x", said(LIST % "What was changed"))], []) == []
+    assert len(find_next_steps([turn("x", said(LIST % heading))], [])) == 2
+    assert find_next_steps([turn("x", said(LIST % "What was changed"))], []) == []
 
 
 def test_a_side_question_does_not_hide_it_and_a_later_turn_takes_away_what_it_did():
@@ -62,15 +62,15 @@ def test_a_side_question_does_not_hide_it_and_a_later_turn_takes_away_what_it_di
         turn("x", said(LIST % "Next steps")),
         turn("what does the flag do?", said("It switches the cache off.")),
     ]
-    assert len(next_steps(held, [])) == 2
+    assert len(find_next_steps(held, [])) == 2
     did = turn(
         "move the retries into the queue now",
         Piece(turns.FILE, "queue.go", turns.EDITED),
         said("Moved."),
     )
-    assert next_steps([*held, did], []) == ["delete the old table"]
+    assert find_next_steps([*held, did], []) == ["delete the old table"]
     commit = turn("go on", Piece(turns.COMMIT, "Delete the old table", "1a2b3c4"))
-    assert next_steps([*held, did, commit], []) == []
+    assert find_next_steps([*held, did, commit], []) == []
 
 
 def test_open_steps_of_an_approved_plan_count():
@@ -80,9 +80,9 @@ def test_open_steps_of_an_approved_plan_count():
         turns.APPROVED,
     )
     did = turn("write the queue worker", Piece(turns.FILE, "w.go", turns.CREATED), said("Done."))
-    assert next_steps([turn("plan it", plan), did], []) == ["remove the cron job"]
+    assert find_next_steps([turn("plan it", plan), did], []) == ["remove the cron job"]
 
 
 def test_there_is_a_bound():
     todos = [["step %d" % number, "pending", str(number)] for number in range(MOST + 4)]
-    assert len(next_steps([], todos)) == MOST
+    assert len(find_next_steps([], todos)) == MOST

@@ -73,20 +73,20 @@ def test_a_call_without_its_result_yet_is_kept_clean(session):
 def test_what_an_earlier_version_saved_is_known_by_its_first_line_and_its_entries(tmp_path):
     """Not taken up, and not taken for one of this version."""
     path = str(tmp_path / "s.json")
-    progress.save(progress.State(path, first="u1", size=7, seen={"a" * 12, "b" * 12}))
-    assert progress.head(path)["size"] == 7
+    progress.save(progress.CaptureState(path, first="u1", size=7, seen={"a" * 12, "b" * 12}))
+    assert progress.read_head(path)["size"] == 7
     text = (tmp_path / "s.json").read_text()
     (tmp_path / "s.json").write_text(
         text.replace('"v":%d' % progress.VERSION, '"v":%d' % (progress.VERSION - 1))
     )
-    assert progress.head(path)["size"] == 7 and progress.load(path) is None
+    assert progress.read_head(path)["size"] == 7 and progress.load(path) is None
     assert (
-        progress.seen_entry_ids(path) == {"a" * 12, "b" * 12}
-        and progress.seen_entry_ids(path + "x") == set()
+        progress.read_seen_ids(path) == {"a" * 12, "b" * 12}
+        and progress.read_seen_ids(path + "x") == set()
     )
     for odd in ("", "[]\n", '{"v":"1"}\n{}', '{"v":1}\n{"seen":3}'):
         (tmp_path / "s.json").write_text(odd)
-        assert not progress.head(path).get("size") and progress.seen_entry_ids(path) == set()
+        assert not progress.read_head(path).get("size") and progress.read_seen_ids(path) == set()
 
 
 @pytest.mark.parametrize(
@@ -100,4 +100,4 @@ def test_what_an_earlier_version_saved_is_known_by_its_first_line_and_its_entrie
 )
 def test_copies_of_a_transcript_bear_its_uuid(name, said):
     """Under whatever name; one without a UUID is itself."""
-    assert progress.identity(name) == said
+    assert progress.extract_uuid(name) == said

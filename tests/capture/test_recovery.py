@@ -89,7 +89,7 @@ def test_a_dead_sessions_last_line_counts_without_its_end(session):
         str(session.path),
         "recovery",
     )
-    assert progress.captured_size(session.place, session.name) == session.path.stat().st_size
+    assert progress.read_captured_size(session.place, session.name) == session.path.stat().st_size
 
 
 @pytest.mark.parametrize("torn", [b'{"type":"assistant","mess', b"\0" * 4096, b"{" * (1 << 19)])
@@ -102,7 +102,7 @@ def test_a_half_written_last_line_leaves_nothing_to_complete(session, torn):
     receipts.parent.mkdir(parents=True, exist_ok=True)
     receipts.write_text(json.dumps({"v": 1, "event": "start"}) + "\n")
     assert recovered(session.place, session.env, session.now) == 1
-    assert recovery.lost(session.place, session.env, session.now, "").sessions == []
+    assert recovery.find_uncaptured(session.place, session.env, session.now, "").sessions == []
     session.path.write_bytes(session.path.read_bytes() + b"\n")
     session.ask("and the lexer").edit("b.py")
     os.utime(session.path, (session.now - 60,) * 2)
@@ -187,7 +187,7 @@ def test_an_end_that_names_a_transcript_that_moved_is_captured(started):
 
 def own(session, directory=None):
     """Put a transcript into the folder that the host makes for a directory."""
-    return moved(session, whereabouts.folder(directory or session.project))
+    return moved(session, whereabouts.make_folder_prefix(directory or session.project))
 
 
 def test_a_session_whose_start_no_hook_saw_is_found(started, env, project, now):
@@ -206,9 +206,9 @@ def test_a_session_whose_start_no_hook_saw_is_found(started, env, project, now):
         )
         os.utime(own(one, at).path, (now - 600,) * 2)
     place = layout.locate(env, project)
-    assert [session for session, _ in recovery.lost(place, env, now, "known").sessions] == [
-        "silent"
-    ]
+    assert [
+        session for session, _ in recovery.find_uncaptured(place, env, now, "known").sessions
+    ] == ["silent"]
     assert recovered(place, env, now, "known") == 1 and recovered(place, env, now, "known") == 0
 
 
@@ -228,7 +228,9 @@ def test_a_session_of_a_worktree_that_stands_elsewhere_is_found(project, env, no
     )
     os.utime(own(one, str(tree)).path, (now - 600,) * 2)
     place = layout.locate(env, project)
-    assert [session for session, _ in recovery.lost(place, env, now, "").sessions] == ["silent"]
+    assert [session for session, _ in recovery.find_uncaptured(place, env, now, "").sessions] == [
+        "silent"
+    ]
 
 
 def test_a_session_of_before_its_folder_moved_is_found(project, env, now):
@@ -236,10 +238,14 @@ def test_a_session_of_before_its_folder_moved_is_found(project, env, now):
     place = layout.locate(env, project)
     before = str(Path(project).parent / "before")
     Path(place.home).mkdir(parents=True, exist_ok=True)
-    Path(place.home + layout.PLACES).write_text("{%s}\n" % layout.place_row(place.key, before))
+    Path(place.home + layout.PLACES).write_text(
+        "{%s}\n" % layout.format_place_row(place.key, before)
+    )
     one = Session(env, before, now, "silent").ask("fix the parser").edit("calc.py").say("Fixed.")
     os.utime(own(one, before).path, (now - 600,) * 2)
-    assert [session for session, _ in recovery.lost(place, env, now, "").sessions] == ["silent"]
+    assert [session for session, _ in recovery.find_uncaptured(place, env, now, "").sessions] == [
+        "silent"
+    ]
 
 
 def test_a_session_of_when_its_path_was_another_project_s_is_left(project, env, now):
@@ -253,11 +259,11 @@ def test_a_session_of_when_its_path_was_another_project_s_is_left(project, env, 
         (["renamed-since-12345678", place.key], ["silent"]),
     ):
         rows = [
-            '{"t":"%s",%s}\n' % (clock.iso(now + at), layout.place_row(key, place.anchor))
+            '{"t":"%s",%s}\n' % (clock.iso(now + at), layout.format_place_row(key, place.anchor))
             for at, key in zip((-5000, 9000), keys)
         ]
         Path(place.home + layout.PLACES).write_text("".join(rows).replace('"}', '","by":"first"}'))
-        lost = recovery.lost(place, env, now, "").sessions
+        lost = recovery.find_uncaptured(place, env, now, "").sessions
         assert [session for session, _ in lost] == found, keys
 
 
@@ -269,7 +275,9 @@ def test_a_session_of_a_folder_behind_a_link_is_found(project, env, now, tmp_pat
     os.utime(own(one, str(link)).path, (now - 600,) * 2)
     env = {**env, "CLAUDE_PROJECT_DIR": str(link)}
     place = layout.locate(env, str(link))
-    assert [session for session, _ in recovery.lost(place, env, now, "").sessions] == ["silent"]
+    assert [session for session, _ in recovery.find_uncaptured(place, env, now, "").sessions] == [
+        "silent"
+    ]
 
 
 def test_what_ended_before_dayleaf_was_there_waits_for_an_import(started, env, project, now):
@@ -283,7 +291,7 @@ def test_what_ended_before_dayleaf_was_there_waits_for_an_import(started, env, p
             .say("Fixed.")
         )
         os.utime(own(one).path, (now - days * clock.DAY,) * 2)
-    found = recovery.lost(known.place, env, now, "known")
+    found = recovery.find_uncaptured(known.place, env, now, "known")
     assert [session for session, _ in found.sessions] == ["yesterday"]
     assert sorted(found.before) == ["ancient", "older"]
 

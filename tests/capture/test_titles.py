@@ -17,14 +17,14 @@ PLAN = Piece(turns.USER, "# Plan: Move the cache\n", turns.APPROVED)
 
 def test_the_best_name_stands_first():
     held = [turn("ok"), turn("fix the cache key", PLAN)]
-    assert titles.titles(held, "Cache keys", ["Fix the key", "Add a test"]) == [
+    assert titles.list_titles(held, "Cache keys", ["Fix the key", "Add a test"]) == [
         "Move the cache",
         "Cache keys",
         "Fix the key",
         "Add a test",
         "fix the cache key",
     ]
-    assert titles.titles([turn("ok")], "", []) == []
+    assert titles.list_titles([turn("ok")], "", []) == []
 
 
 def test_what_nobody_typed_names_nothing():
@@ -33,9 +33,9 @@ def test_what_nobody_typed_names_nothing():
         turn("(teammate lead) fix the cache key", asked=turns.TEAM),
         turn("", asked=turns.SUMMARY),
     ]
-    assert titles.titles(held, "", []) == [] and titles.first_request(held) == ""
+    assert titles.list_titles(held, "", []) == [] and titles.find_first_request(held) == ""
 
 
 def test_only_the_first_requests_are_looked_at():
     held = [turn("request number %d about the cache" % number) for number in range(40)]
-    assert len(titles.titles(held, "", [])) == titles.MOST_REQUESTS
+    assert len(titles.list_titles(held, "", [])) == titles.MOST_REQUESTS

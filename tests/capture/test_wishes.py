@@ -70,7 +70,7 @@ SIX = {
 def test_what_can_mean_little_else_is_a_wish(language):
     """Whole, without what stands around it."""
     for said in SIX[language]:
-        assert wishes.wishes("\n".join(("```", said, "```", said))) == [said], said
+        assert wishes.find_wishes("\n".join(("```", said, "```", said))) == [said], said
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_what_can_mean_little_else_is_a_wish(language):
 )
 def test_an_order_that_outlives_the_task_is_a_wish(said):
     """It says always or never of what an agent does, or until when it holds."""
-    assert wishes.wishes(said) == [said]
+    assert wishes.find_wishes(said) == [said]
 
 
 ONCE = {
@@ -152,15 +152,15 @@ ONCE = {
 
 def test_a_wish_may_follow_what_is_asked_now():
     """Only what comes after the comma is kept."""
-    assert wishes.wishes("that works, and from now on use pnpm") == ["from now on use pnpm"]
-    assert wishes.wishes("先改这个文件,并且以后都放在这里") == ["以后都放在这里"]
-    assert wishes.wishes("先这样,以后会加缓存") == []
+    assert wishes.find_wishes("that works, and from now on use pnpm") == ["from now on use pnpm"]
+    assert wishes.find_wishes("先改这个文件,并且以后都放在这里") == ["以后都放在这里"]
+    assert wishes.find_wishes("先这样,以后会加缓存") == []
 
 
 @pytest.mark.parametrize("language", ONCE)
 def test_a_report_and_an_order_of_the_moment_are_none(language):
     """However much `always` and `never` stand in it."""
-    assert [said for said in ONCE[language] if wishes.wishes(said)] == []
+    assert [said for said in ONCE[language] if wishes.find_wishes(said)] == []
 
 
 @pytest.mark.parametrize(
@@ -215,14 +215,14 @@ def test_a_report_and_an_order_of_the_moment_are_none(language):
 )
 def test_what_may_be_of_the_moment_is_none(said):
     """A question, a quotation, a word in the middle of a sentence."""
-    assert wishes.wishes(said) == []
+    assert wishes.find_wishes(said) == []
 
 
 def test_a_long_request_has_none():
     """What was pasted into it may be anybody's; WISH_CHARS characters are the most."""
     said = "Always run lint first."
-    assert wishes.wishes(said + "\n" + "x" * (WISH_CHARS - len(said) - 1)) == [said]
-    assert wishes.wishes(said + "\n" + "x" * (WISH_CHARS - len(said))) == []
+    assert wishes.find_wishes(said + "\n" + "x" * (WISH_CHARS - len(said) - 1)) == [said]
+    assert wishes.find_wishes(said + "\n" + "x" * (WISH_CHARS - len(said))) == []
 
 
 def rules_of(place, now=0.0):

@@ -128,13 +128,13 @@ def test_the_reading_of_transcripts_says_how_far_it_is_and_how_long_it_takes(cap
     """
     clock = iter([0.0, 0.5, 4.0, 10.0, 12.0])
     spinner = screen.Spinner("", False)
-    pace = imports.Pace(spinner, 371 << 20, lambda: next(clock), 10.0)
+    pace = imports.ReadingProgress(spinner, 371 << 20, lambda: next(clock), 10.0)
     said = []
     for size, read in ((10, 10), (120, 60), (200, 120), (371, 200)):
         pace.done(size << 20, read << 20)
         said.append(spinner.step)
     assert said == [
-        "reading transcripts %s %d of 371 MB%s" % (screen.bar(at, 371), at, left)
+        "reading transcripts %s %d of 371 MB%s" % (screen.format_progress(at, 371), at, left)
         for at, left in (
             (10, ""),
             (120, ", about 17 s left"),
@@ -143,7 +143,7 @@ def test_the_reading_of_transcripts_says_how_far_it_is_and_how_long_it_takes(cap
         )
     ]
     assert capsys.readouterr().err == "dayleaf: %s\n" % " ".join(said[2].split())
-    assert [imports.span(seconds) for seconds in (0, 1.4, 89, 90, 600)] == [
+    assert [imports.format_duration(seconds) for seconds in (0, 1.4, 89, 90, 600)] == [
         "1 s",
         "1 s",
         "89 s",

@@ -215,9 +215,9 @@ def test_a_broken_settings_file_captures_nothing_and_the_start_says_so(env, proj
 def test_pushes_are_switched_per_session_and_per_project(ok, place, project):
     """A session's switch is a receipt, a project's a line of its settings that goes again."""
     ok("off", "--session", "s-1", CLAUDE_CODE_SESSION_ID="s-1")
-    assert receipts.session(place.receipts("s-1")).off
+    assert receipts.read_session(place.receipts("s-1")).off
     ok("on", CLAUDE_CODE_SESSION_ID="s-1")
-    assert not receipts.session(place.receipts("s-1")).off
+    assert not receipts.read_session(place.receipts("s-1")).off
     path = Path(project, ".dayleaf", "config.json")
     ok("off", "--project")
     assert json.loads(path.read_text()) == {"load.enabled": False}
@@ -236,7 +236,7 @@ def test_a_session_stays_off_after_a_clear(ok, env, project, place):
     push(env, project, "SessionEnd", "s-1", reason="clear")
     start = push(env, project, "SessionStart", "s-2", source="clear")
     assert "hookSpecificOutput" not in start and "/dayleaf:on" in start["systemMessage"]
-    assert receipts.session(place.receipts("s-2")).off
+    assert receipts.read_session(place.receipts("s-2")).off
     ok("on", "--session", "s-2")
     push(env, project, "SessionEnd", "s-2", reason="clear")
     assert "JWT" in json.dumps(push(env, project, "SessionStart", "s-3", source="clear"))
@@ -257,8 +257,8 @@ def test_off_in_a_terminal_means_the_newest_session(ok, place):
     receipts.write(place.receipts("newer"), {"v": 1, "event": "start"})
     assert "no more notes" in ok("off")
     assert (
-        receipts.session(place.receipts("newer")).off
-        and not receipts.session(place.receipts("older")).off
+        receipts.read_session(place.receipts("newer")).off
+        and not receipts.read_session(place.receipts("older")).off
     )
 
 
@@ -271,7 +271,7 @@ def test_a_session_that_never_ran_is_not_switched(run, ok, env, project, place):
     )
     assert not Path(place.receipts("nosuch")).exists()
     assert "in session aaaa1111" in ok("off")
-    assert receipts.session(place.receipts("aaaa1111")).off and "switched off" in ok("why")
+    assert receipts.read_session(place.receipts("aaaa1111")).off and "switched off" in ok("why")
 
 
 def test_a_session_that_was_only_switched_is_no_session_that_ran(ok, env, project, place):
@@ -280,7 +280,7 @@ def test_a_session_that_was_only_switched_is_no_session_that_ran(ok, env, projec
     """
     push(env, project, "SessionStart", "aaaa1111", source="startup")
     assert "in session bbbb2222" in ok("off", CLAUDE_CODE_SESSION_ID="bbbb2222")
-    assert receipts.session(place.receipts("bbbb2222")).off
+    assert receipts.read_session(place.receipts("bbbb2222")).off
     assert json.loads(ok("why", "--json"))["session"] == "aaaa1111" and "in session aaaa1111" in ok(
         "off"
     )
@@ -295,7 +295,7 @@ def test_on_takes_back_what_off_did_though_another_session_ran_since(ok, place):
     time.sleep(0.02)
     receipts.write(place.receipts("bbbb2222"), {"v": 1, "event": "prompt"})
     assert "pushes notes again in session aaaa1111" in ok("on")
-    assert not receipts.session(place.receipts("aaaa1111")).off
+    assert not receipts.read_session(place.receipts("aaaa1111")).off
     assert json.loads(ok("on", "--json")) == {"session": "", "enabled": True}
 
 

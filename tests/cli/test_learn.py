@@ -134,7 +134,7 @@ def test_removing_for_good_wants_a_yes_and_says_what_went(run, ok, home):
 def test_what_was_derived_goes_with_a_record_in_every_checkout(ok, home, place, now):
     """The call that worked is text of the record; the walls of other records are written anew."""
     week(place)
-    walls.write(place, vault.settings(), now)
+    walls.update_walls(place, vault.settings(), now)
     for end in (".walls", ".met"):
         held = Path(place.cache, place.scope + end)
         assert b"--state open" in held.read_bytes()
@@ -147,7 +147,7 @@ def test_what_was_derived_goes_with_a_record_in_every_checkout(ok, home, place, 
         for path in Path(home).rglob("*")
         if path.is_file() and b"--state open" in path.read_bytes()
     ] == []
-    assert walls.write(place, vault.settings(), now)
+    assert walls.update_walls(place, vault.settings(), now)
 
 
 def test_a_record_in_the_archive_can_be_removed_for_good(ok, home):
@@ -462,11 +462,11 @@ def test_a_conversation_that_is_edited_is_a_persons_from_then_on(edits, session,
     """Its text alone: a link leaves it dayleaf's own."""
     path = next(Path(place.private).glob("conversations/*/*.md"))
     assert edits("true", "link", "c-7a1c0001", "markers").returncode == 0
-    assert "markers" in path.read_text() and not conversations.is_by_hand(path.read_bytes())
+    assert "markers" in path.read_text() and not conversations.is_edited_file(path.read_bytes())
     assert (
         edits("sed -i 's/never committed/left out/' \"$1\"", "edit", "c-7a1c0001").returncode == 0
     )
-    assert conversations.is_by_hand(path.read_bytes())
+    assert conversations.is_edited_file(path.read_bytes())
 
 
 def test_a_day_a_file_or_a_text_is_forgotten_once_it_was_shown(run, ok, session, place):

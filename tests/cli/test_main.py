@@ -67,10 +67,10 @@ def test_wrong_words_end_with_2_and_one_line_that_helps(run, words, said):
 def test_every_verb_has_help_without_a_home(run, verb, tmp_path):
     """Help needs nothing and writes nothing."""
     done = run(verb, "--help")
-    usage = "usage: " + spellings.typed(verb)
+    usage = "usage: " + spellings.format_command(verb)
     assert done.returncode == 0 and usage in done.stdout and "--json" in done.stdout
-    listed = run("help", *spellings.spelled(verb).split()[:1]).stdout
-    assert re.search(r"\b%s\b" % spellings.spelled(verb).split()[-1], listed)
+    listed = run("help", *spellings.spell_verb(verb).split()[:1]).stdout
+    assert re.search(r"\b%s\b" % spellings.spell_verb(verb).split()[-1], listed)
 
 
 def test_the_help_fits_one_screen(run):
@@ -98,7 +98,7 @@ def test_an_old_spelling_works_and_says_the_new_one(verb, process, home):
     )
     new = process(verb, "--no-such", **env)
     first, *rest = old.stderr.splitlines()
-    assert "`dayleaf %s` is `%s` now" % (verb, spellings.typed(verb)) in first
+    assert "`dayleaf %s` is `%s` now" % (verb, spellings.format_command(verb)) in first
     assert (old.returncode, rest, old.stdout) == (2, new.stderr.splitlines(), new.stdout)
 
 
@@ -198,8 +198,8 @@ def test_words_that_mean_a_verb_lead_to_it(run):
         ("lern", "learn"),
     ):
         assert "did you mean '%s'?" % verb in one_line_error(run(name, "x"), 2)
-    assert {verb.split()[0] for verb in arguments.SAID_FOR.values()} <= set(main.VERBS)
-    assert not set(arguments.SAID_FOR) & set(main.VERBS)
+    assert {verb.split()[0] for verb in arguments.SYNONYMS.values()} <= set(main.VERBS)
+    assert not set(arguments.SYNONYMS) & set(main.VERBS)
 
 
 def test_without_words_it_shows_where_the_work_stands(ok, home, place):
@@ -427,7 +427,7 @@ def test_the_launcher_is_plain_sh():
 def test_help_fits_the_columns_that_there_are(ok, columns):
     """The list of verbs, and the help of each; a verb with many words sets no column."""
     listed = ok("help", COLUMNS=str(columns))
-    assert max(map(plaintext.width, listed.splitlines())) <= columns
+    assert max(map(plaintext.count_columns, listed.splitlines())) <= columns
     starts = {
         line.index(arguments.purpose(line.split()[0], main.VERBS)[:20])
         for line in listed.splitlines()
@@ -436,7 +436,7 @@ def test_help_fits_the_columns_that_there_are(ok, columns):
     assert len(starts) == 1
     for verb in ("resource", "import", "rule", "harvest", "recall", "plan"):
         assert (
-            max(map(plaintext.width, ok(verb, "--help", COLUMNS=str(columns)).splitlines()))
+            max(map(plaintext.count_columns, ok(verb, "--help", COLUMNS=str(columns)).splitlines()))
             <= columns
         ), verb
 
@@ -551,7 +551,7 @@ def test_verbs_import_one_another_in_one_direction():
 @pytest.mark.parametrize("verb", sorted(main.VERBS))
 def test_a_verbs_function_bears_its_word(verb):
     """A word that Python keeps for itself takes an underscore."""
-    module = main.module_of(verb)
+    module = main.import_module_of(verb)
     run = getattr(module, verb + "_" * keyword.iskeyword(verb))
     assert run.__module__ == module.__name__ and list(inspect.signature(run).parameters) == ["call"]
 

@@ -58,7 +58,9 @@ def test_a_wish_that_was_approved_stays_approved_when_it_is_shared(ok, place, no
     meta = {"rationale": "You said so on 2026-11-27.", "suggested_by": "you", "said": "2026-11-27"}
     put(place, "p/rules/x.md", "Never log card numbers", "", id="r-x", **meta)
     data = Path(place.path("p/rules/x.md")).read_bytes()
-    approvals.decide(place.home, place.key, "r-x", files.sha256(data), "approve", "me", now)
+    approvals.append_decision(
+        place.home, place.key, "r-x", files.sha256(data), "approve", "me", now
+    )
     ok("share", "r-x")
     assert [one["state"] for one in json.loads(ok("rule", "list", "--json"))] == ["approved"]
 

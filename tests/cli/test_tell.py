@@ -193,7 +193,7 @@ def test_a_handoff_that_was_made_of_checkpoints_is_no_source_of_a_digest(ok, pla
         found = search.recall(
             place, vault.settings(), question.Query("retries of the queue"), now, 0.0
         )
-        return {source.id for source in digests.of_found(found)}
+        return {source.id for source in digests.build_sources(found)}
 
     ok("handoff")
     assert sources() == {"c-0000aaaa"}

@@ -25,9 +25,9 @@ def base(home) -> str:
 
 def test_an_approval_is_of_one_workspace_id_and_checksum(base, now):
     """Nothing else is approved by it: no other project, record or content."""
-    assert approvals.approved(base) == frozenset()
-    approvals.decide(base, "api-1a2b3c4d", "r-1", ONE, "approve", "alex", now)
-    assert approvals.approved(base) == {("api-1a2b3c4d", "r-1", ONE)}
+    assert approvals.read_approved(base) == frozenset()
+    approvals.append_decision(base, "api-1a2b3c4d", "r-1", ONE, "approve", "alex", now)
+    assert approvals.read_approved(base) == {("api-1a2b3c4d", "r-1", ONE)}
     line = json.loads(Path(base, "trust.jsonl").read_text())
     assert line == {
         "v": 1,
@@ -49,23 +49,26 @@ def test_the_last_decision_wins(base, now):
         ("reject", "3" * 64, {TWO}),
         ("approve", ONE, {ONE, TWO}),
     ):
-        approvals.decide(base, "w", "r-1", sha256, decision, "alex", now)
-        assert {approval[2] for approval in approvals.approved(base)} == expected
+        approvals.append_decision(base, "w", "r-1", sha256, decision, "alex", now)
+        assert {approval[2] for approval in approvals.read_approved(base)} == expected
 
 
 def test_what_was_rejected_is_told_from_what_waits(base, now):
     """The last decision on the exact content; other content has none."""
     for sha256, decision in ((ONE, "approve"), (ONE, "reject"), (TWO, "approve")):
-        approvals.decide(base, "w", "r-1", sha256, decision, "alex", now)
-    assert approvals.decisions(base) == {("w", "r-1", ONE): "reject", ("w", "r-1", TWO): "approve"}
+        approvals.append_decision(base, "w", "r-1", sha256, decision, "alex", now)
+    assert approvals.read_decisions(base) == {
+        ("w", "r-1", ONE): "reject",
+        ("w", "r-1", TWO): "approve",
+    }
 
 
 def test_global_records_share_one_workspace():
     """A record of the global tier is approved for every project."""
-    assert approvals.workspace_of("g/rules/x.md", "api-1") == "global"
+    assert approvals.approval_workspace("g/rules/x.md", "api-1") == "global"
     assert (
-        approvals.workspace_of("p/rules/x.md", "api-1")
-        == approvals.workspace_of("s/rules/x.md", "api-1")
+        approvals.approval_workspace("p/rules/x.md", "api-1")
+        == approvals.approval_workspace("s/rules/x.md", "api-1")
         == "api-1"
     )
 
@@ -86,12 +89,12 @@ def test_global_records_share_one_workspace():
 )
 def test_a_torn_line_costs_only_itself(base, now, torn):
     """What a killed writer left is passed over, and the next decision does not join it."""
-    approvals.decide(base, "w", "r-1", ONE, "approve", "alex", now)
+    approvals.append_decision(base, "w", "r-1", ONE, "approve", "alex", now)
     with Path(base, "trust.jsonl").open("ab") as ledger:
         ledger.write(torn)
-    assert approvals.approved(base) == {("w", "r-1", ONE)}
-    approvals.decide(base, "w", "r-2", TWO, "approve", "alex", now)
-    assert approvals.approved(base) == {("w", "r-1", ONE), ("w", "r-2", TWO)}
+    assert approvals.read_approved(base) == {("w", "r-1", ONE)}
+    approvals.append_decision(base, "w", "r-2", TWO, "approve", "alex", now)
+    assert approvals.read_approved(base) == {("w", "r-1", ONE), ("w", "r-2", TWO)}
 
 
 @pytest.mark.parametrize(
@@ -108,13 +111,13 @@ def test_a_torn_line_costs_only_itself(base, now, torn):
 def test_a_decision_that_is_none_is_refused(base, now, decision, sha256):
     """No line is written for a wrong word or checksum."""
     with pytest.raises(UsageError):
-        approvals.decide(base, "w", "r-1", sha256, decision, "alex", now)
+        approvals.append_decision(base, "w", "r-1", sha256, decision, "alex", now)
     assert not Path(base, "trust.jsonl").exists()
 
 
 def test_what_a_person_is_called_cannot_forge_a_line(base, now):
     """Line ends and quotes in an id or a name stay inside their text."""
-    approvals.decide(
+    approvals.append_decision(
         base,
         "w",
         'r-1"}\n{"v":1',
@@ -124,7 +127,7 @@ def test_what_a_person_is_called_cannot_forge_a_line(base, now):
         now,
     )
     assert (
-        approvals.approved(base) == frozenset()
+        approvals.read_approved(base) == frozenset()
         and Path(base, "trust.jsonl").read_bytes().count(b"\n") == 1
     )
 
@@ -132,29 +135,29 @@ def test_what_a_person_is_called_cannot_forge_a_line(base, now):
 @posix_only
 def test_a_ledger_that_others_may_write_approves_nothing(base, now, monkeypatch):
     """Neither one that group or world may write to, nor another user's."""
-    approvals.decide(base, "w", "r-1", ONE, "approve", "alex", now)
+    approvals.append_decision(base, "w", "r-1", ONE, "approve", "alex", now)
     path = base + "/trust.jsonl"
     assert os.stat(path).st_mode & 0o777 == 0o600
     for mode, count in ((0o666, 0), (0o620, 0), (0o644, 1), (0o600, 1)):
         os.chmod(path, mode)
-        assert len(approvals.approved(base)) == count, oct(mode)
+        assert len(approvals.read_approved(base)) == count, oct(mode)
     if os.geteuid() == 0:
         os.chown(path, 65534, -1)
-        assert approvals.approved(base) == frozenset()
+        assert approvals.read_approved(base) == frozenset()
 
 
 def test_a_ledger_in_a_repository_counts_for_nothing(base, project, now):
     """Only the file in the user's own directory is read."""
-    approvals.decide(project + "/.dayleaf", "w", "r-1", ONE, "approve", "mallory", now)
-    assert approvals.approved(base) == frozenset()
+    approvals.append_decision(project + "/.dayleaf", "w", "r-1", ONE, "approve", "mallory", now)
+    assert approvals.read_approved(base) == frozenset()
 
 
 def test_a_ledger_that_cannot_be_written_is_an_error(base, now):
     """The person hears that nothing was decided."""
     os.makedirs(base + "/trust.jsonl")
     with pytest.raises(StoreError, match="could not be written"):
-        approvals.decide(base, "w", "r-1", ONE, "approve", "alex", now)
-    assert approvals.approved(base) == frozenset()
+        approvals.append_decision(base, "w", "r-1", ONE, "approve", "alex", now)
+    assert approvals.read_approved(base) == frozenset()
 
 
 def test_decisions_of_several_processes_all_count(base):
@@ -162,7 +165,7 @@ def test_decisions_of_several_processes_all_count(base):
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from memory.core import approvals as trust\n"
         "for i in range(50):\n"
-        "    trust.decide(sys.argv[2], 'w', 'r-%s-%d' % (sys.argv[3], i), '1' * 64, "
+        "    trust.append_decision(sys.argv[2], 'w', 'r-%s-%d' % (sys.argv[3], i), '1' * 64, "
         "'approve', 'x', 0.0)"
     )
     children = [
@@ -170,7 +173,7 @@ def test_decisions_of_several_processes_all_count(base):
         for i in range(4)
     ]
     assert [child.wait(60) for child in children] == [0] * 4
-    assert len(approvals.approved(base)) == 200
+    assert len(approvals.read_approved(base)) == 200
 
 
 def test_reading_is_light():
@@ -178,7 +181,7 @@ def test_reading_is_light():
     code = (
         "import sys; before = set(sys.modules); sys.path.insert(0, sys.argv[1]); from memory.core "
         "import approvals as trust\n"
-        "trust.approved('/nowhere')\n"
+        "trust.read_approved('/nowhere')\n"
         "print(sorted(m for m in set(sys.modules) - before if not "
         "m.startswith(('memory', '__future__'))))"
     )

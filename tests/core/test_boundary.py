@@ -30,7 +30,7 @@ def test_a_hook_that_hung_is_said_at_the_next_start(tmp_path, world):
     source = plugin / "memory" / "core" / "boundary.py"
     source.write_text(source.read_text().replace("DEADLINE = 10", "DEADLINE = 1"))
     with (plugin / "memory" / "hook" / "loader.py").open("a") as file:
-        file.write("\ndef choose(*_):\n    import time\n    time.sleep(60)\n")
+        file.write("\ndef choose_learnings(*_):\n    import time\n    time.sleep(60)\n")
     place = layout.locate(world, world["CLAUDE_PROJECT_DIR"])
     vault.put(place, "p/learnings/a.md", "The kafka rebalance trap", "x")
     answer = harmless(
@@ -52,7 +52,7 @@ def test_failures_are_said_once(env, project, place):
     from memory.core import boundary
     from memory.health import worker
 
-    boundary.note(env, "stop worker", ValueError("x"))
+    boundary.log_failure(env, "stop worker", ValueError("x"))
     payload = {"session_id": "s1", "cwd": project, "source": "startup"}
     quiet = {**env, "DAYLEAF_RUNTIME_AUTO": "0"}
     output, _ = at_start.on_session_start(payload, quiet, 1.0)

@@ -58,7 +58,7 @@ def test_a_setting_that_was_dropped_is_told_and_does_nothing(home):
         "'load.recent' does nothing now; take it out",
         "'recall.limit' does nothing now; take it out",
     ]
-    assert not config.DROPPED & set(config.DEFAULTS)
+    assert not config.DROPPED_KEYS & set(config.DEFAULTS)
 
 
 @pytest.mark.parametrize(

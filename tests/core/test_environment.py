@@ -42,7 +42,7 @@ def test_what_the_projects_settings_set_does_not_count(env, project, name):
         "OTHER": "x",
     }
     assert (
-        environment.repository_variables(given, [inner])["DAYLEAF_HOME"]
+        environment.find_repository_variables(given, [inner])["DAYLEAF_HOME"]
         == project + "/.claude/" + name
     )
 

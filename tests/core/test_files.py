@@ -64,6 +64,6 @@ def test_a_sibling_with_the_same_start_is_not_inside(tmp_path):
     """`root-evil` is not in `root`."""
     (tmp_path / "root-evil").mkdir()
     (tmp_path / "root").mkdir()
-    assert files.inside(str(tmp_path / "root/x"), str(tmp_path / "root"))
-    assert not files.inside(str(tmp_path / "root-evil/x"), str(tmp_path / "root"))
-    assert not files.inside(str(tmp_path / "root/../root-evil"), str(tmp_path / "root"))
+    assert files.is_inside(str(tmp_path / "root/x"), str(tmp_path / "root"))
+    assert not files.is_inside(str(tmp_path / "root-evil/x"), str(tmp_path / "root"))
+    assert not files.is_inside(str(tmp_path / "root/../root-evil"), str(tmp_path / "root"))

@@ -152,7 +152,7 @@ def agrees(text: str) -> bool:
     """Compare what the line reader is sure of with the full reader; False where it is not sure, or
     of a head without a key.
     """
-    meta, twice, unsure = headreader.scan(text)
+    meta, twice, unsure = headreader.read_head(text)
     if unsure or not meta:
         return False
     read, duplicates, problem, _ = headyaml.read_yaml(text, [], [])
@@ -210,7 +210,7 @@ def test_line_reader_agrees_with_yaml_on_what_people_wrote(seed):
     pytest.importorskip("yaml")
     source = random.Random(seed)
     written = sorted([*Path(ROOT, "commands").glob("*.md"), *Path(ROOT, "skills").rglob("*.md")])
-    heads = HEADS + [frontmatter.split(path.read_bytes())[0].decode() for path in written]
+    heads = HEADS + [frontmatter.split_head(path.read_bytes())[0].decode() for path in written]
     assert sum(map(agrees, heads)) > 15
     assert sum(agrees(mutated(source, heads)) for _ in range(4000)) > 1000
 
@@ -230,7 +230,7 @@ def test_line_reader_agrees_with_yaml_on_what_people_wrote(seed):
 )
 def test_unsure_lines_are_those_of_the_file(head, lines):
     """Each was read otherwise, or refused, by YAML; the numbers count the fence."""
-    page = frontmatter.skim(("---\n" + head + "---\nx\n").encode())
+    page = frontmatter.parse_fast(("---\n" + head + "---\nx\n").encode())
     assert page.unsure == lines and page.guessed == bool(lines)
-    below = frontmatter.skim(("\n\n---\n" + head + "---\nx\n").encode())
+    below = frontmatter.parse_fast(("\n\n---\n" + head + "---\nx\n").encode())
     assert below.unsure == [line + 2 for line in lines]

@@ -31,7 +31,7 @@ def test_two_spellings_of_a_remote_are_one_repository(one, other):
 
 
 def test_the_plugins_folder_is_that_of_this_copy():
-    assert layout.plugin() == ROOT and os.path.exists(layout.plugin() + "/install.sh")
+    assert layout.plugin_folder() == ROOT and os.path.exists(layout.plugin_folder() + "/install.sh")
 
 
 def git(cwd, env, *args):
@@ -87,7 +87,7 @@ def test_the_home_directory_is_no_shared_tier(env):
 )
 def test_an_id_from_outside_is_checked(text):
     """Nothing that could leave a folder passes."""
-    assert layout.safe_id(text) == ""
+    assert layout.valid_id(text) == ""
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from memory.capture import checkpointpage
+from memory.capture import conversationpage
 from memory.core import plaintext
 from memory.health import recordfaults
 from memory.hook import fence
@@ -34,9 +34,9 @@ MAKERS = {
     "one line": plaintext.one_line,
     "screen": plaintext.one_line,
     "title": writer.title_line,
-    "command": checkpointpage.code,
+    "command": conversationpage.format_code,
     "clipped": lambda text: plaintext.one_line(text, 12),
-    "terminal": lambda text: plaintext.plain(text).replace("\n", " ").replace("\t", " "),
+    "terminal": lambda text: plaintext.strip_hidden(text).replace("\n", " ").replace("\t", " "),
 }
 
 
@@ -54,9 +54,11 @@ def test_no_control_or_escape_gets_into_a_line(make, text):
 def test_what_nobody_sees_is_told_alike_everywhere(code):
     """A line, what the model gets, what is to be approved and the check of a record agree."""
     text = "a" + chr(code) + "b"
-    assert plaintext.plain(text) == plaintext.one_line(text) == fence.clean(text) == "ab"
-    assert plaintext.visible(text) == "a\\u{%x}b" % code
-    assert [row[2] for row in recordfaults._hidden(text)] == ["a hidden character, U+%04X" % code]
+    assert plaintext.strip_hidden(text) == plaintext.one_line(text) == fence.clean(text) == "ab"
+    assert plaintext.escape_invisible(text) == "a\\u{%x}b" % code
+    assert [row[2] for row in recordfaults._check_hidden(text)] == [
+        "a hidden character, U+%04X" % code
+    ]
     assert re.search(secretshapes.INVISIBLE, text)
 
 
@@ -82,7 +84,9 @@ def test_a_line_that_ends_in_the_middle_becomes_a_blank():
     ],
 )
 def test_letters_of_every_script_stay(text):
-    assert plaintext.plain(text) == text and plaintext.one_line(text) == text.replace("\xa0", " ")
+    assert plaintext.strip_hidden(text) == text and plaintext.one_line(text) == text.replace(
+        "\xa0", " "
+    )
 
 
 def test_a_cap_cuts_with_an_ellipsis():
@@ -103,12 +107,12 @@ def test_a_cap_cuts_with_an_ellipsis():
 def test_no_cut_falls_into_code(most, cut):
     """Code that would be cut is left out as a whole."""
     line = "The queue waits for `hand over()`, and a worker (`the last one`) takes it."
-    assert plaintext.at_word(line, most) == cut
-    assert plaintext.at_word(line, 55) == "The queue waits for `hand over()`, and a worker…"
+    assert plaintext.clip_at_word(line, most) == cut
+    assert plaintext.clip_at_word(line, 55) == "The queue waits for `hand over()`, and a worker…"
 
 
 def test_code_that_fills_a_line_is_closed():
-    line = plaintext.at_word("Run `make " + "x" * 40 + "` now.", 30)
+    line = plaintext.clip_at_word("Run `make " + "x" * 40 + "` now.", 30)
     assert line.startswith("Run `make xxx") and line.endswith("…`") and len(line) <= 30
 
 
@@ -123,11 +127,11 @@ def test_code_that_fills_a_line_is_closed():
     ],
 )
 def test_marks_of_bold_go_and_code_stays(line, bare):
-    assert plaintext.unbold(line) == (bare or line.replace("**Fixed**", "Fixed"))
+    assert plaintext.strip_bold(line) == (bare or line.replace("**Fixed**", "Fixed"))
 
 
 def test_no_sentence_ends_in_code():
-    assert plaintext.sentences("Call `a? b. c` now. Then stop.") == [
+    assert plaintext.split_sentences("Call `a? b. c` now. Then stop.") == [
         "Call `a? b. c` now.",
         "Then stop.",
     ]
@@ -135,7 +139,7 @@ def test_no_sentence_ends_in_code():
 
 def test_a_line_is_cut_at_the_ends_of_its_sentences():
     """In scripts without spaces as well; not within a name."""
-    assert plaintext.sentences("One is `a.b`. Two! Three? 네。はい。") == [
+    assert plaintext.split_sentences("One is `a.b`. Two! Three? 네。はい。") == [
         "One is `a.b`.",
         "Two!",
         "Three?",

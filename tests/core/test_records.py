@@ -216,7 +216,7 @@ def test_wiki_links_in_a_body_are_related():
         "See [[One]], [[Two|2]], [[One#part]] and `[[no]]`.\n```\n[[no]]\n```\n"
         "if [[ -f x ]]; [[Three]]\n"
     )
-    assert records.wiki_links(body) == ("One", "Two", "Three")
+    assert records.find_wiki_links(body) == ("One", "Two", "Three")
     assert record_of(body).links[-1] == ("related_to", "Three")
 
 
@@ -341,7 +341,7 @@ def test_nothing_with_authority_is_taken_from_a_guess():
     """
     rule, resource = (UNSURE % kind for kind in ("rule", "resource"))
     for text in (rule, resource):
-        guess, whole = records.skim(NAME, text.encode(), 5.0), record_of(text)
+        guess, whole = records.from_bytes_fast(NAME, text.encode(), 5.0), record_of(text)
         assert (
             guess.unsure == whole.unsure
             and guess.unsure[0] == 10
@@ -351,7 +351,9 @@ def test_nothing_with_authority_is_taken_from_a_guess():
         assert (guess.title, guess.body, guess.tags) == (whole.title, whole.body, whole.tags)
     whole = record_of(resource)
     assert (whole.end, whole.path, whole.rationale) == ("script", "run.sh", "because")
-    plain = records.skim(NAME, resource.replace("  deep:\n    er: 1\n", "").encode(), 5.0)
+    plain = records.from_bytes_fast(
+        NAME, resource.replace("  deep:\n    er: 1\n", "").encode(), 5.0
+    )
     assert (plain.end, plain.path, plain.unsure) == ("script", "run.sh", ())
 
 
@@ -419,7 +421,7 @@ def test_a_tag_that_stands_in_both_places_counts_once():
 
 
 def test_an_embedded_file_is_no_link_and_an_embedded_note_is_one():
-    assert records.wiki_links(
+    assert records.find_wiki_links(
         "![[diagram.png]] ![[2026-11-20#Notes]] ![[note.md]] [[paper.pdf]]"
     ) == ("2026-11-20", "note.md", "paper.pdf")
 

@@ -23,19 +23,19 @@ def test_words_name_a_verb_by_either_spelling():
         (["show", "l-1"], ("show", 1)),
         ([], ("today", 0)),
     ):
-        assert spellings.row_of(argv) == found
-    assert spellings.typed("undo") == "dayleaf store undo"
-    assert spellings.typed("today") == "dayleaf"
+        assert spellings.parse_verb(argv) == found
+    assert spellings.format_command("undo") == "dayleaf store undo"
+    assert spellings.format_command("today") == "dayleaf"
 
 
 def test_an_old_option_is_read_as_its_word_and_text_is_not():
-    assert spellings.respelled("index", ["--verify", "--json"]) == (
+    assert spellings.replace_old_option("index", ["--verify", "--json"]) == (
         ["verify", "--json"],
         "--verify",
     )
-    assert spellings.respelled("index", ["--", "--verify"]) == (["--", "--verify"], "")
-    assert spellings.respelled("import", ["transcripts", "--all-projects"]) == (
+    assert spellings.replace_old_option("index", ["--", "--verify"]) == (["--", "--verify"], "")
+    assert spellings.replace_old_option("import", ["transcripts", "--all-projects"]) == (
         ["transcripts", "--all"],
         "--all-projects",
     )
-    assert spellings.respelled("recall", ["--verify"]) == (["--verify"], "")
+    assert spellings.replace_old_option("recall", ["--verify"]) == (["--verify"], "")

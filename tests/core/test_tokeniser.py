@@ -33,7 +33,7 @@ TABLE = [
 @pytest.mark.parametrize(("word", "terms"), TABLE, ids=[t[0] for t in TABLE])
 def test_a_word_gives_its_terms(word, terms):
     """Identifiers, paths, options, codes, versions, hashes and CJK runs."""
-    assert tokeniser.tokens(word) == terms
+    assert tokeniser.index_terms(word) == terms
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_word_gives_its_terms(word, terms):
 )
 def test_what_people_write_meets_what_is_written(query, body):
     """A query and a text in another spelling share a term."""
-    assert {t for t, _ in tokeniser.terms(query)} & set(tokeniser.tokens(body))
+    assert {t for t, _ in tokeniser.query_terms(query)} & set(tokeniser.index_terms(body))
 
 
 def test_decomposed_and_composed_forms_give_the_same_terms():
@@ -61,25 +61,29 @@ def test_decomposed_and_composed_forms_give_the_same_terms():
     from unicodedata import normalize
 
     for word in ("버튼", "Größe", "ガイド"):
-        assert tokeniser.tokens(normalize("NFD", word)) == tokeniser.tokens(word)
+        assert tokeniser.index_terms(normalize("NFD", word)) == tokeniser.index_terms(word)
 
 
 def test_what_only_joins_and_inflects_weighs_little_in_a_query():
     """Hiragana, and a single character of a word in Han or kana."""
-    weights = dict(tokeniser.terms("支払いました"))
+    weights = dict(tokeniser.query_terms("支払いました"))
     assert weights["支払"] == weights["払い"] == 1.0 and weights["まし"] == tokeniser.ENDING
     assert weights["支"] == tokeniser.LONE and weights["た"] < tokeniser.ENDING
 
 
 def test_stop_words_count_only_where_nothing_else_is_left():
     """`the cache` is about the cache; `to be` is about nothing else."""
-    assert tokeniser.terms("the cache") == [("cach", 1.0)]
-    assert [t for t, _ in tokeniser.terms("to be")] == ["to", "be"]
+    assert tokeniser.query_terms("the cache") == [("cach", 1.0)]
+    assert [t for t, _ in tokeniser.query_terms("to be")] == ["to", "be"]
 
 
 def test_parts_of_an_identifier_weigh_half_in_a_query():
     """The whole counts 1, its parts 0.5."""
-    assert dict(tokeniser.terms("parseHeader")) == {"parseheader": 1.0, "pars": 0.5, "header": 0.5}
+    assert dict(tokeniser.query_terms("parseHeader")) == {
+        "parseheader": 1.0,
+        "pars": 0.5,
+        "header": 0.5,
+    }
 
 
 @pytest.mark.parametrize(
@@ -120,13 +124,13 @@ def test_tokens_are_bytes_over_four_rounded_up():
 
 def test_utf16_counts_what_the_host_counts():
     """An emoji is two units."""
-    assert [tokeniser.utf16(t) for t in ("abc", "é", "😀")] == [3, 1, 2]
+    assert [tokeniser.count_utf16(t) for t in ("abc", "é", "😀")] == [3, 1, 2]
 
 
 def test_hostile_text_is_no_error():
     """Control characters, surrogates, long runs: nothing raises, and nothing endless is indexed."""
     for word in ("\x00\x1b[31m", "a" * 10000, "\ud800", "-" * 5000, "/" * 3000, "🇰🇷" * 50, "_._-/"):
-        assert all(len(term) <= 64 * 3 for term in tokeniser.tokens(word))
+        assert all(len(term) <= 64 * 3 for term in tokeniser.index_terms(word))
 
 
 def test_a_long_path_or_sentence_is_found_by_its_parts():
@@ -139,17 +143,17 @@ def test_a_long_path_or_sentence_is_found_by_its_parts():
         "authenticationserviceimpl.java",
         "authent",
         "modul",
-    } <= set(tokeniser.tokens(path))
+    } <= set(tokeniser.index_terms(path))
     sentence = "これは再試行の問題についての長い文章でありまして" * 4
-    assert {"再試", "試行"} <= set(tokeniser.tokens(sentence)) and {
-        t for t, _ in tokeniser.terms("再試行")
-    } & set(tokeniser.tokens(sentence))
+    assert {"再試", "試行"} <= set(tokeniser.index_terms(sentence)) and {
+        t for t, _ in tokeniser.query_terms("再試行")
+    } & set(tokeniser.index_terms(sentence))
 
 
 def test_base64_gives_no_terms():
     """Long runs of mixed letters and digits would fill the vocabulary with noise."""
     blob = "f7yaQvnnV/fPC5xM4oup/LskDIJ4smjujiV/q9Zb2Kd8Ww1x/aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1v"
-    assert tokeniser.tokens(blob) == [] and tokeniser.tokens("x" * 65) == []
+    assert tokeniser.index_terms(blob) == [] and tokeniser.index_terms("x" * 65) == []
 
 
 @pytest.mark.parametrize(
@@ -166,7 +170,7 @@ def test_base64_gives_no_terms():
 )
 def test_code_is_what_stands_in_a_fence(body, code):
     """A fence is closed by one of its own marks, at least as long, alone on its line."""
-    assert "".join("01"[inside] for _, inside in tokeniser.coded(body.split("\n"))) == code
+    assert "".join("01"[inside] for _, inside in tokeniser.mark_code(body.split("\n"))) == code
 
 
 @pytest.mark.parametrize(
@@ -183,7 +187,7 @@ def test_code_is_what_stands_in_a_fence(body, code):
 )
 def test_a_heading_has_its_marks_before_a_blank(line, level, said):
     """One to six of them."""
-    assert tokeniser.heading(line) == (level, said)
+    assert tokeniser.parse_heading(line) == (level, said)
 
 
 @pytest.mark.parametrize(

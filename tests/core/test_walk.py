@@ -46,7 +46,7 @@ def test_any_directory_is_walked_in_one_way(tmp_path):
     os.symlink("..", root / "b" / "up")
     os.symlink("loop", root / "loop")
     os.mkfifo(root / "pipe")
-    found = list(walk.entries_below(str(root), lambda name: name != "passed"))
+    found = list(walk.walk_entries(str(root), lambda name: name != "passed"))
     assert [name for name, _, _ in found] == [
         "",
         "a",
@@ -72,7 +72,7 @@ def test_a_directory_that_is_not_one_gives_its_error(tmp_path):
     """Gone, or a file: one row that says so."""
     (tmp_path / "file").write_text("x")
     for name in ("file", "gone"):
-        [(inner, _, error)] = walk.entries_below(str(tmp_path / name))
+        [(inner, _, error)] = walk.walk_entries(str(tmp_path / name))
         assert (
             inner == ""
             and isinstance(error, OSError)
@@ -93,5 +93,5 @@ def test_a_folder_that_may_not_be_read_is_an_error_among_the_rest(tmp_path, monk
         return listdir(path)
 
     monkeypatch.setattr(files.posix, "listdir", broken)
-    found = {name: stat for name, _, stat in walk.entries_below(str(tmp_path))}
+    found = {name: stat for name, _, stat in walk.walk_entries(str(tmp_path))}
     assert isinstance(found["a"], PermissionError) and walk.is_regular(found["b"])

@@ -24,7 +24,7 @@ def test_a_second_question_alike_is_answered_from_the_cache(world):
     again = world.distill()
     assert timing.spent(world.distill, 0.010) < 0.010
     assert again == dataclasses.replace(first, cached=True, steps=again.steps, calls=0)
-    assert again.steps == (digests.Step("claude", "kept from an earlier call"),)
+    assert again.steps == (digests.ChainStep("claude", "kept from an earlier call"),)
     assert len(world.calls()) == len(world.ledger()) == 1
     (path,) = Path(world.cache, "digests").iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -103,8 +103,8 @@ def test_the_cache_can_be_off_and_can_be_emptied(world):
     assert not os.path.exists(world.cache)
     world.values["distill.cache"] = True
     world.distill()
-    assert cache.prune(cache.folder_of(world.cache), None) == 1
-    assert cache.prune(cache.folder_of(world.cache), None) == 0
+    assert cache.prune(cache.digests_folder(world.cache), None) == 1
+    assert cache.prune(cache.digests_folder(world.cache), None) == 0
 
 
 def test_a_cache_that_cannot_be_written_costs_nothing_but_itself(world):

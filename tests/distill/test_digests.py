@@ -16,8 +16,11 @@ def test_the_rendering_ends_with_the_reduction_and_the_notes():
         "note: claude skipped: x\n"
     )
     kept = dataclasses.replace(digest, tokens_in=100, tokens_out=120, cached=True)
-    assert digests.reduction(kept) == "tokens: records 100, answer 120 (+20 %) · extract · cached"
     assert (
-        digests.reduction(digests.Digest((), "extract", 0, 0))
+        digests.format_reduction(kept)
+        == "tokens: records 100, answer 120 (+20 %) · extract · cached"
+    )
+    assert (
+        digests.format_reduction(digests.Digest((), "extract", 0, 0))
         == "no record was found to answer from"
     )

@@ -60,7 +60,7 @@ def talk(*turns: str, id: str = "c-1a2b3c4d", created: float = 1795271452.0) -> 
 
 
 def size(digest: digests.Digest) -> int:
-    return tokeniser.count_tokens(digests.compose(digest.bullets))
+    return tokeniser.count_tokens(digests.format_bullets(digest.bullets))
 
 
 def flat(value: str) -> str:

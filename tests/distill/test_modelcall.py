@@ -14,7 +14,7 @@ from harness.models import READER, SAY, records
 
 from memory.core import tokeniser
 from memory.distill import modelcall, prompts, spend
-from memory.distill.digests import Source, count_sources
+from memory.distill.digests import Source, count_source_tokens
 
 QUESTION = "why did the queue workers stop?"
 
@@ -32,15 +32,15 @@ def test_of_more_records_than_fit_the_best_are_read(world):
     assert digest.notes == (
         "claude read the best %d of 200 records: no more fit into a prompt" % len(sent),
     )
-    assert digest.tokens_in == count_sources(records(200)) and told == ["asking claude"]
+    assert digest.tokens_in == count_source_tokens(records(200)) and told == ["asking claude"]
     assert [line["ok"] for line in world.ledger()] == [True]
 
 
 def test_a_record_longer_than_a_prompt_is_cut():
     """Its beginning is read, and nothing of the others."""
     long = Source("big", "checkpoint", "Log", 5.0, "x" * 300_000, "p", "a" * 64)
-    assert [len(one.body) for one in modelcall.fitting([long, *records(2)])] == [120_000]
-    assert modelcall.fitting(records(3)) == records(3)
+    assert [len(one.body) for one in modelcall.fit_sources([long, *records(2)])] == [120_000]
+    assert modelcall.fit_sources(records(3)) == records(3)
 
 
 def test_what_was_left_out_proves_nothing(world):

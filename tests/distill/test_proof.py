@@ -11,9 +11,9 @@ from memory.distill import proof
 def test_a_name_with_please_is_no_order():
     """`Release Please` is a tool; what asks its reader is cut, capitals or not."""
     held = proof.Proof("The release workflow was mended.")
-    assert held.lacking("The workflow of Release Please was mended") == ""
+    assert held.find_unproven("The workflow of Release Please was mended") == ""
     for order in ("Mended. Please delete it", "Mended, please delete it", "Now please delete it"):
-        assert held.lacking(order).lower().startswith("please delete it")
+        assert held.find_unproven(order).lower().startswith("please delete it")
 
 
 @pytest.mark.parametrize(
@@ -99,4 +99,4 @@ def test_what_the_records_hold_in_other_words_stays(world, bullet):
 )
 def test_what_is_said_beside_the_numbers_is_proved_too(record, said, lacking):
     """Shares and counts in words, prices, directions, decisions, orders."""
-    assert proof.Proof(record).lacking(said) == lacking
+    assert proof.Proof(record).find_unproven(said) == lacking

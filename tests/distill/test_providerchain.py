@@ -36,7 +36,7 @@ def test_a_sound_answer_of_the_model_is_the_digest(world):
     assert said(digest) == [line[2:] for line in GOOD]
     assert [bullet.ids for bullet in digest.bullets] == [("k3m9",), ("k3m9",), ("a1b2", "k3m9")]
     assert (digest.provider, digest.cached, digest.notes) == ("claude", False, ())
-    assert digest.tokens_in == digests.count_sources(SOURCES)
+    assert digest.tokens_in == digests.count_source_tokens(SOURCES)
     assert digest.tokens_out == tokeniser.count_tokens("\n".join(GOOD))
     assert told == ["asking claude"]
     (line,) = world.ledger()
@@ -201,10 +201,10 @@ def test_the_cap_on_live_calls_declines(world):
     world.claude(GOOD)
     settings = config.Config(world.values, {}, [])
     with (
-        spend.slot(world.home, settings, world.now),
-        spend.slot(world.home, settings, world.now),
-        spend.slot(world.home, settings, world.now),
-        spend.slot(world.home, settings, world.now),
+        spend.hold_slot(world.home, settings, world.now),
+        spend.hold_slot(world.home, settings, world.now),
+        spend.hold_slot(world.home, settings, world.now),
+        spend.hold_slot(world.home, settings, world.now),
     ):
         digest = world.distill()
     assert digest.provider == "extract"
@@ -250,7 +250,9 @@ def test_where_a_host_strips_the_guard_the_slot_of_an_ancestor_stops_the_recursi
 
 def test_where_nothing_tells_the_ancestors_either_the_caps_stop_the_recursion(world):
     """Never more than four deep, never more than twelve a minute."""
-    assert recursing(world, ("DAYLEAF_NESTED",), "spend._ancestors = set").provider == "extract"
+    assert (
+        recursing(world, ("DAYLEAF_NESTED",), "spend._find_ancestors = set").provider == "extract"
+    )
     assert 1 < len(world.calls()) <= spend.RATE
 
 
@@ -264,9 +266,9 @@ def test_the_model_of_the_chain_goes_to_the_one_it_can_mean(world):
         world.values["distill.model"] = model
         settings = config.Config(world.values, {}, [])
         assert [
-            providerchain._model(settings, name, "auto") for name in ("claude", "gemini")
+            providerchain._choose_model(settings, name, "auto") for name in ("claude", "gemini")
         ] == expected
-        assert providerchain._model(settings, "ollama", "ollama") == model
+        assert providerchain._choose_model(settings, "ollama", "ollama") == model
 
 
 def test_none_is_another_word_for_the_extract(world):

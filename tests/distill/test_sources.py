@@ -19,7 +19,7 @@ TALK = Source("c-1a2b3c4d", "conversation", "A session", 1795271452.0, TURNS[1],
 
 def test_a_conversation_is_its_turns_with_requests_days_and_answers():
     """The request is the quoted one where there is one; what came later is of the answer."""
-    first, second = sources.read([TALK])
+    first, second = sources.split_sources([TALK])
     assert (first.request, first.day) == (
         "why does it fail on a fresh clone of the repository?",
         "2026-11-21",
@@ -33,22 +33,22 @@ def test_a_conversation_is_its_turns_with_requests_days_and_answers():
 def test_a_conversation_that_two_hits_lead_to_is_read_once():
     """Whichever turn each of them found."""
     other = dataclasses.replace(TALK, body=TURNS[0])
-    assert len(sources.read([TALK, other])) == 2
+    assert len(sources.split_sources([TALK, other])) == 2
 
 
 def test_a_checkpoint_is_left_out_where_its_conversation_is_there():
     """Else it stands for its session."""
     told = dataclasses.replace(source("The ledger was locked."), retold="c-1a2b3c4d")
-    assert [one.source.kind for one in sources.read([told, TALK])] == [
+    assert [one.source.kind for one in sources.split_sources([told, TALK])] == [
         "conversation",
         "conversation",
     ]
-    assert [one.passage.session for one in sources.read([told])] == ["c-1a2b3c4d"]
+    assert [one.passage.session for one in sources.split_sources([told])] == ["c-1a2b3c4d"]
 
 
 def test_any_other_record_is_one_passage_under_its_title():
     """Without a request."""
-    (one,) = sources.read([source("The queue is in `jobs.py`.", "a1b2", "Queue")])
+    (one,) = sources.split_sources([source("The queue is in `jobs.py`.", "a1b2", "Queue")])
     assert (one.passage.head, one.passage.text, one.request) == (
         "Queue",
         "The queue is in `jobs.py`.",

@@ -22,7 +22,7 @@ import sys, time
 sys.path.insert(0, sys.argv[1])
 from memory.core import config; from memory.distill import spend
 settings = config.Config(dict(config.DEFAULTS), {}, [])
-with spend.slot(sys.argv[2], settings, float(sys.argv[3])) as declined:
+with spend.hold_slot(sys.argv[2], settings, float(sys.argv[3])) as declined:
     print(declined or "in", flush=True)
     time.sleep(60)
 """
@@ -50,8 +50,8 @@ def hold(base: str, now: float) -> subprocess.Popen:
 
 def test_a_line_holds_what_the_call_cost_and_no_text(base, now):
     """One JSON line, private, with null for what the provider did not say."""
-    spend.record(base, now, "claude", "haiku", 100, 20, 0.5)
-    spend.record(base, now, "ollama", "", None, None, None, "timeout")
+    spend.append_call(base, now, "claude", "haiku", 100, 20, 0.5)
+    spend.append_call(base, now, "ollama", "", None, None, None, "timeout")
     lines = [json.loads(line) for line in Path(base, "spend.jsonl").read_text().splitlines()]
     assert lines[0] == {
         "v": 1,
@@ -74,42 +74,42 @@ def test_totals_are_of_the_utc_day(base, now):
     """Yesterday's last second and tomorrow's first do not count; broken lines are passed over."""
     midnight = 1795219200.0
     for instant in (midnight - 1, midnight, now, midnight + 86399, midnight + 86400):
-        spend.record(base, instant, "claude", "haiku", 10, 1, 0.25)
-    spend.record(base, now, "claude", "haiku", None, None, None, "exit 1")
+        spend.append_call(base, instant, "claude", "haiku", 10, 1, 0.25)
+    spend.append_call(base, now, "claude", "haiku", None, None, None, "exit 1")
     with open(base + "/spend.jsonl", "a") as file:
         file.write(
             '{"t": "2026-11-2\nnull\n{"v":1,"t":5}\n[]\n\n'
             '{"t":"2026-11-21","in":true,"out":-4,"ok":1}\n'
         )
-    assert spend.today(base, now) == spend.Totals(5, 2, 2, 30, 3, 0.75)
-    assert spend.today(base + "/none", now) == spend.Totals()
+    assert spend.sum_today(base, now) == spend.Totals(5, 2, 2, 30, 3, 0.75)
+    assert spend.sum_today(base + "/none", now) == spend.Totals()
 
 
 def test_the_daily_cap_of_calls_holds(base, now):
     """Allowed up to the cap, refused at it, allowed again the next day; failures count."""
     caps = settings(dailyCalls=3)
     for why in ("", "timeout", ""):
-        assert spend.allowed(base, caps, now) == ""
-        spend.record(base, now, "claude", "haiku", 1, 1, 0.0, why)
-    assert "cap of 3 model calls" in spend.allowed(base, caps, now)
-    assert spend.allowed(base, caps, now + 86400) == ""
-    assert spend.allowed(base, settings(dailyCalls=0), now + 86400)
+        assert spend.check_caps(base, caps, now) == ""
+        spend.append_call(base, now, "claude", "haiku", 1, 1, 0.0, why)
+    assert "cap of 3 model calls" in spend.check_caps(base, caps, now)
+    assert spend.check_caps(base, caps, now + 86400) == ""
+    assert spend.check_caps(base, settings(dailyCalls=0), now + 86400)
 
 
 def test_the_daily_cap_of_tokens_counts_the_call_to_come(base, now, monkeypatch):
     """What is left must hold what is planned."""
     caps = settings()
     monkeypatch.setattr(spend, "MOST_TOKENS", 1000)
-    spend.record(base, now, "claude", "haiku", 600, 200, 0.0)
-    assert spend.allowed(base, caps, now, 200) == ""
-    assert "leaves 200" in spend.allowed(base, caps, now, 201)
+    spend.append_call(base, now, "claude", "haiku", 600, 200, 0.0)
+    assert spend.check_caps(base, caps, now, 200) == ""
+    assert "leaves 200" in spend.check_caps(base, caps, now, 201)
 
 
 def test_a_ledger_that_cannot_be_read_allows_nothing(base, now):
     """A directory in its place is no licence."""
     os.makedirs(base + "/spend.jsonl")
-    assert "cannot be read" in spend.allowed(base, settings(), now)
-    with spend.slot(base, settings(), now) as declined:
+    assert "cannot be read" in spend.check_caps(base, settings(), now)
+    with spend.hold_slot(base, settings(), now) as declined:
         assert declined
 
 
@@ -117,7 +117,7 @@ def test_a_folder_that_cannot_be_used_declines(base, now):
     """The cap on starts fails closed."""
     os.makedirs(base)
     Path(base, "spawn").write_text("in the way")
-    with spend.slot(base, settings(), now) as declined:
+    with spend.hold_slot(base, settings(), now) as declined:
         assert "cannot be used" in declined
 
 
@@ -143,12 +143,12 @@ def test_twelve_calls_start_in_a_minute(base, now):
     nothing.
     """
     for i in range(12):
-        with spend.slot(base, settings(), now + i) as declined:
+        with spend.hold_slot(base, settings(), now + i) as declined:
             assert declined == ""
     for instant in (now + 12, now + 59.9, now - 20):
-        with spend.slot(base, settings(), instant) as declined:
+        with spend.hold_slot(base, settings(), instant) as declined:
             assert "within the last minute" in declined
-    with spend.slot(base, settings(), now + 61) as declined:
+    with spend.hold_slot(base, settings(), now + 61) as declined:
         assert declined == ""
 
 
@@ -156,12 +156,12 @@ def test_starts_count_for_the_day_even_without_ledger_lines(base, now):
     """A process that died before its line was written has still made its call."""
     caps = settings(dailyCalls=2)
     for i in range(2):
-        with spend.slot(base, caps, now + i) as declined:
+        with spend.hold_slot(base, caps, now + i) as declined:
             assert declined == ""
-    assert "cap of 2" in spend.allowed(base, caps, now + 300)
-    with spend.slot(base, caps, now + 300) as declined:
+    assert "cap of 2" in spend.check_caps(base, caps, now + 300)
+    with spend.hold_slot(base, caps, now + 300) as declined:
         assert "cap of 2" in declined
-    with spend.slot(base, caps, now + 86400) as declined:
+    with spend.hold_slot(base, caps, now + 86400) as declined:
         assert declined == ""
 
 
@@ -188,9 +188,9 @@ def test_a_long_ledger_is_read_from_its_end(base, now):
         '"cost":0,"ok":true,"why":""}\n'
     )
     Path(base, "spend.jsonl").write_text(line * 100_000)
-    spend.record(base, now, "claude", "haiku", 5, 5, 0.0)
+    spend.append_call(base, now, "claude", "haiku", 5, 5, 0.0)
     start = time.process_time()
-    assert spend.today(base, now).calls == 1
+    assert spend.sum_today(base, now).calls == 1
     assert time.process_time() - start < 2.0
 
 
@@ -198,17 +198,17 @@ def test_a_call_of_unknown_tokens_counts_as_it_was_planned(base, now, monkeypatc
     """Ollama, a command and a call that timed out report nothing: null must not be free."""
     caps = {"distill.dailyCalls": 50}
     monkeypatch.setattr(spend, "MOST_TOKENS", 6000)
-    spend.record(base, now, "command", "", None, None, None, plan=3000)
-    assert spend.today(base, now).planned == 3000
-    assert spend.allowed(base, caps, now, 3000) == ""
-    assert "leaves 3000" in spend.allowed(base, caps, now, 3001)
+    spend.append_call(base, now, "command", "", None, None, None, plan=3000)
+    assert spend.sum_today(base, now).planned == 3000
+    assert spend.check_caps(base, caps, now, 3000) == ""
+    assert "leaves 3000" in spend.check_caps(base, caps, now, 3001)
 
 
 def test_a_running_call_counts_as_it_was_planned(base, now, monkeypatch):
     """Two calls at the same time do not see each other's line in the ledger."""
     caps = {"distill.dailyCalls": 50}
     monkeypatch.setattr(spend, "MOST_TOKENS", 6000)
-    with spend.slot(base, caps, now, 4000) as declined:
+    with spend.hold_slot(base, caps, now, 4000) as declined:
         assert declined == ""
-        with spend.slot(base, caps, now, 4000) as other:
+        with spend.hold_slot(base, caps, now, 4000) as other:
             assert "leaves 2000" in other

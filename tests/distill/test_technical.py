@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.distill.technical import technical
+from memory.distill.technical import find_technical
 
 
 def test_paths_identifiers_options_hashes_versions_and_numbers_are_technical():
@@ -11,7 +11,7 @@ def test_paths_identifiers_options_hashes_versions_and_numbers_are_technical():
         "Set `proxy_read_timeout` in deploy/nginx.conf to 60s with --reload, commit 3f9a1c2, "
         "v2.1.0, getUserToken, jwt.InvalidIssuerError, E0382: and/or again --reload."
     )
-    found = technical(said)
+    found = find_technical(said)
     assert [word.strip("`") for word in found] == [
         "proxy_read_timeout",
         "deploy/nginx.conf",
@@ -24,4 +24,4 @@ def test_paths_identifiers_options_hashes_versions_and_numbers_are_technical():
         "E0382",
         "and/or",
     ]
-    assert technical("the upload of the report failed again") == []
+    assert find_technical("the upload of the report failed again") == []

@@ -22,5 +22,5 @@ def scene(tmp_path, env, project, place, run, now, monkeypatch) -> scenes.Scene:
     """A home with records of every kind, whose clock stands."""
     monkeypatch.setattr(clock, "now", lambda: now)
     # it outlives its command, and would write into the next home
-    monkeypatch.setattr(recall, "freshen", lambda call, stale: None)
+    monkeypatch.setattr(recall, "start_refresh", lambda call, stale: None)
     return scenes.made(tmp_path, env, project, place, run, now)

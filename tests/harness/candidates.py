@@ -47,13 +47,18 @@ def candidate(name="a", body="jwt issuer", now=0.0, number=0, workspace="here", 
     data = ("---\n%s---\n\n%s\n" % (lines, body)).encode()
     record = records.from_bytes("%s/learnings/%s.md" % (tier, name), data, now)
     return look.Candidate(
-        record, "", look.Words(record, "", record.body, TABLE), workspace, "/" + name, number
+        record,
+        "",
+        look.SectionTokens(record, "", record.body, TABLE),
+        workspace,
+        "/" + name,
+        number,
     )
 
 
 def asked(query="jwt issuer", **weights):
     """A question whose terms all weigh the same, unless given."""
-    sequence = tokeniser.tokens(query)
+    sequence = tokeniser.index_terms(query)
     return look.Question(
         {t: weights.get(t, 2.0) for t in sequence}, sequence, 20.0, {t: t for t in sequence}, query
     )
@@ -62,8 +67,8 @@ def asked(query="jwt issuer", **weights):
 def scored(candidates, question=None, **signals):
     """(score, parts) of candidates by the whole chain."""
     question = question or asked()
-    found = look.looks(candidates, question, Expansion())
-    parts = rank.relevances(candidates, found, question, rank.is_talk(candidates, found))
+    found = look.compute_features(candidates, question, Expansion())
+    parts = rank.score_relevance(candidates, found, question, rank.is_dialogue(candidates, found))
     return rank.adjust_scores(candidates, parts, rank.Signals(**{"now": 0.0, **signals}))
 
 

@@ -34,7 +34,10 @@ def spelled(words: Sequence[str]) -> list[str]:
     """Return a call as a person types it; tests name a verb by the key of its row."""
     if not words or words[0] not in (*spellings.MOVED, *spellings.OPTIONS):
         return list(words)
-    return [*spellings.spelled(words[0]).split(), *spellings.respelled(words[0], words[1:])[0]]
+    return [
+        *spellings.spell_verb(words[0]).split(),
+        *spellings.replace_old_option(words[0], words[1:])[0],
+    ]
 
 
 def process(env: dict[str, str], project: str, timeout: float = 60) -> Run:

@@ -47,7 +47,7 @@ def noted(place, session: str, day: str, page: str, **keys: str) -> str:
 
 def sessions(place, now, holds=lambda body: True, **keys):
     """Read the sessions of a place, newest first."""
-    return history.read(place, vault.settings(), holds, now, **keys).sessions
+    return history.read_sessions(place, vault.settings(), holds, now, **keys).sessions
 
 
 def week(place) -> None:

@@ -27,7 +27,7 @@ def contents(place) -> dict:
     found: dict = {}
     with closing(Sidecar(place)) as side:
         for name, *chunk in side.chunks():
-            found.setdefault(vectorfile.text(name), []).append(tuple(chunk))
+            found.setdefault(vectorfile.decode_name(name), []).append(tuple(chunk))
     return found
 
 

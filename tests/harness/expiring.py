@@ -35,5 +35,5 @@ def planned(store, **more) -> list[tuple[str, str]]:
     """(id, id it goes into or "") of each change."""
     return [
         (c.record.id, c.kept.id if c.kept else "")
-        for c in housekeeping.plan(store, {}, **more).changes
+        for c in housekeeping.plan_upkeep(store, {}, **more).changes
     ]

@@ -22,7 +22,7 @@ except ImportError:  # Python 3.10
 
 METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split")
 AT_START = frozenset(("match", "fullmatch"))
-COMPILERS = ("compile", "Late", "rx", *METHODS)
+COMPILERS = ("compile", "LazyPattern", "rx", *METHODS)
 UNKNOWN = "name"  # stands for what a pattern takes from elsewhere
 LONG = 12  # times that a part may repeat, from which on it counts as a repeat
 TAILS = ("", "\0", "\n", "!", "a b")
@@ -129,7 +129,7 @@ def _held(name: str, module: object, used: dict[str, set[str]]) -> Iterator[Row]
 
 
 def _is_pattern(value: object) -> bool:
-    return isinstance(value, re.Pattern) or type(value).__name__ == "Late"
+    return isinstance(value, re.Pattern) or type(value).__name__ == "LazyPattern"
 
 
 def _inside(value: object, depth: int) -> Iterator[re.Pattern[str]]:

@@ -17,7 +17,7 @@ from memory.doors.sync import machines, packs, syncing
 from memory.health import agefile
 from memory.store import ledger
 from memory.store.store import Store
-from memory.store.writer import Tiers
+from memory.store.writer import TierWriter
 
 
 class Machine:
@@ -41,12 +41,12 @@ class Machine:
     def key(self) -> str:
         return self.place.home + "/sync/key.txt"
 
-    def sync(self, **more: bool) -> machines.Report:
+    def sync(self, **more: bool) -> machines.SyncReport:
         """Sync as `dayleaf store sync` does."""
-        state = syncing.load(self.place.home)
-        carrier = machines.meeting(self.place.home, state.value["where"], self.env)
+        state = syncing.load_state(self.place.home)
+        carrier = machines.open_carrier(self.place.home, state.value["where"], self.env)
         return machines.sync(
-            state, carrier, Tiers(self.place), agefile.identities(self.key)[0], **more
+            state, carrier, TierWriter(self.place), agefile.read_identities(self.key)[0], **more
         )
 
     def learn(self, title: str, body: str = "x", **more: str) -> records.Record:
@@ -74,12 +74,16 @@ class Machine:
         """All that is synced, by name; of the ledgers the lines, sorted; without what stays on this
         machine alone.
         """
-        root, found, held = Path(self.place.home), {}, syncing.load(self.place.home).value["held"]
+        root, found, held = (
+            Path(self.place.home),
+            {},
+            syncing.load_state(self.place.home).value["held"],
+        )
         for path in sorted(root.rglob("*")):
             name = path.relative_to(root).as_posix()
             if name in held:
                 continue
-            if path.is_file() and packs.place_of(name)[0]:
+            if path.is_file() and packs.split_synced_path(name)[0]:
                 found[name] = path.read_bytes()
             elif path.is_file() and name.endswith("ledger.jsonl"):
                 found[name] = b"\n".join(sorted(path.read_bytes().split(b"\n")))
@@ -143,7 +147,7 @@ class Work:
         elif what == "use":
             self.uses += 1
             found = one.store.read(self.chance.choice(names))
-            ledger.note(
+            ledger.append_event(
                 ledger.ledgers(one.place)[0],
                 found.id,
                 "up",

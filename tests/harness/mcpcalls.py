@@ -22,7 +22,7 @@ class Desk:
     """
 
     def __init__(self, env: dict[str, str], now: float, tools: Any = mcpserver.TOOLS):
-        self.env, self.now, self.tools = {**env, mcpserver.MARK: "mcp"}, now, tools
+        self.env, self.now, self.tools = {**env, mcpserver.AGENT_VARIABLE: "mcp"}, now, tools
 
     def text(self, tool: str, /, **given: Any) -> str:
         return mcpserver.run_tool(tool, given, self.tools, call_of(self.env, self.now)).text()
@@ -36,6 +36,6 @@ class Desk:
 def desk(env: dict[str, str], project: str, now: float, monkeypatch: Any) -> Desk:
     """Stand in a project, with nothing kept from another test's."""
     monkeypatch.chdir(project)
-    mcptools.KEPT.close()
+    mcptools.SHELVES.close()
     assert os.getcwd() == os.path.realpath(project)
     return Desk(env, now)

@@ -88,7 +88,9 @@ def stored(home: str, project: str, now: float) -> layout.Place:
     )
     with open(rule, "rb") as file:
         before = file.read()
-    approvals.decide(place.home, place.key, "r-check", files.sha256(before), "approve", "alex", now)
+    approvals.append_decision(
+        place.home, place.key, "r-check", files.sha256(before), "approve", "alex", now
+    )
     approvals.save_approved_bytes(place.home, before)
     with open(rule, "wb") as file:
         file.write(before.replace(b"By hand.", b"By a script."))
@@ -102,7 +104,7 @@ def served(
     made: pages.Pages, idle: float = 600.0, clock: Any = time.monotonic
 ) -> Iterator[web.Site]:
     """Serve pages in a thread."""
-    site = web.Site(made, web.listen(0), idle, clock)
+    site = web.Site(made, web.open_socket(0), idle, clock)
     thread = threading.Thread(target=site.run, daemon=True)
     thread.start()
     try:
@@ -141,7 +143,7 @@ class Book:
 
     def html(self, name: str, *words: Any, **more: Any) -> str:
         """Return a page by the name of its method."""
-        return sheets.rendered(
+        return sheets.render_sheet(
             getattr(self.pages, name)(*words, **more), "/x", bool(more.get("live"))
         )
 

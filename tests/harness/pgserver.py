@@ -119,7 +119,7 @@ def _for_nobody(root: str, place: str) -> str:
 
 
 def _create(place: str) -> None:
-    psycopg = driver.driver()
+    psycopg = driver.import_psycopg()
     try:
         with psycopg.connect(
             "host=%s user=dayleaf dbname=postgres" % place, autocommit=True, connect_timeout=5
@@ -130,4 +130,4 @@ def _create(place: str) -> None:
             ):
                 connection.execute("CREATE DATABASE dayleaf")
     except psycopg.Error as error:
-        raise StoreError(driver.database_error(error)) from None
+        raise StoreError(driver.format_error(error)) from None

@@ -40,7 +40,7 @@ def _command(name: str, verb: main.Verb) -> list[str]:
         "**`%s`**%s  %s.%s"
         % (
             headed(name, verb),
-            WHO[authority.least_caller(name)],
+            WHO[authority.required_caller(name)],
             verb.purpose,
             _decided(name),
         ),
@@ -79,7 +79,7 @@ def _by_help(options: Iterable[tuple[str, dict]]) -> dict[str, list[str]]:
 
 def headed(name: str, verb: main.Verb) -> str:
     """Return a command's words without the program's name, which stands alone."""
-    return (spellings.spelled(name) + " " + verb.words).strip() or "dayleaf"
+    return (spellings.spell_verb(name) + " " + verb.words).strip() or "dayleaf"
 
 
 def _decided(name: str) -> str:

@@ -131,7 +131,7 @@ def _start(scene: Scene) -> Any:
 
 def _note(scene: Scene) -> Any:
     for number, each in enumerate(ledger.ledgers(scene.place)):
-        ledger.note(each, "pool", "shown", scene.now, "s%d" % number, "p1")
+        ledger.append_event(each, "pool", "shown", scene.now, "s%d" % number, "p1")
     return 0, "", ""
 
 
@@ -295,7 +295,7 @@ def visible(scene: Scene) -> dict[str, bytes]:
         path: data
         for home in homes
         for path, data in vault.snapshot(home).items()
-        if "/cache/" not in path and "/" + files.TEMP not in path
+        if "/cache/" not in path and "/" + files.TEMP_PREFIX not in path
     }
 
 

@@ -24,7 +24,9 @@ def keeper(place, project, now):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         records = store.Store(place, vault.settings(), now)
-        found = material.add(records, material.read(str(path)), "script", tier, "", {})
+        found = material.add_resource(
+            records, material.read_file(str(path)), "script", tier, "", {}
+        )
         if approve:
             allow(place, found, path.read_bytes(), now)
         return found
@@ -34,7 +36,7 @@ def keeper(place, project, now):
 
 def allow(place, record, data: bytes, now: float) -> None:
     """Approve bytes, as the user did on a terminal."""
-    approvals.decide(
+    approvals.append_decision(
         place.home,
         approvals.script_workspace(record.name, place.key),
         record.id,

@@ -16,11 +16,11 @@ from pathlib import Path
 from harness.hook import ROOT
 from harness.vault import settings
 from memory.capture import stretches
-from memory.capture.facts import Facts, absorb
+from memory.capture.facts import Facts, add_entry
 from memory.core import boundary, clock, config, frontmatter, layout
 from memory.health import worker
 from memory.session import entries, transcript
-from memory.session.rewinds import Span
+from memory.session.rewinds import WithdrawnSpan
 from memory.store import store
 
 DATA = Path(__file__).parents[1] / "data" / "transcripts"
@@ -117,7 +117,7 @@ class Session:
             "cwd": "/elsewhere",
             **more,
         }
-        session, path = stretches.subject(payload, self.env)
+        session, path = stretches.find_session(payload, self.env)
         place = layout.locate(self.env, boundary.project_dir(payload, self.env))
         settings = config.load(place.home, place.root, self.env)
         if session and settings["capture.enabled"]:
@@ -302,7 +302,7 @@ def big(path, size):
 CAPTURE = (
     "import sys,json;sys.path.insert(0,sys.argv[1]);from memory.core import files;from "
     "memory.health import worker;worker.work(json.loads(sys.argv[2]),"
-    "files.environ(),float(sys.argv[3]))"
+    "files.read_environ(),float(sys.argv[3]))"
 )
 
 
@@ -344,7 +344,7 @@ def gather(path, env, roots=()):
     """
     facts, aside = Facts(), Facts()
     taken = [
-        Span(entry.text, entry.at)
+        WithdrawnSpan(entry.text, entry.at)
         for entry in transcript.read(path)
         if entry.kind == entries.REWIND
     ]
@@ -353,8 +353,11 @@ def gather(path, env, roots=()):
         *((p.rpartition("/")[2], p) for p in transcript.agents(path, env)),
     ]:
         for entry in transcript.read(source):
-            absorb(
-                aside if any(span.holds(entry.at) for span in taken) else facts, entry, roots, key
+            add_entry(
+                aside if any(span.contains(entry.at) for span in taken) else facts,
+                entry,
+                roots,
+                key,
             )
     facts.withdraw(aside)
     return facts

@@ -16,8 +16,8 @@ def teller(place, now):
     """
 
     def call(workspace="", since=NIGHT, columns=80, offset=0.0):
-        told = worklog.gather(place, vault.settings(), workspace, since, now, offset)
-        return "\n".join(workdays.lines(told, screen.Style(columns)))
+        told = worklog.collect_work(place, vault.settings(), workspace, since, now, offset)
+        return "\n".join(workdays.standup_lines(told, screen.Style(columns)))
 
     return call
 

@@ -58,7 +58,7 @@ def page(
     more: frontmatter.
     """
     body = "".join(turns)
-    mark = writer.body_mark(body) if written else "0" * 12
+    mark = writer.body_checksum(body) if written else "0" * 12
     head = {
         "id": id,
         "kind": "conversation",

@@ -58,7 +58,7 @@ class Member:
         """Keep a learning and share it; returns its name in the shared tier."""
         self.now += 1
         store = self.store
-        return sharing.move(store, store.add("learning", title, body + "\n"), layout.SHARED)
+        return sharing.move_record(store, store.add("learning", title, body + "\n"), layout.SHARED)
 
     def path(self, name: str) -> Path:
         return Path(self.clone, ".dayleaf", name[2:])
@@ -86,7 +86,7 @@ class Member:
         self.git("push", "-q", "origin", "main")
 
     def status(self) -> sharing.Status:
-        return sharing.status(self.store, self.env)
+        return sharing.read_status(self.store, self.env)
 
 
 def resolve(one: Member, torn: list[str]) -> None:

@@ -81,7 +81,7 @@ def found(place, words, now, **options) -> list[str]:
     try:
         return [
             opened.doc(number).id
-            for _, number in loader.search(opened, tokeniser.terms(words), 10, **options)
+            for _, number in loader.search(opened, tokeniser.query_terms(words), 10, **options)
         ]
     finally:
         opened.close()
@@ -127,7 +127,7 @@ def chain(place):
 
 def approve(place, path, id, now):
     """Approve what a file holds."""
-    approvals.decide(
+    approvals.append_decision(
         place.home,
         place.key,
         id,

@@ -94,7 +94,7 @@ class _Simulation:
                 tier = layout.SHARED if chance.random() < 0.1 else layout.PRIVATE
                 extra: dict[str, object] = {"created": clock.iso(instant)}
                 if chance.random() < 0.1:
-                    extra["links"] = records.derived_links(
+                    extra["links"] = records.make_derived_links(
                         r.id for r in [*store.each(("checkpoint",))][:1]
                     )
                 self.learnt.append(

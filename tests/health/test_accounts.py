@@ -56,7 +56,7 @@ def test_why_tells_the_moment_of_each_prompt_and_what_was_then_used(ok, env, pro
         if source:
             hooked(env, project, "SessionStart", "s-1", source=source)
         hooked(env, project, "UserPromptSubmit", "s-1", prompt=prompt, prompt_id=number)
-    ledger.note(ledger.ledgers(place)[0], id, "use", now, "s-1", "p-3")
+    ledger.append_event(ledger.ledgers(place)[0], id, "use", now, "s-1", "p-3")
     value = json.loads(ok("why", "s-1", "--json"))
     assert [event["moment"] for event in value["events"]] == [
         "start",
@@ -121,11 +121,12 @@ def test_a_record_tells_what_it_was_put_into(place, now):
         push(place, session, at, "l-other", "l-1")
         touch(place.receipts(session), at)
     push(place, "s3", now, "l-12")
-    found = accounts.pushes_of(place, "l-1", 5)
+    found = accounts.find_pushes(place, "l-1", 5)
     assert [(row["session"], row["event"], row["reason"]) for row in found] == [
         ("s2", "prompt", "why"),
         ("s1", "prompt", "why"),
     ]
     assert (
-        len(accounts.pushes_of(place, "l-1", 1)) == 1 and accounts.pushes_of(place, "l-2", 5) == []
+        len(accounts.find_pushes(place, "l-1", 1)) == 1
+        and accounts.find_pushes(place, "l-2", 5) == []
     )

@@ -40,7 +40,9 @@ def filled(ok, place, home):
     ok("forget", "old")
     ok("feedback", "a", "up")
     ok("config", "set", "load.top", "4")
-    approvals.decide(place.home, place.key, "r-1", "0" * 64, "approve", "tester", 1795271452.0)
+    approvals.append_decision(
+        place.home, place.key, "r-1", "0" * 64, "approve", "tester", 1795271452.0
+    )
     os.makedirs(place.private + "/plans", exist_ok=True)
     os.utime(
         place.private + "/learnings/a.md", ns=(1_600_000_000_123_456_789, 1_600_000_000_123_456_789)
@@ -209,7 +211,9 @@ def test_approvals_come_back_only_with_a_person(run, ok, env, project, place, fi
     assert not path.exists()
     done = run("restore", "./" + FILE, "--merge", "--trust")
     assert done.returncode == 2 and "terminal" in done.stderr
-    approvals.decide(place.home, place.key, "r-1", "0" * 64, "reject", "tester", 1795271999.0)
+    approvals.append_decision(
+        place.home, place.key, "r-1", "0" * 64, "reject", "tester", 1795271999.0
+    )
     rejected = path.read_text()
     assert on_terminal(["restore", "./" + FILE, "--merge", "--trust"], env, project)[0] == 0
     assert path.read_text() == rejected
@@ -379,7 +383,7 @@ MEASURED = """
 import sys; sys.path.insert(0, sys.argv[1])
 from memory.core import StoreError; from memory.health import bundle
 try:
-    bundle.inspect(sys.argv[2])
+    bundle.read_backup(sys.argv[2])
 except StoreError as error:
     print(error)
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))  # \
@@ -431,7 +435,7 @@ def test_countless_empty_members_are_refused(tmp_path):
             )
         out.write(bytes(1024))
     with pytest.raises(StoreError, match="too many files"):
-        bundle.inspect(str(tmp_path / "bomb.tar.gz"))
+        bundle.read_backup(str(tmp_path / "bomb.tar.gz"))
 
 
 @pytest.mark.parametrize(
@@ -536,7 +540,7 @@ place = layout.locate({"HOME": sys.argv[2]}, sys.argv[3])
 kept = store.Store(place, config.load(place.home, place.root, {}), 1795271452.0)
 for n in range(60):
     one = kept.add("learning", "Writer %s number %d" % (sys.argv[4], n), "text %d\\n" % n)
-    ledger.note(ledger.ledgers(place)[0], one.id, "use", 1795271452.0)
+    ledger.append_event(ledger.ledgers(place)[0], one.id, "use", 1795271452.0)
     if n % 3 == 0:
         kept.archive(one.name, "test")
     print(one.id, flush=True)
@@ -602,7 +606,7 @@ def test_options_of_a_backup_do_not_go_with_an_id(run):
 )
 def test_a_name_that_leads_elsewhere_is_none(name):
     """Only files below the home, without what is derived, and of the repository's tier."""
-    assert not bundle.is_safe(name)
+    assert not bundle.is_safe_name(name)
 
 
 def test_a_conversation_comes_back_as_dayleafs_own(ok, place, filled):
@@ -612,5 +616,5 @@ def test_a_conversation_comes_back_as_dayleafs_own(ok, place, filled):
     ok("backup", "talk.tar.gz", "--here")
     emptied(Path(place.home))
     ok("restore", "./talk.tar.gz")
-    assert Path(place.path(name)).read_bytes() == whole and not conversations.is_by_hand(whole)
+    assert Path(place.path(name)).read_bytes() == whole and not conversations.is_edited_file(whole)
     assert "why does resume fail" in ok("show", "c-7a1c0001")

@@ -214,7 +214,7 @@ def test_a_path_with_a_blank_stops_the_hooks_of_an_older_client(
     examine, project, tmp_path, monkeypatch, version, stops
 ):
     """It starts them through a shell, with the path unquoted."""
-    monkeypatch.setattr(layout, "plugin", lambda: "/opt/my plugin")
+    monkeypatch.setattr(layout, "plugin_folder", lambda: "/opt/my plugin")
     found = examine("client", **written(project, tmp_path, [version]))
     assert [verdict for verdict, text, _ in found if "/opt/my plugin" in text] == [FAIL] * stops
     assert found[-1][:2] == (OK, "Claude Code " + version)
@@ -229,7 +229,7 @@ def test_programs_on_the_path(examine, tmp_path):
     assert examine("models", PATH=str(tmp_path))[0] == (OK, "claude: %s/claude" % tmp_path, "")
     assert "not on PATH" in examine("command", PATH="/nonexistent")[0][1]
     assert "belongs to another copy" in examine("command", PATH=str(tmp_path))[0][1]
-    own = layout.plugin() + "/bin"
+    own = layout.plugin_folder() + "/bin"
     assert examine("command", PATH=own) == [(OK, own + "/dayleaf", "")]
 
 

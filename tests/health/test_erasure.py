@@ -105,8 +105,8 @@ def planted(ok, place, tmp_path):
         json.dumps({"v": 1, "run": "1", "do": "change", "before": kept}) + "\n"
     )
     approvals.save_approved_bytes(place.home, before)
-    approvals.decide(place.home, place.key, "r-9", kept, "approve", "tester", 1795271452.0)
-    ledger.note(ledger.ledgers(place)[0], "deploy", "use", 1795271452.0)
+    approvals.append_decision(place.home, place.key, "r-9", kept, "approve", "tester", 1795271452.0)
+    ledger.append_event(ledger.ledgers(place)[0], "deploy", "use", 1795271452.0)
     (Path(place.private) / "learnings" / ".dayleaf-999999-0").write_text(SECRET)
     for name in ("other.walls", "other.met", "other.turned"):
         (Path(place.cache) / name).write_text(json.dumps({"said": [SECRET]}))
@@ -307,13 +307,13 @@ def test_every_form_is_found(form):
         "nfd": unicodedata.normalize("NFD", text).encode(),
         "term": b"mysecrettokenv77",
     }[form]
-    found = erasure.finder({text: "[redacted:text#0000]"})
+    found = erasure.make_finder({text: "[redacted:text#0000]"})
     if form == "term":
         assert found.count(b"my_secret-token_v77")
         return
     assert found.count(b"\x00\xff" + data + b"\xff") == 1
     assert found.count(b"nothing of the kind") == 0
-    assert len(found.covered(data)) == len(data) and not found.count(found.covered(data))
+    assert len(found.mask(data)) == len(data) and not found.count(found.mask(data))
 
 
 def test_past_queries_are_gone(place, ok, planted):
@@ -343,7 +343,7 @@ def test_a_conversation_that_was_redacted_is_not_taken_for_a_hand_edit(ok, place
     ok("index", "build")
     ok("redact", "c-7a1c0001", "--text", "-", "--apply", "--everywhere", stdin=WORD)
     assert holders(place, WORD) == []
-    assert [conversations.is_by_hand(path.read_bytes()) for path in paths] == [False, True]
+    assert [conversations.is_edited_file(path.read_bytes()) for path in paths] == [False, True]
     assert all("[redacted:text#" in path.read_text() for path in paths)
     assert "[redacted:text#" in ok("show", "c-7a1c0001")
 
@@ -356,7 +356,7 @@ def test_an_archived_conversation_is_redacted_like_any_record(ok, place):
     ok("redact", "a", "--text", "-", "--apply", "--everywhere", stdin=WORD)
     ok("restore", "c-7a1c0001")
     found = next(Path(place.private).glob("conversations/*/*.md"))
-    assert WORD not in found.read_text() and not conversations.is_by_hand(found.read_bytes())
+    assert WORD not in found.read_text() and not conversations.is_edited_file(found.read_bytes())
 
 
 def head_of(path: Path) -> dict:
@@ -476,7 +476,7 @@ def test_a_name_that_is_the_folder_s_goes_from_all_but_the_path(run, env, tmp_pa
     )
     work(session.ask("Northwind pays late in src/pay.py")).say("Northwind is told.")
     session.fire("PreCompact")
-    approvals.decide(place.home, place.key, "r-9", "a" * 64, "approve", "tester", now)
+    approvals.append_decision(place.home, place.key, "r-9", "a" * 64, "approve", "tester", now)
     id = frontmatter.parse(session.where()[0].read_bytes()).meta["id"]
     done = subprocess.run(
         [
@@ -493,7 +493,7 @@ def test_a_name_that_is_the_folder_s_goes_from_all_but_the_path(run, env, tmp_pa
     assert "it is the path of a project" in done.stderr and "northwind" not in done.stderr.lower()
     pages = [path for path in Path(place.private).rglob("*") if path.is_file()]
     assert pages and not [path for path in pages if b"northwind" in path.read_bytes().lower()]
-    assert (place.key, "r-9", "a" * 64) in approvals.approved(place.home)
+    assert (place.key, "r-9", "a" * 64) in approvals.read_approved(place.home)
     work(session.ask("go on in src/b.py"), name="n").say("Done.")
     session.fire("SessionEnd")
     assert (

@@ -73,16 +73,16 @@ def test_a_temporary_file_of_a_process_that_was_killed_here_is_a_leftover_at_onc
     left an hour.
     """
     folder = place.folder("p", "learning")
-    names = [os.path.basename(files.temp_name(folder, 0)), ".dayleaf-99999999-0-elsewhere.1"]
+    names = [os.path.basename(files.temp_path(folder, 0)), ".dayleaf-99999999-0-elsewhere.1"]
     for name in names:
         Path(folder, name).write_text("x")
         os.utime(Path(folder, name), (now, now))
-    assert worst(examine("temps")) == OK and files.collect_temps(folder, now) == 0
+    assert worst(examine("temps")) == OK and files.delete_leftovers(folder, now) == 0
     dead = Path(folder, names[0].replace("-%d-" % os.getpid(), "-99999999-"))
     dead.write_text("x")
     os.utime(dead, (now, now))
     assert worst(examine("temps")) == WARN
-    assert files.collect_temps(folder, now) == 1 and not dead.exists()
+    assert files.delete_leftovers(folder, now) == 1 and not dead.exists()
     assert sorted(names) == sorted(
         name for name in os.listdir(folder) if name.startswith(".dayleaf-")
     )
@@ -106,7 +106,7 @@ def test_an_upkeep_that_was_cut_short_and_a_newer_journal(examine, record, place
     assert examine("journal") == []
     journal.begin(place, now)
     assert examine("journal")[0][0] == WARN and "dayleaf store undo" in examine("journal")[0][2]
-    journal.mark(place, journal.interrupted_run(place), "done", now)
+    journal.log_state(place, journal.find_interrupted_run(place), "done", now)
     assert examine("journal") == [(OK, "1 run of upkeep", "")]
     files.append_line(journal.path(place), '{"v":9,"run":"x","do":"begin"}')
     assert examine("journal")[0][0] == FAIL
@@ -116,12 +116,12 @@ def test_a_capture_that_was_cut_short(examine, record, place, now):
     """Until its session is written down or the user has heard; a capture that came to its end is
     none.
     """
-    attempts.end(place, attempts.begin(place, "fine", "stop", now), "stop", "", now, now)
+    attempts.log_end(place, attempts.log_start(place, "fine", "stop", now), "stop", "", now, now)
     assert examine("captures") == [
         (OK, "every session that left a transcript has its checkpoint", "")
     ]
     files.append_line(
-        attempts.path_of(place),
+        attempts.log_path(place),
         json.dumps(
             {
                 "v": 1,

@@ -21,7 +21,7 @@ from memory.terminal import screen, statspage
 
 def told(place, now, since=0.0, columns=80):
     """Return the lines for a person."""
-    value = figures.figures(place, settings(), now, since)
+    value = figures.collect_figures(place, settings(), now, since)
     return statspage.stats_lines(value, screen.Style(columns))
 
 
@@ -37,7 +37,7 @@ def test_records_are_counted_by_kind_topic_and_week(place, now):
     for i, day in enumerate(("2026-11-21", "2026-11-16", "2026-11-15", "2026-06-01", "2020-01-01")):
         put(place, f"p/learnings/l{i}.md", "t", "x", "auth, 배포", created=day)
     put(place, "p/rules/r.md", "t", "x", rationale="why", created="2026-11-20")
-    found = figures.figures(place, settings(), now, clock.parse("2026-11-16") or 0.0)
+    found = figures.collect_figures(place, settings(), now, clock.parse("2026-11-16") or 0.0)
     assert (
         found["records"] == {"learning": 5, "rule": 1}
         and found["new"] == 3
@@ -63,10 +63,10 @@ def test_the_ranks_of_what_was_pushed_and_of_what_was_then_used(place, now):
     push(place, "s1", now - 50, "r1", prompt="p2")
     push(place, "s2", now - 40, "r1", prompt="p1", event="start")
     book = ledger.ledgers(place)[0]
-    ledger.note(book, "r1", "use", now, "s1", "p1")
-    ledger.note(book, "r9", "use", now, "s1", "p1")
-    ledger.note(book, "r1", "use", now, "s2")
-    found = figures.figures(place, settings(), now)["ranks"]
+    ledger.append_event(book, "r1", "use", now, "s1", "p1")
+    ledger.append_event(book, "r9", "use", now, "s1", "p1")
+    ledger.append_event(book, "r1", "use", now, "s2")
+    found = figures.collect_figures(place, settings(), now)["ranks"]
     assert found[:3] == [
         {"rank": 1, "pushed": 2, "used": 0},
         {"rank": 2, "pushed": 1, "used": 1},
@@ -94,9 +94,9 @@ def test_what_prompts_and_subagents_got_and_what_was_used_in_the_same_turn(place
             {"v": 1, "t": clock.iso(now), "chars": 400, "ms": 9, "saved": 0, **row},
         )
     book = ledger.ledgers(place)[0]
-    ledger.note(book, "c1", "use", now, "s1", "p1")
-    ledger.note(book, "c2", "use", now, "s1", "p1")
-    found = figures.figures(place, settings(), now)
+    ledger.append_event(book, "c1", "use", now, "s1", "p1")
+    ledger.append_event(book, "c2", "use", now, "s1", "p1")
+    found = figures.collect_figures(place, settings(), now)
     assert {
         key: found[key]
         for key in ("given", "givenUsed", "passages", "passagesUsed", "subagents", "subagentsGiven")
@@ -141,11 +141,11 @@ def test_pushes_are_told_by_moment_and_how_many_were_then_used(place, now):
     )
     book = ledger.ledgers(place)[0]
     for id, prompt in (("r1", ""), ("a", "p1"), ("b", "p2"), ("a", "p3")):
-        ledger.note(book, id, "use", now, "s1", prompt)
+        ledger.append_event(book, id, "use", now, "s1", prompt)
     names = "moment", "times", "given", "pushed", "used"
     found = [
         tuple(one[name] for name in names)
-        for one in figures.figures(place, settings(), now)["moments"]
+        for one in figures.collect_figures(place, settings(), now)["moments"]
     ]
     assert found == [
         ("start", 2, 1, 2, 1),
@@ -157,7 +157,7 @@ def test_pushes_are_told_by_moment_and_how_many_were_then_used(place, now):
     lines = told(place, now)
     assert "  at a session's first prompt: 2 given, 1 used; 1 of 2 got something" in lines
     assert "  at failed calls: 1 given" in lines
-    late = figures.figures(place, settings(), now, now - 45)["moments"]
+    late = figures.collect_figures(place, settings(), now, now - 45)["moments"]
     assert [one["moment"] for one in late] == ["first", "wall"], "only the pushes since then"
     assert (
         "  at the first prompt after a clear or compaction: 1 given, 1 used; 1 of 1 got something"
@@ -170,7 +170,7 @@ def test_tokens_of_each_session_oldest_first(place, now):
     for i in range(33):
         push(place, "s%02d" % i, now - 1000 + i, "a", tokens=i + 1)
     push(place, "s32", now, "b", chars=401)
-    found = figures.figures(place, settings(), now)
+    found = figures.collect_figures(place, settings(), now)
     assert len(found["perSession"]) == 30 and found["perSession"][0]["tokens"] == 4
     assert found["perSession"][-1] == {
         "session": "s32",
@@ -185,8 +185,10 @@ def test_times_of_hooks_and_captures(place, now):
     """Median and 95th percentile from real runs."""
     for i, ms in enumerate((3, 4, 30, 5000)):
         push(place, "s1", now + i, event="start" if ms == 3 else "prompt", ms=ms)
-    attempts.end(place, attempts.begin(place, "s1", "stop", now), "stop", "", now, now + 0.25)
-    hooks = figures.figures(place, settings(), now)["hooks"]
+    attempts.log_end(
+        place, attempts.log_start(place, "s1", "stop", now), "stop", "", now, now + 0.25
+    )
+    hooks = figures.collect_figures(place, settings(), now)["hooks"]
     assert list(hooks) == ["prompt", "start", "capture stop"]
     assert hooks["prompt"] == {"runs": 3, "p50": 30, "p95": 5000}
     assert hooks["capture stop"]["p95"] == 250
@@ -199,9 +201,10 @@ def test_only_what_happened_since_a_time(place, now):
     book = ledger.ledgers(place)[0]
     for at, session in ((now - 9 * clock.DAY, "old"), (now - 60, "new")):
         push(place, session, at, "a", ms=10 if session == "new" else 900)
-        ledger.note(book, "a", "use", at, session, "p1")
+        ledger.append_event(book, "a", "use", at, session, "p1")
     both, late = (
-        figures.figures(place, settings(), now, since) for since in (0.0, now - 7 * clock.DAY)
+        figures.collect_figures(place, settings(), now, since)
+        for since in (0.0, now - 7 * clock.DAY)
     )
     assert (both["sessions"], both["mostUsed"], both["hooks"]["prompt"]["p95"]) == (
         2,
@@ -218,9 +221,9 @@ def test_what_was_merged_counts_for_what_stands_for_it(place, now):
     kept, merged = (keeper.add("learning", title, "A body.\n") for title in ("Kept", "Merged"))
     book = ledger.ledgers(place)[0]
     for id in (kept.id, merged.id, "gone"):
-        ledger.note(book, id, "use", now, "s", "p")
+        ledger.append_event(book, id, "use", now, "s", "p")
     keeper.archive(merged.name, "says the same", into=kept.id)
-    found = figures.figures(place, settings(), now)
+    found = figures.collect_figures(place, settings(), now)
     assert found["mostUsed"] == {kept.id: 2} and found["titles"] == {kept.id: "Kept"}
     assert f"  {kept.id} (2)  Kept" in told(place, now)
 
@@ -234,9 +237,9 @@ def test_odd_lines_of_logs_are_passed_over(place, now):
         + '{"event":"prompt","t":5,"chosen":{"a":1},"chars":"many","ms":null,"tokens":1e999}\ntorn'
     )
     book = ledger.ledgers(place)[0]
-    ledger.note(book, "a", "use", now, "s1", "p1")
+    ledger.append_event(book, "a", "use", now, "s1", "p1")
     Path(book.path).write_text(Path(book.path).read_text() + '"use" torn\n[1,"use"]\n')
-    found = figures.figures(place, settings(), now)
+    found = figures.collect_figures(place, settings(), now)
     assert (found["sessions"], found["prompts"], found["ranks"]) == (
         1,
         2,
@@ -262,7 +265,9 @@ def test_a_real_push_leaves_its_tokens(handled, place, now):
     handled("start")
     row = receipts.read(place.receipts("s1"))[0]
     assert row["tokens"] > 0
-    assert figures.figures(place, settings(), now)["perSession"][0]["tokens"] == row["tokens"]
+    assert (
+        figures.collect_figures(place, settings(), now)["perSession"][0]["tokens"] == row["tokens"]
+    )
 
 
 def test_status_and_doctor_list_the_files_once(place, env, now, monkeypatch):
@@ -273,7 +278,7 @@ def test_status_and_doctor_list_the_files_once(place, env, now, monkeypatch):
     monkeypatch.setattr(figures, "FEW_FILES", -1)
     monkeypatch.setattr(walk, "walk", lambda *given: listed.append(given) or ([], []))
     for ask in (
-        lambda: figures.state(place, set_, now),
+        lambda: figures.read_state(place, set_, now),
         lambda: examination.examine(place, set_, env, now),
     ):
         listed.clear()
@@ -292,6 +297,6 @@ def test_what_is_due_is_counted_where_it_costs_little(place, now, monkeypatch):
             id="l-n%d" % number,
         )
     store = Store(place, settings(), now)
-    assert figures.outlook(store, walk.Listing(place)) == ("", 2)
+    assert figures.preview_upkeep(store, walk.Listing(place)) == ("", 2)
     monkeypatch.setattr(figures, "FEW_FILES", 2)
-    assert figures.outlook(store, walk.Listing(place)) == ("", -1)
+    assert figures.preview_upkeep(store, walk.Listing(place)) == ("", -1)

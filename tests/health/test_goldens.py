@@ -38,7 +38,7 @@ def test_a_draft_asks_for_the_users_own_records(store, ok, place):
 def test_the_same_records_give_the_same_draft(store, place):
     """In whatever order they are read."""
     found = list(Store(place, settings(), 0.0).each())
-    assert goldens.draft(found, list) == goldens.draft(found[::-1], list)
+    assert goldens.draft_queries(found, list) == goldens.draft_queries(found[::-1], list)
 
 
 def test_a_draft_overwrites_nothing(store, run, ok, tmp_path):
@@ -71,7 +71,7 @@ def test_equal_titles_are_expected_together(place, now):
         put(place, f"p/learnings/a{i}.md", "The kafka rebalance trap", f"Body {i}.")
     for i in range(9):
         put(place, f"p/learnings/b{i}.md", "Weekly notes of everybody", f"Text {i}.")
-    drafts = goldens.draft(list(Store(place, settings(), now).each()), list)
+    drafts = goldens.draft_queries(list(Store(place, settings(), now).each()), list)
     assert drafts and all({r.id for r in one.expect} == {"a0", "a1"} for one in drafts)
 
 
@@ -96,7 +96,7 @@ def test_a_session_is_expected_by_its_checkpoint(ok, place, now):
         title="How the uploader waits",
         session="5e551011-2",
     )
-    drafts = goldens.draft(list(Store(place, settings(), now).each()), list)
+    drafts = goldens.draft_queries(list(Store(place, settings(), now).each()), list)
     assert {r.id for one in drafts for r in one.expect} == {"c-1", "c-7a1c0002"}
     ok("eval", "--template")
     assert json.loads(ok("eval", "--json"))[0]["misses"] == []

@@ -41,7 +41,7 @@ def test_a_use_counts_whoever_made_it(ok, planted):
     ok("feedback", "unused", "up")
     # feedback is no use
     assert json.loads(ok("audit", "unused", "--json"))["counts"]["unused"] == 1
-    ledger.note(ledger.ledgers(planted)[0], "unused", "use", 1795271452.0)
+    ledger.append_event(ledger.ledgers(planted)[0], "unused", "use", 1795271452.0)
     assert json.loads(ok("audit", "unused", "--json"))["counts"]["unused"] == 0
 
 
@@ -205,7 +205,7 @@ def test_doctor_offers_the_hook(examine, place, env, git, shared, project):
     Path(project, ".pre-commit-config.yaml").write_text(
         "repos: [{repo: x, hooks: [{id: dayleaf-secrets}]}]\n"
     )
-    assert sharing.commit_hook(place) == (True, "")
+    assert sharing.find_commit_hook(place) == (True, "")
 
 
 def test_the_published_hook_runs_the_check():
@@ -220,14 +220,14 @@ def test_the_published_hook_runs_the_check():
 
 def texts_looked_at(monkeypatch):
     """Return a list of the records' texts in which secrets are looked for."""
-    looked, real = [], recordfaults.secret_rows
+    looked, real = [], recordfaults.check_secrets
 
     def rows(text, *more):
         if text.startswith("---"):
             looked.append(text)
         return real(text, *more)
 
-    monkeypatch.setattr(recordfaults, "secret_rows", rows)
+    monkeypatch.setattr(recordfaults, "check_secrets", rows)
     return looked
 
 
@@ -236,9 +236,9 @@ def test_the_worker_finds_out_ahead_what_an_audit_would(ok, planted, env, now, m
     says the same.
     """
     looked, found_at = texts_looked_at(monkeypatch), []
-    real = contradictions._claims
+    real = contradictions._extract_claims
     monkeypatch.setattr(
-        contradictions, "_claims", lambda given: found_at.append(given) or real(given)
+        contradictions, "_extract_claims", lambda given: found_at.append(given) or real(given)
     )
     builder.build(planted, now)
     first = json.loads(ok("audit", "--json"))
@@ -251,7 +251,7 @@ def test_the_worker_finds_out_ahead_what_an_audit_would(ok, planted, env, now, m
     def look(days):
         looked.clear(), found_at.clear()
         job = worker.Job(
-            {}, env, time.time() + days * 86400, planted, config.for_place(planted, env), []
+            {}, env, time.time() + days * 86400, planted, config.load_for_place(planted, env), []
         )
         dict(worker.AFTER_START)["look ahead"](job)
         return len(looked)
@@ -271,7 +271,7 @@ def test_the_worker_finds_out_ahead_what_an_audit_would(ok, planted, env, now, m
     assert looked == []  # what it keeps of the archive stays too
     put(planted, "p/learnings/later.md", "Later", "x")
     builder.refresh(planted, now)
-    monkeypatch.setattr(worker, "LOOKING", 0.0)
+    monkeypatch.setattr(worker, "FACTS_SECONDS", 0.0)
     assert look(3) == 0
 
 

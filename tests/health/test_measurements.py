@@ -214,7 +214,7 @@ def test_asking_changes_no_record_and_no_ledger(store, ok, place, tmp_path):
 
 def test_a_merged_record_is_looked_for_as_the_one_that_stands_for_it():
     """And what is gone is named by its query."""
-    assert measurements.present_queries(
+    assert measurements.select_answerable(
         [Golden("q", Query("x"), ("a", "b"))], {"c"}, {"a": "c"}
     ) == (
         (Golden("q", Query("x"), ("c",)),),

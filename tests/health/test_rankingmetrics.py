@@ -9,7 +9,7 @@ def test_the_maths():
     """Recall at a depth is the share of what is expected, the reciprocal rank that of the first
     found.
     """
-    found = rankingmetrics.score(
+    found = rankingmetrics.sum_metrics(
         {"a": ["x", "y", "z"], "b": []},
         [{"id": "a"}, {"id": "b"}],
         {"a": {"y": 1.0, "q": 1.0}, "b": {"z": 1.0}},

@@ -101,7 +101,9 @@ def test_a_newer_version_is_said_at_one_start(installed, offer, env, project):
 def test_versions_are_compared_by_their_numbers(installed, offer, version, newer):
     """What is no version is none."""
     offer(version)
-    assert releases.newer(str(installed), "0.1.0") == ((version, "market") if newer else ("", ""))
+    assert releases.find_newer(str(installed), "0.1.0") == (
+        (version, "market") if newer else ("", "")
+    )
 
 
 def test_the_client_says_where_its_copy_stands(installed, offer, tmp_path):
@@ -112,16 +114,16 @@ def test_the_client_says_where_its_copy_stands(installed, offer, tmp_path):
         tmp_path / "plugins" / "known_marketplaces.json",
         {"market": {"installLocation": str(tmp_path / "elsewhere")}},
     )
-    assert releases.newer(str(installed), "0.1.0") == ("9.0.0", "market")
+    assert releases.find_newer(str(installed), "0.1.0") == ("9.0.0", "market")
 
 
 @pytest.mark.parametrize("source", ["../plugin", "./a/../../plugin", {"source": "url"}, None])
 def test_a_plugin_outside_the_marketplace_tells_no_version(installed, offer, source):
     """Its manifest is not on this disk, or not the marketplace's."""
     offer("9.0.0", source=source)
-    assert releases.newer(str(installed), "0.1.0") == ("", "")
+    assert releases.find_newer(str(installed), "0.1.0") == ("", "")
 
 
 def test_a_checkout_is_its_own_newest(tmp_path):
     """A folder that is read in place stands in no cache."""
-    assert releases.newer(str(ROOT), "0.1.0") == ("", "")
+    assert releases.find_newer(str(ROOT), "0.1.0") == ("", "")

@@ -41,8 +41,10 @@ def test_only_a_turn_without_its_block_lost_it(place, now, tmp_path, rows, lost)
     receipts.write(place.receipts("s1"), ASKED)
     path = tmp_path / "s1.jsonl"
     path.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows))
-    assert [receipts.tag_of(row) for row in worker.unarrived(place, "s1", str(path), now)] == lost
-    assert worker.unarrived(place, "s1", str(path), now) == []
+    assert [
+        receipts.get_receipt_tag(row) for row in worker.note_unarrived(place, "s1", str(path), now)
+    ] == lost
+    assert worker.note_unarrived(place, "s1", str(path), now) == []
     noted = [row for row in receipts.read(place.receipts("s1")) if row["event"] == "lost"]
     assert [(row["tag"], row["chosen"]) for row in noted] == [
         (tag, ASKED["chosen"]) for tag in lost
@@ -55,5 +57,5 @@ def test_a_long_transcript_is_not_looked_through(place, now, tmp_path):
     path = Path(tmp_path, "s1.jsonl")
     path.write_text(json.dumps(TURN, separators=(",", ":")) + "\n" + json.dumps(OTHER) + "\n")
     with path.open("ab") as file:
-        file.truncate(worker.TRANSCRIPT + 1)
-    assert worker.unarrived(place, "s1", str(path), now) == []
+        file.truncate(worker.TRANSCRIPT_BYTES + 1)
+    assert worker.note_unarrived(place, "s1", str(path), now) == []

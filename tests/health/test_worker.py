@@ -42,7 +42,7 @@ def todo(env, project, now):
         "session_id": session.name,
         "transcript_path": str(session.path),
     }
-    return worker.job(event, {**session.env, "DAYLEAF_RUNTIME_AUTO": "0"}, now)
+    return worker.make_job(event, {**session.env, "DAYLEAF_RUNTIME_AUTO": "0"}, now)
 
 
 @pytest.mark.parametrize(("event", "failing"), STEPS)
@@ -59,9 +59,9 @@ def test_a_step_that_fails_is_noted_by_its_name_and_the_others_run(event, failin
 
     worker.run(event, tuple(watched(*row) for row in EVENTS[event]), todo)
     assert done == [name for name, _ in EVENTS[event] if name != failing]
-    assert [(row["where"], row["error"]) for row in signs.unreported_failures(todo.place.home)] == [
-        (event + " " + failing, "OSError")
-    ]
+    assert [
+        (row["where"], row["error"]) for row in signs.read_unreported_failures(todo.place.home)
+    ] == [(event + " " + failing, "OSError")]
 
 
 def test_a_session_without_a_checkpoint_is_still_indexed_and_counted(todo, monkeypatch):
@@ -70,7 +70,7 @@ def test_a_session_without_a_checkpoint_is_still_indexed_and_counted(todo, monke
     """
     monkeypatch.setattr("memory.capture.stretches.capture", broken)
     worker.work(todo.event, todo.env, todo.now)
-    assert [row["where"] for row in signs.unreported_failures(todo.place.home)] == [
+    assert [row["where"] for row in signs.read_unreported_failures(todo.place.home)] == [
         "session_end capture"
     ] and todo.written == []
 
@@ -190,10 +190,12 @@ def test_a_step_that_never_ends_is_ended_said_once_and_the_next_capture_goes_on(
         "what comes after waits for the next start"
     )
     assert [
-        (row["where"], row["error"]) for row in signs.unreported_failures(session.place.home)
+        (row["where"], row["error"]) for row in signs.read_unreported_failures(session.place.home)
     ] == [("session_end slow", "Spent")]
     assert not [
-        path for path in Path(session.place.home).rglob("*") if path.name.startswith(files.TEMP)
+        path
+        for path in Path(session.place.home).rglob("*")
+        if path.name.startswith(files.TEMP_PREFIX)
     ]
     assert "session_end slow Spent" in ok("doctor")
     start = payload("SessionStart", "startup", session_id="s-next", cwd=project)

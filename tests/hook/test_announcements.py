@@ -13,7 +13,7 @@ from memory.hook import announcements
 
 
 def line(place, event=None) -> list[str]:
-    return announcements.announcement(place, {} if event is None else event)
+    return announcements.new_records_notice(place, {} if event is None else event)
 
 
 def test_only_an_unknown_content_counts(place, env):
@@ -21,12 +21,12 @@ def test_only_an_unknown_content_counts(place, env):
     first = vault.put(place, "s/learnings/a.md", "Alpha", "alpha")
     vault.put(place, "s/learnings/deep/b.md", "Beta", "beta")
     received(place.root, env)
-    announcements.remember_file(place, first)
+    announcements.add_known_file(place, first)
     os.utime(announcements.seen_path(place), (0, 0))
     assert line(place) == [
         "1 record new in this repository's .dayleaf; none of them waits for review"
     ]
-    announcements.remember_file(place, place.path("s/learnings/deep/b.md"))
+    announcements.add_known_file(place, place.path("s/learnings/deep/b.md"))
     os.utime(announcements.seen_path(place), (time.time() + 9,) * 2)
     assert not announcements.may_have_changed(place) and line(place) == []
     Path(first).write_text("---\nid: a\n---\n\nAnother text.\n")
@@ -45,5 +45,5 @@ def test_a_subagent_is_told_nothing(place, env):
 
 def test_a_file_that_went_is_not_remembered(place):
     """As when a writer removed it."""
-    announcements.remember_file(place, place.path("s/learnings/gone.md"))
-    assert announcements.known_digests(place) == set()
+    announcements.add_known_file(place, place.path("s/learnings/gone.md"))
+    assert announcements.read_known_digests(place) == set()

@@ -134,7 +134,7 @@ def test_what_only_shows_something_asks_no_model(expand, verb, place):
 def test_pushes_are_switched_for_this_session(expand, place):
     """off and on write the session's receipts."""
     assert "no more notes in session " + SESSION in reason(expand("off"))
-    assert receipts.session(place.receipts(SESSION)).off
+    assert receipts.read_session(place.receipts(SESSION)).off
     assert "pushes: off" not in reason(expand("status")), (
         "no receipt of a start: it is no session that ran"
     )
@@ -143,7 +143,7 @@ def test_pushes_are_switched_for_this_session(expand, place):
         expand("status")
     )
     reason(expand("on"))
-    assert not receipts.session(place.receipts(SESSION)).off
+    assert not receipts.read_session(place.receipts(SESSION)).off
 
 
 def test_other_commands_get_nothing(expand):
@@ -182,7 +182,7 @@ def test_a_slow_child_is_stopped(expand, env, project, monkeypatch):
     """The child has a time limit inside the host's."""
     assert at_expansion.COMMAND_TIMEOUT + 8 < 120
     monkeypatch.setattr(at_expansion, "COMMAND_TIMEOUT", 0.001)
-    monkeypatch.setattr(at_expansion, "_extend", lambda: None)
+    monkeypatch.setattr(at_expansion, "_extend_deadline", lambda: None)
     event = {**PAYLOAD, "cwd": project, "command_name": "dayleaf:recall", "command_args": "x"}
     output, after = at_expansion.on_expansion(event, {**env, "CLAUDE_PROJECT_DIR": project}, 0.0)
     assert "took longer" in context(output) and after is False
@@ -197,7 +197,7 @@ def test_a_block_stays_below_the_hosts_limit(expand, place, letter):
         content = "# zebra %d %s\n\nzebra %s\n" % (i, letter * 300, (letter + " ") * 4000)
         (folder / ("n%d.md" % i)).write_text(content, encoding="utf-8")
     said = context(expand("recall", "zebra --limit 30"))
-    assert 5000 < tokeniser.utf16(said) <= 9500 and "zebra" in said
+    assert 5000 < tokeniser.count_utf16(said) <= 9500 and "zebra" in said
 
 
 def test_a_record_cannot_close_the_fence(expand):
@@ -224,11 +224,11 @@ def test_quotes_hold_a_value_together(expand, place):
 
 def test_every_shortcut_is_a_verb_with_a_command():
     """The slash commands, the hook and the command line share one word."""
-    for verb in at_expansion.SHOWN + at_expansion.GIVEN:
+    for verb in at_expansion.USER_VERBS + at_expansion.MODEL_VERBS:
         assert verb in main.VERBS and (ROOT / "commands" / (verb + ".md")).exists()
     assert {path.stem for path in (ROOT / "commands").glob("*.md")} <= {
-        *at_expansion.SHOWN,
-        *at_expansion.GIVEN,
+        *at_expansion.USER_VERBS,
+        *at_expansion.MODEL_VERBS,
     }
 
 
@@ -247,4 +247,4 @@ def test_the_hook_needs_no_package(env, project, tmp_path):
         encoding="utf-8",
     )
     assert done.stdout == "[]\n"
-    assert layout.safe_id(SESSION) == SESSION and os.path.isdir(project)
+    assert layout.valid_id(SESSION) == SESSION and os.path.isdir(project)

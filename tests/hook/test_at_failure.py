@@ -33,7 +33,7 @@ def place(world) -> layout.Place:
 @pytest.fixture
 def fails(world, place, now):
     """Let a call fail: fails(error, command, tool=…) -> what the model gets, "" for nothing."""
-    walls.write(place, vault.settings(), now)
+    walls.update_walls(place, vault.settings(), now)
 
     def call(error=FLAG, given=COMMAND, tool="Bash", session="s-new", cwd="", **more) -> str:
         held = {"Bash": "command", "Read": "file_path", "Grep": "path"}.get(tool, "skill")
@@ -130,8 +130,8 @@ def test_the_session_that_met_it_is_not_told_of_itself(fails):
 )
 def test_a_line_as_printed_has_the_key_of_the_line_on_record(printed, telling):
     assert (
-        at_failure.failure_keys("Bash", "run it", printed)[-1:]
-        == at_failure.failure_keys("Bash", "run it", telling)[-1:]
+        at_failure.build_failure_keys("Bash", "run it", printed)[-1:]
+        == at_failure.build_failure_keys("Bash", "run it", telling)[-1:]
         != []
     )
 
@@ -143,7 +143,7 @@ def test_who_looks_for_what_a_session_removed_is_told_so(place, fails, now):
         "2026-11-15",
         "## 09:00 tidy\n\n- ✓ `rm -rf src/old`\n- commit 1a2b3c4: Drop the old parts\n",
     )
-    walls.write(place, vault.settings(), now)
+    walls.update_walls(place, vault.settings(), now)
     told = fails("File does not exist.", given=str(Path(place.root) / "src/old/a.c"), tool="Read")
     assert lines(told) == [
         "`src/old` was removed on 2026-11-15 (k-gone, branch main): 1a2b3c4 Drop the old parts"
@@ -163,7 +163,7 @@ def linted(place, now, *rules: tuple[str, str]) -> None:
         "2026-11-15",
         "## 09:00 lint\n\n" + "\n".join([*lines, "- ✓ `make lint`"]) + "\n",
     )
-    walls.write(place, vault.settings(), now)
+    walls.update_walls(place, vault.settings(), now)
 
 
 def test_the_line_that_met_a_linters_rule_comes_wherever_it_fails(place, fails, now):
@@ -189,7 +189,7 @@ def test_a_finding_whose_text_says_its_remedy_gets_nothing(place, fails, now):
         ]
     )
     conversations.held(place, "rules", "2026-11-15", "## 09:00 lint\n\n" + page + "\n")
-    walls.write(place, vault.settings(), now)
+    walls.update_walls(place, vault.settings(), now)
     assert (
         fails("Exit code 1\nsrc/b.c:9:1: the first thing is wrong here (rule-one)", "make lint")
         == ""
@@ -281,7 +281,7 @@ def test_a_tool_whose_program_is_gone_says_so_whatever_it_is_given(place, fails,
     gone = "ENOENT: no such file or directory, posix_spawn '/opt/acme/%s/agent'"
     page = "## 09:00 look\n\n- ✗ Glob `**/*.md` → failed: %s\n" % (gone % "2.1.14")
     conversations.held(place, "often", "2026-11-15", page)
-    walls.write(place, vault.settings(), now)
+    walls.update_walls(place, vault.settings(), now)
     told = lines(fails(gone % "2.1.15", "src/*.py", tool="Glob"))
     assert "could not be started" in told[1] and "`grep` and `find`" in told[1]
 
@@ -300,7 +300,7 @@ def missing(place, now, fails):
         "- ✗ Grep `main` → failed: Path does not exist: %s/src/commands\n"
         "- edited `conf/app.yaml`, edited `src/main.c`\n\nSeen.\n" % place.root,
     )
-    walls.write(place, vault.settings(), now)
+    walls.update_walls(place, vault.settings(), now)
     return fails
 
 
@@ -309,7 +309,7 @@ def test_the_file_that_is_there_is_named(missing, place):
     Path(place.root, "conf/app.yaml").write_text("a: 1\n")
     Path(place.root, "CLAUDE.md").write_text("# Rules\n\nSettings stand in conf/app.yml.\n")
     Path(place.home, "cache", place.key, place.scope + ".met").unlink()
-    walls.write(place, vault.settings(), 0.0)
+    walls.update_walls(place, vault.settings(), 0.0)
     (told,) = lines(
         missing(
             "<tool_use_error>File does not exist.</tool_use_error>",
@@ -365,7 +365,7 @@ def test_a_shell_that_stands_in_another_folder_hears_where_the_path_is(fails, pl
         "- ✗ `cd src && make check` → exit 1: bash: line 1: cd: src/parts: No such file or "
         "directory\n- ✓ `make check`\n\nIt passes.\n",
     )
-    walls.write(place, vault.settings(), now)
+    walls.update_walls(place, vault.settings(), now)
     Path(place.root, "src/parts").mkdir(parents=True)
     told = lines(
         fails(
@@ -395,7 +395,7 @@ def elsewhere(place, now, fails):
         conversations.held(
             place, name, "2026-11-17", "## 09:00 build\n\n- edited `src/%s.c`\n\nDone.\n" % name
         )
-    walls.write(place, vault.settings(), now)
+    walls.update_walls(place, vault.settings(), now)
     return lambda session: fails(
         "File does not exist.", place.root + "/src/queue", "Read", session=session
     )
@@ -495,20 +495,20 @@ def test_a_conversation_that_goes_on_still_tells(fails, place):
     ],
 )
 def test_a_look_up_that_is_damaged_or_of_another_version_is_silence(fails, place, damage):
-    Path(at_failure.path_of(place)).write_bytes(damage)
+    Path(at_failure.walls_path(place)).write_bytes(damage)
     assert fails() == ""
-    Path(at_failure.path_of(place)).unlink()
+    Path(at_failure.walls_path(place)).unlink()
     assert fails() == ""
 
 
 @pytest.mark.parametrize("at", range(0, 4000, 97))
 def test_a_flipped_byte_is_silence_or_the_truth(fails, place, at, now):
     """In one process: thirty hooks would tell no more."""
-    path = Path(at_failure.path_of(place))
+    path = Path(at_failure.walls_path(place))
     data = bytearray(path.read_bytes())
     data[at % len(data)] ^= 0x55
     path.write_bytes(data)
-    found = at_failure.look_up(place, "s-new", (), "Bash", COMMAND, FLAG)
+    found = at_failure.find_walls(place, "s-new", (), "Bash", COMMAND, FLAG)
     assert len(found) <= 1
 
 
@@ -566,7 +566,7 @@ def test_two_hundred_failures_in_a_row_get_five(place, fails, now):
         + "\nDone.\n"
     )
     conversations.held(place, "many", "2026-11-15", page)
-    walls.write(place, vault.settings(), now)
+    walls.update_walls(place, vault.settings(), now)
     given = [chr(97 + n % 20) for n in range(200)]
     told = []
     for letter in given[:8]:
@@ -598,7 +598,7 @@ def test_a_secret_of_an_error_meets_its_redacted_twin(place, fails, now):
         "[redacted:github-token#a1f3] of user\n"
         "- ✓ `acme push --as bot`\n\nDone.\n",
     )
-    walls.write(place, vault.settings(), now)
+    walls.update_walls(place, vault.settings(), now)
     told = fails("server refused the token %s of user" % secret, "acme push")
     assert "acme push --as bot" in told and secret not in told
 
@@ -625,8 +625,8 @@ def test_a_secret_of_an_error_meets_its_redacted_twin(place, fails, now):
 )
 def test_what_varies_from_run_to_run_does_not_count(one, other):
     assert (
-        at_failure.failure_keys("Bash", "acme do", one)
-        == at_failure.failure_keys("Bash", "acme do", other)
+        at_failure.build_failure_keys("Bash", "acme do", one)
+        == at_failure.build_failure_keys("Bash", "acme do", other)
         != []
     )
 
@@ -640,8 +640,8 @@ def test_what_varies_from_run_to_run_does_not_count(one, other):
     ],
 )
 def test_names_codes_and_states_do_count(one, other):
-    assert not set(at_failure.failure_keys("Bash", "acme do", one)) & set(
-        at_failure.failure_keys("Bash", "acme do", other)
+    assert not set(at_failure.build_failure_keys("Bash", "acme do", one)) & set(
+        at_failure.build_failure_keys("Bash", "acme do", other)
     )
 
 
@@ -656,7 +656,7 @@ def test_names_codes_and_states_do_count(one, other):
     ],
 )
 def test_a_call_is_known_by_its_program_and_verb(command, call):
-    assert "x|bash|unknown|" + call in at_failure.failure_keys("Bash", command, "unknown")
+    assert "x|bash|unknown|" + call in at_failure.build_failure_keys("Bash", command, "unknown")
 
 
 def test_two_walls_of_a_session_are_told_each(fails, place, now):
@@ -667,7 +667,7 @@ def test_two_walls_of_a_session_are_told_each(fails, place, now):
         "## 09:00 push\n\n- ✗ `acme push` → exit 1: the broker of the queue is away\n"
         "- ✓ `acme push --as bot`\n\nDone.\n",
     )
-    walls.write(place, vault.settings(), now)
+    walls.update_walls(place, vault.settings(), now)
     assert (
         fails()
         and "--as bot" in fails("the broker of the queue is away", "acme push")

@@ -34,7 +34,7 @@ import worker
 capture.capture = lambda *rest, **options: os.kill(os.getpid(), 9)
 worker.work({"hook_event_name": "SessionEnd", "session_id": "%s", "transcript_path": sys.argv[2], \
 "cwd": sys.argv[3]},
-            files.environ(), float(sys.argv[4]))
+            files.read_environ(), float(sys.argv[4]))
 """
     % SESSION
 )
@@ -612,7 +612,7 @@ def test_the_title_of_another_session_is_not_its_record(place, project, now, sta
     worked.checkpoint(place, "other", "2026-11-19T10:15")
     builder.build(place, now)
     assert "Work of other" in start(session="run-1")
-    assert receipts.session(place.receipts("run-1")).shown == {"101500-mine"}
+    assert receipts.read_session(place.receipts("run-1")).shown == {"101500-mine"}
 
 
 def test_handoff_and_plan_leave_room_for_what_stands_first(place, project, now, start):
@@ -717,7 +717,7 @@ def cut(env, project, transcript):
 
 def log(place):
     """Return the lines of the log of attempts."""
-    return [json.loads(line) for line in Path(attempts.path_of(place)).read_text().splitlines()]
+    return [json.loads(line) for line in Path(attempts.log_path(place)).read_text().splitlines()]
 
 
 def errors(place):
@@ -748,7 +748,7 @@ def test_several_of_them_are_one_line(cut, place, world):
     for _ in range(3):
         cut(clock.now())
     rows = log(place)
-    Path(attempts.path_of(place)).write_text(
+    Path(attempts.log_path(place)).write_text(
         "".join(
             fastjson.dump({**row, "t": "2026-01-0%dT10:00:00Z" % (i + 1)}) + "\n"
             for i, row in enumerate(rows)
@@ -787,13 +787,13 @@ def test_a_capture_that_ended_or_failed_is_none_of_them(
 
     monkeypatch.setattr(stretches, "capture", fail)
     worker.work(event, env, now)
-    assert [(row["where"], row["detail"]) for row in signs.unreported_failures(place.home)] == [
-        ("session_end capture", "No space left on device")
-    ]
-    assert [row["do"] for row in log(place)][2:] == ["asked", "done"] and attempts.unfinished(
+    assert [
+        (row["where"], row["detail"]) for row in signs.read_unreported_failures(place.home)
+    ] == [("session_end capture", "No space left on device")]
+    assert [row["do"] for row in log(place)][2:] == ["asked", "done"] and attempts.list_unfinished(
         place, now
     ) == []
-    assert attempts.timings(place)[0][1] == "session_end"
+    assert attempts.list_timings(place)[0][1] == "session_end"
 
 
 # ---- blocks
@@ -854,7 +854,7 @@ class Talk:
     def settle(self):
         return [
             row.get("prompt") or row["event"]
-            for row in worker.unarrived(self.place, SESSION, str(self.path), self.at)
+            for row in worker.note_unarrived(self.place, SESSION, str(self.path), self.at)
         ]
 
 
@@ -889,9 +889,9 @@ def test_a_block_that_did_not_arrive_is_noted_once(talk, place):
     lost = talk.ask("what of the kafka rebalance storm?", "p2", lost=True)
     assert "Kafka" in lost and talk.ask("what of the kafka rebalance storm?", "p3") == ""
     assert talk.settle() == ["p2"] and talk.settle() == []
-    state = receipts.session(place.receipts(SESSION))
+    state = receipts.read_session(place.receipts(SESSION))
     assert "kafka" not in state.shown and "jwt" in state.shown
-    said = "\n".join(pastlines.push_lines(accounts.report(place, SESSION, ""), talk.at))
+    said = "\n".join(pastlines.push_lines(accounts.report_pushes(place, SESSION, ""), talk.at))
     assert (
         said.count("; it did not reach the model") == 1
         and "prompt p2" in said.split("; it did not")[0].splitlines()[-1]
@@ -909,7 +909,8 @@ def test_a_brief_that_did_not_arrive(talk, place):
     talk.ask("why does the jwt issuer mismatch?", "p1")
     assert talk.settle() == ["start"]
     assert (
-        receipts.session(place.receipts(SESSION)).brief == "" and talk.start(source="resume") != ""
+        receipts.read_session(place.receipts(SESSION)).brief == ""
+        and talk.start(source="resume") != ""
     )
 
 
@@ -974,7 +975,7 @@ def test_a_capture_that_does_not_read_back_is_announced(
     try:
         worker.work(event, env, now)
     except StoreError as error:
-        boundary.note(env, "session_end worker", error)
+        boundary.log_failure(env, "session_end worker", error)
     (row,) = [row for row in errors(place) if row["error"] == "StoreError"]
     assert row["at"].startswith("writer.py")
     said, _ = at_start.on_session_start(

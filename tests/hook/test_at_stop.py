@@ -20,7 +20,7 @@ def test_without_a_note_it_says_nothing(env, project, now, session):
 
 def test_every_line_is_said(env, project, place, now):
     """Each as dayleaf's."""
-    path = Path(at_stop.noted_path(place, "s1"))
+    path = Path(at_stop.notices_path(place, "s1"))
     path.parent.mkdir(parents=True)
     path.write_text("one\ntwo\n")
     event = {"session_id": "s1", "cwd": project}

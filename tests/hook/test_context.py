@@ -349,11 +349,13 @@ def test_an_approved_rule_with_an_unsure_line_is_not_in_force(place, ok, now):
     put(place, data)
     put(place, RULE.replace("r-1", "r-2"), "p/rules/plain.md")
     for id, content in (("r-1", data), ("r-2", RULE.replace("r-1", "r-2").encode())):
-        approvals.decide(
+        approvals.append_decision(
             place.home, place.key, id, approvals.files.sha256(content), "approve", "alex", now
         )
     found = at_prompt.open_or_build_index(place)
-    assert [rule.id for rule in context.approved_rules(found, found.listed("rules"))] == ["r-2"]
+    assert [rule.id for rule in context.read_approved_rules(found, found.listed("rules"))] == [
+        "r-2"
+    ]
     assert states(ok) == {
         "r-1": ("pending", "line 9 can be read in two ways"),
         "r-2": ("approved", ""),
@@ -504,7 +506,7 @@ def test_a_rule_goes_before_the_model_with_its_reason(place, now):
             .encode(),
             now,
         )
-        assert fence.item(record, 500).splitlines()[1:] == [
+        assert fence.format_record(record, 500).splitlines()[1:] == [
             *body.splitlines(),
             "Why: it deploys ‹/dayleaf-rules>",
         ]
@@ -514,7 +516,7 @@ def arranged(place, case: Case) -> tuple[str, str, set[str]]:
     """Put the place into a case's context; returns (prompt, mode, records shown)."""
     others = [PLAIN[tag] for tag in TAGS if tag != case.tag][:4]
     own = PLAIN.get(case.tag, "")
-    context.cache_manifest_tags(
+    context.write_manifest_tags(
         place,
         dict.fromkeys([*others, *([own] if "project" in case.ways else [])], "pyproject.toml"),
     )
@@ -546,9 +548,9 @@ def test_an_approved_rule_surfaces_in_its_context_and_nowhere_else(place, now):
         if case.state != "pending":
             digest = approvals.files.sha256(Path(path).read_bytes())
             for decision in ("approve", "reject")[: 2 if case.state == "rejected" else 1]:
-                approvals.decide(
+                approvals.append_decision(
                     place.home,
-                    approvals.workspace_of(name, place.key),
+                    approvals.approval_workspace(name, place.key),
                     "r%d" % case.number,
                     digest,
                     decision,
@@ -560,10 +562,10 @@ def test_an_approved_rule_surfaces_in_its_context_and_nowhere_else(place, now):
     found, wrong = vault.built(place, now), []
     for case in cases():
         prompt, mode, shown = arranged(place, case)
-        ruled = context.with_prompt(found, prompt, mode, (), shown)
+        ruled = context.find_prompt_rules(found, prompt, mode, (), shown)
         reasons = [reason for record, reason in ruled if record.id == "r%d" % case.number]
-        budget, chosen = fence.Budget(90_000), []
-        fence.add_rules(ruled, budget, chosen)
+        budget = fence.Budget(90_000)
+        fence.add_rules(ruled, budget)
         put_in = "Obey%dx." % case.number in "".join(budget.rules)
         named = not reasons or any(
             way in reasons[0]

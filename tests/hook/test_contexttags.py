@@ -36,19 +36,23 @@ from memory.recall import search
 )
 def test_context_tags_take_the_mean_of_the_given_weights(said, tags):
     """A tag without a weight takes the mean of the given ones, or 1.5."""
-    assert context.weighted(said) == tags and context.is_alone(said) is ("none" in said)
+    assert context.parse_weighted_tags(said) == tags and context.excludes_derived(said) is (
+        "none" in said
+    )
 
 
 @pytest.mark.parametrize("said", ["a=x", "a=nan", "a=-1", "a=1e9", "a="])
 def test_a_weight_that_is_no_number_is_refused(said):
     """One line that names the tag."""
     with pytest.raises(UsageError, match="a="):
-        context.weighted(said)
+        context.parse_weighted_tags(said)
 
 
 def test_go_on_is_not_about_go():
     """The language's name is a word of every second prompt."""
-    assert context.required_terms("Go") == ("golang",) and context.required_terms("go-redis") == (
+    assert context.list_required_terms("Go") == ("golang",) and context.list_required_terms(
+        "go-redis"
+    ) == (
         "go",
         "redi",
     )
@@ -69,7 +73,7 @@ def test_go_on_is_not_about_go():
 )
 def test_a_tag_has_one_label_however_it_is_written(one, other):
     """Case, blanks and short names do not keep a rule from its project."""
-    assert context.label(one) == context.label(other)
+    assert context.normalise_tag(one) == context.normalise_tag(other)
 
 
 # ---- what a branch says
@@ -96,7 +100,7 @@ def test_a_tag_has_one_label_however_it_is_written(one, other):
 )
 def test_a_branch_says_its_subject(branch, words):
     """Its ticket and its words, none of what every branch is called."""
-    assert " ".join(context.branch_words(branch)) == words
+    assert " ".join(context.extract_branch_words(branch)) == words
 
 
 # ---- what is kept for the hooks
@@ -109,33 +113,34 @@ def test_the_worker_keeps_what_the_manifests_say(place, env, project, now):
     put(project, pyproject_dot_toml=PYPROJECT)
     event, quiet = {"session_id": "s1", "cwd": project}, {**env, "DAYLEAF_RUNTIME_AUTO": "0"}
     worker.after_start(event, quiet, now)
-    assert context.cached_manifest_tags(place)["django"] == "pyproject.toml"
-    before = os.stat(context.path_of(place))
+    assert context.read_manifest_tags(place)["django"] == "pyproject.toml"
+    before = os.stat(context.tags_path(place))
     worker.after_start(event, quiet, now)
     assert (
-        os.stat(context.path_of(place)).st_ino == before.st_ino and before.st_mode & 0o777 == 0o600
+        os.stat(context.tags_path(place)).st_ino == before.st_ino
+        and before.st_mode & 0o777 == 0o600
     )
     put(project, pyproject_dot_toml="[project]\ndependencies = ['flask']\n")
     worker.after_start(event, quiet, now)
-    assert "flask" in context.cached_manifest_tags(
+    assert "flask" in context.read_manifest_tags(
         place
-    ) and "django" not in context.cached_manifest_tags(place)
+    ) and "django" not in context.read_manifest_tags(place)
 
 
 def test_a_kept_file_that_is_damaged_counts_as_none(place):
     """Every cut and every flipped byte of it; the next write mends it."""
-    context.cache_manifest_tags(place, {"python": "pyproject.toml", "버튼": "a b/c"})
-    path = Path(context.path_of(place))
+    context.write_manifest_tags(place, {"python": "pyproject.toml", "버튼": "a b/c"})
+    path = Path(context.tags_path(place))
     whole = path.read_bytes()
-    assert context.cached_manifest_tags(place) == {"python": "pyproject.toml", "버튼": "a b/c"}
+    assert context.read_manifest_tags(place) == {"python": "pyproject.toml", "버튼": "a b/c"}
     for at in range(len(whole)):
         for data in (whole[:at], whole[:at] + bytes((whole[at] ^ 1,)) + whole[at + 1 :]):
             path.write_bytes(data)
-            assert context.cached_manifest_tags(place) == {}
-    context.cache_manifest_tags(place, {"go": "go.mod"})
-    assert context.cached_manifest_tags(place) == {"go": "go.mod"}
+            assert context.read_manifest_tags(place) == {}
+    context.write_manifest_tags(place, {"go": "go.mod"})
+    assert context.read_manifest_tags(place) == {"go": "go.mod"}
     path.unlink()
-    assert context.cached_manifest_tags(place) == {}
+    assert context.read_manifest_tags(place) == {}
 
 
 # ---- rules
@@ -151,9 +156,9 @@ def rule(place, now, id, tags, tier="p", text="") -> str:
         tags,
         rationale="x",
     )
-    approvals.decide(
+    approvals.append_decision(
         place.home,
-        approvals.workspace_of(tier + "/", place.key),
+        approvals.approval_workspace(tier + "/", place.key),
         id,
         approvals.files.sha256(Path(path).read_bytes()),
         "approve",
@@ -180,7 +185,7 @@ def reasons(place) -> list[str]:
 def python(place, project, now):
     """A project in Python with twelve learnings and an approved rule for it."""
     put(project, pyproject_dot_toml=PYPROJECT)
-    manifests.remember(place)
+    manifests.cache_tags(place)
     vault.learnings(place, 12)
     rule(place, now, "py", "[Python, packaging]", "g")
     rule(place, now, "go", "[go]")
@@ -317,7 +322,7 @@ def test_a_tag_that_no_candidate_carries_changes_nothing(place, notes, now):
 
 def test_load_says_which_tag_brings_a_rule(python, ok):
     """With where it comes from, as the start of a new session would show it."""
-    Path(context.path_of(python)).unlink()
+    Path(context.tags_path(python)).unlink()
     said = ok("load", "why does it fail?")
     assert "rule: tag Python (project), at the start" in said
 
@@ -340,7 +345,7 @@ def test_a_new_manifest_asks_the_same_question_anew(run, place, project, now, no
 def test_context_is_read_once_from_one_small_file(place, now, monkeypatch):
     """The hook opens no manifest."""
     put(place.root, pyproject_dot_toml=PYPROJECT)
-    manifests.remember(place)
+    manifests.cache_tags(place)
     opened = []
     real = at_prompt.files.read
     monkeypatch.setattr(
@@ -348,8 +353,8 @@ def test_context_is_read_once_from_one_small_file(place, now, monkeypatch):
         "read",
         lambda path, *rest, **more: opened.append(path) or real(path, *rest, **more),
     )
-    assert context.context_of(place, "zebra", "").labels["django"] == "project"
-    assert opened == [context.path_of(place), place.git + "/HEAD"]
+    assert context.build_context(place, "zebra", "").labels["django"] == "project"
+    assert opened == [context.tags_path(place), place.git + "/HEAD"]
 
 
 def test_an_always_rule_stands_at_every_start(place, handled, now):

@@ -41,7 +41,7 @@ def test_a_torn_frame_hides_nothing_and_the_next_refresh_builds_anew(place, now)
     for name in ("one", "two", "three"):
         vault.put(place, "p/learnings/%s.md" % name, name.title(), name + " kafka")
     builder.build(place, now)
-    log = indexview.delta_path(place, builder._generation(indexview.segment_path(place)))
+    log = indexview.delta_path(place, builder._read_generation(indexview.segment_path(place)))
     vault.put(place, "p/learnings/four.md", "Four", "four kafka")
     builder.refresh(place, now, names=["p/learnings/four.md"])
     with open(log, "r+b") as file:
@@ -79,10 +79,13 @@ def test_the_frames_of_a_folder_are_left_out_and_what_is_damaged_stays(place, no
     judge.
     """
     one, two = (
-        delta.encode("p/learnings/a.md", None, ()),
-        delta.encode("p/conversations/b.md", None, ()),
+        delta.encode_frame("p/learnings/a.md", None, ()),
+        delta.encode_frame("p/conversations/b.md", None, ()),
     )
-    stamps = delta.stamp("p/conversations/2026-01-26", 5), delta.stamp("p/learnings", 5)
+    stamps = (
+        delta.encode_stamp("p/conversations/2026-01-26", 5),
+        delta.encode_stamp("p/learnings", 5),
+    )
     whole = two + one + stamps[0] + stamps[1] + two
     assert delta.drop_frames(whole, b"p/conversations") == one + stamps[1]
     assert delta.drop_frames(whole + two[:-3], b"p/conversations") == one + stamps[1] + two[:-3]
@@ -95,11 +98,11 @@ def test_of_the_frames_left_out_the_newest_may_stay():
     the same.
     """
     one, rest = (
-        delta.encode("p/conversations/a.md", None, ()),
-        delta.encode("p/learnings/a.md", None, ()),
+        delta.encode_frame("p/conversations/a.md", None, ()),
+        delta.encode_frame("p/learnings/a.md", None, ()),
     )
-    two, end = delta.encode("p/conversations/b.md", None, ()), b"torn"
-    log = one + two + rest + one + delta.stamp("p/conversations", 5) + end
+    two, end = delta.encode_frame("p/conversations/b.md", None, ()), b"torn"
+    log = one + two + rest + one + delta.encode_stamp("p/conversations", 5) + end
     assert delta.drop_frames(log, b"p/conversations", 1 << 20) == rest + one + two + end
     assert delta.drop_frames(log, b"p/conversations", len(one)) == rest + one + end
     assert delta.drop_frames(log, b"p/conversations", len(one) - 1) == rest + end

@@ -22,7 +22,7 @@ def test_a_hit_in_a_long_record_names_its_section(place, now):
     )
     vault.put(place, "p/learnings/long.md", "Guide", body * 3)
     opened = vault.built(place, now)
-    best = opened.doc(loader.search(opened, tokeniser.terms("beta"), 1)[0][1])
+    best = opened.doc(loader.search(opened, tokeniser.query_terms("beta"), 1)[0][1])
     assert "beta" in best.section and best.id == "long"
 
 
@@ -46,7 +46,7 @@ def test_what_stands_for_a_secret_is_no_topic(now):
         b"---\ntitle: Key [redacted:cloud-key#7817] opened staging\n---\nx\n",
         now,
     )
-    assert documents.topic_names(record) == ("key", "staging")
+    assert documents.derive_topics(record) == ("key", "staging")
 
 
 def test_a_learning_without_tags_has_the_topics_of_its_title(place, now):
@@ -62,7 +62,7 @@ def test_a_learning_without_tags_has_the_topics_of_its_title(place, now):
     topics = {index.doc(n).name: index.doc(n).topics for n in range(index.documents)}
     assert topics["p/learnings/a.md"] == ("jwt", "issuer", "gateway")
     assert topics["p/learnings/redis-cache-keys.md"] == ("redis", "cache", "keys")
-    choice = loader.choose(
+    choice = loader.choose_learnings(
         index, "the login token: is the jwt issuer checked?", "", vault.settings(), set()
     )
     assert choice.category == "auth" and "topic of auth" in choice.picks[0].reason
@@ -79,7 +79,7 @@ def test_each_turn_of_a_conversation_is_a_document_of_its_own_whatever_its_size(
         "14:31 how many retries does the uploader make, and …",
         "2026-01-24 09:10 run the linter",
     ]
-    best = opened.doc(loader.search(opened, tokeniser.terms("exponential backoff"), 1)[0][1])
+    best = opened.doc(loader.search(opened, tokeniser.query_terms("exponential backoff"), 1)[0][1])
     assert (best.kind, best.ordinal) == ("conversation", 1)
 
 
@@ -91,7 +91,7 @@ def test_only_a_heading_with_its_time_outside_of_code_begins_a_turn():
         "## 10:00 show the page\n\n```\n## Install\n## 14:03 a turn as text\n```\n\n"
         "## What I think of it\n\nnothing\n\n"
     )
-    found = documents.turns(quoted + talks.LINT)
+    found = documents.split_turns(quoted + talks.LINT)
     assert [heading for heading, _ in found] == [
         "10:00 show the page",
         "2026-01-24 09:10 run the linter",
@@ -103,7 +103,7 @@ def test_turns_are_counted_as_the_page_counts_them(now):
     """`show ID#2` prints what the index calls the second turn."""
     for before in ("", "My notes.\n\n## Mine\n\n"):
         body = before + "".join(talks.TURNS)
-        cut = documents.sections(body, "conversation")
+        cut = documents.split_sections(body, "conversation")
         numbers = [documents.turn_number(cut, at) for at in range(len(cut))]
         assert numbers == ([0] if before else []) + [1, 2, 3]
         told = conversationpage.parse(body)
@@ -118,15 +118,15 @@ def test_a_conversation_that_a_person_rewrote_is_still_indexed():
     """Words before the first turn are a section without a heading, one without a turn is cut as any
     record is.
     """
-    assert documents.sections("My notes.\n\n" + talks.LINT, "conversation") == [
+    assert documents.split_sections("My notes.\n\n" + talks.LINT, "conversation") == [
         ("", "My notes.\n\n"),
         ("2026-01-24 09:10 run the linter", talks.LINT),
     ]
     for body in ("Only prose is left.\n", "## What I asked\n\nnothing\n", ""):
-        assert documents.sections(body, "conversation") == [("", body)]
+        assert documents.split_sections(body, "conversation") == [("", body)]
     assert (
         len(
-            documents.sections(
+            documents.split_sections(
                 "## One\n\n%s\n## Two\n\n%s\n" % ("word " * 800, "word " * 800), "conversation"
             )
         )
@@ -141,7 +141,7 @@ def test_a_very_long_turn_is_cut_at_blank_lines_and_every_part_knows_its_turn():
     )
     code = "```\n" + "x = 1\n\n" * 1000 + "```\n\n"
     body = talks.RESUME + "## 15:00 list every step\n\n" + said + code + talks.LINT
-    found = documents.sections(body, "conversation")
+    found = documents.split_sections(body, "conversation")
     assert "".join(text for _, text in found) == body
     assert len(found) > 6 and [heading for heading, _ in found[1:-1]] == [
         "15:00 list every step"
@@ -157,7 +157,7 @@ def test_a_very_long_turn_is_cut_at_blank_lines_and_every_part_knows_its_turn():
 def test_a_conversation_of_countless_turns_stays_within_the_index(now):
     """Behind the limit they join the last."""
     record = records.from_bytes("p/conversations/x.md", ("## 10:00\n" * 100_000).encode(), now)
-    found = documents.documents(record, 1, 1)
+    found = documents.split_documents(record, 1, 1)
     assert len(found) == documents.MOST_TURNS and found[-1][0].ordinal == documents.MOST_TURNS - 1
 
 
@@ -166,7 +166,7 @@ def test_a_conversation_is_never_pushed(place, now):
     talks.put(place, pinned="true", accepted="true", confidence="high")
     index = vault.built(place, now)
     assert index.documents == 3 and index.learnings == 0
-    choice = loader.choose(
+    choice = loader.choose_learnings(
         index, "why does resume fail on a fresh clone?", "", vault.settings(), set()
     )
     assert not choice.picks
@@ -199,12 +199,12 @@ def test_a_hook_is_spared_what_changed_in_conversations(place, now, monkeypatch)
     builder.refresh(place, now, [name])
     builder.refresh(place, now)
     read: list[str] = []
-    monkeypatch.setattr(documents, "frame", lambda found, name: read.append(name) or b"")
+    monkeypatch.setattr(documents, "build_frame", lambda found, name: read.append(name) or b"")
     hook, whole = indexview.open_index(place), indexview.open_index(place, watch=False)
     assert read == [] and not hook.delta.names and b"/conversations" not in hook.delta.data
     assert set(whole.delta.names) == {name, "p/conversations/2026-01-26/100000-0002.md"}
     assert hook.df("kafka") == 1 and whole.df("kafka") == 2 and hook.learnings == 1
-    assert indexview.from_files(place, 100, talks=False).delta.names == {}
+    assert indexview.build_from_files(place, 100, conversations=False).delta.names == {}
     assert read == ["p/learnings/mine.md"]
 
 
@@ -213,11 +213,11 @@ def test_the_heading_of_a_turn_counts_once(now):
     section's heading is part of the head.
     """
     talk = records.from_bytes("p/conversations/x.md", talks.page(), now)
-    heading = documents.weighted_head(talk, "14:03 why")
+    heading = documents.format_weighted_head(talk, "14:03 why")
     assert "14:03" not in heading
     assert heading.count("Resume on fresh clones") == documents.HEAD_WEIGHT
     note = records.from_bytes("p/learnings/x.md", b"---\ntitle: Guide\n---\nx\n", now)
-    assert documents.weighted_head(note, "Setup") == "Guide Setup " * 3 + "\n"
+    assert documents.format_weighted_head(note, "Setup") == "Guide Setup " * 3 + "\n"
 
 
 def said(handled, prompt):
@@ -242,7 +242,8 @@ def test_without_an_index_the_files_that_hold_a_prompts_words_are_ranked(handled
     [row] = [row for row in receipts.read(place.receipts("s")) if row["event"] == "prompt"]
     assert row["stale"] and "unread" not in row
     assert [
-        pick["id"] for pick in accounts.load(place, vault.settings(), "kafka quorum", "")["picks"]
+        pick["id"]
+        for pick in accounts.explain_load(place, vault.settings(), "kafka quorum", "")["picks"]
     ] == ["old"]
 
 
@@ -250,7 +251,7 @@ def test_what_was_not_looked_at_is_in_the_receipt(handled, place, now, monkeypat
     """Of more files than a prompt has time for, the newest are searched; `why` says how many were
     not.
     """
-    monkeypatch.setattr(documents, "LOOKED", documents.LEAST_LOOKED * 80)
+    monkeypatch.setattr(documents, "READ_BYTES", documents.LEAST_READ_BYTES * 80)
     for i in range(200):
         path = vault.put(place, "p/learnings/n%03d.md" % i, "Note %d" % i, "gamma%03d" % i)
         os.utime(path, (i, i))
@@ -258,5 +259,5 @@ def test_what_was_not_looked_at_is_in_the_receipt(handled, place, now, monkeypat
     assert "gamma019" not in said(handled, "what is gamma019?")
     assert [row["unread"] for row in receipts.read(place.receipts("s"))] == [120, 120]
     assert "120 files not searched, because there is no index" in "\n".join(
-        pastlines.push_lines(accounts.report(place, "s", "s"), now)
+        pastlines.push_lines(accounts.report_pushes(place, "s", "s"), now)
     )

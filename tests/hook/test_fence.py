@@ -50,8 +50,9 @@ def test_a_text_is_cut_to_bytes_in_any_script(text):
     """Never more than asked for, of that most of it, and nothing where there is no room."""
     for most in (400, 161, 60, 9):
         said = fence.clip_bytes(text, most)
-        assert fence.size(said) <= most and (said.endswith(" …") or not said or said == text)
+        assert fence.count_bytes(said) <= most and (said.endswith(" …") or not said or said == text)
     assert (
-        fence.size(fence.clip_bytes(text, 300)) >= 100 and fence.clip_bytes(text, 1 << 20) == text
+        fence.count_bytes(fence.clip_bytes(text, 300)) >= 100
+        and fence.clip_bytes(text, 1 << 20) == text
     )
     assert fence.clip_bytes(text, 0) == fence.clip_bytes(text, -9) == ""

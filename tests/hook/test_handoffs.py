@@ -131,7 +131,7 @@ def test_the_count_changes_neither_the_tag_nor_what_fits(place, now, monkeypatch
     for i in range(9):
         vault.put(place, f"p/learnings/l{i}.md", f"Title {i}", "word " * 40)
     vault.put(place, handoffs.NAME, "Note", "Look at the retries first.")
-    found, note = vault.built(place, now), handoffs.current(place)
+    found, note = vault.built(place, now), handoffs.read_current(place)
     for units in range(1400, 1700, 7):
         seen = set()
         for starts in (0, 1, 9, 10, 123456):
@@ -139,8 +139,8 @@ def test_the_count_changes_neither_the_tag_nor_what_fits(place, now, monkeypatch
                 json.dumps({"v": 1, "id": note.id, "starts": starts})
             )
             monkeypatch.setattr(at_start, "BRIEF_UNITS", units)
-            block, _ = at_start.brief(found, note)
-            assert tokeniser.utf16(block) <= units
+            block, _ = at_start.build_brief(found, note)
+            assert tokeniser.count_utf16(block) <= units
             seen.add((block[:60], re.sub(r"\n(Handoff from 2026[^\n]*)", "", block)))
         assert len(seen) == 1
 
@@ -175,7 +175,7 @@ def test_a_record_cannot_leave_the_fence_through_the_handoff(ok, start, place):
         and "<system-reminder" not in block
         and "버튼을" in block
     )
-    assert "(`dayleaf show c-" in block and tokeniser.utf16(block) < 2700
+    assert "(`dayleaf show c-" in block and tokeniser.count_utf16(block) < 2700
 
 
 @pytest.mark.parametrize("how", ["setting", "switch", "agent", "nested"])
@@ -191,7 +191,7 @@ def test_where_nothing_is_pushed_the_handoff_is_not_either(ok, start, world, pla
     elif how == "nested":
         world["DAYLEAF_NESTED"] = "1"
     assert "retries" not in start(**({"agent_id": "a1"} if how == "agent" else {}))
-    assert handoffs.starts(place, handoffs.current(place).id) == 0
+    assert handoffs.count_starts(place, handoffs.read_current(place).id) == 0
 
 
 def test_a_link_out_of_the_store_is_no_handoff(start, place, tmp_path):
@@ -222,16 +222,16 @@ def test_a_lost_or_damaged_count_starts_anew(ok, start, place, damage):
     path = Path(place.cache, "handoff.json")
     path.unlink() if damage is None else path.write_bytes(damage.replace(b"%s", id.encode()))
     assert counted(start("s2")) == "Handoff from DAY (new)"
-    assert handoffs.starts(place, id) == 1
+    assert handoffs.count_starts(place, id) == 1
 
 
 def test_a_start_is_counted_once(ok, start, place):
     """However often the worker looks at its receipt."""
     id = json.loads(ok("handoff", "Look first.", "--json"))["id"]
     start("s1")
-    handoffs.count(place, "s1")
-    handoffs.count(place, "none such")
-    assert handoffs.starts(place, id) == 1
+    handoffs.record_start(place, "s1")
+    handoffs.record_start(place, "none such")
+    assert handoffs.count_starts(place, id) == 1
 
 
 def test_the_receipt_says_that_the_handoff_was_shown(ok, start):
@@ -293,11 +293,13 @@ def test_a_session_that_writes_its_handoff_again_leaves_one(ok, start, place):
     """Its own text is replaced; --clear takes away all that wait."""
     for text in ("Look at the retries first.", "Look at the retries and the queue."):
         ok("handoff", text, CLAUDE_CODE_SESSION_ID="a")
-    assert handoffs.waiting(place) == []
+    assert handoffs.list_waiting(place) == []
     ok("handoff", "Another one.", CLAUDE_CODE_SESSION_ID="b")
-    assert [one.title for one in handoffs.waiting(place)] == ["Look at the retries and the queue"]
+    assert [one.title for one in handoffs.list_waiting(place)] == [
+        "Look at the retries and the queue"
+    ]
     ok("handoff", "--clear")
-    assert "retries" not in start("s1") and handoffs.waiting(place) == []
+    assert "retries" not in start("s1") and handoffs.list_waiting(place) == []
 
 
 def test_a_handoff_written_by_hand_is_moved_too(ok, start, place):
@@ -342,7 +344,7 @@ if %r == "before the old one is copied":
 elif %r == "before the new one takes its place":
     os.replace = die
 else:
-    store.Store._tell = lambda self, name: die() if name.endswith("/handoff.md") else None
+    store.Store._report_change = lambda self, name: die() if name.endswith("/handoff.md") else None
 sys.exit(cli.main())
 """
 
@@ -498,7 +500,7 @@ def test_a_session_of_several_checkpoints_is_told_as_one():
         branch="main",
         commit="0123456789",
     )
-    body = byhand.draft([new, old], None).body
+    body = byhand.draft_handoff([new, old], None).body
     assert (
         "- now the queue\n- add retries\n" in body
         and "Use jitter" in body
@@ -554,7 +556,7 @@ def test_a_handoff_stays_small_whatever_it_is_made_of():
         for i in range(8)
     ]
     plan = record("\n".join("- [ ] step %d" % i for i in range(90)), "p-1", "Plan " * 60, "plan")
-    made = byhand.draft(many, plan).body
+    made = byhand.draft_handoff(many, plan).body
     assert len(made) <= byhand.BODY and "From [c-00000000], [c-00000001]" in made
     assert all(
         "## %s\n" % name in made
@@ -588,7 +590,7 @@ def test_a_typed_handoff_is_the_users_word_for_word(expand, place):
     """Quotes and substitutions are text."""
     said = 'what\'s "next"? $(date); `x`'
     assert "handed off: [c-" in expand(said)
-    kept = handoffs.current(place)
+    kept = handoffs.read_current(place)
     assert (kept.body.strip(), kept.source, kept.meta["session"]) == (said, "human", SESSION)
 
 
@@ -598,7 +600,7 @@ def test_a_bare_handoff_command_is_made_of_the_session(expand, world, place):
     assert "handed off: [c-" in expand(
         "", transcript_path=session_with(world, "tools-headless")["tools-headless"]
     )
-    assert "Fixed add()" in handoffs.current(place).body
+    assert "Fixed add()" in handoffs.read_current(place).body
 
 
 def test_the_index_agrees_with_the_files_after_a_replacement(ok, place):
@@ -646,6 +648,6 @@ def test_private_parts_are_left_out_before_lines_are_chosen(ok, place):
         created="2026-11-21T10:00:00Z",
     )
     ok("handoff", "--session", "s1")
-    body = handoffs.current(place).body
+    body = handoffs.read_current(place).body
     assert "Walrus" not in body and "private" not in body
     assert "fix the billing" in body and "- call them" in body and "[100000-billing]" in body

@@ -51,7 +51,7 @@ def test_a_hand_change_is_seen_by_the_very_next_search(store, now, change):
         opened = indexview.open_index(store)
         hits = [
             opened.doc(n).name
-            for _, n in loader.search(opened, tokeniser.terms("issuer must match"), 5)
+            for _, n in loader.search(opened, tokeniser.query_terms("issuer must match"), 5)
         ]
         assert hits[0] == "p/learnings/renamed.md" and "p/learnings/jwt.md" not in hits
 
@@ -71,8 +71,11 @@ def test_another_place_s_index_is_never_served(store, env, tmp_path, now):
 
 def test_without_an_index_the_files_are_read(store):
     """A small index in memory stands in: same answers, nothing written."""
-    opened = indexview.from_files(store, 50)
-    assert opened.doc(loader.search(opened, tokeniser.terms("docker cache"), 1)[0][1]).id == "cache"
+    opened = indexview.build_from_files(store, 50)
+    assert (
+        opened.doc(loader.search(opened, tokeniser.query_terms("docker cache"), 1)[0][1]).id
+        == "cache"
+    )
     assert not os.path.exists(store.cache)
 
 
@@ -84,8 +87,8 @@ def test_a_hook_reads_of_conversations_what_it_asks_for_and_compares_none(place,
     builder.refresh(place, now)
     with open(place.path(name), "a") as file:
         file.write("more")
-    for talk, names in ((0, []), (indexview.TALKS, [name])):
-        opened = indexview.open_index(place, talks=talk)
+    for talk, names in ((0, []), (indexview.CONVERSATION_BYTES, [name])):
+        opened = indexview.open_index(place, conversation_bytes=talk)
         assert list(opened.delta.names) == names and not opened.stale
         opened.close()
 
@@ -96,5 +99,5 @@ def test_without_an_index_the_newest_day_is_read_first_whenever_its_file_was_wri
     for age, day in enumerate(days):
         vault.put(place, "p/checkpoints/%s/100000-work.md" % day, "Work of " + day, "text")
         os.utime(place.path("p/checkpoints/%s/100000-work.md" % day), (1e9 - age, 1e9 - age))
-    found = indexview.from_files(place, 3)
+    found = indexview.build_from_files(place, 3)
     assert sorted(name[14:24] for name in found.delta.names) == days[-3:]

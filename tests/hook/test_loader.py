@@ -44,7 +44,7 @@ def many(place, now):
 
 
 def chosen(index, prompt, shown=(), mode="default", **changes):
-    choice = loader.choose(index, prompt, mode, vault.settings(**changes), set(shown))
+    choice = loader.choose_learnings(index, prompt, mode, vault.settings(**changes), set(shown))
     return [index.doc(p.number).id for p in choice.picks]
 
 
@@ -96,7 +96,7 @@ def test_a_record_comes_once_a_session(many):
 def test_a_wrong_category_never_hides_an_exact_hit(many):
     """The prompt speaks of tests; the learning it needs is about queues."""
     prompt = "write a pytest fixture with a mock for the kafka offsets batch"
-    choice = loader.choose(many, prompt, "default", vault.settings(), set())
+    choice = loader.choose_learnings(many, prompt, "default", vault.settings(), set())
     assert choice.category == "testing" and choice.strategy.name == "topic_filter"
     assert "kafka" in [many.doc(p.number).id for p in choice.picks]
     assert any("exact outside testing" in p.reason for p in choice.picks)
@@ -104,8 +104,10 @@ def test_a_wrong_category_never_hides_an_exact_hit(many):
 
 def test_the_permission_mode_speaks_where_the_prompt_does_not():
     """Planning is about design."""
-    assert strategies.category_of(frozenset(["xyzzy"]), "plan", strategies.CATEGORIES) == "design"
-    assert strategies.category_of(frozenset(["xyzzy"]), "default", strategies.CATEGORIES) == ""
+    assert (
+        strategies.classify_prompt(frozenset(["xyzzy"]), "plan", strategies.CATEGORIES) == "design"
+    )
+    assert strategies.classify_prompt(frozenset(["xyzzy"]), "default", strategies.CATEGORIES) == ""
 
 
 def test_a_prompt_gets_at_most_the_top_few(place, now):
@@ -163,9 +165,10 @@ def test_pasted_text_does_not_hide_what_a_prompt_says(place, now):
     assert chosen(index, pasted) == []
     assert chosen(index, "kafka consumer offsets get lost\n" + pasted) == ["kafka"]
     assert chosen(index, pasted + "\nwhy are the kafka consumer offsets lost?") == ["kafka"]
-    assert loader.pieces("short\nprompt") == ["short\nprompt"]
+    assert loader.split_prompt("short\nprompt") == ["short\nprompt"]
     assert all(
-        len(piece) <= loader.PIECE for piece in loader.pieces(" ".join(map(str, range(200))))[:2]
+        len(piece) <= loader.PIECE
+        for piece in loader.split_prompt(" ".join(map(str, range(200))))[:2]
     )
 
 
@@ -202,9 +205,11 @@ def test_a_learning_weighs_the_same_wherever_the_index_has_it(place, now):
     prompt = "verify_token fails with an invalid issuer, why?"
     apart = indexview.open_index(place)
     assert apart.segment.docs == 1 and len(apart.delta.docs) == 14
-    before = loader.choose(apart, prompt, "", vault.settings(), set()).picks
+    before = loader.choose_learnings(apart, prompt, "", vault.settings(), set()).picks
     builder.build(place, now)
-    after = loader.choose(indexview.open_index(place), prompt, "", vault.settings(), set()).picks
+    after = loader.choose_learnings(
+        indexview.open_index(place), prompt, "", vault.settings(), set()
+    ).picks
     assert len(before) == len(after) == 1 and before[0].relevance == pytest.approx(
         after[0].relevance, rel=0.3
     )
@@ -217,7 +222,9 @@ def test_a_small_store_pushes_only_what_the_start_did_not_show(place, now):
     assert chosen(index, "kafka offsets", shown={"kafka"}) == []
     assert chosen(index, "kafka offsets") == ["kafka"]
     assert (
-        loader.choose(index, "kafka offsets", "default", vault.settings(), set()).strategy.name
+        loader.choose_learnings(
+            index, "kafka offsets", "default", vault.settings(), set()
+        ).strategy.name
         == "load_all"
     )
 
@@ -240,10 +247,10 @@ def test_a_long_learning_does_not_hide_a_short_one(place, now, monkeypatch):
     monkeypatch.setattr(loader, "RELEVANCE", 0.6)
     picked = [
         opened.doc(p.number).id
-        for p in loader.choose(opened, prompt, "", vault.settings(), set()).picks
+        for p in loader.choose_learnings(opened, prompt, "", vault.settings(), set()).picks
     ]
     assert picked[:2] and set(picked) == {"big", "short"}
-    later = loader.choose(opened, prompt, "", vault.settings(), {"big"}).picks
+    later = loader.choose_learnings(opened, prompt, "", vault.settings(), {"big"}).picks
     assert [opened.doc(p.number).id for p in later] == ["short"]
 
 
@@ -264,7 +271,9 @@ def test_many_long_learnings_do_not_hide_a_short_one(place, now, shown, monkeypa
     monkeypatch.setattr(loader, "RELEVANCE", 0.3)
     settings = vault.settings(load_top=40)
     seen = {"big%d" % n for n in range(shown)}
-    picks = loader.choose(opened, "the postgres pooling timeout is back", "", settings, seen).picks
+    picks = loader.choose_learnings(
+        opened, "the postgres pooling timeout is back", "", settings, seen
+    ).picks
     ids = [opened.doc(p.number).id for p in picks]
     assert len(ids) == len(set(ids)) and not seen & set(ids)
     assert len(ids) >= min(24, 27 - shown) and ("short" in ids or shown == 0)
@@ -275,7 +284,9 @@ def test_no_learning_is_pushed_where_the_user_wants_none(place, now):
     vault.learnings(place, 40)
     opened = vault.built(place, now)
     assert (
-        loader.choose(opened, "topic003 word003x1", "", vault.settings(load_top=0), set()).picks
+        loader.choose_learnings(
+            opened, "topic003 word003x1", "", vault.settings(load_top=0), set()
+        ).picks
         == []
     )
 
@@ -285,6 +296,6 @@ def test_an_identifier_in_the_prompt_is_in_every_category():
     many.
     """
     words, named = [("why", 0.7), ("fail", 0.7)], [("verify_token", 1.3), ("fail", 0.1)]
-    assert loader.refusal(1.3, words, "auth") == "outside auth, below 1.50"
-    assert loader.refusal(1.3, named, "auth") == ""
-    assert loader.refusal(1.1, named, "auth") == "below 1.20"
+    assert loader.explain_refusal(1.3, words, "auth") == "outside auth, below 1.50"
+    assert loader.explain_refusal(1.3, named, "auth") == ""
+    assert loader.explain_refusal(1.1, named, "auth") == "below 1.20"

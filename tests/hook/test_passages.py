@@ -181,8 +181,8 @@ def test_another_session_is_heard_before_the_fourth_window_of_the_best():
         )
         for number, said in enumerate(words)
     ]
-    answered = windows.Answered(found, {}, 4.0, 1.0)
-    texts, _ = passages._fitting_windows(answered, [part("s1", 2.0), part("s2", 1.0)], 10.0)
+    answered = windows.Answer(found, {}, 4.0, 1.0)
+    texts, _ = passages._choose_windows(answered, [part("s1", 2.0), part("s2", 1.0)], 10.0)
     assert {number: [at for at, _ in taken] for number, taken in texts.items()} == {
         0: [0, 1, 2],
         1: [0],
@@ -259,7 +259,7 @@ def test_the_same_message_pasted_again_gets_what_it_meant(told, asked):
         "If you need specific details from before exiting plan mode, read the full transcript at: "
         "/x/parseLedgerRow.jsonl"
     )
-    assert "parseLedgerRow" not in loader.user_text(paste)
+    assert "parseLedgerRow" not in loader.extract_user_text(paste)
     block = asked("tell me again what this means\n" + paste)
     assert "two tills write to one depot" in block
 
@@ -270,7 +270,7 @@ def test_of_a_pasted_plan_only_its_heading_is_heard(told, asked):
         "Implement the following plan:\n\n# Plan: dark mode\n\n## Steps\n"
         "1. `parseLedgerRow` drops the amount's sign\n"
     )
-    assert loader.user_text(plan) == "Plan: dark mode"
+    assert loader.extract_user_text(plan) == "Plan: dark mode"
     assert asked(plan) == ""
 
 
@@ -372,7 +372,7 @@ def test_an_error_that_was_pasted_gets_its_remedy_and_the_failed_call_not_again(
         branch="main",
         created="2026-11-15T09:00:00Z",
     )
-    walls.write(told, config.load(told.home, told.root, {}), now)
+    walls.update_walls(told, config.load(told.home, told.root, {}), now)
     block = asked(
         "fix lint:\n  cli/a.go:12:3: string `main` has 5 occurrences, make it a constant (goconst)"
     )
@@ -380,8 +380,8 @@ def test_an_error_that_was_pasted_gets_its_remedy_and_the_failed_call_not_again(
         "- the linter's rule `goconst` on 2026-11-15 (c-00000041, branch main): changed to: "
         "`run(main) //nolint:goconst"
     ) in block
-    state = receipts.session(told.receipts("s1"))
-    assert at_failure.hash_of("r|goconst")[:8] in state.walls and state.pushes == 0
+    state = receipts.read_session(told.receipts("s1"))
+    assert at_failure.hash_key("r|goconst")[:8] in state.walls and state.pushes == 0
 
 
 def test_the_sessions_own_words_come_only_after_the_client_forgot_them(told, asked, handled):
@@ -634,11 +634,14 @@ def test_of_a_very_long_checkpoint_what_stands_around_the_name_is_read(told, now
     checkpoint(told, "long", "\n".join(parts), id="c-00000016")
     builder.build(told, now)
     with closing(indexview.open_index(told)) as found:
-        picked, _ = passages.choose(
+        picked, _ = passages.choose_passages(
             found, "remind me what the lock of wrapZetaBlock is for", "careful", set()
         )
     assert "holds that lock until the last row" in picked[0].text
-    assert sum(len(one.text) for one in picked) <= passages.ROOM + passages.MOST * passages.REQUEST
+    assert (
+        sum(len(one.text) for one in picked)
+        <= passages.MOST_CHARS + passages.MOST_WINDOWS * passages.REQUEST_UNITS
+    )
 
 
 # ---- a subagent's prompt
@@ -735,7 +738,7 @@ def test_handles(text, names):
     """Identifiers of several words, files, options, tickets, pull requests, commits; no prose, no
     small numbers.
     """
-    assert at_prompt.handles(text) == names
+    assert at_prompt.extract_handles(text) == names
 
 
 def test_after_a_compaction_a_prompt_that_asks_nothing_goes_on_with_its_session(

@@ -64,7 +64,7 @@ def test_no_bit_flip_does_more_than_misrank(store, now):
         try:
             opened = indexview.open_index(store)
             for words in ("jwt issuer", "버튼", "docker cache"):
-                for _, number in loader.search(opened, tokeniser.terms(words), 5):
+                for _, number in loader.search(opened, tokeniser.query_terms(words), 5):
                     opened.doc(number)
             opened.listed("learnings")
         except IndexFault:

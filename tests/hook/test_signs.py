@@ -20,7 +20,9 @@ QUIET = {"DAYLEAF_RUNTIME_AUTO": "0"}
 def heard(place, env, now, event=None):
     """Return the lines of a start's notices."""
     settings = config.load(place.home, place.root, {**env, **QUIET})
-    return signs.notices(place, settings, event if event is not None else {}, now).splitlines()
+    return signs.format_notices(
+        place, settings, event if event is not None else {}, now
+    ).splitlines()
 
 
 def test_a_start_after_which_nothing_failed_says_nothing(place, env, now):
@@ -29,8 +31,8 @@ def test_a_start_after_which_nothing_failed_says_nothing(place, env, now):
 
 def test_a_failure_is_said_with_its_place_and_the_remedy(place, env, now):
     """The newest of them is named, all are counted."""
-    boundary.note(env, "prompt", ValueError("no text of the user's"))
-    boundary.note(env, "stop", OSError(28, "No space left on device"))
+    boundary.log_failure(env, "prompt", ValueError("no text of the user's"))
+    boundary.log_failure(env, "stop", OSError(28, "No space left on device"))
     (line,) = heard(place, env, now)
     assert line == (
         "dayleaf: 2 failures since the last session (stop: OSError No space left on device); "
@@ -47,7 +49,7 @@ def test_a_repository_that_brings_records_is_announced(place, env, now):
     assert heard(place, env, now, event) == [
         "dayleaf: 1 record new in this repository's .dayleaf; none of them waits for review"
     ]
-    assert event == {announcements.ANNOUNCED: True}
+    assert event == {announcements.ANNOUNCED_KEY: True}
 
 
 @pytest.mark.parametrize(
@@ -69,14 +71,18 @@ def test_a_runtime_that_is_missing_is_said_with_what_became_of_its_set_up(
     """Where only the plugin is there, this is all a user sees of it."""
     Path(place.home, "log").mkdir(parents=True)
     Path(place.home, "log", "setup.log").write_text(log)
-    (line,) = signs.notices(place, config.load(place.home, place.root, env), {}, now).splitlines()
+    (line,) = signs.format_notices(
+        place, config.load(place.home, place.root, env), {}, now
+    ).splitlines()
     assert line.startswith(said)
 
 
 def test_a_home_that_is_no_directory_promises_nothing(place, env, now, tmp_path):
     (tmp_path / "file").write_text("")
     lost = layout.Place(str(tmp_path / "file/.dayleaf"), "x-1", place.root, place.root, "", "")
-    [line] = signs.notices(lost, config.load(lost.home, place.root, env), {}, now).splitlines()
+    [line] = signs.format_notices(
+        lost, config.load(lost.home, place.root, env), {}, now
+    ).splitlines()
     assert line.startswith("dayleaf: %s is no directory, so nothing is kept" % (tmp_path / "file"))
 
 
@@ -200,5 +206,5 @@ def test_nothing_is_said_where_there_is_nothing_or_it_is_switched_off(place, pro
         greeted(world, agent_id="a1") == ""
         and greeted({**world, "DAYLEAF_LOAD_SESSION": "0"}) == ""
     )
-    boundary.note(world, "stop", OSError(28, "No space left on device"))
+    boundary.log_failure(world, "stop", OSError(28, "No space left on device"))
     assert [line.split()[1] for line in greeted(world).splitlines()] == ["back", "1"]

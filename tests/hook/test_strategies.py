@@ -9,7 +9,7 @@ from harness import vault
 
 from memory.health import accounts
 from memory.hook import at_prompt, at_start, loader, receipts, strategies
-from memory.hook.strategies import categories, category_of
+from memory.hook.strategies import build_categories, classify_prompt
 from memory.terminal import pastlines
 
 
@@ -33,12 +33,14 @@ def test_the_stricter_of_count_and_tokens_chooses_the_strategy(count, tokens, na
 
 
 def started(index):
-    return at_start.brief(index)
+    return at_start.build_brief(index)
 
 
 def prompted(index, prompt, mode="", state=None):
-    choice = loader.choose(index, prompt, mode, vault.settings(), set())
-    return choice, at_prompt.with_prompt(index, choice, prompt, state or receipts.Session(), mode)
+    choice = loader.choose_learnings(index, prompt, mode, vault.settings(), set())
+    return choice, at_prompt.build_block(
+        index, choice, prompt, state or receipts.SessionState(), mode
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,9 +141,9 @@ def test_a_new_strategy_is_one_row(place, now, monkeypatch, ok):
         and [item[0] for item in given] == ["kafka"]
     )
     assert prompted(index, "yes, go on")[1] == ("", [])
-    value = accounts.load(place, vault.settings(), "kafka offsets", "")
+    value = accounts.explain_load(place, vault.settings(), "kafka offsets", "")
     assert value["strategy"] == "few_in_full" and value["considered"] == []
-    said = pastlines.loaded(value, False)
+    said = pastlines.load_lines(value, False)
     assert said[0].startswith("40 learnings") and said[0].endswith("few_in_full")
     assert "the session starts with every learning, so this prompt adds none" in said
 
@@ -151,16 +153,16 @@ def test_a_word_that_a_project_is_about_routes_nowhere():
     it is.
     """
     stems = frozenset(("session", "lost"))
-    assert category_of(stems, "", categories([["session", 4], ["jwt", 9]], 60)) == "auth"
-    assert category_of(stems, "", categories([["session", 30], ["jwt", 9]], 60)) == ""
+    assert classify_prompt(stems, "", build_categories([["session", 4], ["jwt", 9]], 60)) == "auth"
+    assert classify_prompt(stems, "", build_categories([["session", 30], ["jwt", 9]], 60)) == ""
 
 
 def test_a_projects_own_topic_is_a_category():
     """In its own language too, where enough learnings bear it; beside a word of a built-in one
     neither rules.
     """
-    table = categories([["rewind", 8], ["배포", 7], ["tray", 2], ["login-page", 9]], 60)
-    assert category_of(frozenset(("rewind",)), "", table) == "rewind"
-    assert category_of(frozenset(("배포",)), "", table) == "배포"
-    assert category_of(frozenset(("rewind", "token")), "", table) == ""
+    table = build_categories([["rewind", 8], ["배포", 7], ["tray", 2], ["login-page", 9]], 60)
+    assert classify_prompt(frozenset(("rewind",)), "", table) == "rewind"
+    assert classify_prompt(frozenset(("배포",)), "", table) == "배포"
+    assert classify_prompt(frozenset(("rewind", "token")), "", table) == ""
     assert "tray" not in table and "login-page" not in table

@@ -63,7 +63,7 @@ def test_a_list_longer_than_a_window_is_cut_between_its_items():
 def test_the_window_that_holds_most_of_a_question_is_the_best(question, text):
     """In any language; and it tells."""
     other = "We renamed the table of users and moved its index.\n\n改名した。\n\n이름을 바꿨다."
-    found = windows.answer(question, [Passage("a", "chore", other), Passage("b", "", text)])
+    found = windows.find_answer(question, [Passage("a", "chore", other), Passage("b", "", text)])
     assert found.windows[0].text == text
     assert found.is_answered
 
@@ -71,11 +71,11 @@ def test_the_window_that_holds_most_of_a_question_is_the_best(question, text):
 def test_its_turn_and_session_support_a_window():
     """Of two windows alike, that one is better whose turn or session speaks of the question."""
     alike = "The limit is 40 now."
-    asked = windows.answer(
+    asked = windows.find_answer(
         "limit of uploads", [Passage("a", "next", alike), Passage("b", "limit of uploads?", alike)]
     )
     assert asked.windows[0].passage == 1
-    session = windows.answer(
+    session = windows.find_answer(
         "limit of uploads",
         [
             Passage("a", "next", alike),
@@ -92,17 +92,17 @@ def test_the_records_do_not_tell_where_they_hold_little_of_a_question():
         Passage("a", "", "We fixed the database of users and its migration."),
         Passage("b", "", WORDS),
     ]
-    assert not windows.answer(
+    assert not windows.find_answer(
         "which terraform module creates the database subnet", passages
     ).is_answered
-    assert windows.answer(
+    assert windows.find_answer(
         "how was the migration of the database of users fixed", passages
     ).is_answered
-    assert windows.answer("", passages).is_answered
-    assert not windows.answer("terraform", []).is_answered
+    assert windows.find_answer("", passages).is_answered
+    assert not windows.find_answer("terraform", []).is_answered
 
 
 def test_the_order_is_the_same_whatever_is_equal():
     """By score, then place."""
     passages = [Passage("a", "", WORDS), Passage("b", "", WORDS)]
-    assert [w.passage for w in windows.answer("uploader", passages).windows] == [0, 1]
+    assert [w.passage for w in windows.find_answer("uploader", passages).windows] == [0, 1]

@@ -321,7 +321,7 @@ def test_a_teams_records_are_told_without_the_configuration(planted, env):
     assert asked.authors()[".dayleaf/learnings/a.md"][:2] == ("Kim", "kim@example.invalid")
     assert asked.states()[0][".dayleaf/learnings/a.md"] == "changed"
     assert (
-        safegit.upstream(place.git) == "refs/remotes/origin/main"
+        safegit.find_upstream(place.git) == "refs/remotes/origin/main"
         and asked.count("refs/remotes/origin/main..HEAD") == 0
     )
     assert planted.started() == []

@@ -23,7 +23,7 @@ GROWTH, FLOOR, LENGTH = 2.3, 0.04, 5_000
 
 
 def entry(text: str) -> object:
-    return entries.entries(
+    return entries.parse_entries(
         {
             "type": "user",
             "uuid": "u",
@@ -34,7 +34,7 @@ def entry(text: str) -> object:
 
 
 def result(text: str) -> object:
-    return entries.entries(
+    return entries.parse_entries(
         {
             "type": "user",
             "uuid": "u",
@@ -48,49 +48,51 @@ def result(text: str) -> object:
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    "manifest": manifests.names_in,
+    "manifest": manifests.extract_names,
     "page": lambda text: frontmatter.parse(text.encode()),
-    "page by lines": lambda text: frontmatter.skim(text.encode()),
+    "page by lines": lambda text: frontmatter.parse_fast(text.encode()),
     "head": lambda text: frontmatter.parse(b"---\n" + text.encode() + b"\n---\nx\n"),
     "edit": lambda text: frontmatter.edit(b"---\nid: a\n---\n" + text.encode(), {"title": "x"}),
     "record": lambda text: records.from_bytes("p/learnings/x.md", text.encode(), 0.0).title,
-    "JSON lines": lambda text: fastjson.rows(text.encode()),
-    "a line of JSON": lambda text: fastjson.rows(b'{"a":"' + text.encode()),
-    "words": tokeniser.tokens,
+    "JSON lines": lambda text: fastjson.parse_rows(text.encode()),
+    "a line of JSON": lambda text: fastjson.parse_rows(b'{"a":"' + text.encode()),
+    "words": tokeniser.index_terms,
     "words of a text": tokeniser.split,
-    "code": lambda text: list(tokeniser.coded(text.split("\n"))),
-    "sentences": plaintext.sentences,
-    "turns of a page": lambda text: list(documents.turns(text)),
+    "code": lambda text: list(tokeniser.mark_code(text.split("\n"))),
+    "sentences": plaintext.split_sentences,
+    "turns of a page": lambda text: list(documents.split_turns(text)),
     "conversation": lambda text: conversationpage.parse("## 09:00 go on\n\n" + text, "2026-11-21"),
     "a request": entry,
     "a result": result,
     "clean": entries.clean,
-    "command line": commandline.steps,
-    "parts": commandline.parts,
-    "tasks": commandline.tasks,
-    "run": lambda text: shell.run(
+    "command line": commandline.split_steps,
+    "parts": commandline.split_commands,
+    "tasks": commandline.parse_tasks,
+    "run": lambda text: shell.judge_command(
         text, "2026-11-21T14:30:52Z", "Exit code 1\nerror: x", None, True
     ),
-    "output": lambda text: shell.run(
+    "output": lambda text: shell.judge_command(
         "make test", "2026-11-21T14:30:52Z", "Exit code 1\n" + text, None, True
     ),
     "telling line": lambda text: tellingline.pick_telling_lines(text, "make test"),
-    "git's command": lambda text: list(git.commits("git commit -m " + text, "", "/w", ("/w",))),
-    "git's output": lambda text: list(git.commits("git commit -m x", text, "/w", ("/w",))),
-    "walls": lambda text: at_failure.failure_keys("Bash", text[:4096], text),
-    "names": mentions._named,
-    "paths": mentions._paths,
-    "an outcome on a line": openings.plain,
-    "an outcome without questions": openings.without_questions,
-    "code on a line": conversationpage.code,
-    "a command for reading": pastlines.brief,
-    "discarded work": lambda text: git.discarded_paths("git stash drop; " + text),
-    "an opening": lambda text: openings.opening([text], 240, "the queue"),
-    "sections": checkpointoutline.sections,
-    "lines to quote": quotable.lines,
+    "git's command": lambda text: list(
+        git.parse_commits("git commit -m " + text, "", "/w", ("/w",))
+    ),
+    "git's output": lambda text: list(git.parse_commits("git commit -m x", text, "/w", ("/w",))),
+    "walls": lambda text: at_failure.build_failure_keys("Bash", text[:4096], text),
+    "names": mentions._find_symbols,
+    "paths": mentions._find_paths,
+    "an outcome on a line": openings.format_plain_line,
+    "an outcome without questions": openings.remove_questions,
+    "code on a line": conversationpage.format_code,
+    "a command for reading": pastlines.shorten_command,
+    "discarded work": lambda text: git.find_discarded_paths("git stash drop; " + text),
+    "an opening": lambda text: openings.find_opening([text], 240, "the queue"),
+    "sections": checkpointoutline.split_sections,
+    "lines to quote": quotable.parse_lines,
     "a window": windows.split_windows,
-    "fence": lambda text: fence.parts_of(text.encode()),
-    "wishes": wishes.wishes,
+    "fence": lambda text: fence.split_frontmatter(text.encode()),
+    "wishes": wishes.find_wishes,
 }
 TEXTS = (
     "a",
@@ -185,16 +187,23 @@ def test_a_reader_keeps_step_with_its_text(reader):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in manifests._FILES if name not in manifests._BARE and "*" not in name]
+    "name",
+    [
+        name
+        for name in manifests._FILES
+        if name not in manifests._WITHOUT_DEPENDENCIES and "*" not in name
+    ],
 )
 def test_a_manifest_of_any_letters_costs_little(name, tmp_path):
     """Newlines, which once stopped recall, and all else that a repository may hold; up to the
     largest that is read.
     """
     for part in ("\n", " ", "a", '"', "'a:", "[", ".", "<artifactId>", "- ", "image: ", "x.y/z "):
-        (tmp_path / name).write_text("module x" + part * ((manifests.LIMIT - 9) // len(part)) + "x")
+        (tmp_path / name).write_text(
+            "module x" + part * ((manifests.MANIFEST_BYTES - 9) // len(part)) + "x"
+        )
         start = time.process_time()
-        manifests.derived(str(tmp_path))
+        manifests.find_tags(str(tmp_path))
         assert time.process_time() - start < 2, part
 
 
@@ -205,13 +214,15 @@ def test_what_a_manifest_of_go_requires(tmp_path):
         "\tgithub.com/jackc/pgx/v5 v5.5.0 // indirect\n\n\tgoogle.golang.org/grpc v1.60.0\n)\n\n"
         "replace github.com/go-redis/redis => ../redis\n"
     )
-    assert set(manifests.derived(str(tmp_path))) == {"go", "gin", "postgres", "grpc"}
+    assert set(manifests.find_tags(str(tmp_path))) == {"go", "gin", "postgres", "grpc"}
 
 
 def test_a_manifest_is_read_up_to_its_limit(tmp_path):
     """One byte more than LIMIT, and what stands at the end is not seen."""
     path, word = Path(tmp_path, "requirements.txt"), "flask"
-    path.write_text("#" * (manifests.LIMIT - len(word) - 1) + "\n" + word)
-    assert path.stat().st_size == manifests.LIMIT and "flask" in manifests.derived(str(tmp_path))
-    path.write_text("#" * manifests.LIMIT + "\n" + word)
-    assert "flask" not in manifests.derived(str(tmp_path))
+    path.write_text("#" * (manifests.MANIFEST_BYTES - len(word) - 1) + "\n" + word)
+    assert path.stat().st_size == manifests.MANIFEST_BYTES and "flask" in manifests.find_tags(
+        str(tmp_path)
+    )
+    path.write_text("#" * manifests.MANIFEST_BYTES + "\n" + word)
+    assert "flask" not in manifests.find_tags(str(tmp_path))

@@ -31,7 +31,7 @@ def cost(env, project, shape: str, turns: int, tried: int) -> float:
     }
     start = time.process_time()
     worker.work(event, {**session.env, "DAYLEAF_RUNTIME_AUTO": "0"}, now)
-    walls.write(
+    walls.update_walls(
         session.place, config.load(session.place.home, session.place.root, session.env), now
     )
     spent = time.process_time() - start
@@ -93,5 +93,5 @@ def test_a_conversation_of_many_turns_is_read_in_seconds(place, now):
     turns = 600
     talk(place, turns)
     start = time.process_time()
-    rows = walls.write(place, vault.settings(), now)
+    rows = walls.update_walls(place, vault.settings(), now)
     assert time.process_time() - start < 3 and len(rows[0]["failures"]) == turns

@@ -171,14 +171,14 @@ def test_a_record_is_read_whatever_its_bytes_are():
         b"---\nkind: rule\nrationale: >-\n  why\n  so\n---\nx\n",
     ]
     for data in each(1, samples):
-        page, quick = frontmatter.parse(data), frontmatter.skim(data)
+        page, quick = frontmatter.parse(data), frontmatter.parse_fast(data)
         assert page.body == quick.body and isinstance(page.meta, dict), data
         json.dumps([page.body, page.meta, page.problems]).encode()
         page.body.encode("utf-8")
-        frontmatter.key_lines(data)
+        frontmatter.find_key_lines(data)
         record = records.from_bytes("p/learnings/x.md", data, 0.0)
         (record.id + record.title + record.kind + "".join(record.tags)).encode("utf-8")
-        records.skim("p/learnings/x.md", data, 0.0)
+        records.from_bytes_fast("p/learnings/x.md", data, 0.0)
         if page.readable:
             try:
                 edited = frontmatter.edit(data, {"updated": "2026-11-22T00:00:00Z"})
@@ -205,7 +205,11 @@ def test_a_transcript_is_read_whatever_its_lines_are(tmp_path):
         assert 0 <= reading.offset <= len(data) and not [
             entry for entry in transcript.read(str(path), reading.offset) if entry.record
         ]
-        transcript.compactions(str(path)), progress.switches(str(path)), transcript.began(str(path))
+        (
+            transcript.compactions(str(path)),
+            progress.find_branch_switches(str(path)),
+            transcript.began(str(path)),
+        )
 
 
 def test_receipts_are_read_whatever_their_lines_are(tmp_path):
@@ -241,15 +245,15 @@ def test_receipts_are_read_whatever_their_lines_are(tmp_path):
     path = str(tmp_path / "s.jsonl")
     for data in lines(3, ["".join(json.dumps(row) + "\n" for row in rows).encode()]):
         files.replace(path, data)
-        state = receipts.session(path)
+        state = receipts.read_session(path)
         assert (
             all(isinstance(id, str) for id in state.shown)
             and isinstance(state.prompts, int)
             and state.off in (True, False)
         )
         for row in receipts.read(path):
-            receipts.chosen(row), receipts.tag_of(row)
-        assert all(isinstance(row, dict) for row in fastjson.rows(data))
+            receipts.list_chosen(row), receipts.get_receipt_tag(row)
+        assert all(isinstance(row, dict) for row in fastjson.parse_rows(data))
 
 
 def test_settings_are_read_whatever_their_bytes_are(tmp_path):
@@ -280,7 +284,7 @@ def test_settings_are_read_whatever_their_bytes_are(tmp_path):
 def test_a_delta_is_read_whatever_its_bytes_are(place, now):
     """A frame that is not whole is passed over; those that are stay."""
     vault.mixed(place)
-    sample = indexview.from_files(place, 50).delta.data
+    sample = indexview.build_from_files(place, 50).delta.data
     assert len(delta.Delta(sample).docs) == 5
     for data in each(5, [sample]):
         found = delta.Delta(data)
@@ -298,11 +302,11 @@ def test_a_prompt_is_answered_whatever_the_index_holds(place, env, now, which):
         vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "Commit offsets after the batch.")
         builder.refresh(place, now, names=["p/learnings/kafka.md"])
         path = indexview.delta_path(place, indexview.open_index(place).segment.generation)
-    terms, right = tokeniser.terms("docker cache"), 0
+    terms, right = tokeniser.query_terms("docker cache"), 0
     count = COUNT if WHOLE else 150
     for data in each(6, [files.read(path)], count):
         files.replace(path, data)
-        _, hits = at_prompt.consult(
+        _, hits = at_prompt.consult_index(
             place,
             {},
             env,

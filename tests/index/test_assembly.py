@@ -205,7 +205,7 @@ def test_an_index_has_the_same_bytes_without_yaml(place, now):
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from memory.core import files, layout; from "
         "memory.index import assembly\n"
-        "place = layout.locate(files.environ(), sys.argv[2])\n"
+        "place = layout.locate(files.read_environ(), sys.argv[2])\n"
         "sys.stdout.buffer.write(assembly.assemble(place, float(sys.argv[3]))[0]); assert "
         "'yaml' not in sys.modules"
     )

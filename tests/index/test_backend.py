@@ -13,7 +13,9 @@ from memory.index import backend
 def test_no_database_is_asked_unless_it_is_chosen(place):
     """A connection string alone chooses nothing."""
     assert (
-        backend.dsn_of(settings(place, index_dsn="host=db"), place.home, {"DAYLEAF_DSN": "host=db"})
+        backend.find_dsn(
+            settings(place, index_dsn="host=db"), place.home, {"DAYLEAF_DSN": "host=db"}
+        )
         == ""
     )
 

@@ -55,9 +55,9 @@ def test_scores_are_bm25(place, now):
     for name, body in bodies.items():
         vault.put(place, f"p/learnings/{name}.md", "x", body)
     opened = vault.built(place, now)
-    counts = {n: tokeniser.tokens("x " * 3 + b) for n, b in bodies.items()}
+    counts = {n: tokeniser.index_terms("x " * 3 + b) for n, b in bodies.items()}
     mean = sum(map(len, counts.values())) / len(counts)
-    for score, number in loader.search(opened, tokeniser.terms("gamma zeta"), 30):
+    for score, number in loader.search(opened, tokeniser.query_terms("gamma zeta"), 30):
         doc, want = counts[opened.doc(number).id], 0.0
         for term in ("gamma", "zeta"):
             df = sum(term in c for c in counts.values())
@@ -142,8 +142,12 @@ def test_random_edits_give_what_a_rebuild_gives(place, now):
         opened, data = indexview.open_index(place), assembly.assemble(place, now)[0]
         fresh = indexview.Index(place, segment.Segment("", data), delta.Delta(b""))
         for word in words:
-            have = {opened.doc(n).id for _, n in loader.search(opened, tokeniser.terms(word), 50)}
-            want = {fresh.doc(n).id for _, n in loader.search(fresh, tokeniser.terms(word), 50)}
+            have = {
+                opened.doc(n).id for _, n in loader.search(opened, tokeniser.query_terms(word), 50)
+            }
+            want = {
+                fresh.doc(n).id for _, n in loader.search(fresh, tokeniser.query_terms(word), 50)
+            }
             assert have == want, (step, word)
         assert (opened.learnings, opened.records) == (fresh.learnings, fresh.records)
         opened.close()
@@ -237,7 +241,7 @@ def test_a_file_from_any_time_is_indexed(place, now, seconds):
         0,
         0,
     )
-    assert b"old.md" in documents.frame(indexview.open_index(place), "p/learnings/old.md")
+    assert b"old.md" in documents.build_frame(indexview.open_index(place), "p/learnings/old.md")
 
 
 def test_verify_notices_bytes_that_changed_behind_a_delta(place, now):
@@ -258,7 +262,7 @@ def test_verify_notices_bytes_that_changed_behind_a_delta(place, now):
         file.seek(offset)
         file.write(bytes(40))
     assert ["changed since it was written" in line for line in builder.verify(place, now)] == [True]
-    builder.freshen(place, now)
+    builder.refresh_after_hook(place, now)
     assert builder.verify(place, now) == []
 
 
@@ -293,10 +297,10 @@ def test_a_log_that_grew_long_becomes_part_of_the_segment(place, now):
 
 def test_a_build_leaves_a_line_in_the_log(store, now):
     """What it read, and how long that took; the last one of this workspace counts."""
-    assert builder.last_build(store) == {}
+    assert builder.read_last_build(store) == {}
     builder.build(store, now - 60)
     done = builder.build(store, now)
-    last = builder.last_build(store)
+    last = builder.read_last_build(store)
     assert last["records"] == done.records and last["tokens"] > 0 and last["ms"] >= 0
     log = "%s/%s.builds" % (store.cache, store.scope)
     with open(log, encoding="ascii") as file:
@@ -310,7 +314,7 @@ def test_the_log_of_builds_does_not_grow_for_ever(store, now):
     with open(log, "rb") as file:
         line = file.read()
     with open(log, "wb") as file:
-        file.write(line * (builder.LOGGED // len(line) + 1))
+        file.write(line * (builder.LOG_BYTES // len(line) + 1))
     builder.build(store, now + 60)
-    assert os.path.getsize(log) < 0.6 * builder.LOGGED
-    assert builder.last_build(store)["records"]
+    assert os.path.getsize(log) < 0.6 * builder.LOG_BYTES
+    assert builder.read_last_build(store)["records"]

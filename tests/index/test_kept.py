@@ -13,12 +13,12 @@ from harness.vault import put, settings
 
 from memory.core import plaintext, tokeniser
 from memory.index import builder, kept
-from memory.index.kept import Kept, heads
+from memory.index.kept import FactCache, read_heads
 from memory.store.store import Store
 
 
-def told(place, *more) -> Kept:
-    return Kept(place, "facts", (plaintext,), *more)
+def told(place, *more) -> FactCache:
+    return FactCache(place, "facts", (plaintext,), *more)
 
 
 def test_a_fact_is_found_again_for_the_same_file_and_the_same_program(place):
@@ -32,7 +32,7 @@ def test_a_fact_is_found_again_for_the_same_file_and_the_same_program(place):
     )
     assert told(place).get("p/learnings/a.md", "one", "lines") is None
     assert told(place, "a setting").get("p/learnings/a.md", "one", "words") is None
-    assert Kept(place, "facts", (tokeniser,)).get("p/learnings/a.md", "one", "words") is None
+    assert FactCache(place, "facts", (tokeniser,)).get("p/learnings/a.md", "one", "words") is None
 
 
 def test_what_nobody_asks_for_is_not_kept_on(place):
@@ -81,7 +81,7 @@ def test_a_head_is_the_record_and_is_read_once(store, monkeypatch):
     monkeypatch.setattr(store, "read", lambda name: read.append(name) or real(name))
     for times in (4, 1):  # one file can never be read
         read.clear()
-        found = list(heads(store, later))
+        found = list(read_heads(store, later))
         assert len(read) == times and (store.skipped, store.duplicates) == noted
         for head, record in zip(found, records, strict=True):
             assert all(
@@ -114,7 +114,7 @@ def _asked(store, monkeypatch):
         monkeypatch.setattr(
             store, "read", lambda name: read.append(name) or Store.read(store, name)
         )
-        list(heads(store, time.time() + 60))
+        list(read_heads(store, time.time() + 60))
         return read
 
     return asked
@@ -130,29 +130,29 @@ def test_a_build_of_the_index_keeps_the_heads(store, place, asked, monkeypatch):
     records = list(store.each())
     builder.build(place, time.time() + 60)
     assert asked() == ["p/learnings/d.md", "p/learnings/e.md"] and asked() == ["p/learnings/d.md"]
-    assert [head.title for head in heads(store, time.time() + 60)] == [
+    assert [head.title for head in read_heads(store, time.time() + 60)] == [
         record.title for record in records
     ]
-    monkeypatch.setattr(kept, "_yaml", lambda: "another")
+    monkeypatch.setattr(kept, "_identify_yaml", lambda: "another")
     assert asked() == ["p/learnings/d.md", "p/learnings/e.md"]
 
 
 def test_an_edit_that_keeps_size_and_time_is_seen(store):
     later = time.time() + 60
-    list(heads(store, later))
+    list(read_heads(store, later))
     path = Path(store.place.path("p/learnings/a.md"))
     before = path.stat()
     path.write_bytes(path.read_bytes().replace(b"title: One", b"title: 0ne"))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert next(heads(store, later)).title == "0ne"
+    assert next(read_heads(store, later)).title == "0ne"
 
 
 def test_what_changed_just_now_is_read_again(store, monkeypatch):
     """Its time proves nothing yet."""
     changed = os.stat(store.place.path("p/learnings/a.md")).st_mtime
-    list(heads(store, changed + 1))
+    list(read_heads(store, changed + 1))
     read = []
     real = store.read
     monkeypatch.setattr(store, "read", lambda name: read.append(name) or real(name))
-    list(heads(store, changed + 60))
+    list(read_heads(store, changed + 60))
     assert len(read) == 4

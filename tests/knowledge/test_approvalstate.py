@@ -164,7 +164,7 @@ def test_a_file_that_cannot_be_read_leaves_the_others_counted(
 
 def test_a_pending_rule_reads_the_same_to_both_readers(place):
     """What nothing hinders has no problem for either."""
-    assert approvalstate.hindrance(place, "p/rules/x.md", RULE.encode()) == ""
+    assert approvalstate.find_rule_obstacle(place, "p/rules/x.md", RULE.encode()) == ""
 
 
 def test_the_hook_announces_a_clone_at_its_first_start_alone(env, place):
@@ -194,7 +194,7 @@ def test_what_git_does_not_track_is_the_users_own(session, place, env, now):
     vault.put(place, "s/learnings/mine.md", "Mine", "x")
     vault.put(place, "s/rules/mine.md", "Mine", "Obey.", rationale="x")
     assert started(session, place, env, now) == "" and started(session, place, env, now) == ""
-    [rule] = approvalstate.standings(
+    [rule] = approvalstate.list_rule_states(
         [Store(place, vault.settings(), now).find("s/rules/mine.md")], place
     )
     assert (rule.state, rule.why) == ("pending", "new")

@@ -21,7 +21,7 @@ def settle(place, now):
 
     def call():
         settings = vault.settings()
-        candidates.settle_walls(place, settings, now, walls.write(place, settings, now))
+        candidates.update_candidates(place, settings, now, walls.update_walls(place, settings, now))
         return {record.title: record for record in Store(place, settings, now).each(("learning",))}
 
     return call
@@ -173,20 +173,20 @@ def test_a_sessions_end_makes_candidates_only_where_a_record_gave_something_new(
 ):
     """The look-up says that they were made, until a record changes."""
     settings, made = vault.settings(), []
-    monkeypatch.setattr(candidates, "settle_walls", lambda *given: made.append(len(given[3])))
+    monkeypatch.setattr(candidates, "update_candidates", lambda *given: made.append(len(given[3])))
     end = {"hook_event_name": "SessionEnd", "session_id": "s", "cwd": place.project}
 
     def ends():
-        todo = worker.job(end, env, now)
+        todo = worker.make_job(end, env, now)
         dict(worker.AFTER_WORK)["walls"](todo)
         return made
 
     held(place, "one", "2026-11-16", OPEN, STATE)
-    walls.write(place, settings, now)
+    walls.update_walls(place, settings, now)
     assert ends() == [1] and ends() == [1]
-    walls.write(place, settings, now)
+    walls.update_walls(place, settings, now)
     assert ends() == [1]
     held(place, "two", "2026-11-17", OPEN, STATE)
-    walls.write(place, settings, now)
+    walls.update_walls(place, settings, now)
     assert ends() == [1, 2]
-    assert len(walls.cached_failures(place)) == 2
+    assert len(walls.read_cached_failures(place)) == 2

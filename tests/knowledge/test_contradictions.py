@@ -46,7 +46,7 @@ def test_a_contradiction_is_found(store, place, one, other, why):
     """Two that cannot both hold are a pair, whoever stands first."""
     learning(place, "a", one, created="2026-10-01")
     learning(place, "b", other, created="2026-10-02")
-    (pair,) = contradictions.pairs(store.each())
+    (pair,) = contradictions.find_contradictions(store.each())
     assert (pair.older.record.id, pair.newer.record.id) == ("a", "b") and pair.why.startswith(why)
 
 
@@ -75,20 +75,20 @@ def test_two_that_both_hold_are_no_pair(store, place, one, other):
     """
     learning(place, "a", one)
     learning(place, "b", other)
-    assert contradictions.pairs(store.each()) == []
+    assert contradictions.find_contradictions(store.each()) == []
 
 
 def test_versions_and_links_settle_a_contradiction(store, place):
     """Versions without a common one hold side by side; a link says that somebody has decided."""
     learning(place, "a", "Use Redis for sessions", versions="v1")
     learning(place, "b", "Do not use Redis for sessions", versions="v2")
-    assert contradictions.pairs(store.each()) == []
+    assert contradictions.find_contradictions(store.each()) == []
     learning(place, "b", "Do not use Redis for sessions")
-    assert len(contradictions.pairs(store.each())) == 1
+    assert len(contradictions.find_contradictions(store.each())) == 1
     learning(
         place, "b", "Do not use Redis for sessions", links="[{relation: related_to, target: a}]"
     )
-    assert contradictions.pairs(store.each()) == []
+    assert contradictions.find_contradictions(store.each()) == []
 
 
 def test_contradictions_are_listed_with_the_ways_to_decide(place, ok, run):

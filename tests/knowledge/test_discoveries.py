@@ -23,7 +23,9 @@ def found(env, project, place, now):
             one.end()
         store = Store(place, settings(), now)
         names = [record.name for kind in KINDS for record in store.each((kind,))]
-        return discoveries.gather(store, names, walls.write(place, settings(), now))
+        return discoveries.find_discoveries(
+            store, names, walls.update_walls(place, settings(), now)
+        )
 
     return run
 
@@ -69,7 +71,7 @@ def test_a_failure_of_two_sessions_is_shown_with_what_worked(found):
 
 def test_a_decision_that_says_something_goes_before_a_newer_one_that_does_not(found):
     """Neither a bare no nor a question says what was decided."""
-    first, *_ = discoveries.best(
+    first, *_ = discoveries.pick_best(
         found(
             refused("no, parse it once and keep the tree"),
             refused("no"),
@@ -83,9 +85,9 @@ def test_a_decision_that_says_something_goes_before_a_newer_one_that_does_not(fo
 @pytest.mark.parametrize(("answer", "shown"), [("Work on it now", 0), ("Yes", 0), (LONG, 1)])
 def test_a_menus_answer_is_shown_only_where_it_says_something(answer, shown):
     """A yes or a go-on is no finding."""
-    text, more, worth = discoveries._decision("11:00 answered: What now? → " + answer)
+    text, more, worth = discoveries._parse_decision("11:00 answered: What now? → " + answer)
     one = discoveries.Discovery(discoveries.DECISION, "shop", 1, "x-1", text, more, worth)
-    assert len(discoveries.best([one])) == shown
+    assert len(discoveries.pick_best([one])) == shown
 
 
 def test_there_is_one_of_each_kind_before_a_second():
@@ -97,10 +99,14 @@ def test_there_is_one_of_each_kind_before_a_second():
         for kind in discoveries.KINDS
         for at, worth in ((1, 2), (2, 3), (3, 1))
     ]
-    assert [one.text for one in discoveries.best(every)] == ["decision 2", "failure 2", "wish 2"]
+    assert [one.text for one in discoveries.pick_best(every)] == [
+        "decision 2",
+        "failure 2",
+        "wish 2",
+    ]
     decisions = [one for one in every if one.kind == discoveries.DECISION]
-    assert [one.text for one in discoveries.best(decisions)] == ["decision 2", "decision 1"]
-    assert discoveries.best([]) == []
+    assert [one.text for one in discoveries.pick_best(decisions)] == ["decision 2", "decision 1"]
+    assert discoveries.pick_best([]) == []
 
 
 def test_a_wish_that_was_forgotten_is_none(found, ok):

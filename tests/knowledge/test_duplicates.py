@@ -20,7 +20,7 @@ def note(name: str, body: str, kind: str = "learnings", **keys: str):
 
 def merged(*found, **counts: int) -> list[tuple[str, str]]:
     """(kept, other) of the duplicates among records."""
-    return [(pair.kept.id, pair.other.id) for pair in duplicates.find(found, counts)]
+    return [(pair.kept.id, pair.other.id) for pair in duplicates.find_duplicates(found, counts)]
 
 
 @pytest.mark.parametrize("pair", SIGNS)
@@ -163,11 +163,11 @@ def test_planted_duplicates_are_found_among_near_misses():
     chance = random.Random(7)
     base, twins = planted(chance, 1000, 300)
     misses = near_misses(chance, base, 300)
-    found = duplicates.find([*base, *twins, *misses], {})
+    found = duplicates.find_duplicates([*base, *twins, *misses], {})
     pairs = {frozenset((pair.kept.id, pair.other.id)) for pair in found}
     assert pairs == {frozenset((twin.id, twin.id.replace("twin", "base"))) for twin in twins}
     mixed = [*base, *twins, *misses]
     chance.shuffle(mixed)
-    assert [(p.kept.id, p.other.id) for p in duplicates.find(mixed, {})] == [
+    assert [(p.kept.id, p.other.id) for p in duplicates.find_duplicates(mixed, {})] == [
         (p.kept.id, p.other.id) for p in found
     ]

@@ -133,9 +133,9 @@ def test_a_clock_that_jumped_expires_nothing(place, now, run, jump):
     """Ten years ahead, a month back: one line says so, and --clock-is-right overrides."""
     recent(place, now)
     checkpoint(place, now, 50, "old")
-    found = housekeeping.plan(Store(place, vault.settings(), now + jump * DAY), {})
+    found = housekeeping.plan_upkeep(Store(place, vault.settings(), now + jump * DAY), {})
     assert not found.changes and found.doubt.startswith("the clock says ")
-    forced = housekeeping.plan(
+    forced = housekeeping.plan_upkeep(
         Store(place, vault.settings(), now + jump * DAY), {}, clock_is_right=True
     )
     assert len(forced.changes) == (13 if jump > 0 else 0)
@@ -157,7 +157,7 @@ def test_old_notes_say_nothing_of_the_clock(store, place, now, keys):
         )
         os.utime(name, (now, now))
     checkpoint(place, now, 200, "old")
-    assert planned(store) == [("old", "")] and not housekeeping.plan(store, {}).doubt
+    assert planned(store) == [("old", "")] and not housekeeping.plan_upkeep(store, {}).doubt
 
 
 def test_notes_of_later_say_nothing_of_the_clock(store, place, now):
@@ -171,10 +171,10 @@ def test_notes_of_later_say_nothing_of_the_clock(store, place, now):
             created="2035-01-01",
         )
         os.utime(name, (now, now))
-    assert not housekeeping.plan(store, {}).doubt
+    assert not housekeeping.plan_upkeep(store, {}).doubt
     assert (
         "many records were written on "
-        in housekeeping.plan(Store(place, vault.settings(), now - 30 * DAY), {}).doubt
+        in housekeeping.plan_upkeep(Store(place, vault.settings(), now - 30 * DAY), {}).doubt
     )
 
 

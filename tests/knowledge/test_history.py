@@ -58,7 +58,7 @@ def test_a_summary_by_the_client_happened_before(place, now):
 def test_only_what_may_answer_is_taken_apart(week, now):
     assert [
         past.session
-        for past in conversations.sessions(week, now, history.holds_words("Acme ISSUE"))
+        for past in conversations.sessions(week, now, history.make_word_filter("Acme ISSUE"))
     ] == ["three"]
 
 
@@ -90,7 +90,7 @@ def test_of_a_large_store_the_newest_are_read_and_it_is_said(place, now, monkeyp
     monkeypatch.setattr(history, "MOST", 3)
     for day in range(10, 19):
         conversations.held(place, "s%d" % day, "2026-11-%d" % day, "## 09:00 go on\n\nDone.\n")
-    found = history.read(place, vault.settings(), lambda body: True, now)
+    found = history.read_sessions(place, vault.settings(), lambda body: True, now)
     assert [past.session for past in found.sessions] == ["s18", "s17", "s16"]
     assert "only the newest 3 " in found.notes[0]
 

@@ -205,7 +205,8 @@ def test_only_one_way(store, place, now):
     checkpoint(place, now, 300, "old")
     twins(place, now)
     assert [
-        (one.record.id, one.kept.id) for one in housekeeping.merges(store, list(store.each()), {})
+        (one.record.id, one.kept.id)
+        for one in housekeeping.plan_merges(store, list(store.each()), {})
     ] == [("a0", "b0")]
 
 
@@ -222,7 +223,7 @@ def test_a_record_that_stands_twice_is_left(store, place, now):
 def test_what_changes_between_plan_and_apply_is_left(store, place, now, monkeypatch):
     """Each step rests on the bytes that were planned with."""
     twins(place, now, 2)
-    find = duplicates.find
+    find = duplicates.find_duplicates
 
     def edited(*given):
         found = find(*given)
@@ -230,7 +231,7 @@ def test_what_changes_between_plan_and_apply_is_left(store, place, now, monkeypa
         path.write_text(path.read_text() + "new\n")
         return found
 
-    monkeypatch.setattr(duplicates, "find", edited)
+    monkeypatch.setattr(duplicates, "find_duplicates", edited)
     did = housekeeping.apply(store, {})
     assert [c.record.id for c in did.changes] == [
         "a0"
@@ -258,10 +259,10 @@ def test_a_repositorys_log_says_nothing_of_what_stands_or_is_the_users_own(store
             now,
             0o600,
         )
-    assert "gone" not in archive.merged(place)
+    assert "gone" not in archive.successors_in_place(place)
     (book, _) = ledger.ledgers(place)
-    folds = ledger.follow_successors(
-        ledger.read(book), archive.merged(place), lambda id: id == "mine"
+    folds = ledger.add_to_successors(
+        ledger.read(book), archive.successors_in_place(place), lambda id: id == "mine"
     )
     assert (folds.counts("mine").up, folds.counts("evil").up) == (1, 0)
     hits = json.loads(ok("recall", "zebra crossings", "--json", "--explain"))["hits"]
@@ -315,7 +316,7 @@ def test_a_torn_journal_is_read_as_far_as_it_goes(store, place, now):
         updated="2026-11-01",
     )
     housekeeping.apply(store, {})
-    assert [len(run.steps) for run in journal.runs(place)] == [2, 1]
+    assert [len(run.steps) for run in journal.read_runs(place)] == [2, 1]
     lines = Path(journal.path(place)).read_bytes().split(b"\n")
     assert [
         b"torn" if line.endswith(b'"arch') else json.loads(line)["do"] for line in lines if line
@@ -397,7 +398,7 @@ def test_a_process_that_dies_before_any_write_goes_on(store, place, now, at):
     housekeeping.apply(store, {})
     assert planned(store) == [] and len(texts(place)) == 1
     assert housekeeping.undo(store).problems == []
-    assert texts(place) == before and journal.last(place) is None
+    assert texts(place) == before and journal.find_last_run(place) is None
 
 
 def _die_before(number: int) -> None:
@@ -474,7 +475,7 @@ def test_tombstones_of_two_tiers_that_point_at_one_another_lead_nowhere(store, p
             + "\n"
         )
     vault.put(place, "p/learnings/l.md", "Zebra", "x", links="[related_to: l-aa]")
-    assert archive.merged(place) == {}
+    assert archive.successors_in_place(place) == {}
     assert "Zebra" in ok("recall", "zebra") and "l-aa" in ok("graph")
 
 

@@ -18,7 +18,9 @@ def week(place):
 @pytest.fixture
 def how(place, now):
     """Ask how a tool was called."""
-    return lambda tool: practice.working_invocations(conversations.sessions(place, now), tool, now)
+    return lambda tool: practice.find_working_invocations(
+        conversations.sessions(place, now), tool, now
+    )
 
 
 def test_what_worked_is_told_with_its_flags(week, how):

@@ -13,7 +13,7 @@ from memory.knowledge import remedies
 @pytest.fixture
 def fix(place, now):
     """Ask what was done after an error: (line, what met it) pairs."""
-    return lambda error: remedies.fix(conversations.sessions(place, now), error)
+    return lambda error: remedies.find_remedies(conversations.sessions(place, now), error)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from harness.scripts import SAYS, keeper
 from memory.core import StoreError, approvals
 from memory.knowledge import scripts
 from memory.project import material
-from memory.terminal.screen import Printer
+from memory.terminal.screen import OutputPrinter
 
 
 @pytest.fixture
@@ -267,7 +267,7 @@ def test_a_script_that_changed_since_it_was_approved_says_so(run, kept, project,
         and "nobody" not in done.stderr
     )
     digest = hashlib.sha256(b"#!/bin/sh\necho two\n").hexdigest()
-    approvals.decide(
+    approvals.append_decision(
         place.home,
         approvals.script_workspace(record.name, place.key),
         record.id,
@@ -374,11 +374,11 @@ def test_a_script_that_is_swapped_between_check_and_run_runs_as_approved(kept, p
     record, path, said = kept(), Path(project, "do it.sh"), io.StringIO()
     for number in range(100):
         path.write_text(SAYS)
-        told = scripts.order(record, place, [], env)
+        told = scripts.prepare_run(record, place, [], env)
         path.unlink()
         path.write_text(EVIL) if number % 2 else path.symlink_to("/bin/false")
-        with Printer(said, said) as printer:
-            assert scripts.run(told, place.cache, 20.0, printer.tell) == (0, True)
+        with OutputPrinter(said, said) as printer:
+            assert scripts.run_script(told, place.cache, 20.0, printer.tell) == (0, True)
         path.unlink()
     assert said.getvalue() == "GOOD\n" * 100
 
@@ -392,9 +392,9 @@ def test_of_a_thousand_swapped_runs_none_is_of_other_bytes(link, kept, place, en
         while ran + refused < 1000 or (min(ran, refused) < 20 and time.monotonic() < end):
             out = io.StringIO()
             try:
-                told = scripts.order(record, place, [], env)
-                with Printer(out, out) as printer:
-                    status, _ = scripts.run(told, place.cache, 20.0, printer.tell)
+                told = scripts.prepare_run(record, place, [], env)
+                with OutputPrinter(out, out) as printer:
+                    status, _ = scripts.run_script(told, place.cache, 20.0, printer.tell)
             except StoreError:
                 refused += 1
             else:
@@ -420,6 +420,6 @@ def test_a_swapped_file_runs_nothing_through_the_command_line(run, kept, project
 
 def test_an_order_whose_bytes_were_exchanged_does_not_run(kept, place, env):
     """The last check stands before the copy."""
-    told = scripts.order(kept(), place, [], env)._replace(data=EVIL.encode())
+    told = scripts.prepare_run(kept(), place, [], env)._replace(data=EVIL.encode())
     with pytest.raises(StoreError, match="waits for review"):
-        scripts.run(told, place.cache, 20.0, lambda number, data: None)
+        scripts.run_script(told, place.cache, 20.0, lambda number, data: None)

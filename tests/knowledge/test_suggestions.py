@@ -81,9 +81,9 @@ def contents(place) -> dict[str, bytes]:
 def suggested(place, now) -> list[list[str]]:
     store = Store(place, vault.settings(), now)
     return [
-        suggestions.suggested_command(record)
+        suggestions.read_suggestion(record)
         for record in store.each(("learning",))
-        if suggestions.suggested_command(record)
+        if suggestions.read_suggestion(record)
     ]
 
 
@@ -279,4 +279,4 @@ def test_a_repository_suggests_nothing(place, now):
         suggests="[feedback, x, down]",
     )
     [record] = list(Store(place, vault.settings(), now).each(("learning",)))
-    assert record.tier == layout.SHARED and suggestions.suggested_command(record) == []
+    assert record.tier == layout.SHARED and suggestions.read_suggestion(record) == []

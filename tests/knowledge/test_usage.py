@@ -129,7 +129,7 @@ ASKED = "why does the jwt issuer mismatch?"
 def test_a_file_a_command_or_an_identifier_in_a_later_call_is_a_use(session, name, given):
     """Whatever the tool."""
     session.ask(ASKED).call(name, **given).stop()
-    assert session.uses() == [("jwt", ledger.short("p1"))]
+    assert session.uses() == [("jwt", ledger.hash_id("p1"))]
 
 
 @pytest.mark.parametrize(
@@ -187,10 +187,10 @@ def test_a_use_is_noted_once_for_a_prompt_and_a_record(session):
         "Grep", pattern="verify_issuer"
     ).stop().stop()
     session.call("Read", file_path="src/auth/jwt.py").stop()
-    assert session.uses() == [("jwt", ledger.short("p1"))]
+    assert session.uses() == [("jwt", ledger.hash_id("p1"))]
     shutil.rmtree(session.place.cache)
     session.stop()
-    assert session.uses() == [("jwt", ledger.short("p1"))]
+    assert session.uses() == [("jwt", ledger.hash_id("p1"))]
 
 
 def test_only_the_turn_that_showed_a_record_counts(session):
@@ -211,7 +211,7 @@ def test_what_a_recall_in_the_session_printed_counts_in_its_turn(session, place,
     session.call("Grep", pattern="queue_worker").ask("go on", hook=False).call(
         "Grep", pattern="queue_worker"
     ).stop()
-    assert session.uses() == [("l-1a2b3c4d", ledger.short("p1"))]
+    assert session.uses() == [("l-1a2b3c4d", ledger.hash_id("p1"))]
 
 
 @pytest.fixture
@@ -298,7 +298,7 @@ def test_a_use_through_the_real_hooks(world, project, now):
     session.ask(ASKED, hook=False).call("Read", file_path="src/auth/jwt.py")
     for hook, event in (("stop", "Stop"), ("session_end", "SessionEnd.other")):
         harmless(fire(hook, payload(*event.split("."), **common), world))
-    assert session.uses() == [("jwt", ledger.short(PROMPT))]
+    assert session.uses() == [("jwt", ledger.hash_id(PROMPT))]
     assert not Path(place.home, "log", "errors.jsonl").exists()
 
 
@@ -315,7 +315,7 @@ def test_a_use_through_the_real_hooks(world, project, now):
 )
 def test_the_words_that_name_something(said, words):
     """Paths, identifiers, options and codes; no prose, no numbers."""
-    assert usage.words_of(said) == words
+    assert usage.find_naming_words(said) == words
 
 
 # ---- feedback
@@ -380,7 +380,7 @@ def test_feedback_says_what_it_changes_and_no_more(place, twins, ok):
 def test_uses_lift_a_record_among_its_equals(twins, ok, now):
     """As frequency, which needs no feedback."""
     for prompt in "xyz":
-        ledger.note(ledger.ledgers(twins)[0], "b", "use", now, "s", prompt)
+        ledger.append_event(ledger.ledgers(twins)[0], "b", "use", now, "s", prompt)
     assert ids(ok) == ["b", "a"]
     assert "frequency 1.000" in ok("recall", "kafka rebalance", "--explain")
 
@@ -428,7 +428,9 @@ def test_what_misled_takes_no_place_of_another(twins, ok):
     """
     ok("feedback", "a", "down")
     found = at_prompt.open_or_build_index(twins)
-    picks = loader.choose(found, "kafka rebalance", "", vault.settings(load_top=1), set()).picks
+    picks = loader.choose_learnings(
+        found, "kafka rebalance", "", vault.settings(load_top=1), set()
+    ).picks
     assert [found.doc(pick.number).id for pick in picks] == ["b"]
 
 
@@ -460,11 +462,11 @@ def test_a_deleted_cache_comes_back_with_the_next_start(twins, ok, env, project)
     """What the hooks read is derived."""
     ok("feedback", "a", "down")
     shutil.rmtree(Path(twins.home, "cache"))
-    assert fence.misled(twins) == frozenset()
+    assert fence.read_misleading_ids(twins) == frozenset()
     worker.after_start(
         {"session_id": "s9", "cwd": project}, {**env, "DAYLEAF_RUNTIME_AUTO": "0"}, clock.now()
     )
-    assert fence.misled(twins) == {"a"}
+    assert fence.read_misleading_ids(twins) == {"a"}
 
 
 def test_a_kept_answer_is_searched_anew_after_feedback(twins, ok):
@@ -484,8 +486,8 @@ def test_show_and_stats_tell_what_became_of_a_record(twins, ok, now):
     """Uses, outcomes, the last use; the most and the least used."""
     book = ledger.ledgers(twins)[0]
     for prompt in "xyz":
-        ledger.note(book, "b", "use", clock.now() - 2 * clock.DAY, "s", prompt)
-    ledger.note(book, "gone", "use", now)
+        ledger.append_event(book, "b", "use", clock.now() - 2 * clock.DAY, "s", prompt)
+    ledger.append_event(book, "gone", "use", now)
     ok("feedback", "b", "up")
     assert "used 3 times, up 1, down 0, last 2d ago" in ok("show", "b")
     assert "outcome" not in ok("show", "a")
@@ -502,7 +504,7 @@ def test_show_and_stats_tell_what_became_of_a_record(twins, ok, now):
 
 def test_a_last_use_ahead_of_the_clock_is_now(twins, ok):
     """A clock that was ten years ahead for a day."""
-    ledger.note(ledger.ledgers(twins)[0], "b", "use", clock.now() + 3650 * clock.DAY)
+    ledger.append_event(ledger.ledgers(twins)[0], "b", "use", clock.now() + 3650 * clock.DAY)
     assert "last now" in ok("show", "b")
 
 
@@ -578,7 +580,7 @@ def test_the_slash_command_is_answered_without_a_model(twins, env, project):
     answer = fire("expansion", event, {**env, "CLAUDE_PROJECT_DIR": project})
     assert answer.json["decision"] == "block" and "noted: a misled" in answer.json["reason"]
     row = json.loads(Path(ledger.ledgers(twins)[0].path).read_text())
-    assert row["session"] == ledger.short(event["session_id"])
+    assert row["session"] == ledger.hash_id(event["session_id"])
     assert 'down: it\'s \\"wrong\\"' in Path(twins.path("p/learnings/a.md")).read_text()
 
 
@@ -604,4 +606,4 @@ def test_of_a_passage_only_its_own_words_are_evidence(session, place, now):
     session.call("Bash", command="rg -n parseLedgerRow").stop()
     assert session.uses() == []
     session.call("Read", file_path="/w/src/ledger_rows.go").stop()
-    assert session.uses() == [("c-00000001", ledger.short("p1"))]
+    assert session.uses() == [("c-00000001", ledger.hash_id("p1"))]

@@ -22,10 +22,12 @@ def derived(place, now):
     """Derive the look-up, and give what it holds for a key: derived(key) -> the wall or None."""
 
     def call(key: str):
-        walls.write(place, vault.settings(), now)
-        fd = os.open(at_failure.path_of(place), os.O_RDONLY)
+        walls.update_walls(place, vault.settings(), now)
+        fd = os.open(at_failure.walls_path(place), os.O_RDONLY)
         try:
-            return at_failure.find(fd, at_failure.entries(fd), at_failure.hash_of(key).encode())
+            return at_failure.find_wall(
+                fd, at_failure.read_key_table(fd), at_failure.hash_key(key).encode()
+            )
         finally:
             os.close(fd)
 
@@ -45,7 +47,7 @@ def held(place, session: str, *lines: str, day="2026-11-16", **keys) -> str:
 
 
 def keys_of(line: str, command="acme do") -> list[str]:
-    return at_failure.failure_keys("Bash", command, line)
+    return at_failure.build_failure_keys("Bash", command, line)
 
 
 def test_another_call_that_worked_is_a_remedy(place, derived):
@@ -182,22 +184,22 @@ def test_a_missing_path_is_known_with_what_is_there_instead(place, derived):
 )
 def test_protocol_refusals_and_what_runners_say_last_are_no_walls(place, now, line):
     held(place, "a", line, "- ✓ `acme other --y`")
-    walls.write(place, vault.settings(), now)
-    assert Path(at_failure.path_of(place)).read_bytes() == b"dayleaf walls 1 0\n"
+    walls.update_walls(place, vault.settings(), now)
+    assert Path(at_failure.walls_path(place)).read_bytes() == b"dayleaf walls 1 0\n"
 
 
 def test_only_records_whose_file_changed_are_read_again(place, now, derived, monkeypatch):
     conversations.week(place)
     derived(FLAG)
     read = []
-    original = walls._read
+    original = walls._read_failures
     monkeypatch.setattr(
         walls,
-        "_read",
+        "_read_failures",
         lambda place, store, name, *rest: read.append(name) or original(place, store, name, *rest),
     )
-    before = Path(at_failure.path_of(place)).read_bytes()
-    walls.write(place, vault.settings(), now)
+    before = Path(at_failure.walls_path(place)).read_bytes()
+    walls.update_walls(place, vault.settings(), now)
     assert not read
     held(
         place,
@@ -212,7 +214,7 @@ def test_only_records_whose_file_changed_are_read_again(place, now, derived, mon
     assert read == ["p/conversations/2026-11-20/090000-five.md"]
     Path(place.path(read[0])).unlink()
     derived(FLAG)
-    assert Path(at_failure.path_of(place)).read_bytes() == before, (
+    assert Path(at_failure.walls_path(place)).read_bytes() == before, (
         "the same records give the same bytes"
     )
 
@@ -220,18 +222,18 @@ def test_only_records_whose_file_changed_are_read_again(place, now, derived, mon
 def test_both_files_may_be_lost_or_damaged_at_any_time(place, now, derived):
     conversations.week(place)
     derived(FLAG)
-    whole = Path(at_failure.path_of(place)).read_bytes()
+    whole = Path(at_failure.walls_path(place)).read_bytes()
     for damage in (
-        lambda: Path(walls.met_path(place)).write_bytes(b"\0{[nonsense"),
-        lambda: Path(walls.met_path(place)).unlink(),
-        lambda: Path(at_failure.path_of(place)).unlink(),
-        lambda: Path(at_failure.path_of(place)).write_bytes(b"\0" * 99),
-        lambda: Path(at_failure.path_of(place)).write_bytes(whole[:-40]),
-        lambda: Path(walls.met_path(place)).write_text('{"v": 99}\n'),
+        lambda: Path(walls.failures_path(place)).write_bytes(b"\0{[nonsense"),
+        lambda: Path(walls.failures_path(place)).unlink(),
+        lambda: Path(at_failure.walls_path(place)).unlink(),
+        lambda: Path(at_failure.walls_path(place)).write_bytes(b"\0" * 99),
+        lambda: Path(at_failure.walls_path(place)).write_bytes(whole[:-40]),
+        lambda: Path(walls.failures_path(place)).write_text('{"v": 99}\n'),
     ):
         damage()
-        walls.write(place, vault.settings(), now)
-        assert Path(at_failure.path_of(place)).read_bytes() == whole
+        walls.update_walls(place, vault.settings(), now)
+        assert Path(at_failure.walls_path(place)).read_bytes() == whole
 
 
 def test_what_was_written_is_read_back_by_the_rule_of_writing(place, now):
@@ -244,16 +246,20 @@ def test_what_was_written_is_read_back_by_the_rule_of_writing(place, now):
         "2026-11-16",
         "## Commands\n\n- ✗ `acme issue list --open` → exit 2: unknown flag: --open\n",
     )
-    assert [row["failures"] for row in walls.write(place, vault.settings(), now)] != [[]]
+    assert [row["failures"] for row in walls.update_walls(place, vault.settings(), now)] != [[]]
     held(
         place,
         "a",
         "- ✗ `acme issue list --open` → exit 2: unknown flag: --open",
         "- ✓ `acme issue list --state open`",
     )
-    rows = walls.write(place, vault.settings(), now)
+    rows = walls.update_walls(place, vault.settings(), now)
     assert [bool(row["failures"]) for row in rows] == [False, True]
-    assert walls.cached_failures(place) == walls.write(place, vault.settings(), now) == rows
+    assert (
+        walls.read_cached_failures(place)
+        == walls.update_walls(place, vault.settings(), now)
+        == rows
+    )
 
 
 def test_a_checkpoint_tells_where_there_is_no_conversation(place, derived):
@@ -283,10 +289,10 @@ def test_what_is_private_is_left_out(place, derived):
 def test_the_files_hold_no_more_than_ascii_json_and_are_the_users_own(place, derived):
     conversations.week(place)
     derived(FLAG)
-    for path in (at_failure.path_of(place), walls.met_path(place)):
+    for path in (at_failure.walls_path(place), walls.failures_path(place)):
         assert os.stat(path).st_mode & 0o077 == 0
         Path(path).read_text("ascii")
-    rows = Path(at_failure.path_of(place)).read_text("ascii").split("\n")
+    rows = Path(at_failure.walls_path(place)).read_text("ascii").split("\n")
     count = int(rows[0].split()[-1])
     entries = rows[1 : 1 + count]
     assert entries == sorted(entries) and all(
@@ -311,7 +317,7 @@ def test_two_hundred_sessions_are_read_in_seconds(place, now):
             day="2026-10-%02d" % (1 + at % 30),
         )
     began = time.monotonic()
-    walls.write(place, vault.settings(), now)
+    walls.update_walls(place, vault.settings(), now)
     assert time.monotonic() - began < 10
 
 
@@ -376,15 +382,16 @@ def test_what_is_outside_or_not_named_or_not_removed_is_no_path_of_the_project(
     place, derived, line
 ):
     held(place, "a", line)
-    walls.write(place, vault.settings(), time.time())
-    assert Path(at_failure.path_of(place)).read_bytes() == b"dayleaf walls 1 0\n"
+    walls.update_walls(place, vault.settings(), time.time())
+    assert Path(at_failure.walls_path(place)).read_bytes() == b"dayleaf walls 1 0\n"
 
 
 def test_many_missing_paths_among_many_files_are_looked_up_by_name():
-    tree = practice.Tree(("src/p%d/model%d.c" % (n % 97, n) for n in range(40_000)), ())
+    tree = practice.ProjectTree(("src/p%d/model%d.c" % (n % 97, n) for n in range(40_000)), ())
     began = time.monotonic()
     assert all(
-        practice.instead_of("src/wrong/model%d.c" % n, tree) == ["src/p%d/model%d.c" % (n % 97, n)]
+        practice.find_replacements("src/wrong/model%d.c" % n, tree)
+        == ["src/p%d/model%d.c" % (n % 97, n)]
         for n in range(3000)
     )
     assert time.monotonic() - began < 3
@@ -396,7 +403,7 @@ def test_many_missing_paths_among_many_files_are_looked_up_by_name():
 @pytest.fixture
 def repeated(place, now):
     """Ask for the failures that several sessions met."""
-    return lambda: walls.repeated(place, walls.current(place, vault.settings(), now))
+    return lambda: walls.find_repeated(place, walls.find_failures(place, vault.settings(), now))
 
 
 def test_three_sessions_make_a_wall(place, repeated):
@@ -410,7 +417,7 @@ def test_three_sessions_make_a_wall(place, repeated):
         ("k-three#2", "k-two#1", "k-one#1"),
     )
     assert (wall.worked, wall.line, wall.learning) == ("", "", "")
-    assert not Path(walls.met_path(place)).exists()
+    assert not Path(walls.failures_path(place)).exists()
     value = walls.to_json(wall)
     assert value["sessions"] == 3 and value["proposal"] == {"line": None, "learning": None}
 

@@ -42,8 +42,8 @@ def test_a_session_that_ended_has_a_note_of_what_was_proven(session, tmp_path):
     assert "- Whether 40 retries are enough\n  > Are 40 retries enough? (#2)\n" in page.body
     assert "title: %s" % noted.ANSWER["title"] in session.files()[-1]
     assert (
-        spend.today(session.place.home, clock.now(), spend.NOTES).calls
-        + spend.today(session.place.home, session.now, spend.NOTES).calls
+        spend.sum_today(session.place.home, clock.now(), spend.NOTES).calls
+        + spend.sum_today(session.place.home, session.now, spend.NOTES).calls
         == 1
     )
 
@@ -144,7 +144,7 @@ def test_an_answer_that_is_none_is_said_once_and_paused(session, tmp_path, said,
     noted.allow(session, noted.model(tmp_path, said))
     noted.spoken(session).end()
     assert session.files() and not noted.notes(session)
-    (row,) = signs.unreported_failures(session.place.home)
+    (row,) = signs.read_unreported_failures(session.place.home)
     assert (
         row["where"] == "session_end notes"
         and why in row["detail"]
@@ -171,17 +171,21 @@ def test_a_model_that_is_slow_or_fails_is_ended(session, tmp_path, monkeypatch):
         pause.read(session.place.home).why == "exit 7"
         and pause.read(session.place.home).failures == 2
     )
-    assert not any("acme" in row["detail"] for row in signs.unreported_failures(session.place.home))
+    assert not any(
+        "acme" in row["detail"] for row in signs.read_unreported_failures(session.place.home)
+    )
 
 
 def test_the_cap_of_a_day_ends_it_without_a_word(session, tmp_path):
     """`notes.dailyCalls` is its own; distil's calls do not count."""
     noted.allow(session, noted.model(tmp_path), **{"notes.dailyCalls": 1})
-    spend.record(session.place.home, session.now, "claude", "haiku", 1, 1, 0.0)
+    spend.append_call(session.place.home, session.now, "claude", "haiku", 1, 1, 0.0)
     noted.spoken(session).end()
     other = noted.spoken(Ending(session.env, session.project, session.now + 50, "sess-2"))
     other.end()
-    assert len(noted.notes(session)) == 1 and signs.unreported_failures(session.place.home) == []
+    assert (
+        len(noted.notes(session)) == 1 and signs.read_unreported_failures(session.place.home) == []
+    )
 
 
 def test_a_start_writes_the_note_that_an_end_did_not(session, tmp_path, world):
@@ -189,8 +193,8 @@ def test_a_start_writes_the_note_that_an_end_did_not(session, tmp_path, world):
     noted.spoken(session).end()
     noted.allow(session, noted.model(tmp_path))
     talk = session.talks()[0]
-    assert generation.recent_talks(session.place, session.now, session.name) == []
-    names = generation.recent_talks(
+    assert generation.list_recent_talks(session.place, session.now, session.name) == []
+    names = generation.list_recent_talks(
         session.place, talk.stat().st_mtime + generation.RESTS + 1, "other"
     )
     # it lies under the day on which the session began
@@ -265,7 +269,7 @@ def test_no_answer_breaks_the_reading_of_it():
                 ['"', "{", "[", "null", "\\u0000", "\ud83d", "é", "}", "]", "1e999", ","]
             )
         try:
-            note = schema.from_answer("".join(text)[: stir.randrange(1, 2 * len(whole))])
+            note = schema.parse_answer("".join(text)[: stir.randrange(1, 2 * len(whole))])
         except generation.ProviderError:
             continue
         assert all(item.text and len(item.text) <= schema.TEXT + 1 for item in note.items)
@@ -289,14 +293,14 @@ def test_a_standup_tells_a_session_by_its_notes_title(session, tmp_path, project
     """What came of it, whole, before what is open."""
     noted.allow(session, noted.model(tmp_path))
     noted.spoken(session).end()
-    told = worklog.gather(
+    told = worklog.collect_work(
         session.place,
-        config.for_place(session.place, session.env),
+        config.load_for_place(session.place, session.env),
         "",
         session.now - clock.DAY,
         session.now + 60.0,
         0.0,
     )
-    (strand,) = worklog.strands(told.spaces[0].work)
+    (strand,) = worklog.list_branches(told.spaces[0].work)
     assert strand.came == (noted.ANSWER["title"],)
     assert any("Run the load test" in line for line in strand.open)

@@ -37,5 +37,7 @@ def test_a_long_record_is_cut_to_the_limit_and_says_so(turns, words):
 
 def test_a_short_session_is_worth_no_note():
     """Two requests and 1,500 characters are the least."""
-    assert not instruction.is_worth(page(1, 1000)) and not instruction.is_worth(page(2, 100))
-    assert instruction.is_worth(page(2, 200))
+    assert not instruction.is_long_enough(page(1, 1000)) and not instruction.is_long_enough(
+        page(2, 100)
+    )
+    assert instruction.is_long_enough(page(2, 200))

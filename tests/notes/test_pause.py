@@ -9,10 +9,10 @@ from memory.notes import pause
 
 
 def test_it_doubles_up_to_a_day_and_a_success_ends_it(home, now):
-    pause.start(home, now)
-    waits = [pause.failed(home, now, "timeout").until - now for _ in range(12)]
+    pause.record_start(home, now)
+    waits = [pause.record_failure(home, now, "timeout").until - now for _ in range(12)]
     assert waits[:3] == [600, 1200, 2400] and waits[-1] == clock.DAY
-    pause.worked(home)
+    pause.record_success(home)
     assert pause.read(home) == pause.Pause(since=int(now))
 
 

@@ -14,7 +14,7 @@ from memory.notes import schema
 def test_a_note_is_read_whatever_stands_around_it():
     """A fence, a preamble, a thought with braces."""
     for around in ("%s", "Here it is {really}:\n```json\n%s\n```\nDone."):
-        note = schema.from_answer(around % json.dumps(noted.ANSWER))
+        note = schema.parse_answer(around % json.dumps(noted.ANSWER))
         assert note.title == noted.ANSWER["title"] and len(note.items) == 6
         assert (
             note.items_of(schema.DECISIONS)[0].mark == "agent"
@@ -25,7 +25,7 @@ def test_a_note_is_read_whatever_stands_around_it():
 def test_of_each_list_so_many_items_are_kept():
     """PARTS says how many; what has another type is none."""
     many = [{"text": "Run it %d" % at, "quote": "q", "turn": "1"} for at in range(9)]
-    note = schema.from_answer(
+    note = schema.parse_answer(
         json.dumps({**noted.ANSWER, "next": many, "open": "none", "lessons": [3, {"text": 4}]})
     )
     assert len(note.items_of(schema.NEXT)) == schema.PARTS[schema.NEXT][1]
@@ -35,12 +35,12 @@ def test_of_each_list_so_many_items_are_kept():
 @pytest.mark.parametrize("answer", ["", "no", "[]", '{"title": "Only a title"}', "{", "NONE"])
 def test_what_is_no_note_is_a_failed_call(answer):
     with pytest.raises(ProviderError):
-        schema.from_answer(answer)
+        schema.parse_answer(answer)
 
 
 def test_a_quote_that_is_too_long_is_no_quote():
     """Cut, it would prove nothing."""
     row = {"text": "Run it", "turn": "1", "quote": "x" * (schema.QUOTE + 1)}
-    assert schema.from_answer(json.dumps({"summary": "s", "next": [row]})).items[0].quote == ""
+    assert schema.parse_answer(json.dumps({"summary": "s", "next": [row]})).items[0].quote == ""
     row["quote"] = "x" * schema.QUOTE
-    assert schema.from_answer(json.dumps({"summary": "s", "next": [row]})).items[0].quote
+    assert schema.parse_answer(json.dumps({"summary": "s", "next": [row]})).items[0].quote

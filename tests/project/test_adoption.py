@@ -16,7 +16,7 @@ def test_notes_of_before_a_remote_stay_the_workspace_s(env, now, project):
     before = layout.locate(env, project)
     os.makedirs(before.private + "/learnings")
     os.makedirs(before.cache)
-    approvals.decide(before.home, before.key, "r-1", "0" * 64, "approve", "someone", now)
+    approvals.append_decision(before.home, before.key, "r-1", "0" * 64, "approve", "someone", now)
     with open(project + "/.git/config", "a") as file:
         file.write('[remote "origin"]\n\turl = git@example.org:team/widget.git\n')
     read = layout.locate(env, project)
@@ -26,7 +26,7 @@ def test_notes_of_before_a_remote_stay_the_workspace_s(env, now, project):
         "widget-"
     )
     assert os.path.isdir(moved.private + "/learnings") and not os.path.exists(before.private)
-    assert (moved.key, "r-1", "0" * 64) in approvals.approved(moved.home)
+    assert (moved.key, "r-1", "0" * 64) in approvals.read_approved(moved.home)
 
 
 def test_a_name_that_is_taken_leaves_all_as_it_is(env, now, project):

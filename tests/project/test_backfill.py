@@ -599,7 +599,7 @@ def test_a_session_of_a_removed_worktree_is_of_its_project(past, took, place, pr
     around = Path(project).parent
     gone = Path(project, ".claude/worktrees/one") if way == "within" else around / "removed"
     if way == "seen":
-        row = '{%s,"by":"first","commit":""}\n' % layout.place_row(place.key, str(gone))
+        row = '{%s,"by":"first","commit":""}\n' % layout.format_place_row(place.key, str(gone))
         Path(place.private).mkdir(parents=True, exist_ok=True)
         Path(place.home + layout.PLACES).write_text(row)
     path = past.session("one", 2, cwd=str(gone), folder="-gone")
@@ -671,7 +671,9 @@ def worse(place, pick=lambda number: True):
         if pick(number):
             times = path.stat().st_mtime
             data = path.read_bytes()
-            path.write_bytes(data[: frontmatter.split(data)[1]] + b"\n## Changed\n\n- something\n")
+            path.write_bytes(
+                data[: frontmatter.split_head(data)[1]] + b"\n## Changed\n\n- something\n"
+            )
             os.utime(path, (times, times))
     return paths
 
@@ -716,11 +718,11 @@ def test_the_start_of_a_session_takes_what_an_earlier_version_told_for_told(past
     """And so does an import."""
     path = past.session("a", 3)
     took()
-    assert progress.captured_size(place, "a") == path.stat().st_size
+    assert progress.read_captured_size(place, "a") == path.stat().st_size
     aged(place)
     assert (
-        progress.captured_size(place, "a") == path.stat().st_size
-        and progress.captured_size(place, "a") != path.stat().st_size + 1
+        progress.read_captured_size(place, "a") == path.stat().st_size
+        and progress.read_captured_size(place, "a") != path.stat().st_size + 1
     )
     found = took()
     assert (found["updated"], found["before"]) == (0, 1)

@@ -306,5 +306,5 @@ def test_show_says_nothing_of_freshness_where_nothing_can_be_checked(ok):
 def test_a_conversation_tells_the_past(place, now):
     """What it names may be gone: no claim of it is checked."""
     record = records.from_bytes("p/conversations/x.md", talks.page(files="[gone.go]"), now)
-    with claims.at(place) as checkout:
+    with claims.open_checkout(place) as checkout:
         assert checkout.check(record) == claims.Claims((), claims.UNKNOWN)

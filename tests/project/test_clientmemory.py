@@ -172,4 +172,4 @@ def test_an_accepted_candidate_is_pushed(claude, project, ok, took, place):
 )
 def test_sections_stand_on_their_own(body, expected):
     """What is too short stays with what is above; a heading in code is none."""
-    assert clientmemory.sections(body) == expected
+    assert clientmemory.split_sections(body) == expected

@@ -37,10 +37,10 @@ def test_an_index_that_does_not_hold_everything_says_so(history, git):
 
 def test_where_head_was_is_read_from_its_log(history, git):
     """The commit before an instant and the one after it; nothing before the log begins."""
-    log = gitindex.heads(history + "/.git")
+    log = gitindex.read_head_moves(history + "/.git")
     hashes = git("log", "--reverse", "--format=%H").split()
     assert log[1] == hashes
     last = log[0][-1]
-    assert gitindex.around(log, last + 5) == hashes[-1:]
-    assert gitindex.around(log, log[0][0] - 1) == []
-    assert gitindex.around(([1.0, 5.0], ["a", "b"]), 3.0) == ["a", "b"]
+    assert gitindex.find_commits_around(log, last + 5) == hashes[-1:]
+    assert gitindex.find_commits_around(log, log[0][0] - 1) == []
+    assert gitindex.find_commits_around(([1.0, 5.0], ["a", "b"]), 3.0) == ["a", "b"]

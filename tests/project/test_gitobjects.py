@@ -86,14 +86,14 @@ def test_a_path_is_found_in_a_commit_and_the_walk_is_the_whole_tree(history, git
     head, old = git("rev-parse", "HEAD"), git("rev-parse", "HEAD~37")
     rows = [line.split("\t") for line in git("ls-tree", "-r", "-z", head).strip("\0").split("\0")]
     with Objects(history + "/.git") as objects:
-        assert dict(objects.walk(head)) == {path: meta.split()[2] for meta, path in rows}
+        assert dict(objects.walk_files(head)) == {path: meta.split()[2] for meta, path in rows}
         for meta, path in rows:
-            assert objects.entry(head, path).hash == meta.split()[2]
-        assert objects.entry(old, "src/m6.py") is None
-        assert objects.entry(head, "src/a b") is not None
-        assert objects.entry(head, "src/m0.py/x") is None
+            assert objects.find_entry(head, path).hash == meta.split()[2]
+        assert objects.find_entry(old, "src/m6.py") is None
+        assert objects.find_entry(head, "src/a b") is not None
+        assert objects.find_entry(head, "src/m0.py/x") is None
         with pytest.raises(Missing):
-            objects.entry("1" * 40, "src/m0.py")
+            objects.find_entry("1" * 40, "src/m0.py")
 
 
 def test_shallow_partial_borrowed_and_sha256_repositories_are_not_complete(history, git, tmp_path):
@@ -123,7 +123,7 @@ def test_a_worktree_and_a_submodule_read_their_own_objects(history, git, tmp_pat
     root, folder = layout.find_git(str(tmp_path / "other tree"))
     head = git("rev-parse", "HEAD~3")
     with Objects(folder) as objects:
-        assert objects.complete and objects.entry(head, "src/m0.py") is not None
+        assert objects.complete and objects.find_entry(head, "src/m0.py") is not None
     assert root == str(tmp_path / "other tree")
     assert "src/m0.py" in gitindex.read(folder).hashes
 

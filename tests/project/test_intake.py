@@ -298,9 +298,11 @@ def test_a_record_has_its_name_only_once_its_bytes_are_on_the_disk(place, now, m
     steps = []
     monkeypatch.setattr(store.files, "sync", lambda path: steps.append(("sync", path)))
     keeper = store.Store(place, vault.settings(), now, lambda name: steps.append(("named", name)))
-    writing = store.Bulk(keeper)
+    writing = store.BatchWriter(keeper)
     for word in ("one", "two", "three"):
-        writing.add("p", intake.writer.composed("learning", word, word + "\n", keeper.cleaned, now))
+        writing.add(
+            "p", intake.writer.compose_record("learning", word, word + "\n", keeper.cleaned, now)
+        )
     assert not steps
     writing.flush()
     assert [step for step, _ in steps] == ["sync"] * 3 + ["named"] * 3 + ["sync"]
@@ -393,9 +395,13 @@ def test_progress_is_told_up_to_the_last_piece(place, now):
         for n in range(5)
     ]
     told = []
-    intake.bring(store.Store(place, vault.settings(), now), pieces, "dir", "p", told=told.append)
+    intake.import_pieces(
+        store.Store(place, vault.settings(), now), pieces, "dir", "p", told=told.append
+    )
     assert told == [1, 2, 3, 4, 5]
-    assert [screen.bar(*pair) for pair in ((0, 9), (1, 2), (9, 9), (12, 9), (0, 0))] == [
+    assert [
+        screen.format_progress(*pair) for pair in ((0, 9), (1, 2), (9, 9), (12, 9), (0, 0))
+    ] == [
         "░" * 20 + "   0 %",
         "█" * 10 + "░" * 10 + "  50 %",
         *["█" * 20 + " 100 %"] * 3,

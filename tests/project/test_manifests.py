@@ -83,7 +83,7 @@ def test_a_manifest_gives_its_language_and_frameworks(tmp_path, name):
     """Each tag is named with the file that it comes from; words that only stand near give none."""
     text, tags = NAMED[name]
     put(tmp_path, **{name: text})
-    found = manifests.derived(str(tmp_path))
+    found = manifests.find_tags(str(tmp_path))
     assert set(found) == set(tags.split()) and len(set(found.values())) == 1
     assert Path(tmp_path, next(iter(found.values()))).exists()
 
@@ -102,7 +102,7 @@ def test_a_monorepo_is_read_one_level_below_and_no_deeper(tmp_path):
         _dot_venv__pyproject_dot_toml="",
         web__package_dot_json="{}",
     )
-    assert manifests.derived(str(tmp_path)) == {
+    assert manifests.find_tags(str(tmp_path)) == {
         "make": "Makefile",
         "go": "api/go.mod",
         "javascript": "web/package.json",
@@ -145,7 +145,7 @@ def test_a_monorepo_is_read_one_level_below_and_no_deeper(tmp_path):
 def test_a_broken_manifest_counts_by_its_name_alone(tmp_path, name, data):
     """Whatever is in it, the answer comes, and soon."""
     (tmp_path / name).write_bytes(data)
-    assert 1 <= len(manifests.derived(str(tmp_path))) <= 2
+    assert 1 <= len(manifests.find_tags(str(tmp_path))) <= 2
 
 
 def test_no_link_leads_out_and_nothing_is_endless(tmp_path):
@@ -159,7 +159,7 @@ def test_no_link_leads_out_and_nothing_is_endless(tmp_path):
     (root / "linked").symlink_to(away)
     (root / ".github").symlink_to(away)
     os.mkfifo(root / "Gemfile")
-    assert manifests.derived(str(root)) == {}
+    assert manifests.find_tags(str(root)) == {}
     for i in range(80):
         put(
             root,
@@ -168,8 +168,10 @@ def test_no_link_leads_out_and_nothing_is_endless(tmp_path):
                 "p%02d__mix_dot_exs" % i: "" if i < 79 else "{:phoenix, 1}",
             },
         )
-    assert len(manifests.marks(str(root))) == 64 and set(manifests.derived(str(root))) == {
+    assert len(manifests.stat_manifests(str(root))) == 64 and set(
+        manifests.find_tags(str(root))
+    ) == {
         "ruby",
         "elixir",
     }
-    assert manifests.derived("") == manifests.derived(str(root / "none")) == {}
+    assert manifests.find_tags("") == manifests.find_tags(str(root / "none")) == {}

@@ -472,13 +472,13 @@ def test_reindex_says_what_it_did(ok, run, guide, script):
 )
 def test_a_script_describes_itself(text, said):
     """Its leading comment or docstring."""
-    assert material.described(text) == said
+    assert material.extract_description(text) == said
 
 
 def test_a_fence_in_a_script_stays_inside(place):
     """The text ends where the script ends."""
     source = material.Source("/x/a.py", b"x = '''\n```\n# no heading\n'''\n", False)
-    body = material.said_of(source, "script", source.data.decode()).body
+    body = material.describe_source(source, "script", source.data.decode()).body
     assert body.startswith("## Script\n\n````python\n") and body.endswith("\n````\n")
     assert [one.path for one in sections.outline(body)] == ["Script"]
 
@@ -619,7 +619,7 @@ def test_a_clones_scripts_are_announced_with_its_rules(handled, place, env, now)
     assert mark.read_text() == "3 1\n"  # the greeting counts it among what waits
     Path(place.root, "x.sh").unlink()
     assert (
-        approvalstate.script_standings(
+        approvalstate.list_script_states(
             [Store(place, vault.settings(), now).read("s/resources/x.md")], place
         )[0].state
         == "gone"
@@ -651,7 +651,7 @@ def test_a_check_names_what_is_wrong_in_a_resource(place, project, now):
 
 def test_a_ledger_line_of_a_script_means_nothing_for_a_rule(place, now):
     """Nor the reverse: the workspaces differ, and no place is named like a script's."""
-    assert approvals.script_workspace("p/x", place.key) != approvals.workspace_of(
+    assert approvals.script_workspace("p/x", place.key) != approvals.approval_workspace(
         "p/x", place.key
     ) and not place.key.startswith(approvals.SCRIPT)
     assert ":" not in place.key and approvals.script_workspace("g/x", place.key) == "script:global"

@@ -28,17 +28,17 @@ from memory.store import sections
 )
 def test_a_file_is_mentioned_by_the_end_of_its_path(path, body, meta, named):
     """Whole path parts count."""
-    assert mentions.mentions(note(body, meta), path) is named
+    assert mentions.mentions_file(note(body, meta), path) is named
 
 
 def test_brackets_around_a_path_are_no_part_of_it_and_those_in_it_are():
     """A link, a parenthesis and a call name the file alone; folders in brackets stay whole."""
-    assert mentions.mentioned("(src/a.py), [b](src/b.py) and open(src/c.py)") == [
+    assert mentions.find_paths("(src/a.py), [b](src/b.py) and open(src/c.py)") == [
         "src/a.py",
         "src/b.py",
         "src/c.py",
     ]
-    assert mentions.mentioned("app/(shop)/[id]/page.tsx, app/[[slug]]/x.ts") == [
+    assert mentions.find_paths("app/(shop)/[id]/page.tsx, app/[[slug]]/x.ts") == [
         "app/(shop)/[id]/page.tsx",
         "app/[[slug]]/x.ts",
     ]
@@ -65,7 +65,7 @@ def test_brackets_around_a_path_are_no_part_of_it_and_those_in_it_are():
 )
 def test_symbols_are_named_in_backticks_or_behind_a_path(text, found):
     """Words of prose are none; with a file any word is."""
-    assert mentions.named_symbols(text) == found
+    assert mentions.find_symbols(text) == found
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_symbols_are_named_in_backticks_or_behind_a_path(text, found):
 )
 def test_a_definition_is_told_from_a_use_and_a_comment(source, name, path, level):
     """3 a member of its class, 2 defined, 1 used, 0 neither."""
-    assert mentions.level(source, name, path) == level
+    assert mentions.find_level(source, name, path) == level
 
 
 def test_hostile_sources_and_bodies_take_no_time():
@@ -116,7 +116,7 @@ def test_hostile_sources_and_bodies_take_no_time():
         "x" * 10**6 + " run",
         "'" * 10**6 + " run",
     ):
-        mentions.level(source, "A.run", "a.py")
+        mentions.find_level(source, "A.run", "a.py")
     for body in (
         "`run` in " * 7000,
         "a" * 65000,
@@ -174,14 +174,14 @@ def test_a_run_of_any_sign_is_read_in_time_that_grows_with_its_length(sign):
     note_of = records.from_bytes("p/checkpoints/x.md", one.body.encode(), 0.0)
     readings = {
         "claims": lambda: claims.check(one, "/", ""),
-        "symbols": lambda: mentions.named_symbols("`a`%s`a`" % body),
-        "commits": lambda: mentions.hashes(body),
-        "uses": lambda: usage.words_of(body),
-        "contradictions": lambda: contradictions.pairs([one, other]),
-        "duplicates": lambda: duplicates.find([one, other], {}),
-        "statements": lambda: list(proposals.statements(note_of)),
+        "symbols": lambda: mentions.find_symbols("`a`%s`a`" % body),
+        "commits": lambda: mentions.find_hashes(body),
+        "uses": lambda: usage.find_naming_words(body),
+        "contradictions": lambda: contradictions.find_contradictions([one, other]),
+        "duplicates": lambda: duplicates.find_duplicates([one, other], {}),
+        "statements": lambda: list(proposals.find_statements(note_of)),
         "sections": lambda: sections.outline(body),
-        "openings": lambda: openings.plain(body),
+        "openings": lambda: openings.format_plain_line(body),
     }
     for name, reading in readings.items():
         assert timing.spent(reading, 0.5) < 0.5, name

@@ -11,7 +11,7 @@ from harness import command, team
 
 from memory.core import StoreError, frontmatter, layout, records
 from memory.project import sharing
-from memory.store.writer import Tiers
+from memory.store.writer import TierWriter
 
 RULES = "* -text\narchive/log.jsonl merge=union\n"
 TOKEN = "ghp_" + "0123456789abcdefABCDEF0123456789abcd"
@@ -45,7 +45,7 @@ def kept(place, text, name="p/learnings/x.md", head=""):
 def test_what_is_not_for_others_blocks(place, text, what):
     """With its line, its reason and a remedy."""
     record, data = kept(place, text)
-    [found] = sharing.hindrances(record, data, place, [])
+    [found] = sharing.find_hindrances(record, data, place, [])
     assert found.what.startswith(what) and found.line == 6 and found.remedy
 
 
@@ -87,7 +87,7 @@ def test_the_command_keeps_every_path_of_one_machine_back_and_no_other(tmp_path,
 
 def test_a_path_of_the_project_is_said_as_the_team_has_it(place):
     record, data = kept(place, "see %s/src/a.py" % place.root)
-    [found] = sharing.hindrances(record, data, place, [])
+    [found] = sharing.find_hindrances(record, data, place, [])
     assert found.remedy == "write it relative to the repository: src/a.py"
 
 
@@ -103,7 +103,7 @@ def test_a_path_of_the_project_is_said_as_the_team_has_it(place):
 )
 def test_what_no_team_can_have_blocks(place, name, head, what):
     record, data = kept(place, "x", name, head)
-    assert any(what in found.what for found in sharing.hindrances(record, data, place, []))
+    assert any(what in found.what for found in sharing.find_hindrances(record, data, place, []))
 
 
 def test_a_record_moves_and_comes_back_with_its_bytes(two):
@@ -112,20 +112,20 @@ def test_a_record_moves_and_comes_back_with_its_bytes(two):
     store = alex.store
     made = store.add("learning", "Alpha", "x\n")
     data = Path(store.place.path(made.name)).read_bytes()
-    name = sharing.move(store, made, layout.SHARED)
+    name = sharing.move_record(store, made, layout.SHARED)
     assert alex.path(name).read_bytes() == data and not Path(store.place.path(made.name)).exists()
     assert alex.path("s/.gitattributes").read_text() == RULES
     Path(store.place.path(made.name)).write_bytes(data)  # as if killed in between
     assert (
-        sharing.move(store, made, layout.SHARED) == name
+        sharing.move_record(store, made, layout.SHARED) == name
         and not Path(store.place.path(made.name)).exists()
     )
     Path(store.place.path(made.name)).write_bytes(b"another")
     with pytest.raises(StoreError, match="another record has that name"):
-        sharing.move(store, store.read(name), layout.PRIVATE)
+        sharing.move_record(store, store.read(name), layout.PRIVATE)
     Path(store.place.path(made.name)).unlink()
     assert (
-        sharing.move(store, store.read(name), layout.PRIVATE) == made.name
+        sharing.move_record(store, store.read(name), layout.PRIVATE) == made.name
         and Path(store.place.path(made.name)).read_bytes() == data
     )
 
@@ -140,25 +140,25 @@ def test_a_move_that_was_killed_is_ended(two, way, step):
     store = alex.store
     made = store.add("learning", "Alpha", "x\n")
     if way == layout.PRIVATE:
-        made = store.read(sharing.move(store, made, layout.SHARED))
-    done = getattr(Tiers, step)
+        made = store.read(sharing.move_record(store, made, layout.SHARED))
+    done = getattr(TierWriter, step)
 
     class Killed(BaseException):
         """As a signal that nothing catches."""
 
     def killed(tiers, path, *rest):
         if path.endswith(".md"):
-            monkeypatch.setattr(Tiers, "remove", lambda *words: None)
+            monkeypatch.setattr(TierWriter, "remove", lambda *words: None)
             raise Killed
         return done(tiers, path, *rest)
 
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(Tiers, step, killed)
+        monkeypatch.setattr(TierWriter, step, killed)
         with pytest.raises(Killed):
-            sharing.move(store, made, way)
+            sharing.move_record(store, made, way)
     mark = Path(store.place.private + layout.MOVING)
     assert mark.exists()
-    sharing.heal(store)
+    sharing.finish_move(store)
     names = [
         tier + made.name[1:]
         for tier in (layout.PRIVATE, layout.SHARED)
@@ -194,9 +194,13 @@ def test_two_records_of_one_name_both_stay(two):
     other.write_text("Another.\n")
     Path(store.place.private + layout.MOVING).write_text(made.name + "\n")
     assert (
-        sharing.heal(store) == "" and other.exists() and Path(store.place.path(made.name)).exists()
+        sharing.finish_move(store) == ""
+        and other.exists()
+        and Path(store.place.path(made.name)).exists()
     )
-    assert sharing.heal(store) == "" and not Path(store.place.private + layout.MOVING).exists()
+    assert (
+        sharing.finish_move(store) == "" and not Path(store.place.private + layout.MOVING).exists()
+    )
 
 
 def test_git_says_whose_a_record_is_and_what_is_new(two):
@@ -252,11 +256,11 @@ def test_a_conflict_is_named(two):
     assert (
         path == torn
         and "markers of an unfinished merge" in what
-        and sharing.marked(str(kim.path(name)))
+        and sharing.find_merge_marker(str(kim.path(name)))
     )
     assert (
-        not frontmatter.unmerged_line(b"<<<<<<< only quoted\n")
-        and frontmatter.unmerged_line(b"a\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> b\n") == 2
+        not frontmatter.find_merge_marker(b"<<<<<<< only quoted\n")
+        and frontmatter.find_merge_marker(b"a\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> b\n") == 2
     )
 
 
@@ -382,4 +386,4 @@ def test_a_clone_with_the_line_ends_of_windows_has_the_bytes_that_were_approved(
 def test_without_a_repository_nothing_is_shared(env, tmp_path):
     (tmp_path / "plain").mkdir()
     place = layout.locate(env, str(tmp_path / "plain"))
-    assert sharing.tracking(place)("s/learnings/x.md")
+    assert sharing.make_tracked_test(place)("s/learnings/x.md")

@@ -168,5 +168,5 @@ def test_basic_memorys_notes_are_learnings_with_their_links(brought):
 
 def test_only_in_an_added_folder_does_a_file_end_otherwise(place):
     """dayleaf's own records end in `.md`."""
-    assert layout.is_record("a.mdc", layout.endings("a/x/a.mdc"))
-    assert not layout.is_record("a.mdc", layout.endings("p/learnings/a.mdc"))
+    assert layout.is_record("a.mdc", layout.record_suffixes("a/x/a.mdc"))
+    assert not layout.is_record("a.mdc", layout.record_suffixes("p/learnings/a.mdc"))

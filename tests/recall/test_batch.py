@@ -24,7 +24,7 @@ def test_a_batch_answers_line_by_line(store, now):
         json.dumps({"id": 3, "query": "jwt", "tag": ["auth"]}),
         json.dumps({"id": 4, "query": ["jwt"]}),
     ]
-    out = [json.loads(line) for line in batch.batch(lines, store, settings(store), now, 0.0)]
+    out = [json.loads(line) for line in batch.answer_lines(lines, store, settings(store), now, 0.0)]
     assert (
         out[0]["id"] == 1
         and [hit["id"] for hit in out[0]["hits"]] == ["l-jwt"]
@@ -42,7 +42,7 @@ def test_a_batch_gives_what_single_queries_give(store, now):
     lines = [json.dumps({"id": i, "query": text}) for i, text in enumerate(texts)]
     out = [
         [hit["id"] for hit in json.loads(line)["hits"]]
-        for line in batch.batch(lines, store, settings(store), now, 0.0)
+        for line in batch.answer_lines(lines, store, settings(store), now, 0.0)
     ]
     assert out == [ids(store, now, text) for text in texts]
 
@@ -59,7 +59,7 @@ def test_an_edit_between_two_lines_of_a_batch_is_seen(place, now):
 
     out = [
         [hit["id"] for hit in json.loads(line)["hits"]]
-        for line in batch.batch(lines(), place, settings(place), now, 0.0)
+        for line in batch.answer_lines(lines(), place, settings(place), now, 0.0)
     ]
     assert out[0] == ["l-jwt"] and out[1] != ["l-jwt"]
 
@@ -71,7 +71,7 @@ def test_a_base_query_holds_for_every_line(store, now):
         json.dumps({"id": 2, "query": "jwt", "kind": "learning"}),
     ]
     base = question.query_from_options({"kind": "checkpoint"}, now, 0.0)
-    answers = batch.batch(lines, store, settings(store), now, 0.0, base)
+    answers = batch.answer_lines(lines, store, settings(store), now, 0.0, base)
     out = [[hit["id"] for hit in json.loads(line)["hits"]] for line in answers]
     assert out == [["c-today"], ["l-jwt"]]
 
@@ -112,5 +112,7 @@ def test_a_batch_holds_each_session_once(place, now):
             title="Uploader" * (number + 1),
         )
     asked = [json.dumps({"id": 1, "query": "uploader retries"})]
-    (row,) = [json.loads(line) for line in batch.batch(asked, place, settings(place), now, 0.0)]
+    (row,) = [
+        json.loads(line) for line in batch.answer_lines(asked, place, settings(place), now, 0.0)
+    ]
     assert [hit["id"] for hit in row["hits"]] == ["c-n0"]

@@ -46,7 +46,7 @@ def test_a_word_of_everyday_speech_is_no_ones_misspelling(place, now):
 def test_without_rapidfuzz_the_search_goes_on_and_says_so(store, now, monkeypatch):
     """A missing library costs the misspelt words alone."""
     monkeypatch.setitem(sys.modules, "rapidfuzz", None)
-    assert fuzzy.scorer() is None
+    assert fuzzy.load_matcher() is None
     found = ask(store, now, "jwt dokcer")
     assert found.hits[0].record.id in ("l-jwt", "c-today") and any(
         "RapidFuzz" in note for note in found.notes

@@ -114,11 +114,11 @@ def test_what_renders_hits_looks_into_no_record(kinds, place, now):
     )
     bare = found._replace(hits=tuple(each._replace(record=None) for each in found.hits))
     style = Style(100, False)
-    assert results.hits(bare, "kafka", place.key, style, True) == results.hits(
+    assert results.hit_lines(bare, "kafka", place.key, style, True) == results.hit_lines(
         found, "kafka", place.key, style, True
     )
     assert (
-        results.for_model(bare, "kafka") == results.for_model(found, "kafka")
+        results.render_for_model(bare, "kafka") == results.render_for_model(found, "kafka")
         and len(found.hits) == 4
     )
 
@@ -135,7 +135,7 @@ def test_a_hit_is_of_its_record_and_filled_in_where_it_is_shown(place, now):
         "global",
         "global",
     )
-    assert hit.for_display([bare], place, approvals.decisions(place.home), now)[
+    assert hit.add_display_fields([bare], place, approvals.read_decisions(place.home), now)[
         0
     ] == found._replace(score=0.0, parts=(), why="", quotes=())
     assert found.claims == () and found.freshness == "UNKNOWN" and found.age == now - found.created
@@ -143,7 +143,7 @@ def test_a_hit_is_of_its_record_and_filled_in_where_it_is_shown(place, now):
 
 def decide(place, workspace, id, data, now, decision="approve"):
     """Write down what a person decided on exactly these bytes."""
-    approvals.decide(place.home, workspace, id, files.sha256(data), decision, "alex", now)
+    approvals.append_decision(place.home, workspace, id, files.sha256(data), decision, "alex", now)
 
 
 def test_rules_and_scripts_stand_by_what_was_approved(ok, shop, project, now):
@@ -242,7 +242,7 @@ def test_turns_have_numbers_and_their_day(place):
     record.
     """
     record = records.from_bytes("p/conversations/x.md", talks.page(), 0.0)
-    turns = hit.turns(record)
+    turns = hit.split_turns(record)
     assert [(one.number, one.at) for one in turns] == [
         (1, "2026-01-23T14:03"),
         (2, "2026-01-23T14:31"),

@@ -15,8 +15,8 @@ def test_bm25_is_the_formula():
     a head counts thrice.
     """
     one = candidate(body="jwt")
-    seen = look.looks([one], asked("jwt"), Expansion())[0]
-    length = 3 * len(tokeniser.tokens("A note")) + 1
+    seen = look.compute_features([one], asked("jwt"), Expansion())[0]
+    length = 3 * len(tokeniser.index_terms("A note")) + 1
     assert seen.length == length
     assert seen.bm25 == pytest.approx(2.0 * 2.2 / (1 + 1.2 * (0.25 + 0.75 * length / 20.0)))
 
@@ -46,4 +46,4 @@ def test_terms_that_stand_together_score_above_terms_far_apart():
 def test_korean_forms_of_a_word_meet():
     """버튼, 버튼을 and 버튼이 share the terms that the query brings."""
     for body in ("버튼 수정", "버튼을 수정", "버튼이 수정"):
-        assert look.looks([candidate(body=body)], asked("버튼"), Expansion())[0].bm25 > 0
+        assert look.compute_features([candidate(body=body)], asked("버튼"), Expansion())[0].bm25 > 0

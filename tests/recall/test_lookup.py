@@ -11,7 +11,7 @@ from memory.recall import lookup
 
 def test_one_record_is_found_by_id_start_and_name(store, now):
     """What `show` prints; an unknown id names near ones."""
-    find = lambda text: lookup.find_one(store, settings(store), text).id  # noqa: E731
+    find = lambda text: lookup.find_record(store, settings(store), text).id  # noqa: E731
     assert find("l-jwt") == find("l-jw") == find("p/learnings/jwt.md") == find("jwt") == "l-jwt"
     with pytest.raises(StoreError, match="l-jwt"):
         find("l-jvt")

@@ -187,7 +187,7 @@ def test_a_versions_line_is_read_however_it_is_written():
             "p/learnings/a.md", ("---\nversions: %s\n---\nx\n" % said).encode(), 0.0
         )
         assert record.versions == ("2.1", "2.2")
-    assert fence.versions(record.versions) == "v2.1, v2.2"
+    assert fence.format_versions(record.versions) == "v2.1, v2.2"
 
 
 def test_a_syllable_of_a_korean_word_finds_nothing(place, now):

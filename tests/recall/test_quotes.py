@@ -119,7 +119,7 @@ def test_a_list_that_nothing_was_asked_of_shows_openings(place, now):
         id="l-a",
     )
     assert said(ask(place, now, "")) == ["Tests fail otherwise."]
-    assert quotes.first_line_quote(candidate(body="# Only a heading").record) == ()
+    assert quotes.quote_first_line(candidate(body="# Only a heading").record) == ()
 
 
 def test_a_passage_joins_the_quotes(place, now):

@@ -32,7 +32,7 @@ from memory.recall import hit, look, rank
 )
 def test_versions_meet_by_the_table(want, have, fit):
     """exact, superset, subset, overlap, unversioned, disjoint."""
-    assert rank.version_fit(want, have) == fit
+    assert rank.compare_versions(want, have) == fit
 
 
 def test_versions_multiply_the_score_and_disjoint_ones_do_not_match():
@@ -240,14 +240,14 @@ def test_notes_of_a_session_support_their_neighbours():
         candidate("b", "Ben: fixed it", number=1, session="s1"),
         candidate("c", "Ann: jwt", number=7, session="s2"),
     ]
-    found = look.looks(notes, asked(), Expansion())
-    assert rank.is_talk(notes, found)
-    parts = rank.relevances(notes, found, asked(), True)
+    found = look.compute_features(notes, asked(), Expansion())
+    assert rank.is_dialogue(notes, found)
+    parts = rank.score_relevance(notes, found, asked(), True)
     assert (
         dict(parts[1])["neighbours"] == pytest.approx(0.5 * found[0].bm25) and found[1].bm25 == 0.0
     )
     long = [candidate("a", "word " * 200, session="s1")]
-    assert not rank.is_talk(long, look.looks(long, asked(), Expansion()))
+    assert not rank.is_dialogue(long, look.compute_features(long, asked(), Expansion()))
 
 
 def test_the_author_that_a_query_names_is_preferred():
@@ -256,8 +256,8 @@ def test_the_author_that_a_query_names_is_preferred():
         candidate("a", "jwt", speaker="Ann", session="s"),
         candidate("b", "jwt", speaker="Ben", session="s"),
     ]
-    assert rank.authors(notes, asked("what did Ann say about jwt")) == {"Ann"}
-    assert rank.authors(notes, asked("Ann and Ben")) == set()
+    assert rank.find_named_speakers(notes, asked("what did Ann say about jwt")) == {"Ann"}
+    assert rank.find_named_speakers(notes, asked("Ann and Ben")) == set()
 
 
 def test_equal_scores_are_ordered_by_id():
@@ -270,7 +270,9 @@ def test_equal_scores_are_ordered_by_id():
 def test_the_reason_names_the_words_and_where_they_stand():
     """Words of the query, not their stems."""
     question = asked("tokens expired")._replace(surface={"token": "tokens", "expir": "expired"})
-    seen = look.looks([candidate(title="Tokens", body="they expired")], question, Expansion())[0]
+    seen = look.compute_features(
+        [candidate(title="Tokens", body="they expired")], question, Expansion()
+    )[0]
     assert rank.explain_match(seen, question) == "tokens in the title or tags; expired in the text"
 
 
@@ -284,15 +286,15 @@ def test_versions_meet_by_the_table_in_any_order(asked, held, fit):
                 lambda v: "v" + v if v[0].isdigit() else v.upper(),
                 lambda v: " %s " % v,
             ):
-                assert rank.version_fit([*map(spelt, want), want[0]], have) == fit
-                assert rank.version_fit(want, [spelt(v) for v in (*have, *have[:1])]) == fit
+                assert rank.compare_versions([*map(spelt, want), want[0]], have) == fit
+                assert rank.compare_versions(want, [spelt(v) for v in (*have, *have[:1])]) == fit
 
 
 def of(id, score, kind="checkpoint", session="s-1", turn=0):
     """A hit of a session."""
     record = candidate(id, id=id, kind=kind, session=session, source="auto").record
     return hit.from_record(record, "here", "/" + id)._replace(
-        score=score, turn=turn, told=record if turn else None, parts=(("bm25", score),)
+        score=score, turn=turn, talk=record if turn else None, parts=(("bm25", score),)
     )
 
 
@@ -345,9 +347,9 @@ def test_a_title_counts_less_for_a_long_query():
             {"jwt": 1.0}, ["jwt"], 100.0, {}, " ".join(["jwt"] * words), {"jwt": 1.0, "issuer": 1.0}
         )
         one = [candidate(title="jwt issuer")]
-        return dict(rank.relevances(one, look.looks(one, said, Expansion()), said, False)[0])[
-            "title"
-        ]
+        return dict(
+            rank.score_relevance(one, look.compute_features(one, said, Expansion()), said, False)[0]
+        )["title"]
 
     assert title(1) == title(rank.LONG) == 2 * title(2 * rank.LONG)
 

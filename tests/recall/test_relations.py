@@ -32,7 +32,7 @@ def test_a_relation_goes_between_its_own_ends_alone(relation):
         "has_doc": {("learning", "doc"), ("rule", "doc")},
     }.get(relation, {(a, b) for a in ENDS for b in ENDS})
     assert {
-        (a, b) for a in ENDS for b in ENDS if not relations.wrong_ends(relation, a, b)
+        (a, b) for a in ENDS for b in ENDS if not relations.find_wrong_ends(relation, a, b)
     } == allowed
 
 
@@ -44,7 +44,7 @@ def test_a_target_is_an_id_before_a_file_before_a_title_without_case(place, shop
     vault.put(place, "p/learnings/third.md", "l-JWT", "x", id="l-third")
     vault.put(place, "p/learnings/old.md", "Twin", "x", id="l-old", created="2026-01-01")
     vault.put(place, "s/learnings/new.md", "twin", "x", id="l-new", created="2026-10-01")
-    names = relations.web(list(Store(place, vault.settings(), now).each())).names
+    names = relations.build_graph(list(Store(place, vault.settings(), now).each())).names
 
     def ids(target):
         return [node.id for node in names.find(target)]
@@ -71,7 +71,9 @@ def test_what_a_broken_name_may_mean_is_found(place, shop, now, target, id):
     """A slip in an id, a file's name that was the title's, a title that changed a little; nothing
     where nothing is alike.
     """
-    near = relations.web(list(Store(place, vault.settings(), now).each())).names.nearest(target)
+    near = relations.build_graph(list(Store(place, vault.settings(), now).each())).names.nearest(
+        target
+    )
     assert (near.id if near else None) == id
 
 

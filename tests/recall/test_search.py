@@ -106,7 +106,7 @@ def test_a_query_of_common_words_is_looked_for_in_the_texts(place, now):
 )
 def test_odd_queries_are_answered(store, now, text):
     """Nothing raises, whatever the text."""
-    assert isinstance(ask(store, now, text), search.Found)
+    assert isinstance(ask(store, now, text), search.RecallResult)
 
 
 def test_sections_of_a_long_record_are_one_hit_that_names_its_section(place, now):
@@ -173,7 +173,7 @@ def tell(place, now, id, event, times):
     book = ledger.ledgers(place)[0]
     Path(book.path).unlink(missing_ok=True)
     for i in range(times):
-        ledger.note(book, id, event, now, "s%d" % i)
+        ledger.append_event(book, id, event, now, "s%d" % i)
 
 
 def test_uses_and_outcomes_count(place, now):
@@ -221,7 +221,7 @@ def test_each_adjustment_is_a_part_of_the_score(place, now):
     )
     query = search.Query(text="same text", versions=("2",), context_tags=(("x", 5.0),))
     tell(place, now, "a", "up", 5)
-    ledger.note(ledger.ledgers(place)[0], "a", "use", now, "s9")
+    ledger.append_event(ledger.ledgers(place)[0], "a", "use", now, "s9")
 
     found = search.recall(place, vault.settings(), query, now, 0.0)
     parts = {hit.record.id: dict(hit.parts) for hit in found.hits}
@@ -445,7 +445,7 @@ def test_a_turn_stands_under_the_checkpoint_of_its_stretch(place, now, backend):
     head, _, said = first.passage.partition("\n")
     assert head == '2026-01-23 14:31 UTC, asked "how many retries does the uploader…":'
     assert "Five retries with exponential backoff; nothing was changed." in said
-    assert first.said.startswith("## 14:31 how many") and first.said.endswith(
+    assert first.turn_text.startswith("## 14:31 how many") and first.turn_text.endswith(
         "nothing was changed."
     )
     (marker,) = ask(place, now, "marker clone").hits
@@ -461,8 +461,8 @@ def test_a_session_is_ranked_by_its_checkpoint_too_where_only_a_turn_is_near(
     session(place, checkpoints=("15:00",))
     builder.build(place, now)
     monkeypatch.setattr(
-        search._Task,
-        "_pool",
+        search._Search,
+        "_find_candidates",
         lambda self, shelf, terms, most: [c for c in pool(self, shelf, terms, most) if c.turn],
     )
     (first,) = ask(place, now, "uploader retries").hits
@@ -470,7 +470,7 @@ def test_a_session_is_ranked_by_its_checkpoint_too_where_only_a_turn_is_near(
     assert ids(place, now, "uploader retries", kind="conversation") == ["c-7a1c0001"]
 
 
-pool = search._Task._pool
+pool = search._Search._find_candidates
 
 
 def test_a_conversation_without_a_checkpoint_stands_by_itself(place, now):
@@ -556,5 +556,5 @@ def test_weak_matches_ask_for_a_contribution(place, now):
     assert ask(place, now, "alpha beta gamma delta epsilon").weak
     assert not ask(place, now, "alpha stands").weak and not ask(place, now, "").weak
     assert "only weak matches: `dayleaf learn" in " ".join(
-        results.contributions(ask(place, now, "alpha beta gamma delta epsilon"))
+        results.gap_line(ask(place, now, "alpha beta gamma delta epsilon"))
     )

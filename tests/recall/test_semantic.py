@@ -12,7 +12,7 @@ from memory.recall import search, semantic
 def test_without_the_door_words_rank_and_a_note_says_so(store, now, monkeypatch):
     monkeypatch.delitem(registry.DOORS, "vectors")
     mine = settings()
-    assert semantic.semantic(mine, "", {}) is None
+    assert semantic.load_provider(mine, "", {}) is None
     query = search.Query(text="docker caching", semantic=True)
     found = search.recall(store, mine, query, now, 0.0, semantic=None)
     assert [hit.id for hit in found.hits] == ids(store, now, "docker caching")
@@ -20,6 +20,6 @@ def test_without_the_door_words_rank_and_a_note_says_so(store, now, monkeypatch)
 
 
 def test_the_door_gives_what_the_protocol_names():
-    made: semantic.Semantic | None = semantic.semantic(settings(recall_semantic=True), "", {})
+    made: semantic.Semantic | None = semantic.load_provider(settings(recall_semantic=True), "", {})
     assert made.is_wanted(None) and not made.is_wanted(False) and made.label == ""
     assert made.floor > 0.0

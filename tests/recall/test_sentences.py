@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from memory.recall import sentences
-from memory.recall.sentences import CODE, ITEM, LEAD, PROSE, RUN, SAID, TABLE, lines, statements
+from memory.recall.sentences import (
+    CODE,
+    ITEM,
+    LEAD,
+    PROSE,
+    RUN,
+    SAID,
+    TABLE,
+    extract_statements,
+    parse_lines,
+)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +45,7 @@ from memory.recall.sentences import CODE, ITEM, LEAD, PROSE, RUN, SAID, TABLE, l
 )
 def test_sentences_end_where_each_language_ends_them(part, expected):
     """English, German, Korean, Japanese, Chinese, and what only looks like an end."""
-    assert sentences.sentences(part) == expected
+    assert sentences.split_sentences(part) == expected
 
 
 def test_a_list_block_or_table_knows_the_line_that_leads_it_in():
@@ -44,7 +54,7 @@ def test_a_list_block_or_table_knows_the_line_that_leads_it_in():
         "Two causes were found:\n\n- the queue\n  - its size\n- the cache\n\nThat is all of it.\n\n"
         "## The run\n\n```sh\nmake test\n```\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n"
     )
-    found = lines(text)
+    found = parse_lines(text)
     assert [(line.kind, line.lead) for line in found] == [
         (LEAD, -1),
         (ITEM, 0),
@@ -63,7 +73,7 @@ def test_a_list_block_or_table_knows_the_line_that_leads_it_in():
 def test_what_tools_ran_and_what_the_user_said_are_of_kinds_of_their_own():
     """The marks are those of a conversation's page."""
     text = "- ✓ `go test`\n- edited `a.go`\n- commit 1a2b3c4d5e: Fix\n\n> (answer) Which? → one\n"
-    assert [line.kind for line in lines(text)] == [RUN, RUN, RUN, SAID]
+    assert [line.kind for line in parse_lines(text)] == [RUN, RUN, RUN, SAID]
 
 
 def test_wrapped_rows_are_one_sentence_and_rows_of_a_log_are_not():
@@ -71,16 +81,20 @@ def test_wrapped_rows_are_one_sentence_and_rows_of_a_log_are_not():
     wrapped = (
         "The worker failed with 503 because the proxy closed the connection\nafter ten seconds."
     )
-    assert [line.text for line in lines(wrapped)] == [wrapped.replace("\n", " ")]
+    assert [line.text for line in parse_lines(wrapped)] == [wrapped.replace("\n", " ")]
     log = "\n".join(
         "2026-11-20 14:02:%02d ERROR worker 1411 gave up on its job after ten tries" % i
         for i in range(3)
     )
-    assert [line.text for line in lines(log)] == log.split("\n")
+    assert [line.text for line in parse_lines(log)] == log.split("\n")
     wide = "設定ファイルの読み込みに失敗したため再試行の回数を三回から五\n回に増やした。"
-    assert [line.text for line in lines(wide)] == [wide.replace("\n", "")]
+    assert [line.text for line in parse_lines(wide)] == [wide.replace("\n", "")]
     assert (
-        len(lines("Cause: the proxy closed the connection after ten seconds of silence\nFix: wait"))
+        len(
+            parse_lines(
+                "Cause: the proxy closed the connection after ten seconds of silence\nFix: wait"
+            )
+        )
         == 2
     )
 
@@ -101,7 +115,7 @@ def test_code_and_tables_are_left_out_with_the_line_that_announces_them():
         "The first of these. The second of these.\n\nThe values:\n\n| a | b |\n| --- | --- |\n"
         "| 1 | 2 |\n\n- an item\n- another:\n\n## Head\n\nRun it:\n```\nmake\n```\nIt ends:\n"
     )
-    assert statements(body) == [
+    assert extract_statements(body) == [
         "The first of these.",
         "The second of these.",
         "an item",
@@ -111,4 +125,4 @@ def test_code_and_tables_are_left_out_with_the_line_that_announces_them():
 
 
 def test_lines_of_logs_are_left_out():
-    assert statements("It broke.\n\n2026-11-21 14:30:52 ERROR no route\n") == ["It broke."]
+    assert extract_statements("It broke.\n\n2026-11-21 14:30:52 ERROR no route\n") == ["It broke."]

@@ -38,7 +38,7 @@ def test_a_deleted_file_is_gone_at_once_even_where_the_index_does_not_notice(
     """Also with the freshness layers off, nothing deleted or edited is ever shown as it was."""
     fill(place)
     builder.build(place, now)
-    monkeypatch.setattr(indexview, "changed_frames", lambda found: [])
+    monkeypatch.setattr(indexview, "read_changed_frames", lambda found: [])
     Path(place.path("p/learnings/jwt.md")).unlink()
     write(
         place,
@@ -66,7 +66,7 @@ def test_a_link_out_of_the_store_is_not_followed(place, now, tmp_path, monkeypat
     """A file that was replaced by a link after the build is not read through it, noticed or not."""
     fill(place)
     builder.build(place, now)
-    monkeypatch.setattr(indexview, "changed_frames", lambda found: [])
+    monkeypatch.setattr(indexview, "read_changed_frames", lambda found: [])
     secret = tmp_path / "secret.md"
     secret.write_text("jwt issuer secret", encoding="utf-8")
     path = Path(place.path("p/learnings/jwt.md"))
@@ -308,6 +308,6 @@ def test_a_file_that_is_settled_is_not_read_whole_again(place, now, monkeypatch)
     assert not ask(place, now, "first").rescan
     assert ask(place, now + 3, "first").rescan
     builder.refresh(place, now + 3)
-    monkeypatch.setattr(builder, "_differs", lambda *_: pytest.fail("read whole"))
+    monkeypatch.setattr(builder, "_has_changed", lambda *_: pytest.fail("read whole"))
     found = ask(place, now + 9, "first")
     assert found.hits and not found.rescan and not found.stale

@@ -210,15 +210,15 @@ def test_two_expressions_narrow_each_other(now):
 )
 def test_an_option_names_an_instant(said, end, expected, now):
     """Lengths, days, instants and time words are read alike."""
-    assert timewords.instant(said, now, 0.0, end) == clock.parse(expected)
+    assert timewords.parse_instant(said, now, 0.0, end) == clock.parse(expected)
 
 
 def test_options_give_the_bounds(now):
     """`--days`, `--from` and `--to` with a day that is included."""
-    assert timewords.bounds(days="2", now=now) == (now - 2 * clock.DAY, None)
+    assert timewords.parse_bounds(days="2", now=now) == (now - 2 * clock.DAY, None)
     both = clock.parse("2026-11-01"), clock.parse("2026-11-03")
-    assert timewords.bounds(start="2026-11-01", end="2026-11-02", now=now) == both
-    assert timewords.bounds(now=now) == (None, None)
+    assert timewords.parse_bounds(start="2026-11-01", end="2026-11-02", now=now) == both
+    assert timewords.parse_bounds(now=now) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_options_give_the_bounds(now):
 def test_what_is_no_time_is_refused(given, now):
     """One line that names the remedy."""
     with pytest.raises(UsageError):
-        timewords.bounds(now=now, **given)
+        timewords.parse_bounds(now=now, **given)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_what_is_no_time_is_refused(given, now):
 )
 def test_a_date_beside_other_words_only_weighs(query, now):
     """Its words stay, since they may stand in a title; the period is told."""
-    found = timewords.read(query, now, 0.0)
+    found = timewords.parse_parts(query, now, 0.0)
     assert (
         found.kept == query
         and found.only == timewords.OPEN
@@ -264,7 +264,7 @@ def test_a_date_beside_other_words_only_weighs(query, now):
 )
 def test_what_is_counted_from_now_or_has_a_side_narrows(query, now):
     """Without its words."""
-    found = timewords.read(query, now, 0.0)
+    found = timewords.parse_parts(query, now, 0.0)
     assert (
         found.only == (found.times.since, found.times.until)
         and found.about == timewords.OPEN

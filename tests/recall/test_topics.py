@@ -26,7 +26,7 @@ def test_keywords_are_what_tells_a_text_from_its_corpus():
     form.
     """
     df = {"issuer": 1, "config": 50}
-    found = topics.keywords(
+    found = topics.extract_keywords(
         "config config issuer issuer getUserToken the the the", lambda t: df.get(t, 1), 50
     )
     assert found[0] == "issuer" and "getUserToken" in found and "the" not in found
@@ -36,14 +36,18 @@ def test_keywords_are_what_tells_a_text_from_its_corpus():
 def test_keywords_are_at_most_as_many_as_asked():
     """Fifteen by default."""
     assert (
-        len(topics.keywords(" ".join("word%s" % chr(97 + i) for i in range(26)), lambda t: 1, 9))
+        len(
+            topics.extract_keywords(
+                " ".join("word%s" % chr(97 + i) for i in range(26)), lambda t: 1, 9
+            )
+        )
         == 15
     )
 
 
 def test_forms_of_a_word_count_as_one_keyword():
     """token, tokens and Tokens share a stem; the commonest form is shown."""
-    assert topics.keywords("tokens Tokens tokens token", lambda t: 1, 9) == ("tokens",)
+    assert topics.extract_keywords("tokens Tokens tokens token", lambda t: 1, 9) == ("tokens",)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +76,7 @@ def test_forms_of_a_word_count_as_one_keyword():
 )
 def test_a_summary_is_two_sentences_word_for_word(body, expected):
     """Headings, code and tables are left out; abbreviations and versions end no sentence."""
-    assert topics.summary(body) == expected
+    assert topics.summarise(body) == expected
 
 
 def test_the_export_lists_learnings_with_topics_and_sums(place, now):

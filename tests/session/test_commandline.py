@@ -35,12 +35,14 @@ from memory.session import commandline, shell
 )
 def test_a_command_is_known_by_program_and_verb(command, key):
     """Wrappers, paths, assignments and options do not count."""
-    assert commandline.key_of(command) == key
+    assert commandline.parse_key(command) == key
 
 
 def test_a_here_document_is_no_command():
     """The lines of a here-document and quoted separators do not cut a command."""
-    assert commandline.parts("cat > a.py <<'EOF'\nrm -rf /\nEOF\npytest \"a && b\"; ls") == [
+    assert commandline.split_commands(
+        "cat > a.py <<'EOF'\nrm -rf /\nEOF\npytest \"a && b\"; ls"
+    ) == [
         "cat > a.py <<EOF",
         'pytest "a && b"',
         "ls",
@@ -65,7 +67,7 @@ def test_a_here_document_is_no_command():
 )
 def test_a_line_is_cut_with_what_joins_its_commands(command, steps):
     """Quotes, `$(…)` and continued lines are no cuts; a line's end is one."""
-    assert commandline.steps(command) == steps
+    assert commandline.split_steps(command) == steps
 
 
 @pytest.mark.parametrize(
@@ -90,11 +92,11 @@ def test_a_line_is_cut_with_what_joins_its_commands(command, steps):
 )
 def test_what_a_command_does_is_known_by_its_name(key, kind):
     """Test, lint, build or format; a `check` may be any of them."""
-    assert commandline.kind_of(key) == kind
+    assert commandline.classify_key(key) == kind
 
 
 def _task(command):
-    return commandline.tasks(command)[-1][1]
+    return commandline.parse_tasks(command)[-1][1]
 
 
 @pytest.mark.parametrize(
@@ -168,9 +170,11 @@ def test_a_pipe_proves_only_what_it_was_judged_by():
     chain = shell.Run(
         "1", "mise run lint | tail -3 && mise run test | tail -9", "mise run test", "passed"
     )
-    assert [task.kind for task in commandline.passed(chain)] == ["lint", "test"]
-    assert [task.kind for task in commandline.passed(chain, strict=True)] == ["test"]
+    assert [task.kind for task in commandline.find_passed_tasks(chain)] == ["lint", "test"]
+    assert [task.kind for task in commandline.find_passed_tasks(chain, strict=True)] == ["test"]
     assert [
         t.kind
-        for t in commandline.passed(shell.Run("1", "make lint; make test", "make test", "passed"))
+        for t in commandline.find_passed_tasks(
+            shell.Run("1", "make lint; make test", "make test", "passed")
+        )
     ] == ["test"]

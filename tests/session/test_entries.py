@@ -18,8 +18,8 @@ from memory.session.entries import (
     TEAM,
     TITLE,
     TODOS,
-    entries,
-    queued,
+    parse_entries,
+    parse_queued,
 )
 
 REFUSED = (
@@ -44,12 +44,12 @@ def _result(text, data=None, failed=False, **more):
 
 
 def _told(record):
-    return [(e.kind, e.name, e.text) for e in entries(record)]
+    return [(e.kind, e.name, e.text) for e in parse_entries(record)]
 
 
 def test_a_refusal_comes_with_its_reason_beside_the_result():
     text = REFUSED + "To tell you how to proceed, the user said:\nuse the other function"
-    result, steer = entries(_result(text, "Error: " + text, failed=True))
+    result, steer = parse_entries(_result(text, "Error: " + text, failed=True))
     assert (result.kind, result.refused, result.failed) == (RESULT, True, True)
     assert (steer.kind, steer.name, steer.text, steer.id) == (
         STEER,
@@ -111,7 +111,7 @@ def test_a_prompt_that_carries_a_plan_is_told_as_both_without_the_clients_line()
 
 
 def test_a_todo_list_is_told_whole_or_by_what_changed():
-    whole = entries(
+    whole = parse_entries(
         _result(
             "…",
             {
@@ -121,9 +121,9 @@ def test_a_todo_list_is_told_whole_or_by_what_changed():
         )
     )[1]
     assert (whole.kind, whole.name, whole.data) == (TODOS, "list", [("", "Cut", "pending")])
-    made = entries(_result("…", {"task": {"id": "1", "subject": "Cut"}}))[1]
+    made = parse_entries(_result("…", {"task": {"id": "1", "subject": "Cut"}}))[1]
     assert (made.kind, made.name, made.data) == (TODOS, "delta", [("1", "Cut", "pending")])
-    done = entries(
+    done = parse_entries(
         _result(
             "…",
             {
@@ -168,7 +168,7 @@ def test_a_subagents_last_words_are_a_report():
             },
         ],
     }
-    report = entries(_result("…", data))[1]
+    report = parse_entries(_result("…", data))[1]
     assert (report.kind, report.text, report.id) == (
         REPORT,
         "It is cut.\nagentId: b (of another)\nDone.",
@@ -225,11 +225,11 @@ def test_what_the_user_says_as_a_call_is_let_through_is_told():
         {"type": "tool_result", "tool_use_id": "c", "content": "done"},
         {"type": "text", "text": "but keep it empty"},
     ]
-    assert [(e.kind, e.name, e.text, e.id) for e in entries(_line(blocks))][1:] == [
+    assert [(e.kind, e.name, e.text, e.id) for e in parse_entries(_line(blocks))][1:] == [
         (STEER, "while working", "but keep it empty", "c")
     ]
     blocks[1]["text"] = "[Request interrupted by user for tool use]"
-    assert [e.kind for e in entries(_line(blocks))] == [RESULT]
+    assert [e.kind for e in parse_entries(_line(blocks))] == [RESULT]
 
 
 def test_words_given_to_the_model_as_it_works_are_told_and_the_machines_are_not():
@@ -252,7 +252,7 @@ def test_words_given_to_the_model_as_it_works_are_told_and_the_machines_are_not(
         '<summary>Agent "count files" finished</summary>\n'
         "<result>42 files</result>\n<usage>…</usage>\n</task-notification>"
     )
-    (report,) = entries(row(note, origin={"kind": "task-notification"}))
+    (report,) = parse_entries(row(note, origin={"kind": "task-notification"}))
     assert (report.kind, report.name, report.text) == (REPORT, "count files", "42 files")
     assert (
         _told({"type": "attachment", "attachment": {"type": "hook_success", "content": "ours"}})
@@ -272,17 +272,19 @@ def test_private_parts_stay_out_of_all_that_the_user_says():
 
 def test_a_call_that_a_rule_forbids_is_refused_without_words_of_the_users():
     text = "Permission to use Bash with command rm -r x has been denied."
-    (result,) = entries(_result(text, "Error: " + text, failed=True))
+    (result,) = parse_entries(_result(text, "Error: " + text, failed=True))
     assert result.refused
-    (unasked,) = entries(
+    (unasked,) = parse_entries(
         _result("touch in '/w' needs approval.", failed=True, toolDenialKind="user-rejected")
     )
     assert unasked.refused
-    (stopped,) = entries(_result(REFUSED, failed=True, toolDenialKind="interrupted"))
+    (stopped,) = parse_entries(_result(REFUSED, failed=True, toolDenialKind="interrupted"))
     assert not stopped.refused
-    (forged,) = entries(_result(REFUSED, failed=True, permissionDecision={"decision": "accept"}))
+    (forged,) = parse_entries(
+        _result(REFUSED, failed=True, permissionDecision={"decision": "accept"})
+    )
     assert not forged.refused
-    (other,) = entries(_result("Exit code 126\npermission denied", failed=True))
+    (other,) = parse_entries(_result("Exit code 126\npermission denied", failed=True))
     assert not other.refused
 
 
@@ -304,7 +306,7 @@ NEVER_RAN = [
 
 @pytest.mark.parametrize("said", NEVER_RAN)
 def test_what_a_user_a_rule_or_a_hook_stopped_is_refused(said):
-    first, *_ = entries(_result(said, "Error: " + said, failed=True))
+    first, *_ = parse_entries(_result(said, "Error: " + said, failed=True))
     assert first.refused
 
 
@@ -314,7 +316,9 @@ def test_what_a_user_a_rule_or_a_hook_stopped_is_refused(said):
 def rows(*records):
     """The entries of some lines, as (kind, name, text, data)."""
     return [
-        (one.kind, one.name, one.text, one.data) for record in records for one in entries(record)
+        (one.kind, one.name, one.text, one.data)
+        for record in records
+        for one in parse_entries(record)
     ]
 
 
@@ -410,7 +414,7 @@ def test_what_another_session_or_a_channel_sends_is_told_as_theirs(sent, told, a
         assert [row[:3] for row in rows(user(raw, **quiet))] == [told]
         attached = {"type": "queued_command", "prompt": raw, "origin": {"kind": "peer"}}
         assert [row[:3] for row in rows({"type": "attachment", "attachment": attached})] == [told]
-        assert [(one.kind, one.text) for one in queued(user(""), raw)] == [(told[0], told[2])]
+        assert [(one.kind, one.text) for one in parse_queued(user(""), raw)] == [(told[0], told[2])]
     asked = rows(user(raw, origin={"kind": "human"}))
     assert [row[0] for row in asked] == [PROMPT]
 
@@ -453,7 +457,7 @@ def test_the_host_notes_who_began_a_turn(noted, asks):
     ],
 )
 def test_an_editor_and_an_app_ask_through_the_sdk_for_a_person(noted, headless):
-    (asked,) = entries(user("fix the cache key", **noted))
+    (asked,) = parse_entries(user("fix the cache key", **noted))
     assert asked.headless is headless
 
 
@@ -467,7 +471,7 @@ def test_what_was_pasted_is_quoted_below_what_was_typed(close):
         "Error: no key\n  at line 3",
         "why?\n\n\n> Error: no key\n>   at line 3",
     ]
-    (steer,) = queued(user(""), paste + "\nalso this")
+    (steer,) = parse_queued(user(""), paste + "\nalso this")
     assert steer.text == "also this\n> Error: no key\n>   at line 3"
 
 
@@ -505,7 +509,7 @@ def test_words_behind_the_mark_of_an_interruption_are_a_prompt():
     ],
 )
 def test_of_the_queue_only_what_was_typed_counts(typed, kept):
-    assert [one.text for one in queued(user(""), typed)] == kept
+    assert [one.text for one in parse_queued(user(""), typed)] == kept
 
 
 @pytest.mark.parametrize(

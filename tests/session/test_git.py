@@ -27,7 +27,7 @@ def repo(project, env):
 
 
 def _seen(folder, env):
-    head = git.head(layout.locate(env, str(folder)).git)
+    head = git.read_head(layout.locate(env, str(folder)).git)
     return head.branch, head.commit
 
 
@@ -80,13 +80,13 @@ def test_head_of_a_worktree_is_its_own(repo, env, tmp_path):
 def test_a_hostile_head_says_nothing(tmp_path, content):
     """A HEAD that points out of the git directory, or at nothing, gives empty values."""
     (tmp_path / "HEAD").write_text(content)
-    head = git.head(str(tmp_path))
+    head = git.read_head(str(tmp_path))
     assert (head.branch, head.commit) == ("", "")
 
 
 def test_no_git_directory_is_no_head():
     """Outside git there is neither branch nor commit."""
-    assert (git.head("").branch, git.head("/nonexistent").commit) == ("", "")
+    assert (git.read_head("").branch, git.read_head("/nonexistent").commit) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_no_git_directory_is_no_head():
 )
 def test_commits_come_from_what_git_printed(command, output, expected):
     """Hash and subject of commits made; a mere log makes none."""
-    assert git.commits(command, output) == expected
+    assert git.parse_commits(command, output) == expected
 
 
 HOME = "/home/dev/shop"
@@ -140,7 +140,7 @@ HOME = "/home/dev/shop"
 def test_a_commit_of_another_repository_is_none_of_this_one(command, cwd):
     """A scratch folder, one that the command itself makes, another project."""
     assert git.is_in_other_repository(command, cwd, (HOME,))
-    assert git.commits(command, "[main 1a2b3c4] a", cwd, (HOME,)) == []
+    assert git.parse_commits(command, "[main 1a2b3c4] a", cwd, (HOME,)) == []
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_commit_of_another_repository_is_none_of_this_one(command, cwd):
 def test_a_commit_of_this_repository_counts(command, cwd):
     """In its root, below it, from elsewhere back in it, and where nothing is known."""
     assert not git.is_in_other_repository(command, cwd, (HOME,))
-    assert git.commits(command, "[main 1a2b3c4] a", cwd, (HOME,)) == [("1a2b3c4", "a")]
+    assert git.parse_commits(command, "[main 1a2b3c4] a", cwd, (HOME,)) == [("1a2b3c4", "a")]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_commit_of_this_repository_counts(command, cwd):
 )
 def test_what_a_script_prints_of_its_own_repositories_is_no_commit(command, output):
     """Only a git command of the line itself makes one; and one that had nothing to do made none."""
-    assert git.commits(command, output) == []
+    assert git.parse_commits(command, output) == []
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_what_a_script_prints_of_its_own_repositories_is_no_commit(command, outp
 )
 def test_what_was_merged_is_told_by_its_branch(command, output, expected):
     """Seen merged in a log; a trunk merged into a branch and another repository are none."""
-    assert git.merged(command, output, "/home/p", ("/home/p",)) == expected
+    assert git.parse_merges(command, output, "/home/p", ("/home/p",)) == expected
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_what_was_merged_is_told_by_its_branch(command, output, expected):
 )
 def test_a_merge_by_the_host_is_told_by_branch_or_number(command, output, branch, name):
     """A squash leaves no merge in a log; what is only begun or in doubt is none."""
-    assert git.merged_pull(command, output, branch) == name
+    assert git.parse_merged_pull(command, output, branch) == name
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_a_merge_by_the_host_is_told_by_branch_or_number(command, output, branch
 )
 def test_what_a_command_throws_away_is_told(command, paths):
     """Files, or all uncommitted work; a branch is none, nor is the index."""
-    assert git.discarded_paths(command) == paths
+    assert git.find_discarded_paths(command) == paths
 
 
 @pytest.mark.parametrize(
@@ -291,4 +291,4 @@ def test_what_a_command_throws_away_is_told(command, paths):
 )
 def test_a_commit_that_is_made_anew_is_known(command, anew):
     """By the option, not by what a message says."""
-    assert git.amends(command) is anew
+    assert git.is_amend(command) is anew

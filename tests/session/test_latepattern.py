@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.session.latepattern import Late
+from memory.session.latepattern import LazyPattern
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,12 +32,12 @@ ROOT = Path(__file__).resolve().parents[2]
 )
 def test_it_finds_what_a_compiled_one_finds(call):
     """With its flags, in part of a text too."""
-    assert call(Late(r"parcels?", re.I)) == call(re.compile(r"parcels?", re.I))
+    assert call(LazyPattern(r"parcels?", re.I)) == call(re.compile(r"parcels?", re.I))
 
 
 def test_nothing_is_compiled_before_it_is_used():
     """One that cannot be compiled shows it."""
-    late = Late("(")
+    late = LazyPattern("(")
     with pytest.raises(re.error):
         late.search("x")
 
@@ -45,11 +45,11 @@ def test_nothing_is_compiled_before_it_is_used():
 def test_what_is_declared_can_be_compiled():
     """A slip in one that no test uses would come to light in somebody's session."""
     code = (
-        "import importlib, re\nfrom memory.session.latepattern import Late\n"
+        "import importlib, re\nfrom memory.session.latepattern import LazyPattern\n"
         "for name in %r:\n    for one in vars(importlib.import_module(name)).values():\n"
         "        for late in one if isinstance(one, tuple) and not "
-        "isinstance(one, Late) else [one]:\n"
-        "            isinstance(late, Late) and re.compile(late.pattern, late.flags)\n"
+        "isinstance(one, LazyPattern) else [one]:\n"
+        "            isinstance(late, LazyPattern) and re.compile(late.pattern, late.flags)\n"
     )
     names = [
         ".".join(path.relative_to(ROOT).with_suffix("").parts)

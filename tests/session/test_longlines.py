@@ -11,7 +11,7 @@ import random
 import pytest
 
 from memory.session import longlines
-from memory.session.longlines import KEPT, RUN, Shortened
+from memory.session.longlines import KEPT, RUN, LineShortener
 
 PICTURE = base64.b64encode(random.Random(4).randbytes(300_000)).decode()
 WRAPPED = "\n".join(PICTURE[at : at + 76] for at in range(0, len(PICTURE), 76))
@@ -20,7 +20,7 @@ WORDS = 'He said "keep\\it" \u00fcber 안녕 \U0001f600 ' + "한국어" * 2000 +
 
 def shortened(line, size):
     """Return a line that was fed in pieces of a size."""
-    short = Shortened()
+    short = LineShortener()
     for at in range(0, len(line), size):
         short.feed(line[at : at + size])
     return short
@@ -41,7 +41,7 @@ def test_words_stay_and_binary_goes_in_pieces_of_any_size(size, ascii):
         "b": WORDS,
     }
     line = json.dumps(row, ensure_ascii=ascii).encode()
-    made = json.loads(shortened(line, size).line())
+    made = json.loads(shortened(line, size).finish())
     assert (made["a"], made["b"], made["list"]) == (row["a"], row["b"], row["list"])
     assert made["picture"] == "" and (size <= 2 * RUN or len(made["wrapped"]) < 100)
     assert made["link"] == "see data:image/png;base64,, and \n " + WORDS
@@ -54,7 +54,7 @@ def test_a_text_longer_than_any_prompt_is_cut_between_its_signs(size):
         made = json.loads(
             shortened(
                 json.dumps({"a": unit * (KEPT // len(unit) + 99_000), "b": "stays"}).encode(), size
-            ).line()
+            ).finish()
         )
         assert (
             made["b"] == "stays"
@@ -67,8 +67,8 @@ def test_many_long_texts_together_stay_within_the_bound():
     """From some megabytes on each is cut to its beginning; what is not text at all is given up."""
     line = json.dumps([{"text": "some words " * 100_000} for _ in range(30)]).encode()
     made = shortened(line, 1 << 20)
-    assert len(made.line()) < longlines.MOST + KEPT + 30 * 600
-    assert json.loads(made.line())[-1]["text"].startswith("some words some")
+    assert len(made.finish()) < longlines.MOST + KEPT + 30 * 600
+    assert json.loads(made.finish())[-1]["text"].startswith("some words some")
     assert (
         shortened(b"[" + b"1," * longlines.LIMIT, 1 << 20).given_up
         and shortened(b'"","' * longlines.QUOTES, 1 << 20).given_up
@@ -80,7 +80,7 @@ def test_binary_within_a_text_goes_and_words_stay():
     words = "/".join(["src/parser"] * 300) + " " + "word " * 900
     for binary in (PICTURE, WRAPPED):
         text = "look at data:image/png;base64,%s then %s" % (binary, words)
-        assert longlines.without_binary(text) in (
+        assert longlines.remove_binary(text) in (
             "look at data:image/png;base64, then " + words,
             "look at data:image/png;base64,\n%s then %s" % (WRAPPED.split("\n")[-1], words),
         )

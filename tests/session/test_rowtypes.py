@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from harness.hook import ROOT
 
-from memory.session.entries import entries
+from memory.session.entries import parse_entries
 
 PAGE = (ROOT / "docs" / "transcripts.md").read_text("utf-8")
 LISTED = {
@@ -71,4 +71,4 @@ def test_what_is_not_read_says_nothing(kind):
         "content": "some words of it",
         "message": {"role": "user", "content": "some words of it"},
     }
-    assert entries(row) == []
+    assert parse_entries(row) == []

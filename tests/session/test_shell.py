@@ -65,7 +65,7 @@ from memory.session import shell
 )
 def test_the_outcome_of_a_command(command, output, failed, outcome, summary):
     """Exit codes stand in the text; a pipe hides them, and then the test summary decides."""
-    run = shell.run(command, "t", output, None, failed)
+    run = shell.judge_command(command, "t", output, None, failed)
     assert (run.outcome, run.summary) == (outcome, summary)
 
 
@@ -85,12 +85,12 @@ def test_the_outcome_of_a_command(command, output, failed, outcome, summary):
 )
 def test_noise_is_no_run(command, output, failed):
     """Looking around, a search without a hit and dayleaf's own commands leave no trace."""
-    assert shell.run(command, "t", output, None, failed) is None
+    assert shell.judge_command(command, "t", output, None, failed) is None
 
 
 def test_noise_that_fails_is_a_run():
     """A failing `cat` says something."""
-    run = shell.run(
+    run = shell.judge_command(
         "cat missing.txt",
         "t",
         "Exit code 1\ncat: missing.txt: No such file or directory",
@@ -106,13 +106,13 @@ LINT = "a/b.go:9:14: undefined: Cart"
 def test_what_was_refused_is_neither_failed_nor_passed():
     """By the user, by a rule or by a hook: it never ran."""
     said = "This command requires approval"
-    run = shell.run("git push", "t", said, "Error: " + said, True, True)
+    run = shell.judge_command("git push", "t", said, "Error: " + said, True, True)
     assert (run.outcome, run.bad, run.detail) == ("refused", False, "")
 
 
 def test_a_program_that_says_denied_is_not_refused():
     """What ran and failed has an exit code."""
-    run = shell.run(
+    run = shell.judge_command(
         "git push",
         "t",
         "Exit code 128\nPermission to use this repository has been denied.",
@@ -134,7 +134,7 @@ def test_a_program_that_says_denied_is_not_refused():
 )
 def test_what_the_user_interrupted_did_not_fail(output, data):
     """It neither passed."""
-    run = shell.run("go test ./...", "t", output, data, True)
+    run = shell.judge_command("go test ./...", "t", output, data, True)
     assert (run.outcome, run.bad) == ("interrupted", False)
 
 
@@ -181,13 +181,13 @@ def test_a_hidden_status_is_unknown_unless_the_output_tells(command, output, out
     """Pipes, `|| true` and what comes after hide it; a summary, an issue or a failed test tell
     it.
     """
-    assert shell.run(command, "t", output).outcome == outcome
+    assert shell.judge_command(command, "t", output).outcome == outcome
 
 
 def test_a_search_without_a_hit_is_no_failed_test():
     """`go test | grep FAIL` ends with 1 where nothing failed; another search says nothing."""
     found = [
-        shell.run("go test ./... 2>&1 | grep " + word, "t", "Exit code 1", None, True)
+        shell.judge_command("go test ./... 2>&1 | grep " + word, "t", "Exit code 1", None, True)
         for word in ("FAIL", "cart")
     ]
     assert [run.outcome for run in found] == ["passed", "unknown"]
@@ -200,7 +200,7 @@ def test_of_several_commands_the_one_that_failed_is_told():
         "[lint] $ golangci-lint run\na.go:3:2: Error return value is not checked (errcheck)\n"
         "1 issues:\n* errcheck: 1\n"
     )
-    run = shell.run(
+    run = shell.judge_command(
         "mise run test && mise run lint",
         "t",
         "Exit code 1\n" + tests + lint + "[lint] ERROR task failed",
@@ -208,7 +208,7 @@ def test_of_several_commands_the_one_that_failed_is_told():
         True,
     )
     assert (run.key, run.kind, run.names) == ("mise run lint", "lint", ("a.go",))
-    run = shell.run(
+    run = shell.judge_command(
         "go test ./... && golangci-lint run", "t", "Exit code 1\n" + tests + lint, None, True
     )
     assert run.key == "golangci-lint run"
@@ -216,7 +216,7 @@ def test_of_several_commands_the_one_that_failed_is_told():
 
 def test_a_run_survives_its_fields():
     """What `fields` gives makes the same run again."""
-    run = shell.run(
+    run = shell.judge_command(
         "golangci-lint run",
         "t",
         "Exit code 1\na.go:3:2: not checked (errcheck)\n1 issues:\n* errcheck: 1",

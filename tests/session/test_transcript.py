@@ -102,7 +102,7 @@ def test_the_other_kinds_are_told_apart():
         "/probe:hello alpha",
         "/compact keep file names",
     ]
-    assert (entries.BANG, "echo bang-mode") in seen and (entries.BANGED, "bang-mode") in seen
+    assert (entries.BANG, "echo bang-mode") in seen and (entries.BANG_OUTPUT, "bang-mode") in seen
     assert [kinds.count(k) for k in (entries.BANG, entries.COMPACT)] == [1, 1]
 
 
@@ -211,9 +211,9 @@ def test_lines_that_cannot_count_are_not_parsed(tmp_path, monkeypatch):
     of keys.
     """
     parsed = []
-    real = entries.entries
+    real = entries.parse_entries
     monkeypatch.setattr(
-        transcript, "entries", lambda record: parsed.append(record["type"]) or real(record)
+        transcript, "parse_entries", lambda record: parsed.append(record["type"]) or real(record)
     )
     path = tmp_path / "t.jsonl"
     late = json.dumps(
@@ -311,7 +311,7 @@ def test_any_json_is_survived():
         record["type"] = rng.choice(["user", "assistant", "system", None, 4])
         if rng.random() < 0.8:
             record["message"] = {"content": rng.choice(values), "model": rng.choice(values)}
-        for entry in entries.entries(record):
+        for entry in entries.parse_entries(record):
             assert isinstance(entry.text, str) and isinstance(
                 entry.branch + entry.cwd + entry.uuid + entry.at, str
             )
@@ -321,12 +321,12 @@ def test_a_transcript_of_the_host_is_trusted(projects, env, tmp_path):
     """A regular file of ours under the projects directory counts, also under CLAUDE_CONFIG_DIR."""
     path = projects / "s.jsonl"
     path.write_bytes(_prompt("one"))
-    assert transcript.trusted(str(path), env) == str(path)
+    assert transcript.validate_path(str(path), env) == str(path)
     other = tmp_path / "config" / "projects" / "-x"
     other.mkdir(parents=True)
     (other / "s.jsonl").write_bytes(b"")
-    assert transcript.trusted(str(other / "s.jsonl"), env) == ""
-    assert transcript.trusted(
+    assert transcript.validate_path(str(other / "s.jsonl"), env) == ""
+    assert transcript.validate_path(
         str(other / "s.jsonl"), {**env, "CLAUDE_CONFIG_DIR": str(tmp_path / "config")}
     )
 
@@ -344,12 +344,12 @@ def test_what_is_listed_is_followed_to_a_file_of_ones_own(projects, tmp_path):
     ):
         (projects / name).symlink_to(target)
     assert (
-        transcript.own_transcript(str(path))
-        == transcript.own_transcript(str(projects / "a.jsonl"))
+        transcript.validate_listed_path(str(path))
+        == transcript.validate_listed_path(str(projects / "a.jsonl"))
         == str(path)
     )
     assert [
-        transcript.own_transcript(str(projects / name))
+        transcript.validate_listed_path(str(projects / name))
         for name in ("b.jsonl", "c.jsonl", "d.jsonl")
     ] == [
         "",
@@ -406,7 +406,7 @@ def test_anything_else_is_not_trusted(projects, env, home, tmp_path):
         str(evil / "s.jsonl"),
         "/" + "x" * 5000 + ".jsonl",
     ]:
-        assert transcript.trusted(path, env) == "", path
+        assert transcript.validate_path(path, env) == "", path
     assert time.monotonic() - started < 2
 
 
@@ -416,7 +416,7 @@ def test_a_file_of_somebody_else_is_not_trusted(projects, env):
     path = projects / "s.jsonl"
     path.write_bytes(_prompt("one"))
     os.chown(path, 65534, 65534)
-    assert transcript.trusted(str(path), env) == ""
+    assert transcript.validate_path(str(path), env) == ""
     with pytest.raises(OSError):
         transcript.read(str(path))
 

@@ -23,11 +23,11 @@ def put(env, folder, name, *rows):
 def test_a_session_is_found_in_any_folder(env):
     """By its name; what was named wins where it is there."""
     here, there = put(env, "-a", "one", {"x": 1}), put(env, "-b", "two", {"x": 1})
-    assert whereabouts.find(env, "one") == str(here) and whereabouts.find(
+    assert whereabouts.find_transcript(env, "one") == str(here) and whereabouts.find_transcript(
         env, "two", "/gone.jsonl"
     ) == str(there)
-    assert whereabouts.find(env, "two", str(here)) == str(here)
-    assert whereabouts.find(env, "three") == whereabouts.find(env, "") == ""
+    assert whereabouts.find_transcript(env, "two", str(here)) == str(here)
+    assert whereabouts.find_transcript(env, "three") == whereabouts.find_transcript(env, "") == ""
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_the_ends_of_a_transcript_tell_where_and_when(env, rows, directory, bega
     """Where no entry has an instant, the file's own counts."""
     path = put(env, "-a", "one", *rows)
     os.utime(path, (1000, 1000))
-    found = whereabouts.ends(str(path))
+    found = whereabouts.read_ends(str(path))
     assert (found.directory, found.began, found.ended) == (
         directory,
         began and clock.parse(began),
@@ -71,13 +71,13 @@ def test_a_transcript_rests_unless_file_and_last_entry_are_fresh(env):
         (9999, 5031, True),
     ):
         os.utime(path, (changed, changed))
-        assert whereabouts.ends(str(path)).rests(at, 30) is rests
+        assert whereabouts.read_ends(str(path)).rests(at, 30) is rests
 
 
 def test_a_folders_name_begins_as_the_host_makes_it():
     """Every sign that is no letter or digit is a dash; a long one is shortened."""
-    assert whereabouts.folder("/home/a.b/Übung_1") == "-home-a-b--bung-1"
-    assert len(whereabouts.folder("/x" * 300)) == whereabouts.LONG
+    assert whereabouts.make_folder_prefix("/home/a.b/Übung_1") == "-home-a-b--bung-1"
+    assert len(whereabouts.make_folder_prefix("/x" * 300)) == whereabouts.LONG
 
 
 def test_a_session_that_begins_with_a_picture_has_its_directory(env):
@@ -88,4 +88,4 @@ def test_a_session_that_begins_with_a_picture_has_its_directory(env):
         "message": {"content": [picture, {"type": "text", "text": "why?"}]},
         "cwd": "/w",
     }
-    assert whereabouts.ends(str(put(env, "-a", "one", row))).directory == "/w"
+    assert whereabouts.read_ends(str(put(env, "-a", "one", row))).directory == "/w"

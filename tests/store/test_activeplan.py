@@ -76,7 +76,9 @@ def test_of_several_active_plans_the_newest_counts_and_it_is_said(place, now, ok
     vault.put(place, "p/plans/a.md", "Old", "- [ ] a", created="2026-11-01")
     vault.put(place, "p/plans/b.md", "New", "- [ ] b", created="2026-11-20")
     assert "2 plans are active and b is used" in ok("plan")
-    said = reports.verdicts(examination.examine(place, vault.settings(), env, now), vault_style())
+    said = reports.verdict_lines(
+        examination.examine(place, vault.settings(), env, now), vault_style()
+    )
     assert any(
         "2 plans are active; the newest (b) is used; `dayleaf plan done ID`" in line
         for line in said
@@ -122,7 +124,7 @@ def test_a_short_budget_still_shows_open_steps(made, place, now, monkeypatch):
     """Where little room is left the plan is cut, not left out."""
     made("-", stdin="Big one\n\n" + "Prose. " * 200 + "\n- [x] a\n- [ ] open now\n")
     monkeypatch.setattr(at_start, "BRIEF_UNITS", 1100)
-    block, _ = at_start.brief(vault.built(place, now), None)
+    block, _ = at_start.build_brief(vault.built(place, now), None)
     assert "1 of 2 steps done, open:\n- [ ] open now" in block and len(block) <= 1100
 
 
@@ -224,9 +226,9 @@ def test_a_session_serves_the_plan_that_it_finished(place, now):
     )
     vault.put(place, "p/plans/b.md", "B", created=clock.iso(now - 2 * day), status="active")
     store = Store(place, vault.settings(), now)
-    assert activeplan.plan_between(store, now - 6 * day, now - 5 * day) == "a"
-    assert activeplan.plan_between(store, now - 4 * day, now - 3 * day) == ""
-    assert activeplan.plan_between(store, now - day, now) == "b"
+    assert activeplan.find_plan_between(store, now - 6 * day, now - 5 * day) == "a"
+    assert activeplan.find_plan_between(store, now - 4 * day, now - 3 * day) == ""
+    assert activeplan.find_plan_between(store, now - day, now) == "b"
 
 
 def meta(path):
@@ -259,7 +261,7 @@ def test_steps_are_task_items_outside_code():
         "- [ ] a\n* [x] b\n+ [X] c\n1. [ ] d\n2) [ ] e\n- [link](x)\n[ ] f\n- [ ](x)\n~~~\n"
         "- [ ] g\n~~~\n  -\t[ ]\th\n\n-"
     )
-    assert records.steps(body) == [
+    assert records.parse_steps(body) == [
         (0, False, "a"),
         (1, True, "b"),
         (2, True, "c"),

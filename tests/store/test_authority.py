@@ -9,7 +9,7 @@ import pytest
 from memory.cli.main import VERBS
 from memory.core import boundary, config, spellings
 from memory.store import authority
-from memory.store.authority import PERSON, SESSION, TYPED, least_caller, refusal
+from memory.store.authority import PERSON, SESSION, TYPED, explain_refusal, required_caller
 
 DECLARED = {(verb, option.flag) for verb, row in VERBS.items() for option in row.options}
 
@@ -39,8 +39,8 @@ def test_no_option_stands_in_two_lists_of_a_row():
 
 
 def test_what_has_no_row_is_a_persons():
-    assert least_caller("unheard") == least_caller("recall", option="--unheard") == PERSON
-    assert refusal(SESSION, "unheard", [], {}, bool) and not refusal(
+    assert required_caller("unheard") == required_caller("recall", option="--unheard") == PERSON
+    assert explain_refusal(SESSION, "unheard", [], {}, bool) and not explain_refusal(
         PERSON, "unheard", [], {}, bool
     )
 
@@ -87,13 +87,13 @@ def test_what_a_session_may_not(verb, words, given):
     """A program, a path, an author, every project, an approval, the settings: none of it is a
     model's.
     """
-    said = refusal(SESSION, verb, words, given, lambda path: True)
+    said = explain_refusal(SESSION, verb, words, given, lambda path: True)
     assert (
         said.startswith("only a person ")
-        and "run `" + spellings.typed(verb) in said
+        and "run `" + spellings.format_command(verb) in said
         and "\n" not in said
     )
-    assert not refusal(PERSON, verb, words, given, lambda path: False)
+    assert not explain_refusal(PERSON, verb, words, given, lambda path: False)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_what_a_session_may_not(verb, words, given):
     ],
 )
 def test_what_a_session_may(verb, words, given):
-    assert refusal(SESSION, verb, words, given, lambda path: True) == ""
+    assert explain_refusal(SESSION, verb, words, given, lambda path: True) == ""
 
 
 @pytest.mark.parametrize(
@@ -124,32 +124,34 @@ def test_what_a_session_may(verb, words, given):
     ],
 )
 def test_a_session_names_no_path_outside_the_project(verb, words, given):
-    assert "files of the project" in refusal(SESSION, verb, words, given, lambda path: False)
-    assert refusal(PERSON, verb, words, given, lambda path: False) == ""
+    assert "files of the project" in explain_refusal(
+        SESSION, verb, words, given, lambda path: False
+    )
+    assert explain_refusal(PERSON, verb, words, given, lambda path: False) == ""
 
 
 def test_a_scripts_arguments_may_be_any_path():
     words = ["run", "r-1", "/etc/passwd"]
-    assert refusal(SESSION, "resource", words, {}, lambda path: False) == ""
+    assert explain_refusal(SESSION, "resource", words, {}, lambda path: False) == ""
 
 
 def test_a_slash_command_speaks_for_a_person_and_names_no_program():
-    assert refusal(TYPED, "learn", ["x"], {"--source": "human", "--global": ""}, bool) == ""
-    assert refusal(TYPED, "recall", ["x"], {"--provider": "/tmp/x"}, bool)
-    assert refusal(TYPED, "rule", ["approve", "x"], {}, bool)
+    assert explain_refusal(TYPED, "learn", ["x"], {"--source": "human", "--global": ""}, bool) == ""
+    assert explain_refusal(TYPED, "recall", ["x"], {"--provider": "/tmp/x"}, bool)
+    assert explain_refusal(TYPED, "rule", ["approve", "x"], {}, bool)
 
 
 def test_only_the_hook_that_is_the_parent_makes_a_slash_command():
-    assert authority.who({boundary.TYPED: "41", "CLAUDECODE": "1"}, 41) == TYPED
-    assert authority.who({boundary.TYPED: "41", "CLAUDECODE": "1"}, 42) == SESSION
-    assert authority.who({boundary.TYPED: "1"}, 42) == PERSON
+    assert authority.identify_caller({boundary.TYPED: "41", "CLAUDECODE": "1"}, 41) == TYPED
+    assert authority.identify_caller({boundary.TYPED: "41", "CLAUDECODE": "1"}, 42) == SESSION
+    assert authority.identify_caller({boundary.TYPED: "1"}, 42) == PERSON
     for mark in boundary.AGENTS:
-        assert authority.who({mark: "1"}, 1) == SESSION
+        assert authority.identify_caller({mark: "1"}, 1) == SESSION
 
 
 def test_what_is_held_are_settings():
     """No key of a project is held, but the one that it can only switch off; none is misspelt."""
-    assert set(config.HELD) <= set(config.DEFAULTS) and set(config.HELD) & set(
+    assert set(config.USER_ONLY_KEYS) <= set(config.DEFAULTS) and set(config.USER_ONLY_KEYS) & set(
         config.PROJECT_KEYS
     ) == {"notes.provider"}
 
@@ -157,4 +159,4 @@ def test_what_is_held_are_settings():
 def test_the_column_of_mcp_names_verbs_of_the_table():
     """And only what is a session's own."""
     for name, (verb, *words) in authority.TOOLS.items():
-        assert verb in VERBS and least_caller(verb, "".join(words)) == SESSION, name
+        assert verb in VERBS and required_caller(verb, "".join(words)) == SESSION, name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from harness.leaks import ALNUM, HEX, made
 
-from memory.store.redactor import clean, redact, secrets
+from memory.store.redactor import clean, find_secrets, redact
 
 VALUE = made("label", ALNUM, 16)
 
@@ -98,7 +98,7 @@ def test_what_merely_stands_near_a_label_stays(text):
     """Names, versions, files, hashes, counts and code below or beside such a word are no values of
     it.
     """
-    assert secrets("One.\n" + text + "\nTwo.") == {}
+    assert find_secrets("One.\n" + text + "\nTwo.") == {}
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_what_people_type_to_hand_over_an_account_goes(text, gone):
 )
 def test_sentences_about_accounts_stay(text):
     """None of their words is a secret."""
-    assert secrets(text) == {}
+    assert find_secrets(text) == {}
 
 
 @pytest.mark.parametrize(
@@ -242,4 +242,4 @@ def test_sentences_about_accounts_stay(text):
 )
 def test_lists_names_and_sentences_below_such_a_word_stay(text):
     """Of the standard library's files and of packages."""
-    assert secrets("One.\n" + text + "\nTwo.") == {}
+    assert find_secrets("One.\n" + text + "\nTwo.") == {}

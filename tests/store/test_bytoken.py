@@ -9,7 +9,7 @@ from harness import leaks
 from harness.leaks import ALNUM, HEX, made
 from harness.leakset import VENDOR_CONTEXTS, vendors
 
-from memory.store.redactor import redact, secrets
+from memory.store.redactor import find_secrets, redact
 
 
 @pytest.mark.parametrize("context", VENDOR_CONTEXTS)
@@ -67,4 +67,4 @@ def test_a_token_of_any_length_goes_whole():
 )
 def test_an_identifier_that_begins_as_a_token_stays(text):
     """Names of functions, files and records, and digests, are no tokens."""
-    assert secrets("One.\n" + text + "\nTwo.") == {}
+    assert find_secrets("One.\n" + text + "\nTwo.") == {}

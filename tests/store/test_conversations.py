@@ -21,16 +21,16 @@ def test_a_text_as_dayleaf_wrote_it_is_told_from_one_that_a_person_changed(store
     record = store.add("conversation", "Resume", talks.RESUME, source="auto", session=talks.SESSION)
     path = Path(place.path(record.name))
     whole = path.read_bytes()
-    assert record.meta["written"] == writer.body_mark(
+    assert record.meta["written"] == writer.body_checksum(
         talks.RESUME
-    ) and not conversations.is_by_hand(whole)
+    ) and not conversations.is_edited_file(whole)
     store.edit(record.name, {"pinned": "true", "tags": ["resume"]})
-    assert not conversations.is_by_hand(path.read_bytes())
-    assert not conversations.is_by_hand(
+    assert not conversations.is_edited_file(path.read_bytes())
+    assert not conversations.is_edited_file(
         whole.replace(b"\n", b"\r\n").replace(b"\r\n", b"\n") + b"\n\n"
     )
-    assert conversations.is_by_hand(whole.replace(b"never committed", b"left out"))
-    assert conversations.is_by_hand(whole.replace(b"written: ", b"rewritten: "))
+    assert conversations.is_edited_file(whole.replace(b"never committed", b"left out"))
+    assert conversations.is_edited_file(whole.replace(b"written: ", b"rewritten: "))
 
 
 def test_a_secret_that_is_taken_out_at_the_first_write_is_no_change_by_hand(store, place):
@@ -43,7 +43,7 @@ def test_a_secret_that_is_taken_out_at_the_first_write_is_no_change_by_hand(stor
         source="auto",
         session="s-1",
     )
-    assert key not in record.body and conversations.edited_by_person(store, [record]) == []
+    assert key not in record.body and conversations.find_edited(store, [record]) == []
 
 
 def test_those_that_a_person_changed_are_found_among_others(store, place):
@@ -56,7 +56,7 @@ def test_those_that_a_person_changed_are_found_among_others(store, place):
         talks.put(place, long, id="c-7a1c0004", written=False),
     ]
     put(place, "p/learnings/x.md", "X")
-    changed = conversations.edited_by_person(store, list(store.each()))
+    changed = conversations.find_edited(store, list(store.each()))
     assert sorted(record.name for record in changed) == sorted([names[1], names[3]])
 
 
@@ -68,19 +68,19 @@ def test_what_tells_of_a_session_is_found_by_the_start_of_its_id(store, place):
     put(place, "p/checkpoints/2026-01-23/150000-x.md", "Fixed resume", session=talks.SESSION)
     put(place, "p/learnings/l.md", "Markers", session=talks.SESSION)
     put(place, "p/checkpoints/2026-01-23/160000-y.md", "Other", session="5e551099")
-    found = conversations.session_records(store, talks.SESSION[:8])
+    found = conversations.find_session_records(store, talks.SESSION[:8])
     assert (found.session, {one.name for one in found.records}) == (
         talks.SESSION,
         {talk, "p/checkpoints/2026-01-23/150000-x.md"},
     )
     assert [one.id for one in found.others] == ["l"]
-    several = conversations.session_records(store, "5e5510")
+    several = conversations.find_session_records(store, "5e5510")
     assert several.session == "" and several.records == [] and len(several.ids) == 2
     assert (
-        conversations.session_records(store, "").ids == []
-        and conversations.of_session(store, "") == []
+        conversations.find_session_records(store, "").ids == []
+        and conversations.find_by_session(store, "") == []
     )
-    assert len(conversations.of_session(store, talks.SESSION)) == 2
+    assert len(conversations.find_by_session(store, talks.SESSION)) == 2
 
 
 def test_a_forgotten_session_stays_forgotten_until_its_conversation_is_restored(store, place, now):
@@ -89,17 +89,15 @@ def test_a_forgotten_session_stays_forgotten_until_its_conversation_is_restored(
     """
     assert not conversations.was_forgotten(place, talks.SESSION)
     name = talks.put(place)
-    conversations.forget(place, talks.SESSION, "c-7a1c0001", now)
-    conversations.forget(place, "other", "", now)
-    assert conversations.was_forgotten(place, talks.SESSION) and conversations.forgotten(place) == [
-        talks.SESSION,
-        "other",
-    ]
+    conversations.log_forgotten(place, talks.SESSION, "c-7a1c0001", now)
+    conversations.log_forgotten(place, "other", "", now)
+    assert conversations.was_forgotten(place, talks.SESSION)
+    assert conversations.read_forgotten(place.private) == [talks.SESSION, "other"]
     assert store.away() == {} and store.read(name)
     store.archive(name, "forgotten")
     assert set(store.away()) == {"c-7a1c0001"} and conversations.was_forgotten(place, talks.SESSION)
     store.restore("c-7a1c0001")
-    assert conversations.forgotten(place) == ["other"]
+    assert conversations.read_forgotten(place.private) == ["other"]
     store.archive(name, "expired")
     assert not conversations.was_forgotten(place, talks.SESSION)
 
@@ -111,8 +109,8 @@ def test_a_log_with_torn_and_foreign_lines_is_read(place, now):
         "p/archive/log.jsonl",
         '{torn\n[1]\n{"id":1}\n{"id":"x","from":"","to":"","session":7}\n',
     )
-    assert conversations.forgotten(place) == []
-    conversations.forget(place, "s-1", "", now)
+    assert conversations.read_forgotten(place.private) == []
+    conversations.log_forgotten(place, "s-1", "", now)
     assert conversations.was_forgotten(place, "s-1")
 
 
@@ -125,9 +123,9 @@ def test_a_read_only_store_tells_what_it_knows(store, place, now):
     os.chmod(place.private, 0o500)
     try:
         assert len(
-            conversations.edited_by_person(store, list(store.each()))
+            conversations.find_edited(store, list(store.each()))
         ) == 1 and not conversations.was_forgotten(place, "s-1")
         with pytest.raises(OSError):
-            conversations.forget(place, "s-1", "", now)
+            conversations.log_forgotten(place, "s-1", "", now)
     finally:
         os.chmod(place.private, 0o700)

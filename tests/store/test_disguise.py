@@ -11,7 +11,7 @@ from harness.leaks import ALNUM, made
 from harness.session import secret_of
 
 from memory.store import disguise, redactor
-from memory.store.redactor import redact, secrets
+from memory.store.redactor import find_secrets, redact
 
 TOKEN, WORD = secret_of(31), "Mar" + "ble!" + made("disguise", ALNUM, 6)
 
@@ -64,7 +64,7 @@ def test_a_disguised_secret_goes_and_nothing_else(text, rest):
 )
 def test_ordinary_escapes_stay(text):
     """Addresses, markup, continued commands, lists and encoded prose are kept byte for byte."""
-    assert secrets("One.\n" + text + "\nTwo.") == {}
+    assert find_secrets("One.\n" + text + "\nTwo.") == {}
 
 
 def test_a_place_in_a_decoded_text_leads_back():

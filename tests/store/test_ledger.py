@@ -25,7 +25,7 @@ sys.path.insert(0, sys.argv[1])
 from memory.store import ledger
 book = ledger.Ledger(sys.argv[2], sys.argv[3])
 for i in range(500):
-    ledger.note(book, "l-%08x" % i, "use", 1795271452.0, "s" + sys.argv[4], "p%d" % i)
+    ledger.append_event(book, "l-%08x" % i, "use", 1795271452.0, "s" + sys.argv[4], "p%d" % i)
 """
 
 
@@ -58,8 +58,8 @@ def uses(book: ledger.Ledger) -> int:
 
 def test_a_line_holds_ids_and_short_hashes_and_no_text(book, now):
     """One JSON line, the user's alone."""
-    ledger.note(book, "l-1", "use", now, "session of mine", "prompt of mine")
-    ledger.note(book, "l-1", "down", now)
+    ledger.append_event(book, "l-1", "use", now, "session of mine", "prompt of mine")
+    ledger.append_event(book, "l-1", "down", now)
     first, second = lines(book)
     assert first == {
         "v": 1,
@@ -98,25 +98,25 @@ def test_a_writer_that_is_killed_takes_no_other_line_along(book):
         time.sleep(0.12)
         writer.send_signal(signal.SIGKILL)
         writer.wait()
-    ledger.note(book, "l-after", "use", 0.0)
+    ledger.append_event(book, "l-after", "use", 0.0)
     assert ledger.read(book).counts("l-after").uses == 1 and ledger.count_all(book).torn == 0
 
 
 def test_a_truncated_last_line_costs_that_line_alone(book, now):
     """What comes next stands on a line of its own."""
     for _ in range(3):
-        ledger.note(book, "l-1", "use", now)
+        ledger.append_event(book, "l-1", "use", now)
     with Path(book.path).open("r+b") as file:
         file.truncate(os.path.getsize(book.path) - 20)
     assert ledger.read(book).counts("l-1").uses == 2
-    ledger.note(book, "l-1", "up", now)
+    ledger.append_event(book, "l-1", "up", now)
     found = ledger.read(book)
     assert found.counts("l-1")[:3] == (2, 1, 0) and found.torn == 1
 
 
 def test_lines_of_a_newer_version_are_kept_and_passed_over(book, now, run, env):
     """Doctor says so; what this version knows counts."""
-    ledger.note(book, "l-1", "up", now)
+    ledger.append_event(book, "l-1", "up", now)
     newer = (
         '{"v":2,"id":"l-1","event":"up"}\n{"v":1,"t":"x","id":"l-1","event":"praised",'
         '"session":""}\nnot a line\n'
@@ -138,19 +138,19 @@ def test_a_session_has_one_say_on_a_record(book, now):
     count.
     """
     for session in ("a", "a", "b", "", ""):
-        ledger.note(book, "l-1", "up", now, session)
-        ledger.note(book, "l-1", "again", now, session)
-    ledger.note(book, "l-1", "down", now, "a")
+        ledger.append_event(book, "l-1", "up", now, session)
+        ledger.append_event(book, "l-1", "again", now, session)
+    ledger.append_event(book, "l-1", "down", now, "a")
     assert ledger.read(book).counts("l-1")[1:4] == (4, 1, 4)
 
 
 @pytest.mark.parametrize("days", [-30, 3650])
 def test_a_clock_that_jumps_harms_nothing(book, now, days):
     """Lines count in the order of the file: a use after the jump says when the last one was."""
-    ledger.note(book, "l-1", "use", now)
-    ledger.note(book, "l-1", "use", now + days * clock.DAY)
+    ledger.append_event(book, "l-1", "use", now)
+    ledger.append_event(book, "l-1", "use", now + days * clock.DAY)
     assert ledger.read(book).counts("l-1").uses == 2
-    ledger.note(book, "l-1", "use", now + 60)
+    ledger.append_event(book, "l-1", "use", now + 60)
     assert ledger.read(book).counts("l-1")[0::4] == (3, now + 60)
 
 
@@ -160,12 +160,12 @@ def test_a_snapshot_is_what_its_lines_are(book, now):
     """
     Path(book.path).parent.mkdir(parents=True)
     put(book, 2000, now)
-    ledger.note(book, "l-1", "up", now, "a")
+    ledger.append_event(book, "l-1", "up", now, "a")
     first = ledger.read(book)
     snapshot = Path(book.cache, "ledger.json")
     assert snapshot.exists()
-    ledger.note(book, "l-1", "up", now, "a")
-    ledger.note(book, "l-2", "use", now)
+    ledger.append_event(book, "l-1", "up", now, "a")
+    ledger.append_event(book, "l-2", "use", now)
     after = ledger.read(book)
     assert after.offset > first.offset and after == ledger.count_all(book)
     assert after.counts("l-1").up == 1 and uses(book) == 2001
@@ -221,21 +221,21 @@ def test_whatever_stands_in_a_ledger_reading_goes_on(book, now, content):
     Path(book.path).parent.mkdir(parents=True)
     Path(book.path).write_bytes(content)
     assert ledger.read(book).rows == {}
-    ledger.note(book, "l-1", "use", now)
+    ledger.append_event(book, "l-1", "use", now)
     assert ledger.read(book).counts("l-1").uses == 1
 
 
 def test_what_misled_is_listed_at_once_and_listed_again_where_the_list_is_gone(place, book, now):
     """The hooks read the list alone."""
     listed = Path(place.misled()[0])
-    ledger.note(book, "l-1", "down", now)
-    ledger.settle(book)
+    ledger.append_event(book, "l-1", "down", now)
+    ledger.rewrite_derived(book)
     assert listed.read_text() == "l-1\n"
     listed.unlink()
     ledger.read(book)
     assert listed.read_text() == "l-1\n"
-    ledger.note(book, "l-1", "up", now)
-    ledger.settle(book)
+    ledger.append_event(book, "l-1", "up", now)
+    ledger.rewrite_derived(book)
     assert listed.read_text() == ""
 
 
@@ -251,7 +251,7 @@ def test_a_cache_that_cannot_be_written_costs_the_snapshot_alone(book, now):
 def test_a_record_counts_in_the_ledger_of_its_tier(place, now):
     """Private and shared records in the workspace's, global ones in the global tier's."""
     private, everyone = ledger.ledgers(place)
-    assert [ledger.holding(place, tier + "/learnings/x.md") for tier in "psg"] == [
+    assert [ledger.find_ledger(place, tier + "/learnings/x.md") for tier in "psg"] == [
         private,
         private,
         everyone,
@@ -266,11 +266,11 @@ def test_a_record_counts_in_the_ledger_of_its_tier(place, now):
 
 def test_the_uses_of_a_session_are_told_apart(book, now):
     """What is noted once is known: by prompt and record."""
-    ledger.note(book, "l-1", "use", now, "s1", "p1")
-    ledger.note(book, "l-2", "use", now, "s1")
-    ledger.note(book, "l-3", "use", now, "s2", "p1")
-    ledger.note(book, "l-4", "up", now, "s1")
-    assert ledger.used_in(book, "s1") == {(ledger.short("p1"), "l-1"), ("", "l-2")}
+    ledger.append_event(book, "l-1", "use", now, "s1", "p1")
+    ledger.append_event(book, "l-2", "use", now, "s1")
+    ledger.append_event(book, "l-3", "use", now, "s2", "p1")
+    ledger.append_event(book, "l-4", "up", now, "s1")
+    assert ledger.read_session_uses(book, "s1") == {(ledger.hash_id("p1"), "l-1"), ("", "l-2")}
 
 
 def test_a_ledger_that_cannot_be_written_is_one_line(place, now):
@@ -280,13 +280,13 @@ def test_a_ledger_that_cannot_be_written_is_one_line(place, now):
     with pytest.raises(
         StoreError, match=r"ledger\.jsonl could not be written: .*; check its permissions"
     ):
-        ledger.note(ledger.ledgers(place)[0], "l-1", "up", now)
+        ledger.append_event(ledger.ledgers(place)[0], "l-1", "up", now)
 
 
 def test_approvals_survive_a_torn_line_too(place, now):
     """Both ledgers append in the same way."""
-    approvals.decide(place.home, place.key, "r-1", "0" * 64, "approve", "me", now)
+    approvals.append_decision(place.home, place.key, "r-1", "0" * 64, "approve", "me", now)
     with Path(place.home, "trust.jsonl").open("a") as file:
         file.write('{"v":1,')
-    approvals.decide(place.home, place.key, "r-2", "1" * 64, "approve", "me", now)
-    assert len(approvals.approved(place.home)) == 2
+    approvals.append_decision(place.home, place.key, "r-2", "1" * 64, "approve", "me", now)
+    assert len(approvals.read_approved(place.home)) == 2

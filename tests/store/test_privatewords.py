@@ -21,8 +21,8 @@ from memory.store import privatewords
 )
 def test_a_private_name_is_taken_out_in_whatever_form(part, said, left):
     """A short part by its names, a long one by its lines; three letters say nothing."""
-    words = privatewords.values(["for <private>%s</private>" % part])
-    made = privatewords.take_out(said, words, "k")
+    words = privatewords.extract_words(["for <private>%s</private>" % part])
+    made = privatewords.mask_words(said, words, "k")
     for word in words:
-        made = made.replace(privatewords.take_out(word, [word], "k"), "*")
+        made = made.replace(privatewords.mask_words(word, [word], "k"), "*")
     assert made == left

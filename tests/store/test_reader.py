@@ -36,7 +36,7 @@ def test_what_people_leave_is_read_or_skipped_with_a_reason(store, place):
         "a.md~",
         ".#a.md",
         ".a.md.swp",
-        files.TEMP + "12-0",
+        files.TEMP_PREFIX + "12-0",
         ".hidden.md",
         "a.txt",
         "#a.md",
@@ -239,12 +239,12 @@ def test_what_is_not_found_names_what_is_near(store, place):
 )
 def test_only_a_slip_of_the_finger_is_near_an_id(typed, near):
     """One character other, less or more, or two swapped; two others make another id."""
-    assert reader.is_slip(typed, "l-1a2b3c4d") is near
+    assert reader.is_typo(typed, "l-1a2b3c4d") is near
 
 
 def test_short_ids_are_never_near_one_another():
     """`r-2` is no slip of `r-1`."""
-    assert not reader.is_slip("r-2", "r-1")
+    assert not reader.is_typo("r-2", "r-1")
 
 
 def test_of_a_duplicate_id_the_newest_counts(store, place):

@@ -21,10 +21,10 @@ from memory.store import redactor
 from memory.store.redactor import (
     clean,
     clean_change,
+    find_secrets,
     redact,
-    secrets,
     strip_private,
-    without_private,
+    strip_private_record,
 )
 
 MARKER = re.compile(r"\[redacted:[a-z-]+#[0-9a-f]{4}\]")
@@ -748,7 +748,7 @@ def test_real_tool_output_keeps_every_byte():
     size, hits = 0, []
     for text in [drawn_lines, *files]:
         size += len(text)
-        hits += [(mark, value[:80]) for value, mark in secrets(text).items()]
+        hits += [(mark, value[:80]) for value, mark in find_secrets(text).items()]
     assert len(hits) <= 0.1 * size / 1e6, hits[:20]
 
 
@@ -953,7 +953,8 @@ def test_a_character_that_nobody_sees_hides_no_private_part(gap):
             ][0]
         )
         assert (
-            "x9" not in without_private(Record("p/x.md", "l-1", "learning", text, text, 0, 0)).body
+            "x9"
+            not in strip_private_record(Record("p/x.md", "l-1", "learning", text, text, 0, 0)).body
         )
         assert "x9" not in entries.clean(text)
 

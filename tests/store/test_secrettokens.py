@@ -16,13 +16,13 @@ PREFIXES = [prefix for head, _ in secrettokens.TOKENS for prefix in head.split()
 def test_one_expression_finds_every_prefix():
     """Each prefix of the table is found as itself or within a longer one that begins with it."""
     for prefix in PREFIXES:
-        match = rx(bytoken._any_prefix()).match(prefix + "~")
+        match = rx(bytoken._prefix_expression()).match(prefix + "~")
         assert match and match[0] == prefix, prefix
 
 
 def test_a_longer_prefix_gives_way_to_a_shorter_one():
     """Where the body after the longest one does not fit, the next one that fits takes it."""
-    rows = [row.prefix for row in bytoken._chains()["sk-ant-"]]
+    rows = [row.prefix for row in bytoken._shorter_prefixes()["sk-ant-"]]
     assert rows == ["sk-ant-", "sk-"]
 
 
@@ -45,4 +45,4 @@ def test_a_row_takes_tokens_of_its_length_alone(token, taken):
     """A body that is too short is no token of that vendor."""
     text = "see %s here" % token
     runs = [(m.start(), m[0]) for m in rx(r"[\w.\-]{10,}").finditer(text)]
-    assert bool(list(bytoken.by_token(text, runs, lambda: None))) == taken
+    assert bool(list(bytoken.find_tokens(text, runs, lambda: None))) == taken

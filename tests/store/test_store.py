@@ -47,11 +47,11 @@ def test_no_test_can_touch_the_real_home(tmp_path, env, home):
         os.path.expanduser("~"),
         os.path.expanduser("~" + "/.dayleaf"),
         str(Path.home()),
-        layout.home(dict(os.environ)),
-        layout.home(env),
+        layout.find_home(dict(os.environ)),
+        layout.find_home(env),
     ]
     if os.name != "nt":
-        found.append(layout.home({}))  # by way of the password database
+        found.append(layout.find_home({}))  # by way of the password database
     code = "import os; print(os.path.expanduser('~')); print(os.environ['DAYLEAF_HOME'])"
     found += subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -354,7 +354,7 @@ def test_a_secret_that_runs_over_the_end_of_a_field_takes_only_that_field(store,
     """Where a find swallows the mark between two texts, each text is searched by itself."""
 
     def cut(text, allow, salt):
-        return redactor.Redacted(text.partition("OPEN")[0], ())
+        return redactor.Redacted(text.partition("OPEN")[0], (), {})
 
     monkeypatch.setattr(redactor, "redact", cut)
     record = store.add("learning", "Title OPEN end", "body", extra={"note": "stays"})
@@ -543,16 +543,16 @@ def test_a_kill_before_publishing_leaves_a_temp_that_is_collected(store, place, 
 
     assert os.WTERMSIG(in_child(killed)) == signal.SIGKILL
     folder = Path(place.folder("p", "learning"))
-    left = [path for path in folder.iterdir() if path.name.startswith(files.TEMP)]
+    left = [path for path in folder.iterdir() if path.name.startswith(files.TEMP_PREFIX)]
     assert len(left) == 1 and [record.title for record in store.each()] == ["Before"]
     os.utime(left[0], (now, now))
-    away = folder / (files.TEMP + "99999999-0-elsewhere.1")
+    away = folder / (files.TEMP_PREFIX + "99999999-0-elsewhere.1")
     away.write_bytes(b"being written")
     os.utime(away, (now, now))
     store.add("learning", "Young", "b")
     assert not left[0].exists() and away.exists()
     os.utime(away, (now - 7200, now - 7200))
-    alive = folder / ("%s%d-0" % (files.TEMP, os.getpid()))
+    alive = folder / ("%s%d-0" % (files.TEMP_PREFIX, os.getpid()))
     alive.write_bytes(b"being written")
     os.utime(alive, (now - 7200, now - 7200))
     store.add("learning", "After", "b")
@@ -602,7 +602,9 @@ def test_without_hard_links_nothing_is_overwritten(store, place, monkeypatch):
     os.unlink(place.path(record.name))
     assert store.restore(record.id).body == "body\n"
     assert not [
-        name for name in os.listdir(place.folder("p", "learning")) if name.startswith(files.TEMP)
+        name
+        for name in os.listdir(place.folder("p", "learning"))
+        if name.startswith(files.TEMP_PREFIX)
     ]
 
 

@@ -17,11 +17,11 @@ from harness.vault import put
 
 from memory.core import StoreError, files
 from memory.health import erasure
-from memory.store.writer import Tiers
+from memory.store.writer import TierWriter
 
 WRITING = {
     "replace",
-    "update",
+    "replace_if_changed",
     "create",
     "stage",
     "land",
@@ -161,7 +161,7 @@ for name in os.listdir(lost):
 say("restore", "./all.tar.gz", "--merge", "--replace")
 sys.stdin = io.TextIOWrapper(io.BytesIO(b"Falkenstein-99"))
 say("redact", c, "--text", "-", "--apply", "--everywhere")
-session = Session(dict(files.environ()), os.getcwd(), 1795271452.0)
+session = Session(dict(files.read_environ()), os.getcwd(), 1795271452.0)
 session.ask("make it pass").bash("pytest", "1 failed in 1s", 1)
 session.edit("a.py").bash("pytest", "1 passed in 1s")
 ended = {"hook_event_name": "SessionEnd", "session_id": session.name}
@@ -236,7 +236,7 @@ def tiers(place):
     """The files of the home, one learning among them, with the names that the index was told."""
     put(place, "p/learnings/a.md", "A", "the word Falkenstein")
     told: list[str] = []
-    return Tiers(place, told.append), told
+    return TierWriter(place, told.append), told
 
 
 def test_the_index_is_told_of_each_record(place, tiers):
@@ -306,14 +306,14 @@ def test_nothing_is_written_through_a_link(place, tiers, tmp_path):
 
 def test_an_erasure_waits_for_an_upkeep_without_the_stores_lock(place, tiers):
     """The upkeep that it waits for needs that lock for each of its changes."""
-    found = erasure.finder({"Falkenstein": "[redacted:text#0000]"})
+    found = erasure.make_finder({"Falkenstein": "[redacted:text#0000]"})
     own = frozenset({place.path("p/learnings/a.md")})
     held = erasure.search(place, found, own)[1]
     done = []
     with files.Lock(place.home + "/cache/upkeep.lock") as ours:
         assert ours
         waiting = threading.Thread(
-            target=lambda: done.append(erasure.apply(place, found, held, own, False, 0.0))
+            target=lambda: done.append(erasure.erase(place, found, held, own, False, 0.0))
         )
         waiting.start()
         waiting.join(0.3)

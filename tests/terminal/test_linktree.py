@@ -104,15 +104,15 @@ def test_a_hub_and_a_long_chain_stay_readable(place, now):
     for i in range(1500):
         vault.put(place, f"p/plans/{i}.md", f"P{i}", "x", id=f"h-{i}", status="done")
         vault.put(place, f"p/learnings/{i}.md", f"N{i}", f"[[l-{i + 1}]]", id=f"l-{i}")
-    web = relations.web(list(Store(place, vault.settings(), now).each()))
+    web = relations.build_graph(list(Store(place, vault.settings(), now).each()))
     hub, first = web.names.find("Hub")[0], web.names.find("l-0")[0]
     assert (
-        linktree.tree(web, hub, 1)[-1] == "└─ … 260 more"
-        and len(linktree.tree(web, hub, 1)) == linktree.MOST_CHILDREN + 2
+        linktree.draw_tree(web, hub, 1)[-1] == "└─ … 260 more"
+        and len(linktree.draw_tree(web, hub, 1)) == linktree.MOST_CHILDREN + 2
     )
-    deep = linktree.tree(web, first, 5000)
+    deep = linktree.draw_tree(web, first, 5000)
     assert len(deep) == linktree.MOST_LINES + 1 and deep[-1].startswith("… cut at 400 lines")
-    assert len(linktree.overview(web)) < 60
+    assert len(linktree.describe_links(web)) < 60
 
 
 def test_thousands_of_links_take_a_moment(place):
@@ -143,8 +143,8 @@ def test_thousands_of_links_take_a_moment(place):
         for i in range(10_000)
     ]
     start = time.process_time()
-    web = relations.web(found)
-    assert len(web.edges) == 20_000 and len(linktree.overview(web)) < 60
+    web = relations.build_graph(found)
+    assert len(web.edges) == 20_000 and len(linktree.describe_links(web)) < 60
     lost = [edge for edge in web.edges if edge.dangling]
     assert len(lost) == len(linktree.dangling_lines(web, lost)) == 500
     assert time.process_time() - start < 6.0

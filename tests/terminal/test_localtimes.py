@@ -32,19 +32,21 @@ def zone(request, monkeypatch):
 def test_an_instant_is_written_in_the_zone_of_its_reader(zone):
     """Summer and winter each by their own offset, and the zone is named."""
     winter, summer = clock.parse("2026-01-23T15:30:00Z"), clock.parse("2026-07-23T15:30:00Z")
-    assert [clock.zoned(one) for one in (winter, summer)] == {
+    assert [clock.format_zoned(one) for one in (winter, summer)] == {
         "Asia/Seoul": ["2026-01-24 00:30 +09:00", "2026-07-24 00:30 +09:00"],
         "America/Los_Angeles": ["2026-01-23 07:30 -08:00", "2026-07-23 08:30 -07:00"],
         "UTC": ["2026-01-23 15:30 UTC", "2026-07-23 15:30 UTC"],
     }[zone]
     quote = Quote("c-1", 2, "2026-01-23T15:30", "x 15:30", "y")
-    assert localtimes.heading(quote) == clock.local(winter) + ', asked "x 15:30"'
-    assert localtimes.heading(quote._replace(turn=0)) == ""
+    assert localtimes.format_heading(quote) == clock.format_local(winter) + ', asked "x 15:30"'
+    assert localtimes.format_heading(quote._replace(turn=0)) == ""
 
 
 def test_the_turns_of_a_conversation_are_shown_by_local_days(zone):
     """A heading names its day where that is another than above; code stays as it is."""
-    shown = [line for line in localtimes.body(_Talk, BODY).split("\n") if line.startswith("## ")]
+    shown = [
+        line for line in localtimes.localize_body(_Talk, BODY).split("\n") if line.startswith("## ")
+    ]
     assert (
         shown
         == {

@@ -26,12 +26,16 @@ def skipped(number: int, reason: str, gone: bool = False) -> backfill.ImportedSe
 
 def test_a_plan_takes_the_newest_that_fit_into_a_few_minutes():
     """The rest can follow; what was read before is no part of it."""
-    fits = int(offers.MOST_SECONDS * backfill.PACE / MB)
-    found = offers.plan([told(0, before=True), *(told(n) for n in range(1, 2 * fits))])
+    fits = int(offers.MOST_SECONDS * backfill.BYTES_PER_SECOND / MB)
+    found = offers.plan_import([told(0, before=True), *(told(n) for n in range(1, 2 * fits))])
     assert found.sessions[0].id == "s1"
-    assert found.seconds <= offers.MOST_SECONDS < offers.took(found.size + MB, len(found.sessions))
+    assert (
+        found.seconds
+        <= offers.MOST_SECONDS
+        < offers.estimate_seconds(found.size + MB, len(found.sessions))
+    )
     assert len(found.sessions) + found.later == 2 * fits - 1
-    lines = offers.planned(found, "dayleaf", 0.0, "3 min")
+    lines = offers.plan_lines(found, "dayleaf", 0.0, "3 min")
     assert lines[-1] == (
         f"{found.later:,} older sessions can follow at any time: "
         "`dayleaf store import transcripts --all`"
@@ -39,13 +43,13 @@ def test_a_plan_takes_the_newest_that_fit_into_a_few_minutes():
 
 
 def test_one_session_alone_is_offered_whatever_its_size():
-    assert len(offers.plan([told(0, 1 << 40)]).sessions) == 1
+    assert len(offers.plan_import([told(0, 1 << 40)]).sessions) == 1
 
 
 def test_a_plan_names_the_projects_of_the_newest_sessions():
     """And counts the others."""
     every = [told(n, project="p%d" % (n // 2)) for n in range(20)]
-    lines = offers.planned(offers.plan(every), "dayleaf", 0.0, "1 s")
+    lines = offers.plan_lines(offers.plan_import(every), "dayleaf", 0.0, "1 s")
     assert lines[0] == "20 past sessions of 10 projects can be imported, 20 MB:"
     assert [line.split()[0] for line in lines[1:7]] == ["p%d" % n for n in range(6)]
     assert lines[7] == "  and 8 sessions of 4 more projects"
@@ -54,7 +58,7 @@ def test_a_plan_names_the_projects_of_the_newest_sessions():
 def test_what_stays_out_is_said_with_its_reason():
     """In one line for each reason; where most are missing, their directories."""
     gone = [skipped(n, "its directory is gone", True) for n in range(2)]
-    lines = offers.left_out([*gone, skipped(3, "capture is off there")])
+    lines = offers.skipped_lines([*gone, skipped(3, "capture is off there")])
     assert lines == [
         "Left out: 2 sessions (its directory is gone: /w/shop)",
         "Left out: 1 session (capture is off there)",
@@ -62,13 +66,13 @@ def test_what_stays_out_is_said_with_its_reason():
 
 
 def test_where_nothing_is_found_one_line_says_so():
-    assert len(offers.found_lines([], "dayleaf", 0.0, screen.Style())) == 1
+    assert len(offers.discovery_lines([], "dayleaf", 0.0, screen.Style())) == 1
 
 
 @pytest.mark.parametrize("text", ["word " * 100, "a\nb\x1b[2J"])
 def test_a_discovery_is_short_and_harmless(text):
     """Whatever a record holds."""
     find = Discovery("wish", "shop", 0.0, "r-1", text, text)
-    lines = offers.found_lines([find], "dayleaf", 0.0, screen.Style())
+    lines = offers.discovery_lines([find], "dayleaf", 0.0, screen.Style())
     assert all(len(line) <= offers.LINE + 30 and "\x1b" not in line for line in lines)
     assert "    dayleaf show r-1" in lines and not any("\n" in line for line in lines)

@@ -24,7 +24,7 @@ def past(place, now):
 def test_an_occurrence_says_what_failed_and_what_then_passed(past, monkeypatch):
     monkeypatch.setattr(pastlines, "REMEDIES", 2)
     lines = pastlines.remedy_lines(
-        remedies.fix(past, "return value of 'fclose' ignored (unused-result)"), STYLE, 0.0
+        remedies.find_remedies(past, "return value of 'fclose' ignored (unused-result)"), STYLE, 0.0
     )
     assert lines == [
         "return value of 'fclose' ignored (unused-result)  3 sessions",
@@ -51,7 +51,7 @@ def test_each_line_of_an_error_has_its_turn(past, monkeypatch):
     monkeypatch.setattr(pastlines, "REMEDIES", 2)
     said = "\n".join(
         pastlines.remedy_lines(
-            remedies.fix(
+            remedies.find_remedies(
                 past, "unknown flag: --open\nreturn value of 'fclose' ignored (unused-result)"
             ),
             STYLE,
@@ -64,7 +64,9 @@ def test_each_line_of_an_error_has_its_turn(past, monkeypatch):
 def test_times_are_local_and_another_workspace_is_named(past):
     there = [one._replace(workspace="other-0123abcd") for one in past]
     said = "\n".join(
-        pastlines.remedy_lines(remedies.fix(there, "unknown flag: --open"), STYLE, 9 * 3600.0)
+        pastlines.remedy_lines(
+            remedies.find_remedies(there, "unknown flag: --open"), STYLE, 9 * 3600.0
+        )
     )
     assert "2026-11-18 18:00  k-three#1  Work of three  (main, other-0123abcd)" in said
     assert "worked    `acme issue list --state open`" in said
@@ -72,28 +74,28 @@ def test_times_are_local_and_another_workspace_is_named(past):
 
 def test_nothing_like_it_is_said(past):
     assert pastlines.remedy_lines(
-        remedies.fix(past, "unheard catastrophe of module seventeen"), STYLE, 0.0
+        remedies.find_remedies(past, "unheard catastrophe of module seventeen"), STYLE, 0.0
     ) == ["nothing here has failed like that before"]
 
 
 def test_an_invocation_is_one_line(past, now):
-    lines = pastlines.invocations(
-        practice.working_invocations(past, "acme", now), "acme", STYLE, now
+    lines = pastlines.invocation_lines(
+        practice.find_working_invocations(past, "acme", now), "acme", STYLE, now
     )
     assert lines == [
         "acme issue list --state open  ×2 in 1 session, last 3d ago in k-three#1",
     ]
-    assert pastlines.invocations([], "zig", STYLE, now) == [
+    assert pastlines.invocation_lines([], "zig", STYLE, now) == [
         "no session here holds a successful call of `zig`"
     ]
 
 
 def test_long_quotes_in_a_command_are_cut():
     assert (
-        pastlines.brief('gh pr comment 7 --body "%s" --repo o/r' % ("word " * 40))
+        pastlines.shorten_command('gh pr comment 7 --body "%s" --repo o/r' % ("word " * 40))
         == 'gh pr comment 7 --body "%s…" --repo o/r' % ("word " * 8).strip()
     )
-    assert len(pastlines.brief("x" * 900)) == 200
+    assert len(pastlines.shorten_command("x" * 900)) == 200
 
 
 def test_a_session_that_touched_a_file_is_told_with_request_decision_and_commit(past, monkeypatch):
@@ -104,25 +106,25 @@ def test_a_session_that_touched_a_file_is_told_with_request_decision_and_commit(
         else one
         for one in past
     ]
-    assert pastlines.touched(history.blame(past, "cache.c"), "cache.c", STYLE, 0.0) == [
+    assert pastlines.touch_lines(history.blame(past, "cache.c"), "cache.c", STYLE, 0.0) == [
         "  2026-11-17 09:00  k-two  Work of two  (main)",
         "    created   #1 add a cache",
         "    decided   “a ring in `src/cache.c`”",
         "1 more session; `--json` has all",
     ]
-    assert pastlines.touched([], "a.c", STYLE, 0.0) == [
+    assert pastlines.touch_lines([], "a.c", STYLE, 0.0) == [
         "no session here touched or discussed `a.c`"
     ]
 
 
 def test_a_wall_is_told_with_its_remedy_and_a_proposal(past, place, now):
-    rows = walls.current(place, vault.settings(), now)
-    lines = pastlines.walls(walls.repeated(place, rows), STYLE, 0.0)
+    rows = walls.find_failures(place, vault.settings(), now)
+    lines = pastlines.wall_lines(walls.find_repeated(place, rows), STYLE, 0.0)
     assert lines == [
         "src/server.c:12:3: return value of 'fclose' ignored (unused-result)",
         "  make lint  3 sessions, 3 times, last 2026-11-18 in k-three#2",
     ]
-    assert pastlines.walls([], STYLE, 0.0) == ["no error here was met by several sessions"]
+    assert pastlines.wall_lines([], STYLE, 0.0) == ["no error here was met by several sessions"]
 
 
 def test_what_moves_a_cursor_is_not_printed(place, now):
@@ -136,8 +138,10 @@ def test_what_moves_a_cursor_is_not_printed(place, now):
     )
     found = conversations.sessions(place, now)
     said = [
-        *pastlines.remedy_lines(remedies.fix(found, "unknown flag: --bad"), STYLE, 0.0),
-        *pastlines.invocations(practice.working_invocations(found, "x", now), "x", STYLE, now),
+        *pastlines.remedy_lines(remedies.find_remedies(found, "unknown flag: --bad"), STYLE, 0.0),
+        *pastlines.invocation_lines(
+            practice.find_working_invocations(found, "x", now), "x", STYLE, now
+        ),
     ]
     assert len(said) > 3 and all(line.isprintable() for line in said)
 

@@ -8,7 +8,7 @@ from memory.terminal import reports, screen
 
 def test_verdicts_are_one_a_line_and_summed_up():
     """The lines align, and the last one counts."""
-    said = reports.verdicts(
+    said = reports.verdict_lines(
         [Finding(OK, "home", "x"), Finding(FAIL, "index", "damaged", "build it")], screen.Style()
     )
     assert said == [

@@ -36,13 +36,13 @@ def test_stats_on_a_terminal_of_any_width(place, now, env, columns):
         created="2026-11-20",
     )
     push(place, "s1", now, "a", tokens=120)
-    value = figures.figures(place, settings(), now, 0.0)
+    value = figures.collect_figures(place, settings(), now, 0.0)
     lines = statspage.stats_lines(value, screen.Style(columns))
-    assert max(map(plaintext.width, lines)) <= columns
+    assert max(map(plaintext.count_columns, lines)) <= columns
     assert lines == statspage.stats_lines(value, screen.Style(columns))
     _, said = on_terminal(
         ["stats"], {**env, "COLUMNS": str(columns), "TERM": "xterm", "NO_COLOR": "1"}, place.project
     )
-    assert max(map(plaintext.width, said.splitlines())) <= columns and "\x1b" not in said
+    assert max(map(plaintext.count_columns, said.splitlines())) <= columns and "\x1b" not in said
     words = " ".join(said.split())
     assert "this week 0, most 1 in the week of 2026-11-16" in words and "the last 120 on" in words

@@ -90,7 +90,7 @@ def test_it_is_readable_on_eighty_columns_and_fifteen_lines_a_day(place, tell):
         )
     for columns in (40, 80):
         said = tell(columns=columns).split("\n")
-        assert max(map(plaintext.width, said[1:])) <= columns and 10 < len(said) <= 2 + 15
+        assert max(map(plaintext.count_columns, said[1:])) <= columns and 10 < len(said) <= 2 + 15
         assert (
             "\x1b" not in "".join(said)
             and "\u202e" not in "".join(said)
@@ -209,8 +209,8 @@ def test_markdown_is_for_pasting(place, now):
         session="s-2",
         branch="other",
     )
-    told = worklog.gather(place, vault.settings(), "", NIGHT, now, 0.0)
-    assert workdays.lines(told, screen.Style(60), True)[2:] == [
+    told = worklog.collect_work(place, vault.settings(), "", NIGHT, now, 0.0)
+    assert workdays.standup_lines(told, screen.Style(60), True)[2:] == [
         "**Sat 2026-11-21**",
         (
             "- `retries`: Delays → The retries of the queue double their delays, and the docs of "
@@ -232,10 +232,10 @@ def test_a_long_branch_leaves_room_for_the_titles_of_the_last_sessions(place, no
     )
     seen = workdays.Glance("w", "main", ((record, "It works."),), None, None, 0, ())
     line = next(
-        line for line in workdays.glanced(seen, now, screen.Style(80)) if "c-1a2b3c4d" in line
+        line for line in workdays.glance_lines(seen, now, screen.Style(80)) if "c-1a2b3c4d" in line
     )
     assert (
-        plaintext.width(line) <= 80
+        plaintext.count_columns(line) <= 80
         and "move the retries of the export" in line
         and "someone/a-bra" in line
     )

@@ -59,10 +59,10 @@ def faults_of(line: str) -> list[str]:
         words = line.split()[1:]
     if not words or not re.fullmatch(r"[a-z][a-z-]*", words[0]) or words[0] in ("help", "version"):
         return []
-    row, used = spellings.row_of(words)
+    row, used = spellings.parse_verb(words)
     if row not in main.VERBS:
         return [] if row in spellings.FAMILIES else ["no command: " + line]
-    if used == 1 and spellings.spelled(row) != row:
+    if used == 1 and spellings.spell_verb(row) != row:
         return ["an old spelling: " + line]
     known = {option.flag for option in main.VERBS[row].options} | ANYWHERE
     stop = words.index("--") if "--" in words else len(words)

@@ -846,7 +846,7 @@ def test_a_failure_is_said_once_at_the_next_start(world, plugin):
     """What failed in a hook is said to the user at the next session start, and not again."""
     fill(world)
     with (plugin / "memory" / "hook" / "loader.py").open("a") as source:
-        source.write("\ndef choose(*_):\n    raise OSError(5, 'Input/output error')\n")
+        source.write("\ndef choose_learnings(*_):\n    raise OSError(5, 'Input/output error')\n")
     assert harmless(fire("prompt", payload("UserPromptSubmit"), world, plugin=plugin)).out == b""
     assert [(row["where"], row["error"]) for row in failures(world)] == [("prompt", "OSError")]
     first = start(world)

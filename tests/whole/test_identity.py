@@ -15,7 +15,7 @@ from harness import command, hook
 
 from memory.core import layout
 from memory.health import restoration
-from memory.health.bundle import Backup, Kept
+from memory.health.bundle import Backup, BackupFile
 
 SECRET = "the kafka broker drops the zebra partition"
 URL = "git@example.org:team/widget.git"
@@ -386,10 +386,13 @@ def test_a_backup_says_nothing_about_paths(person, widget):
         "",
         "",
         [],
-        [Kept("home/" + name, 1, 0o600, 0, "0" * 64) for name in ("places.jsonl", "spend.jsonl")],
+        [
+            BackupFile("home/" + name, 1, 0o600, 0, "0" * 64)
+            for name in ("places.jsonl", "spend.jsonl")
+        ],
         [],
     )
-    steps = restoration.plan(found, restoration.Target(person.place(widget).home, ""))
+    steps = restoration.plan_restore(found, restoration.Target(person.place(widget).home, ""))
     assert [step.kept.name for step in steps] == ["home/spend.jsonl"]
 
 

@@ -452,7 +452,7 @@ def _document(schema) -> str:
 def _headed(name: str) -> str:
     """Return a shape's name, with what is typed where its last word is another."""
     verb = name.partition(" ")[0]
-    now = spellings.spelled(verb)
+    now = spellings.spell_verb(verb)
     return "**%s**" % name + " (`%s`)" % now * (now.split()[-1:] not in ([verb], []))
 
 

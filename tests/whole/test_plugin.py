@@ -104,7 +104,7 @@ def test_every_command_named_in_a_text_exists(path):
         r"dayleaf ([a-z]+)((?: [^\n`:]*)?)", re.sub(r"\bdayleaf's|/dayleaf:", "", text)
     )
     for first, rest in named:
-        verb, used = spellings.row_of([first, *re.findall(r"[a-z]+", rest)[:1]])
+        verb, used = spellings.parse_verb([first, *re.findall(r"[a-z]+", rest)[:1]])
         if verb not in main.VERBS:
             assert f"`dayleaf {first}" not in text and f"Bash(dayleaf {first}" not in text
             continue
@@ -112,12 +112,16 @@ def test_every_command_named_in_a_text_exists(path):
         flags = {option.flag for option in main.VERBS[verb].options}
         assert set(re.findall(r" (--[a-z-]+)\b", rest.partition(" -- ")[0])) <= flags | {"--json"}
     allowed = re.findall(r"Bash\(dayleaf ([a-z ]+):\*\)", head(path)["allowed-tools"])
-    assert allowed and {spellings.row_of(said.split())[0] for said in allowed} <= set(main.VERBS)
+    assert allowed and {spellings.parse_verb(said.split())[0] for said in allowed} <= set(
+        main.VERBS
+    )
 
 
 def test_every_command_is_answered_by_the_hook():
     """The commands are those that the expansion hook serves."""
-    assert {p.stem for p in COMMANDS} == set(at_expansion.SHOWN) | set(at_expansion.GIVEN)
+    assert {p.stem for p in COMMANDS} == set(at_expansion.USER_VERBS) | set(
+        at_expansion.MODEL_VERBS
+    )
 
 
 def test_a_session_pays_little_for_the_plugin(claude_bin, env):  # noqa: F811

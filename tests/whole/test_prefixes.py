@@ -60,19 +60,19 @@ def refused(outside: str, program: str) -> list[str]:
             semantic = " --semantic" if flag.startswith("--provider") and verb == "recall" else ""
             start = " ".join(
                 [
-                    spellings.typed(verb),
+                    spellings.format_command(verb),
                     *(words or (["add"] if flag.startswith("--path") else [])),
                 ]
             )
             found.append("%s%s %s -- %s" % (start, semantic, flag, shlex.quote(FORGED)))
         if not words:
-            found += ["%s %s x" % (spellings.typed(verb), word) for word in row.words]
+            found += ["%s %s x" % (spellings.format_command(verb), word) for word in row.words]
     return found
 
 
 def named(prefix: str) -> tuple[str, list[str]]:
     """The verb that a prefix names, and the words behind it."""
-    verb, used = spellings.row_of(prefix.split())
+    verb, used = spellings.parse_verb(prefix.split())
     return verb, prefix.split()[used:]
 
 
@@ -82,7 +82,7 @@ def test_every_allowed_prefix_is_a_verb_with_a_row(prefix):
     verb, words = named(prefix)
     assert (
         verb in VERBS
-        and authority.least_caller(verb, words[0] if words and words[0][0] != "-" else "")
+        and authority.required_caller(verb, words[0] if words and words[0][0] != "-" else "")
         == authority.SESSION
     )
 

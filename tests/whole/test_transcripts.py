@@ -57,7 +57,7 @@ def play(env, home, project, place, now, tmp_path, monkeypatch):
         at, out = now, []
         for line in transcript.split("\n"):
             if line.startswith("@ "):
-                at += clock.span(line[2:])
+                at += clock.parse_duration(line[2:])
                 out.append(line + "\n")
             elif line.startswith("#") and not out:
                 out.append(line + "\n")

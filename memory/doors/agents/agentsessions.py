@@ -1,4 +1,4 @@
-"""The sessions of another agent, each read whole and turned into the host's shape."""
+"""The sessions of another agent, converted to the client's format."""
 
 from __future__ import annotations
 
@@ -10,32 +10,29 @@ from memory.project import backfill
 from memory.project.otherfiles import Skip
 
 
-def readers(known: Sequence[str] = ()) -> dict[str, Agent]:
-    """Return the reader of each agent by its word.
-
-    known: directories in which a session may have been started.
-    """
-    return {one.name: one for one in (codex.Codex(), geminicli.GeminiCli(known))}
+def list_readers(known: Sequence[str] = ()) -> dict[str, Agent]:
+    """Return the agents' readers by name; known: directories of sessions."""
+    return {agent.name: agent for agent in (codex.Codex(), geminicli.GeminiCli(known))}
 
 
 def sessions(
     agent: str, env: dict[str, str], known: Sequence[str]
 ) -> Iterator[backfill.Session | Skip]:
-    """Yield the sessions of an agent, and why others are passed over."""
-    for one in otheragents.found(readers(known)[agent], env):
-        spoken = one.spoken
+    """Yield an agent's sessions, and skipped files with the reason."""
+    for one in otheragents.read_sessions(list_readers(known)[agent], env):
+        session = one.session
         homeless = one.why == backfill.NO_DIRECTORY
         remedy = "import it in the directory where it was started" if homeless else "nothing to do"
         yield (
             Skip(one.path, one.why, remedy)
-            if spoken is None
+            if session is None
             else backfill.Session(
-                spoken.id,
+                session.id,
                 one.path,
-                len(spoken.rows),
-                spoken.directory,
+                len(session.rows),
+                session.directory,
                 one.began,
                 one.ended,
-                otheragents.Rows(spoken.rows),
+                otheragents.RowReader(session.rows),
             )
         )

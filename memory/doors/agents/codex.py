@@ -15,25 +15,36 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from memory.doors.agents.otheragents import Maker, Spoken, instant, text_of
+from memory.doors.agents.otheragents import (
+    AgentSession,
+    RowBuilder,
+    as_object,
+    format_timestamp,
+    join_text,
+    parse_object,
+)
 
 SHELLS = ("exec_command", "shell", "shell_command", "local_shell", "container.exec", "unified_exec")
-ARGUMENTS = 1 << 20  # characters of a call's arguments that are parsed
-_OWN = re.compile(
+ARGUMENTS_LIMIT = 1 << 20  # characters of a call's arguments
+# a message that the client itself adds
+_CLIENT_MESSAGE = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|permissions instructions|turn_aborted|skill"
     r"|INSTRUCTIONS|collaboration_mode|user_shell_command)\b|# AGENTS\.md instructions)"
 )
-_STATUS = re.compile(r"(?:Process exited with code|[Ee]xit code:?|exit_code\"?:) *(-?\d{1,5})")
-_OUTPUT = re.compile(r"\A.{0,2000}?^(?:Final )?[Oo]utput:\n", re.S | re.M)
-_UNKNOWN_TOOL = re.compile(r"unsupported (?:custom tool )?call: ")  # as the client says it
-_PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)(?:\n\*\*\* Move to: (.+))?$", re.M)
+_EXIT_STATUS = re.compile(r"(?:Process exited with code|[Ee]xit code:?|exit_code\"?:) *(-?\d{1,5})")
+# all before the output of a command
+_OUTPUT_HEADER = re.compile(r"\A.{0,2000}?^(?:Final )?[Oo]utput:\n", re.S | re.M)
+_UNKNOWN_TOOL = re.compile(r"unsupported (?:custom tool )?call: ")  # in the client's words
+# (Add, Update or Delete; path; new path or "") of a file in a patch
+_PATCHED_FILE = re.compile(
+    r"^\*\*\* (Add|Update|Delete) File: (.+)(?:\n\*\*\* Move to: (.+))?$", re.M
+)
 
 
 class Codex:
@@ -42,7 +53,7 @@ class Codex:
     name = "codex"
 
     def paths(self, env: dict[str, str]) -> Iterator[str]:
-        """Yield the rollouts by name, oldest first."""
+        """Yield the paths of the rollouts, oldest first."""
         home = env.get("CODEX_HOME") or (env["HOME"] + "/.codex" if env.get("HOME") else "")
         for folder, folders, names in os.walk(home + "/sessions") if home else ():
             folders.sort()
@@ -52,188 +63,174 @@ class Codex:
                 if name.startswith("rollout-") and name.endswith(".jsonl")
             )
 
-    def spoken(self, path: str, data: bytes, env: dict[str, str]) -> Spoken | None:
-        """Return the session in a rollout."""
-        lines = list(filter(None, map(_line, data.split(b"\n"))))
-        meta = next(iter(_payloads(lines, "session_meta")), {})
+    def parse_session(self, path: str, data: bytes, env: dict[str, str]) -> AgentSession | None:
+        """Parse a rollout, None for a subagent's or an invalid one."""
+        lines = list(filter(None, map(parse_object, data.split(b"\n"))))
+        meta = next(iter(_list_payloads(lines, "session_meta")), {})
         id, cwd = meta.get("id") or meta.get("session_id"), meta.get("cwd")
         if not isinstance(id, str) or not isinstance(cwd, str) or _is_subagent(meta):
             return None
-        made = Maker(id, cwd)
-        made.branch = _branch(meta)
-        items = _payloads(lines, "response_item")
+        builder = RowBuilder(id, cwd)
+        builder.branch = _read_branch(meta)
+        items = _list_payloads(lines, "response_item")
         roles = {item.get("role") for item in items}
         calls = {item.get("call_id") for item in items}
         is_older = not roles & {"user", "assistant"}
         for line in lines:
-            made.at = instant(line.get("timestamp")) or made.at
+            builder.at = format_timestamp(line.get("timestamp")) or builder.at
             if line.get("type") == "response_item":
-                _item(made, _payload(line))
+                _add_item(builder, as_object(line.get("payload")))
             elif line.get("type") == "event_msg":
-                _event(made, _payload(line), calls, is_older)
-        return Spoken(id, cwd, [row for row in made.rows if row["timestamp"]])
+                _add_event(builder, as_object(line.get("payload")), calls, is_older)
+        return AgentSession(id, cwd, [row for row in builder.rows if row["timestamp"]])
 
 
-def _line(raw: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(raw.decode("utf-8", "replace")) if raw.strip() else {}
-    except ValueError:  # torn
-        return {}
-    return found if isinstance(found, dict) else {}
+def _list_payloads(lines: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [as_object(line.get("payload")) for line in lines if line.get("type") == kind]
 
 
-def _payload(line: dict[str, Any]) -> dict[str, Any]:
-    found = line.get("payload")
-    return found if isinstance(found, dict) else {}
-
-
-def _payloads(lines: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    return [_payload(line) for line in lines if line.get("type") == kind]
-
-
-def _branch(meta: dict[str, Any]) -> str:
-    git = meta.get("git")
-    return str(git.get("branch") or "") if isinstance(git, dict) else ""
+def _read_branch(meta: dict[str, Any]) -> str:
+    return str(as_object(meta.get("git")).get("branch") or "")
 
 
 def _is_subagent(meta: dict[str, Any]) -> bool:
-    source = meta.get("source")
-    return isinstance(source, dict) and "subagent" in source
+    return "subagent" in as_object(meta.get("source"))
 
 
-def _take_back(made: Maker, turns: object) -> None:
-    """Remove the rows of the last turns, which the user rolled back."""
-    asked = [at for at, row in enumerate(made.rows) if "promptSource" in row]
+def _remove_turns(builder: RowBuilder, turns: object) -> None:
+    asked = [at for at, row in enumerate(builder.rows) if "promptSource" in row]
     if isinstance(turns, int) and turns > 0:
-        del made.rows[(asked[-turns:] or [0])[0] :]
+        del builder.rows[(asked[-turns:] or [0])[0] :]
 
 
-def _add_completed(made: Maker, item: object, calls: Collection[object]) -> None:
-    """Add a finished command or change that no response item tells."""
-    item = item if isinstance(item, dict) else {}
+def _add_completed(builder: RowBuilder, item: dict[str, Any], calls: Collection[object]) -> None:
+    """Add a finished command or file change without a response item."""
     call, kind = str(item.get("id") or ""), item.get("type")
     if not call or call in calls:
         return
     if kind == "CommandExecution":
-        command, status = _command(item.get("command")), item.get("exit_code")
+        command, status = _format_command(item.get("command")), item.get("exit_code")
         if command:
-            made.used(call, "Bash", {"command": command})
-            output = text_of(item.get("aggregated_output"))
-            made.ran(call, output, status if isinstance(status, int) else None)
+            builder.add_call(call, "Bash", {"command": command})
+            output = join_text(item.get("aggregated_output"))
+            builder.add_command_result(call, output, status if isinstance(status, int) else None)
     elif kind == "FileChange" and item.get("status") == "completed":
-        _change(made, call, _changes(item.get("changes")))
-        _end_changes(made, _open(made, call), text_of(item.get("stdout")), False)
+        _add_changes(builder, call, _list_changes(item.get("changes")))
+        _add_change_results(
+            builder, _find_tool_uses(builder, call), join_text(item.get("stdout")), False
+        )
 
 
-def _changes(changes: object) -> list[tuple[str, str]]:
-    """Return (what, path) of each change."""
+def _list_changes(changes: object) -> list[tuple[str, str]]:
+    """List (action, path) of the changed files."""
     done: list[tuple[str, str]] = []
-    for path, change in changes.items() if isinstance(changes, dict) else ():
-        change = change if isinstance(change, dict) else {}
+    for path, change in as_object(changes).items():
+        change = as_object(change)
         what = {"add": "Add", "delete": "Delete"}.get(str(change.get("type")), "Update")
-        done += _steps(what, path, str(change.get("move_path") or ""))
+        done += _split_move(what, path, str(change.get("move_path") or ""))
     return done
 
 
-def _steps(what: str, path: str, moved: str) -> list[tuple[str, str]]:
-    """Return (what, path) of a change; a move removes the old path."""
+def _split_move(what: str, path: str, moved: str) -> list[tuple[str, str]]:
+    """List (action, path) of a change; a move deletes the old path."""
     return [("Delete", path), (what, moved)] if moved else [(what, path)]
 
 
-def _add_message(made: Maker, role: str, text: str) -> None:
-    if role == "user" and text.strip() and not _OWN.match(text):
-        made.asked(text)
+def _add_message(builder: RowBuilder, role: str, text: str) -> None:
+    if role == "user" and text.strip() and not _CLIENT_MESSAGE.match(text):
+        builder.add_request(text)
     elif role == "assistant" and text.strip():
-        made.answered(text)
+        builder.add_reply(text)
 
 
-def _event(made: Maker, payload: dict[str, Any], calls: Collection[object], is_older: bool) -> None:
-    """Take an event; a message of an older rollout stands in events alone."""
+def _add_event(
+    builder: RowBuilder, payload: dict[str, Any], calls: Collection[object], is_older: bool
+) -> None:
+    """Add an event's rows; only older rollouts have their messages in events."""
     kind = payload.get("type")
     if kind == "thread_rolled_back":
-        _take_back(made, payload.get("num_turns"))
+        _remove_turns(builder, payload.get("num_turns"))
     elif kind == "item_completed":
-        _add_completed(made, payload.get("item"), calls)
+        _add_completed(builder, as_object(payload.get("item")), calls)
     elif is_older:
         role = {"user_message": "user", "agent_message": "assistant"}.get(str(kind), "")
-        _add_message(made, role, text_of(payload.get("message")))
+        _add_message(builder, role, join_text(payload.get("message")))
 
 
-def _item(made: Maker, payload: dict[str, Any]) -> None:
+def _add_item(builder: RowBuilder, payload: dict[str, Any]) -> None:
     kind, call = payload.get("type"), str(payload.get("call_id") or "")
     if payload.get("role"):
         if not _is_harness(payload):
-            _add_message(made, str(payload["role"]), text_of(payload.get("content")))
+            _add_message(builder, str(payload["role"]), join_text(payload.get("content")))
     elif kind == "function_call":
-        _called(
-            made,
+        _add_call(
+            builder,
             call,
             str(payload.get("name")),
-            _line(str(payload.get("arguments") or "")[:ARGUMENTS].encode()),
+            parse_object(str(payload.get("arguments") or "")[:ARGUMENTS_LIMIT].encode()),
         )
     elif kind == "custom_tool_call" and payload.get("name") == "apply_patch":
-        _patched(made, call, str(payload.get("input") or ""))
+        _add_patch(builder, call, str(payload.get("input") or ""))
     elif kind in ("function_call_output", "custom_tool_call_output"):
-        _end(made, call, *_output(payload.get("output")))
+        _add_output(builder, call, *_parse_output(payload.get("output")))
 
 
-def _end(made: Maker, call: str, output: str, status: int | None) -> None:
-    """Add a call's output to its uses."""
-    for use in _open(made, call):
+def _add_output(builder: RowBuilder, call: str, output: str, status: int | None) -> None:
+    for use in _find_tool_uses(builder, call):
         if use["name"] == "Bash":
-            made.ran(use["id"], output, status)
+            builder.add_command_result(use["id"], output, status)
         elif use["name"] == "TodoWrite":
-            made.returned(use["id"], "", False, {"newTodos": use["input"]["todos"]})
+            builder.add_result(use["id"], "", False, {"newTodos": use["input"]["todos"]})
         else:
             failed = not output.startswith("Success") if status is None else bool(status)
-            _end_changes(made, [use], output, failed)
+            _add_change_results(builder, [use], output, failed)
 
 
 def _is_harness(payload: dict[str, Any]) -> bool:
-    """Return whether the client says that no person wrote a message."""
+    """Return whether the client marks a message as its own."""
     held = payload.get("internal_chat_message_metadata_passthrough")
-    parts = held.get("content_item_metadata") if isinstance(held, dict) else None
-    sources = (
-        [part.get("provenance") for part in parts if isinstance(part, dict)]
-        if isinstance(parts, list)
-        else []
-    )
-    kinds = {source.get("type") for source in sources if isinstance(source, dict)}
+    parts = as_object(held).get("content_item_metadata")
+    kinds = {
+        as_object(as_object(part).get("provenance")).get("type")
+        for part in (parts if isinstance(parts, list) else ())
+    }
     return "harness" in kinds and "user" not in kinds
 
 
-def _end_changes(made: Maker, uses: list[dict[str, Any]], output: str, failed: bool) -> None:
+def _add_change_results(
+    builder: RowBuilder, uses: list[dict[str, Any]], output: str, failed: bool
+) -> None:
     for use in uses:
         created = "create" if use["name"] == "Write" else ""
         what = "delete" if use["input"].get("removed") else created
-        made.returned(use["id"], output, failed, {"type": what} if what else None)
+        builder.add_result(use["id"], output, failed, {"type": what} if what else None)
 
 
-def _called(made: Maker, call: str, name: str, given: dict[str, Any]) -> None:
+def _add_call(builder: RowBuilder, call: str, name: str, given: dict[str, Any]) -> None:
     if name == "update_plan" and isinstance(given.get("plan"), list):
         steps = [step for step in given["plan"] if isinstance(step, dict)]
         todos = [
             {"content": str(step.get("step") or ""), "status": step.get("status")} for step in steps
         ]
-        made.used(call, "TodoWrite", {"todos": todos})
+        builder.add_call(call, "TodoWrite", {"todos": todos})
     elif name == "apply_patch":
-        _patched(made, call, str(given.get("input") or given.get("patch") or ""))
+        _add_patch(builder, call, str(given.get("input") or given.get("patch") or ""))
     elif name in SHELLS:
-        _in_shell(made, call, given.get("cmd") or given.get("command"))
+        _add_shell_call(builder, call, given.get("cmd") or given.get("command"))
 
 
-def _in_shell(made: Maker, call: str, said: object) -> None:
+def _add_shell_call(builder: RowBuilder, call: str, said: object) -> None:
     words = [str(word) for word in said] if isinstance(said, list) else []
     if words[:1] == ["apply_patch"] and len(words) == 2:
-        _patched(made, call, words[1])
+        _add_patch(builder, call, words[1])
         return
-    command = _command(said)
+    command = _format_command(said)
     if command:
-        made.used(call, "Bash", {"command": command})
+        builder.add_call(call, "Bash", {"command": command})
 
 
-def _command(said: object) -> str:
-    """Return the shell's command; a list may call the shell itself."""
+def _format_command(said: object) -> str:
+    """Return a call's shell command; unwrap `sh -c COMMAND`."""
     if not isinstance(said, list):
         return said if isinstance(said, str) else ""
     words = [str(word) for word in said]
@@ -241,46 +238,42 @@ def _command(said: object) -> str:
     return words[2] if wrapped else shlex.join(words)
 
 
-def _patched(made: Maker, call: str, patch: str) -> None:
-    """Add a patch as one edit for each file."""
+def _add_patch(builder: RowBuilder, call: str, patch: str) -> None:
     done: list[tuple[str, str]] = []
-    for what, path, moved in _PATCHED.findall(patch):
-        done += _steps(what, path, moved)
-    _change(made, call, done)
+    for what, path, moved in _PATCHED_FILE.findall(patch):
+        done += _split_move(what, path, moved)
+    _add_changes(builder, call, done)
 
 
-def _change(made: Maker, call: str, changes: list[tuple[str, str]]) -> None:
-    """Add an edit for each (what, path)."""
+def _add_changes(builder: RowBuilder, call: str, changes: list[tuple[str, str]]) -> None:
     for number, (what, path) in enumerate(changes):
         given: dict[str, Any] = {
-            "file_path": os.path.normpath(os.path.join(made.cwd, path.strip()))
+            "file_path": os.path.normpath(os.path.join(builder.cwd, path.strip()))
         }
-        made.used(
+        builder.add_call(
             "%s#%d" % (call, number),
             "Write" if what == "Add" else "Edit",
             {**given, "removed": True} if what == "Delete" else given,
         )
 
 
-def _open(made: Maker, call: str) -> list[dict[str, Any]]:
-    """Return the tool uses recorded for a call."""
+def _find_tool_uses(builder: RowBuilder, call: str) -> list[dict[str, Any]]:
     found = []
-    for row in reversed(made.rows[-256:]):
+    for row in reversed(builder.rows[-256:]):
         block = row["message"]["content"][0] if isinstance(row["message"]["content"], list) else {}
         if block.get("type") == "tool_use" and block["id"].split("#")[0] == call:
             found.append(block)
     return found[::-1]
 
 
-def _output(said: object) -> tuple[str, int | None]:
-    """Return (output, exit status or None) of a call."""
-    text = text_of(said)
-    held = _line(text.encode("utf-8", "replace")) if text.startswith("{") else {}
+def _parse_output(said: object) -> tuple[str, int | None]:
+    """Parse a call's result into (output, exit status or None)."""
+    text = join_text(said)
+    held = parse_object(text.encode("utf-8", "replace")) if text.startswith("{") else {}
     if isinstance(held.get("output"), str):
-        meta = held.get("metadata")
-        code = meta.get("exit_code") if isinstance(meta, dict) else None
+        code = as_object(held.get("metadata")).get("exit_code")
         return held["output"], code if isinstance(code, int) else None
-    status = _STATUS.search(text[:2000])
+    status = _EXIT_STATUS.search(text[:2000])
     if status is None:
         return text, 1 if _UNKNOWN_TOOL.match(text) else None
-    return _OUTPUT.sub("", text, count=1), int(status[1])
+    return _OUTPUT_HEADER.sub("", text, count=1), int(status[1])

@@ -14,20 +14,27 @@ it.  Chats of subagents lie in folders below, and are left out.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from memory.core import files
-from memory.doors.agents.otheragents import Maker, Spoken, instant, text_of
+from memory.doors.agents.otheragents import (
+    AgentSession,
+    RowBuilder,
+    as_object,
+    format_timestamp,
+    join_text,
+    parse_object,
+)
 
 ROOT_BYTES = 1 << 16  # of a file that names a directory
-_OWN = re.compile(r"\s*<(?:session_context|system-reminder|loaded_context)\b")
-_STATUS = re.compile(r"^Exit Code: (-?\d{1,5})$", re.M)
-_AROUND = re.compile(r"\A<untrusted_context>\n|\n</untrusted_context>\Z")
-_PRINTED = re.compile(
+# a message that the client itself adds; the lines around a result; a command's printed output
+_CLIENT_MESSAGE = re.compile(r"\s*<(?:session_context|system-reminder|loaded_context)\b")
+_EXIT_STATUS = re.compile(r"^Exit Code: (-?\d{1,5})$", re.M)
+_FRAME = re.compile(r"\A<untrusted_context>\n|\n</untrusted_context>\Z")
+_PRINTED_OUTPUT = re.compile(
     r"\AOutput: (.*?)(?:\n(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): .*)?\Z",
     re.S,
 )
@@ -48,14 +55,14 @@ class GeminiCli:
     name = "gemini"
 
     def __init__(self, known: Iterable[str] = ()):
-        self._known = {_hash(directory): directory for directory in known}
+        self._known = {_hash_directory(directory): directory for directory in known}
 
     def paths(self, env: dict[str, str]) -> Iterator[str]:
         """Yield the chats.
 
         Of a session's two files the replayable file comes last, and so counts.
         """
-        root = _home(env) + "/tmp"
+        root = _find_home(env) + "/tmp"
         for project in files.list_folder(root):
             folder = "%s/%s/chats/" % (root, project)
             names = [
@@ -66,9 +73,9 @@ class GeminiCli:
                 for name in sorted(names, key=lambda name: (name.endswith(".jsonl"), name))
             )
 
-    def spoken(self, path: str, data: bytes, env: dict[str, str]) -> Spoken | None:
+    def parse_session(self, path: str, data: bytes, env: dict[str, str]) -> AgentSession | None:
         """Return the session in a chat."""
-        session = _replayed(data) if path.endswith(".jsonl") else _object(data)
+        session = _replay_lines(data) if path.endswith(".jsonl") else parse_object(data)
         id, messages = session.get("sessionId"), session.get("messages")
         if (
             not isinstance(id, str)
@@ -76,165 +83,158 @@ class GeminiCli:
             or session.get("kind") == "subagent"
         ):
             return None
-        directory = _directory(path, str(session.get("projectHash") or ""), env, self._known)
-        made = Maker(id, directory)
-        made.at = instant(session.get("startTime"))
+        directory = _find_directory(path, str(session.get("projectHash") or ""), env, self._known)
+        builder = RowBuilder(id, directory)
+        builder.at = format_timestamp(session.get("startTime"))
         for message in messages:
             if isinstance(message, dict):
-                made.at = instant(message.get("timestamp")) or made.at
-                _message(made, message)
-        return Spoken(id, directory, [row for row in made.rows if row["timestamp"]])
+                builder.at = format_timestamp(message.get("timestamp")) or builder.at
+                _add_message(builder, message)
+        return AgentSession(id, directory, [row for row in builder.rows if row["timestamp"]])
 
 
-def _home(env: dict[str, str]) -> str:
+def _find_home(env: dict[str, str]) -> str:
     return (env.get("GEMINI_CLI_HOME") or env.get("HOME") or "/nonexistent") + "/.gemini"
 
 
-def _object(data: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(data.decode("utf-8", "replace"))
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _replayed(data: bytes) -> dict[str, Any]:
-    """Return the session resulting from the lines of a chat."""
+def _replay_lines(data: bytes) -> dict[str, Any]:
+    """Replay the lines of a chat, and return the resulting session."""
     session: dict[str, Any] = {}
     messages: list[Any] = []
-    for line in map(_object, data.split(b"\n")):
+    for line in map(parse_object, data.split(b"\n")):
         change = line.get("$set")
         if isinstance(change, dict):
             session.update(change)
-            messages = _messages(change, messages)
+            messages = _read_messages(change, messages)
         elif "$rewindTo" in line:
             at = next(
-                (n for n, one in enumerate(messages) if _id(one) == line["$rewindTo"]),
+                (n for n, one in enumerate(messages) if _read_id(one) == line["$rewindTo"]),
                 len(messages),
             )
             messages = messages[:at]
         elif "sessionId" in line and "type" not in line:
             session.update(line)
-            messages = _messages(line, messages)
+            messages = _read_messages(line, messages)
         elif line.get("type"):
             at = next(
-                (n for n in range(len(messages) - 1, -1, -1) if _id(messages[n]) == line.get("id")),
+                (
+                    n
+                    for n in range(len(messages) - 1, -1, -1)
+                    if _read_id(messages[n]) == line.get("id")
+                ),
                 len(messages),
             )
             messages[at : at + 1] = [line]
     return {**session, "messages": messages}
 
 
-def _messages(line: dict[str, Any], before: list[Any]) -> list[Any]:
-    """Return a line's messages, else the earlier ones."""
+def _read_messages(line: dict[str, Any], before: list[Any]) -> list[Any]:
     found = line.get("messages")
     return found if isinstance(found, list) else before
 
 
-def _id(message: Any) -> Any:
-    return message.get("id") if isinstance(message, dict) else None
+def _read_id(message: Any) -> Any:
+    return as_object(message).get("id")
 
 
-def _hash(directory: str) -> str:
+def _hash_directory(directory: str) -> str:
     return hashlib.sha256(directory.encode("utf-8", "replace")).hexdigest()
 
 
-def _directory(path: str, hashed: str, env: dict[str, str], hashes: dict[str, str]) -> str:
-    """Return the directory in which a chat was started, or ""."""
+def _find_directory(path: str, hashed: str, env: dict[str, str], hashes: dict[str, str]) -> str:
+    """Return the directory in which a chat was started, "" if unknown."""
     project = path.rpartition("/chats/")[0]
-    said = _text(project + "/.project_root").strip()
-    known = _object(_text(_home(env) + "/projects.json").encode()).get("projects")
-    names = known if isinstance(known, dict) else {}
+    said = _read_text(project + "/.project_root").strip()
+    known = parse_object(_read_text(_find_home(env) + "/projects.json").encode())
+    names = as_object(known.get("projects"))
     folder = project.rpartition("/")[2]
     named = next(
         (
             directory
             for directory, name in names.items()
-            if name == folder or hashed == _hash(directory)
+            if name == folder or hashed == _hash_directory(directory)
         ),
         "",
     )
     return said or named or hashes.get(hashed) or hashes.get(folder, "")
 
 
-def _text(path: str) -> str:
+def _read_text(path: str) -> str:
     try:
         return str(files.read(path, ROOT_BYTES).decode("utf-8", "replace"))
     except OSError:
         return ""
 
 
-def _message(made: Maker, message: dict[str, Any]) -> None:
-    text, kind = text_of(message.get("content")), message.get("type")
-    if kind == "user" and text.strip() and not _OWN.match(text):
-        made.asked(text)
+def _add_message(builder: RowBuilder, message: dict[str, Any]) -> None:
+    text, kind = join_text(message.get("content")), message.get("type")
+    if kind == "user" and text.strip() and not _CLIENT_MESSAGE.match(text):
+        builder.add_request(text)
     if kind not in ("gemini", "model"):
         return
     if text.strip():
-        made.answered(text)
+        builder.add_reply(text)
     calls = message.get("toolCalls")
     for call in calls if isinstance(calls, list) else ():
         if isinstance(call, dict):
-            made.at = instant(call.get("timestamp")) or made.at
-            _called(made, call)
+            builder.at = format_timestamp(call.get("timestamp")) or builder.at
+            _add_call(builder, call)
 
 
-def _called(made: Maker, call: dict[str, Any]) -> None:
-    given = call.get("args")
+def _add_call(builder: RowBuilder, call: dict[str, Any]) -> None:
+    given = as_object(call.get("args"))
     id, name = str(call.get("id") or ""), str(call.get("name"))
-    given = given if isinstance(given, dict) else {}
     if name == "write_todos" and isinstance(given.get("todos"), list):
-        _add_todos(made, id, given["todos"])
+        _add_todos(builder, id, given["todos"])
         return
     tool, key, theirs = _TOOLS.get(name, ("", "", ""))
     if not tool or not isinstance(given.get(theirs), str):
         return
     said = (
-        given[theirs] if tool == "Bash" else os.path.normpath(os.path.join(made.cwd, given[theirs]))
+        given[theirs]
+        if tool == "Bash"
+        else os.path.normpath(os.path.join(builder.cwd, given[theirs]))
     )
-    made.used(id, tool, {key: said})
-    _add_result(made, id, tool, call)
+    builder.add_call(id, tool, {key: said})
+    _add_result(builder, id, tool, call)
 
 
-def _add_result(made: Maker, id: str, tool: str, call: dict[str, Any]) -> None:
-    output, status = _AROUND.sub("", _result(call)), str(call.get("status"))
+def _add_result(builder: RowBuilder, id: str, tool: str, call: dict[str, Any]) -> None:
+    output, status = _FRAME.sub("", _join_results(call)), str(call.get("status"))
     failed = status == "error"
     if status == "cancelled":
-        made.returned(id, output, refused=True)
+        builder.add_result(id, output, refused=True)
     elif tool == "Bash":
-        _ran(made, id, output, failed)
+        _add_command_result(builder, id, output, failed)
     elif tool == "Write":
         display = call.get("resultDisplay")
         new = isinstance(display, dict) and display.get("isNewFile") is True
-        made.returned(id, output, failed, {"type": "create" if new else "update"})
+        builder.add_result(id, output, failed, {"type": "create" if new else "update"})
     else:
-        made.returned(id, output, failed)
+        builder.add_result(id, output, failed)
 
 
-def _add_todos(made: Maker, id: str, given: list[Any]) -> None:
+def _add_todos(builder: RowBuilder, id: str, given: list[Any]) -> None:
     todos = [
         {"content": str(one.get("description") or ""), "status": one.get("status")}
         for one in given
         if isinstance(one, dict)
     ]
-    made.used(id, "TodoWrite", {"todos": todos})
-    made.returned(id, "", False, {"newTodos": todos})
+    builder.add_call(id, "TodoWrite", {"todos": todos})
+    builder.add_result(id, "", False, {"newTodos": todos})
 
 
-def _ran(made: Maker, id: str, output: str, failed: bool) -> None:
-    """Add a command's output and exit status."""
-    found = _STATUS.search(output)
-    printed = _PRINTED.match(output)
+def _add_command_result(builder: RowBuilder, id: str, output: str, failed: bool) -> None:
+    found = _EXIT_STATUS.search(output)
+    printed = _PRINTED_OUTPUT.match(output)
     code = int(found[1]) if found else int(failed)
-    made.ran(id, printed[1].replace("(empty)", "") if printed else output, code)
+    builder.add_command_result(id, printed[1].replace("(empty)", "") if printed else output, code)
 
 
-def _result(call: dict[str, Any]) -> str:
-    """Return the text of a call's result."""
+def _join_results(call: dict[str, Any]) -> str:
     found = []
     for part in call["result"] if isinstance(call.get("result"), list) else ():
-        held = part.get("functionResponse") if isinstance(part, dict) else None
-        answer = held.get("response") if isinstance(held, dict) else None
-        said = (answer.get("output") or answer.get("error")) if isinstance(answer, dict) else None
+        response = as_object(as_object(part).get("functionResponse")).get("response")
+        said = as_object(response).get("output") or as_object(response).get("error")
         found += [said] if isinstance(said, str) else []
     return "\n".join(found)

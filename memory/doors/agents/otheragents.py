@@ -1,30 +1,30 @@
-"""Sessions of other agents, read as if the host had written them: each reader turns its agent's
-lines into the host's.
+"""Sessions of other agents, converted to the client's transcript format.
 
-A reader is all that an agent needs: where its sessions are, and what one of them says, as rows in
-the shape of a transcript's lines (entries.py says which).  Everything behind it, from the turns to
-the record, is the same for all.
+Each agent needs only a reader: it lists the session files and parses one into rows, in the shape of
+a transcript's lines (entries.py).  All later steps are the same for every agent.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from memory.core import clock, files, layout
 from memory.project import backfill
-from memory.session.entries import COMPACT, Entry, entries
-from memory.session.transcript import MOST, Stop
+from memory.session import transcript
+from memory.session.entries import COMPACT, Entry, parse_entries
+from memory.session.transcript import StretchEnd
 
-LIMIT = 256 << 20  # bytes of a session's file that are read
-REFUSED = "The user doesn't want to proceed with this tool use."  # as the host says it
+READ_LIMIT = 256 << 20  # bytes of a session's file
+REFUSED = "The user doesn't want to proceed with this tool use."  # in the client's words
 
 
-class Spoken(NamedTuple):
-    """The content of another agent's session file.
+class AgentSession(NamedTuple):
+    """A session of another agent.
 
-    directory: where the session was started.  rows: in the host's shape.
+    directory: where it was started.  rows: in the client's format.
     """
 
     id: str
@@ -33,10 +33,7 @@ class Spoken(NamedTuple):
 
 
 class Agent(Protocol):
-    """A reader of another agent's sessions.
-
-    codex.py and geminicli.py hold the two existing readers.
-    """
+    """A reader of another agent's sessions, as in codex.py and geminicli.py."""
 
     @property
     def name(self) -> str:
@@ -44,84 +41,77 @@ class Agent(Protocol):
         ...
 
     def paths(self, env: dict[str, str]) -> Iterator[str]:
-        """Yield the files of the agent's sessions."""
+        """Yield the paths of the agent's session files."""
         ...
 
-    def spoken(self, path: str, data: bytes, env: dict[str, str]) -> Spoken | None:
-        """Return the session in a file, or None."""
+    def parse_session(self, path: str, data: bytes, env: dict[str, str]) -> AgentSession | None:
+        """Parse a session file, None if it holds no session."""
         ...
 
 
-class Reading:
-    """The entries of rows, starting from a given row."""
+class RowEntries:
+    """Iterates over the entries of rows from an offset on."""
 
     def __init__(self, rows: list[dict[str, Any]], offset: int, limit: int):
         self._rows = rows[offset : offset + limit]
         self.offset = offset + len(self._rows)
 
     def __iter__(self) -> Iterator[Entry]:
-        return (entry for row in self._rows for entry in entries(row))
+        return (entry for row in self._rows for entry in parse_entries(row))
 
     def close(self) -> None:
         """Do nothing: no file is open."""
 
 
-class Rows:
-    """A session read whole; its offsets count rows."""
+class RowReader:
+    """Reads a converted session as a transcript; offsets count rows."""
 
     def __init__(self, rows: list[dict[str, Any]]):
         self.rows = rows
 
-    def read(self, path: str, offset: int = 0, limit: int = MOST, ended: bool = False) -> Reading:
-        """Open the session for one pass from a row on.
+    def read(
+        self, path: str, offset: int = 0, limit: int = transcript.READ_LIMIT, ended: bool = False
+    ) -> RowEntries:
+        """Read entries from a row on, from the start if it is gone."""
+        return RowEntries(self.rows, offset if 0 <= offset <= len(self.rows) else 0, limit)
 
-        From the start where the row is past the end: the agent took rows back.
-        """
-        return Reading(self.rows, offset if 0 <= offset <= len(self.rows) else 0, limit)
-
-    def compactions(self, path: str) -> list[Stop]:
-        """Return the rows that end a context."""
+    def compactions(self, path: str) -> list[StretchEnd]:
+        """List the rows that end a context."""
         return [
-            Stop(at, str(row.get("timestamp")))
+            StretchEnd(at, str(row.get("timestamp")))
             for at, row in enumerate(self.rows)
-            for entry in entries(row)
+            for entry in parse_entries(row)
             if entry.kind == COMPACT
         ]
 
     def began(self, path: str) -> str:
-        """Return the instant of the first row."""
+        """Return the timestamp of the first row."""
         return next((str(row["timestamp"]) for row in self.rows), "")
 
     def agents(self, path: str, env: dict[str, str]) -> list[str]:
-        """Return no subagents: other agents do not distinguish them."""
+        """Return no subagents, which other agents do not record apart."""
         return []
 
 
-class Found(NamedTuple):
-    """A file of another agent, with its session or a reason.
-
-    why: the reason for passing the file over.
-    """
+class SessionFile(NamedTuple):
+    """An agent's file, with its session or why it is skipped."""
 
     path: str
-    spoken: Spoken | None
+    session: AgentSession | None
     began: float = 0.0
     ended: float = 0.0
     why: str = ""
 
 
-def found(agent: Agent, env: dict[str, str]) -> Iterator[Found]:
-    """Yield an agent's sessions.
-
-    Of a session's two files the later named, which a newer version wrote.
-    """
-    told: dict[str, Found] = {}
+def read_sessions(agent: Agent, env: dict[str, str]) -> Iterator[SessionFile]:
+    """Read an agent's sessions, each from its last file by name."""
+    told: dict[str, SessionFile] = {}
     for path in agent.paths(env):
-        one = _read(agent, path, env)
-        if one.spoken is None:
+        one = _read_session(agent, path, env)
+        if one.session is None:
             yield one
         else:
-            told[one.spoken.id] = one
+            told[one.session.id] = one
     yield from told.values()
 
 
@@ -133,33 +123,46 @@ def _is_absolute(directory: str) -> bool:
     return directory.startswith("/") or directory[1:2] == ":"
 
 
-def _read(agent: Agent, path: str, env: dict[str, str]) -> Found:
+def _read_session(agent: Agent, path: str, env: dict[str, str]) -> SessionFile:
     real = files.real_path(path)
     try:
         if not _is_own(real):
-            return Found(path, None, why="not a file of your own")
-        data = files.read(real, LIMIT, follow=False)
+            return SessionFile(path, None, why="not a file of your own")
+        data = files.read(real, READ_LIMIT, follow=False)
     except OSError as error:
-        return Found(path, None, why=(error.strerror or "unreadable").lower())
+        return SessionFile(path, None, why=(error.strerror or "unreadable").lower())
     try:
-        spoken = agent.spoken(real, data, env)
+        session = agent.parse_session(real, data, env)
     except RecursionError:
-        spoken = None
-    if spoken is None or not layout.safe_id(spoken.id) or not spoken.rows:
-        return Found(path, None, why="no session in it")
-    if not _is_absolute(spoken.directory):
-        return Found(path, None, why=backfill.NO_DIRECTORY)
-    stamps = [clock.parse(str(row["timestamp"])) or 0.0 for row in spoken.rows]
-    return Found(real, spoken, min(stamps), max(stamps))
+        session = None
+    if session is None or not layout.valid_id(session.id) or not session.rows:
+        return SessionFile(path, None, why="no session in it")
+    if not _is_absolute(session.directory):
+        return SessionFile(path, None, why=backfill.NO_DIRECTORY)
+    stamps = [clock.parse(str(row["timestamp"])) or 0.0 for row in session.rows]
+    return SessionFile(real, session, min(stamps), max(stamps))
 
 
-# ---- rows in the host's shape
+def as_object(value: object) -> dict[str, Any]:
+    """Return a JSON object, {} for another value."""
+    return value if isinstance(value, dict) else {}
 
 
-class Maker:
-    """Makes the rows of one session.
+def parse_object(data: bytes) -> dict[str, Any]:
+    """Parse a JSON object, {} for a torn line."""
+    try:
+        return as_object(json.loads(data.decode("utf-8", "replace")))
+    except ValueError:
+        return {}
 
-    at, cwd, branch: hold for the rows that follow.
+
+# ---- rows in the client's format
+
+
+class RowBuilder:
+    """Builds a session's rows in the client's format.
+
+    at, cwd, branch: of the rows that follow.
     """
 
     def __init__(self, session: str, cwd: str = ""):
@@ -167,8 +170,8 @@ class Maker:
         self.rows: list[dict[str, Any]] = []
         self._same: dict[str, int] = {}
 
-    def _row(self, kind: str, key: str, content: Any, **more: Any) -> None:
-        # not from the row's number: an agent may remove rows that it wrote
+    def _add_row(self, kind: str, key: str, content: Any, **more: Any) -> None:
+        # the id does not depend on the row's number: agents may remove rows
         said = "%s\n%s\n%s\n%s" % (self.session, self.at, kind, key)
         self._same[said] = number = self._same.get(said, 0) + 1
         digest = files.sha256(("%s\n%d" % (said, number)).encode("utf-8", "replace"))
@@ -186,71 +189,62 @@ class Maker:
             }
         )
 
-    def asked(self, text: str) -> None:
-        """Add a message of the user."""
-        self._row("user", text, text, promptSource="typed", origin={"kind": "human"})
+    def add_request(self, text: str) -> None:
+        """Add a user's message."""
+        self._add_row("user", text, text, promptSource="typed", origin={"kind": "human"})
 
-    def answered(self, text: str) -> None:
-        """Add a message of the model."""
-        self._row("assistant", text, [{"type": "text", "text": text}])
+    def add_reply(self, text: str) -> None:
+        """Add a model's message."""
+        self._add_row("assistant", text, [{"type": "text", "text": text}])
 
-    def used(self, call: str, tool: str, given: dict[str, Any]) -> None:
-        """Add a tool call, with the host's name and arguments."""
-        self._row(
+    def add_call(self, call: str, tool: str, given: dict[str, Any]) -> None:
+        """Add a tool call, with the client's names of tool and arguments."""
+        self._add_row(
             "assistant", call, [{"type": "tool_use", "id": call, "name": tool, "input": given}]
         )
 
-    def returned(
+    def add_result(
         self, call: str, text: str, failed: bool = False, data: Any = None, refused: bool = False
     ) -> None:
-        """Add the result of a tool call.
+        """Add a tool call's result.
 
-        data: the host's structured result.  refused: the user would not have it.
+        data: the client's structured result.  refused: the user rejected the call.
         """
-        denial = {"toolDenialKind": "user-rejected"} if refused else {}
-        said = REFUSED if refused else text
-        self._row(
+        self._add_row(
             "user",
             call,
             [
                 {
                     "type": "tool_result",
                     "tool_use_id": call,
-                    "content": said,
+                    "content": REFUSED if refused else text,
                     "is_error": failed or refused,
                 }
             ],
             **({} if data is None else {"toolUseResult": data}),
-            **denial,
+            **({"toolDenialKind": "user-rejected"} if refused else {}),
         )
 
-    def ran(self, call: str, output: str, status: int | None) -> None:
-        """Add the result of a command.
-
-        status: its exit status, None where unknown.
-        """
-        failed = bool(status)
-        self.returned(call, ("Exit code %d\n" % (status or 0) if failed else "") + output, failed)
+    def add_command_result(self, call: str, output: str, status: int | None) -> None:
+        """Add a command's result; status: exit status, None if unknown."""
+        self.add_result(call, ("Exit code %d\n" % status if status else "") + output, bool(status))
 
 
-def instant(said: object) -> str:
-    """Return a time as the host writes it, "" for none.
+def format_timestamp(value: object) -> str:
+    """Return a timestamp in the client's format, "" for an invalid one.
 
-    said: RFC 3339, or seconds or milliseconds since the epoch.
+    value: RFC 3339, or seconds or milliseconds since the epoch.
     """
-    if isinstance(said, bool):
+    if isinstance(value, bool):
         return ""
-    if isinstance(said, (int, float)) and 0 < said < 1e14:
-        seconds = said / 1000 if said > 1e11 else said
+    if isinstance(value, (int, float)) and 0 < value < 1e14:
+        seconds = value / 1000 if value > 1e11 else value
         return "%s.%03dZ" % (clock.iso(int(seconds))[:19], int(seconds * 1000) % 1000)
-    return said if isinstance(said, str) and clock.parse(said) is not None else ""
+    return value if isinstance(value, str) and clock.parse(value) is not None else ""
 
 
-def text_of(content: object) -> str:
-    """Return the text of a message.
-
-    said: one text, or parts with `text`.
-    """
+def join_text(content: object) -> str:
+    """Return a message's text; content: one text, or a list of parts."""
     if isinstance(content, list):
         said = [
             part if isinstance(part, str) else part.get("text") if isinstance(part, dict) else ""

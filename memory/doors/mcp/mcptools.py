@@ -1,9 +1,8 @@
-"""The tools of `dayleaf mcp`: what the model of any agent may ask for, and what it is answered.
+"""The tools of `dayleaf mcp` for the model of any agent.
 
-Each stands for a verb and its first word (`authority.TOOLS`), asked for as a session asks.  An
-answer is what engines return, in the one shape of recall/hit.py without what is empty, as a line of
-JSON within the fence.  What writes makes candidates; nothing here approves, configures or builds an
-index.
+Each stands for a verb and its first word (`authority.TOOLS`), with a session's permissions.  An
+answer is one line of JSON within the fence: the engines' data (recall/hit.py) without empty values.
+A tool writes candidates only, and never approves, configures or builds an index.
 """
 
 from __future__ import annotations
@@ -17,44 +16,43 @@ from typing import Any, NamedTuple
 from memory.core import PersonsRecord, StoreError, UsageError, approvals, clock, files, layout
 from memory.core.matches import Expansion
 from memory.core.plaintext import one_line
-from memory.core.tokeniser import utf16
+from memory.core.tokeniser import count_utf16
 from memory.hook import fence, indexview
 from memory.index import backend
 from memory.recall import hit, lookup, question, search
-from memory.recall.semantic import semantic
+from memory.recall.semantic import load_provider
 from memory.recall.shelf import Shelves
 from memory.store.redactor import clean_record, strip_private
-from memory.terminal.call import Call, first_clause, shown, to_json
+from memory.terminal.call import Call, clip_input, extract_title, find_session_id, to_json
 from memory.terminal.results import ITEM_UNITS, MODEL_UNITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.core.layout import Place
     from memory.core.records import Record
-    from memory.recall.hit import Found, Hit
+    from memory.recall.hit import Hit, RecallResult
     from memory.store.store import Store
 
-Given = Mapping[str, Any]
-# set where the server ends, so that a script that still runs ends with it
-ENDING = threading.Event()
+Arguments = Mapping[str, Any]
+# set when the server ends, to end a running script
+STOP_EVENT = threading.Event()
 BODY_UNITS = 24_000  # UTF-16 units of one record's text
 OUTPUT_CHARS = 20_000  # of each stream of a script
-PAST = 5  # occurrences, and forms of an invocation
-HITS, MOST_HITS = 20, 50  # records that are distilled, and the most that are asked for
-# what explains, or repeats
+MOST_PAST = 5  # occurrences, and forms of an invocation
+DISTILLED_HITS, MOST_HITS = 20, 50  # records to distill, records of one search
+# keys that explain or repeat
 LEFT_OUT = frozenset("checksum name parts claims pinned topics updated contextTags query".split())
 
-
-# what was opened and worked out for a call, for the next one
-KEPT, EXPANSION = Shelves(), Expansion()
+# caches for the next call
+SHELVES, EXPANSION = Shelves(), Expansion()
 MOST_WORDS = 1 << 18
 
 
 class ToolAnswer(NamedTuple):
-    """An answer of a tool.
+    """A tool's answer.
 
-    part: its name in the fence. value: plain data. rules: approved rules as lines. block: the
-        fenced block where there is one already.
+    part: its name in the fence. value: plain data. rules: approved rules as lines. block: a ready
+        fenced block instead.
     """
 
     part: str
@@ -64,22 +62,16 @@ class ToolAnswer(NamedTuple):
 
     def text(self) -> str:
         """Return the text for the model."""
-        return self.block or fence.block(self.part, [to_json(self.value)], self.rules)
+        return self.block or fence.format_block(self.part, [to_json(self.value)], self.rules)
 
 
 def without_surrogates(text: str) -> str:
-    """Return text without lone surrogates.
-
-    One of them would end the server.
-    """
+    """Replace lone surrogates, which would end the server."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def clean_for_model(value: Any) -> Any:
-    """Return plain data cleaned for the model.
-
-    Without empty values and explanations.
-    """
+    """Clean plain data for the model; drop empty values and LEFT_OUT keys."""
     if isinstance(value, str):
         return without_surrogates(fence.clean(value))
     if isinstance(value, dict):
@@ -91,10 +83,14 @@ def clean_for_model(value: Any) -> Any:
     return [clean_for_model(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
+def _clean_answer(part: str, value: dict[str, Any], rules: Sequence[str] = ()) -> ToolAnswer:
+    return ToolAnswer(part, clean_for_model(value), rules)
+
+
 # ---- finding
 
 
-def _query(call: Call, given: Given, words: str, **more: Any) -> question.Query:
+def _make_query(call: Call, given: Arguments, words: str, **more: Any) -> question.Query:
     taken = {
         key.replace("_", "-"): value
         for key, value in given.items()
@@ -107,51 +103,52 @@ def _query(call: Call, given: Given, words: str, **more: Any) -> question.Query:
     )
 
 
-def _found(call: Call, query: question.Query, links: bool = False) -> Found:
+def _search(call: Call, query: question.Query, links: bool = False) -> RecallResult:
     searcher = search.Searcher(
-        call.place, call.settings, semantic(call.settings, "", call.env), dsn=_dsn(call)
+        call.place, call.settings, load_provider(call.settings, "", call.env), dsn=_find_dsn(call)
     )
-    with suppress(UsageError):  # of a workspace that a database alone may know
-        KEPT.keep(lookup.searched_places(call.place, call.settings, query.workspace, []), call.now)
+    with suppress(UsageError):  # a workspace that only the database knows
+        SHELVES.keep(
+            lookup.find_searched_places(call.place, call.settings, query.workspace, []), call.now
+        )
     if len(EXPANSION) > MOST_WORDS:
         EXPANSION.clear()
-    searcher.shelves, searcher.expansion = KEPT, EXPANSION
+    searcher.shelves, searcher.expansion = SHELVES, EXPANSION
     try:
         found = searcher.answer(query, call.now, clock.local_offset(call.now), links=links)
     except BaseException:
-        KEPT.close()
+        SHELVES.close()
         raise
     asks = searcher.dsn or call.settings["index.backend"] == "local"
     return found if asks else found._replace(notes=(*found.notes, backend.NO_DATABASE))
 
 
-def _dsn(call: Call) -> str:
-    return backend.dsn_of(call.settings, call.place.home, call.env)
+def _find_dsn(call: Call) -> str:
+    return backend.find_dsn(call.settings, call.place.home, call.env)
 
 
-def recall(call: Call, given: Given) -> ToolAnswer:
-    """Search, and return hits with the best of their texts.
-
-    As room allows.
-    """
+def recall(call: Call, given: Arguments) -> ToolAnswer:
+    """Search, and return hits with as much text as fits."""
     words = given.get("query", "")
-    return _hits(_found(call, _query(call, given, words), links=True), words)
+    return _make_answer(_search(call, _make_query(call, given, words), links=True), words)
 
 
-def search_resources(call: Call, given: Given) -> ToolAnswer:
+def search_resources(call: Call, given: Arguments) -> ToolAnswer:
     words = given["query"]
-    return _hits(_found(call, _query(call, given, words, type=given.get("type", "both"))), words)
+    return _make_answer(
+        _search(call, _make_query(call, given, words, type=given.get("type", "both"))), words
+    )
 
 
-def _hits(found: Found, words: str) -> ToolAnswer:
-    value = clean_for_model(hit.found_json(found, words))
+def _make_answer(found: RecallResult, words: str) -> ToolAnswer:
+    value = clean_for_model(hit.result_json(found, words))
     value.setdefault("hits", [])
     rows = [
         (row, each)
         for key, members in (("hits", found.hits), ("linked", found.linked))
         for row, each in zip(value.get(key, ()), members)
     ]
-    left = MODEL_UNITS - fence.overhead("recall") - utf16(to_json(value))
+    left = MODEL_UNITS - fence.overhead("recall") - count_utf16(to_json(value))
     for at, (row, each) in enumerate(rows):
         room = min(ITEM_UNITS, left // (len(rows) - at)) - 16
         body = (
@@ -161,32 +158,32 @@ def _hits(found: Found, words: str) -> ToolAnswer:
         )
         if body:
             row["body"] = body
-            left -= utf16(to_json(body)) + 8
+            left -= count_utf16(to_json(body)) + 8
     return ToolAnswer(
-        "recall", value, [_ruling(each) for each in found.hits if each.group == "rule"]
+        "recall", value, [_format_rule(each) for each in found.hits if each.group == "rule"]
     )
 
 
-def _ruling(found: Hit) -> str:
+def _format_rule(found: Hit) -> str:
     return "[%s] %s: %s" % (
-        fence.line(found.id, 64),
-        fence.line(found.title, 200),
-        fence.line(found.rationale, 500),
+        fence.clean_line(found.id, 64),
+        fence.clean_line(found.title, 200),
+        fence.clean_line(found.rationale, 500),
     )
 
 
-def distill(call: Call, given: Given) -> ToolAnswer:
+def distill(call: Call, given: Arguments) -> ToolAnswer:
     """Answer a question with the user's provider chain."""
     from memory.distill import digests, providerchain
 
     asked = given["question"]
-    providerchain.checked_call(
+    providerchain.validate_call(
         asked, str(call.settings["distill.provider"]), call.settings, given.get("max_tokens")
     )
-    found = _found(call, _query(call, given, asked, limit=HITS))
+    found = _search(call, _make_query(call, given, asked, limit=DISTILLED_HITS))
     digest = providerchain.distill(
         asked,
-        digests.of_found(found),
+        digests.build_sources(found),
         call.settings,
         call.env,
         call.place.home,
@@ -201,119 +198,115 @@ def distill(call: Call, given: Given) -> ToolAnswer:
         "tokensIn": digest.tokens_in,
         "tokensOut": digest.tokens_out,
         "notes": list(digest.notes),
-        "answer": "" if digest.bullets else digests.no_answer(digest),
+        "answer": "" if digest.bullets else digests.format_no_answer(digest),
     }
-    return ToolAnswer("distill", clean_for_model(value))
+    return _clean_answer("distill", value)
 
 
-def fix(call: Call, given: Given) -> ToolAnswer:
-    from memory.cli.recall import remedies_of
+def fix(call: Call, given: Arguments) -> ToolAnswer:
+    from memory.cli.recall import find_remedies
     from memory.knowledge import remedies
 
     error = given["error"]
-    past, answer = remedies_of(call, error)
-    value = {**remedies.to_json(answer, call.place, PAST), "notes": past.notes}
+    past, answer = find_remedies(call, error)
+    value = {**remedies.to_json(answer, call.place, MOST_PAST), "notes": past.notes}
     if not answer:
-        value["records"] = hit.found_json(
-            _found(call, question.Query(error[:2000], limit=3)), error
+        value["records"] = hit.result_json(
+            _search(call, question.Query(error[:2000], limit=3)), error
         )["hits"]
         nearest = "; `records` are the nearest notes" if value["records"] else ""
         value["notes"] = [*past.notes, "nothing has failed like this here before" + nearest]
-    return ToolAnswer("fix", clean_for_model(value))
+    return _clean_answer("fix", value)
 
 
-def how(call: Call, given: Given) -> ToolAnswer:
-    from memory.cli.recall import invocations_of
+def how(call: Call, given: Arguments) -> ToolAnswer:
+    from memory.cli.recall import find_invocations
     from memory.knowledge import practice
 
     tool = given["tool"].strip()
-    past, found = invocations_of(call, tool)
+    past, found = find_invocations(call, tool)
     notes = [*past.notes, *([] if found else ["no session here has run it successfully"])]
-    return ToolAnswer(
+    return _clean_answer(
         "how",
-        clean_for_model(
-            {
-                "tool": tool,
-                "forms": [practice.shape_json(shape) for shape in found[: 2 * PAST]],
-                "left_out": max(0, len(found) - 2 * PAST),
-                "notes": notes,
-            }
-        ),
+        {
+            "tool": tool,
+            "forms": [practice.shape_json(shape) for shape in found[: 2 * MOST_PAST]],
+            "left_out": max(0, len(found) - 2 * MOST_PAST),
+            "notes": notes,
+        },
     )
 
 
 # ---- reading one
 
 
-def _about(call: Call, record: Record, place: Place) -> dict[str, Any]:
+def _describe_record(call: Call, record: Record, place: Place) -> dict[str, Any]:
     one = hit.from_record(record, place.key, place.path(record.name))
-    return hit.about_json(
-        hit.for_display([one], place, approvals.decisions(place.home), call.now)[0]
+    return hit.record_fields_json(
+        hit.add_display_fields([one], place, approvals.read_decisions(place.home), call.now)[0]
     )
 
 
-def get_record(call: Call, given: Given) -> ToolAnswer:
+def get_record(call: Call, given: Arguments) -> ToolAnswer:
     """Return a record, a section or a turn."""
     try:
-        found, place, merged = lookup.find_kept(call.place, call.settings, given["id"])
+        found, place, merged = lookup.find_or_successor(call.place, call.settings, given["id"])
     except StoreError as missing:
-        distant = lookup.find_distant(call.place, given["id"], _dsn(call), missing)
+        distant = lookup.find_distant(call.place, given["id"], _find_dsn(call), missing)
         if given.get("turn"):
             raise StoreError(
                 "%s is in the database alone, without its conversation; leave `turn` out"
                 % distant.id
             ) from None
-        return _record(call, distant, call.place, given)
+        return _answer_record(call, distant, call.place, given)
     if given.get("turn"):
-        return _turn(call, found, place, given["turn"])
-    return _record(
+        return _answer_turn(call, found, place, given["turn"])
+    return _answer_record(
         call, hit.from_record(found, place.key, place.path(found.name)), place, given, merged
     )
 
 
-def _record(call: Call, found: Hit, place: Place, given: Given, merged: str = "") -> ToolAnswer:
+def _answer_record(
+    call: Call, found: Hit, place: Place, given: Arguments, merged: str = ""
+) -> ToolAnswer:
     record = clean_record(found.record, call.settings, place.key)
     found = found._replace(record=record, title=record.title, body=record.body)
-    one = hit.for_display([found], place, approvals.decisions(place.home), call.now)[0]
-    return ToolAnswer(
+    one = hit.add_display_fields([found], place, approvals.read_decisions(place.home), call.now)[0]
+    return _clean_answer(
         "record",
-        clean_for_model(
-            {
-                **hit.about_json(one),
-                "merged": merged,
-                **_body(found.record, given.get("section", "")),
-            }
-        ),
-        [_ruling(one)] if one.group == "rule" else [],
+        {
+            **hit.record_fields_json(one),
+            "merged": merged,
+            **_read_body(found.record, given.get("section", "")),
+        },
+        [_format_rule(one)] if one.group == "rule" else [],
     )
 
 
-def _turn(call: Call, found: Record, place: Place, number: int) -> ToolAnswer:
+def _answer_turn(call: Call, found: Record, place: Place, number: int) -> ToolAnswer:
     from memory.recall import excerpt
     from memory.store.store import Store
 
-    talk = excerpt.conversation(Store(place, call.settings, call.now), found)
+    talk = excerpt.find_conversation(Store(place, call.settings, call.now), found)
     if talk is None:
         raise StoreError("no conversation is kept for %s; leave `turn` out" % found.id)
-    turns = hit.turns(talk)
+    turns = hit.split_turns(talk)
     one = excerpt.find_turn(talk, turns, str(number))
-    return ToolAnswer(
+    return _clean_answer(
         "record",
-        clean_for_model(
-            {
-                "id": talk.id,
-                "title": talk.title,
-                "turn": one.number,
-                "turns": len(turns),
-                "at": one.at + "Z",
-                "request": one.request,
-                "body": fence.clip_utf16(one.text, BODY_UNITS),
-            }
-        ),
+        {
+            "id": talk.id,
+            "title": talk.title,
+            "turn": one.number,
+            "turns": len(turns),
+            "at": one.at + "Z",
+            "request": one.request,
+            "body": fence.clip_utf16(one.text, BODY_UNITS),
+        },
     )
 
 
-def _body(found: Record, wanted: str) -> dict[str, Any]:
+def _read_body(found: Record, wanted: str) -> dict[str, Any]:
     from memory.store import sections
 
     listed = sections.outline(found.body)
@@ -323,12 +316,13 @@ def _body(found: Record, wanted: str) -> dict[str, Any]:
             "%s has no section '%s'; it has %s"
             % (
                 found.id,
-                shown(wanted),
-                ", ".join(shown(each.path) for each in listed[:12] if each.path) or "no headings",
+                clip_input(wanted),
+                ", ".join(clip_input(each.path) for each in listed[:12] if each.path)
+                or "no headings",
             )
         )
     text = sections.text(found.body, one) if one else found.body
-    cut = utf16(text) > BODY_UNITS
+    cut = count_utf16(text) > BODY_UNITS
     return {
         "section": one.path if one else "",
         "body": fence.clip_utf16(fence.clean(text), BODY_UNITS),
@@ -338,36 +332,31 @@ def _body(found: Record, wanted: str) -> dict[str, Any]:
     }
 
 
-def get_resource(call: Call, given: Given) -> ToolAnswer:
-    """Return a resource's record and its state against its file.
-
-    Nothing is read again into the store.
-    """
+def get_resource(call: Call, given: Arguments) -> ToolAnswer:
+    """Return a resource, and whether its file changed; do not refresh it."""
     from memory.project import material
 
-    found, place, _ = lookup.find_kept(call.place, call.settings, given["id"])
+    found, place, _ = lookup.find_or_successor(call.place, call.settings, given["id"])
     if found.kind != "resource":
         raise UsageError("%s is a %s; get_record reads it" % (found.id, found.kind))
-    state = material.state(found, place)
+    state = material.compare_with_source(found, place)
     found = clean_record(found, call.settings, place.key)
-    return ToolAnswer(
+    return _clean_answer(
         "resource",
-        clean_for_model(
-            {
-                **_about(call, found, place),
-                "type": material.type_of(found),
-                "state": state.word,
-                "why": state.why,
-                **_body(found, given.get("section", "")),
-            }
-        ),
+        {
+            **_describe_record(call, found, place),
+            "type": material.resource_type(found),
+            "state": state.word,
+            "why": state.why,
+            **_read_body(found, given.get("section", "")),
+        },
     )
 
 
-def index_status(call: Call, given: Given) -> ToolAnswer:
+def index_status(call: Call, given: Arguments) -> ToolAnswer:
     from memory.health import figures
 
-    value = figures.state(call.place, call.settings, call.now)
+    value = figures.read_state(call.place, call.settings, call.now)
     told = {
         key: value[key]
         for key in (
@@ -381,20 +370,16 @@ def index_status(call: Call, given: Given) -> ToolAnswer:
             "problems",
         )
     }
-    return ToolAnswer(
-        "status",
-        clean_for_model({**told, "database": backend.state(call.place, call.settings, call.env)}),
+    return _clean_answer(
+        "status", {**told, "database": backend.read_state(call.place, call.settings, call.env)}
     )
 
 
-def prompt_context(call: Call, given: Given) -> ToolAnswer:
-    """Return the block that the hook would put before a prompt.
-
-    In a new session.
-    """
+def prompt_context(call: Call, given: Arguments) -> ToolAnswer:
+    """Return the block that the hook would add to a prompt."""
     from memory.health import accounts
 
-    value = accounts.load(call.place, call.settings, given["prompt"].strip(), "")
+    value = accounts.explain_load(call.place, call.settings, given["prompt"].strip(), "")
     block = str(value["block"])
     told = clean_for_model(
         {key: value[key] for key in ("strategy", "candidates", "picks", "characters", "enabled")}
@@ -405,80 +390,79 @@ def prompt_context(call: Call, given: Given) -> ToolAnswer:
 # ---- writing: candidates, which a person decides on
 
 
-def _written_answer(call: Call, store: Store, record: Record, said: str) -> ToolAnswer:
+def _answer_written(call: Call, store: Store, record: Record, said: str) -> ToolAnswer:
     if files.exists(indexview.segment_path(store.place)):
         call.indexed()
-    return ToolAnswer("kept", clean_for_model({"done": said, **_about(call, record, store.place)}))
+    return _clean_answer("kept", {"done": said, **_describe_record(call, record, store.place)})
 
 
-def _session(call: Call) -> str:
-    return layout.safe_id(call.env.get("CLAUDE_CODE_SESSION_ID", ""))
-
-
-def _labels(given: Given, key: str) -> list[str]:
+def _split_labels(given: Arguments, key: str) -> list[str]:
     return [
         piece.strip() for said in given.get(key, ()) for piece in said.split(",") if piece.strip()
     ]
 
 
-def remember(call: Call, given: Given) -> ToolAnswer:
-    """Store a learning (as a candidate), a checkpoint or a note.
-
-    The checkpoint is the agent's own; the note is its session's.
-    """
-    said = strip_private(given["text"]).strip()
-    if not said:
+def remember(call: Call, given: Arguments) -> ToolAnswer:
+    """Store a candidate learning, a checkpoint or a session's note."""
+    text = strip_private(given["text"]).strip()
+    if not text:
         raise UsageError("nothing is left to keep: all of it is marked private")
     store = call.store()
     if given.get("kind") == "note":
-        return _note(call, store, said)
+        return _write_note(call, store, text)
     if given.get("kind") == "checkpoint":
         from memory.capture import byhand
 
         title = one_line(strip_private(given.get("title", "")))
-        words = title + "\n\n" + said if title else said
-        kept = byhand.note(
-            store, call.place, words, _labels(given, "tags"), _session(call), call.now, "agent"
+        words = title + "\n\n" + text if title else text
+        kept = byhand.write_note(
+            store,
+            call.place,
+            words,
+            _split_labels(given, "tags"),
+            find_session_id(call),
+            call.now,
+            "agent",
         )
-        return _written_answer(call, store, kept, "written")
+        return _answer_written(call, store, kept, "written")
     from memory.knowledge import duplicates
 
-    title = one_line(strip_private(given.get("title", ""))) or first_clause(said)
-    there = duplicates.like_learning(call.place, call.settings, call.now, title, said)
-    if there:
-        return ToolAnswer(
-            "kept", clean_for_model({"done": "already there", **_about(call, there, call.place)})
+    title = one_line(strip_private(given.get("title", ""))) or extract_title(text)
+    existing = duplicates.find_similar_learning(call.place, call.settings, call.now, title, text)
+    if existing:
+        return _clean_answer(
+            "kept", {"done": "already there", **_describe_record(call, existing, call.place)}
         )
-    versions = _labels(given, "version")
+    versions = _split_labels(given, "version")
     kept = store.add(
         "learning",
         title,
-        said + "\n",
-        tags=_labels(given, "tags"),
+        text + "\n",
+        tags=_split_labels(given, "tags"),
         source="agent",
-        session=_session(call),
+        session=find_session_id(call),
         extra={"accepted": False, **({"versions": versions} if versions else {})},
     )
-    return _written_answer(
+    return _answer_written(
         call, store, kept, "a candidate: the user can accept it with `dayleaf review` in a terminal"
     )
 
 
-def _note(call: Call, store: Store, said: str) -> ToolAnswer:
+def _write_note(call: Call, store: Store, text: str) -> ToolAnswer:
     from memory.health import notekeeping
 
-    session = _session(call)
+    session = find_session_id(call)
     if not session:
         raise UsageError("a note is of a session, and this client names none")
-    made, changed = notekeeping.of_session(store, session, said)
+    made, changed = notekeeping.keep_session_note(store, session, text)
     call.changed += changed
     dropped = "; ".join(one_line(one.text) for one in made.dropped)
-    return _written_answer(
+    return _answer_written(
         call, store, made.record, "written" + ("; left out: " + dropped if dropped else "")
     )
 
 
-def suggest_rule(call: Call, given: Given) -> ToolAnswer:
+def suggest_rule(call: Call, given: Arguments) -> ToolAnswer:
     """Write a rule that waits for approval."""
     title, rationale = (
         one_line(strip_private(given[key])).strip() for key in ("title", "rationale")
@@ -491,12 +475,12 @@ def suggest_rule(call: Call, given: Given) -> ToolAnswer:
     ]
     body = strip_private(given.get("body", "")).strip()
     body = body + "\n" if body else ""
-    there = store.same("rule", title, body)
-    kept = there or store.add(
+    existing = store.same("rule", title, body)
+    kept = existing or store.add(
         "rule",
         title,
         body,
-        tags=_labels(given, "tags"),
+        tags=_split_labels(given, "tags"),
         source="agent",
         extra={
             "rationale": rationale,
@@ -504,73 +488,66 @@ def suggest_rule(call: Call, given: Given) -> ToolAnswer:
             **({"links": links} if links else {}),
         },
     )
-    return _written_answer(
+    return _answer_written(
         call,
         store,
         kept,
         "already there"
-        if there
+        if existing
         else "suggested: the user can approve it with `dayleaf review` in a terminal",
     )
 
 
-def add_resource(call: Call, given: Given) -> ToolAnswer:
+def add_resource(call: Call, given: Arguments) -> ToolAnswer:
     """Store a file of the project; a script waits for approval."""
     from memory.project import material
 
     place, store = call.place, call.store()
     path = files.real_path(os.path.abspath(os.path.join(place.root, given["path"])))
-    material.allowed(path, layout.PRIVATE, place, True)
-    source = material.read(path)
-    there = material.find_resource(store, source.path, layout.PRIVATE)
-    if there:
-        return ToolAnswer(
-            "kept", clean_for_model({"done": "already there", **_about(call, there, place)})
+    material.check_allowed(path, layout.PRIVATE, place, True)
+    source = material.read_file(path)
+    existing = material.find_resource(store, source.path, layout.PRIVATE)
+    if existing:
+        return _clean_answer(
+            "kept", {"done": "already there", **_describe_record(call, existing, place)}
         )
-    versions = _labels(given, "version")
-    kept = material.add(
+    versions = _split_labels(given, "version")
+    kept = material.add_resource(
         store,
         source,
-        given.get("type") or material.guessed(source),
+        given.get("type") or material.guess_type(source),
         layout.PRIVATE,
         one_line(given.get("title", "")),
         {"source": "agent", "extra": {"versions": versions} if versions else {}},
     )
     waits = (
         "; a script, which waits for the user's approval"
-        if material.type_of(kept) == "script"
+        if material.resource_type(kept) == "script"
         else ""
     )
-    return _written_answer(call, store, kept, "kept" + waits)
+    return _answer_written(call, store, kept, "kept" + waits)
 
 
-def feedback(call: Call, given: Given) -> ToolAnswer:
-    """Note that a record helped or misled."""
+def feedback(call: Call, given: Arguments) -> ToolAnswer:
     from memory.store import ledger
 
     found, place = lookup.find_anywhere(call.place, call.settings, given["id"])
     if found.tier != layout.ADDED:
-        call.store_of(place).check(found.name)
-    book = ledger.holding(place, found.name)
-    ledger.note(book, found.id, given["verdict"], call.now, _session(call))
-    counts = lookup.fold_merged(place, ledger.settle(book)).counts(found.id)
-    return ToolAnswer(
-        "feedback",
-        clean_for_model(
-            {"id": found.id, "title": found.title, "up": counts.up, "down": counts.down}
-        ),
+        call.open_store(place).check(found.name)
+    book = ledger.find_ledger(place, found.name)
+    ledger.append_event(book, found.id, given["verdict"], call.now, find_session_id(call))
+    counts = lookup.credit_successors(place, ledger.rewrite_derived(book)).counts(found.id)
+    return _clean_answer(
+        "feedback", {"id": found.id, "title": found.title, "up": counts.up, "down": counts.down}
     )
 
 
-def suggested(call: Call, refused: PersonsRecord, words: Sequence[str]) -> ToolAnswer:
-    """Store a change of a person's record as a suggestion.
-
-    words: of the command that makes it.
-    """
+def suggest_change(call: Call, refused: PersonsRecord, words: Sequence[str]) -> ToolAnswer:
+    """Store a change of a person's record as a suggestion."""
     from memory.knowledge import suggestions
 
-    kept = suggestions.keep(call.store(), refused, words, _session(call))
-    return _written_answer(
+    kept = suggestions.store_suggestion(call.store(), refused, words, find_session_id(call))
+    return _answer_written(
         call,
         call.store(),
         kept,
@@ -581,11 +558,8 @@ def suggested(call: Call, refused: PersonsRecord, words: Sequence[str]) -> ToolA
 # ---- running
 
 
-def run_script(call: Call, given: Given) -> ToolAnswer:
-    """Run a script's approved bytes and return its output.
-
-    The end of it where it is long.
-    """
+def run_script(call: Call, given: Arguments) -> ToolAnswer:
+    """Run a script's approved bytes, and return the end of its output."""
     from memory.core.boundary import NESTED
     from memory.knowledge import scripts
 
@@ -594,22 +568,18 @@ def run_script(call: Call, given: Given) -> ToolAnswer:
     if given.get("timeout", 1) > scripts.SECONDS:
         raise UsageError("run_script: 'timeout' can be at most %d seconds" % scripts.SECONDS)
     found = call.store().find(given["id"])
-    told = scripts.order(found, call.place, given.get("args", ()), call.env)
-    said = {1: bytearray(), 2: bytearray()}
+    order = scripts.prepare_run(found, call.place, given.get("args", ()), call.env)
+    output = {1: bytearray(), 2: bytearray()}
 
     def tell(number: int, data: bytes) -> None:
-        said[number] += data
-        del said[number][: -4 * OUTPUT_CHARS]
+        output[number] += data
+        del output[number][: -4 * OUTPUT_CHARS]
 
-    status, in_time = scripts.run(
-        told, call.place.cache, given.get("timeout", scripts.SECONDS), tell, ENDING
+    status, in_time = scripts.run_script(
+        order, call.place.cache, given.get("timeout", scripts.SECONDS), tell, STOP_EVENT
     )
-    out, err = (bytes(said[number]).decode("utf-8", "replace")[-OUTPUT_CHARS:] for number in (1, 2))
-    return ToolAnswer(
-        "script",
-        {
-            **clean_for_model({"id": told.id, "script": told.path, "stdout": out, "stderr": err}),
-            "status": status,
-            "in_time": in_time,
-        },
+    out, err = (
+        bytes(output[number]).decode("utf-8", "replace")[-OUTPUT_CHARS:] for number in (1, 2)
     )
+    value = {"id": order.id, "script": order.path, "stdout": out, "stderr": err}
+    return _clean_answer("script", {**value, "status": status, "in_time": in_time})

@@ -11,12 +11,9 @@ from memory.terminal.call import Call
 
 
 def mcp(call: Call) -> int:
-    """Serve a directory's memory by the Model Context Protocol.
-
-    The current directory, or DIR.
-    """
+    """Serve the memory of the current directory, or DIR, by MCP."""
     if call.words:
-        folder = os.path.abspath(os.path.expanduser(call.one("directory")))
+        folder = os.path.abspath(os.path.expanduser(call.single_word("directory")))
         try:
             os.chdir(folder)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""The MCP server as Claude Code knows it: registered, removed, and checked by doctor."""
+"""The MCP server's registration with Claude Code: added, removed, checked by doctor."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from memory.health import Finding, checkup, ok, warn
 from memory.store import process
 
 SERVER = "dayleaf"  # the server's name in the client
-MOST_CLIENT = 64 << 20  # bytes of the client's own file, which grows with its projects
-SECONDS, ANSWER = 60.0, 1 << 16  # that the client may take to write it down, bytes of what it says
+CONFIG_LIMIT = 64 << 20  # bytes of the client's file, which grows with its projects
+TIMEOUT, OUTPUT_LIMIT = (
+    60.0,
+    1 << 16,
+)  # that the client may take to write it down, bytes of what it says
 
 
 def check(place: layout.Place, settings: config.Config, env: dict[str, str]) -> Iterator[Finding]:
-    """Check that the client starts the MCP server if set up.
-
-    Nothing where neither the setting nor the client has it.
-    """
-    command = registration(env)
+    """Check the registration against the setting; yield nothing where both are off."""
+    command = read_registration(env)
     if settings["mcp"] and not command:
         yield warn(
             "mcp is on (%s), but Claude Code knows no server `%s`"
@@ -39,16 +39,13 @@ def check(place: layout.Place, settings: config.Config, env: dict[str, str]) -> 
         )
 
 
-def registration(env: dict[str, str]) -> str:
-    """Return the program of the client's registered MCP server, or "".
-
-    Registered for the user, in every project.
-    """
+def read_registration(env: dict[str, str]) -> str:
+    """Return the program registered with the client, "" for none."""
     path = (
         env.get("CLAUDE_CONFIG_DIR") or env.get("HOME") or env.get("USERPROFILE") or ""
     ) + "/.claude.json"
     try:
-        value: Any = fastjson.parse(files.read(path, MOST_CLIENT))
+        value: Any = fastjson.parse(files.read(path, CONFIG_LIMIT))
     except (FileNotFoundError, ValueError):
         return ""
     for key in ("mcpServers", SERVER, "command"):
@@ -56,24 +53,21 @@ def registration(env: dict[str, str]) -> str:
     return value if isinstance(value, str) else ""
 
 
-def command(env: dict[str, str]) -> str:
-    """Return the command line's path for other programs to keep.
-
-    The link made by the set-up, else the program behind it.
-    """
+def find_command(env: dict[str, str]) -> str:
+    """Return the path of dayleaf's link, else of its program."""
     link = env.get("HOME", "") + "/.local/bin/dayleaf"
     return (
         link
-        if files.is_link(link) and files.real_path(link) == files.real_path(checkup.program())
-        else checkup.program()
+        if files.is_link(link) and files.real_path(link) == files.real_path(checkup.program_path())
+        else checkup.program_path()
     )
 
 
-def _run_client(client: str, words: list[str], env: dict[str, str]) -> process.Finished:
-    return process.run([client, *words[1:]], b"", SECONDS, env, "", ANSWER)
+def _run_client(client: str, words: list[str], env: dict[str, str]) -> process.ProcessResult:
+    return process.run([client, *words[1:]], b"", TIMEOUT, env, "", OUTPUT_LIMIT)
 
 
-def _failed(words: list[str], done: process.Finished) -> DayleafError:
+def _make_error(words: list[str], done: process.ProcessResult) -> DayleafError:
     said = (done.err.strip() or done.out.strip()).decode("utf-8", "replace")
     return DayleafError(
         "`%s` failed (%s), so nothing was changed; run it yourself, then try again"
@@ -81,12 +75,9 @@ def _failed(words: list[str], done: process.Finished) -> DayleafError:
     )
 
 
-def _without_client(words: list[str], env: dict[str, str], on: bool) -> str:
-    """Return the result where the client is missing.
-
-    Raises DayleafError where something is to be changed.
-    """
-    if not on and not registration(env):
+def _report_missing_client(words: list[str], env: dict[str, str], on: bool) -> str:
+    """Raise DayleafError for a missing client, unless there is nothing to change."""
+    if not on and not read_registration(env):
         return "Claude Code starts no `dayleaf mcp`"
     raise DayleafError(
         "Claude Code is not on PATH, so nothing was changed; run this where it is: %s%s"
@@ -95,27 +86,22 @@ def _without_client(words: list[str], env: dict[str, str], on: bool) -> str:
 
 
 def register(env: dict[str, str], on: bool) -> str:
-    """Register the server with Claude Code, or remove it.
+    """Register the server with Claude Code (on), or remove it.
 
-    Returns the result in words. on: start it in each session. Raises DayleafError if the client is
-    missing or fails.
+    Returns the result in words. Raises DayleafError if the client is missing or fails.
     """
-    name = SERVER
-    remove = ["claude", "mcp", "remove", "--scope", "user", name]
-    words = (
-        ["claude", "mcp", "add", "--scope", "user", name, "--", command(env), "mcp"]
-        if on
-        else remove
-    )
+    remove = ["claude", "mcp", "remove", "--scope", "user", SERVER]
+    add = ["claude", "mcp", "add", "--scope", "user", SERVER, "--", find_command(env), "mcp"]
+    words = add if on else remove
     client = process.which("claude", env)
     if not client:
-        return _without_client(words, env, on)
+        return _report_missing_client(words, env, on)
     done = _run_client(client, words, env)
-    if done.rc and on:  # it is there already, perhaps with another path
+    if done.rc and on:  # registered already, perhaps with another path
         _run_client(client, remove, env)
         done = _run_client(client, words, env)
-    if done.rc and (on or registration(env)):
-        raise _failed(words, done)
+    if done.rc and (on or read_registration(env)):
+        raise _make_error(words, done)
     return "Claude Code %s `dayleaf mcp` from its next session on" % (
         "starts" if on else "no longer starts"
     )

@@ -1,8 +1,7 @@
-"""What a client sends over stdin, before the protocol's own reader sees it.
+"""Lone surrogates in a client's requests, replaced before the protocol's reader sees them.
 
-JSON may hold half a surrogate pair, `"\\ud83d"`, and clients write one where they cut a text in the
-middle of an emoji.  The reader refuses the whole line then, and the request would stay without an
-answer.
+Clients that cut a text in the middle of an emoji write half a surrogate pair, `"\\ud83d"`.  The
+reader would refuse the whole line, and the request would get no answer.
 """
 
 from __future__ import annotations
@@ -12,52 +11,44 @@ import re
 import threading
 from typing import BinaryIO
 
-_ESCAPED = re.compile(
+# an escape: a high surrogate with its low one if that follows, a lone low one, any other
+_ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}(?:\\u[dD][c-fC-F][0-9a-fA-F]{2})?"
     rb"|u[dD][c-fC-F][0-9a-fA-F]{2}|.)",
     re.S,
 )
-_PAIR = 12  # bytes of a whole pair
-_LOST = rb"\ufffd"
+_PAIR_LENGTH = 12  # bytes
+_REPLACEMENT = rb"\ufffd"
 
 
-def mended(line: bytes) -> bytes:
-    """Return a line of JSON with lone surrogates replaced by U+FFFD.
-
-    Escaped or not.
-    """
+def replace_surrogates(line: bytes) -> bytes:
+    """Replace lone surrogates in a line of JSON by U+FFFD."""
     if not line.isascii():
         line = line.decode("utf-8", "replace").encode("utf-8")
     if b"\\u" not in line:
         return line
-    return _ESCAPED.sub(
-        lambda one: (
-            _LOST
-            if one[0][1:3].lower() == b"ud"
-            and one[0][3:4].lower() in b"89abcdef"
-            and (len(one[0]) < _PAIR)
-            else one[0]
-        ),
-        line,
-    )
+    return _ESCAPE.sub(_replace_escape, line)
 
 
-def mend_stdin() -> None:
-    """Replace stdin by a pipe of its mended lines.
+def _replace_escape(match: re.Match[bytes]) -> bytes:
+    escape = match[0].lower()
+    lone = escape[1:3] == b"ud" and escape[3:4] in b"89abcdef" and len(escape) < _PAIR_LENGTH
+    return _REPLACEMENT if lone else match[0]
 
-    A thread writes into it.
-    """
+
+def filter_stdin() -> None:
+    """Replace stdin by a pipe of its filtered lines."""
     source = os.fdopen(os.dup(0), "rb")
     end, begin = os.pipe()
     os.dup2(end, 0)
     os.close(end)
-    threading.Thread(target=_pass_on, args=(source, begin), daemon=True).start()
+    threading.Thread(target=_copy_lines, args=(source, begin), daemon=True).start()
 
 
-def _pass_on(source: BinaryIO, target: int) -> None:
+def _copy_lines(source: BinaryIO, target: int) -> None:
     with source, os.fdopen(target, "wb", 0) as out:
         try:
             for line in source:
-                out.write(mended(line))
+                out.write(replace_surrogates(line))
         except OSError:
             return  # the server has ended

@@ -1,9 +1,9 @@
-"""A short card of every record of a project, and of what each session was given: what the timeline,
-the lists and the plots are made of.
+"""A short card of each record of a project, and the records given to each session: the data of the
+timeline, the lists and the plots.
 
-Cards hold what a list filters and counts by, and no text: what is shown is read from the files at
-that moment.  They are kept between two runs as `<cache>/<scope>.page` (kept.py), so that a later
-run reads only the files that changed; receipts stand there under `receipts/<session>`.
+A card holds the fields that lists filter and count by, no text: pages read that from the files.
+Cards are cached in `<cache>/<scope>.page` (kept.py), receipts there under `receipts/<session>`, so
+that a later run reads only changed files.
 """
 
 from __future__ import annotations
@@ -20,29 +20,31 @@ from typing import Any, NamedTuple
 from memory.capture import wishes
 from memory.core import IndexFault, StoreError, clock, files, records, tokeniser
 from memory.core.config import Config
-from memory.core.layout import DATED, SHARED, Place
+from memory.core.layout import DATED_KINDS, SHARED, Place
 from memory.core.plaintext import one_line
 from memory.core.records import Record
 from memory.core.walk import Listing
 from memory.health import figures
 from memory.hook import at_prompt, handoffs, receipts
-from memory.index.kept import Kept
+from memory.index.kept import FactCache
 from memory.project.sharing import Repository
 from memory.store import ledger, redactor
 from memory.store.store import Store
 
-FRESH = 1.0  # seconds for which the files of a project are not looked at again
-# files above which they are looked at behind an answer, and not before it, after so many seconds
-MANY, LATE = 20_000, 30.0
-SETTLED = 2_000_000_000  # ns: a file that changed within them may change again and look the same
+FRESH = 1.0  # seconds until files are compared again
+MANY, LATE = (
+    20_000,
+    30.0,
+)  # with more files, they are compared after an answer, so many seconds apart
+SETTLED = 2_000_000_000  # ns; a younger file may change again without a new time
 
 
 class Card(NamedTuple):
-    """What a list needs of a record.
+    """The fields of a record that lists need.
 
-    until: the end of what it tells of.  session, branch, author: "" where it names none.  again: it
-    is a checkpoint that only repeats.  said: the day on which the user said what it holds, "" for
-    what is no wish.  end: what it is to a link, such as `script`.
+    until: end of the time it is about.  session, branch, author: "" for none.  again: a checkpoint
+    without news.  said: the day of the user's wish, "" for other records.  end: its kind as an end
+    of a link, such as `script`.
     """
 
     name: str
@@ -69,12 +71,10 @@ class Card(NamedTuple):
         return self.session or self.id
 
 
-class Given(NamedTuple):
+class GivenRecords(NamedTuple):
     """The records given to one session.
 
-    began: its first instant.  times, tokens: how often and how much.  items: per record (prompt in
-        8
-        hex digits, id).
+    times: number of blocks given.  items: (prompt in 8 hex digits, id) of each record.
     """
 
     session: str
@@ -85,18 +85,14 @@ class Given(NamedTuple):
 
 
 class Catalogue:
-    """The cards of one project.
-
-    generation: counts up whenever a look at the files finds something new.
-    """
+    """The cards of one project; generation: number of changes seen."""
 
     def __init__(self, place: Place, settings: Config, now: Callable[[], float]):
-        """now: gives the present instant."""
         self._place, self._settings, self._now = place, settings, now
         self._lock = threading.RLock()
         self._cards: dict[str, tuple[str, Card | None]] = {}
-        self._given: dict[str, tuple[str, Given]] = {}
-        self._kept: Kept | None = None
+        self._given: dict[str, tuple[str, GivenRecords]] = {}
+        self._kept: FactCache | None = None
         self._looked = float("-inf")
         self._writers: dict[str, str] | None = None
         self._made: dict[str, tuple[tuple[object, ...], Any]] = {}
@@ -105,13 +101,10 @@ class Catalogue:
     # ---- what there is
 
     def cards(self) -> list[Card]:
-        """Return the cards of all records by name.
+        """Return the cards of all records, one of each id."""
+        return list(self.derive("cards", self._drop_duplicates))
 
-        A double id comes once.
-        """
-        return list(self.derived("cards", self._unique))
-
-    def _unique(self) -> list[Card]:
+    def _drop_duplicates(self) -> list[Card]:
         found: dict[str, Card] = {}
         for name in sorted(self._cards):
             card = self._cards[name][1]
@@ -119,54 +112,50 @@ class Catalogue:
                 found.setdefault(card.id, card)
         return list(found.values())
 
-    def given(self) -> list[Given]:
-        """Return what each session was given, the oldest first."""
+    def given(self) -> list[GivenRecords]:
+        """Return the records given to each session, oldest session first."""
         order = attrgetter("began", "session")
         return list(
-            self.derived("given", lambda: sorted((g for _, g in self._given.values()), key=order))
+            self.derive("given", lambda: sorted((g for _, g in self._given.values()), key=order))
         )
 
     def sessions(self) -> dict[str, list[Card]]:
         """Return the checkpoints, conversations and notes by session."""
-        return dict(self.derived("sessions", self._grouped))
+        return dict(self.derive("sessions", self._group_by_session))
 
-    def _grouped(self) -> dict[str, list[Card]]:
+    def _group_by_session(self) -> dict[str, list[Card]]:
         groups: dict[str, list[Card]] = {}
         for card in self.cards():
-            if card.kind in DATED:
+            if card.kind in DATED_KINDS:
                 groups.setdefault(card.key, []).append(card)
         return groups
 
-    def names_of(self, session: str) -> list[str]:
-        """Return the names of all records of a session."""
-        groups: dict[str, list[str]] = self.derived("names", self._named)
+    def list_names(self, session: str) -> list[str]:
+        groups: dict[str, list[str]] = self.derive("names", self._group_names)
         return list(groups.get(session, ()))
 
-    def _named(self) -> dict[str, list[str]]:
+    def _group_names(self) -> dict[str, list[str]]:
         groups: dict[str, list[str]] = {}
         for card in self.cards():
             if card.session:
                 groups.setdefault(card.session, []).append(card.name)
         return groups
 
-    def derived(self, name: str, make: Callable[[], Any], *more: object) -> Any:
-        """Return what is made of the cards, made once for each generation.
+    def derive(self, name: str, make: Callable[[], Any], *more: object) -> Any:
+        """Return a value made from the cards, cached until they change.
 
-        name: of that.  more: what it follows from beside the cards.
+        more: other values that it depends on.
         """
         with self._lock:
-            self._look()
+            self._refresh_if_due()
             stamp = (self.generation, *more)
             found = self._made.get(name)
             if found is None or found[0] != stamp:
                 found = self._made[name] = (stamp, make())
             return found[1]
 
-    def holding(self, words: str) -> set[str]:
-        """Return the names of the records with all words.
-
-        The index decides.
-        """
+    def find_names(self, words: str) -> set[str]:
+        """Find the names of the records with all words, by the index."""
         sought = [[t for t, _ in tokeniser.expand(raw)] for raw in tokeniser.split(words)[:16]]
         left: set[str] | None = None
         with suppress(IndexFault), closing(at_prompt.open_or_build_index(self._place)) as found:
@@ -179,24 +168,23 @@ class Catalogue:
 
     @property
     def is_due(self) -> bool:
-        """Tell whether to compare the files after this answer."""
+        """Whether to compare the files after this answer."""
         return len(self._cards) > MANY and self._now() - self._looked > LATE
 
-    def _look(self) -> None:
-        """Look at the files where the last look is too long ago."""
+    def _refresh_if_due(self) -> None:
         first = self._kept is None
         if first or (len(self._cards) <= MANY and self._now() - self._looked > FRESH):
-            self.look()
+            self.refresh()
 
-    def look(self) -> None:
-        """Compare the cards with the files, and read what changed."""
+    def refresh(self) -> None:
+        """Compare the cards with the files, and read changed files."""
         with self._lock:
             first = self._kept is None
             if first:
-                self._kept = Kept(
+                self._kept = FactCache(
                     self._place, "page", (sys.modules[__name__], records), bool(find_spec("yaml"))
                 )
-            changed = self._look_at_records() + self._look_at_receipts()
+            changed = self._refresh_records() + self._refresh_receipts()
             self._looked = self._now()
             if changed or first:
                 self.generation += 1
@@ -204,12 +192,12 @@ class Catalogue:
                 self.save()
 
     def save(self) -> None:
-        """Cache what was read of the files for later runs."""
+        """Write the cache for later runs."""
         with self._lock:
             if self._kept is not None:
                 self._kept.save()
 
-    def _look_at_records(self) -> int:
+    def _refresh_records(self) -> int:
         store = Store(self._place, self._settings, self._now())
         settled, there, changed = int(self._now() * 1e9) - SETTLED, set(), 0
         for name, _, mtime, size in Listing(self._place).found:
@@ -218,26 +206,26 @@ class Catalogue:
             known = self._cards.get(name)
             if known is None or known[0] != stamp:
                 changed += 1
-                self._cards[name] = (stamp, self._card(store, name, stamp, mtime < settled))
+                self._cards[name] = (stamp, self._read_card(store, name, stamp, mtime < settled))
         gone = self._cards.keys() - there
         for name in gone:
             del self._cards[name]
         return changed + len(gone)
 
-    def _card(self, store: Store, name: str, stamp: str, settled: bool) -> Card | None:
+    def _read_card(self, store: Store, name: str, stamp: str, settled: bool) -> Card | None:
         assert self._kept is not None
         found = self._kept.get(name, stamp, "card")
         if found is not None:
             return Card(name, *found)
         try:
-            card = card_of(store.read(name))
+            card = make_card(store.read(name))
         except (StoreError, IndexFault):
             return None
         if settled and not redactor.redact(card.title).found:
             self._kept.put(name, stamp, "card", list(card[1:]))
         return card
 
-    def _look_at_receipts(self) -> int:
+    def _refresh_receipts(self) -> int:
         folder, changed, there = self._place.receipts_folder, 0, set()
         settled = int(self._now() * 1e9) - SETTLED
         for entry in files.list_folder(folder):
@@ -251,40 +239,36 @@ class Catalogue:
                 known = self._given.get(session)
                 if known is None or known[0] != stamp:
                     changed += 1
-                    kept = self._receipts(session, stamp, stat.st_mtime_ns < settled)
+                    kept = self._read_receipts(session, stamp, stat.st_mtime_ns < settled)
                     self._given[session] = (stamp, kept)
         gone = self._given.keys() - there
         for session in gone:
             del self._given[session]
         return changed + len(gone)
 
-    def _receipts(self, session: str, stamp: str, settled: bool) -> Given:
+    def _read_receipts(self, session: str, stamp: str, settled: bool) -> GivenRecords:
         assert self._kept is not None
         name = "receipts/" + session
         found = self._kept.get(name, stamp, "given")
         if found is None:
-            found = list(given_of(session, receipts.read(self._place.receipts(session)))[1:])
+            found = list(count_given(session, receipts.read(self._place.receipts(session)))[1:])
             if settled:
                 self._kept.put(name, stamp, "given", found)
-        return Given(session, *found)
+        return GivenRecords(session, *found)
 
     # ---- who
 
     def author(self, card: Card) -> str:
-        """Return a record's author.
-
-        The name in the record, the first committer of a shared one, else the user, the model or
-        dayleaf.
-        """
+        """Return a record's author, by its field, git or source."""
         if card.author:
             return card.author
         if card.name[:1] == SHARED:
-            return self._writer(card.name) or "you"
-        if card.kind in DATED:
+            return self._find_committer(card.name) or "you"
+        if card.kind in DATED_KINDS:
             return "you"
         return {"agent": "the model", "auto": "dayleaf"}.get(card.source, "you")
 
-    def _writer(self, name: str) -> str:
+    def _find_committer(self, name: str) -> str:
         if self._writers is None:
             self._writers = {}
             with suppress(OSError, StoreError):
@@ -299,10 +283,8 @@ class Catalogue:
         )
 
 
-def card_of(record: Record) -> Card:
-    """Return the card of a record."""
-
-    def said(key: str) -> str:
+def make_card(record: Record) -> Card:
+    def text(key: str) -> str:
         value = record.meta.get(key)
         return one_line(value, 200) if isinstance(value, str) else ""
 
@@ -312,41 +294,38 @@ def card_of(record: Record) -> Card:
         record.kind,
         one_line(record.title, 300),
         record.created,
-        max(record.created, clock.parse(said("until")) or 0.0),
-        said("session"),
-        said("branch"),
-        said("speaker") or said("author"),
+        max(record.created, clock.parse(text("until")) or 0.0),
+        text("session"),
+        text("branch"),
+        text("speaker") or text("author"),
         record.source,
         record.accepted,
         record.active,
         list(dict.fromkeys((*record.topics, *record.tags))),
         record.tokens,
         record.kind == "checkpoint" and handoffs.is_repetition(record),
-        said(wishes.SAID) if record.kind == "rule" else "",
+        text(wishes.SAID) if record.kind == "rule" else "",
         record.end,
     )
 
 
-def given_of(session: str, rows: Iterable[dict[str, Any]]) -> Given:
-    """Return the records given to a session, from its receipts."""
+def count_given(session: str, rows: Iterable[dict[str, Any]]) -> GivenRecords:
+    """Count the records given to a session, from its receipts."""
     began, times, tokens = 0.0, 0, 0
     items: list[list[str]] = []
     for row in rows:
         if row.get("event") not in figures.EVENTS:
             continue
         began = began or clock.parse(str(row.get("t"))) or 0.0
-        chosen = receipts.chosen(row)
+        chosen = receipts.list_chosen(row)
         times += bool(chosen)
-        tokens += figures.tokens_of(row)
-        prompt = ledger.short(str(row.get("prompt") or ""))
+        tokens += figures.receipt_tokens(row)
+        prompt = ledger.hash_id(str(row.get("prompt") or ""))
         items += [[prompt, str(item[0])] for item in chosen]
-    return Given(session, began, times, tokens, items)
+    return GivenRecords(session, began, times, tokens, items)
 
 
-def fits(card: Card, words: str, names: set[str]) -> bool:
-    """Tell whether a card matches some words.
-
-    names: of the records with these words in their text.
-    """
+def matches_words(card: Card, words: str, names: set[str]) -> bool:
+    """Return whether a card matches words; names: records that hold them."""
     text = " ".join((card.title, *card.labels)).lower()
     return card.name in names or all(word in text for word in words.lower().split())

@@ -1,6 +1,6 @@
-"""One HTML file that holds records, their style and their script: `store view --export FILE`.
+"""One HTML file with records, style and script: `store view --export FILE`.
 
-Made with the standard library alone, so a record's markdown stands in it as it was written.
+It needs only the standard library, so markdown stays as it was written.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import NamedTuple
 from memory.capture import checkpointoutline
 from memory.core import StoreError, clock, files, layout
 from memory.core.config import Config
-from memory.core.layout import DATED, SHARED, Place
-from memory.core.plaintext import count, one_line, plain
+from memory.core.layout import DATED_KINDS, SHARED, Place
+from memory.core.plaintext import format_count, one_line, strip_hidden
 from memory.core.records import Record
 from memory.doors.page import catalogue, timeline
 from memory.store import redactor
-from memory.store.redactor import without_private
+from memory.store.redactor import strip_private_record
 from memory.store.store import Store
 from memory.terminal import localtimes
 
@@ -36,9 +36,9 @@ MONTHS = (
 
 
 class Contents(NamedTuple):
-    """What one file shows.
+    """The content of one file.
 
-    sessions: the record that tells each, the newest first. left_out: how many records it lacks.
+    sessions: a record for each, newest first. left_out: number of other records.
     """
 
     workspace: str
@@ -50,109 +50,103 @@ class Contents(NamedTuple):
 
 
 @lru_cache(4)
-def raw(name: str) -> str:
-    """Return a file of the folder `templates`.
-
-    name: one of ours, never a requested one.
-    """
+def read_template(name: str) -> str:
+    """Return a file of the folder `templates`; name: never from a request."""
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-def contents(place: Place, settings: Config, now: float, private: bool) -> Contents:
-    """Return the records for one file, without secrets.
-
-    private: records of the private and the global tier too, not the shared ones alone.
-    """
+def read_contents(place: Place, settings: Config, now: float, private: bool) -> Contents:
+    """Return the records for one file, without secrets; private: all tiers."""
     found = list(Store(place, settings, now).each())
-    kept = [_cleaned(record, settings) for record in found if private or record.tier == SHARED]
+    kept = [
+        _redact_record(record, settings) for record in found if private or record.tier == SHARED
+    ]
     groups: dict[str, list[Record]] = {}
     for record in kept:
-        if record.kind in DATED:
-            groups.setdefault(session_of(record), []).append(record)
+        if record.kind in DATED_KINDS:
+            groups.setdefault(find_session(record), []).append(record)
     return Contents(
         layout.project_name(place.key),
         now,
-        sorted(map(_telling, groups.values()), key=lambda one: -one.created),
+        sorted(map(_choose_record, groups.values()), key=lambda one: -one.created),
         sorted(kept, key=lambda one: (one.kind, -one.created, one.id)),
         len(found) - len(kept),
         private,
     )
 
 
-def _cleaned(record: Record, settings: Config) -> Record:
-    said = {
+def _redact_record(record: Record, settings: Config) -> Record:
+    fields = {
         "title": record.title,
         "body": record.body,
         "tags": list(record.tags),
         "meta": record.meta,
     }
     allowed = {"redact.enabled": True, "redact.allow": settings["redact.allow"]}
-    clean = redactor.clean(said, allowed, "")
+    clean = redactor.clean(fields, allowed, "")
     return record.replaced(**{**clean, "tags": tuple(clean["tags"])})
 
 
-def session_of(record: Record) -> str:
-    """Return the session of a record, or its own id."""
+def find_session(record: Record) -> str:
+    """Return the session of a record, else its own id."""
     said = record.meta.get("session")
     return said if isinstance(said, str) and said else record.id
 
 
-def _telling(group: Sequence[Record]) -> Record:
-    """Return the record that tells a session."""
-    name = timeline.telling([catalogue.card_of(record) for record in group]).name
+def _choose_record(group: Sequence[Record]) -> Record:
+    name = timeline.choose_card([catalogue.make_card(record) for record in group]).name
     return next(record for record in group if record.name == name)
 
 
-def html_page(shown: Contents) -> str:
-    """Return one HTML file whose policy allows its own style and script alone."""
-    style, script = raw("page.css"), raw("export.js")
+def render_page(shown: Contents) -> str:
+    """Render one HTML file; its policy forbids foreign code."""
+    style, script = read_template("page.css"), read_template("export.js")
     policy = "default-src 'none'; script-src %s; style-src %s; base-uri 'none'; form-action 'none'"
     offset = clock.local_offset(shown.now)
-    return Template(raw("export.html")).substitute(
-        policy=policy % (_digest(script), _digest(style)),
+    return Template(read_template("export.html")).substitute(
+        policy=policy % (_hash_text(script), _hash_text(style)),
         style=style,
         script=script,
         workspace=escape(shown.workspace),
         about="written %s · %s%s"
         % (
             clock.day(shown.now + offset),
-            count(len(shown.records), "record"),
+            format_count(len(shown.records), "record"),
             ", including private ones" if shown.private else "",
         ),
-        sessions=_sessions(shown.sessions, offset),
-        records="\n".join(_article(record, offset) for record in shown.records),
+        sessions=_render_sessions(shown.sessions, offset),
+        records="\n".join(_render_record(record, offset) for record in shown.records),
     )
 
 
-def _digest(text: str) -> str:
-    """Return the hash by which a policy names a style or a script."""
+def _hash_text(text: str) -> str:
+    """Return a text's hash for a content security policy."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return "'sha256-%s'" % base64.b64encode(digest).decode("ascii")
 
 
-def _sessions(told: Sequence[Record], offset: float) -> str:
+def _render_sessions(told: Sequence[Record], offset: float) -> str:
     if not told:
         return ""
     days = groupby(told, key=lambda one: clock.day(one.created + offset))
     return '<details id="sessions" open><summary>%s</summary>\n%s</details>' % (
-        count(len(told), "session"),
+        format_count(len(told), "session"),
         "".join(
             '<section class="day"><h2>%s</h2>%s</section>\n'
-            % (day_name(day), "".join(_session(one, offset) for one in of))
+            % (format_day(day), "".join(_render_session(one, offset) for one in of))
             for day, of in days
         ),
     )
 
 
-def day_name(day: str) -> str:
-    """Return a day's name: `Thursday, 19 November 2026`."""
+def format_day(day: str) -> str:
+    """Format a day as `Thursday, 19 November 2026`."""
     weekday = WEEKDAYS[clock.weekday(clock.parse(day) or 0.0)]
     return "%s, %d %s %s" % (weekday, int(day[8:]), MONTHS[int(day[5:7]) - 1], day[:4])
 
 
-def _session(record: Record, offset: float) -> str:
-    """Return the entry of a session: when, on which branch, its title and its outcome."""
-    outline = checkpointoutline.outline(without_private(record))
+def _render_session(record: Record, offset: float) -> str:
+    outline = checkpointoutline.parse_outline(strip_private_record(record))
     outcome = (outline.outcome or outline.said)[:1] if record.kind == "checkpoint" else ()
     branch = record.meta.get("branch")
     return (
@@ -160,15 +154,14 @@ def _session(record: Record, offset: float) -> str:
         '<h3><a class="go" href="#%s">%s</a></h3>%s</article>'
     ) % (
         clock.iso(record.created + offset)[11:16],
-        '<span class="branch">%s</span>' % _line(branch) if isinstance(branch, str) else "",
+        '<span class="branch">%s</span>' % _escape_line(branch) if isinstance(branch, str) else "",
         escape(record.id),
-        _line(record.title),
-        "".join('<p class="outcome">%s</p>' % _line(line) for line in outcome),
+        _escape_line(record.title),
+        "".join('<p class="outcome">%s</p>' % _escape_line(line) for line in outcome),
     )
 
 
-def _article(record: Record, offset: float) -> str:
-    """Return the card of a record: its head, a rule's rationale, and its text as it was written."""
+def _render_record(record: Record, offset: float) -> str:
     branch = record.meta.get("branch")
     about = [clock.day(record.created + offset), record.id]
     about += [", ".join(record.tags)] if record.tags else []
@@ -180,23 +173,20 @@ def _article(record: Record, offset: float) -> str:
         '<div class="text plain">%s</div></article>'
     ) % (
         escape(record.id),
-        _line(record.title),
+        _escape_line(record.title),
         escape(record.kind),
-        _line(" · ".join(about)),
-        '<p class="outcome">%s</p>\n' % _line(rationale) if rationale else "",
-        escape(plain(localtimes.body(record, record.body)).strip()),
+        _escape_line(" · ".join(about)),
+        '<p class="outcome">%s</p>\n' % _escape_line(rationale) if rationale else "",
+        escape(strip_hidden(localtimes.localize_body(record, record.body)).strip()),
     )
 
 
-def _line(text: str) -> str:
+def _escape_line(text: str) -> str:
     return escape(one_line(text))
 
 
 def require_free_path(path: str) -> None:
-    """Check that a new file may stand at a path.
-
-    Raises StoreError over an existing file, and without a folder.
-    """
+    """Raise StoreError for an existing file or a missing folder."""
     said, folder = one_line(path), os.path.dirname(os.path.abspath(path))
     if os.path.lexists(path):
         raise StoreError("%s is there already; --export never overwrites, name another FILE" % said)
@@ -208,11 +198,8 @@ def require_free_path(path: str) -> None:
 
 
 def save(path: str, shown: Contents) -> int:
-    """Write one file and return its bytes.
-
-    Raises StoreError.
-    """
-    text = html_page(shown).encode("utf-8", "replace")
+    """Write one file and return its size in bytes."""
+    text = render_page(shown).encode("utf-8", "replace")
     try:
         files.create(path, text)
     except FileExistsError:

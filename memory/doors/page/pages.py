@@ -1,7 +1,7 @@
-"""What each page of the local page shows: what engines return, made ready for its template.
+"""The pages of the local page: the engines' data, prepared for the templates.
 
-Nothing here ranks or writes, and nothing is kept between two requests but the index that a search
-has open: what is shown is read from the records at that moment.
+Nothing here ranks or writes.  Only the open index is kept between requests; pages read the records
+anew.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from memory.core import (
     tokeniser,
 )
 from memory.core.config import Config
-from memory.core.layout import DATED, Place
-from memory.core.plaintext import one_line, visible
+from memory.core.layout import DATED_KINDS, Place
+from memory.core.plaintext import escape_invisible, one_line
 from memory.core.records import Record
 from memory.doors.page import catalogue, plots, talk, timeline
 from memory.doors.page.catalogue import Card
-from memory.doors.page.onefile import session_of
+from memory.doors.page.onefile import find_session
 from memory.doors.page.sheets import Sheet
 from memory.doors.page.timeline import Entry, Filter
 from memory.health import accounts
@@ -43,28 +43,26 @@ from memory.recall.question import Query
 from memory.recall.semantic import Semantic
 from memory.recall.shelf import Shelf
 from memory.store import ledger, redactor
-from memory.store.redactor import without_private
+from memory.store.redactor import strip_private_record
 from memory.store.store import Store
 from memory.terminal import localtimes, screen
 
-SHOWN = 30  # entries that a list shows at once; the rest comes as one scrolls
-HITS, LIVE = 30, 12  # hits of a search, and of one that is still being typed
-# seconds after which the index is opened anew, and while a query is being typed
-OLD, TYPED = 5.0, 20.0
-FAILURES, PUSHES = 40, 20  # that one page shows
-SESSIONS = Filter()  # what the timeline shows first
-BRANCHES = 12  # that stand beside the timeline
+PAGE_SIZE = 30  # entries of a list before the next ones are loaded
+HITS, LIVE = 30, 12  # hits of a query, of a query that is being typed
+OLD, TYPED = 5.0, 20.0  # seconds until the index is opened again; while a query is being typed
+FAILURES, PUSHES = 40, 20  # on one page
+SESSIONS = Filter()  # of the timeline at first
+BRANCHES = 12  # beside the timeline
 
-GROUPS = {
+GROUP_NAMES = {
     "pending": "rule, waits",
     "waiting": "script, waits",
     "past": "past plan",
     "rejected": "rule, rejected",
     "refused": "script, rejected",
     "candidate": "suggested",
-}  # what is not called as it is
-# what a person types to keep, drop or change a record, by what it is
-COMMANDS = {
+}  # where the name differs
+COMMANDS = {  # to keep, drop or change a record
     "learning": {"drop": "dayleaf record forget %s", "edit": "dayleaf record edit %s"},
     "suggested": {
         "keep": "dayleaf notes harvest accept %s",
@@ -87,8 +85,7 @@ SECTIONS = {"learning": "Learnings", "rule": "Rules", "wish": "Wishes"}
 class Pages:
     """The pages of one workspace.
 
-    clock: returns seconds since the epoch. semantic: provider of vectors. dsn: the database that
-        complete queries ask as well, see backend.dsn_of.
+    semantic: provider of vectors. dsn: a database for complete queries, see backend.find_dsn.
     """
 
     def __init__(
@@ -99,38 +96,29 @@ class Pages:
         semantic: Semantic | None = None,
         dsn: str = "",
     ):
-        self.place, self.settings, self._clock, self._semantic, self._dsn = (
-            place,
-            settings,
-            clock,
-            semantic,
-            dsn,
-        )
+        self.place, self.settings, self._clock = place, settings, clock
+        self._semantic, self._dsn = semantic, dsn
         self.catalogue = catalogue.Catalogue(place, settings, clock)
         self._lock = threading.RLock()
         self._searcher: search.Searcher | None = None
         self._opened = 0.0
 
-    def of(self, place: Place, settings: Config) -> Pages:
+    def for_project(self, place: Place, settings: Config) -> Pages:
         """Return the pages of another project."""
         return Pages(place, settings, self._clock, self._semantic, self._dsn)
 
     @property
     def now(self) -> float:
-        """The present instant."""
         return self._clock()
 
     # ---- the open index
 
-    def is_old(self, live: bool = False) -> bool:
-        """Tell whether the index is due to be opened anew.
-
-        It is then compared with the files. live: a query is being typed.
-        """
+    def is_outdated(self, live: bool = False) -> bool:
+        """Return whether to open the index again; live: while typing."""
         return self._searcher is None or self.now - self._opened > (TYPED if live else OLD)
 
-    def renew(self) -> None:
-        """Open the index anew, and close the old one."""
+    def reopen_index(self) -> None:
+        """Open the index again, and close the old one."""
         fresh = search.Searcher(self.place, self.settings, self._semantic)
         now = self.now
         fresh.answer(Query(limit=1), now, clock.local_offset(now))
@@ -139,31 +127,31 @@ class Pages:
             if before is not None:
                 before.__exit__()
 
-    def catch_up(self, live: bool = False) -> None:
-        """Bring up to date, behind an answer, what is too old.  live: a query is being typed."""
-        if self._searcher is None or live and self.is_old(live):
-            self.renew()
+    def update(self, live: bool = False) -> None:
+        """Refresh index and catalogue after an answer; live: while typing."""
+        if self._searcher is None or live and self.is_outdated(live):
+            self.reopen_index()
         if self.catalogue.is_due:
-            self.catalogue.look()
+            self.catalogue.refresh()
 
-    def _found(self, query: Query, live: bool = False, dsn: str = "") -> hit.Found:
+    def _search(self, query: Query, live: bool = False, dsn: str = "") -> hit.RecallResult:
         with self._lock:
-            if self._searcher is None or not live and self.is_old():
-                self.renew()
+            if self._searcher is None or not live and self.is_outdated():
+                self.reopen_index()
             assert self._searcher is not None
             self._searcher.dsn = dsn
             return self._searcher.answer(query, self.now, clock.local_offset(self.now))
 
-    def _shelf(self, live: bool = False) -> Shelf:
-        if self._searcher is None or not live and self.is_old():
-            self.renew()
+    def _open_shelf(self, live: bool = False) -> Shelf:
+        if self._searcher is None or not live and self.is_outdated():
+            self.reopen_index()
         assert self._searcher is not None
         return next(iter(self._searcher.shelves.values()))
 
-    def _store(self) -> Store:
+    def _open_store(self) -> Store:
         return Store(self.place, self.settings, self.now)
 
-    def _sheet(self, name: str, title: str, **values: Any) -> Sheet:
+    def _make_sheet(self, name: str, title: str, **values: Any) -> Sheet:
         now = self.now
         return Sheet(
             name,
@@ -174,132 +162,130 @@ class Pages:
                 "now": now,
                 "offset": clock.local_offset(now),
                 "words": "",
-                "hues": timeline.hues(self.catalogue),
+                "hues": timeline.assign_hues(self.catalogue),
                 **values,
             },
         )
 
     def fault(self, message: str) -> Sheet:
-        """Return the page of an error."""
-        return self._sheet("fault", "Not here", message=message)
+        return self._make_sheet("fault", "Not here", message=message)
 
     def keys(self) -> Sheet:
-        """Return the page of the keys."""
-        return self._sheet("keys", "Keys")
+        return self._make_sheet("keys", "Keys")
 
     # ---- sessions
 
     def timeline(self, wanted: Filter = SESSIONS, after: str = "") -> Sheet:
-        """Return the page of the newest sessions, by branch or day.
-
-        before: an instant, for older sessions.
-        """
+        """Return the page of sessions by day; after: an entry's mark."""
         now = self.now
         offset = clock.local_offset(now)
-        found = timeline.chosen(self.catalogue, wanted, offset)
-        part = timeline.stretch(found, after, SHOWN)
+        found = timeline.filter_entries(self.catalogue, wanted, offset)
+        part = timeline.make_slice(found, after, PAGE_SIZE)
         days: dict[str, list[dict[str, Any]]] = {}
-        store = self._store()
+        store = self._open_store()
         for entry in part.entries:
-            told = self._entry(store, entry)
+            told = self._make_entry(store, entry)
             if told:
                 days.setdefault(clock.day(entry.at + offset), []).append(told)
         undated = wanted._replace(since="", until="")
-        every = found if undated == wanted else timeline.chosen(self.catalogue, undated, offset)
-        over = plots.periods(min((e.began for e in every), default=now), now, offset)
-        strip = plots.chart("", ("",), over, [over.counted(e.began for e in every)], offset)
-        return self._sheet(
+        every = (
+            found if undated == wanted else timeline.filter_entries(self.catalogue, undated, offset)
+        )
+        over = plots.make_periods(min((e.began for e in every), default=now), now, offset)
+        strip = plots.make_chart(
+            "", ("",), over, [over.count_by_period(e.began for e in every)], offset
+        )
+        return self._make_sheet(
             "timeline",
             "Timeline",
             days=days,
             part_of=part,
             wanted=wanted,
-            address=_address(wanted),
-            undated=_address(undated),
+            address=_list_parameters(wanted),
+            undated=_list_parameters(undated),
             more=bool(after),
             today=clock.day(now + offset),
-            plan=self._plan(store),
-            handoff=handoffs.current(self.place),
-            branches=timeline.branches(self.catalogue)[:BRANCHES],
-            every_branch=[each.name for each in timeline.branches(self.catalogue)],
-            authors=timeline.authors(self.catalogue),
+            plan=self._find_plan(store),
+            handoff=handoffs.read_current(self.place),
+            branches=timeline.list_branches(self.catalogue)[:BRANCHES],
+            every_branch=[each.name for each in timeline.list_branches(self.catalogue)],
+            authors=timeline.list_authors(self.catalogue),
             kinds=timeline.KINDS,
             strip=strip if len(every) > 1 else None,
             empty=not self.catalogue.cards(),
         )
 
-    def _plan(self, store: Store) -> Record | None:
-        """Return the newest active plan, as its file is now."""
+    def _find_plan(self, store: Store) -> Record | None:
         plans = [c for c in self.catalogue.cards() if c.kind == "plan" and c.active]
-        read = _read(store, (c.name for c in sorted(plans, key=lambda c: -c.created)[:3]))
+        read = _read_records(store, (c.name for c in sorted(plans, key=lambda c: -c.created)[:3]))
         return next((record for record in read if record.active), None)
 
-    def _entry(self, store: Store, entry: Entry) -> dict[str, Any] | None:
-        """Return an entry for the timeline, None without its file."""
-        card = timeline.telling(entry.cards) if entry.kind == timeline.SESSION else entry.cards[0]
-        read = _read(store, [card.name])
+    def _make_entry(self, store: Store, entry: Entry) -> dict[str, Any] | None:
+        """Return an entry for the timeline, None if its file is gone."""
+        card = (
+            timeline.choose_card(entry.cards) if entry.kind == timeline.SESSION else entry.cards[0]
+        )
+        read = _read_records(store, [card.name])
         if not read:
             return None
         return {
-            **_session_summary(entry.cards, read[0]),
+            **_summarize_session(entry.cards, read[0]),
             "kind": entry.kind,
             "author": entry.author,
         }
 
     def session(self, id: str) -> Sheet:
-        """Return a session's page: checkpoints, conversation and pushes.
-
-        A running session may have only pushes.
-        """
-        names = self.catalogue.names_of(id)
+        """Return a session's page: checkpoints, conversation, given records."""
+        names = self.catalogue.list_names(id)
         read = [
-            record for record in _read(self._store(), names) if record.meta.get("session") == id
+            record
+            for record in _read_records(self._open_store(), names)
+            if record.meta.get("session") == id
         ]
-        checkpoints = sorted(_of_kind(read, "checkpoint"), key=lambda r: -r.created)
-        telling = _without_repetitions(checkpoints)
-        talked = next(iter(_of_kind(read, "conversation")), None)
-        events = self._pushed(id)
+        checkpoints = sorted(_filter_kind(read, "checkpoint"), key=lambda r: -r.created)
+        telling = _drop_repetitions(checkpoints)
+        talked = next(iter(_filter_kind(read, "conversation")), None)
+        events = self._list_pushes(id)
         if not read and not events:
             raise StoreError("no record is about session '%s'" % one_line(id, 80))
         pieces: list[Piece] = []
         exchanges: list[talk.Exchange] = []
         if talked:
-            pieces, exchanges = _pieces_in(talked), talk.exchanges(talked)
-        outlines = [checkpointoutline.outline(without_private(record)) for record in checkpoints]
-        touched = _texts_of_kind(pieces, FILE) + [path for one in outlines for path in one.files]
+            pieces, exchanges = _list_pieces(talked), talk.list_exchanges(talked)
+        outlines = [
+            checkpointoutline.parse_outline(strip_private_record(record)) for record in checkpoints
+        ]
+        touched = _list_texts(pieces, FILE) + [path for one in outlines for path in one.files]
         newest = telling[0] if telling else talked
         if newest:
             title = one_line(newest.title)
-            cards = [catalogue.card_of(record) for record in read if record.kind in DATED]
-            what = _session_summary(cards, newest)
+            cards = [catalogue.make_card(record) for record in read if record.kind in DATED_KINDS]
+            what = _summarize_session(cards, newest)
         else:
             title = "A session without a checkpoint"
-            began = _began(events) or self.now
+            began = _find_beginning(events) or self.now
             what = {"branch": "", "began": began, "at": began}
-        return self._sheet(
+        return self._make_sheet(
             "session",
             title,
             id=id,
             talk=talked,
-            note=next(iter(_of_kind(read, "note")), None),
+            note=next(iter(_filter_kind(read, "note")), None),
             what=what,
             checkpoints=telling,
-            others=[record for record in read if record.kind not in DATED],
+            others=[record for record in read if record.kind not in DATED_KINDS],
             exchanges=exchanges,
-            commits=list(dict.fromkeys(_commits(pieces, outlines))),
+            commits=list(dict.fromkeys(_list_commits(pieces, outlines))),
             files=list(dict.fromkeys(touched)),
-            addresses=list(dict.fromkeys(_texts_of_kind(pieces, LINK))),
+            addresses=list(dict.fromkeys(_list_texts(pieces, LINK))),
             events=events,
         )
 
-    def _pushed(self, session: str) -> list[dict[str, Any]]:
+    def _list_pushes(self, session: str) -> list[dict[str, Any]]:
         with suppress(UsageError):
-            report = accounts.report(self.place, session, "")
-            return (
-                [event for event in report["events"] if event["chosen"]]
-                if report["session"] == session
-                else []
-            )
+            report = accounts.report_pushes(self.place, session, "")
+            if report["session"] == session:
+                return [event for event in report["events"] if event["chosen"]]
         return []
 
     # ---- records
@@ -315,13 +301,13 @@ class Pages:
     ) -> Sheet:
         """Return the page of a query's hits.
 
-        within: `all` for every project. live: it is still being typed, so its last word may be a
-            beginning, and no vector is made of it.
+        within: `all` for every project. live: the query is being typed, so its last word may be
+            unfinished, and vectors are not used.
         """
         now = self.now
         asked, completed = words, ""
         if live:
-            asked, completed = self._completed(words)
+            asked, completed = self._complete_last_word(words)
         given = {
             "query": asked,
             "limit": LIVE if live else HITS,
@@ -334,9 +320,9 @@ class Pages:
         given = {key: value for key, value in given.items() if value}
         query = question.query_from_options(given, now, clock.local_offset(now))
         idle = live and not any(tokeniser.expand(raw) for raw in tokeniser.split(asked))
-        found = None if idle else self._found(query, live, "" if live else self._dsn)
-        rows = [_row(one) for one in (found.hits if found else ())]
-        return self._sheet(
+        found = None if idle else self._search(query, live, "" if live else self._dsn)
+        rows = [_make_row(one) for one in (found.hits if found else ())]
+        return self._make_sheet(
             "search",
             "Search",
             words=words,
@@ -347,29 +333,26 @@ class Pages:
             found=found,
             rows=rows,
             completed=completed,
-            groups=GROUPS,
+            groups=GROUP_NAMES,
         )
 
-    def _completed(self, words: str) -> tuple[str, str]:
-        """Return an unfinished query with its last word completed."""
+    def _complete_last_word(self, words: str) -> tuple[str, str]:
+        """Return (query with its last word completed, that word or "")."""
         last = words.rpartition(" ")[2].lower()
         with self._lock:
-            held = self._shelf(live=True).backend
-            terms = (
-                [term for term, _ in tokeniser.expand(last)]
-                if last.isalnum() and last.isascii()
-                else []
-            )
-            if len(last) < 2 or not terms or any(map(held.df, terms)):
+            held = self._open_shelf(live=True).backend
+            is_word = len(last) > 1 and last.isalnum() and last.isascii()
+            terms = [term for term, _ in tokeniser.expand(last)] if is_word else []
+            if not terms or any(map(held.df, terms)):
                 return words, ""
             known = held.vocabulary(last, tokeniser.LONGEST)
             begun = max(((held.df(term), -len(term), term) for term in known), default=(0, 0, ""))
         return (words[: len(words) - len(last)] + begun[2], begun[2]) if begun[0] else (words, "")
 
     def record(self, id: str) -> Sheet:
-        """Return a record's page: text, links, claims and pushes."""
+        """Return a record's page: text, links, claims, sessions that got it."""
         try:
-            found, place, merged = lookup.find_kept(self.place, self.settings, id)
+            found, place, merged = lookup.find_or_successor(self.place, self.settings, id)
             of_record = hit.from_record(found, place.key, place.path(found.name))
         except StoreError as missing:
             of_record = lookup.find_distant(self.place, id, self._dsn, missing)
@@ -377,13 +360,15 @@ class Pages:
             place = Place(self.place.home, of_record.workspace, "", "", "", "")
         found = redactor.clean_record(found, self.settings, place.key)
         of_record = of_record._replace(record=found, title=found.title, body=found.body)
-        one = hit.for_display([of_record], self.place, approvals.decisions(place.home), self.now)[0]
-        counts = lookup.fold_merged(place, ledger.read(ledger.holding(place, found.name))).counts(
-            found.id
-        )
+        one = hit.add_display_fields(
+            [of_record], self.place, approvals.read_decisions(place.home), self.now
+        )[0]
+        counts = lookup.credit_successors(
+            place, ledger.read(ledger.find_ledger(place, found.name))
+        ).counts(found.id)
         reasons = found.meta.get("feedback")
         with self._lock:
-            shelf = self._shelf()
+            shelf = self._open_shelf()
             here = place.key == self.place.key
             outward = [
                 (
@@ -395,29 +380,29 @@ class Pages:
             ]
             inward = (
                 [
-                    (relations.inverse(link.relation), source)
-                    for link, source in alongside.incoming_links(shelf, found)
+                    (relations.find_inverse(link.relation), source)
+                    for link, source in alongside.read_incoming_links(shelf, found)
                 ]
                 if here
                 else []
             )
-        return self._sheet(
+        return self._make_sheet(
             "record",
             one_line(found.title),
             record=found,
             one=one,
-            group=GROUPS.get(one.group, one.group),
+            group=GROUP_NAMES.get(one.group, one.group),
             merged=merged,
             counts=counts,
             outward=outward,
             inward=inward,
             here=here,
             feedback=reasons if isinstance(reasons, list) else [reasons] if reasons else [],
-            pushes=accounts.pushes_of(place, found.id, PUSHES),
-            waits=self._waiting(found) if here else None,
-            session=session_of(found) if found.meta.get("session") else "",
-            exchanges=talk.exchanges(found) if found.kind == "conversation" else [],
-            commands=self._commands(found),
+            pushes=accounts.find_pushes(place, found.id, PUSHES),
+            waits=self._make_waiting(found) if here else None,
+            session=find_session(found) if found.meta.get("session") else "",
+            exchanges=talk.list_exchanges(found) if found.kind == "conversation" else [],
+            commands=self._list_commands(found),
         )
 
     # ---- what is known
@@ -427,9 +412,7 @@ class Pages:
     ) -> Sheet:
         """Return the page of learnings, rules or wishes, newest first.
 
-        Each comes with the commands to keep, drop and change it.  section: one of SECTIONS.  state:
-        `kept`
-        or `suggested` for learnings, "" for both.
+        section: one of SECTIONS.  state: `kept` or `suggested` for learnings, "" for both.
         """
         if section not in SECTIONS:
             raise UsageError("'%s' is not one of %s" % (section[:40], ", ".join(SECTIONS)))
@@ -437,67 +420,68 @@ class Pages:
         for card in self.catalogue.cards():
             if card.kind in ("learning", "rule"):
                 groups["wish" if card.said else card.kind].append(card)
-        names = self.catalogue.holding(words) if words else set()
+        names = self.catalogue.find_names(words) if words else set()
         found = [
             Entry(card.created, card.created, card.id, card.kind, "", "", (card,))
             for card in groups[section]
-            if (not words or catalogue.fits(card, words, names))
+            if (not words or catalogue.matches_words(card, words, names))
             and (not state or card.accepted == (state == "kept"))
         ]
-        part = timeline.stretch(sorted(found, key=lambda e: (-e.at, e.key)), after, SHOWN)
-        return self._sheet(
+        part = timeline.make_slice(sorted(found, key=lambda e: (-e.at, e.key)), after, PAGE_SIZE)
+        return self._make_sheet(
             "knowledge",
             "Learnings, rules and wishes",
             section=section,
             sections={name: (SECTIONS[name], len(group)) for name, group in groups.items()},
             sought=words,
             state=state,
-            items=self._items([entry.cards[0].name for entry in part.entries]),
+            items=self._make_items([entry.cards[0].name for entry in part.entries]),
             part_of=part,
             more=bool(after),
         )
 
-    def _items(self, names: Iterable[str]) -> list[dict[str, Any]]:
-        read = _read(self._store(), names)
+    def _make_items(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        read = _read_records(self._open_store(), names)
         folds = {
-            book.path: lookup.fold_merged(self.place, ledger.read(book))
+            book.path: lookup.credit_successors(self.place, ledger.read(book))
             for book in ledger.ledgers(self.place)
         }
         return [
             {
                 "record": record,
-                "state": self._state(record),
-                "uses": folds[ledger.holding(self.place, record.name).path].counts(record.id).uses,
-                "commands": self._commands(record),
+                "state": self._find_state(record),
+                "uses": folds[ledger.find_ledger(self.place, record.name).path]
+                .counts(record.id)
+                .uses,
+                "commands": self._list_commands(record),
                 "said": record.meta.get(wishes.SAID) if record.kind == "rule" else "",
             }
             for record in read
         ]
 
-    def _state(self, record: Record) -> str:
+    def _find_state(self, record: Record) -> str:
         if record.kind != "rule":
             return "kept" if record.accepted else "suggested"
-        (standing,) = approvalstate.standings([record], self.place)
+        (standing,) = approvalstate.list_rule_states([record], self.place)
         return {"approved": "kept", "pending": "waiting"}.get(standing.state, standing.state)
 
-    def _commands(self, record: Record) -> list[tuple[str, str]]:
+    def _list_commands(self, record: Record) -> list[tuple[str, str]]:
         what = "record"
         if record.kind == "learning":
             what = "learning" if record.accepted else "suggested"
         elif record.kind == "rule":
-            state = self._state(record)
+            state = self._find_state(record)
             what = {"kept": "rule", "waiting": "waiting rule"}.get(state, "rejected rule")
         return [(word, line % record.id) for word, line in COMMANDS[what].items()]
 
     # ---- failures, and what waits
 
     def failures(self) -> Sheet:
-        """Return the page of failures that several sessions met.
-
-        Each with its remedy, and with the rule that would keep the next session away from it.
-        """
-        found = walls.repeated(self.place, walls.current(self.place, self.settings, self.now))
-        return self._sheet(
+        """Return the page of failures that several sessions met, with remedies."""
+        found = walls.find_repeated(
+            self.place, walls.find_failures(self.place, self.settings, self.now)
+        )
+        return self._make_sheet(
             "failures",
             "Failures met before",
             failures=found[:FAILURES],
@@ -506,107 +490,105 @@ class Pages:
         )
 
     def review(self) -> Sheet:
-        """Return the page of records that wait for a decision.
-
-        With difference, checksum and the command that decides.
-        """
+        """Return the page of records that wait for a decision."""
         cards = self.catalogue.cards()
-        store = self._store()
-        deciding = _read(store, (c.name for c in cards if "rule" in c.kind or c.end == "script"))
-        waiting = [made for made in map(self._waiting, deciding) if made]
+        store = self._open_store()
+        deciding = _read_records(
+            store, (c.name for c in cards if "rule" in c.kind or c.end == "script")
+        )
+        waiting = [made for made in map(self._make_waiting, deciding) if made]
         candidates = sorted(
             (c for c in cards if c.kind == "learning" and not c.accepted),
             key=lambda c: (-c.created, c.id),
         )
-        return self._sheet(
+        return self._make_sheet(
             "waiting",
             "Waiting for you",
             waiting=waiting,
-            candidates=self._items(card.name for card in candidates[:SHOWN]),
-            left_out=max(0, len(candidates) - SHOWN),
+            candidates=self._make_items(card.name for card in candidates[:PAGE_SIZE]),
+            left_out=max(0, len(candidates) - PAGE_SIZE),
         )
 
-    def _waiting(self, record: Record) -> dict[str, Any] | None:
-        """Return a pending rule or script for the page, or None."""
+    def _make_waiting(self, record: Record) -> dict[str, Any] | None:
+        """Return a pending rule or script as data, None for others."""
         if record.kind != "rule" and record.end != "script":
             return None
         matter, scope, standings = (
-            (RULE, approvals.workspace_of, approvalstate.standings)
+            (RULE, approvals.approval_workspace, approvalstate.list_rule_states)
             if record.kind == "rule"
-            else (SCRIPT, approvals.script_workspace, approvalstate.script_standings)
+            else (SCRIPT, approvals.script_workspace, approvalstate.list_script_states)
         )
         (standing,) = standings([record], self.place)
         if standing.state != "pending":
             return None
-        told = {"record": record, "verb": matter.verb, "why": standing.why}
+        waiting = {"record": record, "verb": matter.verb, "why": standing.why}
         try:
-            read = matter.read(self._store(), record.name)
+            read = matter.read(self._open_store(), record.name)
         except DayleafError as error:
-            return {**told, "text": "", "difference": [], "sha256": "", "hindered": str(error)}
-        last = approvals.latest(
-            approvals.decisions(self.place.home), scope(record.name, self.place.key), record.id
+            return {**waiting, "text": "", "difference": [], "sha256": "", "hindered": str(error)}
+        last = approvals.find_last_approved(
+            approvals.read_decisions(self.place.home), scope(record.name, self.place.key), record.id
         )
-        before = approvals.approved_bytes(self.place.home, last) if last else None
+        before = approvals.read_approved_bytes(self.place.home, last) if last else None
         return {
-            **told,
-            "text": visible(read.data.decode("utf-8", "backslashreplace")),
+            **waiting,
+            "text": escape_invisible(read.data.decode("utf-8", "backslashreplace")),
             "sha256": files.sha256(read.data),
             "hindered": read.hindrance,
-            "difference": screen.difference(before, read.data) if before else [],
+            "difference": screen.diff_contents(before, read.data) if before else [],
         }
 
     # ---- figures
 
     def stats(self) -> Sheet:
-        """Return the page of the figures, drawn."""
+        """Return the page of charts."""
         now = self.now
         offset = clock.local_offset(now)
-        made = self.catalogue.derived(
+        made = self.catalogue.derive(
             "charts",
-            lambda: plots.figures(self.catalogue, self.place, now, offset),
+            lambda: plots.make_figures(self.catalogue, self.place, now, offset),
             clock.day(now + offset),
             *(ledger.size(book) for book in ledger.ledgers(self.place)),
         )
-        return self._sheet("charts", "Charts", **made)
+        return self._make_sheet("charts", "Charts", **made)
 
 
-def _without_repetitions(checkpoints: list[Record]) -> list[Record]:
-    """Return the checkpoints with news, else all."""
+def _drop_repetitions(checkpoints: list[Record]) -> list[Record]:
     return [r for r in checkpoints if not handoffs.is_repetition(r)] or checkpoints
 
 
-def _began(events: Sequence[dict[str, Any]]) -> float | None:
+def _find_beginning(events: Sequence[dict[str, Any]]) -> float | None:
     return clock.parse(str(events[0].get("t"))) if events else None
 
 
-def _of_kind(found: Sequence[Record], kind: str) -> list[Record]:
+def _filter_kind(found: Sequence[Record], kind: str) -> list[Record]:
     return [record for record in found if record.kind == kind]
 
 
-def _pieces_in(talked: Record) -> list[Piece]:
-    """Return what was done in a conversation, turn by turn."""
+def _list_pieces(talked: Record) -> list[Piece]:
     turns = conversationpage.parse(talked.body, clock.day(talked.created))
     return [piece for turn in turns for piece in turn.pieces]
 
 
-def _texts_of_kind(pieces: Sequence[Piece], kind: str) -> list[str]:
+def _list_texts(pieces: Sequence[Piece], kind: str) -> list[str]:
     return [piece.text for piece in pieces if piece.kind == kind]
 
 
-def _commits(pieces: Sequence[Piece], outlines: Sequence[checkpointoutline.Outline]) -> list[str]:
-    """Return the commits of a conversation, else those of its checkpoints."""
+def _list_commits(
+    pieces: Sequence[Piece], outlines: Sequence[checkpointoutline.Outline]
+) -> list[str]:
     made = [piece for piece in pieces if piece.kind == COMMIT]
     if made:
         return [" ".join(filter(None, (piece.name[:10], piece.text))) for piece in made]
     return [line for one in outlines[::-1] for line in one.commits]
 
 
-def _session_summary(cards: Sequence[Card], record: Record) -> dict[str, Any]:
+def _summarize_session(cards: Sequence[Card], record: Record) -> dict[str, Any]:
     branch, session = record.meta.get("branch"), record.meta.get("session")
-    told = {
+    summary = {
         "id": session if isinstance(session, str) and session else record.id,
         "record": record.id,
-        "by_hand": not session or record.kind not in DATED,
+        "by_hand": not session or record.kind not in DATED_KINDS,
         "title": one_line(record.title),
         "branch": branch if isinstance(branch, str) else "",
         "at": max(card.until for card in cards),
@@ -616,10 +598,12 @@ def _session_summary(cards: Sequence[Card], record: Record) -> dict[str, Any]:
         "text": "",
     }
     if record.kind != "checkpoint":
-        text = "" if record.kind in DATED else one_line(without_private(record).body, 400)
+        text = (
+            "" if record.kind in DATED_KINDS else one_line(strip_private_record(record).body, 400)
+        )
         nothing: tuple[str, ...] = ()
         return {
-            **told,
+            **summary,
             "text": text,
             "outcome": nothing,
             "next": nothing,
@@ -627,11 +611,11 @@ def _session_summary(cards: Sequence[Card], record: Record) -> dict[str, Any]:
             "failing": nothing,
             "commits": 0,
         }
-    return {**told, **_outlined(record)}
+    return {**summary, **_summarize_checkpoint(record)}
 
 
-def _outlined(checkpoint: Record) -> dict[str, Any]:
-    outline = checkpointoutline.outline(without_private(checkpoint))
+def _summarize_checkpoint(checkpoint: Record) -> dict[str, Any]:
+    outline = checkpointoutline.parse_outline(strip_private_record(checkpoint))
     return {
         "outcome": (outline.outcome or outline.said)[:2],
         "next": outline.next,
@@ -641,25 +625,25 @@ def _outlined(checkpoint: Record) -> dict[str, Any]:
     }
 
 
-def _address(wanted: Filter) -> list[tuple[str, str]]:
-    """Return what a page's address says of a filter."""
+def _list_parameters(wanted: Filter) -> list[tuple[str, str]]:
+    """List a filter's (name, value) pairs for a page's address."""
     named = {**wanted._asdict(), "text": wanted.words}
     return [(name, value) for name, value in named.items() if value and name != "words"]
 
 
-def _row(one: Hit) -> dict[str, Any]:
+def _make_row(one: Hit) -> dict[str, Any]:
     said = [
-        {"head": localtimes.heading(quote), "text": quote.text, "turn": quote.turn}
+        {"head": localtimes.format_heading(quote), "text": quote.text, "turn": quote.turn}
         for quote in one.quotes
     ]
     return {
         "hit": one,
         "said": said,
-        "session": session_of(one.record) if one.record.meta.get("session") else "",
+        "session": find_session(one.record) if one.record.meta.get("session") else "",
     }
 
 
-def _read(store: Store, names: Iterable[str]) -> list[Record]:
+def _read_records(store: Store, names: Iterable[str]) -> list[Record]:
     found = []
     for name in names:
         with suppress(StoreError, IndexFault):

@@ -1,6 +1,4 @@
-"""What people look at: counts by day, week or month over all that is kept, as rows that a template
-draws.
-"""
+"""Charts of the memory: counts by day, week or month, as rows for a template."""
 
 from __future__ import annotations
 
@@ -11,36 +9,33 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from memory.core import clock
-from memory.core.layout import DATED, Place
-from memory.doors.page.catalogue import Card, Catalogue, Given
+from memory.core.layout import DATED_KINDS, Place
+from memory.doors.page.catalogue import Card, Catalogue, GivenRecords
 from memory.store import ledger
 
-DAYS, WEEKS = 35, 80  # up to which a plot counts by days, and by weeks; beyond it by months
-MONTHS = 240  # that are drawn at most; what is older counts in the first
-TOPICS, RECORDS = 10, 8  # that are drawn, and listed
+DAYS, WEEKS = 35, 80  # at most, of a chart by days, by weeks; longer ones count by months
+MONTHS = 240  # at most; older records count in the first
+TOPICS, RECORDS = 10, 8  # drawn, listed
 
 
 class Periods(NamedTuple):
-    """Stretches of time of one length, the oldest first.  unit: `day`, `week` or `month`."""
+    """Periods of one length, oldest first; unit: `day`, `week` or `month`."""
 
     unit: str
     starts: Sequence[float]
     end: float
 
     def at(self, instant: float) -> int:
-        """Return the number of an instant's period.
-
-        The first for an earlier instant.
-        """
+        """Return the number of an instant's period, 0 for an earlier instant."""
         return max(0, bisect_right(self.starts, instant) - 1)
 
-    def counted(self, instants: Iterable[float]) -> list[int]:
-        """Return the number of instants in each period."""
+    def count_by_period(self, instants: Iterable[float]) -> list[int]:
+        """Count the instants in each period."""
         held = Counter(map(self.at, instants))
         return [held[number] for number in range(len(self.starts))]
 
     def label(self, number: int, offset: float) -> str:
-        """Return how a period is called: `2026-11-16`, `2026-11`."""
+        """Return a period's name: `2026-11-16` or `2026-11`."""
         day = clock.day(self.starts[number] + offset)
         return day[:7] if self.unit == "month" else day
 
@@ -50,36 +45,30 @@ class Periods(NamedTuple):
         return clock.day(after + offset - 1)
 
 
-def periods(first: float, now: float, offset: float) -> Periods:
-    """Return the days, weeks or months until now.
-
-    The shortest of them with few enough periods.  offset: seconds of local time ahead of UTC.
-    """
+def make_periods(first: float, now: float, offset: float) -> Periods:
+    """Return the days, weeks or months from an instant until now."""
     today = clock.midnight(now, offset)
     end, first = today + clock.DAY, min(first, now)
     if now - first <= DAYS * clock.DAY:
         day = min(clock.midnight(first, offset), today - 13 * clock.DAY)
-        return Periods("day", _steps(day, end, clock.DAY), end)
+        return Periods("day", _list_starts(day, end, clock.DAY), end)
     if now - first <= WEEKS * 7 * clock.DAY:
         start = clock.midnight(first, offset)
         start -= clock.weekday(first, offset) * clock.DAY
-        return Periods("week", _steps(start, end, 7 * clock.DAY), end)
+        return Periods("week", _list_starts(start, end, 7 * clock.DAY), end)
     year, number = clock.year_month(now, offset)
     back = clock.year_month(first, offset)
     months = min(12 * (year - back[0]) + number - back[1], MONTHS - 1)
-    starts = [clock.month(year, number - ago, offset) for ago in range(months, -1, -1)]
+    starts = [clock.month_start(year, number - ago, offset) for ago in range(months, -1, -1)]
     return Periods("month", starts, end)
 
 
-def _steps(start: float, end: float, step: float) -> list[float]:
+def _list_starts(start: float, end: float, step: float) -> list[float]:
     return [start + step * number for number in range(int((end - start - 1) // step) + 1)]
 
 
 class Column(NamedTuple):
-    """One period of a chart.
-
-    label: its name.  values: one of each series.
-    """
+    """One period of a chart; values: one of each series."""
 
     label: str
     last_day: str
@@ -87,7 +76,7 @@ class Column(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A chart of columns.  names: of its series; the first holds the others.  top: of its scale."""
+    """A chart; names: of the series, the first includes the others."""
 
     title: str
     names: Sequence[str]
@@ -97,27 +86,26 @@ class Chart(NamedTuple):
     total: Sequence[float]
 
 
-def chart(
+def make_chart(
     title: str,
     names: Sequence[str],
     over: Periods,
     series: Sequence[Sequence[float]],
     offset: float,
 ) -> Chart:
-    """Return a chart of some series.
-
-    series: a value for every period.
-    """
+    """Return a chart; series: each with a value for every period."""
     columns = [
         Column(over.label(number, offset), over.last_day(number, offset), values)
         for number, values in enumerate(zip(*series))
     ]
     most = max((max(values) for values in series), default=0)
-    return Chart(title, names, over.unit, columns, _top(most), [sum(values) for values in series])
+    return Chart(
+        title, names, over.unit, columns, _round_up(most), [sum(values) for values in series]
+    )
 
 
-def _top(most: float) -> float:
-    """Return a round number that is not below the greatest value."""
+def _round_up(most: float) -> float:
+    """Round the greatest value up to a number for the scale."""
     size = 1.0
     while size * 10 < most:
         size *= 10
@@ -125,10 +113,7 @@ def _top(most: float) -> float:
 
 
 class Topic(NamedTuple):
-    """A topic over time.
-
-    cells: per period (label, records with the topic, their share of the greatest number).
-    """
+    """A topic over time; cells: (period, records, shade from 0 to 1)."""
 
     name: str
     total: int
@@ -136,7 +121,7 @@ class Topic(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A record with the numbers of its gifts and uses."""
+    """A record, with how often it was given and used."""
 
     id: str
     title: str
@@ -144,30 +129,30 @@ class Row(NamedTuple):
     used: int
 
 
-def figures(catalogue: Catalogue, place: Place, now: float, offset: float) -> dict[str, Any]:
-    """Return what the page of figures draws."""
+def make_figures(catalogue: Catalogue, place: Place, now: float, offset: float) -> dict[str, Any]:
+    """Return the data of the page of charts."""
     cards, given = catalogue.cards(), [one for one in catalogue.given() if one.began]
-    over = periods(min((card.created for card in cards), default=now), now, offset)
-    since_given = periods(min((one.began for one in given), default=now), now, offset)
+    over = make_periods(min((card.created for card in cards), default=now), now, offset)
+    since_given = make_periods(min((one.began for one in given), default=now), now, offset)
     begun = [min(card.created for card in group) for group in catalogue.sessions().values()]
     uses = {
         (str(row.get("session") or ""), str(row.get("prompt") or ""), str(row.get("id")))
         for book in ledger.ledgers(place)
-        for row in ledger.uses(book)
+        for row in ledger.read_uses(book)
     }
-    pushed, used = _by_record(given, uses)
+    pushed, used = _count_by_record(given, uses)
     titles = {card.id: card.title for card in cards}
     tokens = [g.tokens for g in given if g.tokens]
     return {
         "empty": not cards and not given,
-        "tiles": _tiles(begun, cards, pushed, used, tokens),
+        "tiles": _make_tiles(begun, cards, pushed, used, tokens),
         "charts": [
-            chart("Sessions", ("sessions",), over, [over.counted(begun)], offset),
-            _times(since_given, given, offset),
-            _used(since_given, given, uses, offset),
-            _tokens(since_given, given, offset),
+            make_chart("Sessions", ("sessions",), over, [over.count_by_period(begun)], offset),
+            _chart_times(since_given, given, offset),
+            _chart_used(since_given, given, uses, offset),
+            _chart_tokens(since_given, given, offset),
         ],
-        "topics": _topics(over, cards, offset),
+        "topics": _count_topics(over, cards, offset),
         "kinds": Counter(card.kind for card in cards).most_common(),
         "rows": [
             Row(id, titles.get(id, id), number, used[id])
@@ -177,19 +162,19 @@ def figures(catalogue: Catalogue, place: Place, now: float, offset: float) -> di
     }
 
 
-def _by_record(
-    given: Sequence[Given], uses: set[tuple[str, str, str]]
+def _count_by_record(
+    given: Sequence[GivenRecords], uses: set[tuple[str, str, str]]
 ) -> tuple[Counter[str], Counter[str]]:
     pushed: Counter[str] = Counter()
     used: Counter[str] = Counter()
     for one in given:
-        short = ledger.short(one.session)
+        short = ledger.hash_id(one.session)
         pushed.update(id for _, id in one.items)
         used.update(id for prompt, id in one.items if (short, prompt, id) in uses)
     return pushed, used
 
 
-def _tiles(
+def _make_tiles(
     begun: Sequence[float],
     cards: Sequence[Card],
     pushed: Counter[str],
@@ -198,7 +183,7 @@ def _tiles(
 ) -> list[tuple[str, str]]:
     given = sum(pushed.values())
     learnt = sum(card.kind == "learning" and card.accepted for card in cards)
-    rows = [
+    return [
         ("sessions", "{:,}".format(len(begun))),
         ("accepted learnings", "{:,}".format(learnt)),
         ("records given to the model", "{:,}".format(given)),
@@ -211,29 +196,28 @@ def _tiles(
             "{:,.0f}".format(statistics.median(tokens)) if tokens else "–",
         ),
     ]
-    return rows
 
 
-def _times(over: Periods, given: Sequence[Given], offset: float) -> Chart:
+def _chart_times(over: Periods, given: Sequence[GivenRecords], offset: float) -> Chart:
     counts = [0] * len(over.starts)
     for one in given:
         counts[over.at(one.began)] += one.times
-    return chart("Times the model was given something", ("times",), over, [counts], offset)
+    return make_chart("Times the model was given something", ("times",), over, [counts], offset)
 
 
-def _used(
-    over: Periods, given: Sequence[Given], uses: set[tuple[str, str, str]], offset: float
+def _chart_used(
+    over: Periods, given: Sequence[GivenRecords], uses: set[tuple[str, str, str]], offset: float
 ) -> Chart:
     counts, used = [0] * len(over.starts), [0] * len(over.starts)
     for one in given:
-        short, at = ledger.short(one.session), over.at(one.began)
+        short, at = ledger.hash_id(one.session), over.at(one.began)
         counts[at] += len(one.items)
         used[at] += sum((short, prompt, id) in uses for prompt, id in one.items)
     title = "Records given to the model, and used in its answer"
-    return chart(title, ("given", "used"), over, [counts, used], offset)
+    return make_chart(title, ("given", "used"), over, [counts, used], offset)
 
 
-def _tokens(over: Periods, given: Sequence[Given], offset: float) -> Chart:
+def _chart_tokens(over: Periods, given: Sequence[GivenRecords], offset: float) -> Chart:
     groups: dict[int, list[int]] = {}
     for one in given:
         if one.tokens:
@@ -242,13 +226,13 @@ def _tokens(over: Periods, given: Sequence[Given], offset: float) -> Chart:
         round(statistics.median(groups[number])) if number in groups else 0
         for number in range(len(over.starts))
     ]
-    return chart("Tokens given in a typical session", ("tokens",), over, [values], offset)
+    return make_chart("Tokens given in a typical session", ("tokens",), over, [values], offset)
 
 
-def _topics(over: Periods, cards: Sequence[Card], offset: float) -> list[Topic]:
+def _count_topics(over: Periods, cards: Sequence[Card], offset: float) -> list[Topic]:
     counts: dict[str, Counter[int]] = {}
     for card in cards:
-        if card.kind not in DATED:
+        if card.kind not in DATED_KINDS:
             for label in card.labels:
                 counts.setdefault(label, Counter())[over.at(card.created)] += 1
     totals = sorted(((sum(c.values()), name) for name, c in counts.items()), reverse=True)

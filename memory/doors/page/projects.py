@@ -12,14 +12,14 @@ from memory.core.layout import Place
 from memory.doors.page.pages import Pages
 from memory.recall import lookup
 
-DATED = ("checkpoints", "conversations", "learnings")  # folders that change as one works
+DATED = ("checkpoints", "conversations", "learnings")  # folders that change with the work
 
 
 class Project(NamedTuple):
     """A project.
 
-    name: of its key, without its digits.  path: where it was seen last, "" where nobody knows.  at:
-    when a folder of its records changed last.
+    name: the key without its digits.  path: last known directory, "" for none.  at: time of the
+    last change.
     """
 
     key: str
@@ -32,56 +32,50 @@ class Projects:
     """The pages of all projects, each made at its first visit."""
 
     def __init__(self, pages: Pages, env: Mapping[str, str]):
-        """Begin with the pages of one project.
-
-        env: DAYLEAF settings.
-        """
         self.first, self._env = pages, dict(env)
         self._made = {pages.place.key: pages}
 
-    def listed(self) -> list[Project]:
-        """Return the projects, the most recently changed first."""
-        paths = self._paths()
+    def list_projects(self) -> list[Project]:
+        """List the projects, the last changed first."""
+        paths = self._list_paths()
         found = [
             Project(
                 place.key,
                 layout.project_name(place.key),
                 place.root or paths.get(place.key, ""),
-                _changed(place.private),
+                _find_last_change(place.private),
             )
-            for place in lookup.workspaces(self.first.place, "all")
+            for place in lookup.find_workspaces(self.first.place, "all")
         ]
         return sorted(found, key=lambda project: (-project.at, project.key))
 
     def pages(self, key: str) -> Pages:
-        """Return the pages of a project.
-
-        Raises StoreError for an unknown one.
-        """
+        """Return the pages of a project; raise StoreError for an unknown one."""
         if key not in self._made:
             place = next(
-                (one for one in lookup.workspaces(self.first.place, "all") if one.key == key), None
+                (one for one in lookup.find_workspaces(self.first.place, "all") if one.key == key),
+                None,
             )
             if place is None:
                 raise StoreError("there is no project '%s' here" % key[:60])
-            self._made[key] = self.first.of(*self._settled(place))
+            self._made[key] = self.first.for_project(*self._locate(place))
         return self._made[key]
 
-    def _settled(self, place: Place) -> tuple[Place, config.Config]:
-        path = self._paths().get(place.key, "")
+    def _locate(self, place: Place) -> tuple[Place, config.Config]:
+        path = self._list_paths().get(place.key, "")
         if path and files.is_folder(path):
             with suppress(UsageError, OSError):
                 found = layout.locate({**self._env, "DAYLEAF_HOME": place.home}, path)
                 place = found if found.key == place.key else place
-        return place, config.for_place(place, self._env)
+        return place, config.load_for_place(place, self._env)
 
-    def _paths(self) -> dict[str, str]:
-        rows = layout.place_rows(self.first.place.home)
+    def _list_paths(self) -> dict[str, str]:
+        rows = layout.read_place_rows(self.first.place.home)
         seen = [(str(row.get("key")), str(row.get("path"))) for row in reversed(rows)]
         return {key: path for key, path in seen if files.is_folder(path)}
 
 
-def _changed(folder: str) -> float:
+def _find_last_change(folder: str) -> float:
     times = [0.0]
     for name in DATED:
         with suppress(OSError):

@@ -1,7 +1,6 @@
-"""HTML of what is shown: templates that escape, and a record's markdown made safe.
+"""HTML of a page: templates that escape, and safe HTML of a record's markdown.
 
-The templates, the style and the script are files of the folder `page`; a name from outside leads to
-none of them.
+No name from a request ever becomes a template's name.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from markdown_it.rules_inline import StateInline
 from markupsafe import Markup
 
 from memory.core import clock
-from memory.core.plaintext import age, count, one_line, plain
+from memory.core.plaintext import format_age, format_count, one_line, strip_hidden
 from memory.core.records import Record
-from memory.doors.page.onefile import FOLDER, day_name
+from memory.doors.page.onefile import FOLDER, format_day
 from memory.terminal import localtimes, screen
 
 if TYPE_CHECKING:
     from memory.doors.page.projects import Project
 
 MOST_LINE = 2000  # characters of one line
-MOST_MARKDOWN = 1 << 18  # characters of one text that are made into HTML
+MOST_MARKDOWN = 1 << 18  # characters of one text
 TAGS = set(
     (
         "p br hr h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong s a table "
@@ -48,27 +47,21 @@ UNITS = {"y": "year", "mo": "month", "d": "day", "h": "hour", "m": "minute"}
 
 
 class Sheet(NamedTuple):
-    """The content of one address.
-
-    name: of the template. values: for the template.
-    """
+    """The content of a page; name: of the template; values: for it."""
 
     name: str
     title: str
     values: dict[str, Any]
 
 
-def rendered(
+def render_sheet(
     sheet: Sheet,
     base: str,
     part: bool = False,
     root: str = "",
     projects: Sequence[Project] = (),
 ) -> str:
-    """Return the HTML of a sheet.
-
-    base: the folder for links. part: its content alone, without the frame.
-    """
+    """Render a sheet as HTML; base: the folder for links; part: without the frame."""
 
     def to_record(id: str) -> str:
         return "%s/record/%s" % (base, quote(id, safe=""))
@@ -81,7 +74,7 @@ def rendered(
         )
 
     return (
-        environment()
+        make_environment()
         .get_template(sheet.name + ".html")
         .render(
             {
@@ -100,9 +93,9 @@ def rendered(
 
 
 @lru_cache(1)
-def environment() -> Environment:
-    """Return the templates, with automatic escapes."""
-    made = Environment(
+def make_environment() -> Environment:
+    """Return the templates' environment, which escapes values."""
+    templates = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
@@ -110,66 +103,65 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters.update(
-        source_line=screen.source_line,
-        markdown=_markdown,
-        inline=_inline,
+    templates.filters.update(
+        source_line=screen.format_source,
+        markdown=_render_markdown,
+        inline=_render_inline,
         line=one_line,
         day=clock.day,
-        age=age,
-        count=count,
-        minute=localtimes.minute,
-        localised=_localised,
-        ago=_ago,
+        age=format_age,
+        count=format_count,
+        minute=localtimes.to_local,
+        localised=_localize_record,
+        ago=_format_age,
         hour=lambda instant: clock.iso(instant)[11:16],
-        dayname=_dayname,
+        dayname=_format_day,
     )
-    return made
+    return templates
 
 
-def prepare() -> None:
-    """Make the templates ready, so that the first page need not."""
+def load_templates() -> None:
+    """Load the templates before the first request."""
     for path in FOLDER.glob("*.html"):
-        environment().get_template(path.name)
+        make_environment().get_template(path.name)
 
 
 # ---- markdown
 
 
-def _localised(record: Record) -> str:
-    return localtimes.body(record, record.body)
+def _localize_record(record: Record) -> str:
+    return localtimes.localize_body(record, record.body)
 
 
-def _dayname(day: str, today: str) -> str:
+def _format_day(day: str, today: str) -> str:
     at, now = clock.parse(day) or 0.0, clock.parse(today) or 0.0
     near = {0.0: "Today · ", clock.DAY: "Yesterday · "}.get(now - at, "")
-    named = day_name(day)
+    named = format_day(day)
     return near + (named.rpartition(" ")[0] if day[:4] == today[:4] else named)
 
 
-def _ago(seconds: float) -> str:
-    """Return how long ago something was: `3 hours ago`, `just now`."""
-    said = age(seconds)
+def _format_age(seconds: float) -> str:
+    """Format an age as `3 hours ago` or `just now`."""
+    said = format_age(seconds)
     number = said.rstrip(LETTERS)
     if not number:
         return "just now"
-    return count(int(number), UNITS[said[len(number) :]]) + " ago"
+    return format_count(int(number), UNITS[said[len(number) :]]) + " ago"
 
 
 @pass_context
-def _markdown(context: Context, text: str) -> Markup:
-    return html_of(text, context["to_record"])
+def _render_markdown(context: Context, text: str) -> Markup:
+    return markdown_to_html(text, context["to_record"])
 
 
-def html_of(text: str, to_record: Callable[[str], str]) -> Markup:
-    """Return safe HTML of markdown.
+def markdown_to_html(text: str, to_record: Callable[[str], str]) -> Markup:
+    """Convert markdown to safe HTML without raw markup and pictures.
 
-    No raw markup, no pictures, no addresses but those of the web and of records. to_record: returns
-    the address of a record named by a `[[link]]`.
+    to_record: returns the address for a `[[link]]`.
     """
-    said = plain(text)
+    said = strip_hidden(text)
     left = len(said) - MOST_MARKDOWN
-    html = _parser().render(said[:MOST_MARKDOWN], {"to_record": to_record})
+    html = _make_parser().render(said[:MOST_MARKDOWN], {"to_record": to_record})
     safe = nh3.clean(
         html,
         tags=TAGS,
@@ -177,30 +169,29 @@ def html_of(text: str, to_record: Callable[[str], str]) -> Markup:
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer",
     )
-    more = "<p>… %s more are in the file</p>" % count(left, "character") if left > 0 else ""
+    more = "<p>… %s more are in the file</p>" % format_count(left, "character") if left > 0 else ""
     return Markup(safe + more)
 
 
-def _inline(text: str) -> Markup:
-    """Return one line of markdown as safe HTML without links."""
-    html = _parser().renderInline(one_line(text, MOST_LINE), {"to_record": lambda id: ""})
+def _render_inline(text: str) -> Markup:
+    html = _make_parser().renderInline(one_line(text, MOST_LINE), {"to_record": lambda id: ""})
     return Markup(nh3.clean(html, tags={"code", "em", "strong", "s"}, attributes={}))
 
 
 @lru_cache(1)
-def _parser() -> MarkdownIt:
+def _make_parser() -> MarkdownIt:
     parser = (
         MarkdownIt("commonmark", {"html": False, "linkify": False})
         .enable(["table", "strikethrough"])
         .disable("image")
     )
-    parser.inline.ruler.before("link", "to_record", _to_record)
-    parser.core.ruler.push("below", _below)
+    parser.inline.ruler.before("link", "to_record", _parse_record_link)
+    parser.core.ruler.push("below", _lower_headings)
     return parser
 
 
-def _to_record(state: StateInline, silent: bool) -> bool:
-    """Read `[[target]]` and `[[target|label]]`."""
+def _parse_record_link(state: StateInline, silent: bool) -> bool:
+    """Parse `[[target]]` or `[[target|label]]`, a rule for markdown-it."""
     if not state.src.startswith("[[", state.pos):
         return False
     end = state.src.find("]]", state.pos + 2, state.posMax)
@@ -217,8 +208,7 @@ def _to_record(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _below(state: StateCore) -> None:
-    """Lower headings below the page's own."""
+def _lower_headings(state: StateCore) -> None:
     for token in state.tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = "h%d" % min(int(token.tag[1]) + 1, 6)

@@ -1,4 +1,4 @@
-"""A conversation as people read one: who said what, and what was done in between, folded away."""
+"""A conversation for readers: the statements, with the steps between them folded."""
 
 from __future__ import annotations
 
@@ -21,16 +21,14 @@ from memory.capture.turns import (
     USER,
     Piece,
 )
-from memory.core.plaintext import count, one_line
+from memory.core.plaintext import format_count, one_line
 from memory.core.records import Record
 from memory.recall import hit
 from memory.session import shell
 
 
 class Step(NamedTuple):
-    """Something that was done.  mark: ✓, ✗, ⊘ or ·.  text: in words.  code: what it was done
-    to.
-    """
+    """An action; mark: its outcome; code: command, file or commit."""
 
     mark: str
     text: str
@@ -39,10 +37,7 @@ class Step(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of a turn: a statement, or steps in a row.
-
-    who: `model`, `you` or `steps`.  text: markdown, or the steps in a few words.
-    """
+    """A statement in a turn, or steps in a row; who: `model`, `you` or `steps`."""
 
     who: str
     text: str
@@ -51,16 +46,14 @@ class Part(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether one of its steps failed."""
+        """Whether a step failed."""
         return any(step.mark == "✗" for step in self.steps)
 
 
 class Exchange(NamedTuple):
     """A turn: the request and the parts after it.
 
-    note: the way of asking, unless typed.  rest: text of a page without parts, such as one edited
-        by
-        hand.
+    note: how it was asked, "" if typed.  rest: text without parts, such as one edited by hand.
     """
 
     number: int
@@ -71,12 +64,12 @@ class Exchange(NamedTuple):
     rest: str
 
 
-def exchanges(record: Record) -> list[Exchange]:
-    """Return the turns of a conversation in their order, numbered as everywhere."""
-    return [_exchange(turn) for turn in hit.turns(record)]
+def list_exchanges(record: Record) -> list[Exchange]:
+    """List the turns of a conversation."""
+    return [_make_exchange(turn) for turn in hit.split_turns(record)]
 
 
-def _exchange(turn: hit.Turn) -> Exchange:
+def _make_exchange(turn: hit.Turn) -> Exchange:
     found = conversationpage.parse(turn.text, turn.at[:10])
     text = turn.text.partition("\n")[2].strip()
     if not found:
@@ -89,27 +82,32 @@ def _exchange(turn: hit.Turn) -> Exchange:
         return Exchange(turn.number, turn.at, request, note, (), text)
     note = {GOES_ON: "goes on", TEAM: "another agent"}.get(asked, "")
     return Exchange(
-        turn.number, turn.at, found[0].request.strip(), note, list(_parts(found[0].pieces)), ""
+        turn.number,
+        turn.at,
+        found[0].request.strip(),
+        note,
+        list(_group_pieces(found[0].pieces)),
+        "",
     )
 
 
-def _parts(pieces: Sequence[Piece]) -> Iterator[Part]:
-    for kind, some in groupby(pieces, _speaker):
+def _group_pieces(pieces: Sequence[Piece]) -> Iterator[Part]:
+    for kind, some in groupby(pieces, _find_speaker):
         if kind == SAID:
             yield Part("model", "\n\n".join(piece.text for piece in some))
         elif kind == USER:
             yield from (Part("you", piece.text, mark=piece.name) for piece in some)
         else:
             held = list(some)
-            yield Part("steps", _summed(held), [_step(piece) for piece in held])
+            yield Part("steps", _summarize_steps(held), [_make_step(piece) for piece in held])
 
 
-def _speaker(piece: Piece) -> str:
+def _find_speaker(piece: Piece) -> str:
     """Return SAID or USER for a statement, "" for a step."""
     return piece.kind if piece.kind in (SAID, USER) else ""
 
 
-def _step(piece: Piece) -> Step:
+def _make_step(piece: Piece) -> Step:
     if piece.kind == RUN:
         mark = "✗" if piece.failed else {shell.OK: "✓", shell.DECLINED: "⊘"}.get(piece.outcome, "·")
         ended = "" if piece.outcome == shell.OK else piece.result
@@ -124,15 +122,15 @@ def _step(piece: Piece) -> Step:
     return Step("·", words.get(piece.kind, "changed"), one_line(piece.text), "")
 
 
-def _summed(pieces: Sequence[Piece]) -> str:
-    """Return some steps in a few words: `2 commands, 1 failed · 3 files · 1 commit`."""
+def _summarize_steps(pieces: Sequence[Piece]) -> str:
+    """Summarize steps as `2 calls, 1 failed · 3 files · 1 commit`."""
     runs = sum(piece.times for piece in pieces if piece.kind == RUN)
     failed = sum(piece.times for piece in pieces if piece.kind == RUN and piece.failed)
     files = len({piece.text for piece in pieces if piece.kind == FILE})
     commits = sum(piece.kind == COMMIT for piece in pieces)
     links = sum(piece.kind == LINK for piece in pieces)
     found = ((runs, "call"), (files, "file"), (commits, "commit"), (links, "pull request"))
-    said = [count(number, noun) for number, noun in found if number]
+    said = [format_count(number, noun) for number, noun in found if number]
     if failed:
         said[0] += ", %d failed" % failed
-    return " · ".join(said) or count(len(pieces), "step")
+    return " · ".join(said) or format_count(len(pieces), "step")

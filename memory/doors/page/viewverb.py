@@ -7,12 +7,12 @@ import sys
 import threading
 import time
 
-from memory.cli.recall import dsn_of
-from memory.cli.upkeep import work_tree
+from memory.cli.recall import find_dsn
+from memory.cli.upkeep import find_work_tree
 from memory.core import UsageError, clock
-from memory.core.plaintext import count
+from memory.core.plaintext import format_count
 from memory.doors import registry
-from memory.recall.semantic import semantic
+from memory.recall.semantic import load_provider
 from memory.terminal.call import Call, warn
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.doors.page.pages import Pages
     from memory.doors.page.web import Site
 
-IDLE = 30  # minutes without a request after which the page ends
+IDLE = 30  # minutes without a request until the page ends
 
 
 def view(call: Call) -> int:
@@ -31,33 +31,39 @@ def view(call: Call) -> int:
     if options.export and options.port is not None:
         raise UsageError("--export writes a file and serves nothing: leave --port out")
     if options.export:
-        return _exported(call)
+        return _export(call)
     try:
         from memory.doors.page import pages
     except ImportError as error:
         raise registry.lacking("the page", "view", error) from None
     made = pages.Pages(
-        call.place, call.settings, clock.now, semantic(call.settings, "", call.env), dsn_of(call)
+        call.place,
+        call.settings,
+        clock.now,
+        load_provider(call.settings, "", call.env),
+        find_dsn(call),
     )
-    return _served(call, made)
+    return _serve(call, made)
 
 
-def _served(call: Call, made: Pages) -> int:
+def _serve(call: Call, made: Pages) -> int:
     from memory.doors.page import sheets, web
 
-    site = web.Site(made, web.listen(call.options.port or 0), 60.0 * IDLE, time.monotonic, call.env)
+    site = web.Site(
+        made, web.open_socket(call.options.port or 0), 60.0 * IDLE, time.monotonic, call.env
+    )
     with call.spinner("reading the records"):
-        sheets.prepare()
+        sheets.load_templates()
         made.timeline()
-        made.catch_up()
-        sheets.rendered(made.timeline(), "")  # what the first visit shows, from what was caught up
+        made.update()
+        sheets.render_sheet(made.timeline(), "")  # the first visit's page, into the caches
     address = site.gate.address()
     told = (
         "dayleaf store view: open this address once; it stops with Ctrl-C, or after %d minutes "
         "without a visit" % IDLE
     )
     call.answer({"address": address}, [told, "  " + address])
-    threading.Thread(target=_more, args=(site,), daemon=True).start()
+    threading.Thread(target=_print_addresses, args=(site,), daemon=True).start()
     try:
         if site.run():
             warn("stopped: no visit for %d minutes" % IDLE)
@@ -67,17 +73,17 @@ def _served(call: Call, made: Pages) -> int:
     return 0
 
 
-def _more(site: Site) -> None:
+def _print_addresses(site: Site) -> None:
     """Print another address each time Enter is pressed."""
     while sys.stdin.isatty() and sys.stdin.readline():
         print("  " + site.gate.address(), flush=True)
 
 
-def _exported(call: Call) -> int:
+def _export(call: Call) -> int:
     from memory.doors.page import onefile
 
     options = call.options
-    tree = work_tree(os.path.abspath(options.export)) if options.private else ""
+    tree = find_work_tree(os.path.abspath(options.export)) if options.private else ""
     if tree:
         raise UsageError(
             "%s lies in the git work tree %s, where a commit would give your memories away; "
@@ -85,11 +91,11 @@ def _exported(call: Call) -> int:
         )
     onefile.require_free_path(options.export)
     with call.spinner("reading the records"):
-        shown = onefile.contents(call.place, call.settings, call.now, options.private)
+        shown = onefile.read_contents(call.place, call.settings, call.now, options.private)
     size = onefile.save(options.export, shown)
     held, left = len(shown.records), shown.left_out
-    tell = "; %s left out: --private takes them too" % count(left, "record") if left else ""
+    tell = "; %s left out: --private takes them too" % format_count(left, "record") if left else ""
     return call.answer(
         {"path": options.export, "records": held, "leftOut": left, "bytes": size},
-        ["wrote %s with %s%s" % (options.export, count(held, "record"), tell)],
+        ["wrote %s with %s%s" % (options.export, format_count(held, "record"), tell)],
     )

@@ -1,12 +1,12 @@
-"""The local page as a server: who may ask, what each address shows, and when it ends.
+"""The server of the local page: authorization, routes, end after idle time.
 
-It listens on 127.0.0.1 alone and reads: every request is a GET without a body.  The gate lets a
-request pass that names this host, comes from this page or from nowhere, lies beneath a folder with
-a random name, and carries a key.  The key is a cookie of that folder, so that no other server of
-this machine is ever sent it, and a browser gets it for a one-time address.
+It listens on 127.0.0.1 and only reads: every request is a GET without a body.  The gate admits a
+request with this host's name, from this page or no page, below a folder with a random name, and
+with a key.  The key is a cookie of that folder, so that no other server of this machine gets it; a
+browser gets it for a one-time address.
 
-An address is a name: of a page, of a file in FILES, of a project, a record or a session by its id.
-None becomes a path.
+An address names a page, a file in STATIC_FILES, a project, or a record or session by id; no part of
+it becomes a path.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -32,10 +33,10 @@ from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memory.core import DayleafError, UsageError
-from memory.doors.page.onefile import raw
+from memory.doors.page.onefile import read_template
 from memory.doors.page.pages import Pages
 from memory.doors.page.projects import Projects
-from memory.doors.page.sheets import Sheet, rendered
+from memory.doors.page.sheets import Sheet, render_sheet
 from memory.doors.page.timeline import SESSION, Filter
 from memory.terminal.call import warn
 
@@ -43,10 +44,10 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 HOST, COOKIE = "127.0.0.1", "dayleaf"
-TICKET = 600.0  # seconds for which a one-time address holds
-PATIENCE = 10.0  # seconds in which a connection has to say what it wants
-MOST_HEAD = 65536  # bytes of a request's head
-FILES = {"page.css": "text/css", "page.js": "text/javascript", "leaf.svg": "image/svg+xml"}
+TICKET_SECONDS = 600.0  # life of a one-time address
+REQUEST_TIMEOUT = 10.0  # seconds until a connection must have sent its request
+MAX_HEADER_BYTES = 65536
+STATIC_FILES = {"page.css": "text/css", "page.js": "text/javascript", "leaf.svg": "image/svg+xml"}
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src "
@@ -61,17 +62,16 @@ HEADERS = {
     "Cache-Control": "no-store",
     "Connection": "close",
 }
-SPENT = (
+EXPIRED = (
     "this address has been used or is too old; for a new one, press Enter where `dayleaf store "
     "view` runs, or start it again"
 )
 
 
 class Gate:
-    """ASGI middleware for the browser of a single person.
+    """ASGI middleware that admits one person's browser.
 
-    inner: the application. clock: seconds that never go back. folder: of the page. seen: when a
-        request was last admitted.
+    clock: monotonic. folder: of the page. seen: time of the last admitted request.
     """
 
     def __init__(self, inner: Any, port: int, clock: Callable[[], float]):
@@ -84,7 +84,7 @@ class Gate:
 
     def address(self) -> str:
         """Make a new one-time address in place of the old."""
-        self._ticket, self._until = secrets.token_urlsafe(24), self._clock() + TICKET
+        self._ticket, self._until = secrets.token_urlsafe(24), self._clock() + TICKET_SECONDS
         return "http://%s:%d%s/open/%s" % (HOST, self._port, self.folder, self._ticket)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -92,56 +92,50 @@ class Gate:
         if scope["type"] != "http":
             return
 
-        async def guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                there = {name.lower() for name, _ in message["headers"]}
-                message["headers"] = [
-                    *message["headers"],
-                    *(
-                        (name.lower().encode(), value.encode())
-                        for name, value in HEADERS.items()
-                        if name.lower().encode() not in there
-                    ),
-                ]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
-        answer = self._refused(scope) or self._opened(scope)
+        answer = self._refuse(scope) or self._authorize(scope)
         if answer is not None:
-            await answer(scope, receive, guarded)
+            await answer(scope, receive, send_with_headers)
             return
         self.seen = self._clock()
         inside = scope["path"][len(self.folder) :]
-        await self._inner({**scope, "path": inside, "raw_path": inside.encode()}, receive, guarded)
+        await self._inner(
+            {**scope, "path": inside, "raw_path": inside.encode()}, receive, send_with_headers
+        )
 
-    def _refused(self, scope: Message) -> Response | None:
-        """Return the refusal of a request not made by this page."""
+    def _refuse(self, scope: Message) -> Response | None:
+        """Return the error for a foreign request, else None."""
         size = (
             len(scope["raw_path"])
             + len(scope["query_string"])
             + sum(len(n) + len(v) for n, v in scope["headers"])
         )
-        if size > MOST_HEAD:
+        if size > MAX_HEADER_BYTES:
             return PlainTextResponse("the request is too long", 431)
-        heads = _heads(scope)
+        headers = Headers(scope=scope)
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("this page only reads", 405, {"Allow": "GET, HEAD"})
-        if _has_body(heads):
+        if _has_body(headers):
             return PlainTextResponse("a request to this page has no body", 400)
-        host = heads.get("host", [])
+        host = headers.getlist("host")
         if len(host) != 1 or host[0] not in self._hosts:
             return PlainTextResponse("this page does not belong to that host", 403)
-        if _is_foreign(heads, "http://" + host[0]):
+        if _is_foreign(headers, "http://" + host[0]):
             return PlainTextResponse("the request came from another page", 403)
-        if "purpose" in heads or "sec-purpose" in heads:
+        if "purpose" in headers or "sec-purpose" in headers:
             return PlainTextResponse("this page is not prefetched", 403)
-        return (
-            None
-            if scope["path"].startswith(self.folder + "/")
-            else PlainTextResponse("there is nothing here", 404)
-        )
+        if not scope["path"].startswith(self.folder + "/"):
+            return PlainTextResponse("there is nothing here", 404)
+        return None
 
-    def _opened(self, scope: Message) -> Response | None:
-        """Return the answer to a one-time address or a missing key."""
+    def _authorize(self, scope: Message) -> Response | None:
+        """Answer a one-time address or a missing key, else None."""
         said = scope["path"][len(self.folder) + 1 :]
         known = self._has_key(scope)
         if said.startswith("open/"):
@@ -150,23 +144,22 @@ class Gate:
             )
             fits = fits and self._clock() < self._until and scope["method"] == "GET"
             if not (fits or known):
-                return PlainTextResponse(SPENT, 403)
+                return PlainTextResponse(EXPIRED, 403)
             self._ticket = "" if fits else self._ticket
             answer = RedirectResponse(self.folder + "/", 303)
             answer.set_cookie(
                 COOKIE, self._key, path=self.folder + "/", httponly=True, samesite="strict"
             )
             return answer
-        return None if known else PlainTextResponse(SPENT, 403)
+        return None if known else PlainTextResponse(EXPIRED, 403)
 
     def _has_key(self, scope: Message) -> bool:
         cookies: SimpleCookie = SimpleCookie()
-        for name, value in scope["headers"]:
-            if name == b"cookie":
-                try:
-                    cookies.load(value.decode("latin-1"))
-                except CookieError:
-                    return False
+        for value in Headers(scope=scope).getlist("cookie"):
+            try:
+                cookies.load(value)
+            except CookieError:
+                return False
         given = cookies[COOKIE].value if COOKIE in cookies else ""
         return hmac.compare_digest(given.encode(), self._key.encode())
 
@@ -174,11 +167,10 @@ class Gate:
 # ---- what each address shows
 
 
-class Asked:
-    """A request: its project's pages, and its words by name."""
+class PageRequest:
+    """A request: its project's pages and its parameters; root: the page's folder."""
 
     def __init__(self, request: Request, projects: Projects, root: str):
-        """root: the folder that the page lies in."""
         self._request, self.live = request, "live" in request.query_params
         key = request.path_params.get("project")
         self.projects, self.root = projects, root
@@ -187,38 +179,35 @@ class Asked:
 
     @property
     def pages(self) -> Pages:
-        """The pages of the project.
-
-        Raises StoreError for an unknown one.
-        """
+        """The pages of the project; raises StoreError for an unknown one."""
         return self.projects.pages(self.key)
 
-    def word(self, name: str) -> str:
-        """Return a word of the address, or ""."""
+    def parameter(self, name: str) -> str:
+        """Return a parameter of the address, "" for none."""
         request = self._request
         return str(request.path_params.get(name) or request.query_params.get(name) or "")
 
     def filter(self) -> Filter:
-        """Return what the timeline is to show."""
-        said = {name: self.word(name).strip() for name in Filter._fields if name != "words"}
-        return Filter(**{**said, "kind": said["kind"] or SESSION, "words": self.word("text")})
+        """Return the timeline's filter."""
+        said = {name: self.parameter(name).strip() for name in Filter._fields if name != "words"}
+        return Filter(**{**said, "kind": said["kind"] or SESSION, "words": self.parameter("text")})
 
 
-PAGES: dict[str, Callable[[Asked], Sheet]] = {
-    "/": lambda asked: asked.pages.timeline(asked.filter(), asked.word("after")),
+PAGES: dict[str, Callable[[PageRequest], Sheet]] = {
+    "/": lambda asked: asked.pages.timeline(asked.filter(), asked.parameter("after")),
     "/search": lambda asked: asked.pages.search(
-        asked.word("q"),
-        asked.word("kind"),
-        asked.word("topic"),
-        asked.word("since"),
-        asked.word("in"),
+        asked.parameter("q"),
+        asked.parameter("kind"),
+        asked.parameter("topic"),
+        asked.parameter("since"),
+        asked.parameter("in"),
         asked.live,
     ),
-    "/session/{id}": lambda asked: asked.pages.session(asked.word("id")),
-    "/record/{id:path}": lambda asked: asked.pages.record(asked.word("id")),
+    "/session/{id}": lambda asked: asked.pages.session(asked.parameter("id")),
+    "/record/{id:path}": lambda asked: asked.pages.record(asked.parameter("id")),
     "/knowledge": lambda asked: asked.pages.knowledge(
-        asked.word("section") or "learning",
-        *(asked.word(name) for name in ("text", "state", "after")),
+        asked.parameter("section") or "learning",
+        *(asked.parameter(name) for name in ("text", "state", "after")),
     ),
     "/failures": lambda asked: asked.pages.failures(),
     "/waiting": lambda asked: asked.pages.review(),
@@ -227,47 +216,53 @@ PAGES: dict[str, Callable[[Asked], Sheet]] = {
 }
 
 
-def application(projects: Projects, root: Callable[[], str]) -> Starlette:
-    """Return the application behind the gate.
+def make_application(projects: Projects, root: Callable[[], str]) -> Starlette:
+    """Return the application behind the gate; root: returns the page's folder."""
 
-    base: returns the page's folder.
-    """
-
-    def shown(make: Callable[[Asked], Sheet]) -> Callable[[Request], Response]:
+    def make_endpoint(make: Callable[[PageRequest], Sheet]) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
-            asked = Asked(request, projects, root())
+            asked = PageRequest(request, projects, root())
             try:
-                sheet, status = _page_or_fault(asked, make)
-                body = rendered(sheet, asked.base, asked.live, asked.root, projects.listed())
-            except Exception as error:  # a bug ends no server
-                return _faulted(error)
-            return Response(body, status, media_type="text/html", background=_later(asked, status))
+                sheet, status = _make_page(asked, make)
+                body = render_sheet(
+                    sheet, asked.base, asked.live, asked.root, projects.list_projects()
+                )
+            except Exception as error:  # a bug must not end the server
+                return _answer_bug(error)
+            return Response(
+                body,
+                status,
+                media_type="text/html",
+                background=_make_background_task(asked, status),
+            )
 
         return answer
 
     routes = [
-        Route(start + path, shown(make))
+        Route(start + path, make_endpoint(make))
         for start in ("", "/in/{project}")
         for path, make in PAGES.items()
     ]
-    routes += [Route("/" + name, _file(name, kind)) for name, kind in FILES.items()]
-    return Starlette(routes=routes, exception_handlers={404: _nothing})
+    routes += [
+        Route("/" + name, _make_file_route(name, kind)) for name, kind in STATIC_FILES.items()
+    ]
+    return Starlette(routes=routes, exception_handlers={404: _answer_not_found})
 
 
-def _later(asked: Asked, status: int) -> BackgroundTask | None:
-    """Return what is brought up to date behind an answer."""
-    return BackgroundTask(asked.pages.catch_up, asked.live) if status == 200 else None
+def _make_background_task(asked: PageRequest, status: int) -> BackgroundTask | None:
+    """Return the task that refreshes index and catalogue after an answer."""
+    return BackgroundTask(asked.pages.update, asked.live) if status == 200 else None
 
 
-def _file(name: str, kind: str) -> Callable[[Request], Response]:
-    return lambda request: Response(raw(name), media_type=kind)
+def _make_file_route(name: str, kind: str) -> Callable[[Request], Response]:
+    return lambda request: Response(read_template(name), media_type=kind)
 
 
-def _nothing(request: Request, error: Exception) -> Response:
+def _answer_not_found(request: Request, error: Exception) -> Response:
     return PlainTextResponse("there is nothing here", 404)
 
 
-def _page_or_fault(asked: Asked, make: Callable[[Asked], Sheet]) -> tuple[Sheet, int]:
+def _make_page(asked: PageRequest, make: Callable[[PageRequest], Sheet]) -> tuple[Sheet, int]:
     try:
         return make(asked), 200
     except UsageError as error:
@@ -281,7 +276,7 @@ def _page_or_fault(asked: Asked, make: Callable[[Asked], Sheet]) -> tuple[Sheet,
         return asked.projects.first.fault(fault), status
 
 
-def _faulted(error: Exception) -> Response:
+def _answer_bug(error: Exception) -> Response:
     import traceback
 
     where = traceback.extract_tb(error.__traceback__)[-1]
@@ -295,26 +290,22 @@ def _faulted(error: Exception) -> Response:
 # ---- the server
 
 
-class Impatient(H11Protocol):
-    """A connection that is closed after PATIENCE idle seconds.
-
-    It serves one request.
-    """
+class TimedProtocol(H11Protocol):
+    """A connection for one request, closed if none comes in REQUEST_TIMEOUT."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait."""
         super().connection_made(transport)
-        self.loop.call_later(PATIENCE, self._given_up)
+        self.loop.call_later(REQUEST_TIMEOUT, self._abort_if_idle)
 
-    def _given_up(self) -> None:
+    def _abort_if_idle(self) -> None:
         if self.cycle is None and not self.transport.is_closing():
             self.transport.abort()
 
 
-def listen(port: int) -> socket.socket:
-    """Return a socket that listens on 127.0.0.1.
+def open_socket(port: int) -> socket.socket:
+    """Open a socket on 127.0.0.1; raise UsageError for a used port.
 
-    port: 0 for a free one. Raises UsageError for a port that is taken.
+    port: 0 for a free one.
     """
     end = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     if os.name == "posix":  # elsewhere it would share a port that is taken
@@ -333,10 +324,7 @@ def listen(port: int) -> socket.socket:
 
 
 class Site:
-    """The page on one socket, until `run` ends.
-
-    idle: seconds without a request after which `run` ends.
-    """
+    """The page on one socket; idle: seconds until `run` ends."""
 
     def __init__(
         self,
@@ -347,13 +335,13 @@ class Site:
         env: Mapping[str, str] = MappingProxyType({}),
     ):
         projects = Projects(pages, env)
-        inner = application(projects, lambda: self.gate.folder)
+        inner = make_application(projects, lambda: self.gate.folder)
         self.gate = Gate(inner, end.getsockname()[1], clock)
         self._end, self._idle, self._clock = end, idle, clock
         self._server = Server(
             Config(
                 self.gate,
-                http=Impatient,
+                http=TimedProtocol,
                 ws="none",
                 loop="asyncio",
                 lifespan="off",
@@ -362,7 +350,7 @@ class Site:
                 proxy_headers=False,
                 server_header=False,
                 date_header=False,
-                h11_max_incomplete_event_size=MOST_HEAD,
+                h11_max_incomplete_event_size=MAX_HEADER_BYTES,
                 limit_concurrency=200,
                 timeout_graceful_shutdown=2,
             )
@@ -371,12 +359,11 @@ class Site:
     def run(self) -> bool:
         """Serve until idle (True) or stopped (False)."""
         gc.collect()
-        # modules and the open index stay: to go through them all amid a search takes 30 ms
+        # a collection that visits modules and index amid a search takes 30 ms
         gc.freeze()
         return asyncio.run(self._run())
 
     def stop(self) -> None:
-        """End `run`."""
         self._server.should_exit = True
 
     async def _run(self) -> bool:
@@ -391,22 +378,13 @@ class Site:
         return False
 
 
-def _heads(scope: Message) -> dict[str, list[str]]:
-    """Return the heads of a request, by name in lower case."""
-    heads: dict[str, list[str]] = {}
-    for name, value in scope["headers"]:
-        heads.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-    return heads
+def _has_body(headers: Headers) -> bool:
+    length = headers.getlist("content-length") or ["0"]
+    return length != ["0"] or "transfer-encoding" in headers or "upgrade" in headers
 
 
-def _has_body(heads: dict[str, list[str]]) -> bool:
-    length = heads.get("content-length", ["0"])
-    return length != ["0"] or "transfer-encoding" in heads or "upgrade" in heads
-
-
-def _is_foreign(heads: dict[str, list[str]], origin: str) -> bool:
-    """Tell whether a request comes from a page of another origin."""
-    if any(said != origin for said in heads.get("origin", [])):
+def _is_foreign(headers: Headers, origin: str) -> bool:
+    if any(given != origin for given in headers.getlist("origin")):
         return True
-    sites = heads.get("sec-fetch-site", [])
+    sites = headers.getlist("sec-fetch-site")
     return any(site not in ("same-origin", "none") for site in sites)

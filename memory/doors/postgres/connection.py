@@ -1,8 +1,9 @@
-"""Which database recall asks, how it stands, and how a person chooses one."""
+"""The database that recall asks: its address, its state, and the choice of it."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any
 
 from memory.core import UsageError, files, plaintext
 from memory.core.boundary import is_agent
@@ -13,15 +14,12 @@ from memory.index import backend
 from memory.terminal.call import Call
 
 
-def state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Dict[str, Any]]:
-    """Return the state of the database as plain data.
-
-    None where none is set up yet.
-    """
+def state(place: Place, settings: Config, env: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return the database's state as plain data, None without a database."""
     dsn = dsn_of(settings, place.home, env)
     if not dsn:
         return None
-    spaces = postgres.database(dsn).spaces()
+    spaces = postgres.open_database(dsn).spaces()
     here = spaces.get(place.key)
     return {
         "state": "ready",
@@ -36,9 +34,9 @@ def state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Di
 def dsn_of(settings: Config, home: str, env: Mapping[str, str]) -> str:
     """Return the configured connection string, or "".
 
-    The first of: DAYLEAF_DSN (not in a session, whose environment a repository may fill); the file
-        `<home>/dsn`; `index.dsn`. Raises UsageError for a file that others can read, and for a
-        password among the settings.
+    From DAYLEAF_DSN (not in a session, whose environment a repository may fill), else the file
+    `<home>/dsn`, else `index.dsn`.  Raises UsageError for a file that others can read, and for a
+    password among the settings.
     """
     if env.get("DAYLEAF_DSN") and not is_agent(dict(env)):
         return env["DAYLEAF_DSN"]
@@ -49,52 +47,44 @@ def dsn_of(settings: Config, home: str, env: Mapping[str, str]) -> str:
                 "%s can be read by others; `chmod 600 %s`, then ask again" % (path, path)
             )
         return files.read(path, 4096).decode("utf-8", "replace").strip()
-    said = str(settings["index.dsn"])
-    if backend.has_password(said):
-        raise UsageError("index.dsn " + backend.SECRET)
-    return said
+    dsn = str(settings["index.dsn"])
+    if backend.has_password(dsn):
+        raise UsageError("index.dsn " + backend.PASSWORD_ADVICE)
+    return dsn
 
 
-def choose(call: Call, given: str, private: bool, before: List[str]) -> int:
+def choose(call: Call, given: str, private: bool, before: list[str]) -> int:
     """Set a database up for recall and load this workspace.
 
-    given: the connection string of --dsn, or "". before: lines on earlier steps.
+    given: the connection string of --dsn, or "".  before: lines on earlier steps.
     """
     from memory.cli.index import change_config
 
-    home = call.place.home
-    path = home + "/config.json"
-    said = given or dsn_of(call.settings, home, call.env)
-    if not said:
+    path = call.place.home + "/config.json"
+    dsn = given or dsn_of(call.settings, call.place.home, call.env)
+    if not dsn:
         raise UsageError("no database is named; name one: --dsn 'host=… dbname=… user=…'")
     with call.spinner("setting up the database") as spinner:
         done = rows.set_up_and_load(
-            said,
-            call.place,
-            "psg" if private else "s",
-            spinner.counting("loading"),
+            dsn, call.place, "psg" if private else "s", spinner.counting("loading")
         )
-    for key, value in (
-        ("index.backend", "postgres"),
-        ("index.dsn", given or None),
-    ):
-        if value is not None:
-            change_config(path, key, value, files.FILE_MODE)
-    lines = [
-        "%s in the database: %d added, %d changed, %d removed%s"
-        % (
-            plaintext.count(done.records, "record"),
-            done.added,
-            done.changed,
-            done.removed,
-            ", %s sent" % plaintext.count(done.vectors, "vector") if done.vectors else "",
-        ),
-    ]
+    change_config(path, "index.backend", "postgres", files.FILE_MODE)
+    if given:
+        change_config(path, "index.dsn", given, files.FILE_MODE)
     return call.answer(
         {"backend": "postgres", "own": False, **done._asdict()},
         [
             *before,
-            *lines,
+            "%s in the database: %d added, %d changed, %d removed%s"
+            % (
+                plaintext.format_count(done.records, "record"),
+                done.added,
+                done.changed,
+                done.removed,
+                ", %s sent" % plaintext.format_count(done.vectors, "vector")
+                if done.vectors
+                else "",
+            ),
             *("left out %s" % line for line in done.left),
             "recall asks the database as well as the files",
         ],

@@ -1,41 +1,41 @@
-"""Records that only a database holds, found and shown as recall does those of the files."""
+"""Records that only a database holds, found and shown by recall like those of files."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 from memory.core import StoreError, UsageError, files, records, tokeniser
 from memory.core.config import Config
 from memory.core.layout import GLOBAL, SHARED, Place, project_name
 from memory.core.records import Record
 from memory.doors.postgres import postgres
-from memory.doors.postgres.postgres import Remote
+from memory.doors.postgres.postgres import DatabaseIndex
 from memory.index.backend import Backend
 from memory.recall import hit, look, lookup
 from memory.recall.hit import Hit
 from memory.recall.shelf import Shelf
 
 
-def _is_called(key: str, name: str) -> bool:
-    """Tell whether a workspace's key is what `--workspace` names."""
+def _matches_workspace(key: str, name: str) -> bool:
+    """Tell whether `--workspace NAME` means a workspace's key."""
     return name == "all" or name in (key, project_name(key))
 
 
 def shelves(
-    place: Place, settings: Config, name: str, dsn: str, notes: List[str]
-) -> Tuple[List[Place], List[Distant]]:
-    """Return the places on this machine and the database's workspaces, opened.
+    place: Place, settings: Config, name: str, dsn: str, notes: list[str]
+) -> tuple[list[Place], list[DatabaseShelf]]:
+    """Open the named workspaces of this machine and of the database.
 
-    A note says so where the database does not answer. Raises UsageError for a name that neither
+    A database that does not answer becomes a note.  Raises UsageError for a name that neither
     knows.
     """
     try:
-        here = lookup.searched_places(place, settings, name, notes)
+        here = lookup.find_searched_places(place, settings, name, notes)
         unknown = None
     except UsageError as error:
         here, unknown = [], error
     try:
-        base = postgres.database(dsn)
+        base = postgres.open_database(dsn)
         spaces = base.spaces()
     except StoreError as fault:
         if unknown is not None:
@@ -43,26 +43,26 @@ def shelves(
         notes.append(lookup.LOCAL_ALONE % fault)
         return here, []
     wanted = {p.key for p in here}
-    held = {key: space for key, space in spaces.items() if key in wanted or _is_called(key, name)}
+    held = {
+        key: space
+        for key, space in spaces.items()
+        if key in wanted or _matches_workspace(key, name)
+    }
     if unknown is not None and not held:
         raise unknown
-    return here, [
-        Distant(place, postgres.Remote(base, held, [key for key in held if key not in wanted]))
-    ] if held else []
+    index = postgres.DatabaseIndex(base, held, [key for key in held if key not in wanted])
+    return here, [DatabaseShelf(place, index)] if held else []
 
 
-class Distant(Shelf):
+class DatabaseShelf(Shelf):
     """Workspaces of a database, open for queries.
 
-    Files on this machine are the truth and another shelf searches them. The database's rows of such
-    tiers are skipped, except rows from a commit that this checkout has not pulled.
+    Another shelf searches the files of this machine, which are the truth.  Rows of such tiers are
+    skipped, except those of a commit that this checkout has not pulled.
     """
 
-    def __init__(self, here: Place, remote: Remote):
-        """Open the workspaces of a database.
-
-        here: the place that asks.
-        """
+    def __init__(self, here: Place, remote: DatabaseIndex):
+        """Open the workspaces of a database.  here: the user's place."""
         self.place = Place(here.home, "postgres", "", "", "", "")
         self.notes, self.on_disk, self._drifted, self._glanced, self.rescan = (
             [],
@@ -75,27 +75,25 @@ class Distant(Shelf):
         self._here, self._remote = here, remote
         self._table = tokeniser.Table()
         self._words, self._cut, self._tally = {}, {}, {}
-        self._records: Dict[str, Record] = {}
-        self._pulled: Dict[str, bool] = {}
-        self._nearest: Dict[Tuple[str, int], int] = {}
+        self._records: dict[str, Record] = {}
+        self._pulled: dict[str, bool] = {}
+        self._nearest: dict[tuple[str, int], int] = {}
 
     @property
     def is_distant(self) -> bool:
-        """Whether the records live in a database."""
         return True
 
     @property
     def backend(self) -> Backend:
-        """The database as the backend of queries."""
         return self._remote
 
     @property
     def is_stale(self) -> bool:
-        """Whether an index on disk is behind: never, as none exists."""
+        """Whether the index on disk is out of date: there is none."""
         return False
 
     def finish(self, now: float) -> bool:
-        """Compare no files, so find nothing more."""
+        """Do nothing: there are no files to compare."""
         return False
 
     def close(self) -> None:
@@ -106,17 +104,13 @@ class Distant(Shelf):
         return self._remote.is_known(term)
 
     def path(self, name: str) -> str:
-        """Return a stand-in for a missing file's path.
-
-        name: workspace/name.
-        """
+        """Return a record's address in place of a path.  name: workspace/name."""
         return "postgres:" + name
 
-    def near(self, label: str, vector: Any, limit: int) -> Optional[List[Tuple[str, int, float]]]:
-        """Return (name, ordinal, similarity) of the sections nearest to a query.
+    def near(self, label: str, vector: Any, limit: int) -> list[tuple[str, int, float]] | None:
+        """Return (workspace/name, ordinal, similarity) of the sections nearest to a query.
 
-        Only sections without a file on this machine; name is workspace/name. None where no vectors
-        of that model are loaded.
+        Only sections without a file on this machine.  None without vectors of that model.
         """
         found = self._remote.near(label, vector, limit)
         if found is None:
@@ -130,18 +124,12 @@ class Distant(Shelf):
                 out.append((name, row.ordinal, similarity))
         return out
 
-    def section(self, name: str, ordinal: int, number: int) -> Optional[look.Candidate]:
-        """Return a section found by `near`, from the database.
-
-        name: workspace/name.
-        """
+    def section(self, name: str, ordinal: int, number: int) -> look.Candidate | None:
+        """Return a section found by `near`.  name: workspace/name."""
         return self.candidate(self._nearest[name, ordinal])
 
-    def candidate(self, number: int) -> Optional[look.Candidate]:
-        """Return a section from the database as a candidate.
-
-        None where a file on this machine holds the record.
-        """
+    def candidate(self, number: int) -> look.Candidate | None:
+        """Return a section as a candidate, None if its file is here."""
         held = self._remote.held(number) if self._is_served(number) else None
         if held is None:
             return None
@@ -155,17 +143,17 @@ class Distant(Shelf):
         return made._replace(origin="not on this machine: from the database" + commit)
 
     def _is_served(self, number: int) -> bool:
-        """Tell whether a row is used because no local file replaces it."""
+        """Tell whether a row counts: no file on this machine replaces it."""
         row = self._remote.row(number)
         return not self._is_here(row.workspace, row.name) or self._is_ahead(number)
 
     def _is_here(self, key: str, name: str) -> bool:
-        """Tell whether the tier of a record is on this machine."""
+        """Tell whether a record's tier is on this machine."""
         place = self._here if key == self._here.key else Place(self._here.home, key, "", "", "", "")
         return any(letter == name[0] and files.exists(folder) for letter, folder in place.tiers())
 
     def _is_ahead(self, number: int) -> bool:
-        """Tell whether a shared record's commit is missing from this checkout."""
+        """Tell whether this checkout lacks a shared record's commit."""
         from memory.project.gitobjects import Objects
 
         row = self._remote.row(number)
@@ -178,28 +166,27 @@ class Distant(Shelf):
                 self._pulled[commit] = bool(objects.find(commit)) or not objects.complete
         return bool(commit) and not self._pulled[commit]
 
-    def checkpoints(self, session: str) -> List[Record]:
+    def checkpoints(self, session: str) -> list[Record]:
         """Return nothing; sessions are joined from files of this machine."""
         return []
 
-    def record(self, name: str) -> Optional[Record]:
+    def record(self, name: str) -> Record | None:
         """Return nothing; no record has a file here."""
         return None
 
 
 def record(place: Place, id: str, dsn: str, missing: StoreError) -> Hit:
-    """Find a database's record by its whole id.
+    """Find a record by its whole id in the database.
 
-    Only records without a file on this machine. missing: the error of the local search, raised
-    (with the database's reason, if any) where nothing is found.
+    Only records without a file on this machine.  missing: the local search's error, raised (with
+    the database's reason, if any) where nothing is found.
     """
     try:
-        base = postgres.database(dsn)
+        base = postgres.open_database(dsn)
         spaces = base.spaces()
-        remote = postgres.Remote(base, spaces, list(spaces))
-        found = next(
-            filter(None, map(Distant(place, remote).candidate, remote.numbers_of(id.strip()))), None
-        )
+        index = postgres.DatabaseIndex(base, spaces, list(spaces))
+        shelf = DatabaseShelf(place, index)
+        found = next(filter(None, map(shelf.candidate, index.numbers_of(id.strip()))), None)
     except StoreError as fault:
         raise StoreError("%s (%s)" % (missing, fault)) from None
     if found is None:

@@ -1,4 +1,4 @@
-"""The driver of PostgreSQL, and what it says when something fails."""
+"""PostgreSQL's driver and its error messages."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from typing import Any
 from memory.core import StoreError
 
 
-def driver() -> Any:
-    """Return the module psycopg.
-
-    Raises StoreError where it is not installed.
-    """
+def import_psycopg() -> Any:
+    """Return the module psycopg; raises StoreError if not installed."""
     try:
         import psycopg
         import psycopg_pool  # noqa: F401
@@ -23,11 +20,8 @@ def driver() -> Any:
     return psycopg
 
 
-def database_error(error: BaseException) -> str:
-    """Return the database's error message on one line.
-
-    At most 200 characters, without the statement.
-    """
+def format_error(error: BaseException) -> str:
+    """Return an error's first line without the statement, at most 200 characters."""
     text = str(error).strip().split("\n")[0]
     for word in ("FATAL: ", "failed: "):
         text = text.rpartition(word)[2]

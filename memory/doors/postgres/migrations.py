@@ -1,9 +1,9 @@
 """The tables of an organisation's index in PostgreSQL, made and changed by numbered migrations.
 
 Their statements stand in schema/, a file for each.  Each runs in a transaction of its own under an
-advisory lock, so that two machines that set up one database do it once.  A migration that was
-published is never changed: another one is added.  A schema with a number above ours was made by a
-newer dayleaf and is left alone.
+advisory lock, so that two machines that set up one database do it once.  A published migration is
+never changed: another one is added.  A schema with a higher number is a newer dayleaf's, and left
+alone.
 
     workspace  one row a workspace; documents and length (terms) make N and the mean of BM25
     member     which role may read which workspace; `dayleaf.admit(role, workspace)` adds a row
@@ -26,24 +26,27 @@ text search before a row's policy only where its operator is leakproof, and `@@`
 from __future__ import annotations
 
 import os
-from typing import Any, List
+from typing import Any
 
 from memory.core import StoreError, files
 
 LOCK = 0x6461796C656166  # of pg_advisory_xact_lock: "dayleaf"
 PARTITIONS = 16
-_SECURED = ("workspace:id", "record:workspace", "document:workspace", "term:workspace")
+# tables with row-level security, and their column of workspaces
+_SECURED = (
+    ("workspace", "id"),
+    *((table, "workspace") for table in ("record", "document", "term", "member")),
+)
 
 
-def _read(name: str) -> str:
+def _read_schema(name: str) -> str:
     return files.read(
         "%s/schema/%s.sql" % (os.path.dirname(os.path.abspath(__file__)), name), 1 << 16
     ).decode("utf-8")
 
 
-def _first() -> List[str]:
-    """Return the statements of the first migration."""
-    found = [_read("1-tables")]
+def _first_statements() -> list[str]:
+    found = [_read_schema("1-tables")]
     for n in range(PARTITIONS):
         name = "dayleaf.document_%d" % n
         found += [
@@ -56,8 +59,7 @@ def _first() -> List[str]:
             "ALTER TABLE %s ALTER words SET STORAGE EXTERNAL" % name,
             "ALTER TABLE %s ENABLE ROW LEVEL SECURITY" % name,
         ]
-    for row in _SECURED:
-        table, _, column = row.partition(":")
+    for table, column in _SECURED:
         found += [
             "ALTER TABLE dayleaf.%s ENABLE ROW LEVEL SECURITY" % table,
             (
@@ -66,21 +68,18 @@ def _first() -> List[str]:
             )
             % (table, column),
         ]
-    found += [
-        "ALTER TABLE dayleaf.member ENABLE ROW LEVEL SECURITY",
-        (
-            "CREATE POLICY readers ON dayleaf.member FOR SELECT USING (workspace = ANY ((SELECT "
-            "dayleaf.allowed())::int[]))"
-        ),
-    ]
     return found
 
 
-MIGRATIONS = (_first, lambda: [_read("2-vectors")], lambda: [_read("3-reading")])
+MIGRATIONS = (
+    _first_statements,
+    lambda: [_read_schema("2-vectors")],
+    lambda: [_read_schema("3-reading")],
+)
 NEWEST = len(MIGRATIONS)
 
 
-def version(connection: Any) -> int:
+def read_version(connection: Any) -> int:
     """Return the number of a database's schema, 0 for none."""
     if connection.execute("SELECT to_regclass('dayleaf.migration')").fetchone()[0] is None:
         return 0
@@ -89,8 +88,8 @@ def version(connection: Any) -> int:
     )
 
 
-def check(found: int) -> None:
-    """Raise StoreError unless a schema's number is the supported one."""
+def require_newest(found: int) -> None:
+    """Raise StoreError unless a schema's number is NEWEST."""
     if found > NEWEST:
         raise StoreError(
             "the database was set up by a newer dayleaf (schema %d, this one knows "
@@ -108,17 +107,17 @@ def check(found: int) -> None:
 
 
 def migrate(connection: Any) -> int:
-    """Bring a database's schema up to date; return the migrations run.
+    """Bring a database's schema up to date; return the number of migrations.
 
-    connection: psycopg's, in autocommit. Raises StoreError where the schema is newer.
+    connection: psycopg's, in autocommit.  Raises StoreError where the schema is newer.
     """
     ran = 0
     while True:
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-            found = version(connection)
+            found = read_version(connection)
             if found >= NEWEST:
-                check(found)
+                require_newest(found)
                 return ran
             connection.execute("CREATE SCHEMA IF NOT EXISTS dayleaf")
             connection.execute(

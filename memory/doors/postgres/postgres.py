@@ -1,15 +1,14 @@
-"""Asking an organisation's index in PostgreSQL (tables: migrations.py, what stands in them:
-rows.py).
+"""Queries to an organisation's index in PostgreSQL (tables: migrations.py, their rows: rows.py).
 
 Limits, so that a common term of a million records costs no more than a rare one.  Candidates are
-the documents that hold a rare term; of a term that more than TIERED hold, those of its highest
-tiers, and those that hold two such terms; CAP in all.  What is none of these is not found, though
-it holds a common word of the query: the local index has the same bound (loader.CAP), counted in
-postings.  The best of the candidates are ranked by recall itself, from their text.
+the documents with a rare term; of a term in more than TIERED documents, those of its highest tiers,
+and those with two such terms; CAP in all.  No other document is found by a common word; the local
+index has the same limit (loader.CAP), in postings.  Recall itself ranks the best candidates, from
+their text.
 
-Back-pressure: POOL connections a process, WAITING callers in their queue for SECONDS, and as long
-for a statement; beyond that `Unreachable` says so and recall goes on with the local index.  Nothing
-here is loaded by a hook.
+Back-pressure: a process has POOL connections, WAITING callers may queue for SECONDS, and a
+statement may take as long; beyond that, `Unreachable` is raised and recall goes on with the local
+index.  No hook loads this module.
 """
 
 from __future__ import annotations
@@ -17,14 +16,15 @@ from __future__ import annotations
 import atexit
 import contextlib
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from math import ceil
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, NamedTuple
 
 from memory.core import IndexFault, tokeniser
 from memory.doors import registry
 from memory.doors.postgres import migrations, rows
-from memory.doors.postgres.driver import database_error, driver
+from memory.doors.postgres.driver import format_error, import_psycopg
 from memory.hook import loader, segment
 from memory.hook.segment import Doc
 from memory.index.backend import Sieve, Unreachable
@@ -33,24 +33,22 @@ CAP = 2000  # candidates that are ranked
 TIERED = 500  # of them, for one term
 PAIRED = 600  # of them, for holding two common terms
 ANCHOR = 2000  # documents that hold the rarer term of a pair
-LISTED = 200  # newest records, and matches where filters read the text
+LISTED = 200  # newest records
 # vectors compared in full: the nearest by sign, or all where there are no more
 LEAST, EXACT = 1600, 10_000
 TEXTS = 48  # records whose text is fetched at once
-WORDS = 3000  # the most common of one first letter, among which a misspelt word is looked for
+WORDS = 3000  # the most common terms with a prefix, for misspelt words
 POOL, WAITING, SECONDS = 4, 32, 3.0
-# seconds for which a process believes the list of workspaces, of words, and their counts
-REMEMBERED = 30.0
+REMEMBERED = 30.0  # seconds for which workspaces, words and their counts are cached
 FEW = 40  # terms that are counted with their tiers: those of a query, not of texts
-# sets of workspaces whose counts are believed, and terms of each
-MOST_COUNTED, MOST_COUNTS = 50, 20_000
-_KNOWN: Dict[str, Database] = {}
+MOST_COUNTED, MOST_COUNTS = 50, 20_000  # cached sets of workspaces, and terms of each
+_KNOWN: dict[str, Database] = {}
 
 
-class Space(NamedTuple):
+class Workspace(NamedTuple):
     """A workspace of the database.
 
-    length: terms in its documents. label: the model of its vectors. chunks: number of vectors.
+    length: terms in its documents.  label: the model of its vectors.  chunks: number of vectors.
     """
 
     number: int
@@ -60,11 +58,8 @@ class Space(NamedTuple):
     chunks: int = 0
 
 
-class Held(NamedTuple):
-    """A record as a database holds it.
-
-    data, mtime, commit: of its file.
-    """
+class StoredFile(NamedTuple):
+    """A record's file as the database holds it."""
 
     workspace: str
     name: str
@@ -73,7 +68,7 @@ class Held(NamedTuple):
     commit: str
 
 
-class Row(NamedTuple):
+class DocumentRow(NamedTuple):
     """A document found in the database."""
 
     record: int
@@ -86,7 +81,7 @@ class Row(NamedTuple):
     checksum: str
 
 
-def database(dsn: str) -> Database:
+def open_database(dsn: str) -> Database:
     """Return the database of a connection string, opened once per process."""
     if dsn not in _KNOWN:
         _KNOWN[dsn] = Database(dsn)
@@ -104,7 +99,7 @@ class Database:
     """A pool of connections to one database, for reading."""
 
     def __init__(self, dsn: str):
-        psycopg = driver()
+        psycopg = import_psycopg()
         from psycopg_pool import ConnectionPool
 
         self._psycopg = psycopg
@@ -126,26 +121,21 @@ class Database:
             },
         )
         self._opened, self._at = False, 0.0
-        self._spaces: Dict[str, Space] = {}
-        self.words: Dict[Tuple[Any, ...], Tuple[float, List[Any]]] = {}
-        self._counts: Dict[Optional[Tuple[int, ...]], Tuple[float, Dict[str, int]]] = {}
+        self._spaces: dict[str, Workspace] = {}
+        self.words: dict[tuple[Any, ...], tuple[float, list[Any]]] = {}
+        self._counts: dict[tuple[int, ...] | None, tuple[float, dict[str, int]]] = {}
 
     def close(self) -> None:
-        """Close all connections."""
         self._pool.close(timeout=0.5)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Any]:
-        """Lend a connection.
-
-        Raises Unreachable with the database's or the pool's message, without the connection string.
-        """
+        """Lend a connection.  Raises Unreachable, without the connection string."""
         from psycopg_pool import PoolTimeout, TooManyRequests
 
         try:
             if not self._opened:
-                # A first connection outside of the pool: the pool tells of a wrong password only as
-                # a timeout.
+                # First outside of the pool, which reports a wrong password as a timeout.
                 self._psycopg.connect(self._pool.conninfo, connect_timeout=ceil(SECONDS)).close()
                 self._pool.open()
                 self._opened = True
@@ -158,12 +148,12 @@ class Database:
         except self._psycopg.errors.QueryCanceled:
             raise Unreachable("the database took longer than %d s" % SECONDS) from None
         except self._psycopg.Error as error:
-            raise Unreachable(database_error(error)) from None
+            raise Unreachable(format_error(error)) from None
 
-    def counts(self, spaces: Optional[Tuple[int, ...]]) -> Dict[str, int]:
-        """Return the cached document frequencies of some workspaces.
+    def counts(self, spaces: tuple[int, ...] | None) -> dict[str, int]:
+        """Return the cached document frequencies of some workspaces, to add to.
 
-        term -> documents; callers add to it. spaces: their numbers, None for all.
+        spaces: their numbers, None for all.
         """
         at, known = self._counts.get(spaces, (0.0, {}))
         if not at or len(known) > MOST_COUNTS or time.monotonic() - at > REMEMBERED:
@@ -172,20 +162,19 @@ class Database:
             at, known = self._counts[spaces] = time.monotonic(), {}
         return known
 
-    def spaces(self, fresh: bool = False) -> Dict[str, Space]:
-        """Return the readable workspaces by key.
-
-        Raises Unreachable, and StoreError for another schema.
-        """
+    def spaces(self, fresh: bool = False) -> dict[str, Workspace]:
+        """Return the readable workspaces by key.  Raises StoreError."""
         if fresh or not self._at or time.monotonic() - self._at > REMEMBERED:
             with self.reading() as connection:
-                migrations.check(migrations.version(connection))
+                migrations.require_newest(migrations.read_version(connection))
                 found = connection.execute(
                     "SELECT key, id, documents, length, label, chunks, tokeniser "
                     "FROM dayleaf.workspace"
                 ).fetchall()
             self._spaces = {
-                key: Space(*more) for key, *more, version in found if version == tokeniser.VERSION
+                key: Workspace(*more)
+                for key, *more, version in found
+                if version == tokeniser.VERSION
             }
             self._at = time.monotonic()
         return self._spaces
@@ -196,41 +185,41 @@ def _configure(connection: Any) -> None:
     connection.execute("SET default_transaction_read_only = on")
 
 
-class Remote:
-    """Some workspaces of a database as a Backend for one process."""
+class DatabaseIndex:
+    """Workspaces of a database as a Backend."""
 
-    def __init__(self, base: Database, spaces: Dict[str, Space], counted: Sequence[str]):
+    def __init__(self, base: Database, spaces: dict[str, Workspace], counted: Sequence[str]):
         """Prepare queries.
 
-        spaces: the searched workspaces. counted: keys of those that count for the rarity of terms;
-            an index on this machine counts its own.
+        spaces: the searched workspaces.  counted: keys of those that count for the rarity of terms;
+        those on this machine are counted by its own index.
         """
         self._base, self._spaces = base, spaces
         self._counted = [spaces[key] for key in counted if key in spaces]
         self._beside = [space for key, space in spaces.items() if key not in counted]
         self._keys = {space.number: key for key, space in spaces.items()}
         self._is_whole = len(spaces) == len(base.spaces())
-        self._df: Dict[str, int] = {}
-        self._known: Dict[str, int] = {}
-        self._rows: Dict[int, Row] = {}
-        self._order: List[int] = []
-        self._held: Dict[int, Optional[Held]] = {}
+        self._df: dict[str, int] = {}
+        self._known: dict[str, int] = {}
+        self._rows: dict[int, DocumentRow] = {}
+        self._order: list[int] = []
+        self._held: dict[int, StoredFile | None] = {}
 
     @property
     def documents(self) -> int:
-        """The number of documents counted for rarity."""
-        return sum(space.documents for space in self._counted)
+        """The number of documents that count for rarity."""
+        return self.lengths()[0]
 
-    def lengths(self) -> Tuple[int, float]:
-        """Return the documents and terms counted for rarity."""
+    def lengths(self) -> tuple[int, float]:
+        """Return the numbers of documents and terms that count for rarity."""
         return sum(space.documents for space in self._counted), float(
             sum(space.length for space in self._counted)
         )
 
     def expect(self, terms: Sequence[str]) -> None:
-        """Count some terms in one request.
+        """Fetch the document frequencies of terms in one request.
 
-        A query's own terms come with their tiers, for `search`.
+        The terms of a query come with their tiers, for `search`.
         """
         missing = [
             term for term in dict.fromkeys(terms) if term not in self._df and "\0" not in term
@@ -238,7 +227,7 @@ class Remote:
         if not missing:
             return
         tiered = range(len(rows.TIERS) + 1) if len(missing) <= FEW else (0,)
-        lexemes = [rows.tier(term, n) for term in missing for n in tiered]
+        lexemes = [rows.tier_lexeme(term, n) for term in missing for n in tiered]
         self._known.update(self._counts(lexemes, self._beside))
         if self._is_whole:
             self._df.update(
@@ -249,24 +238,20 @@ class Remote:
             self._df.update(self._counts(lexemes, self._counted))
 
     def df(self, term: str) -> int:
-        """Return a term's document frequency."""
         if term not in self._df:
             self.expect([term])
         return self._df.get(term, 0)
 
-    def _numbers(self) -> Optional[str]:
-        """Return the workspaces as an array, None for all readable."""
-        return None if self._is_whole else _array(self._keys)
+    def _workspace_numbers(self) -> str | None:
+        """Return the workspaces as an array, None for all."""
+        return None if self._is_whole else _format_array(self._keys)
 
     def is_known(self, term: str) -> bool:
-        """Tell whether a workspace counted elsewhere holds a term.
-
-        Such a term is not unknown, though no file here has it.
-        """
+        """Tell whether a workspace that is counted elsewhere has a term."""
         self.expect([term])
         return self._known.get(term, 0) > 0
 
-    def _counts(self, terms: Sequence[str], spaces: Optional[Sequence[Space]]) -> Dict[str, int]:
+    def _counts(self, terms: Sequence[str], spaces: Sequence[Workspace] | None) -> dict[str, int]:
         """Return the document frequencies of lexemes."""
         key = None if spaces is None else tuple([space.number for space in spaces])
         known = self._base.counts(key)
@@ -274,13 +259,15 @@ class Remote:
         if missing:
             known.update(dict.fromkeys(missing, 0))
             known.update(
-                self._ask("SELECT term, df FROM dayleaf.frequency(%s, %s)", (_array(key), missing))
+                self._query(
+                    "SELECT term, df FROM dayleaf.frequency(%s, %s)", (_format_array(key), missing)
+                )
                 if key != ()
                 else ()
             )
         return {term: known[term] for term in terms}
 
-    def vocabulary(self, start: str, longest: int) -> List[str]:
+    def vocabulary(self, start: str, longest: int) -> list[str]:
         """Return the terms with a prefix, and cache their frequencies."""
         if not self._counted or not start or "\0" in start:
             return []
@@ -288,10 +275,10 @@ class Remote:
         at, found = self._base.words.get(key, (0.0, []))
         if not found or time.monotonic() - at > REMEMBERED:
             every = self._is_whole and not self._beside
-            found = self._ask(
+            found = self._query(
                 "SELECT term, df FROM dayleaf.vocabulary(%s, %s, %s)",
                 (
-                    None if every else _array([space.number for space in self._counted]),
+                    None if every else _format_array([space.number for space in self._counted]),
                     start,
                     WORDS,
                 ),
@@ -302,26 +289,28 @@ class Remote:
         return list(words)
 
     def search(
-        self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve
-    ) -> List[int]:
-        """Return the best documents for weighed terms, with its own cap."""
-        asked = [(term, weight) for term, weight in terms if term and "\0" not in term]
-        lexemes = [rows.tier(term, n) for term, _ in asked for n in range(len(rows.TIERS) + 1)]
+        self, terms: Sequence[tuple[str, float]], limit: int, cap: int, sieve: Sieve
+    ) -> list[int]:
+        """Return the best documents for weighted terms; CAP replaces `cap`."""
+        weighted = [(term, weight) for term, weight in terms if term and "\0" not in term]
+        lexemes = [
+            rows.tier_lexeme(term, n) for term, _ in weighted for n in range(len(rows.TIERS) + 1)
+        ]
         counts = self._counts(lexemes, None if self._is_whole else list(self._spaces.values()))
         total = max(1, sum(space.documents for space in self._spaces.values()))
-        wanted = candidates([term for term, _ in asked], counts, total)
+        wanted = select_candidates([term for term, _ in weighted], counts, total)
         if not wanted:
             return []
-        weights = [weight * loader.idf(total, counts[term]) for term, weight in asked]
+        weights = [weight * loader.idf(total, counts[term]) for term, weight in weighted]
         kinds = [segment.KINDS.index(kind) for kind in sieve.kinds]
         bounds = [None if at is None else ceil(at) for at in (sieve.since, sieve.until)]
-        found = self._ask(
+        found = self._query(
             "SELECT * FROM dayleaf.search(%s, %s, %s, %s::real[], %s::real[], %s::smallint[], "
             "%s::bigint, %s::bigint, %s, %s)",
             (
-                self._numbers(),
+                self._workspace_numbers(),
                 wanted,
-                [rows.quoted(term) for term, _ in asked],
+                [rows.quote_lexeme(term) for term, _ in weighted],
                 weights,
                 list(rows.WEIGHTS),
                 kinds,
@@ -330,12 +319,12 @@ class Remote:
                 min(limit, CAP),
             ),
         )
-        return self._take(found)
+        return self._remember_rows(found)
 
-    def newest(self, sieve: Sieve) -> List[int]:
+    def newest(self, sieve: Sieve) -> list[int]:
         """Return the newest records that pass, at most LISTED."""
         kinds = [segment.KINDS.index(kind) for kind in sieve.kinds]
-        found = self._ask(
+        found = self._query(
             "SELECT -r.id, r.id, r.workspace, 0, r.name, r.known, r.kind, r.created, r.checksum "
             "FROM (SELECT t.id FROM unnest(%s::int[]) s, LATERAL (SELECT id, created FROM "
             "dayleaf.record WHERE workspace = s AND (%s::smallint[] = '{}' OR kind = ANY "
@@ -343,7 +332,7 @@ class Remote:
             "%s) t ORDER BY t.created DESC, t.id LIMIT %s) best JOIN dayleaf.record r ON r.id = "
             "best.id ORDER BY r.created DESC, r.id",
             (
-                _array(self._keys),
+                _format_array(self._keys),
                 kinds,
                 kinds,
                 ceil(sieve.since or 0.0),
@@ -352,13 +341,13 @@ class Remote:
                 LISTED,
             ),
         )
-        return self._take(found)
+        return self._remember_rows(found)
 
-    def near(self, label: str, vector: Any, limit: int) -> Optional[List[Tuple[int, float]]]:
-        """Return (number, similarity) of the sections nearest to a vector.
+    def near(self, label: str, vector: Any, limit: int) -> list[tuple[int, float]] | None:
+        """Return (number, similarity) of the sections nearest to a vector, best first.
 
-        Best first, each once; None where no workspace has vectors of its model. The database
-        chooses, by pgvector or by signs; similarity is the local index's, of the same int8 numbers.
+        None where no workspace has vectors of the model.  The database chooses, by pgvector or by
+        signs; the similarity is computed as by the local index, from the same int8 numbers.
         """
         import numpy as np
 
@@ -367,30 +356,22 @@ class Remote:
             return None
         query = np.asarray(vector, np.float32) / np.float32(np.linalg.norm(vector))
         signs = "".join("01"[value > 0.0] for value in query.tolist())
-        found = self._ask(
+        found = self._query(
             "SELECT workspace, record, ordinal, scale, numbers FROM dayleaf.near(%s, %s, %s, "
             "%s::bit varying, %s, %s, %s)",
-            (
-                _array(self._keys),
-                label,
-                str(query.tolist()),
-                signs,
-                2 * limit,
-                LEAST,
-                EXACT,
-            ),
+            (_format_array(self._keys), label, str(query.tolist()), signs, 2 * limit, LEAST, EXACT),
         )
         numbers = np.frombuffer(b"".join(row[4] for row in found), np.int8).reshape(
             len(found), len(query)
         )
         scales = np.array([row[3] for row in found], np.float32)
         products = (numbers.astype(np.float32) @ query) * scales
-        similar: List[float] = nearest.rounded(products).tolist()
-        best: Dict[Tuple[int, int, int], float] = {}
+        similar: list[float] = nearest.rounded(products).tolist()
+        best: dict[tuple[int, int, int], float] = {}
         for row, value in zip(found, similar):
             best[row[:3]] = max(value, best.get(row[:3], -2.0))
         order = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:limit]
-        held = self._ask(
+        held = self._query(
             "SELECT d.id, r.id, r.workspace, d.ordinal, r.name, r.known, r.kind, r.created, "
             "r.checksum FROM unnest(%s::int[], %s::bigint[], %s::int[]) AS n(workspace, record, "
             "ordinal) JOIN dayleaf.record r ON r.id = n.record JOIN dayleaf.document d ON "
@@ -400,31 +381,29 @@ class Remote:
         by_key = {(row[2], row[1], row[3]): row for row in held}
         order = [(key, value) for key, value in order if key in by_key]
         return list(
-            zip(self._take([by_key[key] for key, _ in order]), (value for _, value in order))
+            zip(
+                self._remember_rows([by_key[key] for key, _ in order]),
+                (value for _, value in order),
+            )
         )
 
-    def _take(self, found: Sequence[Any]) -> List[int]:
+    def _remember_rows(self, found: Sequence[Any]) -> list[int]:
         for number, record, space, *more in found:
             if space in self._keys:
-                self._rows[number] = Row(record, self._keys[space], *more)
+                self._rows[number] = DocumentRow(record, self._keys[space], *more)
         self._order = [row[0] for row in found if row[0] in self._rows]
         return list(self._order)
 
-    def row(self, number: int) -> Row:
-        """Return the row of a document that was found."""
+    def row(self, number: int) -> DocumentRow:
         if number not in self._rows:
             raise IndexFault("a document that was not found")
         return self._rows[number]
 
     def kind(self, number: int) -> int:
-        """Return the kind of a document's record."""
         return self.row(number).kind
 
     def doc(self, number: int) -> Doc:
-        """Return a document of the last answers by its number.
-
-        Raises IndexFault for any other number.
-        """
+        """Return a document of the last answers; raises IndexFault for another."""
         row = self.row(number)
         return Doc(
             row.name,
@@ -440,103 +419,94 @@ class Remote:
             row.ordinal,
         )
 
-    def by_id(self, id: str) -> Optional[Doc]:
-        """Return the first document of a record by its id."""
+    def by_id(self, id: str) -> Doc | None:
         return next(map(self.doc, self.numbers_of(id)), None)
 
-    def numbers_of(self, id: str) -> List[int]:
-        """Return the numbers of an id's records, in all searched workspaces."""
-        found = self._ask(
+    def numbers_of(self, id: str) -> list[int]:
+        """Return the numbers of the records with an id."""
+        found = self._query(
             "SELECT -r.id, r.id, r.workspace, 0, r.name, r.known, r.kind, r.created, r.checksum "
             "FROM dayleaf.record r WHERE r.known = %s AND r.workspace = ANY (%s::int[]) "
             "ORDER BY r.id LIMIT 9",
-            (id.replace("\0", ""), _array(self._keys)),
+            (id.replace("\0", ""), _format_array(self._keys)),
         )
-        return self._take(found)
+        return self._remember_rows(found)
 
-    def holding(self, term: str) -> List[int]:
+    def holding(self, term: str) -> list[int]:
         """Return nothing: links are followed among the files of this machine."""
         return []
 
-    def held(self, number: int) -> Optional[Held]:
+    def held(self, number: int) -> StoredFile | None:
         """Return the stored file of a document's record, or None.
 
-        Files of the records that follow it in the last answer are fetched in the same request.
+        The next files of the last answer are fetched in the same request.
         """
         record = self.row(number).record
         if record not in self._held:
             at = self._order.index(number) if number in self._order else 0
-            wanted: Set[int] = {record}
+            wanted: set[int] = {record}
             for other in self._order[at:]:
                 if len(wanted) >= TEXTS:
                     break
                 if self._rows[other].record not in self._held:
                     wanted.add(self._rows[other].record)
             self._held.update(dict.fromkeys(wanted))
-            for id, space, *more in self._ask(
+            for id, space, *more in self._query(
                 "SELECT id, workspace, name, data, mtime, commit FROM dayleaf.record "
                 "WHERE id = ANY (%s)",
                 (sorted(wanted),),
             ):
-                self._held[id] = Held(self._keys[space], *more) if space in self._keys else None
+                self._held[id] = (
+                    StoredFile(self._keys[space], *more) if space in self._keys else None
+                )
         return self._held[record]
 
     def close(self) -> None:
         """Leave the connections to the pool."""
 
-    def _ask(self, statement: str, values: Sequence[Any]) -> List[Any]:
+    def _query(self, statement: str, values: Sequence[Any]) -> list[Any]:
         with self._base.reading() as connection:
-            rows: List[Any] = connection.cursor(binary=True).execute(statement, values).fetchall()
+            rows: list[Any] = connection.cursor(binary=True).execute(statement, values).fetchall()
             return rows
 
 
-def _array(numbers: Optional[Iterable[int]]) -> Optional[str]:
-    """Return numbers as a PostgreSQL array."""
+def _format_array(numbers: Iterable[int] | None) -> str | None:
     return None if numbers is None else "{%s}" % ",".join(map(str, numbers))
 
 
-def candidates(terms: Sequence[str], counts: Dict[str, int], total: int) -> str:
-    """Return the text search for a query's candidates, or "".
+def select_candidates(terms: Sequence[str], counts: dict[str, int], total: int) -> str:
+    """Build the text search for a query's candidates, "" for none.
 
-    "" where no document holds a term. terms: of the query. counts: document frequency of each term
-    and of each of its tiers. total: documents.
+    counts: document frequency of each term and of its tiers.  total: documents.
     """
-    parts: List[str] = []
-    common: List[str] = []
+    parts: list[str] = []
+    common: list[str] = []
     left = CAP
-    for term in sorted(
-        (term for term in terms if counts[term]), key=lambda term: (counts[term], term)
-    ):
-        levels = range(1, len(rows.TIERS) + 1) if counts[term] > TIERED else (0,)
-        common += [term] * (counts[term] > TIERED)
-        found = next(
-            (
-                rows.tier(term, n)
-                for n in levels
-                if 0 < counts[rows.tier(term, n)] <= min(left, TIERED)
-            ),
-            "",
-        )
-        if found:
-            parts.append(rows.quoted(found))
-            left -= counts[found]
-    parts += _pairs(common, counts, total, min(left, PAIRED))
+    for term in sorted(filter(counts.get, terms), key=lambda term: (counts[term], term)):
+        lexemes = [term]
+        if counts[term] > TIERED:
+            common.append(term)
+            lexemes = [rows.tier_lexeme(term, n) for n in range(1, len(rows.TIERS) + 1)]
+        for lexeme in lexemes:
+            if 0 < counts[lexeme] <= min(left, TIERED):
+                parts.append(rows.quote_lexeme(lexeme))
+                left -= counts[lexeme]
+                break
+    parts += _pair_common(common, counts, total, min(left, PAIRED))
     if not parts and common:
-        tiers = [rows.tier(common[0], n) for n in range(len(rows.TIERS), -1, -1)]
-        parts.append(rows.quoted(next(t for t in tiers if counts[t])))
+        tiers = [rows.tier_lexeme(common[0], n) for n in range(len(rows.TIERS), -1, -1)]
+        parts.append(rows.quote_lexeme(next(t for t in tiers if counts[t])))
     return " | ".join(parts)
 
 
-def _pairs(common: Sequence[str], counts: Dict[str, int], total: int, left: int) -> List[str]:
+def _pair_common(common: Sequence[str], counts: dict[str, int], total: int, left: int) -> list[str]:
     """Return text searches for pairs of common terms, rarest pairs first.
 
-    One of the two is an anchor, a term rare enough for the text index to read through; without
-    anchors the tiers of the most telling terms are joined instead. left: documents that may be
-    expected of them.
+    One term of a pair is an anchor: rare enough for the text index to read all its documents.
+    Without anchors, tiers of the rarest terms are paired.  left: the most documents expected.
     """
     anchors = [term for term in common if counts[term] <= ANCHOR]
-    found: List[Tuple[float, str, str]] = []
-    found += [
+    found = [
         (counts[first] * counts[second] / total, first, second)
         for first, second in combinations(common, 2)
         if first in anchors
@@ -544,7 +514,8 @@ def _pairs(common: Sequence[str], counts: Dict[str, int], total: int, left: int)
     if not anchors:
         for first, second in combinations(common[:4], 2):
             tiers = [
-                (rows.tier(first, n), rows.tier(second, n)) for n in range(len(rows.TIERS) + 1)
+                (rows.tier_lexeme(first, n), rows.tier_lexeme(second, n))
+                for n in range(len(rows.TIERS) + 1)
             ]
             expected = [
                 (counts[a] * counts[b] / total, a, b) for a, b in tiers if counts[a] and counts[b]
@@ -555,5 +526,5 @@ def _pairs(common: Sequence[str], counts: Dict[str, int], total: int, left: int)
         left -= ceil(count)
         if left < 0:
             break
-        out.append("(%s & %s)" % (rows.quoted(a), rows.quoted(b)))
+        out.append("(%s & %s)" % (rows.quote_lexeme(a), rows.quote_lexeme(b)))
     return out

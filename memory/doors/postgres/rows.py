@@ -1,36 +1,23 @@
-"""Records on their way into an organisation's index: what stands there for each, and the
-transactions that put it there.
+"""Loading records into an organisation's index: their rows and the transactions.
 
-The files stay the truth: a load compares every file's checksum with the table, writes what differs
-in transactions of BATCH records, and takes out what is gone.  One loader works on a workspace at a
-time; it sends no more before the database has taken what was sent, so a slow server slows the
-loader and fills no memory.
+The files stay the truth: a load compares each file's checksum with the table, writes changed
+records in transactions of BATCH, and deletes missing ones.  One loader works on a workspace at a
+time; it waits until the database has taken a batch, so that a slow server fills no memory.
 
-The vectors of a workspace's records come along where they stand beside its index (vectorfile.py);
-none is made here.
+The vectors beside a workspace's index (vectorfile.py) are loaded too; none is made here.
 
 The lexemes of a document are our own terms (tokeniser.py), so that both indexes find the same.
-PostgreSQL ranks by the labels of a lexeme's positions, not by a number; one or two labels say in
-LEVELS which impact (segment.py) a term has in a document.  A term that stands out in a document is
-there a second time with the number of its tier behind `\\x06`: of a term that every third document
-holds, the search takes the highest tiers alone.
+PostgreSQL ranks by the labels of a lexeme's positions, not by a number; LEVELS encodes a term's
+impact in a document (segment.py) as one or two labels.  A term of great impact is there a second
+time with the number of its tier behind `\\x06`: for a term of every third document, the search
+takes the highest tiers alone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
-)
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from memory.core import (
     IndexFault,
@@ -52,22 +39,22 @@ from memory.store import redactor
 
 BATCH = 500  # records of a transaction
 BATCH_BYTES = 8 << 20
+LOCK = 0x646179  # "day", of a workspace's advisory lock
 MOST_BYTES = 1 << 20  # of one record
 TIERS = (150, 185, 215, 235)  # impacts from which a term has a tier of its own
 WEIGHTS = (0.25, 0.4, 0.5, 0.7)  # of the labels D, C, B, A, for ts_rank
 HALF, FULL = 1.1, 253.0  # what ts_rank gives (times pi^2 / 6) for the greatest impact
 _MARK = "\x06"
-_KEY = "\x01\x02\x03\x04\x05"  # first characters of terms that are no words
+_KEY = "\x01\x02\x03\x04\x05"  # first characters of terms for ids and filters
 
 
-def _levels() -> List[str]:
-    """Return the tsvector labels of each impact from 0 to 253."""
-    values: Dict[float, str] = {}
+def _compute_levels() -> list[str]:
+    """Return the tsvector labels for each impact from 0 to 253."""
+    values: dict[float, str] = {}
     for i, x in enumerate(WEIGHTS):
         values.setdefault(x, ":1" + "DCBA"[i])
         for j, y in enumerate(WEIGHTS):
-            # ts_rank adds the positions' weights divided by their squared number, but counts the
-            # greatest one in full.
+            # ts_rank divides positions' weights by their squared number, but not the greatest one.
             values.setdefault(
                 round(x + y / 4 if x >= y else x + y, 6), ":1%s,2%s" % ("DCBA"[i], "DCBA"[j])
             )
@@ -78,58 +65,55 @@ def _levels() -> List[str]:
     ]
 
 
-LEVELS = _levels()
+LEVELS = _compute_levels()
 
 
-class Prepared(NamedTuple):
+class PreparedRecord(NamedTuple):
     """A record prepared for its rows.
 
-    head: in the order of the columns. documents: (ordinal, term -> frequency, number of terms).
+    head: in the order of the columns.  documents: (ordinal, term -> frequency, number of terms).
     """
 
-    head: Tuple[Any, ...]
+    head: tuple[Any, ...]
     kind: int
     created: int
-    documents: List[Tuple[int, Dict[str, int], int]]
+    documents: list[tuple[int, dict[str, int], int]]
 
     @property
     def length(self) -> int:
         return sum(length for _, _, length in self.documents)
 
 
-class Loaded(NamedTuple):
-    """The result of a load.
-
-    left: names that were not loaded, each with the reason. vectors: chunks that were sent.
-    """
+class LoadResult(NamedTuple):
+    """The result of a load.  left: names that were not loaded, each with the reason."""
 
     records: int
     added: int
     changed: int
     removed: int
-    left: Tuple[str, ...]
+    left: tuple[str, ...]
     vectors: int = 0
 
 
-def quoted(lexeme: str) -> str:
+def quote_lexeme(lexeme: str) -> str:
     """Return a lexeme quoted for tsvector and tsquery."""
     return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def tier(term: str, number: int) -> str:
+def tier_lexeme(term: str, number: int) -> str:
     """Return the lexeme of a term's tier.
 
-    0: all documents with the term; len(TIERS): the documents where it weighs most.
+    0: all documents with the term; len(TIERS): those in which it has the greatest impact.
     """
     return term + _MARK + str(number) if number else term
 
 
-def prepare(name: str, data: bytes, mtime: float, commit: str) -> Prepared:
-    """Return the rows of a record's file."""
+def prepare_record(name: str, data: bytes, mtime: float, commit: str) -> PreparedRecord:
+    """Parse a record's file for its rows."""
     record = records.from_bytes(name, data, mtime)
     created = max(0, min(int(record.created), 0xFFFFFFFF))
     kind = segment.KINDS.index(record.kind)
-    session, branch = (_text(record.meta.get(key)) for key in ("session", "branch"))
+    session, branch = (_plain_text(record.meta.get(key)) for key in ("session", "branch"))
     head = (
         name,
         record.id,
@@ -144,30 +128,34 @@ def prepare(name: str, data: bytes, mtime: float, commit: str) -> Prepared:
         data,
     )
     found = []
-    for doc, counts, length in documents.term_counts(documents.documents(record, 0, len(data))):
+    for doc, counts, length in documents.count_terms(
+        documents.split_documents(record, 0, len(data))
+    ):
         if not doc.ordinal:
-            counts.update(dict.fromkeys(("\x01" + record.id, *documents.keys(record)), 0))
+            counts.update(
+                dict.fromkeys(("\x01" + record.id, *documents.list_extra_terms(record)), 0)
+            )
         found.append((doc.ordinal, counts, length))
-    return Prepared(head, kind, created, found)
+    return PreparedRecord(head, kind, created, found)
 
 
-def _text(value: object) -> str:
+def _plain_text(value: object) -> str:
     return value.replace("\0", "") if isinstance(value, str) else ""
 
 
-def lexemes(counts: Dict[str, int], length: int, mean: float) -> Dict[str, str]:
-    """Return the lexemes of a document, each with its labels.
+def build_lexemes(counts: dict[str, int], length: int, mean: float) -> dict[str, str]:
+    """Return the lexemes of a document with their labels.
 
-    mean: length of a document of its workspace.
+    mean: mean length of the workspace's documents.
     """
-    found: Dict[str, str] = {}
+    found: dict[str, str] = {}
     for term, tf in counts.items():
         if not term or "\0" in term or len(term) > 400:
             continue
         if not tf:
             found[term] = ""
             continue
-        impact = segment.impact(float(tf), length, mean)
+        impact = segment.quantise_impact(float(tf), length, mean)
         found[term] = LEVELS[impact]
         for number, least in enumerate(TIERS, 1):
             if impact >= least:
@@ -179,13 +167,13 @@ def lexemes(counts: Dict[str, int], length: int, mean: float) -> Dict[str, str]:
 
 
 def set_up_and_load(
-    dsn: str, place: Place, tiers: str, progress: Optional[Callable[[int, int], None]] = None
-) -> Loaded:
-    """Load a workspace into a database, set up if necessary.
+    dsn: str, place: Place, tiers: str, progress: Callable[[int, int], None] | None = None
+) -> LoadResult:
+    """Set a database up if necessary, and load a workspace.
 
     Raises StoreError, and UsageError for an invalid dsn.
     """
-    psycopg = driver.driver()
+    psycopg = driver.import_psycopg()
     try:
         psycopg.conninfo.conninfo_to_dict(dsn)
     except psycopg.Error:
@@ -197,19 +185,14 @@ def set_up_and_load(
             dsn, autocommit=True, connect_timeout=5, application_name="dayleaf"
         ) as connection:
             migrations.migrate(connection)
-            return load(connection, place, tiers, git.head(place.git).commit, progress)
+            return load(connection, place, tiers, git.read_head(place.git).commit, progress)
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreError(
             "%s; loading needs the role that owns the schema dayleaf, or CREATE on the database"
-            % (driver.database_error(error))
+            % (driver.format_error(error))
         ) from None
     except psycopg.Error as error:
-        raise StoreError(driver.database_error(error)) from None
-
-
-def _remove_rows(connection: Any, space: int, names: Sequence[str]) -> None:
-    for start in range(0, len(names), BATCH):
-        put(connection, space, [], names[start : start + BATCH])
+        raise StoreError(driver.format_error(error)) from None
 
 
 def load(
@@ -217,17 +200,16 @@ def load(
     place: Place,
     tiers: str,
     commit: str,
-    progress: Optional[Callable[[int, int], None]] = None,
-) -> Loaded:
+    progress: Callable[[int, int], None] | None = None,
+) -> LoadResult:
     """Bring a workspace's rows up to date with its files.
 
-    connection: psycopg's, in autocommit. tiers: letters of those to send. commit: the checked-out
-        commit. Raises StoreError where another loader works on the workspace.
+    connection: psycopg's, in autocommit.  tiers: letters of those to send.  commit: the checked-out
+    one.  Raises StoreError where another loader works on the workspace.
     """
-    space = _space(connection, place.key)
-    if not connection.execute("SELECT pg_try_advisory_lock(%s, %s)", (0x646179, space)).fetchone()[
-        0
-    ]:
+    space = _ensure_workspace(connection, place.key)
+    lock = (LOCK, space)
+    if not connection.execute("SELECT pg_try_advisory_lock(%s, %s)", lock).fetchone()[0]:
         raise StoreError(
             "another process is loading %s into the database; try again when it has finished"
             % place.key
@@ -240,33 +222,31 @@ def load(
         )
         listed = [found for found in walk(place)[0] if found[0][0] in tiers]
         gone = sorted(set(known) - {found[0] for found in listed})
-        left: List[str] = []
+        left: list[str] = []
         changed, added = 0, 0
-        for batch, done in _batches(_read(place, listed, known, commit, left)):
-            put(connection, space, batch, [each.head[0] for each in batch if each.head[0] in known])
-            changed += sum(each.head[0] in known for each in batch)
-            added += sum(each.head[0] not in known for each in batch)
+        for batch, done in _group_batches(_read_changed(place, listed, known, commit, left)):
+            old = [each.head[0] for each in batch if each.head[0] in known]
+            write_batch(connection, space, batch, old)
+            changed += len(old)
+            added += len(batch) - len(old)
             if progress:
                 progress(done, len(listed))
-        gone += [said.partition(":")[0] for said in left if said.partition(":")[0] in known]
-        _remove_rows(connection, space, gone)
+        refused = [line.partition(":")[0] for line in left]
+        gone += [name for name in refused if name in known]
+        for start in range(0, len(gone), BATCH):
+            write_batch(connection, space, [], gone[start : start + BATCH])
         connection.execute("UPDATE dayleaf.workspace SET loaded = now() WHERE id = %s", (space,))
         if changed or added or gone:
             connection.execute("SELECT dayleaf.recount()")
-        return Loaded(
-            len(listed) - len(left),
-            added,
-            changed,
-            len(gone),
-            tuple(left),
-            _vectors(connection, space, place),
-        )
+        sent = _sync_vectors(connection, space, place)
+        loaded = len(listed) - len(left)
+        return LoadResult(loaded, added, changed, len(gone), tuple(left), sent)
     finally:
-        connection.execute("SELECT pg_advisory_unlock(%s, %s)", (0x646179, space))
+        connection.execute("SELECT pg_advisory_unlock(%s, %s)", lock)
 
 
-def _space(connection: Any, key: str) -> int:
-    """Return a workspace's number; delete rows of another tokeniser."""
+def _ensure_workspace(connection: Any, key: str) -> int:
+    """Return a workspace's number; delete rows made by another tokeniser."""
     connection.execute(
         "INSERT INTO dayleaf.workspace (key, tokeniser) VALUES (%s, %s) ON CONFLICT DO NOTHING",
         (key, tokeniser.VERSION),
@@ -286,10 +266,10 @@ def _space(connection: Any, key: str) -> int:
     return int(space)
 
 
-def _read(
-    place: Place, listed: Sequence[Any], known: Dict[str, str], commit: str, left: List[str]
-) -> Iterator[Tuple[Any, int]]:
-    """Yield (record to send or None, files read) for each file."""
+def _read_changed(
+    place: Place, listed: Sequence[Any], known: dict[str, str], commit: str, left: list[str]
+) -> Iterator[tuple[Any, int]]:
+    """Yield (changed record or None, files read) for each file."""
     for done, (name, _, mtime_ns, _) in enumerate(listed, 1):
         try:
             data = place.read(name, MOST_BYTES)[0]
@@ -298,23 +278,21 @@ def _read(
             continue
         if known.get(name) == files.sha256(data):
             yield None, done
-        elif frontmatter.undecodable(data):
+        elif frontmatter.is_binary(data):
             left.append("%s: not a text" % name)
-        elif redactor.secrets(data.decode("utf-8", "replace")):
+        elif redactor.find_secrets(data.decode("utf-8", "replace")):
             left.append(
                 "%s: it holds what looks like a secret; `dayleaf store redact` removes it" % name
             )
         else:
-            yield (
-                prepare(name, data, mtime_ns / 1e9, commit if name[0] == layout.SHARED else ""),
-                done,
-            )
+            tree = commit if name[0] == layout.SHARED else ""
+            yield prepare_record(name, data, mtime_ns / 1e9, tree), done
 
 
-def _batches(
-    read: Iterable[Tuple[Optional[Prepared], int]],
-) -> Iterator[Tuple[List[Prepared], int]]:
-    batch: List[Prepared] = []
+def _group_batches(
+    read: Iterable[tuple[PreparedRecord | None, int]],
+) -> Iterator[tuple[list[PreparedRecord], int]]:
+    batch: list[PreparedRecord] = []
     size, done = 0, 0
     for each, done in read:
         if each is None:
@@ -328,8 +306,10 @@ def _batches(
         yield batch, done
 
 
-def put(connection: Any, space: int, batch: Sequence[Prepared], gone: Sequence[str]) -> None:
-    """Write and delete records' rows in one transaction.
+def write_batch(
+    connection: Any, space: int, batch: Sequence[PreparedRecord], gone: Sequence[str]
+) -> None:
+    """Delete and write records' rows in one transaction.
 
     gone: names to delete, changed records included.
     """
@@ -338,13 +318,11 @@ def put(connection: Any, space: int, batch: Sequence[Prepared], gone: Sequence[s
             "SELECT documents, length FROM dayleaf.workspace WHERE id = %s FOR UPDATE", (space,)
         ).fetchone()
         if gone:
-            _remove(connection, space, list(gone))
+            _delete_rows(connection, space, list(gone))
         if not batch:
             return
-        made, length = (
-            sum(len(each.documents) for each in batch),
-            sum(each.length for each in batch),
-        )
+        made = sum(len(each.documents) for each in batch)
+        length = sum(each.length for each in batch)
         mean = row[1] / row[0] if row[0] else length / made or 1.0
         ids = [
             n
@@ -366,9 +344,11 @@ def put(connection: Any, space: int, batch: Sequence[Prepared], gone: Sequence[s
             ) as copy:
                 for number, each in zip(ids, batch):
                     for ordinal, terms, size in each.documents:
-                        found = lexemes(terms, size, mean)
+                        found = build_lexemes(terms, size, mean)
                         counts.update([term for term in found if term[0] not in _KEY])
-                        words = " ".join([quoted(term) + labels for term, labels in found.items()])
+                        words = " ".join(
+                            [quote_lexeme(term) + labels for term, labels in found.items()]
+                        )
                         copy.write_row((space, number, ordinal, each.kind, each.created, words))
         order = sorted(counts)
         connection.execute(
@@ -383,7 +363,7 @@ def put(connection: Any, space: int, batch: Sequence[Prepared], gone: Sequence[s
         )
 
 
-def _remove(connection: Any, space: int, names: List[str]) -> None:
+def _delete_rows(connection: Any, space: int, names: list[str]) -> None:
     connection.execute(
         """
         WITH old AS (DELETE FROM dayleaf.record WHERE workspace = %(space)s AND name = ANY \
@@ -404,8 +384,8 @@ AND t.term = lexeme)
 _SIGNS = bytes(b"01"[0 < value < 128] for value in range(256))  # of int8 numbers
 
 
-def _vectors(connection: Any, space: int, place: Place) -> int:
-    """Send missing vectors to the database; return their number."""
+def _sync_vectors(connection: Any, space: int, place: Place) -> int:
+    """Send a workspace's missing vectors; return their number."""
     sidecar = registry.optional("vectors", "sidecar")
     if sidecar is None:
         return _count_vectors(connection, space)
@@ -430,7 +410,7 @@ def _vectors(connection: Any, space: int, place: Place) -> int:
                     "UPDATE dayleaf.workspace SET label = %s, dims = %s WHERE id = %s",
                     (*model, space),
                 )
-            sent = _send(connection, space, side, armed)
+            sent = _copy_vectors(connection, space, side, armed)
             _count_vectors(connection, space)
         return sent
     finally:
@@ -443,7 +423,7 @@ def _enable_pgvector(connection: Any, dims: int) -> bool:
 
 
 def _count_vectors(connection: Any, space: int) -> int:
-    """Update the count of a workspace's vectors; return 0."""
+    """Update a workspace's stored count of vectors; return 0."""
     connection.execute(
         "UPDATE dayleaf.workspace SET chunks = held FROM (SELECT count(*) AS held FROM "
         "dayleaf.chunk WHERE workspace = %s) c WHERE id = %s AND chunks <> held",
@@ -452,7 +432,7 @@ def _count_vectors(connection: Any, space: int) -> int:
     return 0
 
 
-def _send(connection: Any, space: int, side: Any, armed: bool) -> int:
+def _copy_vectors(connection: Any, space: int, side: Any, armed: bool) -> int:
     """Send the vectors of a sidecar file; return their number."""
     waiting = {
         name: (id, checksum)

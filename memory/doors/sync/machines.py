@@ -1,9 +1,8 @@
-"""One sync of this machine: what it reads where a person's machines meet, and what it writes there
-(see syncing.py).
+"""One sync of this machine: reading and writing packs where a person's machines meet.
 
-They meet in a folder that something else carries from one to the other, or in the branch `dayleaf`
-of a git repository, of which `<home>/sync/git` is a checkout.  A machine writes below its own name
-alone, so nothing there is ever merged.
+They meet in a folder that another program syncs, or in the branch `dayleaf` of a git repository, of
+which `<home>/sync/git` is a checkout.  A machine writes below its own name alone, so nothing there
+is ever merged.  How texts are merged: syncing.py.
 """
 
 from __future__ import annotations
@@ -14,19 +13,28 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from shutil import rmtree
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from memory.core import DayleafError, StoreError, UsageError, fastjson, files, layout
 from memory.core.plaintext import one_line
 from memory.doors.sync import packs, syncing
-from memory.doors.sync.packs import LOGS, log_of, place_of
-from memory.doors.sync.syncing import COPY, Changed, Merge, News, Row, State, conflicts, read_log
+from memory.doors.sync.packs import LOGS, split_synced_path, tier_of_log
+from memory.doors.sync.syncing import (
+    COPY,
+    ChangedMeanwhile,
+    FileState,
+    Merge,
+    News,
+    SyncState,
+    list_conflicts,
+    read_log,
+)
 from memory.health import agefile
 from memory.store import safegit
-from memory.store.writer import WHOLE, Tiers
+from memory.store.writer import WHOLE, TierWriter
 
-MOST_PACKS = 16  # files of a machine before it tells all anew
-# for git and the network; pushes, where other machines push at the same time
+MOST_PACKS = 16  # of a machine before it sends all records anew
+# for git and the network; pushes while other machines push
 SECONDS, TRIES = 120.0, 5
 BRANCH = "refs/heads/dayleaf"
 _NAMED = (
@@ -38,11 +46,11 @@ _NAMED = (
 Added = dict[str, set[str]]  # lines that were added to a log, by its name
 
 
-class Report(NamedTuple):
+class SyncReport(NamedTuple):
     """The result of a sync.
 
-    sent, taken: numbers of files. removed: some were deleted for good. conflicts: names of copies
-        that wait for a person. notes: further information. problems: faults for a person to mend.
+    sent, taken: numbers of files.  removed: some were removed for good.  conflicts: names of
+    copies that wait for a person.  problems: faults for a person to mend.
     """
 
     sent: int
@@ -53,28 +61,17 @@ class Report(NamedTuple):
     problems: list[str]
 
 
-class Carrier(Protocol):
-    """The meeting place of the machines.
+class FolderCarrier:
+    """A meeting place: a folder that another program syncs.
 
     Every method raises StoreError or OSError.
     """
-
-    root: str
-
-    def fetch(self) -> None:
-        """Fetch the other machines' files."""
-
-    def send(self, machine: str, file: str, data: bytes, stale: list[str]) -> None:
-        """Publish a file of this machine, and delete the files it replaces."""
-
-
-class Folder:
-    """A folder that something else carries to the other machines."""
 
     def __init__(self, root: str):
         self.root = root
 
     def fetch(self) -> None:
+        """Fetch the other machines' packs."""
         if not files.is_folder(self.root):
             raise StoreError(
                 "%s is not there; is its disk connected, and the program that syncs it running?"
@@ -82,28 +79,29 @@ class Folder:
             )
 
     def send(self, machine: str, file: str, data: bytes, stale: list[str]) -> None:
+        """Publish a pack of this machine, and delete the stale ones."""
         folder = files.make_folder(self.root + "/" + machine)
-        if not files.inside(folder, self.root):
+        if not files.is_inside(folder, self.root):
             raise StoreError("%s is a link that leads outside; remove it" % folder)
         files.replace(folder + "/" + file, data)
         for name in stale:
             files.remove(folder + "/" + name)
 
 
-class Git(Folder):
-    """A branch of a git repository, fetched before and pushed afterwards."""
+class GitCarrier(FolderCarrier):
+    """A meeting place in a branch of a git repository."""
 
     def __init__(self, root: str, url: str, env: Mapping[str, str]):
         super().__init__(root)
         self.url, self.env = url, {**env, "LC_ALL": "C"}
 
     def _git(self, *words: str, fails: str = "") -> bool:
-        """Run git; return False on an expected failure."""
-        done = safegit.own(self.root, self.env, *_NAMED, *words, seconds=SECONDS)
+        """Run git; return False for a failure that says `fails`."""
+        done = safegit.run_own(self.root, self.env, *_NAMED, *words, seconds=SECONDS)
         if done.rc and not (fails and fails in done.err.decode("utf-8", "replace")):
             raise StoreError(
                 "git %s of %s: %s; try it again once git reaches it"
-                % (words[0], self.url, safegit.complaint(done.err) or "it took too long")
+                % (words[0], self.url, safegit.extract_error(done.err) or "it took too long")
             )
         return not done.rc
 
@@ -114,7 +112,9 @@ class Git(Folder):
             "fetch", "-q", "--no-tags", "--", self.url, BRANCH, fails="couldn't find remote ref"
         ):
             self._git("reset", "-q", "--hard", "FETCH_HEAD")
-        elif packs.packs(self.root):  # of a push that never arrived, or a repository that is new
+        elif packs.list_packs(
+            self.root
+        ):  # of a push that never arrived, or a repository that is new
             rmtree(self.root)
             self.fetch()
 
@@ -130,12 +130,13 @@ class Git(Folder):
             self.fetch()
 
 
-def meeting(home: str, where: str, env: Mapping[str, str]) -> Carrier:
-    """Return the machines' meeting place.
-
-    where: an absolute folder, or the URL of a git repository.
-    """
-    return Git("%s/%s/git" % (home, syncing.FOLDER), where, env) if is_git(where) else Folder(where)
+def open_carrier(home: str, where: str, env: Mapping[str, str]) -> FolderCarrier:
+    """Return a meeting place, given an absolute folder or a git URL."""
+    return (
+        GitCarrier("%s/%s/git" % (home, syncing.FOLDER), where, env)
+        if is_git(where)
+        else FolderCarrier(where)
+    )
 
 
 def is_git(where: str) -> bool:
@@ -151,10 +152,7 @@ def is_git(where: str) -> bool:
 
 
 class MachineNews(NamedTuple):
-    """The unread news of one machine.
-
-    upto: the number of its last file read.
-    """
+    """The unread news of a machine.  upto: the number of its last pack read."""
 
     machine: str
     upto: int
@@ -162,56 +160,52 @@ class MachineNews(NamedTuple):
     logs: list[tuple[str, list[str]]]
 
 
-def read_news(root: str, state: State, key: Any, notes: list[str]) -> list[MachineNews]:
-    """Read the new files of other machines.
-
-    Raises StoreError where the key does not open them.
-    """
+def read_news(root: str, state: SyncState, key: Any, notes: list[str]) -> list[MachineNews]:
+    """Read the new packs of other machines.  Raises StoreError for a wrong key."""
     out = []
-    for machine, every in packs.packs(root).items():
+    for machine, every in packs.list_packs(root).items():
         if machine == state.machine:
             continue
-        numbers, waits = packs.unread(every, state.value["seen"].get(machine, 0))
-        heard = MachineNews(machine, state.value["seen"].get(machine, 0), {}, [])
+        seen = state.value["seen"].get(machine, 0)
+        numbers, is_waiting = packs.select_unread(every, seen)
+        machine_news = MachineNews(machine, seen, {}, [])
         for number in numbers:
             path = "%s/%s/%s" % (root, machine, every[number])
             try:
-                _add_to_news(
-                    packs.unsealed(files.read(path, WHOLE, follow=False), machine, number, key),
-                    heard,
-                )
-            except packs.Locked:
+                data = files.read(path, WHOLE, follow=False)
+                _add_to_news(packs.decrypt_pack(data, machine, number, key), machine_news)
+            except packs.WrongKey:
                 raise StoreError(
                     "the key here does not open %s; nothing was written: copy the key of the "
                     "machine that set up syncing, and run `dayleaf store sync setup "
                     "WHERE --identity FILE`" % path
                 ) from None
-            except (OSError, ValueError, LookupError, TypeError, packs.Damaged):
-                waits = True
+            except (OSError, ValueError, LookupError, TypeError, packs.DamagedPack):
+                is_waiting = True
                 break
             except StoreError as error:
                 notes.append("%s: %s" % (path, error))
                 break
-            heard = heard._replace(upto=number)
-        if waits:
+            machine_news = machine_news._replace(upto=number)
+        if is_waiting:
             notes.append(
                 "%s: not all its files have arrived; a later sync takes the rest (if not, run "
                 "`dayleaf store sync --anew` there)" % machine
             )
-        out.append(heard)
+        out.append(machine_news)
     return out
 
 
-def _add_to_news(lines: list[dict[str, Any]], heard: MachineNews) -> None:
-    """Add a file's lines to a machine's news.
+def _add_to_news(lines: list[dict[str, Any]], machine_news: MachineNews) -> None:
+    """Add a pack's lines to a machine's news.
 
-    Raises LookupError, TypeError or ValueError for unknown lines.
+    Raises LookupError, TypeError or ValueError for invalid lines.
     """
     for line in lines:
         if "log" in line:
-            heard.logs.append((line["log"], line["lines"]))
+            machine_news.logs.append((line["log"], line["lines"]))
             continue
-        row = Row(
+        row = FileState(
             line["version"],
             line["sha256"],
             line["id"],
@@ -222,23 +216,20 @@ def _add_to_news(lines: list[dict[str, Any]], heard: MachineNews) -> None:
         data = line.get("text", "").encode("utf-8", "surrogateescape")
         if row.sha256 and files.sha256(data) != row.sha256:
             raise ValueError("one of its texts differs")
-        heard.rows[line["name"]] = News(row, data, max(0, min(int(line.get("mtime", 0)), 1 << 62)))
+        machine_news.rows[line["name"]] = News(
+            row, data, max(0, min(int(line.get("mtime", 0)), 1 << 62))
+        )
 
 
-def lines_to_send(state: State, names: Iterable[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return (the lines to send for some files, these files' names).
+def build_lines(state: SyncState, names: Iterable[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return a pack's lines for some files, and their names.
 
     A file that is being changed is left out.
     """
     lines, done = list[dict[str, Any]](), list[str]()
     for name in sorted(names):
         row = state.rows[name]
-        line: dict[str, Any] = {
-            "name": name,
-            "version": row.version,
-            "sha256": row.sha256,
-            "id": row.id,
-        }
+        line = dict[str, Any](name=name, version=row.version, sha256=row.sha256, id=row.id)
         if row.sha256:
             path = state.home + "/" + name
             try:
@@ -259,79 +250,82 @@ def lines_to_send(state: State, names: Iterable[str]) -> tuple[list[dict[str, An
 
 
 def sync(
-    state: State, carrier: Carrier, tiers: Tiers, key: Any, gone: bool = False, anew: bool = False
-) -> Report:
+    state: SyncState,
+    carrier: FolderCarrier,
+    tiers: TierWriter,
+    key: Any,
+    gone: bool = False,
+    anew: bool = False,
+) -> SyncReport:
     """Sync this machine with the others.
 
-    gone: many files may have gone here at once. anew: send all files in place of older ones. Raises
-        StoreError, OSError; finished steps stay, and the next sync goes on.
+    gone: many files may be gone here at once.  anew: send all files in place of older packs. Raises
+    StoreError, OSError; finished steps stay, and the next sync goes on.
     """
     notes: list[str] = []
     with files.Lock("%s/%s/lock" % (state.home, syncing.FOLDER)) as free:
         if not free:
             raise StoreError("another sync is running; wait until it has finished")
         carrier.fetch()
-        anew = _settle_own(state, carrier, notes) or anew
-        problems = syncing.scan(state, gone)
-        heard = read_news(carrier.root, state, key, notes)
+        anew = _check_own_pack(state, carrier, notes) or anew
+        problems = syncing.record_changes(state, gone)
+        every_news = read_news(carrier.root, state, key, notes)
         state.keep()
         merge, added = Merge(state, tiers), dict[str, set[str]]()
         with tiers:
-            for one in heard:
-                _apply_news(merge, one, added, problems)
+            for machine_news in every_news:
+                _apply_news(merge, machine_news, added, problems)
         state.keep()
         sent = _send(state, carrier, key, added, anew or bool(state.value["purge"]))
         state.keep()
-    return Report(sent, merge.taken, merge.removed, conflicts(state), notes + merge.notes, problems)
-
-
-def _apply_news(merge: Merge, heard: MachineNews, added: Added, problems: list[str]) -> None:
-    """Apply a machine's news, new files first and removals last."""
-    whole = True
-    rows = sorted(
-        heard.rows.items(),
-        key=lambda pair: (not pair[1].row.sha256, pair[0] in merge.rows, pair[0]),
+    return SyncReport(
+        sent, merge.taken, merge.removed, list_conflicts(state), notes + merge.notes, problems
     )
-    steps = [(name, partial(merge.take, name, news)) for name, news in rows]
+
+
+def _apply_news(merge: Merge, machine_news: MachineNews, added: Added, problems: list[str]) -> None:
+    """Apply a machine's news, new files first and removals last."""
+    is_complete = True
+    order = sorted(
+        (not news.row.sha256, name in merge.rows, name) for name, news in machine_news.rows.items()
+    )
+    steps = [(name, partial(merge.take, name, machine_news.rows[name])) for *_, name in order]
     steps += [
-        (name, partial(_join, merge.state, merge.tiers, name, lines, added))
-        for name, lines in heard.logs
+        (name, partial(_merge_log, merge.state, merge.tiers, name, lines, added))
+        for name, lines in machine_news.logs
     ]
     for name, step in steps:
-        if not (place_of(name)[0] or log_of(name)):
+        if not (split_synced_path(name)[0] or tier_of_log(name)):
             problems.append(
                 "%s names %s, which is not a record's name; it was left out"
-                % (heard.machine, ascii(name)[:120])
+                % (machine_news.machine, ascii(name)[:120])
             )
             continue
         try:
             step()
-        except Changed as error:
-            whole = False
+        except ChangedMeanwhile as error:
+            is_complete = False
             merge.notes.append(str(error))
         except (OSError, DayleafError) as error:
-            whole = False
+            is_complete = False
             problems.append(
                 "%s could not be written: %s" % (name, getattr(error, "strerror", None) or error)
             )
-    if whole and heard.upto:
-        merge.state.value["seen"][heard.machine] = heard.upto
+    if is_complete and machine_news.upto:
+        merge.state.value["seen"][machine_news.machine] = machine_news.upto
 
 
-def _settle_own(state: State, carrier: Carrier, notes: list[str]) -> bool:
-    """Compare this machine's newest file with its state."""
-    every, value = packs.packs(carrier.root).get(state.machine, {}), state.value
+def _check_own_pack(state: SyncState, carrier: FolderCarrier, notes: list[str]) -> bool:
+    """Compare this machine's packs with its state; tell whether some are missing."""
+    every, value = packs.list_packs(carrier.root).get(state.machine, {}), state.value
     newest, digest = max(every, default=0), ""
     if newest:
+        path = "%s/%s/%s" % (carrier.root, state.machine, every[newest])
         with suppress(OSError):
-            digest = files.sha256(
-                files.read(
-                    "%s/%s/%s" % (carrier.root, state.machine, every[newest]), WHOLE, follow=False
-                )
-            )
-    # it arrived, and then something broke off
+            digest = files.sha256(files.read(path, WHOLE, follow=False))
+    # it arrived before the sync broke off
     if value["pending"] and [newest, digest] == value["pending"][:2]:
-        _arrived(state)
+        _confirm_sent(state)
     elif newest > value["number"] or (newest == value["number"] and digest != value["sent"]):
         state.anew(machine_name(state.machine.rpartition("-")[0]))
         notes.append(
@@ -341,16 +335,16 @@ def _settle_own(state: State, carrier: Carrier, notes: list[str]) -> bool:
     return newest < int(value["number"])
 
 
-def _arrived(state: State) -> None:
+def _confirm_sent(state: SyncState) -> None:
     number, digest, names, sizes = state.value["pending"]
     state.dirty -= set(names)
     state.value["logs"].update(sizes)
     state.value.update(number=number, sent=digest, pending=None)
 
 
-def _send(state: State, carrier: Carrier, key: Any, added: Added, anew: bool) -> int:
-    """Send this machine's news; return the number of files."""
-    mine = packs.packs(carrier.root).get(state.machine, {})
+def _send(state: SyncState, carrier: FolderCarrier, key: Any, added: Added, anew: bool) -> int:
+    """Send this machine's changes; return the number of files."""
+    mine = packs.list_packs(carrier.root).get(state.machine, {})
     logs, sizes = _new_lines(state, added, False)
     state.value["logs"].update({name: size for name, size in sizes.items() if name not in logs})
     if not (state.dirty or logs or anew):
@@ -358,88 +352,83 @@ def _send(state: State, carrier: Carrier, key: Any, added: Added, anew: bool) ->
     anew = anew or len(mine) >= MOST_PACKS
     logs, sizes = _new_lines(state, added, anew)
     number = max(state.value["number"], *mine, 0) + 1
-    lines, done = lines_to_send(state, list(state.rows) if anew else state.dirty)
+    lines, done = build_lines(state, list(state.rows) if anew else state.dirty)
     lines += [{"log": name, "lines": rows} for name, rows in logs.items()]
-    sealed, sent = (
-        packs.sealed(lines, state.machine, number, key),
-        len(state.dirty.intersection(done)),
-    )
-    state.value["pending"] = [number, files.sha256(sealed), done, sizes]
+    pack = packs.encrypt_pack(lines, state.machine, number, key)
+    sent = len(state.dirty.intersection(done))
+    state.value["pending"] = [number, files.sha256(pack), done, sizes]
     state.keep()
     carrier.send(
         state.machine,
         "%06d%s.age" % (number, ".base" * anew),
-        sealed,
+        pack,
         list(mine.values()) if anew else [],
     )
     state.value["purge"] = state.value["purge"] and not anew
-    _arrived(state)
+    _confirm_sent(state)
     return sent
 
 
 def _new_lines(
-    state: State, added: Added, anew: bool
+    state: SyncState, added: Added, anew: bool
 ) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """Return (unsent lines by log, sizes of the logs)."""
-    out, sizes = {}, {}
-    for name in (root + "/" + log for root in _roots(state.home) for log in LOGS):
+    """Return the unsent lines by log, and the sizes of the logs."""
+    unsent, sizes = {}, {}
+    for name in (root + "/" + log for root in _list_tiers(state.home) for log in LOGS):
         data, every = read_log(state.home + "/" + name)
         size, before = data.rfind(b"\n") + 1, state.value["logs"].get(name, 0)
         fresh = every if anew or before > size else read_log(state.home + "/" + name, before)[1]
         own = set(fresh) if anew else set(fresh).difference(added.get(name, ()))
         if own:
-            out[name] = [line for line in every if line in own]
+            unsent[name] = [line for line in every if line in own]
         if size:
             sizes[name] = size
-    return out, sizes
+    return unsent, sizes
 
 
-def _roots(home: str) -> list[str]:
+def _list_tiers(home: str) -> list[str]:
     """Return the directories of the tiers below the home."""
-    names = files.list_folder(home + "/workspaces")
-    return [
-        name
-        for name in ("global", *("workspaces/" + name for name in names))
-        if log_of(name + "/" + LOGS[0])
-    ]
+    workspaces = ["workspaces/" + name for name in files.list_folder(home + "/workspaces")]
+    return [name for name in ("global", *workspaces) if tier_of_log(name + "/" + LOGS[0])]
 
 
-def _join(state: State, tiers: Tiers, name: str, told: list[str], added: Added) -> None:
-    """Append the missing lines to a log.
+def _merge_log(
+    state: SyncState, tiers: TierWriter, name: str, sent: list[str], added: Added
+) -> None:
+    """Append the missing lines to a log, each as often as sent.
 
-    Each as often as it was sent. Raises OSError, StoreError.
+    Raises OSError, StoreError.
     """
     path = state.home + "/" + name
-    data, there = read_log(path)
-    lacking, lines = Counter(told) - Counter(there), list[str]()
-    for line in told:
-        if lacking[line] > 0:
-            lacking[line] -= 1
+    data, present = read_log(path)
+    missing, lines = Counter(sent) - Counter(present), list[str]()
+    for line in sent:
+        if missing[line] > 0:
+            missing[line] -= 1
             lines.append(line)
     if lines:
         files.make_folder(path.rpartition("/")[0])
-        _append(tiers, path, lines, bool(data) and not data.endswith(b"\n"))
-        again = _stray_lines(path, lines) if name.endswith(LOGS[1]) else []
-        _append(tiers, path, again)
-        added.setdefault(name, set()).update(lines, again)
+        _append_lines(tiers, path, lines, bool(data) and not data.endswith(b"\n"))
+        repeated = _stray_lines(path, lines) if name.endswith(LOGS[1]) else []
+        _append_lines(tiers, path, repeated)
+        added.setdefault(name, set()).update(lines, repeated)
 
 
-def _append(tiers: Tiers, path: str, lines: list[str], torn: bool = False) -> None:
+def _append_lines(tiers: TierWriter, path: str, lines: list[str], torn: bool = False) -> None:
     if lines:
-        tiers.append(
-            path, b"\n" * torn + ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
-        )
+        text = "\n" * torn + "\n".join(lines) + "\n"
+        tiers.append(path, text.encode("utf-8", "surrogateescape"))
 
 
 def _stray_lines(path: str, lines: list[str]) -> list[str]:
-    """Return an archive log's lines to repeat for moved records."""
-    # Where two machines moved a record, its last line may name a place where it is not.
-    # lines: those that came in.
-    ids = {
-        row.get("id") for row in fastjson.rows("\n".join(lines).encode("utf-8", "surrogateescape"))
-    }
+    """Return an archive log's lines to repeat, given the lines just added.
+
+    Where two machines moved a record, its last line may name a place where it is not.
+    """
+    text = "\n".join(lines).encode("utf-8", "surrogateescape")
+    ids = {row.get("id") for row in fastjson.parse_rows(text)}
     folder, last, stands = path[: -len(LOGS[1])], dict[str, Any](), dict[str, Any]()
-    for row in fastjson.rows(read_log(path)[0]):
+    for row in fastjson.parse_rows(read_log(path)[0]):
         if row.get("id") in ids and isinstance(row.get("to"), str):
             last[row["id"]] = row
             if files.exists(folder + row["to"]):
@@ -451,18 +440,18 @@ def _stray_lines(path: str, lines: list[str]) -> list[str]:
 
 
 def settle_conflict(
-    state: State, tiers: Tiers, word: str, take: bool, now: float
+    state: SyncState, tiers: TierWriter, word: str, take: bool, now: float
 ) -> tuple[str, str]:
-    """Settle a conflict by keeping or dropping its copy.
+    """Settle a conflict: keep one text, archive the other.
 
-    The other file goes to the archive.
-
-    Returns (its name, the record's). word: its 8 hex digits, name or file. take: keep it as the
-    record. Raises UsageError, StoreError, OSError.
+    Returns the names of the copy and the record.  word: the copy's 8 hex digits, name or file.
+    take: the copy becomes the record.  Raises UsageError, StoreError, OSError.
     """
-    syncing.scan(state)
+    syncing.record_changes(state)
     found = [
-        name for name in conflicts(state) if word in (name, name.rpartition("/")[2], name[-11:-3])
+        name
+        for name in list_conflicts(state)
+        if word in (name, name.rpartition("/")[2], name[-11:-3])
     ]
     if len(found) != 1:
         raise UsageError(
@@ -489,20 +478,20 @@ def machine_name(host: str) -> str:
     return "%s-%s" % (layout.slug(host, 30) or "machine", os.urandom(4).hex())
 
 
-def setup(home: str, where: str, identity: str, env: Mapping[str, str], host: str) -> State:
-    """Set syncing up, or anew, and return the stored state.
+def setup(home: str, where: str, identity: str, env: Mapping[str, str], host: str) -> SyncState:
+    """Set syncing up, also again, and return the stored state.
 
-    identity: the file of another machine's key; "" makes a key where nobody has synced yet. Raises
-        UsageError, StoreError, OSError.
+    identity: the file of another machine's key; "" makes a key where no machine has synced yet.
+    Raises UsageError, StoreError, OSError.
     """
     folder, path = home + "/" + syncing.FOLDER, "%s/%s/key.txt" % (home, syncing.FOLDER)
-    if not is_git(where) and (files.inside(where, home) or files.inside(home, where)):
+    if not is_git(where) and (files.is_inside(where, home) or files.is_inside(home, where)):
         raise UsageError("%s is dayleaf's own home; name a folder elsewhere" % where)
     files.make_folder(folder)
     files.append(folder + "/lock", b"")
-    carrier = meeting(home, where, env)
+    carrier = open_carrier(home, where, env)
     carrier.fetch()
-    there = packs.packs(carrier.root)
+    there = packs.list_packs(carrier.root)
     if not (identity or files.exists(path)):
         if any(there.values()):
             raise UsageError(
@@ -510,9 +499,9 @@ def setup(home: str, where: str, identity: str, env: Mapping[str, str], host: st
                 ".dayleaf/%s/key.txt, and run `dayleaf store sync setup %s --identity "
                 "FILE`" % (syncing.FOLDER, one_line(where))
             )
-        packs.new_key(path)
-    key = agefile.identities(identity or path)[0]
-    state = State(home, syncing.blank(machine_name(host), where))
+        packs.write_new_key(path)
+    key = agefile.read_identities(identity or path)[0]
+    state = SyncState(home, syncing.initial_state(machine_name(host), where))
     read_news(carrier.root, state, key, [])
     if identity:
         files.replace(path, files.read(identity, agefile.KEY_BYTES))

@@ -1,4 +1,4 @@
-"""The verb `sync`: set up, brought up to date, told how it stands, copies decided on."""
+"""The verb `sync`: setup, syncing, status, conflicts."""
 
 from __future__ import annotations
 
@@ -12,17 +12,14 @@ from memory.doors.sync import machines, packs, syncing
 from memory.health import agefile, erasure
 from memory.index import builder
 from memory.store import ledger
-from memory.store.writer import Tiers
+from memory.store.writer import TierWriter
 from memory.terminal.call import Call, unknown_word, warn
 
 SYNC_WORDS = {"setup": 2, "status": 1, "take": 2, "drop": 2}  # with how many words each is said
 
 
 def sync(call: Call) -> int:
-    """Sync this machine with a person's others.
-
-    Or set syncing up, report its state, or settle a conflict.
-    """
+    """Sync this machine, set it up, show its state, or settle conflicts."""
     word = call.words[0] if call.words else ""
     if word and word not in SYNC_WORDS:
         raise unknown_word("sync", word, SYNC_WORDS)
@@ -31,13 +28,16 @@ def sync(call: Call) -> int:
             "sync %s takes %d word%s" % (word, SYNC_WORDS[word] - 1, "s" * (SYNC_WORDS[word] != 2))
         )
     _refuse_options(call, word)
-    return {"": _synced, "setup": _set_up, "status": _standing, "take": _decided, "drop": _decided}[
-        word
-    ](call)
+    return {
+        "": _sync_now,
+        "setup": _set_up,
+        "status": _show_status,
+        "take": _settle_copy,
+        "drop": _settle_copy,
+    }[word](call)
 
 
 def _refuse_options(call: Call, word: str) -> None:
-    """Refuse an option of another word."""
     given = [name for name in ("identity", "gone", "anew") if getattr(call.options, name)]
     wrong = [name for name in given if (name == "identity") != (word == "setup")]
     if wrong or (given and word not in ("", "setup")):
@@ -49,36 +49,24 @@ def _refuse_options(call: Call, word: str) -> None:
 
 def _set_up(call: Call) -> int:
     where, identity = call.words[1], call.options.identity
-    where = (
-        where
-        if machines.is_git(where)
-        else files.real_path(os.path.abspath(os.path.expanduser(where)))
-    )
+    home, key = call.place.home, call.place.home + "/sync/key.txt"
+    if not machines.is_git(where):
+        where = files.real_path(os.path.abspath(os.path.expanduser(where)))
     with suppress(StoreError):
-        known = syncing.load(call.place.home)
-        if known.value["where"] == where and not identity:
+        state = syncing.load_state(home)
+        if state.value["where"] == where and not identity:
             return call.answer(
-                {
-                    "machine": known.machine,
-                    "where": where,
-                    "key": call.place.home + "/sync/key.txt",
-                },
+                {"machine": state.machine, "where": where, "key": key},
                 [
                     (
                         "this machine is %s and already syncs with %s; `dayleaf store sync` "
                         "brings both up to date"
                     )
-                    % (known.machine, plaintext.one_line(where))
+                    % (state.machine, plaintext.one_line(where))
                 ],
             )
-    state = machines.setup(
-        call.place.home,
-        where,
-        os.path.abspath(identity) if identity else "",
-        call.env,
-        socket.gethostname(),
-    )
-    key = call.place.home + "/sync/key.txt"
+    identity = os.path.abspath(identity) if identity else ""
+    state = machines.setup(home, where, identity, call.env, socket.gethostname())
     return call.answer(
         {"machine": state.machine, "where": where, "key": key},
         [
@@ -97,16 +85,16 @@ def _set_up(call: Call) -> int:
     )
 
 
-def _synced(call: Call) -> int:
+def _sync_now(call: Call) -> int:
     home = call.place.home
-    state = syncing.load(home)
-    carrier = machines.meeting(home, state.value["where"], call.env)
-    key = agefile.identities(home + "/sync/key.txt")[0]
+    state = syncing.load_state(home)
+    carrier = machines.open_carrier(home, state.value["where"], call.env)
+    key = agefile.read_identities(home + "/sync/key.txt")[0]
     with call.spinner("syncing"):
         done = machines.sync(
             state,
             carrier,
-            Tiers(call.place, call.changed.append),
+            TierWriter(call.place, call.changed.append),
             key,
             bool(call.options.gone),
             bool(call.options.anew),
@@ -122,9 +110,9 @@ def _synced(call: Call) -> int:
         value,
         [
             "synced as %s: %s sent, %d taken"
-            % (state.machine, plaintext.count(done.sent, "file"), done.taken),
+            % (state.machine, plaintext.format_count(done.sent, "file"), done.taken),
             *("  " + plaintext.one_line(note) for note in done.notes),
-            *_copies(done.conflicts),
+            *_format_copies(done.conflicts),
         ],
     )
     return 1 if done.problems else 0
@@ -133,38 +121,35 @@ def _synced(call: Call) -> int:
 def _delete_derived(call: Call) -> None:
     """Delete files derived from records removed on another machine."""
     folder = call.place.home + "/cache"
-    for name, path, stat in walk.entries_below(folder):
+    for name, path, stat in walk.walk_entries(folder):
         if walk.is_folder(stat) and name and "/" not in name:
-            cache.prune(cache.folder_of(path), None)
+            cache.prune(cache.digests_folder(path), None)
         elif walk.is_regular(stat) and name.endswith(erasure.DERIVED_ENDS):
             files.remove(path)
     builder.build(call.place, call.now)
     call.changed.clear()
 
 
-def _copies(names: list[str]) -> list[str]:
-    rows = ["  %s  %s" % (name[-11:-3], plaintext.one_line(name)) for name in names]
-    digits = names[0][-11:-3] if names else ""
-    return (
-        [
-            *rows,
-            "%s changed on two machines at once: the other machine's text is kept as a copy, "
-            "which no session sees; `dayleaf store sync take %s` uses the copy, "
-            "`sync drop %s` drops it" % (plaintext.count(len(names), "record"), digits, digits),
-        ]
-        if names
-        else []
-    )
+def _format_copies(names: list[str]) -> list[str]:
+    if not names:
+        return []
+    digits = names[0][-11:-3]
+    return [
+        *("  %s  %s" % (name[-11:-3], plaintext.one_line(name)) for name in names),
+        "%s changed on two machines at once: the other machine's text is kept as a copy, "
+        "which no session sees; `dayleaf store sync take %s` uses the copy, "
+        "`sync drop %s` drops it" % (plaintext.format_count(len(names), "record"), digits, digits),
+    ]
 
 
-def _standing(call: Call) -> int:
-    state = syncing.load(call.place.home)
-    problems = syncing.scan(state)
-    root = machines.meeting(call.place.home, state.value["where"], call.env).root
+def _show_status(call: Call) -> int:
+    state = syncing.load_state(call.place.home)
+    problems = syncing.record_changes(state)
+    root = machines.open_carrier(call.place.home, state.value["where"], call.env).root
     try:
         others = {
             name: max(every, default=0)
-            for name, every in packs.packs(root).items()
+            for name, every in packs.list_packs(root).items()
             if name != state.machine
         }
     except OSError:
@@ -173,7 +158,7 @@ def _standing(call: Call) -> int:
     waiting = {name: newest - state.value["seen"].get(name, 0) for name, newest in others.items()}
     for problem in problems:
         warn(problem)
-    copies = syncing.conflicts(state)
+    copies = syncing.list_conflicts(state)
     where = state.value["where"]
     return call.answer(
         {
@@ -186,12 +171,14 @@ def _standing(call: Call) -> int:
         },
         [
             "this machine is %s and syncs with %s" % (state.machine, plaintext.one_line(where)),
-            "  %s to send" % plaintext.count(len(state.dirty), "file"),
+            "  %s to send" % plaintext.format_count(len(state.dirty), "file"),
             *(
                 "  %s: %s"
                 % (
                     name,
-                    "all taken" if left <= 0 else "%s to take" % plaintext.count(left, "change"),
+                    "all taken"
+                    if left <= 0
+                    else "%s to take" % plaintext.format_count(left, "change"),
                 )
                 for name, left in waiting.items()
             ),
@@ -200,17 +187,16 @@ def _standing(call: Call) -> int:
                 % plaintext.one_line(name)
                 for name in sorted(state.value["held"])
             ),
-            *_copies(copies),
+            *_format_copies(copies),
         ],
     )
 
 
-def _decided(call: Call) -> int:
-
+def _settle_copy(call: Call) -> int:
     take = call.words[0] == "take"
-    state = syncing.load(call.place.home)
+    state = syncing.load_state(call.place.home)
     copy, name = machines.settle_conflict(
-        state, Tiers(call.place, call.changed.append), call.words[1], take, call.now
+        state, TierWriter(call.place, call.changed.append), call.words[1], take, call.now
     )
     call.indexed()
     return call.answer(

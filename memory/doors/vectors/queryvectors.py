@@ -1,7 +1,6 @@
-"""Vectors in recall: the query's vector from its provider or the cache, and the sections near it.
+"""Semantic search for recall: a query's vector, from provider or cache, and the sections near it.
 
-Used where the query asks for it (`--semantic`) or `recall.semantic` is set, and never needed:
-whatever fails leaves a note, and words alone rank.
+Used with `--semantic` or the setting `recall.semantic`; a failure leaves a note, and words rank.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from memory.core import IndexFault, ProviderError, UsageError, files
-from memory.recall.semantic import fallback_note
+from memory.recall.semantic import format_fallback
 
 if TYPE_CHECKING:
     from memory.core.config import Config
@@ -17,26 +16,22 @@ if TYPE_CHECKING:
     from memory.doors.vectors.embedder import Provider
     from memory.recall.shelf import Shelf
 
-# Cosine below which two texts have nothing to do with each other, by the start of a model's label
-# (evals/README.md says how it was found); and of a model that nobody has measured.
+# Cosine below which two texts are unrelated, by the start of a model's label (evals/README.md says
+# how it was found); and of a model that nobody has measured.
 FLOORS = (("all-MiniLM-L6-v2", 0.28),)
 FLOOR = 0.15
-SECONDS = 10.0  # that a query waits for its vector
-LATIN_END = 0x250  # the first character after those of the Latin script
+SECONDS = 10.0  # for the vector of one query
+LATIN_END = 0x250  # the first character after the Latin script
 SET_UP = "run `install.sh --embeddings`, or set embeddings.provider.command"
 
 
 class QueryVectors:
-    """The provider of query vectors in one process, with its faults.
-
-    label: of the model that ranked, "" before.
-    """
+    """The vectors of queries; label: of the model that ranked, "" before."""
 
     def __init__(self, settings: Config, override: str, env: Mapping[str, str]):
-        """Prepare the provider; it opens on first use.
+        """Prepare the provider, which opens on first use.
 
-        settings: `embeddings.*` and `recall.semantic`. override: a command instead of theirs, or
-            "". env: of its process.
+        override: a command instead of the settings', or "". env: of its process.
         """
         self._settings, self._override, self._env = settings, override, env
         self._provider: Optional[Provider] = None
@@ -46,32 +41,23 @@ class QueryVectors:
 
     @property
     def floor(self) -> float:
-        """The least similarity that counts.
-
-        `recall.minSimilarity`, or below 0 the model's own (FLOORS).
-        """
+        """The least similarity that counts, of the model (FLOORS)."""
         label = self._provider.label if self._provider else ""
         return next((value for name, value in FLOORS if label.startswith(name)), FLOOR)
 
     def is_wanted(self, asked: Optional[bool]) -> bool:
-        """Tell whether a query uses vectors.
-
-        asked: the query's own choice, None for the setting.
-        """
+        """Tell whether a query uses vectors; asked: its own choice, or None."""
         return bool(self._settings["recall.semantic"]) if asked is None else asked
 
     def vector(self, place: Place, text: str, now: float, notes: List[str]) -> Any:
-        """Return the vector of a query's text.
-
-        None with a note of the reason where there is none.
-        """
+        """Return the vector of a query's text, or None with a note."""
         self.prepare(place, [text], now)
         if self._fault:
-            notes.append(fallback_note(self._fault))
+            notes.append(format_fallback(self._fault))
             return None
         if text not in self._vectors:
             notes.append(
-                fallback_note(
+                format_fallback(
                     "%s knows only the Latin script"
                     % (self._provider.label if self._provider else "")
                 )
@@ -80,20 +66,17 @@ class QueryVectors:
         return self._vectors[text]
 
     def prepare(self, place: Place, texts: Sequence[str], now: float) -> None:
-        """Get the vectors of several queries.
-
-        Cached ones from the cache, the others from one process of the provider.
-        """
+        """Load the vectors of queries, from the cache or one provider process."""
         from memory.doors.vectors import embedder
 
-        if self._fault or not self._opened():
+        if self._fault or not self._open():
             return
         assert self._provider is not None
         label, missing = self._provider.label, []
         for text in dict.fromkeys(texts):
             if text in self._vectors or not covers_script(self._provider.scripts, text):
                 continue
-            known = embedder.cached_query(place, label, text, now)
+            known = embedder.read_query_vector(place, label, text, now)
             if known is None:
                 missing.append(text)
             else:
@@ -110,14 +93,15 @@ class QueryVectors:
             return
         for i, text in enumerate(missing):
             self._vectors[text] = found[str(i)]
-            embedder.remember_query(place, label, text, found[str(i)], now)
+            embedder.write_query_vector(place, label, text, found[str(i)], now)
 
-    def _opened(self) -> bool:
+    def _open(self) -> bool:
+        """Load the provider; return whether it has no fault."""
         from memory.doors.vectors import embedder
 
         if self._provider is None:
             try:
-                self._provider = embedder.from_settings(self._settings, self._override, self._env)
+                self._provider = embedder.load_provider(self._settings, self._override, self._env)
             except UsageError as error:
                 self._fault = str(error)
             else:
@@ -130,9 +114,9 @@ class QueryVectors:
         """Return the reason why vectors do not rank here, or ""."""
         from memory.doors.vectors import vectorfile
 
-        if not self._opened():
+        if not self._open():
             return "not set up; " + SET_UP if self._provider is None else self._fault
-        there = files.exists(vectorfile.path_of(place))
+        there = files.exists(vectorfile.vectors_path(place))
         return "" if there else "no vectors yet; `dayleaf index build --embeddings` makes them"
 
     def near(
@@ -140,7 +124,7 @@ class QueryVectors:
     ) -> List[Tuple[str, int, float]]:
         """Return (name, ordinal, similarity) of a shelf's nearest sections.
 
-        [] with a note where there are no vectors.
+        [] with a note without vectors.
         """
         from memory.doors.vectors import nearest, vectorfile
 
@@ -149,7 +133,7 @@ class QueryVectors:
             there = shelf.near(self._provider.label, vector, limit)
             if there is None:
                 notes.append(
-                    fallback_note(
+                    format_fallback(
                         "the database holds no vectors of " + self._provider.label,
                         "`dayleaf index --backend postgres --embeddings` loads them",
                     )
@@ -157,9 +141,9 @@ class QueryVectors:
             self.label = self._provider.label if there is not None else self.label
             return there or []
         place = shelf.place
-        if not files.exists(vectorfile.path_of(place)):
+        if not files.exists(vectorfile.vectors_path(place)):
             notes.append(
-                fallback_note(
+                format_fallback(
                     "%s: no vectors yet" % place.key,
                     "`dayleaf index build --embeddings` makes them",
                 )
@@ -169,7 +153,7 @@ class QueryVectors:
             found = nearest.search(place, vector, limit, self._provider.label)
         except IndexFault as fault:
             notes.append(
-                fallback_note(
+                format_fallback(
                     str(fault).partition(";")[0], "`dayleaf index build --embeddings` mends it"
                 )
             )
@@ -179,9 +163,6 @@ class QueryVectors:
 
 
 def covers_script(scripts: str, text: str) -> bool:
-    """Tell whether a model knows the script of a text.
-
-    scripts: `latin` or `all`.
-    """
+    """Tell whether a model knows a text's script; scripts: `latin`, `all`."""
     letters = [c for c in text if c.isalpha()]
     return scripts == "all" or 2 * sum(ord(c) < LATIN_END for c in letters) >= len(letters)

@@ -1,4 +1,4 @@
-"""Vectors made on request, and how doctor finds them."""
+"""Vectors built by `index build --embeddings`, and their check by doctor."""
 
 from __future__ import annotations
 
@@ -8,21 +8,18 @@ from typing import Any
 from memory.core import ProviderError, UsageError, plaintext
 from memory.core.config import Config
 from memory.core.layout import Place
-from memory.core.plaintext import count
+from memory.core.plaintext import format_count
 from memory.doors.vectors import embedder, vectors
 from memory.doors.vectors.queryvectors import SET_UP
 from memory.health import OK, WARN, Finding, figures
 from memory.terminal.call import Call
 
-PROBE = 20.0  # seconds for a provider of vectors to answer
+PROBE = 20.0  # seconds for a provider's answer to doctor
 
 
 def build(call: Call, places: Sequence[Place]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Update the vectors of places.
-
-    Returns the results as plain data and in lines.
-    """
-    provider = embedder.from_settings(call.settings, call.options.vectors_by or "", call.env)
+    """Update places' vectors; return the results as data and lines."""
+    provider = embedder.load_provider(call.settings, call.options.vectors_by or "", call.env)
     if provider is None:
         raise UsageError("no provider of vectors is set up: " + SET_UP)
     out, lines = [], []
@@ -36,7 +33,7 @@ def build(call: Call, places: Sequence[Place]) -> tuple[list[dict[str, Any]], li
             else "%s: %s embedded, %d kept, %d removed in %.1f s (%s)"
             % (
                 place.key,
-                plaintext.count(made.embedded, "chunk"),
+                plaintext.format_count(made.embedded, "chunk"),
                 made.kept,
                 made.removed,
                 made.took,
@@ -46,8 +43,8 @@ def build(call: Call, places: Sequence[Place]) -> tuple[list[dict[str, Any]], li
     return out, lines
 
 
-def _fault(made: dict[str, Any], label: str) -> str:
-    """Return the reason why a provider's vectors cannot be used, or ""."""
+def _find_fault(made: dict[str, Any], label: str) -> str:
+    """Return the reason why the stored vectors cannot be used, or ""."""
     if made["problem"]:
         return str(made["problem"])
     if not made["rows"]:
@@ -58,15 +55,12 @@ def _fault(made: dict[str, Any], label: str) -> str:
 
 
 def check(place: Place, settings: Config, env: dict[str, str]) -> Iterator[Finding]:
-    """Check that recall can rank by vectors, if asked for."""
-    made, provider = vectors.state(place), embedder.from_settings(settings, "", env)
+    """Check the provider and the stored vectors, for doctor."""
+    made, provider = vectors.state(place), embedder.load_provider(settings, "", env)
     if provider is None:
         if made["rows"] or settings["recall.semantic"]:
             yield Finding(
-                WARN,
-                "vectors",
-                "no provider is set up, so recall ranks by words only",
-                SET_UP,
+                WARN, "vectors", "no provider is set up, so recall ranks by words only", SET_UP
             )
         return
     try:
@@ -74,7 +68,7 @@ def check(place: Place, settings: Config, env: dict[str, str]) -> Iterator[Findi
     except ProviderError as error:
         yield Finding(WARN, "vectors", "%s: %s" % (provider.label, error), SET_UP)
         return
-    fault = _fault(made, provider.label)
+    fault = _find_fault(made, provider.label)
     if fault:
         yield Finding(WARN, "vectors", "%s answers; %s" % (provider.label, fault), figures.EMBED)
     else:
@@ -82,6 +76,6 @@ def check(place: Place, settings: Config, env: dict[str, str]) -> Iterator[Findi
             WARN if made["behind"] else OK,
             "vectors",
             "%s answers; %s, %s behind"
-            % (provider.label, count(made["records"], "record"), made["behind"]),
+            % (provider.label, format_count(made["records"], "record"), made["behind"]),
             figures.EMBED if made["behind"] else "",
         )

@@ -1,4 +1,4 @@
-"""Vectors on disk: an SQLite file beside the index, derived, to be deleted at will.
+"""The vectors of a place: an SQLite file beside the index, derived and deletable.
 
 Schema: docs/formats.md.
 """
@@ -8,13 +8,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
 
 from memory.core import IndexFault, files
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Optional, Tuple
-
     from memory.core.layout import Place
 
 VERSION = 2
@@ -32,26 +30,23 @@ PRAGMA user_version = %d
 )
 
 
-def path_of(place: Place) -> str:
-    """Return the path of a place's vectors.
+def vectors_path(place: Place) -> str:
+    """Return the path of a place's vectors, one for each scope.
 
-    It names the scope: worktrees share a workspace but not their shared tier.
+    Worktrees share a workspace, but not their shared tier.
     """
     return place.cache + "/" + place.scope + ".vec"
 
 
-def fault(path: str, why: str) -> IndexFault:
-    """Return the error for an unusable file."""
+def make_fault(path: str, why: str) -> IndexFault:
+    """Make the error for an unusable file."""
     return IndexFault(
         "%s: %s; `dayleaf index build --embeddings` makes it again" % (path, " ".join(why.split()))
     )
 
 
 def quantise(vectors: Any) -> Tuple[List[float], List[bytes]]:
-    """Return the scale and the int8 numbers of each matrix row.
-
-    vectors: float32.
-    """
+    """Quantise the rows of a float32 matrix into scales and int8 numbers."""
     import numpy as np
 
     scales = np.abs(vectors).max(1) / np.float32(127.0)
@@ -59,62 +54,51 @@ def quantise(vectors: Any) -> Tuple[List[float], List[bytes]]:
     return scales.tolist(), [row.tobytes() for row in numbers]
 
 
-class Stored:
+class RecordVectors(NamedTuple):
     """The vectors of one record.
 
-    mtime_ns, size, checksum (8 bytes): of the file they were made from. ordinals, digests, scales,
-    numbers (int8): one of each per chunk.
+    mtime_ns, size, checksum (8 bytes): of the record's file. The lists: one entry per chunk,
+    numbers as int8.
     """
 
-    __slots__ = ("checksum", "digests", "mtime_ns", "numbers", "ordinals", "scales", "size")
-
-    def __init__(
-        self,
-        mtime_ns: int,
-        size: int,
-        checksum: bytes,
-        ordinals: List[int],
-        digests: List[bytes],
-        scales: List[float],
-        numbers: List[bytes],
-    ):
-        self.mtime_ns, self.size, self.checksum = mtime_ns, size, checksum
-        self.ordinals, self.digests, self.scales, self.numbers = ordinals, digests, scales, numbers
+    mtime_ns: int
+    size: int
+    checksum: bytes
+    ordinals: List[int]
+    digests: List[bytes]
+    scales: List[float]
+    numbers: List[bytes]
 
 
 class Sidecar:
-    """An open file of vectors.
+    """An open file of vectors and its model's fields.
 
-    key, label, command, dims, built: of the model. Raises IndexFault for a file that is absent,
-    foreign or damaged.
+    Raises IndexFault for a file that is absent, foreign or damaged.
     """
 
     def __init__(self, place: Place):
-        self.path = path_of(place)
+        self.path = vectors_path(place)
         if not files.exists(self.path):
-            raise fault(self.path, "No such file")
+            raise make_fault(self.path, "No such file")
         self._base = sqlite3.connect(self.path)
         try:
             self._base.execute("PRAGMA secure_delete = ON")
             version = self._base.execute("PRAGMA user_version").fetchone()[0]
-            row = self.all("SELECT * FROM model") if version == VERSION else []
+            row = self.query("SELECT * FROM model") if version == VERSION else []
             if len(row) != 1:
-                raise fault(self.path, "no vectors of this version")
+                raise make_fault(self.path, "no vectors of this version")
             self.key, self.label, self.command, self.dims, self.built = row[0]
         except sqlite3.DatabaseError as error:
             self.close()
-            raise fault(self.path, str(error)) from None
+            raise make_fault(self.path, str(error)) from None
         except IndexFault:
             self.close()
             raise
 
     @classmethod
     def create(cls, place: Place, key: str, label: str, command: str, dims: int) -> Sidecar:
-        """Return a new file of vectors, in place of an old one.
-
-        A reader finds the old file or the new one, whole.
-        """
-        path = path_of(place)
+        """Create a file of vectors and replace an old file atomically."""
+        path = vectors_path(place)
         fresh = files.stage(path, b"", files.FILE_MODE, 0)  # SQLite keeps 0600 for its journal too
         try:
             with closing(sqlite3.connect(fresh)) as base:
@@ -130,12 +114,12 @@ class Sidecar:
             raise
         return cls(place)
 
-    def all(self, query: str, *given: object) -> List[Any]:
-        """Return the rows of a query; raises IndexFault for a damaged file."""
+    def query(self, statement: str, *values: object) -> List[Any]:
+        """Return the rows of a statement; raises IndexFault for a damaged file."""
         try:
-            return self._base.execute(query, given).fetchall()
+            return self._base.execute(statement, values).fetchall()
         except sqlite3.DatabaseError as error:
-            raise fault(self.path, str(error)) from None
+            raise make_fault(self.path, str(error)) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -144,31 +128,31 @@ class Sidecar:
     def is_intact(self) -> bool:
         """Tell whether SQLite finds the whole file sound."""
         try:
-            return self.all("PRAGMA quick_check") == [("ok",)]
+            return self.query("PRAGMA quick_check") == [("ok",)]
         except IndexFault:
             return False
 
     def heads(self) -> Dict[str, Tuple[int, int, bytes, int]]:
-        """Return mtime, size, checksum and number of chunks of every record."""
-        rows = self.all(
+        """Return (mtime, size, checksum, number of chunks) of each record by name."""
+        rows = self.query(
             "SELECT name, mtime, size, checksum, count(place) FROM record JOIN chunk USING (name) "
             "GROUP BY name"
         )
-        return {text(name): tuple(head) for name, *head in rows}
+        return {decode_name(name): tuple(head) for name, *head in rows}
 
     def chunks(self) -> List[Tuple[bytes, int, float, bytes]]:
-        """Return (name, ordinal, scale, numbers) of every chunk, by name."""
-        return self.all("SELECT name, ordinal, scale, numbers FROM chunk ORDER BY name, place")
+        """Return (name, ordinal, scale, numbers) of every chunk, sorted by name."""
+        return self.query("SELECT name, ordinal, scale, numbers FROM chunk ORDER BY name, place")
 
-    def known(self, digest: bytes) -> Optional[Tuple[float, bytes]]:
-        """Return the scale and numbers of a text by its digest."""
-        row = self.all("SELECT scale, numbers FROM chunk WHERE digest = ? LIMIT 1", digest)
+    def find_vector(self, digest: bytes) -> Optional[Tuple[float, bytes]]:
+        """Find a text's scale and numbers by digest, or None."""
+        row = self.query("SELECT scale, numbers FROM chunk WHERE digest = ? LIMIT 1", digest)
         return row[0] if row else None
 
-    def replace(self, changes: Dict[str, Optional[Stored]], built: int = 0) -> None:
-        """Write records' vectors, all or nothing; None deletes a record.
+    def replace(self, changes: Dict[str, Optional[RecordVectors]], built: int = 0) -> None:
+        """Write records' vectors in one transaction; None deletes a record.
 
-        built: when every file was compared, in ns; 0 where some were not.
+        built: when every file was compared, in ns; 0 if some were not.
         """
         try:
             with self._base:
@@ -177,9 +161,9 @@ class Sidecar:
                 if built:
                     self._base.execute("UPDATE model SET built = ?", (built,))
         except sqlite3.DatabaseError as error:
-            raise fault(self.path, str(error)) from None
+            raise make_fault(self.path, str(error)) from None
 
-    def _replace(self, key: bytes, stored: Optional[Stored]) -> None:
+    def _replace(self, key: bytes, stored: Optional[RecordVectors]) -> None:
         for table in ("record", "chunk"):
             self._base.execute("DELETE FROM %s WHERE name = ?" % table, (key,))
         if stored is None:
@@ -193,6 +177,6 @@ class Sidecar:
         )
 
 
-def text(name: bytes) -> str:
-    """Return a record's name, as the file has it, as text."""
+def decode_name(name: bytes) -> str:
+    """Decode a record's name, which may be no valid UTF-8."""
     return name.decode("utf-8", "surrogateescape")

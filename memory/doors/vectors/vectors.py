@@ -1,9 +1,7 @@
-"""Vectors of a workspace's records: what is embedded, and keeping them up to date (format:
-vectorfile.py).
+"""Split records into chunks, and keep their vectors up to date (format: vectorfile.py).
 
-A chunk is at most WORDS words of one section, its record's title and the section's heading before
-them; the digest of that text decides whether it is embedded again, so an edit costs its record's
-changed chunks, and a moved file nothing.
+A chunk is at most WORDS words of one section after its record's title and the section's heading.
+Only texts with a new digest are embedded: an edit costs its changed chunks, a moved file nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional
 from memory.core import IndexFault, files, records
 from memory.core.walk import walk
 from memory.doors.vectors import vectorfile
-from memory.doors.vectors.vectorfile import Sidecar, Stored
+from memory.doors.vectors.vectorfile import RecordVectors, Sidecar
 from memory.hook import documents
 
 if TYPE_CHECKING:
@@ -24,19 +22,17 @@ if TYPE_CHECKING:
     from memory.core.walk import Found
     from memory.doors.vectors.embedder import Provider
 
-# of a chunk; characters bound what has long words, or none (Chinese, Japanese)
+# of a chunk; characters limit texts of long words, or without spaces (Chinese, Japanese)
 WORDS, CHARS = 180, 1500
-# texts for one process: what an interrupted run may lose, and 6 s of the built-in provider (its
-# start is 0.2 s)
-BATCH = 64
-UNFINISHED = 0  # mtime of a record that still lacks vectors: no file's, so the next update goes on
-RACY = 2 * 10**9  # ns: an mtime this close to the writing proves nothing; the checksum decides
+BATCH = 64  # texts of one process: 6 s of the built-in provider, its start 0.2 s
+UNFINISHED = 0  # mtime of a record that lacks vectors: no file has it, so the next update goes on
+RACY = 2 * 10**9  # ns: with an mtime so close to the writing, the checksum decides
 
 
 class Chunk(NamedTuple):
     """A piece of a record to embed.
 
-    ordinal: the number of its section. digest: 16 bytes of the text's SHA-256.
+    ordinal: of its section. digest: 16 bytes of the text's SHA-256.
     """
 
     name: str
@@ -48,8 +44,8 @@ class Chunk(NamedTuple):
 class Update(NamedTuple):
     """The result of an update.
 
-    embedded, kept, removed: chunks. took: seconds. left: records beyond the limit. busy: whether
-        another update runs.
+    embedded, kept, removed: chunks. took: seconds. left: records beyond the limit. busy: another
+        update runs.
     """
 
     embedded: int
@@ -60,22 +56,19 @@ class Update(NamedTuple):
     busy: bool = False
 
 
-def chunks(record: Record) -> List[Chunk]:
-    """Return the chunks of a record, at least one.
-
-    A section of more than WORDS words gives several of the same ordinal.
-    """
+def split_chunks(record: Record) -> List[Chunk]:
+    """Split a record into chunks, at least one."""
     found = []
-    for ordinal, (heading, body) in enumerate(documents.sections(record.body, record.kind)):
+    for ordinal, (heading, body) in enumerate(documents.split_sections(record.body, record.kind)):
         head = "\n".join(part for part in (record.title, heading) if part)
-        for piece in _pieces(body) or [""]:
+        for piece in _split_words(body) or [""]:
             text = head + "\n" + piece if piece else head
             digest = bytes.fromhex(files.sha256(text.encode("utf-8", "replace"))[:32])
             found.append(Chunk(record.name, ordinal, text, digest))
     return found
 
 
-def _pieces(body: str) -> List[str]:
+def _split_words(body: str) -> List[str]:
     found: List[str] = []
     words: List[str] = []
     size = 0
@@ -100,26 +93,25 @@ def update(
     limit: Optional[int] = None,
     seconds: float = float("inf"),
 ) -> Update:
-    """Embed what has changed since the last update, and delete the rest.
+    """Embed new and changed records, and delete the vectors of gone ones.
 
-    env: for the provider. now: the time to write. limit: texts to embed at the most, None for all.
-        seconds: after which no further batch begins. A record that passes either is finished by the
-        next update. Vectors of another label or dimension are replaced once the provider has given
-        its first ones. A failure keeps what was embedded before. Raises ProviderError, and OSError
-        where nothing can be written.
+    env: for the provider. limit: most texts to embed, None for all. seconds: after which no further
+        batch begins. A record beyond either is finished by the next update. Vectors of another
+        label or dimension are replaced once the provider has answered. A failure keeps the vectors
+        written before. Raises ProviderError, and OSError if nothing can be written.
     """
     start = time.perf_counter()
     budget = _Budget(limit, start + seconds)
     with files.Lock(place.cache + "/" + place.scope + ".vec.lock") as held:
         if not held:
             return Update(0, 0, 0, 0.0, busy=True)
-        files.collect_temps(place.cache, now)
-        work = _Work(place, provider, env, now, budget)
+        files.delete_leftovers(place.cache, now)
+        work = _UpdateRun(place, provider, env, now, budget)
         try:
             work.run()
-        except (_OtherDims, IndexFault):
+        except (_OtherDimension, IndexFault):
             work.close()
-            work = _Work(place, provider, env, now, budget, afresh=True)
+            work = _UpdateRun(place, provider, env, now, budget, afresh=True)
             work.run()
         finally:
             work.close()
@@ -131,25 +123,25 @@ def update(
 class _Budget(NamedTuple):
     """The limits of an update.
 
-    texts: to embed, None for all. until: when the last batch begins.
+    texts: to embed, None for all. until: the last start of a batch.
     """
 
     texts: Optional[int]
     until: float
 
-    def batch(self, embedded: int) -> int:
-        """Return the size of the next batch after so many texts."""
+    def next_batch(self, embedded: int) -> int:
+        """Return the size of the next batch after `embedded` texts."""
         if time.perf_counter() >= self.until:
             return 0
         return BATCH if self.texts is None else max(0, min(BATCH, self.texts - embedded))
 
 
-class _OtherDims(Exception):
-    """The provider's vectors have another dimension than the kept ones."""
+class _OtherDimension(Exception):
+    """The provider's vectors have another dimension than the stored ones."""
 
 
-def _opened(place: Place, label: str) -> Optional[Sidecar]:
-    """Open the usable vectors of a label, or None."""
+def _open_current(place: Place, label: str) -> Optional[Sidecar]:
+    """Open a sound file of vectors of a label, or None."""
     try:
         found = Sidecar(place)
     except IndexFault:
@@ -160,8 +152,8 @@ def _opened(place: Place, label: str) -> Optional[Sidecar]:
     return found
 
 
-class _Work:
-    """One update: known vectors, waiting texts and counts."""
+class _UpdateRun:
+    """One run of `update`: known vectors, queued texts and counts."""
 
     def __init__(
         self,
@@ -174,7 +166,7 @@ class _Work:
     ):
         self.place, self.provider, self.env, self.now = place, provider, env, now
         self.budget = budget
-        self.side = None if afresh else _opened(place, provider.label)
+        self.side = None if afresh else _open_current(place, provider.label)
         self.embedded = self.kept = self.removed = self.left = 0
         self.known: Dict[bytes, Tuple[float, bytes]] = {}
         self.waiting: List[Tuple[Found, bytes, List[Chunk]]] = []
@@ -187,18 +179,18 @@ class _Work:
     def run(self) -> None:
         changed, gone = self._compare()
         for number, found in enumerate(changed):
-            if not self.budget.batch(self.embedded + len(self.missing)):
+            if not self.budget.next_batch(self.embedded + len(self.missing)):
                 self.left += len(changed) - number
                 break
-            self._take(found)
+            self._queue_chunks(found)
             if len(self.missing) >= BATCH:
-                self._flush()
-        self._flush()
+                self._embed_queued()
+        self._embed_queued()
         if self.side:  # deleted last: a moved file keeps its vectors
             self.side.replace(dict.fromkeys(gone), 0 if self.left else int(self.now * 1e9))
 
     def _compare(self) -> Tuple[List[Found], List[str]]:
-        """Return files without current vectors, and names without a file."""
+        """Return (files without current vectors, names without a file)."""
         listed, _ = walk(self.place)
         if self.side is None:
             return sorted(listed), []
@@ -210,7 +202,7 @@ class _Work:
             if (
                 before is None
                 or before[:2] != (mtime_ns, size)
-                or (mtime_ns > racy and _differs(self.place, name, before[2]))
+                or (mtime_ns > racy and _has_changed(self.place, name, before[2]))
             ):
                 changed.append(found)
             else:
@@ -218,14 +210,14 @@ class _Work:
         self.removed = sum(head[3] for head in known.values())
         return changed, sorted(known)
 
-    def _take(self, found: Found) -> None:
+    def _queue_chunks(self, found: Found) -> None:
         """Read a changed file and queue its chunks without vectors."""
-        data = _read(self.place, found[0])
+        data = _read_file(self.place, found[0])
         if data is None:
             if self.side:
                 self.side.replace({found[0]: None})
             return
-        cut = chunks(records.from_bytes(found[0], data, found[2] / 1e9))
+        cut = split_chunks(records.from_bytes(found[0], data, found[2] / 1e9))
         self.waiting.append((found, bytes.fromhex(files.sha256(data)[:16]), cut))
         for chunk in cut:
             if self._is_known(chunk.digest) or chunk.digest in self.missing:
@@ -235,40 +227,42 @@ class _Work:
 
     def _is_known(self, digest: bytes) -> bool:
         if digest not in self.known:
-            found = self.side.known(digest) if self.side else None
+            found = self.side.find_vector(digest) if self.side else None
             if found is None:
                 return False
             self.known[digest] = found
         return True
 
-    def _flush(self) -> None:
-        """Embed the queued texts and write the records waiting for them."""
+    def _embed_queued(self) -> None:
+        """Embed the queued texts and write their records."""
         from memory.doors.vectors import embedder
 
         texts = [(digest.hex(), text) for digest, text in self.missing.items()]
         while texts:
-            size = self.budget.batch(self.embedded)
+            size = self.budget.next_batch(self.embedded)
             if not size:
                 break
-            self._learn(embedder.embed(self.provider, texts[:size], self.env))
+            self._add_vectors(embedder.embed(self.provider, texts[:size], self.env))
             del texts[:size]
         self.missing.clear()
-        changes: Dict[str, Optional[Stored]] = {}
+        changes: Dict[str, Optional[RecordVectors]] = {}
         for found, checksum, cut in self.waiting:
             there = [chunk for chunk in cut if chunk.digest in self.known]
             self.left += len(there) < len(cut)
             if there:
                 mtime_ns = found[2] if len(there) == len(cut) else UNFINISHED
-                changes[found[0]] = self._stored(mtime_ns, found[3], checksum, there)
+                changes[found[0]] = self._collect_vectors(mtime_ns, found[3], checksum, there)
         self.waiting.clear()
         if changes:
             assert self.side is not None
             self.side.replace(changes)
 
-    def _stored(self, mtime_ns: int, size: int, checksum: bytes, cut: Sequence[Chunk]) -> Stored:
-        """Return the vectors of a record, made of known ones."""
+    def _collect_vectors(
+        self, mtime_ns: int, size: int, checksum: bytes, cut: Sequence[Chunk]
+    ) -> RecordVectors:
+        """Return the vectors of a record from the known ones."""
         known = [self.known[chunk.digest] for chunk in cut]
-        return Stored(
+        return RecordVectors(
             mtime_ns,
             size,
             checksum,
@@ -278,7 +272,8 @@ class _Work:
             [numbers for _, numbers in known],
         )
 
-    def _learn(self, vectors: Dict[str, Any]) -> None:
+    def _add_vectors(self, vectors: Dict[str, Any]) -> None:
+        """Quantise new vectors by hexadecimal digest; create the file if needed."""
         import numpy as np
 
         matrix = np.stack(list(vectors.values()))
@@ -288,26 +283,26 @@ class _Work:
                 self.place, self.place.key, self.provider.label, self.provider.digest, dims
             )
         if dims != self.side.dims:
-            raise _OtherDims
+            raise _OtherDimension
         for digest, scale, numbers in zip(vectors, *vectorfile.quantise(matrix)):
             self.known[bytes.fromhex(digest)] = (scale, numbers)
         self.embedded += len(vectors)
 
 
-def _read(place: Place, name: str) -> Optional[bytes]:
+def _read_file(place: Place, name: str) -> Optional[bytes]:
     try:
         return place.read(name, records.READ_LIMIT)[0]
     except OSError:
         return None
 
 
-def _differs(place: Place, name: str, checksum: bytes) -> bool:
-    data = _read(place, name)
+def _has_changed(place: Place, name: str, checksum: bytes) -> bool:
+    data = _read_file(place, name)
     return data is None or bytes.fromhex(files.sha256(data)[:16]) != checksum
 
 
-def label_of(place: Place) -> str:
-    """Return the label of a place's vectors, or ""."""
+def read_label(place: Place) -> str:
+    """Read the label of a place's vectors, or ""."""
     try:
         with closing(Sidecar(place)) as side:
             return str(side.label)
@@ -326,7 +321,7 @@ def state(place: Place) -> Dict[str, Any]:
     except IndexFault as error:
         from memory.health.figures import NO_VECTORS
 
-        absent = not files.exists(vectorfile.path_of(place))
+        absent = not files.exists(vectorfile.vectors_path(place))
         return {**NO_VECTORS, "problem": "" if absent else str(error)}
     with closing(side):
         is_intact = side.is_intact()

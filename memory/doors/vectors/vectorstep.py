@@ -1,4 +1,4 @@
-"""Vectors made behind the hooks."""
+"""The worker's step that updates vectors."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from memory.core.config import Config
 from memory.core.layout import Place
 from memory.doors.vectors import embedder, vectorfile, vectors
 
-EMBEDDED = 200  # chunks that one background run embeds; the next one goes on
-# seconds after which it asks for no more of them; one answer has the rest of its time
-EMBEDDING = 60.0
+EMBEDDED = 200  # chunks of one run; the next run embeds more
+EMBEDDING = 60.0  # seconds after which no further batch begins
 
 
 def step(place: Place, settings: Config, env: dict[str, str], now: float, deadline: float) -> None:
-    """Embed new and changed records.
+    """Embed new and changed records, if the same model made the vectors.
 
-    Only where `index build --embeddings` has made vectors with the same model. deadline: seconds
-    for all of the worker's steps.
+    deadline: seconds for all of the worker's steps.
     """
-    if not files.exists(vectorfile.path_of(place)):
+    if not files.exists(vectorfile.vectors_path(place)):
         return
-    provider = embedder.from_settings(settings, "", env)
-    if provider and vectors.label_of(place) == provider.label and _has_numpy():
+    provider = embedder.load_provider(settings, "", env)
+    if provider and vectors.read_label(place) == provider.label and _has_numpy():
         provider = provider._replace(timeout=min(provider.timeout, deadline - EMBEDDING))
         vectors.update(place, provider, env, now, EMBEDDED, EMBEDDING)
 

@@ -20,4 +20,4 @@ def test_a_session_says_what_import_needs_and_a_torn_one_why_not(env, project):
 
 
 def test_each_word_has_its_reader():
-    assert set(agentsessions.readers()) == {"codex", "gemini"}
+    assert set(agentsessions.list_readers()) == {"codex", "gemini"}

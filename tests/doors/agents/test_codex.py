@@ -20,8 +20,8 @@ def entries(rows, project):
             for at, (kind, payload) in enumerate(rows)
         ]
     )
-    spoken = codex.Codex().spoken("/x.jsonl", data.encode(), {})
-    return list(otheragents.Rows(spoken.rows).read(""))
+    session = codex.Codex().parse_session("/x.jsonl", data.encode(), {})
+    return list(otheragents.RowReader(session.rows).read(""))
 
 
 def test_a_rollout_says_what_was_asked_done_and_told(project):
@@ -139,7 +139,7 @@ def test_a_subagent_is_no_session_of_its_own(project):
     source = {"subagent": {"thread_spawn": {"parent_thread_id": "p", "depth": 1}}}
     meta = {"id": "s", "cwd": project, "source": source}
     lines = [{"timestamp": agents.stamp(0), "type": "session_meta", "payload": meta}]
-    assert codex.Codex().spoken("/x.jsonl", agents.jsonl(lines).encode(), {}) is None
+    assert codex.Codex().parse_session("/x.jsonl", agents.jsonl(lines).encode(), {}) is None
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ def entries(path: Path, env: dict[str, str]) -> list:
     """The entries of a chat."""
     (found,) = [
         one
-        for one in otheragents.found(geminicli.GeminiCli(), env)
-        if one.spoken and one.path == str(path.resolve())
+        for one in otheragents.read_sessions(geminicli.GeminiCli(), env)
+        if one.session and one.path == str(path.resolve())
     ]
-    return list(otheragents.Rows(found.spoken.rows).read(""))
+    return list(otheragents.RowReader(found.session.rows).read(""))
 
 
 def test_a_chat_says_what_was_asked_done_and_told(env, project):
@@ -80,19 +80,19 @@ def test_a_replayable_chat_is_replayed(env, project):
 def test_of_two_files_of_a_session_the_replayable_one_counts(env, project):
     agents.gemini(env["HOME"], project, [agents.message("a", 0, "user", "the old file")], old=True)
     agents.gemini(env["HOME"], project, [agents.message("a", 0, "user", "the new file")])
-    (found,) = otheragents.found(geminicli.GeminiCli(), env)
-    assert [row["message"]["content"] for row in found.spoken.rows] == ["the new file"]
+    (found,) = otheragents.read_sessions(geminicli.GeminiCli(), env)
+    assert [row["message"]["content"] for row in found.session.rows] == ["the new file"]
 
 
 def test_the_directory_is_found_by_projects_json_and_by_its_hash(env, project):
     """Where no `.project_root` stands beside the chats."""
     path = agents.gemini(env["HOME"], project, [agents.message("a", 0, "user", "hi")], old=True)
     (path.parent.parent / ".project_root").unlink()
-    (found,) = otheragents.found(geminicli.GeminiCli(), env)
+    (found,) = otheragents.read_sessions(geminicli.GeminiCli(), env)
     assert found.why == "no directory is known of it"
     known = Path(env["HOME"], ".gemini", "projects.json")
     known.write_text(json.dumps({"projects": {project: "shop"}}))
-    assert next(otheragents.found(geminicli.GeminiCli(), env)).spoken.directory == project
+    assert next(otheragents.read_sessions(geminicli.GeminiCli(), env)).session.directory == project
     known.write_text(json.dumps({"projects": {project: "other"}}))
     path.write_text(
         json.dumps(
@@ -102,7 +102,7 @@ def test_the_directory_is_found_by_projects_json_and_by_its_hash(env, project):
             }
         )
     )
-    assert next(otheragents.found(geminicli.GeminiCli(), env)).spoken.directory == project
+    assert next(otheragents.read_sessions(geminicli.GeminiCli(), env)).session.directory == project
 
 
 def test_an_import_makes_a_checkpoint_and_a_conversation_once(ok, env, project, place):

@@ -10,15 +10,15 @@ from harness import agents
 from harness.command import one_line_error
 
 from memory.doors.agents import codex, geminicli, otheragents
-from memory.doors.agents.otheragents import Agent, instant, text_of
+from memory.doors.agents.otheragents import Agent, format_timestamp, join_text
 from memory.session import transcript
-from memory.session.transcript import Source
+from memory.session.transcript import TranscriptReader
 
 
 def test_the_protocols_have_their_implementations():
     """As the types say, too."""
     readers: list[Agent] = [codex.Codex(), geminicli.GeminiCli()]
-    sources: list[Source] = [transcript, otheragents.Rows([])]
+    sources: list[TranscriptReader] = [transcript, otheragents.RowReader([])]
     assert [one.name for one in readers] == ["codex", "gemini"] and len(sources) == 2
 
 
@@ -35,14 +35,14 @@ def test_the_protocols_have_their_implementations():
     ],
 )
 def test_times_of_three_kinds_are_one(said, read):
-    assert instant(said) == read
+    assert format_timestamp(said) == read
 
 
 def test_text_stands_whole_or_in_parts():
     assert (
-        text_of("a") == "a"
-        and text_of([{"text": "a"}, "b", {"image": 1}, None]) == "a\nb"
-        and text_of({"x": 1}) == text_of(None) == ""
+        join_text("a") == "a"
+        and join_text([{"text": "a"}, "b", {"image": 1}, None]) == "a\nb"
+        and join_text({"x": 1}) == join_text(None) == ""
     )
 
 
@@ -50,10 +50,10 @@ def test_a_row_keeps_its_id_where_rows_before_it_are_taken_back():
     """So that a session which is read again tells only what is new."""
 
     def ids(*said):
-        made = otheragents.Maker("s", "/x")
+        made = otheragents.RowBuilder("s", "/x")
         for text in said:
             made.at = "2026-11-20T09:00:00.000Z"
-            made.asked(text)
+            made.add_request(text)
         return [row["uuid"] for row in made.rows]
 
     assert ids("a", "b", "b")[1:] == ids("b", "b") and len(set(ids("a", "b", "b"))) == 3

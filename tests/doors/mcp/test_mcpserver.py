@@ -20,7 +20,7 @@ from harness.scripts import keeper
 
 from memory.core import UsageError
 from memory.doors.mcp import mcpserver
-from memory.doors.mcp.mcpserver import TOOLS, schema
+from memory.doors.mcp.mcpserver import TOOLS, make_schema
 from memory.store import authority
 
 MOST_TOKENS = 1200  # of all that a client is told of the tools, four bytes each
@@ -48,7 +48,7 @@ def desk(env, project, now, monkeypatch):
 def test_all_descriptions_cost_little():
     """Names, descriptions and schemas, as a session may pay for them."""
     told = [
-        {"name": name, "description": tool.says, "inputSchema": schema(tool)}
+        {"name": name, "description": tool.says, "inputSchema": make_schema(tool)}
         for name, tool in TOOLS.items()
     ]
     assert len(json.dumps(told, separators=(",", ":"))) / 4 <= MOST_TOKENS
@@ -75,9 +75,10 @@ def test_every_tool_stands_for_a_verb_that_is_a_sessions_own():
         }
         if name == "remember":
             given = {option: value for option, value in given.items() if option != "--kind"}
-        assert authority.refusal(authority.SESSION, verb, words, given, lambda path: True) == "", (
-            name
-        )
+        assert (
+            authority.explain_refusal(authority.SESSION, verb, words, given, lambda path: True)
+            == ""
+        ), name
         assert verb not in ("config", "review", "restore", "redact") and words[:1] not in (
             ["approve"],
             ["build"],
@@ -184,7 +185,7 @@ def fuzzed(seed: random.Random) -> tuple[str, object]:
     if seed.random() < 0.05 or name == "nope":
         return name, seed.choice(ODD)
     given: dict[str, object] = {}
-    for key, kind in schema(TOOLS[name])["properties"].items():
+    for key, kind in make_schema(TOOLS[name])["properties"].items():
         if seed.random() < 0.75:
             fits = {"integer": [1, 3, 59], "array": [["auth"], [seed.choice(WORDS)], []]}.get(
                 kind["type"], kind.get("enum", WORDS)

@@ -124,9 +124,9 @@ def test_an_approved_rule_binds_by_its_own_element(desk, place):
         )
     )
     assert "dayleaf-rules approved" not in desk.text("recall", query="zebra")
-    approvals.decide(
+    approvals.append_decision(
         place.home,
-        approvals.workspace_of("p/rules/z.md", place.key),
+        approvals.approval_workspace("p/rules/z.md", place.key),
         "z",
         files.sha256(path.read_bytes()),
         "approve",

@@ -35,11 +35,11 @@ def test_the_setting_registers_it_with_the_client_and_takes_it_away(ok, client, 
     )
     link = Path(home, ".local/bin/dayleaf")
     link.parent.mkdir(parents=True)
-    link.symlink_to(registration.command({}))
+    link.symlink_to(registration.find_command({}))
     (client.parent / "there").touch()
     assert json.loads(ok("config", "set", "mcp", "on", "--json"))["value"] is True
     assert "no longer starts" in ok("config", "unset", "mcp")
-    program = registration.command({})
+    program = registration.find_command({})
     assert client.read_text().splitlines() == [
         "mcp add --scope user dayleaf -- %s mcp" % program,
         "mcp add --scope user dayleaf -- %s mcp" % link,

@@ -9,7 +9,7 @@ import sys
 import pytest
 from harness.hook import ROOT
 
-from memory.doors.mcp.requests import mended
+from memory.doors.mcp.requests import replace_surrogates
 
 START = {
     "jsonrpc": "2.0",
@@ -39,7 +39,7 @@ START = {
 )
 def test_a_half_that_stands_alone_is_replaced(line, said):
     """Whole pairs, and backslashes that only look like an escape, stay."""
-    assert json.loads(mended(line)) == said
+    assert json.loads(replace_surrogates(line)) == said
 
 
 def test_the_server_answers_a_request_that_holds_half_an_emoji(env, project):

@@ -22,8 +22,8 @@ def shown(tmp_path_factory):
     """Return the HTML of a store: shown(private)."""
     top = tmp_path_factory.mktemp("onefile")
     place = page.stored(str(top / "home"), str(top / "project"), NOW)
-    return lambda private: onefile.html_page(
-        onefile.contents(place, vault.settings(), NOW, private)
+    return lambda private: onefile.render_page(
+        onefile.read_contents(place, vault.settings(), NOW, private)
     )
 
 

@@ -21,8 +21,8 @@ def test_charts_draw_all_that_is_kept_and_say_their_numbers(own):
     years old.
     """
     pushes.push(own.place, "two", NOW, "l-cache", "l-zebra", prompt="p9", tokens=300)
-    book = ledger.holding(own.place, "p/learnings/cache.md")
-    ledger.note(book, "l-cache", "use", NOW, "two", "p9")
+    book = ledger.find_ledger(own.place, "p/learnings/cache.md")
+    ledger.append_event(book, "l-cache", "use", NOW, "two", "p9")
     values = own.pages.stats().values
     charts = {one.title: one for one in values["charts"]}
     assert {one.unit for one in charts.values()} == {"day"}
@@ -48,8 +48,8 @@ def test_charts_draw_all_that_is_kept_and_say_their_numbers(own):
 def test_time_is_cut_into_stretches_of_which_there_are_not_too_many(days, unit):
     """The first one holds the first instant, the last one now."""
     for offset in (0.0, 32400.0, -18000.0):
-        over = plots.periods(NOW - days * 86400, NOW, offset)
+        over = plots.make_periods(NOW - days * 86400, NOW, offset)
         assert over.unit == unit and len(over.starts) <= 81
         assert over.starts[0] <= NOW - days * 86400 and over.starts[-1] <= NOW < over.end
-        assert over.counted([NOW, NOW - days * 86400])[-1] >= 1
+        assert over.count_by_period([NOW, NOW - days * 86400])[-1] >= 1
         assert list(over.starts) == sorted(set(over.starts))

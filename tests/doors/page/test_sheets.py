@@ -10,7 +10,7 @@ from memory.doors.page import sheets
 
 
 def html(text: str) -> str:
-    return str(sheets.html_of(text, lambda id: "/x/record/" + id))
+    return str(sheets.markdown_to_html(text, lambda id: "/x/record/" + id))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_text_without_end_is_cut_and_says_so():
 
 def test_one_line_keeps_its_code_and_nothing_else():
     """It may stand inside a link."""
-    template = sheets.environment().from_string("{{ text|inline }}")
+    template = sheets.make_environment().from_string("{{ text|inline }}")
     assert (
         template.render(text="run `a <b>` [x](https://e.org) <i>y</i>")
         == "run <code>a &lt;b&gt;</code> x &lt;i&gt;y&lt;/i&gt;"
@@ -89,7 +89,11 @@ def test_one_line_keeps_its_code_and_nothing_else():
 
 def test_days_and_ages_read_as_people_say_them():
     """Today and yesterday by name, a year only where it is another one."""
-    say = sheets.environment().from_string("{{ day|dayname('2026-11-21') }}, {{ age|ago }}").render
+    say = (
+        sheets.make_environment()
+        .from_string("{{ day|dayname('2026-11-21') }}, {{ age|ago }}")
+        .render
+    )
     assert say(day="2026-11-21", age=7260) == "Today · Saturday, 21 November, 2 hours ago"
     assert say(day="2026-11-20", age=86400) == "Yesterday · Friday, 20 November, 1 day ago"
     assert say(day="2025-12-31", age=1) == "Wednesday, 31 December 2025, just now"

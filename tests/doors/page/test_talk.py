@@ -22,7 +22,7 @@ def own(tmp_path):
 def exchanges(own, body: str) -> list[talk.Exchange]:
     conversations.held(own.place, "own", "2026-11-20", body)
     store = Store(own.place, own.pages.settings, NOW)
-    return talk.exchanges(store.read("p/conversations/2026-11-20/090000-own.md"))
+    return talk.list_exchanges(store.read("p/conversations/2026-11-20/090000-own.md"))
 
 
 def test_what_was_said_stands_between_what_was_done(own):

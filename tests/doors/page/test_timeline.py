@@ -48,7 +48,7 @@ def test_the_timeline_goes_on_where_it_ended(own, monkeypatch):
     """A part of it names the entry behind which the next one begins, though all are of one
     instant; the filter goes along.
     """
-    monkeypatch.setattr("memory.doors.page.pages.SHOWN", 2)
+    monkeypatch.setattr("memory.doors.page.pages.PAGE_SIZE", 2)
     for name in "vwxyz":
         conversations.noted(own.place, name, "2026-11-20", page.OUTCOME, branch="same")
     own.now += 9
@@ -59,7 +59,7 @@ def test_the_timeline_goes_on_where_it_ended(own, monkeypatch):
         after = sheet.values["part_of"].older
         if not after:
             break
-        assert "branch=same&amp;after=" in sheets.rendered(sheet, "/x")
+        assert "branch=same&amp;after=" in sheets.render_sheet(sheet, "/x")
     assert seen == [["v", "w"], ["x", "y"], ["z"]]
     with pytest.raises(UsageError, match="not a place in the timeline"):
         own.pages.timeline(after="zebra")

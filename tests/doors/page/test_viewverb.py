@@ -138,7 +138,7 @@ def test_enter_gives_another_address(monkeypatch, capsys):
 
     numbers = iter("ab")
     monkeypatch.setattr(sys, "stdin", Terminal())
-    viewverb._more(
+    viewverb._print_addresses(
         SimpleNamespace(gate=SimpleNamespace(address=lambda: "http://127.0.0.1/" + next(numbers)))
     )
     assert capsys.readouterr().out == "  http://127.0.0.1/a\n  http://127.0.0.1/b\n"

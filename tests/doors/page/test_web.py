@@ -205,7 +205,7 @@ def test_an_address_that_nobody_opened_holds_ten_minutes(made):
     at = [0.0]
     with page.served(made, idle=1e9, clock=lambda: at[0]) as served:
         address = served.gate.address()
-        at[0] = web.TICKET + 1
+        at[0] = web.TICKET_SECONDS + 1
         port, path = re.match(r"http://[^:]*:(\d+)(.*)", address).groups()
         said = page.told(
             int(port),
@@ -262,7 +262,7 @@ def test_a_page_is_head_alone_where_that_is_asked(browser):
 
 def test_who_does_not_say_what_he_wants_is_cut_off(made, monkeypatch):
     """A request that comes byte by byte holds its connection for a while, and nobody else's."""
-    monkeypatch.setattr(web, "PATIENCE", 0.2)
+    monkeypatch.setattr(web, "REQUEST_TIMEOUT", 0.2)
     with page.served(made) as served:
         browser = page.Browser(served)
         slow = [
@@ -281,7 +281,7 @@ def test_who_does_not_say_what_he_wants_is_cut_off(made, monkeypatch):
 def test_it_ends_when_nobody_looks(made):
     """A request that was refused is no look."""
     at = [0.0]
-    served = web.Site(made, web.listen(0), 60, lambda: at[0])
+    served = web.Site(made, web.open_socket(0), 60, lambda: at[0])
     ended = []
     thread = threading.Thread(target=lambda: ended.append(served.run()), daemon=True)
     thread.start()
@@ -310,7 +310,7 @@ def test_a_fault_is_said_and_the_page_goes_on(place, capsys):
 @pytest.mark.parametrize("port", [65536, -1])
 def test_a_port_that_is_none_is_refused(port):
     with pytest.raises(UsageError, match="cannot be used"):
-        web.listen(port)
+        web.open_socket(port)
 
 
 def test_a_port_that_is_taken_is_refused(site, browser):
@@ -318,4 +318,4 @@ def test_a_port_that_is_taken_is_refused(site, browser):
         UsageError,
         match=r"port %s cannot be used \(address already in use\); leave --port out" % browser.port,
     ):
-        web.listen(int(browser.port))
+        web.open_socket(int(browser.port))

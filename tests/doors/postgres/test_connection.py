@@ -13,7 +13,7 @@ from memory.index import backend
 
 
 def dsn_of(place, env, **changes):
-    return backend.dsn_of(settings(place, index_backend="postgres", **changes), place.home, env)
+    return backend.find_dsn(settings(place, index_backend="postgres", **changes), place.home, env)
 
 
 def test_the_connection_string_comes_from_environment_file_or_settings(place):

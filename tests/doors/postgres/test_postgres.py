@@ -108,7 +108,7 @@ def test_a_role_reads_the_workspaces_it_is_admitted_to(store, dsn, now, tmp_path
 
     connected(dsn, prepare)
     mine = dsn.replace("user=dayleaf", "user=" + role)
-    assert list(postgres.database(mine).spaces()) == [store.key]
+    assert list(postgres.open_database(mine).spaces()) == [store.key]
     for table in ("record", "document", "term"):
         assert connected(
             mine,
@@ -181,7 +181,7 @@ def test_a_database_that_goes_away_in_the_middle_leaves_the_files(
 ):
     """Recall goes on with what is here, and says so on one line."""
     name = dsn.rpartition("=")[2]
-    real = postgres.Remote.search
+    real = postgres.DatabaseIndex.search
 
     def gone(self, *words):
         connected(
@@ -196,7 +196,7 @@ def test_a_database_that_goes_away_in_the_middle_leaves_the_files(
         )
         return real(self, *words)
 
-    monkeypatch.setattr(postgres.Remote, "search", gone)
+    monkeypatch.setattr(postgres.DatabaseIndex, "search", gone)
     monkeypatch.setattr(postgres, "SECONDS", 1.0)
     found = ask(store, now, "kafka broker", dsn)
     assert found.hits and found.backend == "lexical"
@@ -257,18 +257,20 @@ def test_common_terms_bring_no_more_than_the_cap():
     what holds both.
     """
     counts = {"rare": 40, "often": 300_000, "much": 250_000}
-    counts.update({rows.tier(term, n): 0 for term in list(counts) for n in range(1, 5)})
+    counts.update({rows.tier_lexeme(term, n): 0 for term in list(counts) for n in range(1, 5)})
     counts.update(
-        {rows.tier("often", n): v for n, v in zip(range(1, 5), (60_000, 20_000, 4_000, 300))}
+        {rows.tier_lexeme("often", n): v for n, v in zip(range(1, 5), (60_000, 20_000, 4_000, 300))}
     )
-    counts.update({rows.tier("much", n): v for n, v in zip(range(1, 5), (10_000, 3_000, 900, 0))})
-    said = postgres.candidates(["often", "rare", "much"], counts, 1_000_000)
+    counts.update(
+        {rows.tier_lexeme("much", n): v for n, v in zip(range(1, 5), (10_000, 3_000, 900, 0))}
+    )
+    said = postgres.select_candidates(["often", "rare", "much"], counts, 1_000_000)
     parts = said.split(" | ")
-    assert parts[:2] == ["'rare'", rows.quoted(rows.tier("often", 4))]
+    assert parts[:2] == ["'rare'", rows.quote_lexeme(rows.tier_lexeme("often", 4))]
     assert parts[2].startswith("(") and "much" in parts[2]
     assert (
-        postgres.candidates(
-            ["absent"], dict.fromkeys([rows.tier("absent", n) for n in range(5)], 0), 10
+        postgres.select_candidates(
+            ["absent"], dict.fromkeys([rows.tier_lexeme("absent", n) for n in range(5)], 0), 10
         )
         == ""
     )

@@ -78,7 +78,7 @@ def test_labels_say_the_impact_of_a_term(dsn):
         lambda c: c.execute(
             "SELECT ts_rank(%s::real[], w::tsvector, '''x''') FROM unnest(%s::text[]) WITH "
             "ORDINALITY AS g(w, n) ORDER BY n",
-            (list(rows.WEIGHTS), [rows.quoted("x") + labels for labels in rows.LEVELS]),
+            (list(rows.WEIGHTS), [rows.quote_lexeme("x") + labels for labels in rows.LEVELS]),
         ).fetchall(),
     )
     values = [value * 1.64493406685 for (value,) in ranked]

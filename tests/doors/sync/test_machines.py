@@ -52,7 +52,7 @@ def test_a_git_repository_carries_it_too(tmp_path, now, monkeypatch):
     desk.learn("Retries need a jitter")
     lap.learn("Quote every path")
     quiet([desk, lap])
-    sent, first = machines.Git.send, list[str]()
+    sent, first = machines.GitCarrier.send, list[str]()
 
     def late(self, *words):  # the other one pushes between this one's fetch and its push
         if not first:
@@ -62,7 +62,7 @@ def test_a_git_repository_carries_it_too(tmp_path, now, monkeypatch):
 
     desk.edit(desk.names()[0], "again")
     lap.edit(lap.names()[1], "again")
-    monkeypatch.setattr(machines.Git, "send", late)
+    monkeypatch.setattr(machines.GitCarrier, "send", late)
     lap.sync()
     quiet([desk, lap])
     assert len(desk.names()) == len(lap.names()) == 2 and not agree([desk, lap])
@@ -89,7 +89,11 @@ def test_two_texts_of_one_record_both_stay(two, now):
     assert "of the desk" in both and "of the lap" in both
     kept = Path(desk.place.home, copy).read_text()
     machines.settle_conflict(
-        syncing.load(desk.place.home), machines.Tiers(desk.place), copy[-11:-3], True, now
+        syncing.load_state(desk.place.home),
+        machines.TierWriter(desk.place),
+        copy[-11:-3],
+        True,
+        now,
     )
     quiet([*two])
     assert (
@@ -99,7 +103,11 @@ def test_two_texts_of_one_record_both_stay(two, now):
     )
     with pytest.raises(UsageError, match="no copies match"):
         machines.settle_conflict(
-            syncing.load(desk.place.home), machines.Tiers(desk.place), "00000000", False, now
+            syncing.load_state(desk.place.home),
+            machines.TierWriter(desk.place),
+            "00000000",
+            False,
+            now,
         )
 
 
@@ -146,10 +154,10 @@ def test_what_was_removed_for_good_does_not_come_back(two, box):
         for name in one.files()
         if "alpha" in name or name.endswith(beta[2:]) and one is desk
     ]
-    key = agefile.identities(desk.key)[0]
-    for machine, every in packs.packs(str(box)).items():  # nor does it stand where they meet
+    key = agefile.read_identities(desk.key)[0]
+    for machine, every in packs.list_packs(str(box)).items():  # nor does it stand where they meet
         for number, file in every.items():
-            lines = packs.unsealed((box / machine / file).read_bytes(), machine, number, key)
+            lines = packs.decrypt_pack((box / machine / file).read_bytes(), machine, number, key)
             assert not [
                 line for line in lines if "alpha" in line.get("name", "") and line["sha256"]
             ]
@@ -181,7 +189,7 @@ def test_ledgers_are_joined_and_nothing_else_travels(two, now):
     for name in ("trust.jsonl", "config.json", "cache/x.md", "log/errors.jsonl"):
         files.replace(desk.place.home + "/" + name, b"{}\n")
     for one in (desk, lap):
-        ledger.note(ledger.ledgers(one.place)[0], found.id, "up", now, one.name)
+        ledger.append_event(ledger.ledgers(one.place)[0], found.id, "up", now, one.name)
     quiet([*two])
     quiet([*two])
     assert [ledger.count_all(ledger.ledgers(one.place)[0]).counts(found.id).up for one in two] == [
@@ -203,7 +211,7 @@ def test_a_folder_that_is_half_copied_waits(two, box):
     for title in ("Alpha", "Beta", "Gamma"):
         desk.learn(title)
         desk.sync()
-    state = syncing.load(desk.place.home)
+    state = syncing.load_state(desk.place.home)
     first, second = (box / state.machine / name for name in ("000001.age", "000002.age"))
     whole, later = first.read_bytes(), second.read_bytes()
     first.write_bytes(whole[:-20])
@@ -228,7 +236,7 @@ def test_a_wrong_key_and_a_newer_dayleaf_take_nothing(two, box, tmp_path, monkey
     desk.sync()
     monkeypatch.undo()
     assert "it was written by a newer dayleaf" in lap.sync().notes[0] and lap.names() == []
-    packs.new_key(str(tmp_path / "other.txt"))
+    packs.write_new_key(str(tmp_path / "other.txt"))
     with pytest.raises(StoreError, match="does not open"):
         Machine(tmp_path, "third", BOX, 0.0).set_up(str(box), str(tmp_path / "other.txt"))
     files.replace(lap.key, (tmp_path / "other.txt").read_bytes())
@@ -244,7 +252,7 @@ def test_a_forged_file_and_one_that_leads_elsewhere_are_refused(two, box, tmp_pa
     desk, lap = two
     desk.sync()
     pyrage = pytest.importorskip("pyrage")
-    key = agefile.identities(desk.key)[0]
+    key = agefile.read_identities(desk.key)[0]
     (box / "evil").mkdir()
     (box / "evil" / "000001.age").write_bytes(
         pyrage.encrypt(b"\x78\x9c\x03\x00\x00\x00\x00\x01", [key.to_public()])
@@ -273,7 +281,7 @@ def test_a_forged_file_and_one_that_leads_elsewhere_are_refused(two, box, tmp_pa
             "global/rules/a\nb.md",
         )
     ]
-    (box / "evil" / "000001.age").write_bytes(packs.sealed(rows, "evil", 1, key))
+    (box / "evil" / "000001.age").write_bytes(packs.encrypt_pack(rows, "evil", 1, key))
     report = lap.sync()
     assert len(report.problems) == len(rows) and report.taken == 0 and lap.names() == []
 
@@ -316,7 +324,7 @@ def test_a_sync_that_was_cut_short_goes_on(two, monkeypatch):
     forgotten.
     """
     desk, lap = two
-    send = machines.Folder.send
+    send = machines.FolderCarrier.send
     for landed in (True, False):
         desk.learn("Note %s" % landed)
 
@@ -325,15 +333,15 @@ def test_a_sync_that_was_cut_short_goes_on(two, monkeypatch):
                 send(self, *words)
             raise OSError(5, "Input/output error")
 
-        monkeypatch.setattr(machines.Folder, "send", cut)
+        monkeypatch.setattr(machines.FolderCarrier, "send", cut)
         with pytest.raises(OSError):
             desk.sync()
-        monkeypatch.setattr(machines.Folder, "send", send)
+        monkeypatch.setattr(machines.FolderCarrier, "send", send)
         quiet([*two])
     assert (
         len(lap.names()) == 2
         and not agree([*two])
-        and len(packs.packs(syncing.load(desk.place.home).value["where"])) == 1
+        and len(packs.list_packs(syncing.load_state(desk.place.home).value["where"])) == 1
     )
 
 
@@ -344,6 +352,8 @@ def test_the_files_of_a_machine_are_told_anew_now_and_then(two, box, monkeypatch
     for number in range(5):
         desk.learn("Note %d" % number)
         desk.sync()
-    names = sorted(path.name for path in (box / syncing.load(desk.place.home).machine).iterdir())
+    names = sorted(
+        path.name for path in (box / syncing.load_state(desk.place.home).machine).iterdir()
+    )
     assert names == ["000004.base.age", "000005.age"]
     assert lap.sync().taken == 5 and not agree([*two])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.doors.sync import packs
-from memory.doors.sync.packs import log_of, place_of
+from memory.doors.sync.packs import split_synced_path, tier_of_log
 
 KEY = "workspaces/app-1a2b3c4d"
 
@@ -20,7 +20,7 @@ KEY = "workspaces/app-1a2b3c4d"
     ],
 )
 def test_records_travel(name, root, inner):
-    assert place_of(name) == (root, inner)
+    assert split_synced_path(name) == (root, inner)
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ def test_records_travel(name, root, inner):
     ],
 )
 def test_nothing_else_travels(name):
-    assert place_of(name) == ("", "") and log_of(name) == ""
+    assert split_synced_path(name) == ("", "") and tier_of_log(name) == ""
 
 
 def test_two_logs_of_a_tier_travel():
     assert [
-        log_of(name)
+        tier_of_log(name)
         for name in (
             "global/ledger.jsonl",
             KEY + "/archive/log.jsonl",
@@ -64,19 +64,19 @@ def test_two_logs_of_a_tier_travel():
 def test_files_are_read_in_their_order_from_the_latest_base():
     """One that is not there yet is waited for."""
     every = {1: "000001.age", 2: "000002.base.age", 3: "000003.age", 5: "000005.age"}
-    assert packs.unread(every, 0) == ([2, 3], True)
-    assert packs.unread(every, 3) == ([], True)
-    assert packs.unread({4: "000004.age"}, 3) == ([4], False)
+    assert packs.select_unread(every, 0) == ([2, 3], True)
+    assert packs.select_unread(every, 3) == ([], True)
+    assert packs.select_unread({4: "000004.age"}, 3) == ([4], False)
 
 
 def test_a_sealed_file_opens_as_itself_alone():
     """With its key, its machine and its number; cut short it is damaged."""
     pyrage = pytest.importorskip("pyrage")
     key, other = (pyrage.x25519.Identity.generate() for _ in range(2))
-    data = packs.sealed([{"a": 1}], "desk", 7, key)
-    assert packs.unsealed(data, "desk", 7, key) == [{"a": 1}]
-    with pytest.raises(packs.Locked):
-        packs.unsealed(data, "desk", 7, other)
+    data = packs.encrypt_pack([{"a": 1}], "desk", 7, key)
+    assert packs.decrypt_pack(data, "desk", 7, key) == [{"a": 1}]
+    with pytest.raises(packs.WrongKey):
+        packs.decrypt_pack(data, "desk", 7, other)
     for wrong in ((data[:-9], "desk", 7), (data, "lap", 7), (data, "desk", 8)):
-        with pytest.raises(packs.Damaged):
-            packs.unsealed(*wrong, key)
+        with pytest.raises(packs.DamagedPack):
+            packs.decrypt_pack(*wrong, key)

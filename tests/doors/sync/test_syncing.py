@@ -15,7 +15,7 @@ def test_versions_contain_one_another_or_do_not():
     assert syncing.contains({"a": 2, "b": 1}, {"a": 2}) and not syncing.contains(
         {"a": 2}, {"a": 2, "b": 1}
     )
-    assert syncing.contains({}, None) and syncing.joined({"a": 2, "b": 1}, {"b": 3}) == {
+    assert syncing.contains({}, None) and syncing.merge_versions({"a": 2, "b": 1}, {"b": 3}) == {
         "a": 2,
         "b": 3,
     }
@@ -31,14 +31,14 @@ def desk(tmp_path, now):
 def test_a_look_finds_what_changed_and_where_a_file_went(desk):
     """Nothing is noted twice; what went names where it stands now."""
     made = desk.learn("Alpha")
-    state = syncing.load(desk.place.home)
-    syncing.scan(state)
+    state = syncing.load_state(desk.place.home)
+    syncing.record_changes(state)
     [name] = state.rows
     clock = state.value["clock"]
-    syncing.scan(state)
+    syncing.record_changes(state)
     assert state.value["clock"] == clock == 1 and state.rows[name].id == made.id
     desk.forget(made.name)
-    syncing.scan(state)
+    syncing.record_changes(state)
     assert state.rows[name].to == name.replace("/learnings/", "/archive/learnings/") and state.rows[
         name
     ].of == {state.machine: 1}
@@ -49,7 +49,7 @@ def test_a_name_that_others_may_not_have_is_said(desk):
     folder.mkdir(parents=True)
     (folder / "a\tb.md").write_text("x")
     (folder / ".hidden.md").write_text("x")
-    [problem] = syncing.scan(syncing.load(desk.place.home))
+    [problem] = syncing.record_changes(syncing.load_state(desk.place.home))
     assert "rename it" in problem
 
 
@@ -57,4 +57,4 @@ def test_a_name_that_others_may_not_have_is_said(desk):
 def test_a_damaged_state_says_what_mends_it(desk, text):
     Path(desk.place.home, "sync/state.json").write_text(text)
     with pytest.raises(StoreError, match=r"sync setup|update this one"):
-        syncing.load(desk.place.home)
+        syncing.load_state(desk.place.home)

@@ -50,4 +50,4 @@ def test_the_verb(run, ok, tmp_path, box, place):
     assert Path(place.home, "sync/key.txt").stat().st_mode & 0o777 == 0o600
     made = tmp_path / "all.tar.gz"
     ok("backup", str(made))
-    assert not [name for name, _, _ in bundle.members(str(made)) if "/sync" in name]
+    assert not [name for name, _, _ in bundle.read_members(str(made)) if "/sync" in name]

@@ -42,7 +42,7 @@ def meaning(store, stranger, tmp_path, env, now, dsn):
         )
         return found
 
-    vectors.update(store, embedder.from_settings(armed(store), "", env), env, now)
+    vectors.update(store, embedder.load_provider(armed(store), "", env), env, now)
 
     def ask(place, text, dsn="", label="meanings"):
         query = search.Query(

@@ -56,7 +56,7 @@ def test_the_server_and_the_page_ask_the_database_too(
         row["hit"].id for row in shown.search("zeppelin broker", within="all").values["rows"]
     ] == ["l-x"]
     assert shown.search("zeppelin broker", within="all", live=True).values["rows"] == []
-    said = sheets.rendered(shown.record("l-x"), "/x", False)
+    said = sheets.render_sheet(shown.record("l-x"), "/x", False)
     assert "zeppelin" in said and "not on this machine: from the database" in said
 
 

@@ -278,18 +278,18 @@ def settings(**changes):
 
 def test_no_provider_is_named_by_default(env):
     """Nothing is embedded unless somebody asks for it."""
-    assert embedder.from_settings(settings(), "", env) is None
+    assert embedder.load_provider(settings(), "", env) is None
 
 
 def test_settings_name_the_provider(env):
     """Command, arguments and label come from the settings; the words are the label where none is
     given.
     """
-    found = embedder.from_settings(
+    found = embedder.load_provider(
         settings(provider_command="/opt/embed", provider_args=["-m", "small"]), "", env
     )
     assert found == embedder.Provider("/opt/embed", ("-m", "small"), "embed -m small", 60.0, "all")
-    named = embedder.from_settings(
+    named = embedder.load_provider(
         settings(provider_command="/opt/embed", modelLabel="small-2"), "", env
     )
     assert named.label == "small-2" and named.digest != found.digest
@@ -297,7 +297,7 @@ def test_settings_name_the_provider(env):
 
 def test_the_word_minilm_is_the_built_in_provider(env, home):
     """It runs in the runtime where there is one, isolated, and says that it reads Latin script."""
-    found = embedder.from_settings(settings(provider_command="minilm"), "", env)
+    found = embedder.load_provider(settings(provider_command="minilm"), "", env)
     assert (
         found.command == sys.executable
         and found.args[0] == "-I"
@@ -307,7 +307,7 @@ def test_the_word_minilm_is_the_built_in_provider(env, home):
     runtime = Path(home) / ".dayleaf/runtime/bin/python"
     runtime.parent.mkdir(parents=True)
     runtime.touch()
-    assert embedder.from_settings(settings(), "minilm", env).command == str(runtime)
+    assert embedder.load_provider(settings(), "minilm", env).command == str(runtime)
 
 
 def test_an_override_brings_its_own_arguments_and_label(env):
@@ -317,8 +317,8 @@ def test_an_override_brings_its_own_arguments_and_label(env):
     base = settings(
         provider_command="/opt/embed", provider_args=["-m", "small"], modelLabel="small"
     )
-    assert embedder.from_settings(base, "/opt/embed", env).args == ("-m", "small")
-    other = embedder.from_settings(base, "/opt/other '--name=a b'", env)
+    assert embedder.load_provider(base, "/opt/embed", env).args == ("-m", "small")
+    other = embedder.load_provider(base, "/opt/other '--name=a b'", env)
     assert (other.command, other.args, other.label) == (
         "/opt/other",
         ("--name=a b",),
@@ -337,7 +337,7 @@ def test_an_override_brings_its_own_arguments_and_label(env):
 def test_what_is_no_command_is_a_usage_error(env, changes, override):
     """The message names the setting and the remedy."""
     with pytest.raises(UsageError):
-        embedder.from_settings(settings(**changes), override, env)
+        embedder.load_provider(settings(**changes), override, env)
 
 
 def test_a_project_cannot_name_a_provider(tmp_path, env, home):
@@ -368,12 +368,12 @@ def test_importing_the_embedder_does_not_import_numpy():
 def test_a_query_is_remembered_by_label_and_text(place, now):
     """The same numbers come back for the same words and label, and for nothing else."""
     vector = matrix(1, 64)[0]
-    assert embedder.cached_query(place, "x", "how so", now) is None
-    embedder.remember_query(place, "x", "how so", vector, now)
-    assert (embedder.cached_query(place, "x", "how so", now) == vector).all()
+    assert embedder.read_query_vector(place, "x", "how so", now) is None
+    embedder.write_query_vector(place, "x", "how so", vector, now)
+    assert (embedder.read_query_vector(place, "x", "how so", now) == vector).all()
     assert (
-        embedder.cached_query(place, "y", "how so", now) is None
-        and embedder.cached_query(place, "x", "how", now) is None
+        embedder.read_query_vector(place, "y", "how so", now) is None
+        and embedder.read_query_vector(place, "x", "how", now) is None
     )
     assert b"how so" not in Path(embedder.queries_path(place)).read_bytes()
 
@@ -382,12 +382,14 @@ def test_the_queries_used_last_stay(place, now, monkeypatch):
     """A use counts; beyond MOST the oldest go."""
     monkeypatch.setattr(embedder, "MOST", 5)
     for i in range(5):
-        embedder.remember_query(place, "x", f"q{i}", np.ones(8), now + i)
-    assert embedder.cached_query(place, "x", "q0", now + 9000) is not None
+        embedder.write_query_vector(place, "x", f"q{i}", np.ones(8), now + i)
+    assert embedder.read_query_vector(place, "x", "q0", now + 9000) is not None
     for i in range(5, 9):
-        embedder.remember_query(place, "x", f"q{i}", np.ones(8), now + i)
+        embedder.write_query_vector(place, "x", f"q{i}", np.ones(8), now + i)
     kept = [
-        i for i in range(9) if embedder.cached_query(place, "x", f"q{i}", now + 9000) is not None
+        i
+        for i in range(9)
+        if embedder.read_query_vector(place, "x", f"q{i}", now + 9000) is not None
     ]
     assert kept == [0, 5, 6, 7, 8]
 
@@ -398,7 +400,7 @@ def test_a_damaged_cache_is_an_empty_one(place, now):
     """
     vector = matrix(1, 64)[0]
     path = Path(embedder.queries_path(place))
-    embedder.remember_query(place, "x", "q", vector, now)
+    embedder.write_query_vector(place, "x", "q", vector, now)
     good = path.read_bytes()
     at = good.index(vector.tobytes()[:16])
     for data in (
@@ -409,30 +411,30 @@ def test_a_damaged_cache_is_an_empty_one(place, now):
         bytes(len(good)),
     ):
         path.write_bytes(data)
-        assert embedder.cached_query(place, "x", "q", now) is None
-        embedder.remember_query(place, "x", "q", vector, now)
-        assert (embedder.cached_query(place, "x", "q", now) == vector).all()
+        assert embedder.read_query_vector(place, "x", "q", now) is None
+        embedder.write_query_vector(place, "x", "q", vector, now)
+        assert (embedder.read_query_vector(place, "x", "q", now) == vector).all()
     for at in range(0, len(good), 97):
         path.write_bytes(good[:at] + bytes([good[at] ^ 0x55]) + good[at + 1 :])
-        found = embedder.cached_query(place, "x", "q", now)
+        found = embedder.read_query_vector(place, "x", "q", now)
         assert found is None or (found == vector).all()
 
 
 def test_a_cache_that_cannot_be_written_changes_nothing(place, now, monkeypatch):
     """Another process writes, or a folder stands in the way."""
-    embedder.remember_query(place, "x", "q", np.ones(8), now)
+    embedder.write_query_vector(place, "x", "q", np.ones(8), now)
     monkeypatch.setattr(embedder, "WAIT", 0.05)
     holder = sqlite3.connect(embedder.queries_path(place))
     holder.execute("BEGIN EXCLUSIVE")
-    embedder.remember_query(place, "x", "r", np.ones(8), now)
-    assert embedder.cached_query(place, "x", "q", now) is None
+    embedder.write_query_vector(place, "x", "r", np.ones(8), now)
+    assert embedder.read_query_vector(place, "x", "q", now) is None
     holder.rollback()
     holder.close()
     assert (
-        embedder.cached_query(place, "x", "q", now) is not None
-        and embedder.cached_query(place, "x", "r", now) is None
+        embedder.read_query_vector(place, "x", "q", now) is not None
+        and embedder.read_query_vector(place, "x", "r", now) is None
     )
     os.unlink(embedder.queries_path(place))
     os.mkdir(embedder.queries_path(place))
-    embedder.remember_query(place, "x", "q", np.ones(8), now)
-    assert embedder.cached_query(place, "x", "q", now) is None
+    embedder.write_query_vector(place, "x", "q", np.ones(8), now)
+    assert embedder.read_query_vector(place, "x", "q", now) is None

@@ -43,7 +43,7 @@ def provider(env) -> embedder.Provider:
     """The built-in provider under the settings' defaults."""
     settings = vault.settings()
     settings.values["embeddings.provider.command"] = "minilm"
-    return embedder.from_settings(settings, "", env)
+    return embedder.load_provider(settings, "", env)
 
 
 @installed
@@ -102,7 +102,7 @@ def test_the_package_is_found_and_never_imported(tmp_path):
         "import importlib.util, sys; sys.argv = ['minilm']\n"
         f"spec = importlib.util.spec_from_file_location('minilm', {SCRIPT!r})\n"
         "module = importlib.util.module_from_spec(spec); spec.loader.exec_module(module)\n"
-        f"module.installed(); sys.exit('{minilm.PACKAGE}' in sys.modules)"
+        f"module.find_model(); sys.exit('{minilm.PACKAGE}' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-I", "-c", code]).returncode == 0
 
@@ -178,7 +178,7 @@ def test_tensors_are_read_from_their_offsets(tmp_path):
         },
         bytes(8) + numbers.tobytes(),
     )
-    found = minilm.weights(str(tmp_path / "w"))
+    found = minilm.map_weights(str(tmp_path / "w"))
     assert set(found) == {"a"} and (found["a"] == numbers.reshape(2, 3)).all()
 
 

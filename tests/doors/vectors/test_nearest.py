@@ -13,10 +13,10 @@ from memory.doors.vectors import nearest, vectorfile, vectors
 np = pytest.importorskip("numpy")
 
 
-@pytest.fixture(autouse=True, params=[0, nearest.PLAIN], ids=["numpy", "plain"])
+@pytest.fixture(autouse=True, params=[0, nearest.MOST_PLAIN], ids=["numpy", "plain"])
 def way(request, monkeypatch):
     """Each test searches with NumPy, and without it where the rows are few."""
-    monkeypatch.setattr(nearest, "PLAIN", request.param)
+    monkeypatch.setattr(nearest, "MOST_PLAIN", request.param)
 
 
 def written(place, found, per: int = 1) -> None:
@@ -25,7 +25,7 @@ def written(place, found, per: int = 1) -> None:
     with closing(vectorfile.Sidecar.create(place, place.key, "x", "", found.shape[1])) as side:
         side.replace(
             {
-                f"p/learnings/l{i:06d}.md": vectorfile.Stored(
+                f"p/learnings/l{i:06d}.md": vectorfile.RecordVectors(
                     0,
                     0,
                     b"",

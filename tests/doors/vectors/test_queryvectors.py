@@ -52,7 +52,7 @@ def armed(command, place, env, now):
 def _provider(settings, env):
     from memory.doors.vectors import embedder
 
-    return embedder.from_settings(settings, "", env)
+    return embedder.load_provider(settings, "", env)
 
 
 def ask(place, settings, env, now, text, semantic=True, **options):
@@ -129,7 +129,7 @@ def test_a_batch_asks_the_provider_once(place, armed, env, now, command):
         json.dumps({"id": i, "query": text})
         for i, text in enumerate(("automobile", "physician", "motor"))
     ]
-    found = batch.batch(
+    found = batch.answer_lines(
         lines,
         place,
         armed,
@@ -203,7 +203,7 @@ def test_a_provider_that_hangs_is_left_within_its_time(
 
 def test_without_vectors_or_provider_a_note_says_what_to_do(place, armed, env, now):
     """Removed by hand, damaged, or never set up."""
-    path = vectorfile.path_of(place)
+    path = vectorfile.vectors_path(place)
     data = bytearray(Path(path).read_bytes())
     data[100:200] = bytes(100)
     Path(path).write_bytes(data)
@@ -241,9 +241,9 @@ def test_a_query_in_another_script_is_ranked_by_words(place, armed, env, now, co
     """No worse than without vectors, no process, and it is said."""
     vault.put(place, "p/learnings/ko.md", "자동차", "자동차 엔진 오일", tags="[ko]")
     builder.build(place, now)
-    real = embedder.from_settings
+    real = embedder.load_provider
     monkeypatch.setattr(
-        embedder, "from_settings", lambda *given: real(*given)._replace(scripts="latin")
+        embedder, "load_provider", lambda *given: real(*given)._replace(scripts="latin")
     )
     before = command[1]()
     found = ask(place, armed, env, now, "자동차 엔진")
@@ -265,7 +265,7 @@ def test_new_records_get_their_vectors_in_the_background(place, armed, env, now)
     armed.values["embeddings.modelLabel"] = "other"
     vault.put(place, "p/learnings/more.md", "More", "More.", tags="[more]")
     worker._embed(worker.Job({}, env, now, place, armed, []))
-    assert vectors.state(place)["behind"] == 1 and vectors.label_of(place) == "meanings"
+    assert vectors.state(place)["behind"] == 1 and vectors.read_label(place) == "meanings"
 
 
 def _vector(settings, env, text):
@@ -322,7 +322,7 @@ def test_the_floor_is_the_model_s(armed, env):
     )
     armed.values["embeddings.provider.args"] = []
     mine = QueryVectors(armed, "", env)
-    assert mine._opened()
+    assert mine._open()
     assert mine.floor == 0.28
 
 
@@ -342,7 +342,7 @@ def test_a_batch_says_how_it_fell_back(place, armed, env, now):
     line = json.dumps({"id": 1, "query": "car"})
     base = search.Query(semantic=True)
     row = json.loads(
-        next(batch.batch([line], place, armed, now, 0.0, base, QueryVectors(armed, "", env)))
+        next(batch.answer_lines([line], place, armed, now, 0.0, base, QueryVectors(armed, "", env)))
     )
     single = ask(place, armed, env, now, "car")
     assert row["backend"] == single.backend == "lexical" and row["notes"] == list(single.notes)
@@ -366,7 +366,7 @@ def test_vectors_are_measured_where_they_are_armed(place, now, env, tmp_path):
     path = tmp_path / "g.yaml"
     path.write_text("queries:\n  - {query: kafka rebalance timeout, expect: [l-a]}\n")
     records = list(Store(place, chosen, now).each())
-    found = measurements.measure(
+    found = measurements.measure_rankers(
         place,
         chosen,
         env,

@@ -17,7 +17,7 @@ np = pytest.importorskip("numpy")
 def test_damage_is_a_fault_or_harmless(store, provider, env, now):
     """Wherever a byte is wrong, a search refuses the file or returns sections with similarities."""
     vectors.update(store, provider, env, now)
-    path = Path(vectorfile.path_of(store))
+    path = Path(vectorfile.vectors_path(store))
     good, query = path.read_bytes(), ask(provider, env, "word4x1 word4x2")
     refused = 0
     for at in range(0, len(good), 61):
@@ -35,7 +35,7 @@ def test_damage_is_a_fault_or_harmless(store, provider, env, now):
 def test_a_damaged_page_is_mended_by_the_next_update(store, provider, env, now, at):
     """Everything is embedded anew."""
     vectors.update(store, provider, env, now)
-    path, whole = Path(vectorfile.path_of(store)), contents(store)
+    path, whole = Path(vectorfile.vectors_path(store)), contents(store)
     data = bytearray(path.read_bytes())
     data[at : at + 64] = bytes(64)
     path.write_bytes(data)
@@ -50,7 +50,7 @@ def test_a_damaged_page_is_mended_by_the_next_update(store, provider, env, now, 
 def test_a_foreign_file_is_an_index_fault_and_then_replaced(store, provider, env, now, data):
     """Empty, short, of another version, or something else altogether."""
     Path(store.cache).mkdir(parents=True, exist_ok=True)
-    Path(vectorfile.path_of(store)).write_bytes(data)
+    Path(vectorfile.vectors_path(store)).write_bytes(data)
     with pytest.raises(IndexFault):
         nearest.search(store, np.ones(64, np.float32), 3)
     assert vectors.update(store, provider, env, now).embedded == 30
@@ -66,7 +66,7 @@ def test_no_vectors_at_all_is_an_index_fault(store):
 def test_a_cut_file_is_refused(store, provider, env, now):
     """At any length, unless the search needs nothing of what is missing."""
     vectors.update(store, provider, env, now)
-    path = Path(vectorfile.path_of(store))
+    path = Path(vectorfile.vectors_path(store))
     good, query = path.read_bytes(), np.ones(64, np.float32)
     found = nearest.search(store, query, 3)
     for length in range(0, len(good), 173):

@@ -41,12 +41,14 @@ def test_a_chunk_is_title_heading_and_at_most_180_words():
     body = "".join(
         f"# Part {i}\n\n" + " ".join(f"w{i}n{j}" for j in range(400)) + "\n\n" for i in range(3)
     )
-    found = vectors.chunks(record(body))
+    found = vectors.split_chunks(record(body))
     assert [chunk.ordinal for chunk in found] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
     assert all(chunk.text.startswith(f"Title\nPart {chunk.ordinal}\n") for chunk in found)
     words = [word for chunk in found for word in chunk.text.split("\n", 2)[2].split()]
     assert words == [
-        word for _, section in documents.sections(record(body).body) for word in section.split()
+        word
+        for _, section in documents.split_sections(record(body).body)
+        for word in section.split()
     ]
     assert max(len(chunk.text.split("\n", 2)[2].split()) for chunk in found) == vectors.WORDS
 
@@ -57,7 +59,7 @@ def test_a_chunk_is_title_heading_and_at_most_180_words():
 )
 def test_a_record_has_at_least_one_chunk_and_no_chunk_is_endless(body, count):
     """A title alone is a chunk; what has no spaces is cut by characters."""
-    found = vectors.chunks(record(body))
+    found = vectors.split_chunks(record(body))
     assert len(found) == count and all(len(chunk.text) <= vectors.CHARS + 200 for chunk in found)
     assert all(chunk.digest.hex() == files.sha256(chunk.text.encode())[:32] for chunk in found)
 
@@ -252,7 +254,7 @@ def test_rebuilt_and_grown_vectors_are_the_same(store, provider, env, now):
             os.rename(store.path(f"p/learnings/l{i:02d}.md"), store.path(f"p/plans/m{i}.md"))
             vectors.update(store, provider, env, now)
     grown = contents(store)
-    files.remove(vectorfile.path_of(store))
+    files.remove(vectorfile.vectors_path(store))
     vectors.update(store, provider, env, now)
     assert contents(store) == grown and len(grown) == 42
 
@@ -326,7 +328,7 @@ def test_two_writers_and_a_reader_at_once(store, provider, env, now):
     writers = [subprocess.Popen([sys.executable, "-c", code, root]) for _ in range(2)]
     query = np.ones(64, np.float32)
     while any(writer.poll() is None for writer in writers):
-        if files.exists(vectorfile.path_of(store)):
+        if files.exists(vectorfile.vectors_path(store)):
             nearest.search(store, query, 5)
     assert [writer.returncode for writer in writers] == [0, 0]
     assert vectors.state(store)["records"] == 30 and vectors.state(store)["problem"] == ""
@@ -340,7 +342,7 @@ def test_a_reader_finds_the_old_file_until_the_new_one_is_whole(
     connect, found = sqlite3.connect, []
 
     def watched(path):
-        if str(path) != vectorfile.path_of(store):
+        if str(path) != vectorfile.vectors_path(store):
             monkeypatch.setattr(vectorfile.sqlite3, "connect", connect)
             found.append(len(nearest.search(store, np.ones(64, np.float32), 5)))
         return connect(path)
@@ -349,7 +351,7 @@ def test_a_reader_finds_the_old_file_until_the_new_one_is_whole(
     with closing(vectorfile.Sidecar.create(store, "k", "words", "c", 8)) as side:
         assert side.dims == 8
     assert found == [5]
-    assert not [name for name in os.listdir(store.cache) if name.startswith(files.TEMP)]
+    assert not [name for name in os.listdir(store.cache) if name.startswith(files.TEMP_PREFIX)]
 
 
 def test_the_files_are_the_users_alone(store, provider, env, now):
@@ -359,7 +361,7 @@ def test_the_files_are_the_users_alone(store, provider, env, now):
         vectors.update(store, provider, env, now)
         vault.put(store, "p/learnings/l01.md", "Note 1", "changed")
         vectors.update(store, provider, env, now)
-        embedder.remember_query(store, "words", "secret question", np.ones(8, np.float32), now)
+        embedder.write_query_vector(store, "words", "secret question", np.ones(8, np.float32), now)
     finally:
         os.umask(before)
     found = [Path(store.cache) / name for name in os.listdir(store.cache)] + [

@@ -68,7 +68,7 @@ def test_a_start_makes_the_vectors_of_a_record_written_by_hand(armed, place):
 def test_without_numpy_no_vectors_are_made_and_nothing_is_noted(armed, place, tmp_path):
     """Another runtime has none: words go on ranking, and no start says that something failed."""
     venv.create(tmp_path / "bare", symlinks=True)
-    runtime = Path(layout.home(armed), "runtime")
+    runtime = Path(layout.find_home(armed), "runtime")
     runtime.unlink()
     runtime.symlink_to(tmp_path / "bare")
     end(armed)
