@@ -435,32 +435,42 @@ def _list_handoff_sources(
 
 
 def _list_branch_checkpoints(call: Call) -> list[Record]:
-    branch = layout.read_branch(call.place.git)
-    found = _list_checkpoints(call, "", branch) if branch else []
-    return found or _list_checkpoints(call, "")
+    """Return the checkpoints of the newest session, a person's first.
+
+    Of two such sessions the one on the branch checked out.
+    """
+    branches = [*filter(None, [layout.read_branch(call.place.git)]), ""]
+    found = [
+        (branch, record)
+        for branch in branches
+        for record in _list_work(call, "", branch, handoffs.LOOKED)
+    ]
+    if not found:
+        return []
+    branch, newest = min(found, key=lambda one: handoffs.is_unattended(one[1]))
+    return _list_session_checkpoints(call, newest, branch)
+
+
+def _list_work(call: Call, session: str, branch: str, most: int) -> list[Record]:
+    """Return the newest checkpoints about work done here."""
+    return [
+        record
+        for record in _list_newest(call, "checkpoint", session, most, branch)
+        if not handoffs.is_handoff(record) and not handoffs.is_from_elsewhere(call.place, record)
+    ]
 
 
 def _list_checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
-    found = [
-        record
-        for record in _list_newest(call, "checkpoint", session, 2 * MOST_SOURCES, branch)
-        if not handoffs.is_handoff(record) and not handoffs.is_from_elsewhere(call.place, record)
-    ]
+    found = _list_work(call, session, branch, 2 * MOST_SOURCES)
     named = [str(record.meta.get("session") or "") for record in found]
-    if not session and any(named[:1]):
-        return _list_checkpoints(call, named[0], branch)
     # the start of a session's id may match several sessions
     whole = session if session in named else next(iter(named), "")
-    return (
-        [record for record, name in zip(found, named) if name == whole][:MOST_SOURCES]
-        if whole
-        else found[:1]
-    )
+    return [record for record, name in zip(found, named) if name == whole][:MOST_SOURCES]
 
 
-def _list_session_checkpoints(call: Call, record: Record) -> list[Record]:
+def _list_session_checkpoints(call: Call, record: Record, branch: str = "") -> list[Record]:
     session = str(record.meta.get("session") or "")
-    return _list_checkpoints(call, session) if session else [record]
+    return _list_checkpoints(call, session, branch) if session else [record]
 
 
 def _list_newest(call: Call, kind: str, session: str, most: int, branch: str = "") -> list[Record]:

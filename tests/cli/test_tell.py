@@ -92,6 +92,36 @@ def test_the_branch_that_is_checked_out_goes_before_what_is_newer(ok, place, pro
         )
 
 
+@pytest.mark.parametrize("branch", ["main", "docs"])
+def test_a_session_that_nobody_typed_into_is_handed_off_last(ok, place, project, branch):
+    """However many there are, and on whichever branch the person worked."""
+    for at in range(24):
+        vault.put(
+            place,
+            "p/checkpoints/2026-11-20/%d.md" % at,
+            "Nightly run %d" % at,
+            "## Outcome\n\n- The nightly run is done.",
+            kind="checkpoint",
+            created="2026-11-20T%02d:00:00Z" % at,
+            session="bot-%d" % at,
+            branch="main",
+            unattended="true",
+        )
+    Path(project, ".git", "HEAD").write_text("ref: refs/heads/main\n")
+    assert "Nightly run 23" in ok("handoff")
+    vault.put(
+        place,
+        "p/checkpoints/2026-11-19/1.md",
+        "Work of a person",
+        "## Outcome\n\n- The retries are done.",
+        kind="checkpoint",
+        created="2026-11-19T01:00:00Z",
+        session="person",
+        branch=branch,
+    )
+    assert "Work of a person" in ok("handoff")
+
+
 def test_a_branch_is_handed_off_without_what_the_session_did_on_others(ok, place, project):
     """The turns of its stretches alone; what was begun on a trunk goes along."""
     told = (
