@@ -234,8 +234,6 @@ def _read_id(place: Place, name: str) -> str:
 def _note_wishes(todo: Job) -> None:
     """Store the wishes in a typed prompt, and tell the user."""
     prompt, settings = todo.event.get("prompt"), todo.settings
-    if todo.env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk"):
-        return
     if not isinstance(prompt, str) or not todo.session:
         return
     if not settings["capture.enabled"] or not settings["capture.wishes"]:
@@ -243,9 +241,13 @@ def _note_wishes(todo: Job) -> None:
     from memory.capture import wishes
     from memory.session import entries
 
-    line = {"type": "user", "message": {"content": prompt}}
+    line = {
+        "type": "user",
+        "entrypoint": todo.env.get("CLAUDE_CODE_ENTRYPOINT"),
+        "message": {"content": prompt},
+    }
     prompts = [entry for entry in entries.parse_entries(line) if entry.kind == entries.PROMPT]
-    if not any(wishes.find_wishes(entry.text) for entry in prompts):
+    if not any(wishes.find_wishes(entry.text) for entry in prompts if not entry.headless):
         return
     from memory.capture.turns import Turn
     from memory.hook import at_stop

@@ -91,6 +91,8 @@ _CONTINUE_HINT = re.compile(
     r"Please continue the conversation from) .*",
     re.S,
 )
+# entrypoints of editors and of the client's apps, where a person types; of the others only `cli`
+_APPS = re.compile(r"claude-(?!code-)|remote")
 _PLAN_PROMPT = "Implement the following plan:"
 _FEEDBACK = re.compile(r"\n\nUser feedback on this plan: (.*)", re.S)
 _APPROVED = re.compile(r"User has approved (?:your|the) plan|User has approved exiting plan mode")
@@ -218,12 +220,14 @@ class Entry:
 
     @property
     def headless(self) -> bool:
-        """Whether a program sent the prompt through the host's SDK."""
+        """Whether a program sent the prompt, and no person typed it."""
         record = self._record
-        source = record.get("entrypoint") or record.get("promptSource")
-        return _str(source).startswith("sdk") and not (
-            _is_human(record) or record.get("imagePasteIds")
-        )
+        if _is_human(record) or record.get("imagePasteIds"):
+            return False
+        entrypoint = _str(record.get("entrypoint")) or "cli"
+        if entrypoint == "cli":
+            return "sdk" in (record.get("promptSource"), record.get("turnOrigin"))
+        return not _APPS.match(entrypoint)
 
     @property
     def cwd(self) -> str:

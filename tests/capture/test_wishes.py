@@ -320,14 +320,14 @@ def test_an_imported_file_says_nothing_for_the_user(place, project, ok, handled)
 
 def test_a_machine_has_no_wishes_and_a_setting_keeps_none(session, place):
     """A prompt that nobody typed; `capture.wishes` off."""
-    session.line("user", SIX["en"][0], promptSource="sdk", entrypoint="sdk-cli").say(
-        "Understood."
-    ).end()
+    for number, through in enumerate(PROGRAMS):
+        session.line("user", SIX["en"][number], entrypoint=through).say("Understood.").end()
     Path(place.home, "config.json").write_text('{"capture.wishes": false}')
     session.ask(SIX["en"][1]).say("Understood.").end()
     assert rules(session) == []
 
 
+PROGRAMS = ("sdk-cli", "claude-code-github-action", "mcp")
 SENT = '<%s from="a1" name="other">\n%s\n</%s>'
 
 
@@ -390,11 +390,12 @@ def test_a_wish_with_a_secret_in_it_is_none(world, place, session):
     assert rules_of(place) == [] and "use the token [redacted:" in session.talk()
 
 
-def test_a_machines_prompt_notes_nothing(world, place):
+@pytest.mark.parametrize("through", PROGRAMS)
+def test_a_machines_prompt_notes_nothing(world, place, through):
     """A program that runs the client types no wishes."""
     prompt = payload("UserPromptSubmit", session_id="s1", prompt=SIX["en"][0])
     assert (
-        harmless(fire("prompt", prompt, {**world, "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"})).settled
+        harmless(fire("prompt", prompt, {**world, "CLAUDE_CODE_ENTRYPOINT": through})).settled
         and rules_of(place) == []
     )
 

@@ -445,6 +445,12 @@ def test_the_host_notes_who_began_a_turn(noted, asks):
         ({"entrypoint": "sdk-cli", "promptSource": "sdk", "turnOrigin": "sdk"}, True),
         ({"entrypoint": "sdk-cli"}, True),
         ({"promptSource": "sdk"}, True),
+        ({"turnOrigin": "sdk"}, True),
+        ({"entrypoint": "cli", "promptSource": "sdk"}, True),
+        ({"entrypoint": "claude-code-github-action"}, True),
+        ({"entrypoint": "mcp"}, True),
+        ({"entrypoint": "local-agent"}, True),
+        ({"entrypoint": "local-agent", "origin": {"kind": "human"}}, False),
         ({"entrypoint": "sdk-cli", "promptSource": "sdk", "turnOrigin": "human"}, False),
         ({"entrypoint": "sdk-cli", "promptSource": "sdk", "imagePasteIds": [1]}, False),
         ({"entrypoint": "claude-vscode", "promptSource": "sdk"}, False),
@@ -454,9 +460,12 @@ def test_the_host_notes_who_began_a_turn(noted, asks):
             False,
         ),
         ({"entrypoint": "cli", "promptSource": "typed"}, False),
+        ({"entrypoint": "cli"}, False),
+        ({"entrypoint": "claude-jetbrains"}, False),
+        ({}, False),
     ],
 )
-def test_an_editor_and_an_app_ask_through_the_sdk_for_a_person(noted, headless):
+def test_in_a_terminal_an_editor_and_an_app_a_person_asks(noted, headless):
     (asked,) = parse_entries(user("fix the cache key", **noted))
     assert asked.headless is headless
 
