@@ -3,7 +3,7 @@
 `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, appended to; the last line may be torn.  A line is
 {timestamp, type, payload}:
 
-    session_meta     id (older: session_id), cwd, git.branch
+    session_meta     id (older: session_id), cwd, git.branch; source, originator: what started it
     response_item    role user | assistant with content; developer's and the client's own are left
                      out function_call: exec_command, shell and their like (arguments: JSON with cmd
                      or command), update_plan function_call_output: output, the exit status within
@@ -71,7 +71,7 @@ class Codex:
         if not isinstance(id, str) or not isinstance(cwd, str) or _is_subagent(meta):
             return None
         builder = RowBuilder(id, cwd)
-        builder.branch = _read_branch(meta)
+        builder.branch, builder.headless = _read_branch(meta), _is_unattended(meta)
         items = _list_payloads(lines, "response_item")
         roles = {item.get("role") for item in items}
         calls = {item.get("call_id") for item in items}
@@ -95,6 +95,12 @@ def _read_branch(meta: dict[str, Any]) -> str:
 
 def _is_subagent(meta: dict[str, Any]) -> bool:
     return "subagent" in as_object(meta.get("source"))
+
+
+def _is_unattended(meta: dict[str, Any]) -> bool:
+    """Tell whether nobody types into a session, such as `codex exec`."""
+    program = str(meta.get("originator"))
+    return meta.get("source") in ("exec", "mcp") or program.startswith(("codex_exec", "codex_sdk"))
 
 
 def _remove_turns(builder: RowBuilder, turns: object) -> None:

@@ -162,11 +162,12 @@ def parse_object(data: bytes) -> dict[str, Any]:
 class RowBuilder:
     """Builds a session's rows in the client's format.
 
-    at, cwd, branch: of the rows that follow.
+    at, cwd, branch: of the rows that follow.  headless: a program asks.
     """
 
     def __init__(self, session: str, cwd: str = ""):
         self.session, self.cwd, self.branch, self.at = session, cwd, "", ""
+        self.headless = False
         self.rows: list[dict[str, Any]] = []
         self._same: dict[str, int] = {}
 
@@ -190,8 +191,9 @@ class RowBuilder:
         )
 
     def add_request(self, text: str) -> None:
-        """Add a user's message."""
-        self._add_row("user", text, text, promptSource="typed", origin={"kind": "human"})
+        """Add a message of the user, or of the program that asks."""
+        person = {"promptSource": "typed", "origin": {"kind": "human"}}
+        self._add_row("user", text, text, **({"promptSource": "sdk"} if self.headless else person))
 
     def add_reply(self, text: str) -> None:
         """Add a model's message."""

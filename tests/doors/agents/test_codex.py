@@ -48,6 +48,30 @@ def test_a_rollout_says_what_was_asked_done_and_told(project):
     } == {"fix/bom"}
 
 
+@pytest.mark.parametrize(
+    ("meta", "headless"),
+    [
+        ({"originator": "codex_exec", "source": "exec"}, True),
+        ({"originator": "codex_exec"}, True),
+        ({"originator": "codex_sdk_ts", "source": "exec"}, True),
+        ({"originator": "my_tool", "source": "mcp"}, True),
+        ({"originator": "codex_cli_rs", "source": "cli"}, False),
+        ({"originator": "codex_vscode", "source": "vscode"}, False),
+        ({}, False),
+    ],
+)
+def test_a_program_that_runs_it_is_no_person(project, meta, headless):
+    """What it asks can be rolled back as what a person asks."""
+    rows = [
+        ("session_meta", {"id": "s", "cwd": project, **meta}),
+        agents.said("user", "write the nightly summary"),
+        agents.said("user", "write it again"),
+        ("event_msg", {"type": "thread_rolled_back", "num_turns": 1}),
+    ]
+    (asked,) = entries(rows, project)
+    assert (asked.text, asked.headless) == ("write the nightly summary", headless)
+
+
 def test_an_older_rollout_has_only_events(project):
     rows = [
         ("session_meta", {"session_id": "s", "cwd": project}),
