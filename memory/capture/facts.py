@@ -40,6 +40,7 @@ _ARGUMENTS = {  # by tool: the argument that is told
 }
 _EDITS = ("Edit", "Write", "NotebookEdit")
 _LIMITS = {"runs": 240, "edits": 400, "commits": 60, "pending": 64, "todos": 40}
+_IN_PARENT = "(in its parent's file)"  # where older clients put a subagent's lines
 _PLAN_PROMPT = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
 
 
@@ -136,7 +137,7 @@ class EntryContext(NamedTuple):
 
     cwd: its directory.
     roots: the directories of the project, and that of the session.
-    agent: the subagent's file, or "".
+    agent: the subagent's file, _IN_PARENT, or "".
     """
 
     at: str
@@ -153,11 +154,12 @@ def add_entry(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: st
     """
     facts.until = max(facts.until, entry.at)
     facts.cwd = facts.cwd or entry.cwd
+    agent = agent or _IN_PARENT * entry.by_subagent
     where = EntryContext(entry.at, entry.cwd or facts.cwd, (*roots, facts.cwd), agent)
     kind, asks = entry.kind, entry.kind in (entries.PROMPT, entries.SLASH)
     if not agent:
         _follow_branch(facts, entry.branch, asks)
-    if asks:
+    if asks and not agent:
         facts.typed = facts.typed or not entry.headless
         return _add_request(facts, entry)
     if facts.muted == "all":

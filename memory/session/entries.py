@@ -91,7 +91,7 @@ _CONTINUE_HINT = re.compile(
     r"Please continue the conversation from) .*",
     re.S,
 )
-# entrypoints of editors and of the client's apps, where a person types; of the others only `cli`
+# entrypoints of editors and apps, where a person types; all others but `cli` are programs
 _APPS = re.compile(r"claude-(?!code-)|remote")
 _PLAN_PROMPT = "Implement the following plan:"
 _FEEDBACK = re.compile(r"\n\nUser feedback on this plan: (.*)", re.S)
@@ -197,6 +197,11 @@ class Entry:
     def branch(self) -> str:
         """The branch checked out, as the host noted."""
         return clean(_str(self._record.get("gitBranch")))
+
+    @property
+    def by_subagent(self) -> bool:
+        """Whether the line is a subagent's, also in its parent's file."""
+        return self._record.get("isSidechain") is True
 
     @property
     def prompt(self) -> str:

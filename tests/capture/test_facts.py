@@ -38,6 +38,33 @@ def test_a_subagents_files_and_commands_count(session):
     assert "src/late.py" in session.fire("SessionEnd")[1]
 
 
+@pytest.mark.parametrize("where", ["before", "after", "alone"])
+def test_what_a_subagent_says_in_its_parents_file_is_not_the_sessions(session, where):
+    """Older clients put its lines there: its work counts, its words are neither the outcome nor a
+    request; where nobody asked for anything else, no person typed.
+    """
+    if where != "alone":
+        session.ask("move the cache to files").edit("cache.py")
+    if where == "after":
+        session.say("The cache uses files.")
+    own = {"isSidechain": True, "agentId": "a1"}
+    for said in ("explore the queue", "[Request interrupted by user]from now on explore twice"):
+        session.line("user", said, **own)
+    call = {"id": "toolu_side", "name": "Edit", "input": {"file_path": "side.py"}}
+    session.line("assistant", [{"type": "tool_use", **call}], **own)
+    done = {"type": "tool_result", "tool_use_id": "toolu_side", "content": "updated"}
+    session.line("user", [done], toolUseResult={"filePath": "side.py"}, **own)
+    session.line("assistant", [{"type": "text", "text": "The queue is explored."}], **own)
+    if where == "before":
+        session.say("The cache uses files.")
+    (text,) = session.fire("SessionEnd")
+    told = [text, *(path.read_text("utf-8") for path in session.talks())]
+    assert "side.py" in text and "explore" not in "".join(told)
+    assert ("unattended" in text) is (where == "alone")
+    if where != "alone":
+        assert section(text, "Outcome").strip() == "- The cache uses files."
+
+
 def test_looking_around_is_nothing_to_keep(session):
     """Reading and listing without work, words or failures leave no checkpoint."""
     session.ask("what is here?").bash("ls -la", "a\nb").bash("git status", "clean").say(
