@@ -184,7 +184,7 @@ def _format_plan(plan: Record | None) -> list[str]:
 def _format_sources(checkpoints: Sequence[Record]) -> str:
     """Return a sentence with the day, ids, branch and commit of checkpoints."""
     meta = checkpoints[0].meta
-    day = clock.day(checkpoints[0].created)
+    day = clock.format_local_day(checkpoints[0].created)
     ids = ", ".join("[%s]" % record.id for record in checkpoints[:4])
     ids += " and %d more" % (len(checkpoints) - 4) if len(checkpoints) > 4 else ""
     branch, commit = _text(meta.get("branch")), _text(meta.get("commit"))

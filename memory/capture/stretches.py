@@ -527,9 +527,8 @@ class Capture:
         return activeplan.find_plan_between(keeper, at, at)
 
     def _add_checkpoint(self, trigger: str, talk: str) -> str:
-        state, instant, facts = self.state, self.now, self.state.facts
-        if trigger in _PAST:
-            instant = min(clock.parse(facts.until) or instant, instant)
+        state, facts = self.state, self.state.facts
+        instant = min(clock.parse(facts.until) or self.now, self.now)
         head = self._make_head(facts, clock.iso(instant))
         meta = {**head, **self._make_frontmatter(trigger, talk)}
         record = self._open_store(instant).add(

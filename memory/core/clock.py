@@ -127,6 +127,11 @@ def format_local(instant: float) -> str:
     return iso(instant + local_offset(instant))[:16].replace("T", " ")
 
 
+def format_local_day(instant: float) -> str:
+    """Return the local day of an instant as `2026-11-21`."""
+    return format_local(instant)[:10]
+
+
 def format_zoned(instant: float) -> str:
     """Return an instant in local time with the zone's offset.
 

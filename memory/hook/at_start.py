@@ -241,7 +241,7 @@ def _add_handoff(index: Index, note: Any, budget: fence.Budget) -> str:
     if before:
         starts = announcements.format_count(before, "start")
         shown = "shown at %s before; `dayleaf handoff` replaces it" % starts
-    counted = "Handoff from %s (%s)" % (clock.day(note.created), shown)
+    counted = "Handoff from %s (%s)" % (clock.format_local_day(note.created), shown)
     budget.take(counted)
     budget.left -= COUNT_UNITS - tokeniser.count_utf16(counted)
     budget.take(fence.format_record(note, min(HANDOFF_UNITS, room - 1), mark=index.mark(note)))
@@ -385,7 +385,7 @@ def _format_session(record: Any) -> str:
     return "- [%s] %s (%s%s)" % (
         fence.clean_id(record),
         handoffs.format_headline(record, OTHER_UNITS),
-        ", ".join(filter(None, (fence.clean_branch(record), clock.day(record.created)))),
+        ", ".join(filter(None, (fence.clean_branch(record), _format_day(record)))),
         fence.format_origin(record),
     )
 
@@ -509,7 +509,8 @@ def _format_age_line(work: handoffs.EarlierWork, now: float) -> str:
     """Return a line with the branch and age of the checkpoint shown."""
     if work.own:
         return "This session before its compaction; its summary may lack this:"
-    days = int(now // clock.DAY - work.record.created // clock.DAY) if now else -1
+    then, today = (at + clock.local_offset(at) for at in (work.record.created, now))
+    days = int(today // clock.DAY - then // clock.DAY) if now else -1
     when = {0: ", today", 1: ", yesterday"}.get(days, ", %d days ago" % days)
     when = when if days >= 0 else ""
     branch = fence.clean_branch(work.record)
@@ -632,6 +633,10 @@ def _add_all_learnings(
         budget.take(line)
 
 
+def _format_day(record: Record) -> str:
+    return clock.format_local_day(record.created)
+
+
 def _format_title(record: Any) -> str:
     return "[%s] %s" % (fence.clean_id(record), fence.clean_line(record.title, 120))
 
@@ -652,7 +657,7 @@ def _add_overview(
         budget.take("Topics: " + ", ".join(topics))
     recent = [
         "- %s (%s%s)"
-        % (_format_title(record), clock.day(record.created), fence.format_staleness(mark))
+        % (_format_title(record), _format_day(record), fence.format_staleness(mark))
         for record, mark in _read_fresh_first(index, learnings[: strategy.newest])
     ]
     if recent:

@@ -180,7 +180,7 @@ def format_heading(record: Any, misled: bool = False, mark: str = "") -> str:
         clean_id(record),
         clean_line(record.title, 160),
         record.kind,
-        clock.day(record.created),
+        clock.format_local_day(record.created),
         ", " + format_versions(record.versions) if record.versions else "",
         format_origin(record),
         ", reported as misleading" if misled else "",
@@ -226,7 +226,7 @@ def format_passage(passage: Any) -> str:
     return "- [%s] (%s, %s%s%s%s) %s" % (
         clean_id(passage.doc),
         passage.doc.kind,
-        clock.day(passage.doc.created),
+        clock.format_local_day(passage.doc.created),
         ", branch " + branch if branch else "",
         format_origin(passage.doc),
         format_staleness(passage.mark),
@@ -449,7 +449,7 @@ def refresh_occurrence(place: Place, occurrence: Any) -> Any:
     created = clock.parse(head.get("created"))
     moved = 0.0 if created is None else created - float(occurrence["created"])
     id, branch = head.get("id") or str(occurrence["id"]), head.get("branch")
-    return {**occurrence, "id": id, "branch": branch, "day": clock.day(at + moved)}
+    return {**occurrence, "id": id, "branch": branch, "day": clock.format_local_day(at + moved)}
 
 
 def _read_unchanged_head(place: Place, source: Any) -> str | None:

@@ -221,8 +221,8 @@ def _read_records_since(
         and (mtime_ns / 1e9 >= since or name.split("/")[2][:10] >= clock.day(since))
     )
     for record in map(strip_private_record, store.each_by(store.read, names)):
-        told = [clock.parse(meta_text(record, key)) for key in ("until", "updated")]
-        at = max([record.created, *(instant for instant in told if instant)])
+        told = meta_text(record, "until") or meta_text(record, "updated")
+        at = max(record.created, clock.parse(told) or 0.0)
         if at >= since:
             yield at, record
 

@@ -670,6 +670,17 @@ def test_a_session_of_short_answers_leaves_its_conversation(env, project, now, o
     assert "what is the port of the dev server" in told and "9090." in told
 
 
+def test_a_session_is_of_the_day_of_its_last_turn(env, project, now):
+    """However late its window is closed."""
+    session = Session(env, project, now + 86400, "late")
+    session.ask("fix the parser").edit("parser.py").say("Fixed.")
+    session.now += 86400
+    (text,) = session.fire("SessionEnd")
+    head = frontmatter.parse(text.encode()).meta
+    assert head["created"][:19] == head["until"][:19]
+    assert "/%s/" % head["until"][:10] in str(session.where()[0])
+
+
 def test_a_session_that_nobody_typed_into_is_marked(env, project, now):
     """By what the host notes of who asked; once a person typed, it is theirs."""
     session = Session(env, project, now, "bot")

@@ -343,6 +343,16 @@ def test_several_checkpoints_of_a_session_are_one(place, project, now, start):
     assert "The hot fix came out" in block and "half" not in block
 
 
+def test_days_are_those_of_the_clock_on_the_wall(place, now, world):
+    """West of Greenwich an evening's work is not of the next day."""
+    for at, name in (("2026-11-18T02:15", "first"), ("2026-11-17T03:15", "other")):
+        worked.checkpoint(place, name, at, "main", Outcome="Moved. " + "The %s queue. " % name * 9)
+    builder.build(place, now)
+    event = payload("SessionStart", "startup", session_id="new-1")
+    block = harmless(fire("session_start", event, {**world, "TZ": "PST8"})).context
+    assert "(checkpoint, 2026-11-17" in block and "main, 2026-11-16" in block
+
+
 def test_a_page_by_hand_is_shown_as_it_is(place, project, now, start):
     """Without the sections that capture writes, or with others."""
     vault.put(
