@@ -200,7 +200,7 @@ def format_head(record: Record, section: str) -> str:
     the first five).
     """
     words = ["" if record.kind == "conversation" else section]
-    if record.tier == ADDED:  # there a note is called as its file is
+    if record.tier == ADDED or not record.meta.get("title"):  # its file's name is what it is called
         name = records.note_name(record.name)
         words = [name, *words] if name != record.title else words
     return " ".join((record.title, *words, *record.aliases, *record.tags, *record.topics))

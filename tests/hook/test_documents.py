@@ -26,6 +26,25 @@ def test_a_hit_in_a_long_record_names_its_section(place, now):
     assert "beta" in best.section and best.id == "long"
 
 
+def test_a_file_without_a_title_is_found_by_its_name(place, now):
+    """In each tier, as in a folder of notes; a title that its head states stands alone."""
+    for name in ("p/learnings/Walrus limits.md", "s/resources/heron-limits.md", "g/rules/ibex.md"):
+        path = Path(place.path(name))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("---\ntags: [ops]\n---\n# Ingress\n\nRaise it to 30 seconds.\n")
+    vault.put(place, "p/learnings/gibbon.md", "Titled", "Raise it to 30 seconds.")
+    opened = vault.built(place, now)
+
+    def found(word: str) -> list[str]:
+        terms = tokeniser.query_terms(word)
+        return [opened.doc(doc).name for _, doc in loader.search(opened, terms, 9)]
+
+    assert found("walrus") == ["p/learnings/Walrus limits.md"]
+    assert found("heron") == ["s/resources/heron-limits.md"]
+    assert found("ibex") == ["g/rules/ibex.md"]
+    assert found("gibbon") == []
+
+
 def test_a_file_added_to_a_huge_folder_is_seen_at_once(place, now):
     """Of more than 1,024 files in a changed folder the names are compared, not their times."""
     for i in range(1100):
