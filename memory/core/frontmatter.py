@@ -27,11 +27,13 @@ from memory.core.headreader import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Mapping, Tuple
+    from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 HEAD_LIMIT, KEY_LIMIT = 1 << 16, 256
 SAMPLE = 8000  # bytes of a file that tell whether it is text
-BOM = b"\xef\xbb\xbf"
+# what no editor shows: the byte-order mark, zero-width characters, the word joiner
+INVISIBLE = "\ufeff\u200b\u200c\u200d\u200e\u200f\u2060"
+_INVISIBLE_BYTES = frozenset(c.encode("utf-8") for c in INVISIBLE)
 # a YAML 1.1 reader takes these for booleans or null
 _WORDS = frozenset("y n yes no true false on off null".split())
 
@@ -81,7 +83,7 @@ def split_head(data: bytes) -> Tuple[bytes, int]:
 
     (b"", offset of the text) without a head.
     """
-    start, end, offset = _find_fences(data)
+    start, end, offset = _find_fences(_unify_line_ends(data))
     return data[start:end], offset
 
 
@@ -90,6 +92,7 @@ def find_key_lines(data: bytes) -> Dict[str, int]:
 
     Of a duplicate key the last line.
     """
+    data = _unify_line_ends(data)
     start, end, _ = _find_fences(data)
     if end <= start:
         return {}
@@ -137,10 +140,11 @@ def _parse_page(data: bytes, settle: bool) -> Page:
         page.readable = False
         page.problems.append("line 1: not UTF-8 text; save it as UTF-8")
         return page
+    data = _unify_line_ends(data)
     start, end, offset = _find_fences(data)
     if start < 0 and data.startswith(b"+++", offset):
         end, offset = _read_toml(data, offset, page)
-    elif end > start or offset > 3:
+    elif end >= start >= 0:
         if not _read_head(data[start:end], page, data.count(b"\n", 0, start), settle):
             end, offset = -1, text_start(data)
             page.problems.clear()
@@ -166,8 +170,22 @@ def _read_toml(data: bytes, at: int, page: Page) -> Tuple[int, int]:
 
 
 def text_start(data: bytes) -> int:
-    """Return the offset of the text, behind a byte-order mark."""
-    return 3 if data[:3] == BOM else 0
+    """Return the offset of the text, behind what is invisible."""
+    at = 0
+    while data[at : at + 3] in _INVISIBLE_BYTES:
+        at += 3
+    return at
+
+
+def _unify_line_ends(data: bytes) -> bytes:
+    """Return data of an old Mac's line ends with `\\n`, at the same offsets."""
+    return data if b"\n" in data else data.replace(b"\r", b"\n")
+
+
+def _is_blank(line: bytes) -> bool:
+    return not line.strip() or all(
+        c.isspace() or c in INVISIBLE for c in line.decode("utf-8", "replace")
+    )
 
 
 def _find_fences(data: bytes) -> Tuple[int, int, int]:
@@ -176,7 +194,7 @@ def _find_fences(data: bytes) -> Tuple[int, int, int]:
     Without a head: (-1, -1, start of the text).  Where it is not closed: (start of the head, -1,
     start of the text).
     """
-    text = 3 if data[:3] == BOM else 0
+    text = text_start(data)
     at = text + 3 if data[text : text + 4] == b"---\n" else _find_blank_fence_end(data, text)
     if at < 0:
         return -1, -1, text
@@ -189,7 +207,7 @@ def _find_fences(data: bytes) -> Tuple[int, int, int]:
         if data[stop : stop + 1] == b"\n":
             return start, at + 1, stop + 1
         end = data.find(b"\n", stop)
-        if not data[stop : end if end >= 0 else len(data)].strip():
+        if _is_blank(data[stop : end if end >= 0 else len(data)]):
             return start, at + 1, end + 1 if end >= 0 else len(data)
         at = stop
 
@@ -220,10 +238,11 @@ def _decode(data: bytes, page: Page) -> str:
 def _find_blank_fence_end(data: bytes, at: int) -> int:
     """Return the end of an opening fence with blanks around it, or -1."""
     lead = data[at : at + 1024]
-    at += len(lead) - len(lead.lstrip())
+    blank = len(lead) - len(lead.lstrip())
+    at += blank
     end = data.find(b"\n", at)
-    opens = data.startswith(b"---", at) and data[at - 1 : at] in b"\n\xbf"
-    return -1 if not opens or end < 0 or data[at + 3 : end].strip() else end
+    opens = data.startswith(b"---", at) and (not blank or data[at - 1 : at] == b"\n")
+    return end if opens and end >= 0 and _is_blank(data[at + 3 : end]) else -1
 
 
 def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
@@ -391,6 +410,9 @@ def edit(data: bytes, changes: Mapping[str, Any], name: str = "") -> bytes:
 
 
 def _apply_changes(data: bytes, changes: Mapping[str, Any]) -> bytes:
+    unified = _unify_line_ends(data)
+    if unified != data:
+        return _apply_changes(unified, changes).replace(b"\n", b"\r")
     before = parse(data)
     if not before.readable:
         raise StoreError("not UTF-8 text, so it cannot be edited; save it as UTF-8 first")
@@ -410,10 +432,10 @@ def _apply_changes(data: bytes, changes: Mapping[str, Any]) -> bytes:
             if end > start
             else []
         )
-        new = _change_lines(lines, changes, newline)
+        new = _change_lines(lines, changes, newline, before.meta)
         result = data[:start] + "".join(new).encode("utf-8", "surrogateescape") + data[end:]
     else:
-        new = _change_lines([], changes, newline)
+        new = _change_lines([], changes, newline, {})
         if not new:
             return data
         top = text_start(data)
@@ -448,7 +470,9 @@ def _as_read(value: Any) -> Any:
     return _format_scalar(value, False)
 
 
-def _change_lines(lines: List[str], changes: Mapping[str, Any], newline: str) -> List[str]:
+def _change_lines(
+    lines: List[str], changes: Mapping[str, Any], newline: str, before: Mapping[str, Any]
+) -> List[str]:
     spans = _find_entries(lines)
     last = {key: index for index, (key, _, _) in enumerate(spans)}
     out: List[str] = []
@@ -459,7 +483,12 @@ def _change_lines(lines: List[str], changes: Mapping[str, Any], newline: str) ->
         end = _find_entry_end(lines, first, stop)
         if index == last[key] and changes[key] is not None:
             entry = _format_entry(key, changes[key])
-            if len(entry) == 1 and end == first + 1:
+            kept = _count_kept_items(before.get(key), changes[key])
+            indent = _find_item_indent(lines[first:end]) if kept else None
+            if indent is not None:
+                out += [line + "\n" for line in lines[first:end]]
+                entry = [indent + line.lstrip() for line in entry[1 + kept :]]
+            elif len(entry) == 1 and end == first + 1:
                 entry[0] += _find_comment(lines[first])
             out += [line + newline for line in entry]
         out += [line + "\n" for line in lines[end:stop]]
@@ -467,6 +496,20 @@ def _change_lines(lines: List[str], changes: Mapping[str, Any], newline: str) ->
         if key not in last:
             out += [line + newline for line in _format_entry(key, value)]
     return out
+
+
+def _count_kept_items(before: Any, wanted: Any) -> int:
+    """Return the number of a list's items if they begin the new one, else 0."""
+    if not isinstance(before, list) or not isinstance(wanted, (list, tuple)):
+        return 0
+    return len(before) if _as_read(wanted[: len(before)]) == before else 0
+
+
+def _find_item_indent(lines: List[str]) -> Optional[str]:
+    """Return what stands before each `-` of a list's lines, None where they differ."""
+    dashed = [line for line in lines[1:] if line.lstrip().startswith("- ")]
+    indents = [line[: len(line) - len(line.lstrip())] for line in dashed]
+    return indents[0] if indents and len(set(indents)) == 1 else None
 
 
 def _find_entries(lines: List[str]) -> List[Tuple[str, int, int]]:

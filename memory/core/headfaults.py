@@ -5,6 +5,7 @@ hide it from every reader.
 from __future__ import annotations
 
 from memory.core import StoreError
+from memory.core.frontmatter import INVISIBLE
 from memory.core.headreader import is_significant, parse_top_key
 
 TYPE_CHECKING = False
@@ -33,9 +34,7 @@ def find_fault(data: bytes, page: Page) -> str:
 
     "" where the head was understood, or there is none.
     """
-    lines = (
-        data[3 if data[:3] == b"\xef\xbb\xbf" else 0 : LIMIT].decode("utf-8", "replace").split("\n")
-    )
+    lines = data[:LIMIT].decode("utf-8", "replace").lstrip(INVISIBLE).split("\n")
     at = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
     first, rest = lines[at].strip() if at < len(lines) else "", lines[at + 1 :]
     if first == "---":

@@ -45,6 +45,10 @@ MESS = [
         "",
     ),
     ("BOM", b"\xef\xbb\xbf---\ntitle: x\n---\nb\n", {"title": "x"}, "b\n", ""),
+    ("two BOMs", b"\xef\xbb\xbf\xef\xbb\xbf---\ntitle: x\n---\nb\n", {"title": "x"}, "b\n", ""),
+    ("zero width", "\u2060\u200b---\ntitle: x\n---\nb\n".encode(), {"title": "x"}, "b\n", ""),
+    ("odd blanks", "---\xa0\ntitle: x\n---\u3000\nb\n".encode(), {"title": "x"}, "b\n", ""),
+    ("old Mac", b"---\rtitle: x\r---\rb\r", {"title": "x"}, "b\n", ""),
     ("BOM without frontmatter", b"\xef\xbb\xbfb\n", {}, "b\n", ""),
     ("blank lines above", b"\n \n---\ntitle: x\n---\nb\n", {"title": "x"}, "b\n", ""),
     (
@@ -502,6 +506,34 @@ def test_a_file_without_frontmatter_gets_one_above_its_text(data):
     page = frontmatter.parse(after)
     assert page.meta == {"id": "l-1", "tags": ["a"]}
     assert frontmatter.edit(data, {}) == data
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "\ufeff\ufeff---\ntitle: x\n---\nb\n",
+        "\u200b---\ntitle: x\n---\nb\n",
+        "---\xa0\ntitle: x\n---\u2003\nb\n",
+        "---\rtitle: x\r---\rb\r",
+    ],
+)
+def test_an_edit_finds_the_head_that_a_person_sees(data):
+    """Nothing that no editor shows makes it write a second head."""
+    at = data.index("title")
+    end = data[at + len("title: x")]
+    assert frontmatter.edit(data.encode(), {"id": "l-1"}).decode() == data.replace(
+        "title: x" + end, "title: x" + end + "id: l-1" + end
+    )
+
+
+def test_what_is_added_to_a_list_leaves_its_other_items_as_they_are():
+    """With their own keys, comments, order and indent; one that changes is written anew."""
+    head = "---\nlinks: # mine\n- relation: a\n  target: z # keep\n  extra: 1\n\n# end\n---\nb\n"
+    old = {"relation": "a", "target": "z", "extra": "1"}
+    new = {"relation": "b", "target": "w"}
+    done = frontmatter.edit(head.encode(), {"links": [old, new]}).decode()
+    assert done == head.replace("extra: 1\n", "extra: 1\n- {relation: b, target: w}\n")
+    assert frontmatter.edit(head.encode(), {"links": [new, old]}).count(b"keep") == 0
 
 
 def test_an_edit_of_a_duplicate_key_leaves_one():
