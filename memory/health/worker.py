@@ -507,13 +507,12 @@ def _identify_workspace(todo: Job) -> None:
     """Record this workspace's path, or find a moved repository's workspace."""
     from memory.project import adoption
 
-    if files.is_folder(todo.place.private):
-        adoption.note_path(todo.place, todo.now)
-        if files.exists(todo.place.private + layout.MOVING):
-            from memory.project import sharing
-            from memory.store.store import Store
+    adoption.note_path(todo.place, todo.now)
+    if files.exists(todo.place.private + layout.MOVING):
+        from memory.project import sharing
+        from memory.store.store import Store
 
-            sharing.finish_move(Store(todo.place, todo.settings, todo.now))
+        sharing.finish_move(Store(todo.place, todo.settings, todo.now))
     if not todo.place.claimed:
         adoption.find_past_workspace(todo.place)
 

@@ -21,6 +21,7 @@ from memory.store import writer
 MOST_CHECKPOINTS = 400  # checkpoints, the newest first, that are asked for their commit
 # checkpoints of each other workspace, and workspaces
 FEW_CHECKPOINTS, MOST_WORKSPACES = 20, 500
+RECEIPTS = "/log/receipts/"  # below the home: a folder for each workspace with a session
 OFFER_MESSAGE = "this may be %s: if it is yours, run `dayleaf store workspace claim` in a terminal"
 _COMMIT = re.compile(rb"^commit: ['\"]?([0-9a-f]{7,40})\b", re.M)
 
@@ -49,8 +50,12 @@ def adopt(place: Place, now: float) -> Place:
 
 
 def note_path(place: Place, now: float) -> None:
-    """Record a repository's path for its workspace, once; raises OSError."""
-    if not place.git or not files.is_folder(place.private):
+    """Record a repository's path for its workspace, once; raises OSError.
+
+    Before the first record only where no remote names the workspace: the row believes the remote.
+    """
+    own = not place.due and place.key == layout.workspace_name(place.anchor)
+    if not place.git or not (own or files.is_folder(place.private)):
         return
     for path in dict.fromkeys((place.anchor, place.root)):  # a worktree may lose its main checkout
         if not layout.is_known_path(place.home, place.key, path):
@@ -89,7 +94,9 @@ def read_offered_workspace(place: Place) -> str:
         key = files.read(place.cache + layout.OFFERED, 256).decode("utf-8", "replace").strip()
     except OSError:
         return ""
-    is_known = layout.slug(key, 60) == key and files.is_folder(place.home + "/workspaces/" + key)
+    is_known = layout.slug(key, 60) == key and any(
+        files.is_folder(place.home + folder + key) for folder in ("/workspaces/", RECEIPTS)
+    )
     return key if is_known else ""
 
 
@@ -148,8 +155,28 @@ def decline_offer(place: Place, key: str, now: float) -> None:
 def _list_other_workspaces(place: Place, rows: list[dict[str, Any]]) -> list[str]:
     """Return a home's other workspaces, without those declined here."""
     declined = [row.get("declined") for row in rows if row.get("at") == place.anchor]
-    found = files.list_folder(place.home + "/workspaces")
+    found = [*files.list_folder(place.home + "/workspaces"), *_list_left_workspaces(place, rows)]
     return [key for key in found if key != place.key and key not in declined][:MOST_WORKSPACES]
+
+
+def _list_left_workspaces(place: Place, rows: list[dict[str, Any]]) -> list[str]:
+    """Return the workspaces without records whose repositories are gone.
+
+    A session that started there may have died before its capture.
+    """
+    paths: dict[str, set[str]] = {}
+    for row in rows:
+        key, path = row.get("key"), row.get("path")
+        if isinstance(key, str) and isinstance(path, str):
+            paths.setdefault(key, set()).add(path)
+    started = set(files.list_folder(place.home + RECEIPTS))
+    return [
+        key
+        for key in paths
+        if key in started
+        and not files.is_folder(place.home + "/workspaces/" + key)
+        and not any(map(_is_repository_root, paths[key]))
+    ]
 
 
 def _find_workspace_with_commit(place: Place, keys: list[str], rows: list[dict[str, Any]]) -> str:

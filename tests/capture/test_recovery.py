@@ -16,6 +16,7 @@ from harness.session import Session
 from memory.capture import progress, recovery
 from memory.capture.stretches import capture
 from memory.core import clock, config, frontmatter, layout
+from memory.project import adoption
 from memory.session import whereabouts
 
 
@@ -246,6 +247,31 @@ def test_a_session_of_before_its_folder_moved_is_found(project, env, now):
     assert [session for session, _ in recovery.find_uncaptured(place, env, now, "").sessions] == [
         "silent"
     ]
+
+
+def test_a_session_that_died_before_its_checkout_moved_is_offered_then_found(env, project, now):
+    """Nothing of its workspace is written but its start; the commit tells whose it was.  While the
+    old path still stands, a copy gets no offer.
+    """
+    run = {"cwd": project, "check": True}
+    for words in ("init -q .", "-c user.name=A -c user.email=a@x commit -q --allow-empty -m one"):
+        subprocess.run(["git", *words.split()], **run)
+    session = Session(env, project, now, "dead").ask("fix the parser").edit("calc.py")
+    os.utime(session.path, (now - 600,) * 2)
+    place = session.place
+    Path(place.receipts_folder).mkdir(parents=True)
+    Path(place.receipts("dead")).write_text("{}\n")
+    adoption.note_path(place, now)
+    copy, target = project + "-copy", project + "-moved"
+    shutil.copytree(project, copy)
+    assert adoption.find_past_workspace(layout.locate(env, copy)) == ""
+    os.rename(project, target)
+    there = layout.locate(env, target)
+    adoption.note_path(there, now)
+    assert adoption.find_past_workspace(there) == place.key != there.key
+    there.claimed = place.key
+    assert adoption.confirm_claim(there, "person", now).key == place.key
+    assert recovered(layout.locate(env, target), env, now) == 1
 
 
 def test_a_session_of_when_its_path_was_another_project_s_is_left(project, env, now):
