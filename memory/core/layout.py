@@ -381,6 +381,8 @@ def is_own_checkout(root: str, git: str, anchor: str) -> bool:
     if not git or anchor != root:
         return bool(git)
     common = files.real_path(find_common_git(git))
+    if common.startswith(root + "/"):
+        return True
     holder = (
         common.partition("/.git/")[0]
         if "/.git/" in common

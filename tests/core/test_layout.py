@@ -44,6 +44,21 @@ def git(cwd, env, *args):
     )
 
 
+@pytest.mark.parametrize("bare", [".bare", "api.git"])
+def test_a_container_of_a_bare_repository_owns_its_objects(tmp_path, env, bare):
+    """Its `.git` file leads to a folder of its own; one that leads out of it proves nothing."""
+    container, other = tmp_path / "api", tmp_path / "other"
+    for folder, target in ((container, "./" + bare), (other, str(container / bare))):
+        folder.mkdir()
+        (folder / ".git").write_text("gitdir: %s\n" % target)
+    git(container, env, "init", "-q", "--bare", bare)
+    owned = [
+        layout.is_own_checkout(place.root, place.git, place.anchor)
+        for place in (layout.locate(env, str(folder)) for folder in (container, other))
+    ]
+    assert owned == [True, False]
+
+
 def test_clones_with_one_basename_do_not_share_and_worktrees_do(tmp_path, env):
     """Two repositories named `api` are two workspaces; a worktree and a subdirectory belong to
     their repository's.
