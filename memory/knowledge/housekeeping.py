@@ -482,17 +482,21 @@ def find_clock_doubt(place: layout.Place, found: Sequence[Record | Head], now: f
     """Return why the clock seems wrong, or "".
 
     An old note imported today was written today, and a note dated tomorrow but written today is no
-    sign either. The newest but a few decide, so that records written under a wrong clock hide
-    nothing.
+    sign either, nor a file's time alone, which an archive may have set. The newest but a few
+    decide, so that records written under a wrong clock hide nothing.
     """
     if not found:
         return ""
-    told = [(one.created, max(one.updated, _read_mtime(place, one.name))) for one in found]
+    told = [(one.created, one.updated, _read_mtime(place, one.name)) for one in found]
     last = -min(max(FEW, len(told) // SHARE), (len(told) + 1) // 2)
-    ahead, newest = sorted(map(min, told))[last], sorted(map(max, told))[last]
+    stated = (
+        min(created, max(updated, written)) if abs(created - written) > 1e-4 else 0.0
+        for created, updated, written in told
+    )
+    ahead, newest = sorted(stated)[last], sorted(map(max, told))[last]
     doubt = "the clock says %s, but %s records were written on %s or %s"
     if ahead - now > AHEAD:
-        return doubt % (clock.day(now), "many", clock.day(ahead), "later")
+        return doubt % (clock.day(now), "the newest", clock.day(ahead), "later")
     if now - newest > GAP:
         return doubt % (clock.day(now), "nearly all", clock.day(newest), "earlier")
     return ""

@@ -269,6 +269,21 @@ def test_a_full_disk_and_a_wrong_clock(examine, record, place, env, now, monkeyp
     assert next(checkup.check_clock(place, found, now + 900 * clock.DAY)).severity == WARN
 
 
+def test_an_unpacked_file_of_the_future_doubts_no_clock(examine, record, place, env, now):
+    """An archive sets a file's time; that a record says when it was written counts."""
+    store = Store(place, config.load(place.home, place.root, env), now)
+    for one in list(store.each()):
+        os.remove(place.path(one.name))
+    path = Path(place.folder("p", "learning")) / "unpacked.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("From an archive.\n")
+    os.utime(path, (now + 400 * clock.DAY,) * 2)
+    assert next(checkup.check_clock(place, list(store.each()), now)).severity == OK
+    path.write_text("---\ncreated: %s\n---\nx\n" % clock.iso(now + 400 * clock.DAY))
+    os.utime(path, (now + 400 * clock.DAY + 0.4,) * 2)
+    assert next(checkup.check_clock(place, list(store.each()), now)).severity == WARN
+
+
 def test_conversations_are_counted_and_those_by_hand(examine, record, place):
     """None kept and none refused says nothing; a hand edit is no fault."""
     assert len(examine("records")) == 1
