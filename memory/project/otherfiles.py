@@ -98,6 +98,11 @@ class AddedTier(Place):
         skipped += [
             (name, "no text", "save it as UTF-8") for name, path, *_ in found if _is_binary(path)
         ]
+        scope = "%s/%s/" % (ADDED, self.scope)
+        skipped += [
+            (scope + name, "packages are not read", "add it by itself if it holds notes of yours")
+            for name in ([] if fault else _list_package_folders(self.top))
+        ]
         others = (
             {} if fault else count_left_out(self.top, lambda name: name.endswith(NOTE_SUFFIXES))
         )
@@ -113,6 +118,20 @@ class AddedTier(Place):
                 for name, why, remedy in sorted(skipped)
             ],
         }
+
+
+def _list_package_folders(root: str) -> list[str]:
+    """Return the folders of packages that hold notes."""
+    return [
+        name
+        for name, path, stat in islice(walk.walk_entries(root, _is_entered), COUNTED)
+        if name.rpartition("/")[2] == walk.PACKAGES and walk.is_folder(stat) and _holds_note(path)
+    ]
+
+
+def _holds_note(root: str) -> bool:
+    entries = islice(walk.walk_entries(root), COUNTED)
+    return any(name.endswith(NOTE_SUFFIXES) for name, *_ in entries)
 
 
 def _is_binary(path: str) -> bool:

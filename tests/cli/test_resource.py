@@ -222,19 +222,25 @@ def print_of(root):
 
 
 def test_a_folder_names_what_it_leaves_out(run, tmp_path):
-    """By ending, with the way to take it in; and the note that is no text."""
+    """By ending, with the way to take it in; the note that is no text; packages that hold notes."""
     root = tmp_path / "rules"
     root.mkdir()
     for name in ("a.mdx", "b.mdx", "c.txt"):
         (root / name).write_text("Use gibbon imports.\n", encoding="utf-8")
     (root / "d.md").write_text("Use gibbon too.\n", encoding="utf-8")
     (root / "e.md").write_bytes("Use gibbon as well.\n".encode("utf-16"))
+    package = root / "web" / "node_modules"
+    (package / "x").mkdir(parents=True)
+    (package / "x" / "README.md").write_text("Use gibbons.\n", encoding="utf-8")
+    (root / "node_modules").mkdir()
     said = run("tier", "add", str(root)).stdout
     assert (
         "left out 3 files by their endings: .mdx (2), .txt (1); `dayleaf store import dir` takes"
         in said
     )
     assert "left out %s: no text" % (root / "e.md") in said
+    assert "left out %s: packages are not read" % package in said
+    assert "%s: packages" % (root / "node_modules") not in said
 
 
 def test_a_folder_names_the_endings_that_are_read(run, tmp_path):
