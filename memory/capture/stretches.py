@@ -365,7 +365,7 @@ class Capture:
         value = progress.serialize_facts(self.state.facts)
         if self.private:
             self.state.private = True
-            value = progress.map_texts(value, self._remove_private)
+            value = progress.map_texts(value, self._make_mask())
             self.state.facts = progress.parse_facts(value)
         if not self.settings["redact.enabled"]:
             return
@@ -382,13 +382,13 @@ class Capture:
         rest = iter(parts)
         self.state.facts = progress.parse_facts(progress.map_texts(value, lambda _: next(rest)))
 
-    def _remove_private(self, text: str) -> str:
-        """Return a text without the words of <private> parts."""
+    def _make_mask(self) -> Callable[[str], str]:
+        """Return a function that masks the words of <private> parts."""
         if not self.private:
-            return text
+            return str
         from memory.store import privatewords
 
-        return privatewords.mask_words(text, self.private, self.place.key)
+        return privatewords.make_mask(self.private, self.place.key)
 
     def checkpoints_since(self, day: str) -> list[RecordHead]:
         heads = self.heads.list_since("checkpoints", day)
@@ -484,7 +484,7 @@ class Capture:
         branch, commit = self._find_checkout(is_past)
         return {
             "trigger": trigger,
-            "branch": self._remove_private(branch) or None,
+            "branch": self._make_mask()(branch) or None,
             "commit": commit or None,
             "plan": self._find_plan(is_past) or None,
             "until": facts.until or None,

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import time
+
 import pytest
 
 from memory.store import privatewords
+
+
+def masked(text, words):
+    return privatewords.mask_words(text, words, "k")
 
 
 @pytest.mark.parametrize(
@@ -26,3 +33,34 @@ def test_a_private_name_is_taken_out_in_whatever_form(part, said, left):
     for word in words:
         made = made.replace(privatewords.mask_words(word, [word], "k"), "*")
     assert made == left
+
+
+@pytest.mark.parametrize(
+    ("parts", "said", "left"),
+    [
+        (["Nordstern", "Nordstern Bau"], "nordstern-bau and NordsternClient", "* and *Client"),
+        (["roter hahn", "Hahn im Korb"], "der Roter Hahn im Korb!", "der *!"),
+        (["x" * n for n in range(6, 99)], "an " + "x" * 80, "an *"),
+        (["Redacted", "Eisvogel"], "eisvogel", "*"),
+    ],
+)
+def test_of_several_names_the_longest_goes_and_none_leaves_a_rest(parts, said, left):
+    """Names that begin alike, that overlap, and one that is a word of the markers."""
+    words = privatewords.extract_words(["<private>%s</private>" % part for part in parts])
+    assert re.sub(r"\[redacted:private#\w{4}\]", "*", masked(said, words)) == left
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("name", ["kestrel%d", "host %d kestrelname", "%x"])
+def test_the_cost_of_private_names_grows_with_their_number(name):
+    """Not with their square: each of them in its own part, said again in its own text."""
+
+    def cost(count):
+        names = [name % (number + 70_000) for number in range(count)]
+        words = privatewords.extract_words(["<private>%s</private>" % one for one in names])
+        began = time.process_time()
+        said = masked("\n".join("I used %s here." % one for one in names), words)
+        assert said.count("[redacted:private#") == count
+        return time.process_time() - began
+
+    assert cost(8000) < 16 * max(cost(1000), 0.01)
