@@ -656,8 +656,7 @@ def _add_overview(
     if topics:
         budget.take("Topics: " + ", ".join(topics))
     recent = [
-        "- %s (%s%s)"
-        % (_format_title(record), _format_day(record), fence.format_staleness(mark))
+        "- %s (%s%s)" % (_format_title(record), _format_day(record), fence.format_staleness(mark))
         for record, mark in _read_fresh_first(index, learnings[: strategy.newest])
     ]
     if recent:
