@@ -16,7 +16,9 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 import tempfile
+from glob import escape, iglob
 from typing import Iterator, Mapping
 
 from memory.core import files, layout, plaintext
@@ -26,6 +28,9 @@ from memory.store.process import ProcessResult
 SECONDS, OUTPUT_BYTES = 10.0, 64 << 20  # of one call of git, and of what it prints
 COMPLAINT_CHARS = 300
 CONFIG_BYTES = 1 << 18
+# git reads these to their end, whatever they are; one of more bytes than git itself takes is none
+_READ_WHOLE, _MOST_BYTES = (".gitattributes", ".gitignore"), 100 << 20
+_NO_LIMIT = ("index", "sharedindex", "commit-graph")
 # Parts of a git directory without influence on how git behaves; others are not linked.
 _LINKED = ("objects", "refs", "packed-refs", "shallow", "index", "reftable")
 # How a repository stores its objects and names, and how its text files end: none starts anything.
@@ -89,6 +94,9 @@ def read(
     root, git = layout.find_git(files.real_path(folder))
     if not git:
         return _failed_start("this is not a git repository")
+    blocking = next(_find_blocking_files(root, git), "")
+    if blocking:
+        return _failed_start("%s is not a file that git can read" % blocking)
     try:
         with _make_view(root, git, index) as (view, work):
             clean = {
@@ -135,6 +143,9 @@ def read_user_email(folder: str, env: Mapping[str, str]) -> str:
 
 
 def _read_global_config(folder: str, env: Mapping[str, str], *words: str) -> str:
+    root, git = layout.find_git(files.real_path(folder))  # git looks for its conditional includes
+    if git and any(_find_blocking_files(root, git)):
+        return ""
     done = _run(
         ["--no-pager", "config", "--global", "--includes", *words],
         b"",
@@ -229,6 +240,34 @@ def _make_view(root: str, git: str, index: str) -> Iterator[tuple[str, str]]:
         yield view, root
     finally:
         shutil.rmtree(view, ignore_errors=True)
+
+
+def _find_blocking_files(root: str, git: str) -> Iterator[str]:
+    """Yield what would keep git reading: devices, pipes and huge files."""
+    common = layout.find_common_git(git)
+    shared = root + "/.dayleaf"
+    folders = [root, shared, *(inner[:-1] for inner in _glob(shared, "*/"))]
+    paths = [
+        *("%s/%s" % (folder, name) for folder in folders for name in _READ_WHOLE),
+        *("%s/%s" % (common, name) for name in ("packed-refs", "shallow", "info/exclude")),
+        *("%s/%s" % (git, name) for name in ("HEAD", "logs/HEAD", "commondir", "config.worktree")),
+        *(common + "/HEAD", common + "/config"),
+        *_glob(git, "*index*"),
+        *_glob(common, "objects/info/**"),
+        *_glob(common, "refs/**"),
+    ]
+    for path in paths:
+        with contextlib.suppress(OSError):
+            found = os.stat(path)
+            regular = stat.S_ISREG(found.st_mode)
+            name = path.rpartition("/")[2].partition(".")[0]
+            huge = regular and found.st_size > _MOST_BYTES and name not in _NO_LIMIT
+            if huge or not (regular or stat.S_ISDIR(found.st_mode)):
+                yield path
+
+
+def _glob(folder: str, pattern: str) -> Iterator[str]:
+    return iglob("%s/%s" % (escape(folder), pattern), recursive=True)
 
 
 def _write(path: str, text: str) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
+import pytest
 from harness.repository import received
 
 from memory.store import safegit
@@ -38,6 +40,43 @@ def test_git_answers_as_it_would_with_the_configuration(project, env):
             ("log", "-g", "--format=%H %gs", "HEAD"),
         ):
             assert safegit.read(at, env, *words).out.decode() == git(*words, at=at), words
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".gitattributes",
+        ".gitignore",
+        ".dayleaf/rules/.gitattributes",
+        ".git/packed-refs",
+        ".git/index",
+        ".git/HEAD",
+        ".git/config",
+        ".git/shallow",
+        ".git/refs/heads/side/one",
+        ".git/objects/info/alternates",
+        ".git/info/exclude",
+    ],
+)
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("/dev/zero", path)])
+def test_git_is_not_asked_where_it_would_read_for_ever(project, env, name, make):
+    """A pipe or a device in place of a file that git reads: the answer is its name, at once."""
+    path = Path(project, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    make(path)
+    begun = time.monotonic()
+    safegit.read_user_email(project, env)
+    done = safegit.read(project, env, "status", "--porcelain", "--", ".dayleaf")
+    assert done.rc == 127 and str(path).encode() in done.err
+    assert time.monotonic() - begun < safegit.SECONDS / 2
+
+
+def test_git_is_not_asked_where_a_file_is_huge(project, env):
+    """A sparse file costs nothing to make and minutes to read."""
+    with open(project + "/.gitignore", "wb") as file:
+        file.truncate(3 << 30)
+    assert b".gitignore" in safegit.read(project, env, "status", "--porcelain").err
 
 
 def test_a_folder_outside_of_git_says_so(tmp_path, env):
