@@ -232,9 +232,10 @@ def _clip_request(text: str) -> str:
     if len(text) <= _ASKED:
         return text
     # A label above the cut may name a secret below it, so two lines more are left out there.
-    end = text[-_ASKED // 2 :]
-    end = end.split("\n", 3)[-1] if end.count("\n") > 2 else end.partition(" ")[2]
-    return clip_characters(text, _ASKED // 2) + "\n" + end
+    begin, end = text[-_ASKED // 2 : -_ASKED // 4], text[-_ASKED // 4 :]
+    lines = begin.split("\n", 3)
+    begin = lines[3] if len(lines) > 3 else begin.partition(" ")[2]
+    return clip_characters(text, _ASKED // 2) + "\n" + begin + end
 
 
 def _is_repeated_request(facts: Facts, request: str, asked: str) -> bool:

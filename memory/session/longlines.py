@@ -1,19 +1,23 @@
 """Shortening of transcript lines that are too long to be parsed, in one pass and bounded memory.
 
 Pictures and documents stand in such a line as base64.  A run of base64 signs in a text is left out,
-and a text longer than any prompt is cut; all else stays, so that the line is still one JSON object.
+and of a text longer than any prompt the middle, with a `…`; all else stays, so that the line is
+still one JSON object.
 """
 
 from __future__ import annotations
 
+import json
 import re
 
+from memory.core.plaintext import PRIVATE_PAIRS
 from memory.session.entries import RUN
+from memory.store.redactor import find_private_parts
 
 KEPT = 1 << 20  # bytes of one text that are kept, escapes included
 MOST = 8 << 20  # bytes of a line after which each further text is cut to LITTLE
 LITTLE = 256
-# bytes and quotation marks of a line after which it is given up
+# bytes and quotation marks around texts of a line after which it is given up
 LIMIT, QUOTES = 4 * MOST, 1_000_000
 _SIGNS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-"
 _SIGN, _FEED = rb"[A-Za-z0-9+/=_-]", rb"(?:(?:\\r)?\\n)"  # a line's end as JSON writes it
@@ -22,7 +26,9 @@ _ESCAPED = rb"\\(?:u[0-9A-Fa-f]{4}|.)"  # its letters are no base64
 _RUNS = re.compile(_ESCAPED + rb"|" + _SIGN + rb"{60,}(?:" + _LINED + rb")*" + _FEED + rb"?", re.S)
 _BINARY = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/=_-]{60,}(?:\r?\n[A-Za-z0-9+/=_-]{60,})*", re.A)
 _LEADING = re.compile(_SIGN + rb"*(?:" + _LINED + rb")*" + _FEED + rb"?")
+_TEXT = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*"', re.S)
 _ESCAPE = 6  # bytes of the longest escape
+_LEFT_OUT = " …\\n".encode()
 
 
 class LineShortener:
@@ -36,7 +42,7 @@ class LineShortener:
         self._parts: list[bytes] = []
         self._size = 0
         self._inside = False  # whether a text is open
-        self._kept = 0  # bytes of that text
+        self._begin, self._text = b"", bytearray()  # of it: what stands before a cut, the rest
         self._running = False  # whether a run of binary data is open
         self._rest = b""  # end of the last piece, unclear without the next
         self._quotes = 0
@@ -49,8 +55,9 @@ class LineShortener:
             if end < 0:
                 break
             self._keep_text(data[at:end])
+            self._close_text()
             self._append(b'"')
-            self._inside, self._kept, self._running = not self._inside, 0, False
+            self._inside, self._running = not self._inside, False
             at = end + 1
         end = max(at, _judgeable_length(data)) if self._inside else len(data)
         self._keep_text(data[at:end])
@@ -59,19 +66,20 @@ class LineShortener:
     def finish(self) -> bytes:
         """Return the shortened line, b"" where given up."""
         self._keep_text(self._rest)
+        self._close_text()
         self._rest = b""
         return b"".join(self._parts)
 
     def _find_quote(self, data: bytes, at: int) -> int:
         """Return the index of the next unescaped quotation mark, or -1."""
-        end = data.find(b'"', at)
-        while end >= 0 and self._inside and _ends_in_escape(data[at:end]):
-            self._quotes += 1
-            at, end = end + 1, data.find(b'"', end + 1)
         self._quotes += 1
         if self._quotes > QUOTES:
             self._give_up()
-        return end
+        end = data.find(b'"', at)
+        if not self._inside or end < 0:
+            return end
+        text = _TEXT.match(data, at)
+        return text.end() - 1 if text else -1
 
     def _give_up(self) -> None:
         self.given_up = True
@@ -85,19 +93,35 @@ class LineShortener:
             run = _LEADING.match(data)
             data = data[run.end() if run else 0 :]
             self._running = not data
-        room = (KEPT if self._size < MOST else LITTLE) - self._kept
-        parts, at = list[bytes](), 0
+        at = 0
         for run in _RUNS.finditer(data):
             if run.end() - run.start() >= RUN:
-                parts.append(data[at : run.start()])
+                self._text += data[at : run.start()]
                 at = run.end()
         self._running = self._running or at == len(data) > 0
-        text = b"".join([*parts, data[at:]])
-        if len(text) <= room:
-            self._kept += len(text)
+        self._text += data[at:]
+        if len(self._text) > 2 * KEPT:
+            self._cut_middle(self._find_room())
+
+    def _find_room(self) -> int:
+        """Return the bytes that the open text may have."""
+        return (KEPT if self._size < MOST else LITTLE) - len(_LEFT_OUT) - _ESCAPE
+
+    def _cut_middle(self, room: int) -> None:
+        text = bytes(self._text)
+        self._begin = self._begin or _cut_text(text, room // 2) + _LEFT_OUT
+        self._text = bytearray(text[_find_sign(text, len(text) - room // 2) :])
+
+    def _close_text(self) -> None:
+        """Append the open text, of a long one its beginning and its end."""
+        room = self._find_room()
+        if self._begin or len(self._text) > room:
+            self._cut_middle(room)
+            self._append(self._begin + _skip_beginning(bytes(self._text)))
         else:
-            self._kept, text = KEPT, _cut_text(text, max(0, room))
-        return self._append(text)
+            self._append(bytes(self._text))
+        self._begin = b""
+        self._text.clear()
 
     def _append(self, data: bytes) -> None:
         self._size += len(data)
@@ -130,5 +154,36 @@ def _cut_text(text: bytes, room: int) -> bytes:
     space = text.rfind(b" ", 0, room)
     if space >= room // 2:
         return text[:space]
-    at = text.rfind(b"\\", max(0, room - _ESCAPE), room)
-    return text[: at if at >= 0 and _ends_in_escape(text[: at + 1]) else room]
+    return text[: _find_sign(text, room)]
+
+
+def _skip_beginning(text: bytes) -> bytes:
+    """Return the end of a text without its first lines or word."""
+    # a label in what was left out may name a secret in the lines below it
+    begin, rest = text[: len(text) // 2], text[len(text) // 2 :]
+    lines = begin.split(b"\\n", 3)
+    begin = lines[3] if len(lines) > 3 else begin[begin.find(b" ") + 1 :]
+    return _skip_private_end((begin + rest).rstrip(b" "))
+
+
+def _skip_private_end(text: bytes) -> bytes:
+    """Return a text without the end of a private part that began before."""
+    try:
+        words = kept = json.loads('"%s"' % text.decode("utf-8", "replace"), strict=False)
+    except ValueError:
+        return b""
+    for opening in ("<private>", *(pair[0] for pair in PRIVATE_PAIRS)):
+        while parts := find_private_parts(opening + words):
+            end = len(parts[0]) - len(opening)
+            if not parts[0].startswith(opening) or end in (0, len(words)):
+                break  # it began in this text
+            words = words[end:]
+    return text if words == kept else json.dumps(words).encode()[1:-1]
+
+
+def _find_sign(text: bytes, end: int) -> int:
+    """Return an offset in a text, or that of the sign it may be in."""
+    while 0 < end < len(text) and text[end] & 0xC0 == 0x80:
+        end -= 1
+    at = text.rfind(b"\\", max(0, end - _ESCAPE), end)
+    return at if at >= 0 and _ends_in_escape(text[: at + 1]) else end

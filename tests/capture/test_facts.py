@@ -146,6 +146,16 @@ def test_nothing_that_dayleaf_said_is_captured_again(session):
     assert "fix it" in text
 
 
+@pytest.mark.parametrize("pasted", ['{"a": "b"} ' * 20_000, '{"a": "b", "c": 1}\n' * 600_000])
+def test_a_question_below_what_was_pasted_is_kept(session, pasted):
+    """Whether one long line was pasted or very many; a mark says that something went."""
+    asked = "Look at this\n%s\n\nWhy is b null?\n\nIt must not be.\n\nThanks" % pasted
+    session.ask(asked).edit("a.py").say("It is set late.").fire("SessionEnd")
+    talk = session.talk()
+    assert "Look at this" in talk and "…" in talk
+    assert "Why is b null?" in talk and "It must not be." in talk
+
+
 def test_our_own_model_prompts_are_never_captured(session):
     """A distiller's session leaves no checkpoint, whatever the model answered."""
     session.ask("dayleaf-distill-prompt v1\nSummarise.").say("We decided on X because of Y.").edit(

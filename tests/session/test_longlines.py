@@ -63,9 +63,46 @@ def test_a_text_longer_than_any_prompt_is_cut_between_its_signs(size):
         )
 
 
+@pytest.mark.parametrize("size", [1000, 65_537, 1 << 20])
+@pytest.mark.parametrize("unit", ["a log\n", "word ", "가나다 ", "가", '"\\', "\U0001f600"])
+def test_a_text_longer_than_any_prompt_keeps_its_beginning_and_its_end(unit, size):
+    """A question stands above or below what was pasted; a mark says where something went."""
+    for ascii in (True, False):
+        text = "First words. " + unit * (9 * KEPT // len(unit.encode())) + "\nWhy does it hang?"
+        line = json.dumps({"a": text, "b": "stays"}, ensure_ascii=ascii).encode()
+        made = json.loads(shortened(line, size).finish())
+        begin, mark, end = made["a"].partition(" …\n")
+        assert made["b"] == "stays" and mark and len(made["a"]) <= KEPT
+        assert begin.startswith("First words. " + unit) and end.endswith("\nWhy does it hang?")
+        assert len(begin) > KEPT // 32 < len(end)
+
+
+def test_a_text_of_nearly_the_most_is_kept_whole():
+    text = "word " * (KEPT // 5 - 5) + "end"
+    assert json.loads(shortened(json.dumps([text]).encode(), 65_537).finish()) == [text]
+
+
+def test_a_line_below_what_was_left_out_goes_with_it():
+    """Its label may have gone, by which a secret is known."""
+    end = "horse\n" + "y " * (KEPT // 4 - 40) + "\nWhy?\n\nThanks\n\n."
+    text = "x " * KEPT + "password:\nhunter2\nowl\n" + end
+    (made,) = json.loads(shortened(json.dumps([text]).encode(), 65_537).finish())
+    assert "owl" not in made and "horse" in made and made.endswith("Thanks\n\n.")
+
+
+@pytest.mark.parametrize("tag", ["private", "Privat\u200be x=1", "privat"])
+def test_a_private_part_that_began_in_what_was_left_out_ends_after_it(tag):
+    """The words behind it stay, and so does a part with both tags."""
+    end = " hush</%s> Why <private>x</private> so?" % tag.split(" ")[0]
+    text = "x " * KEPT + "<%s> " % tag + "y " * (KEPT // 2) + end
+    (made,) = json.loads(shortened(json.dumps([text]).encode(), 65_537).finish())
+    assert "hush" not in made and "y" not in made.partition("…")[2].partition(" Why")[0]
+    assert made.endswith("Why <private>x</private> so?" if tag != "privat" else "so?")
+
+
 def test_many_long_texts_together_stay_within_the_bound():
     """From some megabytes on each is cut to its beginning; what is not text at all is given up."""
-    line = json.dumps([{"text": "some words " * 100_000} for _ in range(30)]).encode()
+    line = json.dumps([{"text": "some words " * 300_000} for _ in range(30)]).encode()
     made = shortened(line, 1 << 20)
     assert len(made.finish()) < longlines.MOST + KEPT + 30 * 600
     assert json.loads(made.finish())[-1]["text"].startswith("some words some")
