@@ -379,8 +379,8 @@ def _switch_session(call: Call, session: str, on: bool) -> str:
         call.place.receipts(session), {"v": 1, "t": clock.iso(call.now), "event": call.verb}
     )
     if on:
-        return "dayleaf pushes notes again in session %s" % session
-    said = "dayleaf pushes no more notes in session %s" % session
+        return "dayleaf speaks again in session %s" % session
+    said = "dayleaf says nothing more in session %s" % session
     if call.settings["capture.enabled"]:
         said += (
             "; the session is still written down, and gets a note if notes are on; `dayleaf "

@@ -252,6 +252,8 @@ def _find_plan(call: Call, store: Store, words: list[str]) -> Record:
     if len(words) > 1:
         raise UsageError("give one ID, not %d words; put a new plan in quotes" % len(words))
     if words:
+        if words[0].isdigit():
+            raise UsageError("a plan has an ID; `dayleaf plan step %s` ticks off a step" % words[0])
         found = store.find(words[0])
         if found.kind != "plan":
             raise UsageError("%s is a %s, not a plan" % (found.id, found.kind))

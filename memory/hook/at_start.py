@@ -75,7 +75,7 @@ def on_session_start(event: Event, env: dict[str, str], now: float) -> tuple[Eve
         block = greeting = ""
         boundary.log_failure(env, "session_start", error)
     if stays_off:
-        greeting = "no notes in this session, as before; `/dayleaf:on` lets them come again"
+        greeting = "silent in this session, as before; `/dayleaf:on` lets dayleaf speak again"
     notices = signs.format_notices(place, session.settings, event, now)
     message = "\n".join(filter(None, (greeting, notices)))
     return at_prompt.build_output("SessionStart", block, message), True

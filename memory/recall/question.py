@@ -201,7 +201,8 @@ class QueryTerms:
         ]:
             for other in fuzzy.OTHER_FORMS.get(term, ()):
                 if self.df(other):
-                    self._add(other, SHORT * weight, "%s~%s" % (term, other))
+                    word = self.surface.get(term, term)
+                    self._add(other, SHORT * weight, "%s (for %s)" % (other, word))
                     self._guessed.add(term)
 
     def _add_misspelt(self) -> None:
@@ -242,7 +243,7 @@ class QueryTerms:
             for shelf in self._shelves:
                 words += shelf.backend.vocabulary(term[0], len(word) + 2)
             for other, similarity in fuzzy.find_neighbours(term, word, words, self.df, near):
-                self._add(other, similarity * weight, "%s~%s" % (word, other))
+                self._add(other, similarity * weight, "%s (for %s)" % (other, word))
                 self._guessed.add(term)
 
     def _add_compounds(self) -> None:
@@ -260,7 +261,7 @@ class QueryTerms:
         )
         for term, weight in list(self._unknown.items()):
             for other in fuzzy.find_hangul_forms(term, self.df):
-                self._add(other, SHORT * weight, "%s~%s" % (term, other))
+                self._add(other, SHORT * weight, "%s (for %s)" % (other, term))
                 self._guessed.add(term)
 
     def _keep_best(self) -> None:

@@ -69,7 +69,7 @@ def _format_empty(empty: list[str], near: list[str]) -> list[str]:
 def push_lines(value: dict[str, Any], now: float) -> list[str]:
     """Return `accounts.report_pushes` in lines: the records given at each event."""
     if not value["session"]:
-        return ["Claude got no notes in this project yet"]
+        return ["dayleaf has told Claude nothing in this project yet"]
     out = ["session " + value["session"]]
     empty: list[str] = []
     near: list[str] = []

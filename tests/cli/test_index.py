@@ -255,7 +255,7 @@ def test_off_in_a_terminal_means_the_newest_session(ok, place):
     receipts.write(place.receipts("older"), {"v": 1, "event": "start"})
     os.utime(place.receipts("older"), (1000, 1000))
     receipts.write(place.receipts("newer"), {"v": 1, "event": "start"})
-    assert "no more notes" in ok("off")
+    assert "says nothing more" in ok("off")
     assert (
         receipts.read_session(place.receipts("newer")).off
         and not receipts.read_session(place.receipts("older")).off
@@ -291,10 +291,10 @@ def test_on_takes_back_what_off_did_though_another_session_ran_since(ok, place):
     """Outside a session `on` means the newest one that is off, names it, and says where none is."""
     receipts.write(place.receipts("aaaa1111"), {"v": 1, "event": "start"})
     assert "no session of this project is switched off" in ok("on")
-    assert "no more notes in session aaaa1111" in ok("off")
+    assert "says nothing more in session aaaa1111" in ok("off")
     time.sleep(0.02)
     receipts.write(place.receipts("bbbb2222"), {"v": 1, "event": "prompt"})
-    assert "pushes notes again in session aaaa1111" in ok("on")
+    assert "speaks again in session aaaa1111" in ok("on")
     assert not receipts.read_session(place.receipts("aaaa1111")).off
     assert json.loads(ok("on", "--json")) == {"session": "", "enabled": True}
 

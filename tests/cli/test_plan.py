@@ -159,6 +159,7 @@ def test_plans_end_done_or_dropped(made, ok, refused):
     ok("plan", "drop", other["id"])
     assert "status: dropped" in Path(other["path"]).read_text()
     learnt = json.loads(ok("learn", "x is y", "--json"))["id"]
+    assert "plan step 2" in refused(2, "plan", "done", "2")
     assert "a learning, not a plan" in refused(2, "plan", "done", learnt)
 
 

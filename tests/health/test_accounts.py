@@ -15,7 +15,7 @@ TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tok
 
 def test_why_tells_what_was_put_into_which_prompt(ok, run, env, project):
     """Receipts come back with titles, scores and reasons; a record that is gone keeps its id."""
-    assert ok("why") == "Claude got no notes in this project yet\n"
+    assert ok("why") == "dayleaf has told Claude nothing in this project yet\n"
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
     hooked(env, project, "SessionStart", "s-1", source="startup")
     hooked(env, project, "UserPromptSubmit", "s-1", prompt="jwt issuer", prompt_id="p-77")

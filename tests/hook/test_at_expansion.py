@@ -127,13 +127,13 @@ def test_what_only_shows_something_asks_no_model(expand, verb, place):
     """The text is the reason of a block, plain and without colours."""
     said = reason(expand(verb))
     assert "\x1b" not in said and (
-        place.key in said if verb == "status" else "Claude got no notes" in said
+        place.key in said if verb == "status" else "told Claude nothing" in said
     )
 
 
 def test_pushes_are_switched_for_this_session(expand, place):
     """off and on write the session's receipts."""
-    assert "no more notes in session " + SESSION in reason(expand("off"))
+    assert "says nothing more in session " + SESSION in reason(expand("off"))
     assert receipts.read_session(place.receipts(SESSION)).off
     assert "pushes: off" not in reason(expand("status")), (
         "no receipt of a start: it is no session that ran"
