@@ -463,7 +463,7 @@ def _add_command(facts: Facts, entry: Entry, given: str, where: EntryContext) ->
 
 
 def _add_edit(facts: Facts, entry: Entry, given: str, ways: list[str], where: EntryContext) -> int:
-    """Add a tool's edit, with answered findings."""
+    """Add a tool's edit, and the linter's findings that it answers."""
     data: dict[str, Any] = entry.data if isinstance(entry.data, dict) else {}
     path = make_relative(given, where.roots)
     kind = data.get("type", "create" if entry.text.startswith("File created") else "")
@@ -490,7 +490,10 @@ def _add_finding_answers(facts: Facts, at: str, path: str, patch: object) -> Non
 
 
 def _judge_command(facts: Facts, command: str, entry: Entry) -> Run | None:
-    """Judge a command by its output, without the chatter of passing runs."""
+    """Judge a command by its output.
+
+    A passing run's lines are taken out of the earlier failures of the command.
+    """
     result = entry.data, entry.failed, entry.refused
     run = shell.judge_command(command, entry.at, entry.text, *result)
     if run is None:

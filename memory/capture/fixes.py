@@ -89,7 +89,7 @@ def find_open_failures(runs: Iterable[Run]) -> list[Run]:
 
 
 def _awaits_fix(run: Run) -> bool:
-    """Tell whether work waits for a failed run."""
+    """Tell whether a failed run leaves something to fix."""
     if run.kind == tellingline.USE or commandline.is_noise(run.key):
         return False
     lasts = commandline.is_install(run.key) or not _LASTING.isdisjoint(re.split(r"\W", run.key))

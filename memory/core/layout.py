@@ -318,6 +318,7 @@ def _choose_workspace(
 ) -> Tuple[str, str, str]:
     """Return a path's (workspace, planned workspace, unproved workspace).
 
+    The planned one is to be taken over by `adoption`; the unproved one waits for `workspace claim`.
     named: the workspace that the path would have now.
     is_moved: whether another checkout or a remote names it.
     """

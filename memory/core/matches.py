@@ -28,9 +28,9 @@ class Expansion(dict[str, "Tuple[str, ...]"]):
 
 
 class Matches(dict[str, "Match"]):
-    """Map raw token -> (number of its terms, matches in a question).
+    """Map a raw token to the terms that a question shares with it.
 
-    A match is (place, term) of a term that the question holds.
+    raw token -> (number of its terms, [(place, term) of each term that the question holds]).
     """
 
     def __init__(self, weights: Mapping[str, float], expansion: Expansion):

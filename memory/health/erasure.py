@@ -122,14 +122,17 @@ class Finder(NamedTuple):
 
     def mask(self, data: bytes) -> bytes:
         """Return bytes with each text replaced by a mask of its length."""
+        return self.expression.sub(self._mask_match, data)
 
-        def cover(found: re.Match[bytes]) -> bytes:
-            raw, mark = found[0], self.find_mark(found)
-            mark = mark if len(mark) <= len(raw) else b""
-            wide = b"*\0" if raw[1:2] == b"\0" else b"\0*" if raw[:1] == b"\0" else b"*"
-            return mark + wide * ((len(raw) - len(mark)) // len(wide))
-
-        return self.expression.sub(cover, data)
+    def _mask_match(self, found: re.Match[bytes]) -> bytes:
+        raw, mark = found[0], self.find_mark(found)
+        mark = mark if len(mark) <= len(raw) else b""
+        star = b"*"
+        if raw[1:2] == b"\0":
+            star = b"*\0"  # UTF-16, little-endian
+        elif raw[:1] == b"\0":
+            star = b"\0*"  # UTF-16, big-endian
+        return mark + star * ((len(raw) - len(mark)) // len(star))
 
     def find_masks(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, mask) for each text in some bytes."""

@@ -20,7 +20,7 @@ Progress = Callable[[str], None]
 
 
 class Measurement(NamedTuple):
-    """The result of a run.
+    """How well each ranker found the expected records of golden queries.
 
     golden: the queries that were asked. gone: expected ids without a record, by query. measures: by
         ranker and name, 0 to 1. ranks: by query, the rank of each expected id with the main ranker,

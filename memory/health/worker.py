@@ -577,7 +577,7 @@ def _write_stale_marks(todo: Job) -> None:
 
 
 def _cache_audit_facts(todo: Job) -> None:
-    """Cache audit facts of new records, once a day for some seconds."""
+    """Cache audit facts of new records, once a day, for at most FACTS_SECONDS."""
     path = "%s/%s.facts" % (todo.place.cache, todo.place.scope)
     try:
         if 0 <= todo.now - files.posix.stat(path).st_mtime < FACTS_EVERY:

@@ -407,7 +407,7 @@ def on_masked(event: Event, env: dict[str, str], now: float) -> tuple[Event | No
 def _answer_with_remedy(
     event: Event, env: dict[str, str], now: float, name: str, call: tuple[str, str, str] | None
 ) -> tuple[Event | None, bool]:
-    """Answer the event `name` with the remedy of a call's wall."""
+    """Answer a failed call with what worked after the same failure before."""
     session = layout.valid_id(event.get("session_id"))
     place = layout.locate(env, boundary.project_dir(event, env)) if call and session else None
     if place is None or call is None or not files.exists(walls_path(place)):

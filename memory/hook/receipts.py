@@ -141,12 +141,9 @@ def _apply_shown(state: SessionState, row: dict[str, Any]) -> None:
         state.met |= _split_hashes(met)
 
 
-def pauses_path(path: str) -> str:
-    """Return the path of a session's pauses file.
-
-    path: of its receipts.  capture/leftout.py describes the file.
-    """
-    return path.removesuffix("jsonl") + "left"
+def pauses_path(receipts_path: str) -> str:
+    """Return the path of a session's pauses: `.left`, see capture/leftout.py."""
+    return receipts_path.removesuffix("jsonl") + "left"
 
 
 def get_receipt_tag(row: dict[str, Any]) -> str:

@@ -101,8 +101,11 @@ def find_turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
 
 
 def _find_turns_at(record: Record, turns: Sequence[Turn], said: str) -> Sequence[Turn]:
-    """Find the turns begun at a time, else the one under way."""
-    day, time_ = said[:-6], said[-5:]
+    """Find the turns begun at a time, else the one under way.
+
+    said: `2026-11-21T14:03`, or `14:03` alone.  Returns [] for a time after the end.
+    """
+    day, time_ = said[:-6], said[-5:]  # "" where no day is said
     found = [turn for turn in turns if turn.at.endswith(said)]
     before = [turn for turn in turns if turn.at.startswith(day) and turn.at[11:] <= time_]
     found = found or [turn for turn in before if turn.at[:10] == before[0].at[:10]][-1:]

@@ -86,7 +86,7 @@ class LineShortener:
         self._parts.clear()
 
     def _keep_text(self, data: bytes) -> None:
-        """Keep bytes, but of a text only what fits."""
+        """Keep bytes; of a quoted text only what fits its room."""
         if not self._inside:
             return self._append(data)
         if self._running:  # the rest of a run that has been left out

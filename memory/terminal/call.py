@@ -497,12 +497,12 @@ def print_decision(call: Call, done: str, id: str, title: str) -> None:
     )
 
 
-def finish_decisions(call: Call, done: Sequence[Any], nothing: str) -> int:
-    """Finish a command after `print_decision`: print all with --json.
+def finish_decisions(call: Call, done: Sequence[Any], subject: str) -> int:
+    """Print decisions with --json, else only that there was none.
 
-    nothing: what was not decided on, if nothing was.
+    subject: of the sentence about none, such as "no rule".
     """
-    return 0 if done and not call.options.json else call.answer(done, [nothing + " was decided on"])
+    return 0 if done and not call.options.json else call.answer(done, [subject + " was decided on"])
 
 
 def ask_line(question: str) -> str:

@@ -86,7 +86,7 @@ def push_lines(value: dict[str, Any], now: float) -> list[str]:
 
 
 def moment_lines(found: list[dict[str, Any]]) -> list[str]:
-    """Return `accounts.count_by_moment` in lines."""
+    """Return a line per moment of a session: records given, and records used."""
     lines = []
     for one in found:
         used = "" if one["used"] is None else ", %d used" % one["used"]

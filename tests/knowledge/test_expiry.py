@@ -173,7 +173,7 @@ def test_notes_of_later_say_nothing_of_the_clock(store, place, now):
         os.utime(name, (now, now))
     assert not housekeeping.plan_upkeep(store, {}).doubt
     assert (
-        "many records were written on "
+        "the newest records were written on "
         in housekeeping.plan_upkeep(Store(place, vault.settings(), now - 30 * DAY), {}).doubt
     )
 

@@ -143,7 +143,7 @@ def _parse_day(said: str) -> float | None:
 
 
 def make_slice(found: Sequence[Entry], after: str, most: int) -> Slice:
-    """Return the entries after a mark, the newest for ""."""
+    """Return up to `most` entries behind the mark `after`, "" for the newest."""
     start = 0
     if after:
         said, _, key = after.partition("/")

@@ -100,7 +100,7 @@ class DatabaseShelf(Shelf):
         """Leave the connections to the pool."""
 
     def is_known(self, term: str) -> bool:
-        """Tell whether only the database holds a term."""
+        """Tell whether the database has a term of a workspace with a local index."""
         return self._remote.is_known(term)
 
     def path(self, name: str) -> str:

@@ -247,7 +247,7 @@ class DatabaseIndex:
         return None if self._is_whole else _format_array(self._keys)
 
     def is_known(self, term: str) -> bool:
-        """Tell whether a workspace that is counted elsewhere has a term."""
+        """Tell whether the database has a term of a workspace with a local index."""
         self.expect([term])
         return self._known.get(term, 0) > 0
 
