@@ -206,12 +206,12 @@ def format_no_answer(digest: Digest) -> str:
 
 
 def format_reduction(digest: Digest) -> str:
-    """Format `tokens: records 1,234, answer 180 (−85 %) · extract`."""
+    """Format `records 1,234 tokens, answer 180 tokens (−85 %) · extract`."""
     if not digest.tokens_in:
         return "no record was found to answer from"
     saved = round(100 * (1 - digest.tokens_out / digest.tokens_in))
     change = "%s%d %%" % ("−" if saved > 0 else "+" if saved < 0 else "±", abs(saved))
-    return "tokens: records {:,}, answer {:,} ({}) · {}{}".format(
+    return "records {:,} tokens, answer {:,} tokens ({}) · {}{}".format(
         digest.tokens_in,
         digest.tokens_out,
         change,

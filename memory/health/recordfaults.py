@@ -326,7 +326,7 @@ def _check_active_plans(place: Place, found: Iterable[Record]) -> list[Finding]:
     """Report each active plan but the newest, which alone is used."""
     plans, out = activeplan.list_active(found), []
     for plan in plans[1:]:
-        what = "only one plan counts, and %s is newer" % plans[0].id
+        what = "the newer plan '%s' is used, not this one" % plans[0].id
         remedy = "`dayleaf plan done %s` or `plan drop %s`" % (plan.id, plan.id)
         out.append(Finding(WARN, ABOUT, what, remedy, record_path(place, plan.name), 1))
     return out

@@ -376,7 +376,7 @@ def test_a_digest_cites_its_records_and_can_be_kept(ok):
     )
     kept = json.loads(ok("show", value["saved"], "--json"))
     assert kept["source"] == "agent" and {"relation": "derived_from", "target": id} in kept["links"]
-    assert "tokens: records " in ok("distill", "jwt", "--provider", "extract", "--explain")
+    assert " tokens, answer " in ok("distill", "jwt", "--provider", "extract", "--explain")
 
 
 def test_the_launcher_follows_links_through_odd_paths(env, project, tmp_path):

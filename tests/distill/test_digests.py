@@ -12,13 +12,13 @@ def test_the_rendering_ends_with_the_reduction_and_the_notes():
     bullet = digests.Bullet("One\ntwo [a]", ("a",))
     digest = digests.Digest((bullet,), "extract", 1234, 180, False, ("claude skipped: \x1b[31mx",))
     assert digests.render(digest) == (
-        "- One\n  two [a]\n\ntokens: records 1,234, answer 180 (−85 %) · extract\n"
+        "- One\n  two [a]\n\nrecords 1,234 tokens, answer 180 tokens (−85 %) · extract\n"
         "note: claude skipped: x\n"
     )
     kept = dataclasses.replace(digest, tokens_in=100, tokens_out=120, cached=True)
     assert (
         digests.format_reduction(kept)
-        == "tokens: records 100, answer 120 (+20 %) · extract · cached"
+        == "records 100 tokens, answer 120 tokens (+20 %) · extract · cached"
     )
     assert (
         digests.format_reduction(digests.Digest((), "extract", 0, 0))
