@@ -40,13 +40,13 @@ def find_repository_variables(env: Dict[str, str], directories: List[str]) -> Di
         return {}
     user = _user_folder(env)
     own = (_read_variables(user + SETTINGS_FILES[0]) if user else None) or {}
+    ours = [key for key in ours if env[key] != own.get(key)]
     found: Dict[str, str] = {}
     for folder in _list_with_parents(directories):
         for name in SETTINGS_FILES if folder != user else ():
             said = _read_variables(folder + name)
             for key in ours:
-                set_there = said is None or said.get(key) == env[key]
-                if set_there and env[key] != own.get(key):
+                if said is None or said.get(key) == env[key]:
                     found[key] = folder + name
     return found
 

@@ -244,14 +244,17 @@ def explain_refusal(
             return _format_refusal(verb, word, words, option)
     if caller == PERSON:
         return ""
-    row = VERBS[verb]
+    if all(map(inside, _list_paths(VERBS[verb], words, given))):
+        return ""
+    return (
+        "in a session, `dayleaf %s` reads only files of the project; a person can name "
+        "others in a terminal"
+    ) % spellings.spell_verb(verb)
+
+
+def _list_paths(row: Permission, words: Sequence[str], given: Mapping[str, str]) -> list[str]:
+    """Return a call's paths that must lie in the project."""
     paths = [value for option, value in given.items() if option in row.inside.split()]
-    paths += words if "WORDS" in row.inside.split() else []
-    paths += words[1:] if word and word == row.paths else []
-    for path in paths:
-        if not inside(path):
-            return (
-                "in a session, `dayleaf %s` reads only files of the project; a person can name "
-                "others in a terminal"
-            ) % spellings.spell_verb(verb)
-    return ""
+    if "WORDS" in row.inside.split():
+        return [*paths, *words]
+    return [*paths, *words[1:]] if row.paths in words[:1] else paths
