@@ -159,9 +159,9 @@ def add_entry(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: st
     kind, asks = entry.kind, entry.kind in (entries.PROMPT, entries.SLASH)
     if not agent:
         _follow_branch(facts, entry.branch, asks)
-    if asks and not agent:
-        facts.typed = facts.typed or not entry.headless
-        return _add_request(facts, entry)
+        if asks:
+            facts.typed = facts.typed or not entry.headless
+            return _add_request(facts, entry)
     if facts.muted == "all":
         return 0
     if kind in (entries.ENDED, entries.INTERRUPTED):
