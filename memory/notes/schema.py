@@ -66,8 +66,8 @@ def parse_answer(answer: str) -> Note:
     found = _parse_object(answer[:ANSWER])
     items = [item for part in PARTS for item in _parse_items(part, found.get(part))]
     note = Note(
-        _clip_line(found.get("title"), TITLE),
-        _clip_line(found.get("summary"), SUMMARY),
+        _drop_single_word(_clip_line(found.get("title"), TITLE)),
+        _drop_single_word(_clip_line(found.get("summary"), SUMMARY)),
         tuple(items),
     )
     if not note.summary and not note.items:
@@ -106,6 +106,11 @@ def _parse_items(part: str, listed: object) -> Iterator[Item]:
         )
         if item.text:
             yield item
+
+
+def _drop_single_word(line: str) -> str:
+    """Return a line, "" for a lone ASCII word such as `none`."""
+    return "" if line.isascii() and " " not in line else line
 
 
 def _clip_line(value: object, most: int, whole: bool = False) -> str:

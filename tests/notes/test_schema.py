@@ -10,6 +10,8 @@ from harness import noted
 from memory.core import ProviderError
 from memory.notes import schema
 
+SAYS_NONE = json.dumps({"title": "none", "summary": "None.", "next": []})
+
 
 def test_a_note_is_read_whatever_stands_around_it():
     """A fence, a preamble, a thought with braces."""
@@ -32,10 +34,18 @@ def test_of_each_list_so_many_items_are_kept():
     assert note.items_of(schema.OPEN) == note.items_of(schema.LESSONS) == []
 
 
-@pytest.mark.parametrize("answer", ["", "no", "[]", '{"title": "Only a title"}', "{", "NONE"])
+@pytest.mark.parametrize(
+    "answer", ["", "no", "[]", '{"title": "Only a title"}', "{", "NONE", SAYS_NONE]
+)
 def test_what_is_no_note_is_a_failed_call(answer):
     with pytest.raises(ProviderError):
         schema.parse_answer(answer)
+
+
+def test_a_lone_word_is_no_title():
+    note = schema.parse_answer(json.dumps({"title": "n/a", "summary": "The cap is 40."}))
+    assert (note.title, note.summary) == ("", "The cap is 40.")
+    assert schema.parse_answer(json.dumps({"title": "상한을", "summary": "한도"})).title == "상한을"
 
 
 def test_a_quote_that_is_too_long_is_no_quote():
