@@ -90,7 +90,7 @@ def stores(
     """
     found = []
     for name in ("without", "with"):
-        env = hooks.store(folder / name, args.records, args.python)
+        env = hooks.store(folder / name, args.records, args.python, "learning")
         place = layout.locate(env, env["CLAUDE_PROJECT_DIR"])
         if name == "with" and words:
             add(env, args.rules, args.links, words)
