@@ -70,7 +70,7 @@ NO_VALUE = (
 KEYED = (
     r"(?:暗号化|api|access|secret|private|auth|account|shared|signing|encryption|master|licen[sc]e|service"
     r"|app|application|client|admin|deploy|webhook|bot|integration|project|server|recovery|backup"
-    r"|root|user|developer|security)[ _\-]?\Z"
+    r"|root|user|developer|security|wpa\d?|wi-?fi|wlan)[ _\-]?\Z"
 )
 OF = (
     r"[ ]{1,2}(?:for|to|of|from|für|von|pour|de|от)\b[^\n]{0,30}?(?:api|service|account|server"

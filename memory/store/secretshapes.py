@@ -404,7 +404,7 @@ GOOD_KEY = (
     r"|crypto|cipher|aes|master|license|service|app|application|client|session|storage|subscription"
     r"|admin|deploy|ssh|hmac|jwt|webhook|bot|integration|project|write|server|consumer|preshared"
     r"|root|user|rest|security|primary|secondary|functions?|host|data|developer|dev|prod|live|test"
-    r"|ingest|license|x|wg|" + VENDORS + r")$"
+    r"|ingest|license|x|wg|wpa\d?|wi-?fi|wlan|" + VENDORS + r")$"
 )
 # Names of a build's cache: words and versions, then usually the digest of a lock file.
 COMPOSED = (

@@ -429,6 +429,8 @@ def named():
         ('MYSQL_ROOT_PASSWORD: "${{X:-{}}}"', pw),
         ("MYSQL_ROOT_PASSWORD=${{X:={}}}", pw),
         ("DB_PASSWORD=${{A:-${{B:-{}}}}}", pw),
+        ("WPA2 key: {}", a20),
+        ("Wi-Fi key = {}", a20),
     ]
     return [(template.format(value), value) for template, value in rows]
 
