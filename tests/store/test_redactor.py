@@ -429,6 +429,8 @@ def named():
         ('MYSQL_ROOT_PASSWORD: "${{X:-{}}}"', pw),
         ("MYSQL_ROOT_PASSWORD=${{X:={}}}", pw),
         ("DB_PASSWORD=${{A:-${{B:-{}}}}}", pw),
+        ("ｐａｓｓｗｏｒｄ：{}", pw),
+        ("ＡＰＩキー：{}", a32),
         ("WPA2 key: {}", a20),
         ("Wi-Fi key = {}", a20),
     ]
@@ -504,6 +506,7 @@ KEEP = [
     "const password = options.password || 'changeme'",
     "if (user.password || user.token2) {",
     "this.token ?? 'none'",
+    "ｐａｓｓｗｏｒｄは８文字以上",
     "password: ${{ secrets.DB_PASSWORD }}",
     "api_key = process.env.API_KEY",
     'key = os.environ["API_KEY"]',
