@@ -41,8 +41,14 @@ IDENTIFIED = (
     r"|build|pod|role|region|model|volume|profile|project|group|release|request|order|record)"
     r"[\"']?[ \t]{0,2}(?:[=:#]|is)?[ \t]{0,2}[\"'`(]?\Z"
 )
+# Between a label and its value: words for what it opens, wrapped, and a colon.
+WRAPPED = (
+    r"[ ](?:for|of|to|on|für|von|zum?|vom|de|pour|del|para|от|для|к)[ ]?\r?\n[^\n]{1,60}"
+    r"[:：][ ]?[\"'`*]{0,3}\Z"
+)
 GROUPED_DIGITS = r"(?<!\d )(?<![\w.:/,+\-])\d{2,4}(?:[ \-]\d{2,4}){1,3}(?![\w.:/,\-]| \d)"
-_NAME = r"[A-Za-z_][\w.\-]{0,40}[=:](?=[^=:/])|[\w.]{1,60}\("  # of what is assigned or called
+# Of what is assigned or called; what sets a word apart in LaTeX.
+_NAME = r"[A-Za-z_][\w.\-]{0,40}[=:](?=[^=:/])|[\w.]{1,60}\(|\\texttt\{"
 _TAIL = r"(?:_{3,40}|[)\]*,;:}.|]{1,6}[?!]?|(?<=[a-z\d][a-z\d])[?])\Z"
 # No secret wherever it stands: code, a path, an address, a short commit, a date, a number.
 _NO_SECRET = (
@@ -354,13 +360,13 @@ def features(text: str, near: Near, lines: Lines) -> dict[str, float]:
     end = start + len(word)
     low, line = _measure_line(text, start, end, lines)
     gap = text[label.end : start] if not near.before else text[end : label.start]
-    down = gap.count("\n")
+    own = shape(word)
+    down = gap.count("\n") - _is_wrapped(gap, word)
     ends = len(rx(r"[.!?;][\s)]|[。！？]").findall(gap))
     labelled = _measure_line(text, label.start, label.end, lines)[1] if down else line
     left = text[max(low, start - 24) : start].rstrip(" \"'`*(“「")
     last = rx(r"[^\W\d_]{1,24}\Z").search(left)
     named = rx(NAMED_OTHERWISE, re.I).search(text, max(low, start - 40), start)
-    own = shape(word)
     alone = line.runs <= own["runs"]
     return {
         **own,
@@ -389,6 +395,11 @@ def features(text: str, near: Near, lines: Lines) -> dict[str, float]:
         "own other": line.other,
         "other": labelled.other,
     }
+
+
+def _is_wrapped(gap: str, word: str) -> bool:
+    """Tell whether a label only goes on in a random word's line."""
+    return is_random(word, 8) and word.isalnum() and rx(WRAPPED).match(gap) is not None
 
 
 class _LineTraits(NamedTuple):

@@ -93,6 +93,8 @@ class Redacted(NamedTuple):
 BEFORE_PRIVATE = tuple("<＜;cC/\\")  # last characters of the forms that open a tag
 PASSES = 12  # over a text; no real one has taken more than four
 NEAR = 1200  # characters around a change that are searched again
+# full-width letters and digits, as Japanese keyboards write them
+NARROW = {code: code - 0xFEE0 for code in range(0xFF10, 0xFF5B) if chr(code).isalnum()}
 LINES = 12  # over which a value may continue
 AROUND = 40  # lines around a new one that may hold its label
 
@@ -267,6 +269,8 @@ def _map_to_plain(cuts: Cuts, places: list[int]) -> list[int]:
 
 def _find(text: str, tick: Callable[[], None], deep: int = 0) -> list[Span]:
     """Find secrets in a text, after `2 - deep` decodings at most."""
+    if not NARROW.keys().isdisjoint(map(ord, set(beyond_ascii(text)))):
+        text = text.translate(NARROW)
     runs = _find_runs(text)
     spans = _search_once(text, runs, tick)
     if deep < 1:

@@ -70,7 +70,7 @@ NO_VALUE = (
 KEYED = (
     r"(?:暗号化|api|access|secret|private|auth|account|shared|signing|encryption|master|licen[sc]e|service"
     r"|app|application|client|admin|deploy|webhook|bot|integration|project|server|recovery|backup"
-    r"|root|user|developer|security)[ _\-]?\Z"
+    r"|root|user|developer|security|wpa\d?|wi-?fi|wlan)[ _\-]?\Z"
 )
 OF = (
     r"[ ]{1,2}(?:for|to|of|from|für|von|pour|de|от)\b[^\n]{0,30}?(?:api|service|account|server"
@@ -84,7 +84,8 @@ NOT_LABEL = (
     r"|files?\b|paths?\b|urls?\b|types?\b|formats?|headers?|validat\w+|checks?\b|tests?\b|page"
     r"|screen|button|resets?\b|protect\w*|based|free|less|store|storage|vault|handling|endpoint"
     r"|provider|service|class|method|function|pair|value pair|size|bits?|index|up\b|down\b|press"
-    r"|board|stroke|word|frame|d\b|ing\b|ed\b|er\b)|[\"']?:\s{0,3}\d{1,5}\b)"
+    r"|board|stroke|word|frame|d\b|ing\b|ed\b|er\b)"
+    r"|[\"']?:(?!\s{0,2}\n\d{1,2}[.)] )\s{0,3}\d{1,5}\b)"
 )
 OTHER = (
     r"\b(?:hash\w*|sha\d*|commit\w*|version|uuid|guid|digest|checksum|fingerprint|branch|length"

@@ -404,7 +404,7 @@ GOOD_KEY = (
     r"|crypto|cipher|aes|master|license|service|app|application|client|session|storage|subscription"
     r"|admin|deploy|ssh|hmac|jwt|webhook|bot|integration|project|write|server|consumer|preshared"
     r"|root|user|rest|security|primary|secondary|functions?|host|data|developer|dev|prod|live|test"
-    r"|ingest|license|x|wg|" + VENDORS + r")$"
+    r"|ingest|license|x|wg|wpa\d?|wi-?fi|wlan|" + VENDORS + r")$"
 )
 # Names of a build's cache: words and versions, then usually the digest of a lock file.
 COMPOSED = (
@@ -424,6 +424,8 @@ SEPARATOR = (
     r"|&str|&'static str|text|Text|SecretStr|Optional\[str\]|char\*|any)\??[ \t]*(?==))?(?P<sign>:="
     r"|=>|={1,3}|\?=|\+=|::?|->|：|＝|%3[aAdD])(?:%22|&quot;"
     r"|&#3[49];)?(?:[ \t]{0,80}(?:[|>][+-]?[ \t]*\r?\n[ \t]{1,40})?|\s{0,80}(?=\\{0,7}[\"']))"
+    r"(?:[\"']?\$\{\w{1,64}:?[-=]){0,2}|(?:\s{0,40}(?:[|]{2}=?|[?]{2}=?|[?]:)"
+    r"|(?<=[)\]])\s{1,40}or)\s{1,40}(?=[\"'`])"
     r"|[\"']?,?\s{0,40}-?[ \t]{0,9}\\{0,7}[\"']?(?:[Vv]alue|VALUE|defaultValue"
     r"|default)\\{0,7}[\"']?[ \t]{0,9}[:=][ \t]{0,9}|[ \t]+(?P<verb>is|was|ist|war|lautet|est|es"
     r"|to)[ \t:]{1,4}|(?P<call>,[ \t]*|\([ \t]*)(?=\\{0,7}[\"'])|(?P<tag>>)"

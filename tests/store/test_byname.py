@@ -76,3 +76,13 @@ def test_a_sentence_about_passwords_stays_in_any_script(text):
     is no secret.
     """
     assert redact(text).text == text
+
+
+@pytest.mark.parametrize(
+    "text", ["ｐａｓｓｗｏｒｄ：{}", "パスワード：ｋｅｓｔｒｅｌ４２", "Ｐａｓｓｗｏｒｔ: {} Ａ１"]
+)
+def test_full_width_letters_are_read_as_plain_ones(text):
+    """Of the name and of the value; what is no secret keeps its own."""
+    kept = redact("Ａ１ " + text.format("kes" + "trel42")).text
+    assert not {"kestrel42", "ｋｅｓｔｒｅｌ４２"} & set(kept.replace("：", " ").split())
+    assert kept.startswith("Ａ１ " + text[:5]) and "[redacted:" in kept
