@@ -30,7 +30,7 @@ from memory.hook import context, loader, segment
 from memory.hook.context import ContextTag
 from memory.index.backend import Unreachable
 from memory.project import manifests
-from memory.recall import alongside, hit, look, quotes, rank, timewords
+from memory.recall import alongside, hit, look, quotes, rank, timewords, updates
 from memory.recall.hit import Hit, RecallResult
 from memory.recall.lookup import LOCAL_ALONE, find_places_and_shelves
 from memory.recall.question import (
@@ -386,6 +386,10 @@ class _Search:
         if not dialogue and not self.query.session:
             hits = rank.merge_sessions(hits, {c.path: c.among for c in pool})
         hits = rank.sort_hits(hits)
+        # a question that names a day asks for what was said then
+        if not dialogue and not self.query.session and self.about == timewords.OPEN:
+            backends = {shelf.place.key: shelf.backend for shelf in self.shelves}
+            hits = updates.lift_updates(hits, backends)
         self.weak = bool(hits) and most < WEAK * whole
         return self._drop_low(hits)
 

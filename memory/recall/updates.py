@@ -1,0 +1,92 @@
+"""Put a later session before an earlier one on the same subject.
+
+What was decided may be amended weeks later, in words farther from the question than those of the
+first decision.  Two sessions are on the same subject where the cosine of their words, weighted by
+(1 + ln tf) idf (Salton and Buckley 1988), reaches ALIKE.  The later one then stands before the
+earlier one if it answers well enough by itself and began a day later: sessions of one day go on
+with each other's work.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import log, sqrt
+from typing import Dict, List, Mapping, Sequence
+
+from memory.core import tokeniser
+from memory.core.layout import DATED_KINDS
+from memory.hook import loader
+from memory.index.backend import Backend
+from memory.recall.hit import Hit
+
+ALIKE = 0.28  # cosine from which two sessions are on the same subject
+LEAST = 0.3  # of the earlier session's score that the later one has by itself
+APART = 86_400.0  # seconds from the start of one to that of the other
+BEST = 5  # hits that are compared
+READ = 6000  # characters of a session that are compared
+LIFT = 1.001  # of the earlier session's score that the later one gets
+
+Weights = Dict[str, float]
+
+
+def lift_updates(hits: Sequence[Hit], backends: Mapping[str, Backend]) -> List[Hit]:
+    """Return hits in order, later sessions before earlier ones on their subject.
+
+    hits: best first. backends: the index of each workspace.
+    """
+    weights: Dict[str, Weights] = {}
+
+    def weigh(hit: Hit) -> Weights:
+        if hit.path not in weights:
+            body = (hit.talk or hit.record).body[:READ]
+            weights[hit.path] = _weigh_terms(body, backends[hit.workspace])
+        return weights[hit.path]
+
+    def updates(hit: Hit, other: Hit) -> bool:
+        may = _may_update(hit, other) and hit.workspace in backends
+        return may and _cosine(weigh(hit), weigh(other)) >= ALIKE
+
+    ordered: List[Hit] = []
+    for hit in hits[:BEST]:
+        earlier = [at for at, other in enumerate(ordered) if updates(hit, other)]
+        at = earlier[0] if earlier else len(ordered)
+        ordered.insert(at, _lift(hit, ordered[at], ordered[:at]) if earlier else hit)
+    return ordered + list(hits[BEST:])
+
+
+def _may_update(hit: Hit, other: Hit) -> bool:
+    """Tell whether a hit is of a session later than another's, and answers too."""
+    return (
+        hit.kind in DATED_KINDS
+        and other.kind in DATED_KINDS
+        and hit.workspace == other.workspace
+        and hit.created - other.created >= APART
+        and hit.score >= LEAST * other.score
+    )
+
+
+def _lift(hit: Hit, earlier: Hit, better: Sequence[Hit]) -> Hit:
+    """Return a hit scored above an earlier session's, at most as the better hits."""
+    score = min([LIFT * earlier.score, *(other.score for other in better)])
+    return hit._replace(
+        score=score,
+        parts=(*hit.parts, ("update", score / hit.score)),
+        why="%s; later than %s on the same subject" % (hit.why, earlier.id),
+    )
+
+
+def _weigh_terms(text: str, backend: Backend) -> Weights:
+    """Return the weights of a text's terms, as a vector of length 1."""
+    counts = Counter(tokeniser.index_terms(text))
+    backend.expect(list(counts))
+    documents = backend.documents
+    weights = {
+        term: (1 + log(count)) * loader.idf(documents, backend.df(term))
+        for term, count in counts.items()
+    }
+    length = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+    return {term: weight / length for term, weight in weights.items()}
+
+
+def _cosine(one: Weights, other: Weights) -> float:
+    return sum(weight * other.get(term, 0.0) for term, weight in one.items())

@@ -1,0 +1,81 @@
+"""A later session on the same subject stands before an earlier one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from harness import talks, vault
+
+from memory.recall import updates
+
+FIRST = """The key is the lowercased email and the calendar day in merge_records.  Where two records
+collide, the newer record is kept: duplicates of contacts after a sync are gone."""
+AMENDED = """After a sync contacts had lost phone numbers.  The key in merge_records stays: the
+lowercased email and the calendar day.  Where two records collide, the fuller record is kept."""
+OTHER = "Avatars: the cache keyed them by name, so duplicates of contacts had one picture."
+QUESTION = "why are there duplicates of contacts after a sync"
+
+
+def put(place, name, day, said):
+    talks.put(
+        place,
+        [f"## {day} 10:00 {name}\n\n{said}\n"],
+        id="k-" + name,
+        title=name,
+        created=day + "T10:00:00Z",
+        session=name,
+        until=day + "T10:05:00Z",
+    )
+
+
+def recall(ok):
+    return json.loads(ok("recall", QUESTION, "--explain", "--json"))["hits"]
+
+
+def ids(ok):
+    return [hit["id"] for hit in recall(ok)]
+
+
+@pytest.fixture
+def contacts(shop):
+    put(shop, "first", "2026-10-01", FIRST)
+    put(shop, "other", "2026-10-05", OTHER)
+    return shop
+
+
+def test_a_later_session_on_the_subject_stands_first_and_says_so(ok, contacts):
+    """Another subject's session does not, though it is later too."""
+    assert ids(ok)[:2] == ["k-first", "k-other"]
+    put(contacts, "amended", "2026-10-20", AMENDED)
+    hits = recall(ok)
+    assert [hit["id"] for hit in hits][:3] == ["k-amended", "k-first", "k-other"]
+    assert "later than k-first on the same subject" in hits[0]["why"]
+    assert hits[0]["score"] > hits[1]["score"]
+
+
+@pytest.mark.parametrize("day", ["2026-10-01", "2026-09-01"])
+def test_a_session_of_the_same_day_or_an_earlier_one_stays_behind(ok, contacts, day):
+    put(contacts, "amended", day, AMENDED)
+    assert ids(ok)[0] == "k-first"
+
+
+def test_one_that_hardly_answers_stays_behind(ok, contacts, monkeypatch):
+    put(contacts, "amended", "2026-10-20", AMENDED)
+    monkeypatch.setattr(updates, "LEAST", 0.99)
+    assert ids(ok)[0] == "k-first"
+
+
+def test_a_person_s_learning_does_not_yield_to_a_session(ok, contacts):
+    vault.put(
+        contacts, "p/learnings/dedupe.md", "Contacts after a sync", FIRST, created="2026-09-01"
+    )
+    assert not ids(ok)[0].startswith("k-")
+    put(contacts, "amended", "2026-10-20", AMENDED)
+    assert not ids(ok)[0].startswith("k-")
+
+
+def test_a_question_about_a_day_gets_what_was_said_then(ok, contacts):
+    put(contacts, "amended", "2026-10-20", AMENDED)
+    found = json.loads(ok("recall", QUESTION + " on 2026-10-01", "--json"))["hits"]
+    assert found[0]["id"] == "k-first"
