@@ -97,7 +97,7 @@ def choose_passages(
     named = [part for part in parts if any(name in part.whole.lower() for name in tickets)]
     if named:
         parts, least = named, 0.0
-    answer = _find_answer(prompt, parts)
+    answer, parts = _prefer_conversations(index, prompt, parts)
     if not answer.windows:
         return [], []
     if answer.telling < least:
@@ -106,19 +106,18 @@ def choose_passages(
     reason = "it tells of the ticket" if tickets else "it is about what the prompt says"
     if asks and not tickets:
         reason = "it answers the question"
-    answer, parts = _prefer_conversations(index, prompt, answer, parts)
     return _build_passages(index, answer, parts, reason), []
 
 
 def _prefer_conversations(
-    index: Index, prompt: str, answer: windows.Answer, parts: list[_Part]
+    index: Index, prompt: str, parts: list[_Part]
 ) -> tuple[windows.Answer, list[_Part]]:
     """Answer without checkpoints' turns that a conversation holds too, if possible."""
     others = [_drop_kept_turns(index, part) for part in parts]
-    if others == parts:
-        return answer, parts
-    other = _find_answer(prompt, others)
-    return (other, others) if other.windows else (answer, parts)
+    answer = _find_answer(prompt, others)
+    if answer.windows or others == parts:
+        return answer, others
+    return _find_answer(prompt, parts), parts
 
 
 def _find_answer(prompt: str, parts: Sequence[_Part]) -> windows.Answer:
