@@ -29,6 +29,7 @@ from memory.recall.hit import Hit, Quote
 from memory.recall.look import Candidate
 from memory.recall.rank import VECTOR
 from memory.recall.sentences import CODE, LEAD, TABLE, clip_at_clause, parse_lines
+from memory.recall.updates import UPDATE
 
 FIRST, ROOM = 5, 708  # hits with windows, and characters for each, which they share
 LEAST = 120  # characters left below which no further window is cut to fit
@@ -89,6 +90,8 @@ def add_quotes(
     def hit_number(window: Window) -> int:
         return int(passages[window.passage].session)
 
+    found = _lift_best_hit(found, dict(hits[0].parts).get(UPDATE, 1.0) if hits else 1.0, hit_number)
+
     first = [window for window in found if hit_number(window) < FIRST]
     room = ROOM * min(len(hits), FIRST)
     quotes = _join_by_passage(_choose_windows(first, hit_number, places, room), passages, places)
@@ -98,6 +101,22 @@ def add_quotes(
             line = _Excerpt(window.passage, window.at, window.score, _fit_rows(window.text, LATER))
             quotes.update(_join_by_passage([line], passages, places))
     return [each._replace(quotes=tuple(quotes.get(at, ()))) for at, each in enumerate(hits)]
+
+
+def _lift_best_hit(
+    found: List[Window], factor: float, hit_number: Callable[[Window], int]
+) -> List[Window]:
+    """Rank windows with those of the best hit weighed by a factor.
+
+    factor: of an amendment that was put first (updates.py), since it shares few words with the
+        question.
+    """
+    if factor == 1.0:
+        return found
+    for window in found:
+        if not hit_number(window):
+            window.score *= factor
+    return sorted(found, key=lambda window: (-window.score, window.passage, window.at))
 
 
 def _rerank_by_vectors(found: Sequence[Window], near: Sequence[float]) -> List[Window]:
