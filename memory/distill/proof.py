@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Iterator
 
 from memory.recall.timewords import MONTHS
@@ -80,33 +81,10 @@ _IDENTIFIER = re.compile(  # options, snake_case, camelCase, `a::b`, `$VAR`, `x.
     re.ASCII,
 )
 _DIGITS = re.compile(r"\d(?:[\d.]*\d)?")
-_PLAIN_WORDS = frozenset(
-    {
-        "and/or",
-        "i/o",
-        "input/output",
-        "read/write",
-        "client/server",
-        "ci/cd",
-        "tcp/ip",
-        "n/a",
-        "yes/no",
-        "on/off",
-        "und/oder",
-        "request/response",
-        "before/after",
-        "e.g",
-        "i.e",
-        "z.b",
-        "d.h",
-        "u.a",
-        "a.m",
-        "p.m",
-        "https",
-        "ascii",
-        "posix",
-    }
-)  # look technical and are not
+_PLAIN_WORDS = frozenset(  # look technical and are not
+    "and/or i/o input/output read/write client/server ci/cd tcp/ip n/a yes/no on/off und/oder "
+    "request/response before/after e.g i.e z.b d.h u.a a.m p.m https ascii posix".split()
+)
 # scripts whose letters pass for Latin ones
 _LOOKALIKE_SCRIPTS = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC")
 
@@ -143,31 +121,17 @@ _MEASURE = re.compile(  # a number with a unit, or with a noun
     re.IGNORECASE,
 )
 _SPELLINGS = {
-    digits: words.split()
-    for digits, words in {
-        "2": "two zwei",
-        "3": "three drei",
-        "4": "four vier",
-        "5": "five fünf",
-        "6": "six sechs",
-        "7": "seven sieben",
-        "8": "eight acht",
-        "9": "nine neun",
-        "10": "ten zehn",
-        "11": "eleven elf",
-        "12": "twelve zwölf",
-        "15": "fifteen fünfzehn",
-        "20": "twenty zwanzig",
-        "30": "thirty dreißig",
-        "40": "forty vierzig",
-        "50": "fifty fünfzig",
-        "60": "sixty sechzig",
-        "70": "seventy siebzig",
-        "80": "eighty achtzig",
-        "90": "ninety neunzig",
-        "100": "hundred hundert",
-        "1000": "thousand tausend",
-    }.items()
+    digits: words
+    for digits, *words in map(
+        str.split,
+        (
+            "2 two zwei, 3 three drei, 4 four vier, 5 five fünf, 6 six sechs, 7 seven sieben, "
+            "8 eight acht, 9 nine neun, 10 ten zehn, 11 eleven elf, 12 twelve zwölf, "
+            "15 fifteen fünfzehn, 20 twenty zwanzig, 30 thirty dreißig, 40 forty vierzig, "
+            "50 fifty fünfzig, 60 sixty sechzig, 70 seventy siebzig, 80 eighty achtzig, "
+            "90 ninety neunzig, 100 hundred hundert, 1000 thousand tausend"
+        ).split(","),
+    )
 }
 _NUMBER_WORDS = {word: digits for digits, words in _SPELLINGS.items() for word in words}
 _UNIT_PATTERNS = {
@@ -474,59 +438,36 @@ def _occurs(word: str, within: str, left: str, right: str) -> bool:
     left, right: characters that continue the word there and so exclude a match: `w` letters, digits
     and `_`; `-`; `.`; on the right also `u`, all but a short unit.
     """
+    before, after = _compile_borders(word[0], word[-1], left, right)
     at = within.find(word)
     while at >= 0:
-        before, after = within[max(at - 2, 0) : at], within[at + len(word) : at + len(word) + 6]
-        if not _touches_left(before, left, word[0]) and not _touches_right(after, right, word[-1]):
+        if not before.search(within[max(at - 2, 0) : at]) and not after.match(
+            within, at + len(word)
+        ):
             return True
         at = within.find(word, at + 1)
     return False
 
 
-def _is_word_char(char: str) -> bool:
-    return char.isascii() and (char.isalnum() or char == "_")
+@lru_cache(1024)
+def _compile_borders(
+    first: str, last: str, left: str, right: str
+) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns of what continues a word, before it and behind it.
 
-
-def _is_digit_and_mark(text: str) -> bool:
-    """Tell whether two characters are a digit and `.`, `,` or `-`."""
-    return len(text) == 2 and text[0].isdigit() and text[1] in ".,-"
-
-
-def _joins(rule: str, own: str, beside: str) -> bool:
-    """Tell whether the character beside a word continues it."""
-    return ("w" in rule and _is_word_char(own) and _is_word_char(beside)) or (
-        "-" in rule and beside == "-"
-    )
-
-
-def _touches_left(before: str, rule: str, first: str) -> bool:
-    last = before[-1:]
-    if not last:
-        return False
-    if first.isdigit() and _is_digit_and_mark(before):
-        return True
-    if first == "/" and "." in rule:  # the rest of a relative path is no absolute one
-        return _is_word_char(last) or last in ".~-"
-    return _joins(rule, first, last) or ("." in rule and last == ".")
-
-
-def _touches_right(after: str, rule: str, last: str) -> bool:
-    following = after[:1]
-    if rule == "u":
-        return _is_more_than_unit(after)
-    if not following:
-        return False
-    return _joins(rule, last, following) or (
-        "." in rule and following == "." and _is_word_char(after[1:2] or " ")
-    )
-
-
-def _is_more_than_unit(after: str) -> bool:
-    """Tell whether more than a unit follows a number."""
-    letters = re.match(r"\w*", after, re.ASCII)
-    more = letters[0] if letters else ""
+    first, last: the word's own characters. left, right: as of `_occurs`.
+    """
+    before = [re.escape(mark) for mark in left if mark != "w"]
+    if "w" in left and re.match(r"\w", first, re.ASCII):
+        before.append(r"\w")
+    if first == "/" and "." in left:  # the rest of a relative path is no absolute one
+        before = [r"[\w.~-]"]
+    if first.isdigit():
+        before.append(r"\d[.,-]")
+    after = [{"-": "-", ".": r"\.\w", "u": r"\w{4}|\w{0,3}\d|[.,]\d"}[c] for c in right if c != "w"]
+    if "w" in right and re.match(r"\w", last, re.ASCII):
+        after.append(r"\w")
     return (
-        len(more) > 3
-        or any(c.isdigit() for c in more)
-        or (after[:1] in (".", ",") and after[1:2].isdigit())
+        re.compile(r"(?:%s)\Z" % "|".join(before or ["(?!)"]), re.ASCII),
+        re.compile("|".join(after or ["(?!)"]), re.ASCII),
     )
