@@ -56,6 +56,10 @@ def _path(folder: str, key: str) -> str:
     return "%s/%s.json" % (folder, key)
 
 
+def _hash(text: str) -> str:
+    return files.sha256(text.encode("utf-8", "replace"))
+
+
 def _read_fresh(folder: str, key: str, version: int, now: float) -> dict[str, Any]:
     """Read an entry within its lifetime; raises _FAULTS."""
     row: dict[str, Any] = fastjson.read_sealed(_path(folder, key))
@@ -89,27 +93,12 @@ def digest_key(
     question: str, sources: Sequence[Source], config: Config, name: str, model: str, budget: int
 ) -> str:
     """Return the key of a digest."""
-    rows = [
-        [
-            s.id,
-            s.created,
-            s.checksum or files.sha256((s.title + "\0" + s.body).encode("utf-8", "replace")),
-        ]
-        for s in sources
-    ]
-    parts = [
-        TEMPLATE,
-        rows,
-        question,
-        name,
-        model,
-        budget,
-        config["redact.enabled"],
-        config["redact.allow"],
-    ]
+    rows = [(s.id, s.created, s.checksum or _hash(s.title + "\0" + s.body)) for s in sources]
+    parts = [TEMPLATE, rows, question, name, model, budget]
+    parts += [config["redact.enabled"], config["redact.allow"]]
     if name == "command":
         parts.append(config["distill.command"])
-    return files.sha256(json.dumps(parts).encode())
+    return _hash(json.dumps(parts))
 
 
 def write_digest(folder: str, key: str, now: float, digest: Digest) -> None:
@@ -143,16 +132,9 @@ def read_digest(folder: str, key: str, now: float) -> Digest | None:
             len(bullets),
             tuple(RejectedBullet(str(why), str(what)) for why, what in row["cut"]),
         )
-        return Digest(
-            bullets,
-            str(row["provider"]),
-            int(row["in"]),
-            int(row["out"]),
-            True,
-            tuple(map(str, row["notes"])),
-            checked,
-            made=float(row["t"]),
-        )
+        provider, notes = str(row["provider"]), tuple(map(str, row["notes"]))
+        tokens_in, tokens_out, made = int(row["in"]), int(row["out"]), float(row["t"])
+        return Digest(bullets, provider, tokens_in, tokens_out, True, notes, checked, made=made)
     except _FAULTS:
         return None
 
@@ -163,7 +145,7 @@ def read_digest(folder: str, key: str, now: float) -> Digest | None:
 def answer_key(words: Sequence[str], options: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the key of a printed answer."""
     parts = [__version__, TEMPLATE, list(words), sorted(options.items()), sorted(settings.items())]
-    return files.sha256(repr(parts).encode("utf-8", "replace"))
+    return _hash(repr(parts))
 
 
 def write_answer(
@@ -196,7 +178,7 @@ def hash_files(place: Place) -> str:
     found = sorted((name, time, size) for name, _, time, size in walk.walk(place)[0])
     paths = [each.path for each in ledger.ledgers(place)]
     found += [(path, 0, files.posix.stat(path).st_size) for path in paths if files.exists(path)]
-    return files.sha256(repr(found).encode("utf-8", "replace"))
+    return _hash(repr(found))
 
 
 def stat_files(paths: Sequence[str]) -> list[list[Any]]:

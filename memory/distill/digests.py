@@ -174,6 +174,26 @@ def count_source_tokens(sources: Sequence[Source]) -> int:
     return sum(tokeniser.count_tokens(source.title + "\n" + source.body) for source in sources)
 
 
+def make_digest(
+    bullets: Sequence[Bullet],
+    provider: str,
+    sources: Sequence[Source],
+    notes: Sequence[str],
+    checked: CheckResult = CheckResult(),
+    nearest: tuple[tuple[str, str], ...] = (),
+) -> Digest:
+    """Return a digest with the tokens of its sources and bullets."""
+    return Digest(
+        tuple(bullets),
+        provider,
+        count_source_tokens(sources),
+        tokeniser.count_tokens(format_bullets(bullets)),
+        notes=tuple(notes),
+        checked=checked,
+        nearest=nearest,
+    )
+
+
 def list_nearest(sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
     """Return (id, title) of the best sources, one per session."""
     retold = {source.retold for source in sources}
@@ -189,8 +209,7 @@ def render(digest: Digest) -> str:
     absent = [match[1] for match in map(_ABSENT.fullmatch, digest.notes) if match]
     notes = [note for note in digest.notes if not _ABSENT.fullmatch(note) and note != NO_RECORD]
     if absent:
-        names = " and ".join(filter(None, (", ".join(absent[:-1]), absent[-1])))
-        verb = "is" if len(absent) == 1 else "are"
+        names, verb = " and ".join(absent), "is" if len(absent) == 1 else "are"
         notes.insert(0, "no model was asked: %s %s not on PATH" % (names, verb))
     return "\n".join(lines + ["note: " + clean(note) for note in notes]) + "\n"
 
@@ -222,14 +241,9 @@ def format_reduction(digest: Digest) -> str:
 
 def as_json(digest: Digest) -> dict[str, Any]:
     """Return a digest's check, chain and nearest records for --json."""
-    checked = digest.checked
     return {
-        "checked": {
-            "bullets": checked.bullets,
-            "kept": checked.kept,
-            "cut": [{"why": cut.why, "what": cut.what} for cut in checked.cut],
-        },
-        "chain": [{"provider": step.provider, "outcome": step.outcome} for step in digest.steps],
+        "checked": {**vars(digest.checked), "cut": [vars(cut) for cut in digest.checked.cut]},
+        "chain": [vars(step) for step in digest.steps],
         "calls": digest.calls,
         "nearest": [{"id": id, "title": title} for id, title in digest.nearest],
     }

@@ -33,9 +33,8 @@ from memory.distill.digests import (
     Digest,
     Source,
     clean,
-    count_source_tokens,
-    format_bullets,
     list_nearest,
+    make_digest,
 )
 from memory.distill.sources import SourcePassage, split_sources
 from memory.distill.technical import find_technical
@@ -78,14 +77,15 @@ def extract(
         _without_time_words(question, sources), [each.passage for each in passages], limit=WINDOW
     )
     if floor and not found.is_answered:
-        return _make_digest(sources, [], notes, list_nearest(sources))
+        return make_digest((), "extract", sources, notes, nearest=list_nearest(sources))
     bullets = _QuoteSelection(passages, found, 4 * max_tokens).select_bullets()
     if floor and bullets:
         notes += _note_missing_words(question, found, bullets)
     if sources and not bullets:
         full = "nothing fits into %d tokens: raise --max-tokens" % max_tokens
         notes.append(full if found.windows else "the records are empty")
-    return _make_digest(sources, bullets, notes)
+    checked = CheckResult(len(bullets), len(bullets))
+    return make_digest(bullets, "extract", sources, notes, checked)
 
 
 def _without_time_words(question: str, sources: Sequence[Source]) -> str:
@@ -93,26 +93,6 @@ def _without_time_words(question: str, sources: Sequence[Source]) -> str:
     text = clean(question)
     newest = max((source.created for source in sources), default=0.0)
     return timewords.parse(text, newest, 0.0).rest or text
-
-
-def _make_digest(
-    sources: Sequence[Source],
-    bullets: Sequence[Bullet],
-    notes: Sequence[str],
-    near: Tuple[Tuple[str, str], ...] = (),
-) -> Digest:
-    size = tokeniser.count_tokens(format_bullets(bullets))
-    checked = CheckResult(len(bullets), len(bullets))
-    return Digest(
-        tuple(bullets),
-        "extract",
-        count_source_tokens(sources),
-        size,
-        False,
-        tuple(notes),
-        checked,
-        nearest=near,
-    )
 
 
 def _note_missing_words(

@@ -16,9 +16,8 @@ from memory.distill.digests import (
     CheckResult,
     Digest,
     Source,
-    count_source_tokens,
-    format_bullets,
     list_nearest,
+    make_digest,
 )
 
 if TYPE_CHECKING:
@@ -71,16 +70,8 @@ def ask_provider(job: Job, step: providers.Provider, model: str) -> Digest:
             "%s read the best %d of %d records: no more fit into a prompt"
             % (step.name, len(sources), len(job.sources)),
         )
-    return Digest(
-        bullets,
-        step.name,
-        count_source_tokens(job.sources),
-        tokeniser.count_tokens(format_bullets(bullets)),
-        False,
-        tuple(notes),
-        checked,
-        nearest=() if bullets else list_nearest(job.sources),
-    )
+    nearest = () if bullets else list_nearest(job.sources)
+    return make_digest(bullets, step.name, job.sources, notes, checked, nearest)
 
 
 def fit_sources(sources: Sequence[Source]) -> list[Source]:

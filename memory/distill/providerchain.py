@@ -9,6 +9,7 @@ records do not tell.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from typing import Callable, Mapping, Sequence
 
@@ -19,7 +20,7 @@ from memory.distill.digests import NO_RECORD, ChainStep, Digest, Source, clean
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.core.config import Config
-    from memory.distill import modelcall, providers
+    from memory.distill import modelcall
 
 CHAINS = {
     "auto": ("claude", "gemini"),
@@ -59,10 +60,10 @@ def distill(
     if not sources:
         return Digest((), "extract", 0, 0, False, (NO_RECORD,))
     folder = cache.digests_folder(cache_dir) if use_cache and config["distill.cache"] else ""
-    job: modelcall.Job | None = None
     steps: list[ChainStep] = []
     made: list[str] = []
 
+    @functools.cache
     def make_job() -> modelcall.Job:
         from memory.distill import modelcall
 
@@ -77,9 +78,7 @@ def distill(
         outcome = FROM_CACHE if digest else "answered"
         if not digest:
             try:
-                _require(name, config, env)
-                job = job or make_job()
-                digest = _take_step(job, name, model)
+                digest = _take_step(make_job, name, model, config, env)
             except ProviderError as error:
                 steps.append(ChainStep(name, str(error)))
                 continue
@@ -127,14 +126,28 @@ def validate_call(question: str, chosen: str, config: Config, max_tokens: int | 
     return budget
 
 
-def _take_step(job: modelcall.Job, name: str, model: str) -> Digest:
+def _take_step(
+    make_job: Callable[[], modelcall.Job],
+    name: str,
+    model: str,
+    config: Config,
+    env: Mapping[str, str],
+) -> Digest:
+    """Return a step's digest; raises ProviderError for a skip or failure."""
     if name == "extract":
         from memory.distill import extract
 
+        job = make_job()
         return extract.extract(job.question, job.sources, job.budget, True)
-    from memory.distill import modelcall
+    from memory.distill import modelcall, providers
 
-    return modelcall.ask_provider(job, _load_provider(name, job.config), model)
+    provider = providers.load_provider(name, config["distill.command"])
+    reason = provider.available(env)
+    if env.get(boundary.NESTED):
+        reason = "this runs inside a model call by dayleaf"
+    if reason:
+        raise ProviderError("skipped: " + reason)
+    return modelcall.ask_provider(make_job(), provider, model)
 
 
 def _choose_model(config: Config, name: str, chosen: str) -> str:
@@ -165,25 +178,3 @@ def _redact_sources(sources: Sequence[Source], config: Config, salt: str) -> lis
         )
         for s in sources
     ]
-
-
-# --- Asking a model -------------------------------------------------------------------------------
-
-
-def _load_provider(name: str, config: Config) -> providers.Provider:
-    from memory.distill import providers
-
-    return providers.load_provider(name, config["distill.command"])
-
-
-def _require(name: str, config: Config, env: Mapping[str, str]) -> None:
-    """Raise ProviderError where a provider cannot be called."""
-    if name == "extract":
-        return
-    reason = (
-        "this runs inside a model call by dayleaf"
-        if env.get(boundary.NESTED)
-        else _load_provider(name, config).available(env)
-    )
-    if reason:
-        raise ProviderError("skipped: " + reason)

@@ -59,16 +59,12 @@ def check(
 def format_notes(checked: CheckResult) -> list[str]:
     """Format the reasons of rejections, one line each."""
     over = sum(cut.why == OVER for cut in checked.cut)
-    said = {
+    templates = {
         NO_ID: "a bullet without a record's id was cut",
-        UNHELD: "a bullet was cut: no record holds '%s'",
-        UNCITED: "a bullet was cut: no record that it cites holds '%s'",
+        UNHELD: "a bullet was cut: no record holds '{}'",
+        UNCITED: "a bullet was cut: no record that it cites holds '{}'",
     }
-    lines = [
-        said[cut.why] % cut.what if "%s" in said[cut.why] else said[cut.why]
-        for cut in checked.cut
-        if cut.why != OVER
-    ]
+    lines = [templates[cut.why].format(cut.what) for cut in checked.cut if cut.why != OVER]
     return lines + (["%d bullets over the budget were cut" % over] if over else [])
 
 
