@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from memory.capture import progress
 from memory.core import StoreError, files
-from memory.core.layout import FOLDERS
+from memory.core.layout import FOLDERS, Place
 from memory.core.records import Record
 from memory.hook import signs
 from memory.knowledge import lessons
@@ -36,11 +36,17 @@ def keep_session_note(
     Returns (note, names of the changed records). said: the note as JSON. Raises StoreError for a
     session without a conversation, ProviderError for an empty note.
     """
-    name = progress.read_head("%s/sessions/%s.json" % (store.place.cache, session)).get("talk")
-    if not isinstance(name, str) or not name.startswith("p/"):
+    name = find_conversation(store.place, session)
+    if not name:
         raise StoreError("session %s has no conversation to check a note against" % session)
     made = generation.store_note(store, store.read(name), schema.parse_answer(said), SESSIONS_MODEL)
     return made, follow_up(store, made)
+
+
+def find_conversation(place: Place, session: str) -> str:
+    """Return the name of a session's conversation, or ""."""
+    name = progress.read_head("%s/sessions/%s.json" % (place.cache, session)).get("talk")
+    return name if isinstance(name, str) and name.startswith("p/") else ""
 
 
 def mark_answered(home: str) -> None:
