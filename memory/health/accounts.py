@@ -7,10 +7,12 @@ Receipts hold ids; titles are read from the present records, so a deleted record
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from contextlib import closing
+from functools import partial
 from typing import Any
 
 from memory.core import IndexFault, UsageError, config, files, layout, plaintext, records, tokeniser
@@ -40,18 +42,10 @@ EVENT_KEYS = (
 ).split()
 
 
-def _empty_report() -> dict[str, Any]:
-    return {"session": "", "events": [], "moments": []}
-
-
-def _gave_something(row: dict[str, Any]) -> bool:
-    return row.get("event") == "prompt" and bool(row.get("chosen"))
-
-
 def _find_session_with(
     place: layout.Place, sessions: list[str], fits: Callable[[dict[str, Any]], bool]
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Return (first session with fitting receipts, these), ("", []) for none."""
+    """Return (latest session with fitting receipts, these), ("", []) for none."""
     for name in sessions:
         rows = [row for row in _read_receipts(place, name) if fits(row)]
         if rows:
@@ -66,15 +60,15 @@ def report_pushes(place: layout.Place, word: str, session: str) -> dict[str, Any
         "" for `session`, else the newest session. Raises UsageError where it fits no receipt.
     """
     sessions = list_sessions(place)
-    if not sessions:
-        return _empty_report()
     if not word:
-        word = session if session in sessions else sessions[0]
-    if word == "last":
-        name, rows = _find_session_with(place, sessions, _gave_something)
-        return _build_report(place, name, rows[-1:]) if rows else _empty_report()
+        word = session if session in sessions or not sessions else sessions[0]
     if word in sessions:
         return _build_report(place, word, _read_receipts(place, word))
+    if word == "last" or not sessions:
+        name, rows = _find_session_with(
+            place, sessions, lambda row: row.get("event") == "prompt" and bool(row.get("chosen"))
+        )
+        return _build_report(place, name, rows[-1:])
     name, rows = _find_session_with(
         place, sessions, lambda row: str(row.get("prompt", "")).startswith(word)
     )
@@ -132,7 +126,7 @@ def find_disabled_pushes(
             source, ("by the " + source, "its load.enabled switches them on")
         )
         found.append({"where": where, "remedy": remedy})
-    for at, session in enumerate(islice(_find_sessions(place), most)):
+    for at, session in enumerate(itertools.islice(_find_sessions(place), most)):
         if receipts.read_session(place.receipts(session)).off:
             word = "push on --session " + session if at else "push on"
             found.append(
@@ -181,9 +175,7 @@ def find_pushes(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]
                 found += [
                     {
                         "session": session,
-                        "t": row.get("t"),
-                        "event": row.get("event"),
-                        "prompt": row.get("prompt"),
+                        **{key: row.get(key) for key in ("t", "event", "prompt")},
                         "score": item[1],
                         "reason": str(item[2]),
                     }
@@ -257,7 +249,7 @@ def count_by_moment(
 
 
 def _build_report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    known = _read_titles(place, {str(item[0]) for row in rows for item in _chosen_items(row)})
+    titles = _read_titles(place, {str(item[0]) for row in rows for item in _chosen_items(row)})
     uses = {
         (ledger.hash_id(session), *use)
         for book in ledger.ledgers(place)
@@ -267,25 +259,21 @@ def _build_report(place: layout.Place, session: str, rows: list[dict[str, Any]])
     for row in rows:
         if row.get("event") == "lost":
             continue
-        items = [
-            {
-                "id": str(item[0]),
-                "title": known.get(str(item[0]), ""),
-                "score": item[1],
-                "reason": str(item[2]),
-                "used": None  # unknown
-                if row["moment"] in UNWATCHED
-                else use_key(session, row, str(item[0])) in uses,
-            }
-            for item in _chosen_items(row)
-        ]
-        event: dict[str, Any] = {key: row[key] for key in EVENT_KEYS if key in row}
-        events.append({**event, "chosen": items})
-    return {
-        "session": session,
-        "events": events,
-        "moments": count_by_moment([(session, rows)], uses),
-    }
+        chosen = []
+        for id, score, reason in _chosen_items(row):
+            is_used = use_key(session, row, str(id)) in uses
+            chosen.append(
+                {
+                    "id": str(id),
+                    "title": titles.get(str(id), ""),
+                    "score": score,
+                    "reason": str(reason),
+                    "used": None if row["moment"] in UNWATCHED else is_used,
+                }
+            )
+        events.append({**{key: row[key] for key in EVENT_KEYS if key in row}, "chosen": chosen})
+    moments = count_by_moment([(session, rows)], uses)
+    return {"session": session, "events": events, "moments": moments}
 
 
 def _chosen_items(row: dict[str, Any]) -> list[list[Any]]:
@@ -297,17 +285,11 @@ def _read_titles(place: layout.Place, ids: set[str]) -> dict[str, str]:
     from memory.hook import at_prompt
 
     titles: dict[str, str] = {}
-    for watch in (True, False):
-        with contextlib.suppress(IndexFault, OSError):
-            found = (
-                at_prompt.open_or_build_index(place)
-                if watch
-                else indexview.open_index(place, watch=False)
-            )
-            try:
-                titles.update(_read_index_titles(found, ids - titles.keys()))
-            finally:
-                found.close()
+    for open_index in (at_prompt.open_or_build_index, partial(indexview.open_index, watch=False)):
+        if ids <= titles.keys():
+            break
+        with contextlib.suppress(IndexFault, OSError), closing(open_index(place)) as found:
+            titles.update(_read_index_titles(found, ids - titles.keys()))
     return titles
 
 
@@ -325,12 +307,10 @@ def _read_index_titles(found: indexview.Index, ids: set[str]) -> dict[str, str]:
 # ---- what would be loaded
 
 
-def explain_load(
-    place: layout.Place, settings: config.Config, prompt: str, mode: str
-) -> dict[str, Any]:
+def explain_load(place: layout.Place, settings: config.Config, prompt: str) -> dict[str, Any]:
     """Return the loader's choice for a prompt of a new session.
 
-    mode: the host's permission mode, or "". Raises UsageError for an empty prompt.
+    Raises UsageError for an empty prompt.
     """
     if not prompt:
         raise UsageError("debug load needs a prompt")
@@ -338,33 +318,32 @@ def explain_load(
     from memory.hook.strategies import choose_strategy
 
     prompt = loader.extract_user_text(at_prompt.clip_middle(prompt))
-    found = at_prompt.open_or_build_index(place, prompt)
-    try:
-        state, start = receipts.SessionState(), ""
-        shown_before: list[list[Any]] = []
-        brief, at_first = at_start.build_brief(found, handoffs.read_current(place))
-        if choose_strategy(found.learnings, found.learning_tokens).whole:
-            start, shown_before = brief, at_first
-        else:
-            shown_before = [
-                [*item[:2], item[2] + ", at the start"]
-                for item in at_first
-                if item[2].startswith("rule: ")
-            ]
-        state.shown.update(item[0] for item in shown_before)
+    with closing(at_prompt.open_or_build_index(place, prompt)) as found:
+        brief, in_brief = at_start.build_brief(found, handoffs.read_current(place))
+        if not choose_strategy(found.learnings, found.learning_tokens).whole:
+            rules = [row for row in in_brief if row[2].startswith("rule: ")]
+            brief, in_brief = "", [[*row[:2], row[2] + ", at the start"] for row in rules]
+        state = receipts.SessionState()
+        state.shown.update(row[0] for row in in_brief)
         wanted = at_prompt.wants_passages(prompt, settings, state)
-        choice = at_prompt.choose_for_prompt(found, prompt, mode, settings, state, wanted)
-        block, shown = at_prompt.build_block(found, choice, prompt, state, mode)
-        block, shown = "\n".join(part for part in (start, block) if part), shown_before + shown
-        candidates = (
-            [] if choice.strategy.whole else _score_candidates(found, prompt, choice, settings)
-        )
-        spent = tokeniser.count_tokens(block)
-        fitted = {item[0] for item in shown}
+        choice = at_prompt.choose_for_prompt(found, prompt, "", settings, state, wanted)
+        block, shown = at_prompt.build_block(found, choice, prompt, state, "")
+        block = "\n".join(filter(None, (brief, block)))
+        is_whole = choice.strategy.whole
+        considered = [] if is_whole else _score_candidates(found, prompt, choice, settings)
+        picks = [
+            {"id": id, "relevance": relevance, "reason": reason}
+            for id, relevance, reason in in_brief + shown
+        ]
+        fitted = {row["id"] for row in picks}
         picked = dict.fromkeys(found.doc(pick.number).id for pick in choice.picks)
+        unfit = [{"id": id} for id in picked if id not in fitted]
         below = [{"id": id, "relevance": score} for id, score in choice.below]
-        others = [row["id"] for row in (*candidates, *below)]
-        titles = _read_index_titles(found, {*fitted, *picked, *others})
+        listed = (picks, unfit, below, considered)
+        titles = _read_index_titles(found, {row["id"] for rows in listed for row in rows})
+        for row in itertools.chain(*listed):
+            row["title"] = titles.get(row["id"], "")
+        tokens = tokeniser.count_tokens(block)
         return {
             "strategy": choice.strategy.name,
             "category": choice.category,
@@ -372,25 +351,18 @@ def explain_load(
             "learningTokens": found.learning_tokens,
             "candidates": choice.candidates,
             "threshold": loader.RELEVANCE,
-            "picks": [
-                {"id": id, "title": titles.get(id, ""), "relevance": relevance, "reason": reason}
-                for id, relevance, reason in shown
-            ],
-            "didNotFit": [
-                {"id": id, "title": titles.get(id, "")} for id in picked if id not in fitted
-            ],
-            "below": [{**row, "title": titles.get(row["id"], "")} for row in below],
+            "picks": picks,
+            "didNotFit": unfit,
+            "below": below,
             "push": settings["load.push"],
-            "considered": [{**row, "title": titles.get(row["id"], "")} for row in candidates],
+            "considered": considered,
             "enabled": bool(settings["load.enabled"] and settings["load.prompt"]),
             "off": find_disabled_pushes(place, settings, 1),
             "characters": tokeniser.count_utf16(block),
-            "tokens": spent,
-            "saved": max(0, found.learning_tokens - spent) if block else 0,
+            "tokens": tokens,
+            "saved": max(0, found.learning_tokens - tokens) if block else 0,
             "block": block,
         }
-    finally:
-        found.close()
 
 
 def _score_candidates(
