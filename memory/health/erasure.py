@@ -105,8 +105,7 @@ class Finder(NamedTuple):
         if found.lastgroup == APART:
             return raw
         mark = self.marks.get(raw) or self.marks.get(raw.lower()) or next(iter(self.marks.values()))
-        wide = "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be" if raw[:1] == b"\0" else "ascii"
-        return mark.encode(wide)
+        return mark.encode(_encoding(raw))
 
     def cleaned(self, data: bytes) -> bytes:
         """Return bytes with each text replaced by its mark."""
@@ -127,16 +126,17 @@ class Finder(NamedTuple):
     def _mask_match(self, found: re.Match[bytes]) -> bytes:
         raw, mark = found[0], self.find_mark(found)
         mark = mark if len(mark) <= len(raw) else b""
-        star = b"*"
-        if raw[1:2] == b"\0":
-            star = b"*\0"  # UTF-16, little-endian
-        elif raw[:1] == b"\0":
-            star = b"\0*"  # UTF-16, big-endian
+        star = "*".encode(_encoding(raw))
         return mark + star * ((len(raw) - len(mark)) // len(star))
 
     def find_masks(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, mask) for each text in some bytes."""
         return ((hit.start(), self.mask(hit[0])) for hit in self._find_all(data))
+
+
+def _encoding(raw: bytes) -> str:
+    """Return the encoding of a stored text, by its first two bytes."""
+    return "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be" if raw[:1] == b"\0" else "ascii"
 
 
 def make_finder(texts: Mapping[str, str]) -> Finder:
@@ -187,31 +187,20 @@ def list_forms(text: str) -> Iterator[bytes]:
         yield plain.encode("utf-16-be", "surrogatepass")
     if not any(char.isspace() for char in text):
         for term, weight in expand(text):
-            if (
-                weight == 1.0
-                and len(term) >= SHORTEST_TERM
-                and any(char.isdigit() for char in term)
-            ):
+            has_digit = any(char.isdigit() for char in term)
+            if weight == 1.0 and len(term) >= SHORTEST_TERM and has_digit:
                 yield term.encode("utf-8")
 
 
 def _list_spellings(text: str) -> list[str]:
-    same = [
-        text,
-        text.casefold(),
-        text.lower(),
-        text.upper(),
-        " ".join(text.split()),
-        text.replace("\n", "\r\n"),
-    ]
-    same += [normalize("NFC", text), normalize("NFD", text)]
-    same += [
-        line.strip() for line in text.split("\n") if "\n" in text and len(line.strip()) >= LONG_LINE
-    ]
+    same = [text, text.casefold(), text.lower(), text.upper(), " ".join(text.split())]
+    same += [text.replace("\n", "\r\n"), normalize("NFC", text), normalize("NFD", text)]
+    lines = [line.strip() for line in text.split("\n")]
+    same += [line for line in lines if len(lines) > 1 and len(line) >= LONG_LINE]
     for slug in (layout.slug(text, len(text)), layout.file_slug(text, len(text))):
         if len(slug) >= SHORTEST_TERM and len(slug) * 2 > len(text):
             same += [slug, slug[:40].strip("-")]
-    return [one for one in dict.fromkeys(same) if len(one) >= min(SHORTEST, len(text))]
+    return [form for form in dict.fromkeys(same) if len(form) >= min(SHORTEST, len(text))]
 
 
 def _base64_forms(text: str) -> Iterator[bytes]:
@@ -295,10 +284,9 @@ def search(
 
     own: paths of the record whose text is removed. told: called with the files searched so far.
     """
-    roots = [
-        place.home,
-        *([place.shared] if place.shared and files.is_inside(place.shared, place.root) else []),
-    ]
+    roots = [place.home]
+    if place.shared and files.is_inside(place.shared, place.root):
+        roots.append(place.shared)
     sparing = _spare_project_paths(found, place)
 
     def finder_of(path: str) -> Finder:
@@ -335,16 +323,11 @@ def _role(path: str, place: Place) -> str:
     if file == "config.json" and len(parts) <= 2:
         return SETTINGS
     if parts[0] == "cache":
-        return _role_in_cache(parts)
+        has_state = "sessions" in parts or file.startswith(("edit-", "new-"))
+        return STATE if has_state or file == "handoff.json" else DERIVED
     if parts[0] in _FOLDERS:
         return _FOLDERS[parts[0]]
     return _role_in_tier(parts[2:] if parts[0] == "workspaces" else parts[1:], file)
-
-
-def _role_in_cache(parts: list[str]) -> str:
-    file = parts[-1]
-    is_state = "sessions" in parts or file.startswith(("edit-", "new-")) or file == "handoff.json"
-    return STATE if is_state else DERIVED
 
 
 def _role_in_tier(inner: list[str], file: str) -> str:
@@ -379,7 +362,7 @@ def erase(
 
     Raises OSError where a lock cannot be had.
     """
-    todo, changed = select_cleanable(held, everywhere), 0
+    todo = select_cleanable(held, everywhere)
     problems = [
         "%s contains it and stays: it is the path of a project" % path
         for path in _list_project_paths(place)
@@ -391,12 +374,13 @@ def erase(
     # an upkeep takes the locks in the same order
     with files.Lock(place.home + "/cache/upkeep.lock", wait=True), TierWriter(place) as tiers:
         # MOVES last: they need the new hashes of all other files
+        failed = 0
         for holder in sorted(todo, key=lambda holder: holder.role == MOVES):
             try:
                 finder = found if holder.role in TEXTS else sparing
                 renamed.add(_clean_file(tiers, holder, finder, hashes, now))
-                changed += 1
             except (OSError, StoreError) as error:
+                failed += 1
                 why = getattr(error, "strerror", None) or error
                 problems.append("%s: %s" % (holder.path, why))
         _update_hashes(tiers, hashes)
@@ -404,7 +388,8 @@ def erase(
             with suppress(OSError):
                 files.remove(path)
     searched, left = search(place, found, frozenset(renamed), told)
-    return ErasureResult(changed, _find_pending(place, todo, hashes), problems, searched, left)
+    pending = _find_pending(place, todo, hashes)
+    return ErasureResult(len(todo) - failed, pending, problems, searched, left)
 
 
 def _clean_file(
@@ -533,10 +518,11 @@ def _find_pending(place: Place, todo: Iterable[Holder], hashes: dict[bytes, byte
 
 
 def _forget_sessions(place: Place, gone: Sequence[Record]) -> None:
-    talks = [record for record in gone if record.kind == conversations.KIND]
-    for session in {str(talk.meta.get("session")) for talk in talks}:
-        _blank_state("%s/sessions/%s" % (place.cache, session))
-        files.remove(place.receipts(session))
+    for talk in gone:
+        if talk.kind == conversations.KIND:
+            session = str(talk.meta.get("session"))
+            _blank_state("%s/sessions/%s" % (place.cache, session))
+            files.remove(place.receipts(session))
 
 
 def _forget_approved(place: Place, gone: Sequence[Record]) -> None:
@@ -597,9 +583,8 @@ def _make_literal_finder(texts: Iterable[str], mark: str) -> Finder:
 
 
 def _remove_file(tiers: TierWriter, path: str, role: str, now: float) -> None:
-    pid = (
-        path.rpartition("/")[2][len(files.TEMP_PREFIX) :].partition("-")[0] if role == TEMP else ""
-    )
+    name = path.rpartition("/")[2]
+    pid = name[len(files.TEMP_PREFIX) :].partition("-")[0] if role == TEMP else ""
     if pid.isdigit() and files.is_running(int(pid)) and now - os.stat(path).st_mtime < 3600:
         raise StoreError("process %s is writing it; run this again" % pid)
     tiers.remove(path)
@@ -610,9 +595,9 @@ def _blank_state(path: str) -> None:
         state = progress.load(path + ".json")
         if state is None:
             files.remove(path + ".json")
-            return
-        progress.forget_texts(state)
-        progress.save(state)
+        else:
+            progress.forget_texts(state)
+            progress.save(state)
 
 
 def find_transcripts(found: Finder, env: dict[str, str], folders: Iterable[str]) -> list[str]:
