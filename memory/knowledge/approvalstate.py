@@ -6,7 +6,7 @@ What was announced of the shared tier, and how it is kept: hook/announcements.py
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Sequence
 
 from memory.core import StoreError, approvals, files, frontmatter, layout, records
 from memory.core.records import READ_LIMIT, Record
@@ -33,26 +33,14 @@ class ApprovalState(NamedTuple):
 
 def list_rule_states(rules: Iterable[Record], place: layout.Place) -> List[ApprovalState]:
     decided, tracked = approvals.read_decisions(place.home), sharing.make_tracked_test(place)
-    return [find_rule_state(record, place, decided, tracked) for record in rules]
-
-
-def find_rule_state(
-    record: Record,
-    place: layout.Place,
-    decided: Dict[approvals.Approval, str],
-    tracked: Optional[Callable[[str], bool]] = None,
-) -> ApprovalState:
-    """Return a rule's state of approval.
-
-    decided: from approvals.read_decisions. tracked: from sharing.make_tracked_test.
-    """
-    key = approvals.approval_workspace(record.name, place.key)
-    found = _find_state(
-        record, key, record.checksum, decided, tracked or sharing.make_tracked_test(place)
-    )
-    if record.unsure and found.state == "approved":
-        return found._replace(state="pending", why=UNSURE % record.unsure[0])
-    return found
+    out = []
+    for record in rules:
+        workspace = approvals.approval_workspace(record.name, place.key)
+        found = _find_state(record, workspace, record.checksum, decided, tracked)
+        if record.unsure and found.state == "approved":
+            found = found._replace(state="pending", why=UNSURE % record.unsure[0])
+        out.append(found)
+    return out
 
 
 def _find_state(
@@ -76,11 +64,8 @@ def _find_state(
 
 def list_script_states(found: Iterable[Record], place: layout.Place) -> List[ApprovalState]:
     """Return scripts' states of approval, by the bytes of their files."""
-    decided, tracked, out = (
-        approvals.read_decisions(place.home),
-        sharing.make_tracked_test(place),
-        [],
-    )
+    decided, tracked = approvals.read_decisions(place.home), sharing.make_tracked_test(place)
+    out = []
     for record in found:
         if record.kind != "resource" or material.resource_type(record) != "script":
             continue
@@ -135,17 +120,9 @@ def remember_announced(place: layout.Place, settings: Any, now: float, announced
         return
     store = Store(place, settings, now)
     names = [name for name in store.names() if name[:1] == layout.SHARED]
-    scripts = sum(
-        one.state == "pending"
-        for one in list_script_states(store.each_by(store.read, names), place)
-    )
-    path, line = place.cache + "/" + place.scope + ".review", b"3 %d\n" % scripts
-    try:
-        changed = files.read(path, len(line) + 1) != line
-    except OSError:
-        changed = True
-    if changed:
-        files.replace(path, line)
+    states = list_script_states(store.each_by(store.read, names), place)
+    waiting = sum(script.state == "pending" for script in states)
+    files.replace_if_changed("%s/%s.review" % (place.cache, place.scope), b"3 %d\n" % waiting)
     if announcements.may_have_changed(place):
         _remember_shared(place, names, announced)
 
@@ -157,10 +134,9 @@ def _remember_shared(place: layout.Place, names: Sequence[str], announced: bool)
             here[name] = announcements.hash_content(
                 files.read(place.path(name), announcements.RECORD_BYTES, follow=False)
             )
-    tracked = {layout.SHARED + "/" + inner for inner, _ in announcements.list_shared_records(place)}
-    if not announced and any(
-        digest not in known for name, digest in here.items() if name in tracked
-    ):
+    shared = {layout.SHARED + "/" + inner for inner, _ in announcements.list_shared_records(place)}
+    is_new = any(name in shared and digest not in known for name, digest in here.items())
+    if is_new and not announced:
         return
     new = sorted(set(here.values()) - known)
     announcements.add_known_digests(place, new)

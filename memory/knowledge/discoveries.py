@@ -7,10 +7,11 @@ failed in two sessions and the other call that worked after it, a wish that wait
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from memory.capture import checkpointoutline, wishes
-from memory.core import StoreError, clock
+from memory.core import clock
 from memory.core.layout import Place, project_name
 from memory.core.plaintext import one_line
 from memory.knowledge import walls
@@ -60,26 +61,19 @@ def find_discoveries(store: Store, names: Iterable[str], rows: Sequence[Row]) ->
 
 def pick_best(found: Iterable[Discovery]) -> list[Discovery]:
     """Return the discoveries to show, the best of each kind first."""
-    ordered = sorted(found, key=lambda one: (-one.worth, -one.at, one.id))
-    ordered = [one for one in ordered if one.worth >= TELLING]
-    first = {one.kind: one for one in reversed(ordered)}
-    shown = [first[kind] for kind in KINDS if kind in first]
-    known = {one.text for one in shown}
-    for one in ordered:
-        if len(shown) < MOST and one.text not in known:
-            shown.append(one)
-            known.add(one.text)
-    return shown
+    telling = [one for one in found if one.worth >= TELLING]
+    telling.sort(key=lambda one: (-one.worth, -one.at, one.id))
+    best = {one.kind: one for one in reversed(telling)}
+    shown: dict[str, Discovery] = {}
+    for one in (*(best[kind] for kind in KINDS if kind in best), *telling):
+        shown.setdefault(one.text, one)
+    return list(shown.values())[:MOST]
 
 
 def _find_decisions(store: Store, names: Sequence[str]) -> list[Discovery]:
     """Return checkpoints' decisions, newest first, until enough are telling."""
     found: list[Discovery] = []
-    for name in names:
-        try:
-            record = strip_private_record(store.read(name))
-        except StoreError:
-            continue
+    for record in map(strip_private_record, store.each_by(store.read, names)):
         for line in reversed(checkpointoutline.split_sections(record.body).get("decisions", [])):
             text, more, worth = _parse_decision(line)
             where = project_name(store.place.key)
@@ -129,13 +123,7 @@ def _find_failures(place: Place, new: set[str], rows: Sequence[Row]) -> list[Dis
 def _find_wishes(store: Store, names: Iterable[str]) -> list[Discovery]:
     """Return the waiting wishes among rules."""
     found: list[Discovery] = []
-    for name in names:
-        try:
-            rule = store.read(name)
-        except StoreError:
-            continue
-        if not wishes.is_waiting(store, rule):
-            continue
+    for rule in store.each_by(store.read, names, partial(wishes.is_waiting, store)):
         times = str(rule.meta.get(wishes.TIMES) or "1")
         at = max(rule.created, clock.parse(str(rule.meta[wishes.SAID])) or 0.0)
         text = 'you asked for: "%s"' % one_line(rule.title)

@@ -26,6 +26,7 @@ from memory.store.store import Store
 
 MOST = 4000  # records that one question reads, in about a second
 QUOTE = 300  # characters of a sentence that is quoted
+NEXT = 4  # turns in which a change is committed
 KINDS = ("conversation", "checkpoint")
 Holds = Callable[[str], bool]
 
@@ -217,12 +218,9 @@ def _compile_name_pattern(wanted: str, sessions: Sequence[PastSession]) -> re.Pa
     return re.compile(r"(?<![\w.-])%s(?![\w-]|\.\w)" % re.escape(known), re.I)
 
 
-def find_next_commits(past: PastSession, number: int, turns: int = 4) -> list[str]:
-    """Return the commits of the next turn with any.
-
-    turns: how many turns to search, from `number` on.
-    """
-    for turn in past.turns[number - 1 : number - 1 + turns]:
+def find_next_commits(past: PastSession, number: int) -> list[str]:
+    """Return the commits of the first turn with any, of NEXT turns from one on."""
+    for turn in past.turns[number - 1 : number - 1 + NEXT]:
         found = [
             ("%s %s" % (piece.name, one_line(piece.text))).strip()
             for piece in turn.pieces
@@ -233,37 +231,27 @@ def find_next_commits(past: PastSession, number: int, turns: int = 4) -> list[st
     return []
 
 
-def _find_edits(past: PastSession, wanted: str) -> list[tuple[int, Piece]]:
-    """Return the edits of a file, each with its turn's number."""
-    files = [(n, piece) for n, piece in past.steps() if piece.kind == FILE]
-    return [(n, piece) for n, piece in files if is_same_path(piece.text, wanted)]
-
-
-def _classify_touch(files: Sequence[tuple[int, Piece]], is_listed: bool) -> str:
-    """Return `created`, `edited` or `discussed`.
-
-    files: its edits. is_listed: among those that the session changed.
-    """
-    if any(piece.name == CREATED for _, piece in files):
-        return CREATED
-    return "edited" if files or is_listed else "discussed"
-
-
 def _find_touch(past: PastSession, wanted: str, named: re.Pattern[str]) -> Touch | None:
-    files = _find_edits(past, wanted)
-    touched = sorted({n for n, _ in files})
-    spoken = [n for n, turn in past.numbered() if _is_mentioned(turn, named)]
-    is_listed = any(is_same_path(one, wanted) for one in past.files)
-    if not (touched or spoken or is_listed):
+    """Return how a session touched a file, None if it did not."""
+    edits = [
+        (number, piece.name)
+        for number, piece in past.steps()
+        if piece.kind == FILE and is_same_path(piece.text, wanted)
+    ]
+    edited = sorted({number for number, _ in edits})
+    mentioned = [number for number, turn in past.numbered() if _is_mentioned(turn, named)]
+    is_listed = any(is_same_path(path, wanted) for path in past.files)
+    if not (edited or mentioned or is_listed):
         return None
-    turns = (touched or spoken)[::-1] or [len(past.turns)]
+    how = "edited" if edited or is_listed else "discussed"
+    turns = (edited or mentioned)[::-1] or [len(past.turns)]
     return Touch(
         past,
         past.at(turns[0]) if past.turns else past.created,
-        _classify_touch(files, is_listed),
+        CREATED if any(name == CREATED for _, name in edits) else how,
         tuple((past.ref(n), one_line(past.turns[n - 1].request)) for n in turns if past.turns),
         tuple((id, clip_at_word(line, QUOTE)) for id, line in past.decisions if named.search(line)),
-        tuple(dict.fromkeys(commit for n in touched for commit in find_next_commits(past, n))),
+        tuple(dict.fromkeys(commit for n in edited for commit in find_next_commits(past, n))),
     )
 
 

@@ -114,7 +114,10 @@ def plan_upkeep(
     old = [] if doubt else _find_expired(store, found)
     gone = {record.name for record in old}
     rest = [record for record in found if record.name not in gone]
-    expired = (Change(record, _describe_age(record, store.now)) for record in old)
+    expired = []
+    for record in old:
+        days = (store.now - find_last_change(record)) / clock.DAY
+        expired.append(Change(record, "automatic, %d days old" % days))
     return UpkeepPlan([*expired, *plan_merges(store, rest, successes)], len(found), doubt)
 
 
@@ -196,10 +199,6 @@ def _find_expired(store: Store, found: Sequence[Record]) -> list[Record]:
         ),
         key=lambda record: record.name,
     )
-
-
-def _describe_age(record: Record, now: float) -> str:
-    return "automatic, %d days old" % ((now - find_last_change(record)) / clock.DAY)
 
 
 def _find_bound_ids(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
@@ -295,14 +294,17 @@ def _apply_change(store: Store, run: str, change: Change, ours: dict[str, str]) 
     if kept is not None:
         _merge_into_kept(store, run, kept, record, ours)
     into = kept.id if kept is not None else ""
-    if store.read(record.name).checksum != record.checksum:
-        raise StoreError(
-            "%s has changed meanwhile; the next upkeep looks at it again" % record.name
-        )
-    journal.log_step(
-        store.place, run, JournalStep("archive", record.id, record.name, into), store.now
-    )
+    _read_unchanged(store, record.name, record.checksum)
+    step = JournalStep("archive", record.id, record.name, into)
+    journal.log_step(store.place, run, step, store.now)
     store.archive(record.name, "merged into " + into if into else "expired", into, record.checksum)
+
+
+def _read_unchanged(store: Store, name: str, checksum: str) -> Record:
+    present = store.read(name)
+    if present.checksum != checksum:
+        raise StoreError("%s has changed meanwhile; the next upkeep looks at it again" % name)
+    return present
 
 
 def _merge_into_kept(
@@ -312,22 +314,14 @@ def _merge_into_kept(
 
     Raises StoreError where somebody changed it.
     """
-    present = store.read(kept.name)
-    if present.checksum != ours.get(kept.name, kept.checksum):
-        raise StoreError("%s has changed meanwhile; the next upkeep looks at it again" % kept.name)
+    present = _read_unchanged(store, kept.name, ours.get(kept.name, kept.checksum))
     changes = redactor.clean(merge_frontmatter(present, other), store.config, store.place.key)
     if not changes:
         return
     before = store.raw(kept.name)
     data = frontmatter.edit(before, changes, kept.name)
-    step = JournalStep(
-        "change",
-        kept.id,
-        kept.name,
-        "",
-        journal.save_bytes(store.place, before),
-        files.sha256(data),
-    )
+    saved = journal.save_bytes(store.place, before)
+    step = JournalStep("change", kept.id, kept.name, "", saved, files.sha256(data))
     journal.log_step(store.place, run, step, store.now)
     ours[kept.name] = store.replace(kept.name, data, step.before).checksum
 
@@ -438,15 +432,9 @@ def change_to_json(change: Change) -> dict[str, Any]:
 
 def format_counts(records: int, merged: int, archived: int) -> str:
     """Return `150 → 108 records (30 merged, 12 to the archive)`."""
-    parts = [
-        *(["%d merged" % merged] if merged else []),
-        *(["%d to the archive" % archived] if archived else []),
-    ]
-    return "%d → %d records (%s)" % (
-        records,
-        records - merged - archived,
-        ", ".join(parts) or "nothing to do",
-    )
+    counts = ((merged, "%d merged"), (archived, "%d to the archive"))
+    parts = ", ".join(form % number for number, form in counts if number) or "nothing to do"
+    return "%d → %d records (%s)" % (records, records - merged - archived, parts)
 
 
 # --- what expires

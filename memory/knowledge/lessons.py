@@ -38,18 +38,8 @@ def _store_lessons(store: Store, note: Record, lessons: Sequence[Item]) -> list[
             changed.append(again.name)
             continue
         for proposal in proposals.propose_lesson(item.text, item.quote, item.number, note, known):
-            record = store.add(
-                "learning",
-                proposal.title,
-                proposal.body,
-                source="auto",
-                session=str(note.meta.get("session") or ""),
-                extra={
-                    "confidence": "low",
-                    HARVEST_KEY: proposal.key,
-                    "links": make_derived_links(proposal.from_ids),
-                },
-            )
+            session = str(note.meta.get("session") or "")
+            record = proposals.store_candidate(store, proposal, session)
             known.append(record)
             changed.append(record.name)
     return changed

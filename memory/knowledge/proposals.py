@@ -16,10 +16,11 @@ from memory.capture import conversationpage, turns
 from memory.capture.turns import Turn
 from memory.core import clock, files, tokeniser
 from memory.core.plaintext import clip_at_word, format_count, one_line
-from memory.core.records import HARVEST_KEY, Record, meta_text
+from memory.core.records import HARVEST_KEY, Record, make_derived_links, meta_text
 from memory.distill.digests import clean
 from memory.knowledge.contradictions import InvertedIndex, is_negative
 from memory.recall import sentences
+from memory.store.store import Store
 
 LIMIT, TITLE = 10, 80  # proposals; characters of a title
 LABELS = frozenset(
@@ -72,14 +73,11 @@ class Statement(NamedTuple):
 
 
 def harvest(
-    checkpoints: Sequence[Record],
-    known: Sequence[Record],
-    limit: int = LIMIT,
-    talks: Sequence[Record] = (),
+    checkpoints: Sequence[Record], known: Sequence[Record], talks: Sequence[Record] = ()
 ) -> list[Proposal]:
-    """Return learnings proposed from records, best first.
+    """Return at most LIMIT learnings proposed from records, best first.
 
-    At most `limit`. known: learnings of every standing, archived ones too. talks: conversations.
+    known: learnings of every standing, archived ones too. talks: conversations.
     """
     every = sorted(
         (one for record in (*checkpoints, *talks) for one in find_statements(record)),
@@ -87,7 +85,7 @@ def harvest(
     )
     drafts = [(group[-1], _make_proposal(group)) for group in _group_statements(every)]
     drafts.sort(key=lambda draft: (-draft[1].sessions, -draft[0].at, draft[1].key))
-    return _unknown_proposals([(one.text, made) for one, made in drafts], known, limit)
+    return _unknown_proposals([(one.text, made) for one, made in drafts], known, LIMIT)
 
 
 def find_statements(record: Record) -> Iterator[Statement]:
@@ -181,6 +179,22 @@ def propose_lesson(
     body = "%s\n\n> %s\n\n%s\n" % (text, quote, source)
     made = Proposal(_make_title(text), body, (note.id,), "a lesson", _hash_terms(text), 1)
     return _unknown_proposals([(text, made)], known, 1)
+
+
+def store_candidate(store: Store, proposal: Proposal, session: str = "") -> Record:
+    """Store a proposal as a learning that waits for a person."""
+    return store.add(
+        "learning",
+        proposal.title,
+        proposal.body,
+        source="auto",
+        session=session,
+        extra={
+            "confidence": "low",
+            "links": make_derived_links(proposal.from_ids),
+            HARVEST_KEY: proposal.key,
+        },
+    )
 
 
 def is_same_statement(one: str, other: str) -> bool:
