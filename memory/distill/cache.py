@@ -69,10 +69,7 @@ def _read_fresh(folder: str, key: str, version: int, now: float) -> dict[str, An
 
 
 def prune(folder: str, now: float | None) -> int:
-    """Delete expired entries and return their number.
-
-    now: None deletes all, as none may survive a redaction.
-    """
+    """Delete expired entries, all for None; return their number."""
     gone = 0
     try:
         entries = [entry for entry in os.scandir(folder) if entry.name.endswith(".json")]
@@ -153,8 +150,7 @@ def write_answer(
 ) -> None:
     """Cache a command's output; a failure to write is ignored.
 
-    before: hash_files of the place before the search. used: stat_files of the records read. A
-        change while the answer was made makes the entry invalid.
+    before: `hash_files` before the search. used: `stat_files` of the records read.
     """
     with contextlib.suppress(OSError):
         fastjson.write_sealed(

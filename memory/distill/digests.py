@@ -28,10 +28,9 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[
 class Source:
     """A record as a summariser reads it.
 
-    created: seconds since the epoch. tier: `p`, `s` or `g`. checksum: SHA-256 of the record's file,
-        or "". score: from recall, or 0. body: of a conversation, the turn found. turns: of the
-        conversation, for the extract. retold: of an automatic checkpoint, its conversation's id.
-        branch, tags, files: for a model.
+    created: epoch seconds. tier: `p`, `s` or `g`. checksum: of the record's file, or "". body: of a
+    conversation, the turn found. turns: of the conversation, for the extract. retold: of an
+    automatic checkpoint, its conversation's id.
     """
 
     id: str
@@ -86,10 +85,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class ChainStep:
-    """A step of the provider chain.
-
-    outcome: `answered`, from the cache, or the reason of a skip, refusal or failure.
-    """
+    """A step of the provider chain, and how it ended."""
 
     provider: str
     outcome: str
@@ -99,10 +95,9 @@ class ChainStep:
 class Digest:
     """The short answer of distil.
 
-    provider: its author. tokens_in, tokens_out: tokens of the sources and of the bullets. cached:
-        whether it comes from the cache. notes: lines on skips, rejections and failures. steps: the
-        chain as far as it went. calls: model calls made now, failed ones too. nearest: (id, title)
-        of the nearest records, where none answers. made: of a cached one, seconds since the epoch.
+    provider: its author. tokens_in, tokens_out: of the sources and of the bullets. notes: lines on
+    skips, rejections and failures. calls: model calls made now, failed ones too. nearest: (id,
+    title) of the nearest records, where none answers. made: of a cached one, epoch seconds.
     """
 
     bullets: tuple[Bullet, ...]
@@ -121,8 +116,8 @@ class Digest:
 def build_sources(found: RecallResult) -> list[Source]:
     """Build a summariser's sources from hits.
 
-    A conversation's turn stands beside its checkpoint. A stored digest is left out if its sources
-    are among the hits, and so is a handoff made of checkpoints.
+    A conversation's turn stands beside its checkpoint. A digest or handoff is left out if its own
+    sources are among the hits.
     """
     ids = {hit.id for hit in found.hits}
     out = []

@@ -35,8 +35,8 @@ class CallDeclined(ProviderError):
 class Job:
     """A question with the inputs of each step of the chain.
 
-    sources: best first, without secrets. now: seconds since the epoch. budget: tokens of the
-        digest. progress: called with one line before each wait. made: names of providers called.
+    sources: best first, without secrets. budget: tokens of the digest. progress: called with a line
+    before each wait. made: names of providers called.
     """
 
     question: str
@@ -129,7 +129,7 @@ def call_provider(
     """Call a provider within the caps, log it, parse the answer.
 
     plan: most tokens of the call. parse: raises ProviderError for an unsound answer. Raises
-    CallDeclined where a cap refuses the call, else ProviderError.
+    CallDeclined where a cap refuses.
     """
     with spend.hold_slot(home, config, now, plan, purpose) as refusal:
         if refusal:

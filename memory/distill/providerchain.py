@@ -51,9 +51,8 @@ def distill(
 ) -> Digest:
     """Return the digest of the chain's first step with an answer.
 
-    sources: best first, with checksums. cache_dir: the workspace's folder of derived files.
-        provider, max_tokens: instead of the configured ones. progress: called with one line before
-        each wait. Raises UsageError as `validate_call` does.
+    sources: best first, with checksums. progress: called with a line before each wait. Raises
+    UsageError as `validate_call` does.
     """
     chosen = provider or str(config["distill.provider"])
     budget = validate_call(question, chosen, config, max_tokens)
@@ -107,8 +106,8 @@ def mark_cached(digest: Digest) -> Digest:
 def validate_call(question: str, chosen: str, config: Config, max_tokens: int | None) -> int:
     """Validate a call and return its budget in tokens.
 
-    chosen: the provider's name. max_tokens: instead of the configured number. Raises UsageError for
-    an unknown provider, a budget below LEAST_TOKENS, a question over QUESTION_CHARS.
+    Raises UsageError for an unknown provider, a budget below LEAST_TOKENS, a question over
+    QUESTION_CHARS.
     """
     if chosen not in CHAINS:
         raise UsageError("unknown provider '%s'; use one of %s" % (chosen, ", ".join(CHAINS)))

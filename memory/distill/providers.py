@@ -37,10 +37,7 @@ DROPPED_STARTS = tuple(
 
 @dataclass(frozen=True)
 class Answer:
-    """A model's answer.
-
-    tokens_in, tokens_out, cost (US dollars): None where the command does not tell.
-    """
+    """A model's answer, with None for what the command does not tell."""
 
     text: str
     model: str
@@ -61,10 +58,7 @@ class CallFailed(ProviderError):
 
 
 class Request(NamedTuple):
-    """A prompt for a provider.
-
-    timeout: seconds. model: "" for the provider's own choice.
-    """
+    """A prompt for a provider; model: "" for the provider's own choice."""
 
     prompt: str
     system: str
@@ -124,9 +118,8 @@ class Claude(_Client):
 class Gemini(_Client):
     """`gemini -p` without tools, hooks and servers.
 
-    Project settings in its working directory switch them off. That directory is always the same,
-    since the client keeps a history for each one. It obeys the settings only in a trusted one
-    (--skip-trust alone comes too late), and takes an empty list of servers for none (0.61).
+    Project settings in its working directory switch them off: always the same one, since the client
+    keeps a history for each, and a trusted one (--skip-trust alone comes too late).
     """
 
     name = "gemini"
@@ -228,8 +221,7 @@ def _find_program(provider: Provider, program: str, env: Mapping[str, str]) -> s
 def make_nested_env(env: Mapping[str, str]) -> dict[str, str]:
     """Make the environment of a nested client, with the nesting guard.
 
-    A session's own variables are removed. Raises CallFailed inside such a client: a model never
-    starts a model.
+    Raises CallFailed inside such a client: a model never starts a model.
     """
     if env.get(boundary.NESTED):
         raise CallFailed("nested", "this runs inside a model call by dayleaf")
@@ -258,9 +250,9 @@ def run(
 ) -> ProcessResult:
     """Run a command, and end its process group afterwards.
 
-    argv: argv[0] absolute. timeout: seconds. env: from make_nested_env. folder: its working
-        directory; "" for a temporary one. Raises CallFailed without the nesting guard, for a failed
-        start, a missed deadline and more than OUTPUT_LIMIT bytes.
+    argv: argv[0] absolute. folder: its working directory; "" for a temporary one. Raises CallFailed
+    without the nesting guard, for a failed start, a missed deadline and more than OUTPUT_LIMIT
+    bytes.
     """
     if not env.get(boundary.NESTED):
         raise CallFailed(

@@ -66,8 +66,7 @@ def append_call(
 ) -> None:
     """Append one call to the ledger.
 
-    why: "" for a success, else a word for the failure. plan: most tokens. purpose: DISTILL or
-        NOTES. Raises OSError.
+    why: "" for a success, else a word for the failure. plan: most tokens.
     """
     line = {
         "v": 1,
@@ -86,7 +85,7 @@ def append_call(
 
 
 def sum_calls(home: str, start: float, end: float, purpose: str = "") -> Totals:
-    """Sum the calls in [start, end), epoch seconds, without unreadable lines.
+    """Sum the calls in [start, end), without unreadable lines.
 
     purpose: DISTILL or NOTES, "" for all calls. Raises OSError.
     """
@@ -96,10 +95,7 @@ def sum_calls(home: str, start: float, end: float, purpose: str = "") -> Totals:
 
 
 def sum_by_day(home: str, start: float, end: float) -> list[tuple[str, str, Totals]]:
-    """Return (day, provider, totals) of the calls in [start, end).
-
-    UTC days, newest first. Raises OSError.
-    """
+    """Return (UTC day, provider, totals) of calls, newest first."""
     groups: dict[tuple[float, str], list[dict[str, Any]]] = {}
     for instant, row in _read_rows(home, start, end):
         key = -clock.midnight(instant), str(row.get("provider", ""))[:40]
@@ -139,7 +135,7 @@ def _sum_rows(rows: Sequence[dict[str, Any]]) -> Totals:
 
 
 def sum_today(home: str, now: float, purpose: str = "") -> Totals:
-    """Sum the calls of the present UTC day; purpose: as in `sum_calls`."""
+    """Sum the calls of the present UTC day."""
     start = clock.midnight(now)
     return sum_calls(home, start, start + clock.DAY, purpose)
 
@@ -188,7 +184,7 @@ def hold_slot(
 
 
 class _CallStart(NamedTuple):
-    """A started call; instant: seconds since the epoch, plan: planned tokens."""
+    """A started call; plan: its most tokens."""
 
     instant: float
     plan: int
@@ -232,7 +228,6 @@ def _take_slot(stack: contextlib.ExitStack, path: str) -> bool:
 
 
 def _find_holders(slots: Sequence[str]) -> set[int]:
-    """Return the ids of the processes that hold slots."""
     found = set()
     for path in slots:
         with files.Lock(path) as free, contextlib.suppress(OSError, ValueError):

@@ -69,10 +69,7 @@ def format_notes(checked: CheckResult) -> list[str]:
 
 
 def parse_list(answer: str) -> list[str]:
-    """Parse the items of a markdown list, with indented continuations.
-
-    Text around the list is left out.
-    """
+    """Parse the items of a markdown list, without the text around it."""
     items: list[str] = []
     inside, fenced = False, False
     for line in answer.split("\n"):

@@ -57,7 +57,7 @@ def report_pushes(place: layout.Place, word: str, session: str) -> dict[str, Any
     """Report the records given to the model in a session or prompt.
 
     word: a session's id, the start of a prompt's id, `last` for the latest prompt with records, or
-        "" for `session`, else the newest session. Raises UsageError where it fits no receipt.
+    "" for `session`, else the newest session. Raises UsageError where it fits no receipt.
     """
     sessions = list_sessions(place)
     if not word:
@@ -84,10 +84,7 @@ def report_pushes(place: layout.Place, word: str, session: str) -> dict[str, Any
 
 
 def list_sessions(place: layout.Place) -> list[str]:
-    """Return the sessions that ran here, latest first.
-
-    A session that was only switched on or off does not count.
-    """
+    """Return the sessions that ran here, latest first."""
     return list(_find_sessions(place))
 
 
@@ -163,7 +160,7 @@ def read_sessions(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any
 
 
 def find_pushes(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]:
-    """Return the latest pushes of one record, at most `most`.
+    """Return the latest pushes of one record.
 
     Each has session, t, event, prompt, score and reason.
     """
@@ -224,8 +221,8 @@ def count_by_moment(
     """Return the number of pushes and uses by moment.
 
     times: receipts. given: receipts whose records reached the model. pushed: these records. used:
-        the records then used, None where this is not recorded; at starts each record counts once a
-        session.
+    the records then used, None where this is not recorded; at starts each record counts once a
+    session.
     """
     counts: dict[str, Counter[str]] = {}
     left = set(uses)

@@ -58,8 +58,6 @@ BROKEN = (
 
 
 class BackupFile(NamedTuple):
-    """A file of a backup.  mode: permission bits."""
-
     name: str
     size: int
     mode: int
@@ -70,9 +68,9 @@ class BackupFile(NamedTuple):
 class Backup(NamedTuple):
     """The contents of a backup.
 
-    made: ISO 8601. workspace: "" for all. folders: (name, mode, mtime in ns). left: (name, why)
-        of files left out. vanished: number of files deleted meanwhile. known: (workspace, commit,
-        name by its remote), by which repositories are recognised elsewhere.
+    made: ISO 8601. workspace: "" for all. folders: (name, mode, mtime in ns). left: (name, why) of
+    files left out. vanished: number of files deleted meanwhile. known: (workspace, commit, name by
+    its remote), by which repositories are recognised elsewhere.
     """
 
     made: str
@@ -108,9 +106,8 @@ def write_backup(
     """Write and verify a backup in a new file; return its contents.
 
     workspace: the key of the only one, with its receipts; "" for the whole home. shared: the
-        repository's tier too. told: called with (files done, files). seal: encrypts a file into
-        another one; the unencrypted file stays in the home. Raises StoreError where the file
-        exists, cannot be written, or does not read back.
+    repository's tier too. told: called with (files done, files). seal: encrypts a file into another
+    one. Raises StoreError where the file exists, cannot be written, or does not read back.
     """
     _check_target(place, target)
     folder = os.path.dirname(target)
@@ -335,10 +332,7 @@ class _TarReader:
         self.read(-size % tarfile.BLOCKSIZE)
 
     def read_header(self) -> tuple[str, int] | None:
-        """Return (name, size) of the next member, None at the end.
-
-        Raises ValueError for a member that no backup has.
-        """
+        """Return (name, size) of the next member, None at the end."""
         more: dict[str, str] = {}
         while True:
             block = self.read(tarfile.BLOCKSIZE)
@@ -415,10 +409,7 @@ def _hash_pieces(pieces: Iterator[bytes]) -> str:
 
 
 def read_members(path: str) -> Iterator[tuple[str, int, Iterator[bytes]]]:
-    """Yield (name, size, pieces of bytes) of each file, the manifest too.
-
-    Raises StoreError.
-    """
+    """Yield (name, size, pieces of bytes) of each file, the manifest too."""
     with _raise_store_errors(path), open(path, "rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
         unpacked, seen = _TarReader(packed, os.fstat(raw.fileno()).st_size), set[str]()
         while True:

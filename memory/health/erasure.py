@@ -246,7 +246,7 @@ def _search_files(
 
 
 class Holder(NamedTuple):
-    """A file that holds a text.  hits: 0 where only its name does.  role: one of those above."""
+    """A file that holds a text; hits: 0 where only its name does."""
 
     path: str
     hits: int
@@ -256,8 +256,8 @@ class Holder(NamedTuple):
 class ErasureResult(NamedTuple):
     """The result of an erasure.
 
-    changed: files. pending: ids of rules and scripts that lost their approval. problems: a line
-        each. searched, held: files that the proof read, and those that still hold a text.
+    changed: number of files. pending: ids of rules and scripts that lost their approval. problems:
+    a line each. searched, held: files that the proof read, and those that still hold a text.
     """
 
     changed: int
@@ -280,7 +280,7 @@ def find_refusal(found: Finder) -> str:
 def search(
     place: Place, found: Finder, own: frozenset[str], told: Progress = lambda done: None
 ) -> tuple[int, list[Holder]]:
-    """Search home and shared tier, without the runtime; return (files searched, holders).
+    """Search home and shared tier; return (files searched, holders).
 
     own: paths of the record whose text is removed. told: called with the files searched so far.
     """
@@ -358,10 +358,7 @@ def erase(
     now: float,
     told: Progress = lambda done: None,
 ) -> ErasureResult:
-    """Remove texts from the `select_cleanable` files, delete derived files, search again.
-
-    Raises OSError where a lock cannot be had.
-    """
+    """Remove texts from the `select_cleanable` files, delete derived files, search again."""
     todo = select_cleanable(held, everywhere)
     problems = [
         "%s contains it and stays: it is the path of a project" % path
@@ -543,7 +540,7 @@ def _forget_trace(tiers: TierWriter, holder: Holder, named: Finder, now: float) 
 def remove_traces(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
     """Remove the copies and traces of deleted records; return the remaining holders.
 
-    Copies for an undo are deleted, file names leave logs and states.  Raises OSError.
+    Copies for an undo are deleted, file names leave logs and states.
     """
     names = {record.name[2:].removeprefix(archive.FOLDER + "/") for record in gone}
     _forget_sessions(place, gone)

@@ -158,10 +158,7 @@ def check_log(place: layout.Place, now: float) -> Iterator[Finding]:
 
 
 def _read_json_lines(path: str) -> tuple[list[dict[str, Any]], int]:
-    """Return (objects, number of invalid lines) of a JSONL file; raises OSError.
-
-    ([], 0) for an absent file.
-    """
+    """Return (objects, number of invalid lines) of a JSONL file."""
     try:
         data = files.read(path, 16 << 20)
     except FileNotFoundError:

@@ -62,8 +62,7 @@ def read_state(place: layout.Place, settings: config.Config, now: float) -> dict
     """Return the state of a place as plain data.
 
     claimed: a workspace without proof, or "". records: counts by kind and tier. contextTags: with
-        weight and origin. index: `state` fresh | stale | missing | damaged, and the `remedy`.
-        skipped: unreadable files with line, reason and remedy.
+    weight and origin. skipped: unreadable files with line, reason and remedy.
     """
     store = Store(place, settings, now)
     counts: dict[str, dict[str, int]] = {kind: {} for kind in layout.FOLDERS}
@@ -118,8 +117,7 @@ def _read_indexed(
 def read_index_state(place: layout.Place, walked: walk.Listing | None = None) -> dict[str, Any]:
     """Return the state and figures of a place's index.
 
-    Files are compared as recall compares them; `dayleaf index verify` compares contents. walked:
-    the place's files, if they are listed already.
+    Files are compared as recall compares them; `dayleaf index verify` compares contents.
     """
     return _read_index(place, walked or walk.Listing(place))[0]
 

@@ -40,10 +40,7 @@ NAME = "golden.yaml"
 
 
 class Golden(NamedTuple):
-    """A query with the expected ids.
-
-    ranker: of RANKERS, by which it is measured; "" for recall's own.
-    """
+    """A query with the expected ids; ranker: "" for recall's own."""
 
     id: str
     query: Query
@@ -176,7 +173,7 @@ def _parse_floor(path: str, floor: Any) -> dict[str, float]:
 
 
 class Draft(NamedTuple):
-    """A drafted query.  how: the way it was made.  title: of its source."""
+    """A drafted query; how: the way it was made, title: of its source."""
 
     words: str
     expect: tuple[Record, ...]
@@ -189,7 +186,7 @@ def _is_usable(record: Record) -> bool:
 
 
 def draft_queries(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]:
-    """Draft queries from records, at most MOST; the same in any order of records.
+    """Draft queries from records; the same in any order of records.
 
     A session's query is the request of its checkpoint, another record's its title in other words.
     clean: removes secrets from texts, before their words are reordered.

@@ -53,10 +53,7 @@ REFUSED = "%s: git could not list what is staged; check that git runs here, then
 
 
 class AuditResult(NamedTuple):
-    """The result of an audit.
-
-    findings: by section, path and line. records: number checked. notes: one line each.
-    """
+    """The result of an audit; records: the number checked."""
 
     findings: list[Finding]
     records: int
@@ -94,10 +91,7 @@ def audit(
     sections: Sequence[str] = tuple(SECTIONS),
     told: Progress = lambda step: None,
 ) -> AuditResult:
-    """Check every record of a place, its archive, settings and logs.
-
-    sections: keys of SECTIONS. told: called with the present step.
-    """
+    """Check every record of a place, its archive, settings and logs."""
     store, kept = Store(place, settings, now), _open_facts(place, settings)
     wants_secrets = "secrets" in sections
 
@@ -420,7 +414,7 @@ def find_staged_secrets(
     """Find secrets in the staged files below every `.dayleaf`.
 
     Returns (number of files, findings by path and line). env: of git's hook, which names the index.
-    allow: strings that may stay. Raises StoreError.
+    Raises StoreError.
     """
     if not place.git:
         raise StoreError(
@@ -450,10 +444,7 @@ def find_staged_secrets(
 
 
 def _parse_batch(place: Place, output: bytes, number: int) -> Iterator[bytes]:
-    """Yield the contents in the output of `git cat-file --batch`.
-
-    Raises StoreError for a missing object.
-    """
+    """Yield the contents in the output of `git cat-file --batch`."""
     at = 0
     for _ in range(number):
         end = output.find(b"\n", at)

@@ -23,8 +23,8 @@ class Measurement(NamedTuple):
     """How well each ranker found the expected records of golden queries.
 
     golden: the queries that were asked. gone: expected ids without a record, by query. measures: by
-        ranker and name, 0 to 1. ranks: by query, the rank of each expected id with the main ranker,
-        0 below the tenth. main: this ranker. notes: lines about rankers that did not run.
+    ranker and name, 0 to 1. ranks: by query, the rank of each expected id with the main ranker, 0
+    below the tenth. notes: lines about rankers that did not run.
     """
 
     golden: tuple[Golden, ...]
@@ -75,8 +75,7 @@ def measure_rankers(
     """Ask every golden query of every available ranker.
 
     The main ranker gets the answer of another one for a query that names it. env: for a provider of
-        vectors. offset: seconds that local time is ahead of UTC. told: called with the present
-        ranker. Raises StoreError where no query is left to ask.
+    vectors. Raises StoreError where no query is left to ask.
     """
     asked, gone = select_answerable(golden.queries, {record.id for record in records}, successors)
     if not asked:

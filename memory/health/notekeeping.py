@@ -20,7 +20,7 @@ MEASURED = 20  # newest conversations whose tokens are counted
 def follow_up(store: Store, written: generation.StoredNote) -> list[str]:
     """Give a checkpoint its note's title; keep lessons and wishes.
 
-    Returns the names of the changed records. Raises StoreError, OSError.
+    Returns the names of the changed records.
     """
     named = generation.copy_title(store, written.record)
     changed = lessons.store_note_items(store, written.record, written.note.items)

@@ -30,8 +30,7 @@ def sum_metrics(
 ) -> dict[str, float]:
     """Return the sums over queries of recall at 1, 5, 10, reciprocal rank, nDCG at 10.
 
-    answers: ranked ids by query's id. queries: objects with an `id`. wanted: expected ids with
-        their gain (above 0) by query's id.
+    answers: ranked ids by query's id. wanted: expected ids with their gain (above 0) by query's id.
     """
     sums: dict[str, float] = dict.fromkeys((*("r@%d" % k for k in CUTS), "mrr", "ndcg"), 0.0)
     for query in queries:
@@ -54,7 +53,7 @@ def rank_by_word_count(
 ) -> dict[str, list[str]]:
     """Return ids by query, those with the most of its words first, like `rg -ciw`.
 
-    texts: (id, text) of each file. queries: (id, text).
+    texts, queries: (id, text).
     """
     counts = [Counter(re.findall(r"\w+", text.lower())) for _, text in texts]
     found = {}

@@ -36,7 +36,7 @@ _PROBLEM = re.compile(r"line (\d+): (.*)", re.S)
 class LinkNames(NamedTuple):
     """The names that links may use.
 
-    targets: of records here. away: of archived records. names: the files of each id.
+    away: of archived records. names: the files of each id.
     """
 
     targets: relations.NameIndex
@@ -76,10 +76,7 @@ def check_all(store: Store) -> tuple[int, list[Finding]]:
 
 
 def check_files(store: Store, given: Sequence[str]) -> tuple[int, list[Finding]]:
-    """Check files of the store or others; return (their number, sorted findings).
-
-    Raises UsageError for an unreadable file.
-    """
+    """Check files of the store or others; return (their number, sorted findings)."""
     found = list(store.each())
     linked, out = collect_link_names(store, found), list[Finding]()
     for path in given:
@@ -107,8 +104,7 @@ def check_file(
 ) -> list[Finding]:
     """Return the sorted findings of one file.
 
-    name: in the index, even if it is not there. path: for the findings. linked: from
-        `collect_link_names`.
+    name: in the index, even if it is not there. path: for the findings.
     """
     if frontmatter.is_binary(data):
         return [Finding(FAIL, ABOUT, "not UTF-8 text", "save it as UTF-8", path, 1)]
@@ -230,10 +226,7 @@ def _check_unmerged(data: bytes) -> Iterator[Row]:
 
 
 def check_secrets(text: str, allow: Sequence[str], salt: str) -> Iterator[Row]:
-    """Report secrets and private parts.
-
-    allow: strings that may stay. salt: a place's key.
-    """
+    """Report secrets and private parts."""
     done = redactor.redact(text, allow, salt)
     for found in done.found:
         at = done.text.find("[redacted:%s#%s]" % (found.kind, found.tag))

@@ -51,7 +51,7 @@ class Target(NamedTuple):
     """The destination of a backup.
 
     shared: the repository's tier, "" for none. trust: join approvals, and take settings that name
-        programs or switch redaction off.
+    programs or switch redaction off.
     """
 
     home: str
@@ -63,7 +63,7 @@ class RestoreResult(NamedTuple):
     """The result of a restore.
 
     written, joined, replaced: numbers of files. problems: a line for each file left out. held:
-        (path, key, value) of each setting held back.
+    (path, key, value) of each setting held back.
     """
 
     written: int
@@ -113,8 +113,8 @@ def plan_restore(found: Backup, target: Target, path: str = "") -> list[Step]:
 class TierRecords(NamedTuple):
     """The present and former records of a tier.
 
-    files: (path below the tier, SHA-256) by id, of a record in use before one in the archive.
-    away: place of archived records by id, "" for deleted ones. sessions: forgotten sessions.
+    files: (path below the tier, SHA-256) by id, of a record in use before one in the archive. away:
+    place of archived records by id, "" for deleted ones. sessions: forgotten sessions.
     """
 
     files: dict[str, tuple[str, str]]
@@ -220,10 +220,7 @@ def _is_trust(kept: BackupFile) -> bool:
 
 
 def find_held_back(path: str, steps: list[Step], target: Target, replace: bool = False) -> HeldBack:
-    """Return the settings and approvals that a restore holds back.
-
-    Arguments as of `apply`. Raises StoreError.
-    """
+    """Return the settings and approvals that a restore holds back."""
     states = () if target.trust else (NEW, DIFFERENT) if replace else (NEW,)
     wanted = {
         step.kept.name: step
@@ -258,9 +255,8 @@ def apply(
 ) -> RestoreResult:
     """Write the files of a plan.
 
-    path: the backup. tiers: of the target. now: for the archive's log. replace: different files,
-        too. told: called with (files done, files). Raises StoreError where the backup has changed,
-        OSError.
+    path: the backup. tiers: of the target. replace: different files, too. told: called with (files
+    done, files). Raises StoreError where the backup has changed, OSError.
     """
     wanted = {
         step.kept.name: step
@@ -364,7 +360,7 @@ def _parse_settings(data: bytes) -> dict[str, Any]:
 
 
 def _append_missing_lines(tiers: TierWriter, step: Step, data: bytes) -> bool:
-    """Append a backup's missing lines to a ledger; raises OSError, StoreError."""
+    """Append a backup's missing lines to a ledger; tell whether there were any."""
     present = files.read(step.path, WHOLE, follow=False)
     known = frozenset(present.split(b"\n"))
     lines = [line for line in data.split(b"\n") if line and line not in known]

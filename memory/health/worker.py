@@ -301,7 +301,7 @@ def note_unarrived(place: Place, session: str, path: str, now: float) -> list[di
 
     The host writes every accepted block into the session's transcript. A turn without its block
     means that the host dropped the hook's output; the line `lost` lets a later prompt have the
-    block's records. path: from `transcript.validate_path`. Raises OSError.
+    block's records.
     """
     rows = receipts.read(place.receipts(session))
     known = {"", *(row.get("tag") for row in rows if row.get("event") == "lost")}
