@@ -22,7 +22,7 @@ class ApprovalState(NamedTuple):
     """A rule or script with its state.
 
     state: `approved`, `rejected`, `pending`; `gone` for an unreadable script. why: the reason for
-        waiting or being gone. checksum: SHA-256 of the content to decide on.
+    waiting or being gone. checksum: of the content to decide on.
     """
 
     record: Record
@@ -114,7 +114,7 @@ def find_rule_obstacle(place: layout.Place, name: str, data: bytes) -> str:
 def remember_announced(place: layout.Place, settings: Any, now: float, announced: bool) -> None:
     """Remember announced shared records; count waiting scripts.
 
-    announced: whether the user has just seen the new ones. Raises OSError.
+    announced: whether the user has just seen the new ones.
     """
     if not files.is_folder(place.shared):
         return

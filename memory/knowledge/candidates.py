@@ -33,8 +33,7 @@ def update_candidates(
 ) -> int:
     """Make, update and archive candidates, one for each repeated failure.
 
-    Returns the number of records written.  rows: from `walls.update_walls`.  Raises OSError or
-    StoreError.
+    Returns the number of new ones. rows: from `walls.update_walls`.
     """
     taught = {at_failure.hash_key(one.key): one for one in find_misused_calls(place, rows)}
     store = Store(place, settings, now, on_change)

@@ -54,10 +54,7 @@ class Side(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """Two contradicting records, the older first.
-
-    why: in a few words.
-    """
+    """Two contradicting records; why: in a few words."""
 
     older: Side
     newer: Side
@@ -65,10 +62,7 @@ class Contradiction(NamedTuple):
 
 
 class _Claim(NamedTuple):
-    """What a sentence claims.
-
-    terms: its terms. negative: whether it denies. numbers: with their units.
-    """
+    """What a sentence claims; negative: whether it denies."""
 
     said: str
     terms: frozenset[str]
@@ -141,10 +135,7 @@ def _may_conflict(one: Record, other: Record) -> bool:
 
 
 def read_claims(record: Record, kept: FactCache | None) -> list[_Claim]:
-    """Return a record's claims, cached where possible.
-
-    Only where its head can be read in one way.
-    """
+    """Return a record's claims, cached if its head can be read in one way."""
     rows = cached_fact(
         None if record.unsure else kept,
         record.name,

@@ -30,8 +30,7 @@ Row = dict[str, Any]
 class Discovery(NamedTuple):
     """A decision, failure or wish of past sessions.
 
-    project: the workspace's name.  id: what `dayleaf show` takes.
-    text: one sentence; more: what it answers, "" for nothing.  worth: how much it tells, from 1;
+    id: what `dayleaf show` takes. more: what it answers, or "". worth: how much it tells, from 1;
     below TELLING it is not shown.
     """
 
@@ -47,7 +46,7 @@ class Discovery(NamedTuple):
 def find_discoveries(store: Store, names: Iterable[str], rows: Sequence[Row]) -> list[Discovery]:
     """Return the discoveries in newly written records.
 
-    names: of these records.  rows: what `walls.update_walls` returned.
+    rows: from `walls.update_walls`.
     """
     new = sorted(set(names), key=lambda name: name.partition("/")[2], reverse=True)
     checkpoints = [name for name in new if name[1:].startswith("/checkpoints/")]

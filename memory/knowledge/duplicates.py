@@ -118,11 +118,11 @@ def find_duplicates(
     bound: Container[str] = (),
     kept: FactCache | None = None,
 ) -> list[Duplicate]:
-    """Return the duplicates among records.
+    """Return the duplicates among records, sorted by name.
 
-    Sorted by the kept record's name, then the other's. successes: by id, how often a record helped:
-    the one with more is kept, then a human's before an agent's, then the newer. A captured record
-    never replaces a person's or an agent's. bound: ids that must stay.
+    Kept is who helped more often, then a human's record before an agent's, then the newer; a
+    captured record never replaces another's. successes: by id, how often a record helped. bound:
+    ids that must stay.
     """
     groups: dict[tuple[str, ...], list[Record]] = {}
     for record in filter(is_mergeable, records):
@@ -204,7 +204,7 @@ def find_similar_learning(
 ) -> Record | None:
     """Return a learning that differs in a word or two, or None.
 
-    Of those that the index finds; names and numbers must be the same.
+    Names and numbers must be the same.
     """
     from memory.recall import search
     from memory.recall.question import Query

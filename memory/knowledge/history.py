@@ -32,13 +32,10 @@ Holds = Callable[[str], bool]
 
 
 class PastSession(NamedTuple):
-    """A past session, read from a conversation or a checkpoint.
+    """A past session, read from a conversation or, as one turn, a checkpoint.
 
-    A checkpoint counts as one turn.
-
-    files: listed in the record. workspace: "" for the present
-        one. decisions: (checkpoint's id, line) under `Decisions` in the session's checkpoints, as
-        far as they were read.
+    files: listed in the record. workspace: "" for the present one. decisions: (checkpoint's id,
+    line) of the session's checkpoints, as far as they were read.
     """
 
     id: str
@@ -53,10 +50,7 @@ class PastSession(NamedTuple):
     decisions: tuple[tuple[str, str], ...] = ()
 
     def ref(self, number: int) -> str:
-        """Return a turn's reference for `show`, such as `ID#3`.
-
-        number: from 1. A checkpoint's is its id alone.
-        """
+        """Return the reference for `show` of a turn, counted from 1, such as `ID#3`."""
         return "%s#%d" % (self.id, number) if self.kind == "conversation" else self.id
 
     def at(self, number: int) -> float:
@@ -134,10 +128,7 @@ def _read_place(
 
 
 def parse_session(record: Record, workspace: str = "") -> PastSession:
-    """Return the session in a checkpoint or conversation.
-
-    workspace: "" for the present one.
-    """
+    """Return the session in a checkpoint or conversation."""
     body = record.body
     if record.kind != "conversation":
         body = "## %s %s\n\n%s" % (
@@ -175,9 +166,8 @@ def list_newest(place: Place, most: int) -> list[str]:
 class Touch(NamedTuple):
     """A session that changed or mentioned a file.
 
-    how: `created`, `edited` or `discussed`. requests: (turn, its request) of those turns, newest
-        first. decisions: (checkpoint, line) that name the file. commits: `hash subject` of these
-        turns' commits.
+    how: `created`, `edited` or `discussed`. requests: (turn, its request), newest first. decisions:
+    (checkpoint, line) that name the file. commits: `hash subject`.
     """
 
     past: PastSession
@@ -189,9 +179,9 @@ class Touch(NamedTuple):
 
 
 def blame(sessions: Sequence[PastSession], path: str) -> list[Touch]:
-    """Return the sessions that changed or mentioned a file, newest first.
+    """Return the sessions that changed, then those that mentioned a file, newest first.
 
-    Sessions that only discussed it follow. path: a path or the end of one, of a file or a folder.
+    path: a path or the end of one, of a file or a folder.
     """
     wanted = path.replace("\\", "/").removeprefix("./").strip("/").lower()
     named = _compile_name_pattern(wanted, sessions)

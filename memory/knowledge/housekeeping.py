@@ -48,10 +48,7 @@ Progress = Callable[[int, int], None]
 
 
 class Change(NamedTuple):
-    """One change of an upkeep plan.
-
-    record: goes to the archive. reason: why. kept: the record that replaces it, if any.
-    """
+    """A record that goes to the archive; kept: the one that replaces it."""
 
     record: Record
     reason: str
@@ -61,7 +58,7 @@ class Change(NamedTuple):
 class UpkeepPlan(NamedTuple):
     """The changes that upkeep would make.
 
-    changes: in order. records: number of all records. doubt: why expiry was left out, or "".
+    records: number of all records. doubt: why expiry was left out, or "".
     """
 
     changes: Sequence[Change]
@@ -78,10 +75,7 @@ class UpkeepPlan(NamedTuple):
 
 
 class UpkeepResult(NamedTuple):
-    """The result of an apply.
-
-    changes: those made. problems: one line for each that was not.
-    """
+    """The changes that upkeep made; problems: a line for each that failed."""
 
     plan: UpkeepPlan
     changes: Sequence[Change]
@@ -91,8 +85,8 @@ class UpkeepResult(NamedTuple):
 class UndoResult(NamedTuple):
     """The result of an undo.
 
-    began: when the undone run began (ISO 8601). restored, reset: ids. problems: one line for each
-        failed step.
+    began: when the undone run began (ISO 8601). restored, reset: ids. problems: a line for each
+    failed step.
     """
 
     began: str
@@ -107,7 +101,7 @@ def plan_upkeep(
     """Plan a place's upkeep.
 
     successes: by id, how often a record helped, merged records counted for their successors.
-        clock_is_right: expire even where the clock and the dates of the records are far apart.
+    clock_is_right: expire even where the clock and the dates of the records are far apart.
     """
     found = list(store.each())
     doubt = "" if clock_is_right else find_clock_doubt(store.place, found, store.now)
@@ -260,8 +254,8 @@ def apply(
 ) -> UpkeepResult:
     """Plan the upkeep and carry it out.
 
-    Arguments as of `plan_upkeep`; told(done, of): called now and then. Raises StoreError where
-    another process is at it, or the journal is of a newer version; OSError.
+    told: called with (changes done, changes). Raises StoreError where another process is at it, or
+    the journal is of a newer version.
     """
     with _hold_lock(store):
         found = plan_upkeep(store, successes, clock_is_right=clock_is_right)
@@ -286,10 +280,6 @@ def apply(
 
 
 def _apply_change(store: Store, run: str, change: Change, ours: dict[str, str]) -> None:
-    """Apply one change of a plan.
-
-    Raises StoreError where the record has changed.
-    """
     record, kept = change.record, change.kept
     if kept is not None:
         _merge_into_kept(store, run, kept, record, ours)
@@ -312,7 +302,7 @@ def _merge_into_kept(
 ) -> None:
     """Merge a record's frontmatter into the kept record.
 
-    Raises StoreError where somebody changed it.
+    ours: the checksum of each record that this run has changed.
     """
     present = _read_unchanged(store, kept.name, ours.get(kept.name, kept.checksum))
     changes = redactor.clean(merge_frontmatter(present, other), store.config, store.place.key)
@@ -332,7 +322,7 @@ def _merge_into_kept(
 def undo(store: Store, told: Progress = lambda done, of: None) -> UndoResult | None:
     """Undo the newest upkeep not yet undone; None without one.
 
-    Raises StoreError where another process is at it, or the journal is of a newer version; OSError.
+    Raises StoreError as `apply` does.
     """
     with _hold_lock(store):
         run = journal.find_last_run(store.place)
@@ -369,10 +359,7 @@ def _restore_record(
 
 
 def _restore_bytes(store: Store, step: JournalStep) -> bool:
-    """Restore a kept record's old bytes; return False if unchanged.
-
-    Raises StoreError where it was edited since.
-    """
+    """Restore a kept record's old bytes; return False if unchanged."""
     present = files.sha256(store.raw(step.name))
     if present == step.before:
         return False
@@ -443,8 +430,7 @@ def format_counts(records: int, merged: int, archived: int) -> str:
 def _find_link_targets(found: Iterable[Record], successors: Mapping[str, str]) -> set[str]:
     """Return the lower-case targets of records' links.
 
-    Ids, names, files, titles; of a merged record also its successor. successors: id of a merged
-    record -> id of the kept one.
+    Ids, names, files, titles; of a merged record also its successor.
     """
     linked = {link.target for record in found for link in record.links}
     return {word.lower() for target in linked for word in (target, successors.get(target, target))}
@@ -459,8 +445,7 @@ def _list_link_names(record: Record) -> set[str]:
 def find_last_change(record: Record) -> float:
     """Return when a record was last written, changed or imported.
 
-    By its frontmatter. Expiry counts from then: a person has had an
-    imported record no longer than that.
+    By its frontmatter: a person has had an imported record no longer than that.
     """
     imported = clock.parse(records.meta_text(record, "imported")) or 0.0
     return max(record.created, record.updated if record.meta.get("updated") else 0.0, imported)

@@ -43,8 +43,8 @@ MISUSED = LazyPattern(
 class InvocationShape(NamedTuple):
     """Invocations of a tool with equal words and flags.
 
-    example: the newest. times: how often they worked. last: when; where:
-        the turn; session: of that turn. sessions: how many used it.
+    example: the newest. times: how often they worked. where: the last turn. sessions: how many used
+    it.
     """
 
     words: str
@@ -63,7 +63,7 @@ def find_working_invocations(
     """Return a tool's working invocations, most used and newest first.
 
     tool: a program or a script, by name or path, with or without verbs: `gh`, `go test`,
-        `./run.sh`.
+    `./run.sh`.
     """
     wanted = tuple(normalise_tool(tool).split())
     found: dict[tuple[str, tuple[str, ...]], list[InvocationShape]] = {}
@@ -152,18 +152,15 @@ def is_no_wall(piece: Piece) -> bool:
 
 
 def names_file_place(telling: str) -> bool:
-    """Tell whether a line names a place in a file.
-
-    A place in the shell's own text does not count.
-    """
+    """Tell whether a line names a place in a file, not in the shell's text."""
     return at_failure.parse_error_line(telling)[0] and not telling.startswith("(")
 
 
 class ProjectTree:
     """The project's known files and folders.
 
-    A source is the record that names a path, None where only git does. tracked: paths that git
-    tracks. rows: of `walls`. beside: files by folder. named: files by name.
+    files, folders: the record that names a path, None where only git does. beside: files by folder.
+    named: files by name.
     """
 
     def __init__(self, tracked: Iterable[str], rows: Iterable[dict[str, Any]]):
@@ -224,10 +221,7 @@ def _count_shared_folders(one: str, other: str) -> int:
 
 
 def find_instruction(place: Place, said: str) -> tuple[str, int] | None:
-    """Return (file, line) of the instructions that name a text, or None.
-
-    said: a path or a command.
-    """
+    """Return (file, line) of the instructions that name a path or command."""
     wanted = re.compile(r"(?<![\w./-])%s(?![\w-]|[./]\w)" % re.escape(said.strip()))
     for name in INSTRUCTIONS:
         path = place.root + "/" + name

@@ -46,8 +46,8 @@ MOST_CITED = 12
 class Proposal(NamedTuple):
     """A learning proposed to a person.
 
-    body: markdown. from_ids: its source records, oldest first. reason: why it is proposed, one
-        line. key: 16 hex digits of its source text. sessions: number of sessions that said it.
+    body: markdown. from_ids: its source records, oldest first. key: 16 hex digits of its source
+    text. sessions: number of sessions that said it.
     """
 
     title: str
@@ -59,11 +59,7 @@ class Proposal(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A labelled statement.
-
-    label: as it was written. text: after the label. where: the record, with the turn of a
-    conversation.
-    """
+    """A labelled statement; where: its record, of a conversation the turn."""
 
     label: str
     text: str
@@ -112,10 +108,7 @@ def _list_texts(turn: Turn) -> Iterator[str]:
 
 
 def find_labelled(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (label, statement) of a text's labelled lines.
-
-    Code and questions are left out.
-    """
+    """Yield (label, statement) of lines that are no code and no question."""
     for line, code in tokeniser.mark_code(text.split("\n")):
         for part in [] if code else _WITHIN.split(line.rstrip()):
             label, said = _split_label(part)
@@ -172,7 +165,7 @@ def propose_lesson(
 ) -> list[Proposal]:
     """Return [proposal] of a note's lesson, [] if known.
 
-    quote: the turn's words that prove it. turn: its number. known: learnings of every standing.
+    quote: the turn's words that prove it.
     """
     where = "%s#%d" % (note.meta.get("conversation") or note.id, turn)
     source = "From %s, %s (%s)." % (note.id, where, clock.day(note.created))

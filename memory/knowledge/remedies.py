@@ -47,10 +47,9 @@ _PATH = LazyPattern(r"(?<![\w./-])[\w./-]{0,80}/[\w.-]{1,80}|[\w-]{1,80}\.\w{1,5
 class FailureAftermath(NamedTuple):
     """A failed call and what happened after it.
 
-    where: the turn. tool: "" for a command. ran: the failed call.
-        passed: the call that then worked, `ran` itself where it is the same, "" for none known.
-        last: number of its turn. edits: files. did: runs in between. changed: the new lines at the
-        place of the finding.
+    where: the turn. tool: "" for a command. passed: the call that then worked, `ran` itself where
+    it is the same, "" for none known. last: number of its turn. edits: files. did: runs in between.
+    changed: the new lines at the place of the finding.
     """
 
     past: PastSession
@@ -80,10 +79,7 @@ class FailureAftermath(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A failed call and its place in the session.
-
-    steps: of the session. at: the run's place among them.
-    """
+    """A failed call: the step `at` of a session."""
 
     past: PastSession
     steps: list[tuple[int, Piece]]
@@ -147,10 +143,7 @@ def _is_beginning(one: str, other: str) -> bool:
 
 
 def pick_longest_words(error: str) -> list[str]:
-    """Return an error's longest words, in lower case.
-
-    A body that tells of the error holds some of them.
-    """
+    """Return an error's longest words, of which its records hold some."""
     words = {
         word
         for line in find_telling_lines(error)
@@ -208,10 +201,7 @@ def _find_successes(reach: Sequence[tuple[int, Piece]]) -> list[tuple[int, str, 
 
 
 def _find_remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str]:
-    """Return (place, call) of the first call that worked.
-
-    The failed call itself where it is the same.
-    """
+    """Return (place, call) of the first call that worked."""
     failure = _parse_run(failed)
     if failure is None:
         return 0, ""
@@ -281,10 +271,7 @@ def _last_arguments(command: str) -> str:
 
 @lru_cache(2048)
 def split_calls(command: str) -> frozenset[str]:
-    """Return the calls of a shell line, without redirections.
-
-    Not those that only look around.
-    """
+    """Return the calls of a shell line that do more than look around."""
     return frozenset(
         " ".join(REDIRECTED.sub("", part).split())
         for part in commandline.split_commands(command)
@@ -296,10 +283,9 @@ def split_calls(command: str) -> frozenset[str]:
 
 
 def find_remedies(sessions: Sequence[PastSession], error: str) -> tuple[Met, ...]:
-    """Return an error's lines that failed before, with what worked.
+    """Return an error's lines that failed before, most telling first, with what worked.
 
-    sessions: newest first. error: one line or many, as it was printed. The most telling line comes
-    first.
+    sessions: newest first. error: as it was printed.
     """
     failures = _find_failures(sessions, error)
     met: list[Met] = []

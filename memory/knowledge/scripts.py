@@ -41,9 +41,9 @@ FOLDER = "run"  # of the copies, in the cache
 class ScriptRun(NamedTuple):
     """A script prepared to run.
 
-    data, checksum: its bytes with their SHA-256. path: their file. program: the interpreter and its
-        argument; empty where the script is executed itself. approved: whether a person approved
-        exactly these bytes. waits: else why it may not run, with the remedy.
+    data: its bytes. program: the interpreter and its argument; empty where the script is executed
+    itself. approved: whether a person approved exactly these bytes. waits: else why it may not run,
+    with the remedy.
     """
 
     id: str
@@ -130,11 +130,10 @@ def _parse_shebang(data: bytes) -> list[str]:
 
 
 def find_interpreter(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a script's interpreter and its argument.
+    """Return a script's interpreter and its argument, () for a native program.
 
-    () for a program in the machine's own format. env: its PATH is searched where such paths do not
-    exist; {} to check the line's form alone. Raises StoreError, with the remedy, where neither is
-    there.
+    env: its PATH is searched where such paths do not exist; {} to check the line's form alone.
+    Raises StoreError, with the remedy.
     """
     if not data.startswith(b"#!"):
         if runnable and b"\0" in data[:4096]:
@@ -167,8 +166,7 @@ def _find_on_path(words: list[str], env: Mapping[str, str]) -> tuple[str, ...]:
 def private_copy(cache: str, path: str, data: bytes) -> Iterator[str]:
     """Yield the path of a private copy of bytes, removed afterwards.
 
-    Nobody else can read it or guess its name. cache: a directory. path: the original, whose name it
-    keeps. Raises OSError.
+    Nobody else can read it or guess its name. path: the original, whose name it keeps.
     """
     _remove_stale_copies(files.make_folder(cache + "/" + FOLDER))
     folder = tempfile.mkdtemp(prefix="%d-" % os.getpid(), dir=cache + "/" + FOLDER)
@@ -205,10 +203,9 @@ def run_script(
 ) -> tuple[int, bool]:
     """Run an approved script; return (status, whether it ended in time).
 
-    cache: the directory of the copy. seconds: its deadline. It reads no stdin.
-        tell: called with 1 (stdout) or 2 (stderr) and the output, as it comes. stopped: ends it
-        where no signal does. The status is its own, 128 + a signal that ended it, or TIMED_OUT.
-        Raises StoreError where it is not approved or does not start.
+    It reads no stdin. tell: called with 1 (stdout) or 2 (stderr) and the output, as it comes.
+    stopped: ends it where no signal does. The status is its own, 128 + a signal that ended it, or
+    TIMED_OUT. Raises StoreError where it is not approved or does not start.
     """
     if not told.approved or files.sha256(told.data) != told.checksum:
         raise StoreError(

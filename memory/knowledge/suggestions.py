@@ -25,7 +25,7 @@ def store_suggestion(
 ) -> Record:
     """Store a suggested command once; return its record.
 
-    words: those after `dayleaf`. session: the id of the session, or "". Raises StoreError.
+    words: those after `dayleaf`.
     """
     for record in store.each(("learning",)):
         if not record.accepted and read_suggestion(record) == list(words):
@@ -52,10 +52,7 @@ def store_suggestion(
 
 
 def read_suggestion(record: Record) -> List[str]:
-    """Return a record's suggested command in words, [] for none.
-
-    A repository's records suggest nothing.
-    """
+    """Return a private record's suggested command in words, [] for none."""
     said = record.meta.get(KEY)
     if record.tier != PRIVATE or record.guessed or not isinstance(said, list):
         return []

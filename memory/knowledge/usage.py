@@ -48,8 +48,8 @@ Use = tuple[str, str]  # prompt's id or "", record's id
 class Shown(NamedTuple):
     """The records shown in a session, by its receipts.
 
-    prompts: ids by prompt. starts: each start's instant, whether it began anew, and its ids. began:
-        the first instant. words: hashes of a passage's words by prompt and id.
+    prompts: ids by prompt. starts: each start's instant, whether it began anew, and its ids. words:
+    hashes of a passage's words by prompt and id.
     """
 
     prompts: dict[str, list[str]]
@@ -69,8 +69,8 @@ class Shown(NamedTuple):
 class Call(NamedTuple):
     """A tool call.
 
-    prompt: its turn's. recalled: ids that earlier calls of the turn
-        printed. words: its words that the prompt does not name.
+    prompt: its turn's. recalled: ids that earlier calls of the turn printed. words: its words that
+    the prompt does not name.
     """
 
     prompt: str
@@ -80,10 +80,9 @@ class Call(NamedTuple):
 
 
 class RecordNames(NamedTuple):
-    """The names that stand in a record.
+    """The rare names that stand in a record, in lower case.
 
-    name: of its file. words: rare ones, in lower case. placed: whether it may be shown for its
-        place alone.
+    placed: whether it may be shown for its place alone.
     """
 
     name: str
@@ -92,10 +91,7 @@ class RecordNames(NamedTuple):
 
 
 def log_uses(place: Place, session: str, path: str, now: float) -> int:
-    """Log which shown records a session used; return their number.
-
-    path: from `transcript.validate_path`. Raises OSError, StoreError.
-    """
+    """Log which shown records a session used; return their number."""
     shown = _read_shown(place, session)
     if shown is None:
         return 0
@@ -163,7 +159,7 @@ def _find_uses(
 def _read_calls(reading: Iterable[Entry], began: float, home: str) -> Iterator[Call]:
     """Yield the tool calls of a transcript.
 
-    began: what is older belongs to another session, of which this one is a fork.
+    began: older ones belong to the session of which this one is a fork.
     """
     prompt, asked = "", frozenset[str]()
     recalled, pending = dict[str, None](), set[str]()  # ids that our calls printed; such calls
@@ -235,10 +231,7 @@ def find_naming_words(value: str) -> list[str]:
 
 
 def list_path_ends(word: str) -> Iterator[str]:
-    """Yield a word and, of a path, all its ends.
-
-    `/home/a/src/jwt.py` gives `src/jwt.py` and `jwt.py`.
-    """
+    """Yield a word and, of a path, all its ends, such as `src/jwt.py` and `jwt.py`."""
     yield word
     while "/" in word:
         word = word.partition("/")[2]

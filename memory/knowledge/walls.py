@@ -77,10 +77,7 @@ def failures_path(place: Place) -> str:
 
 
 def update_walls(place: Place, settings: Config, now: float) -> list[Row]:
-    """Update the hook's table of walls; return the records' failures.
-
-    Raises OSError where it cannot be written.
-    """
+    """Update the hook's table of walls; return the records' failures."""
     sha, rows, changed = _collect_failures(place, settings, now)
     given = _drop_repeats(rows)
     if changed or _hash_file(at_failure.walls_path(place)) != sha:
@@ -114,10 +111,7 @@ def _collect_failures(place: Place, settings: Config, now: float) -> tuple[str, 
 
 
 def delete_derived(place: Place) -> None:
-    """Delete the derived files of all the workspace's checkouts.
-
-    They hold deleted text too.
-    """
+    """Delete derived files of all checkouts: they hold deleted text too."""
     for name in files.list_folder(place.cache):
         if name.endswith(DERIVED):
             files.remove(place.cache + "/" + name)
@@ -469,10 +463,7 @@ def _find_missing_walls(
 def _group_missing(
     groups: Groups, tree: practice.ProjectTree, removed: Iterable[str] = ()
 ) -> Groups:
-    """Group failures by missing path.
-
-    Each file, and the first folder above it that is missing too.
-    """
+    """Group failures by missing file, and by the first missing folder above."""
     walls: Groups = {}
     for key, pairs in groups.items():
         path = key[2:] if key[:2] == "a|" else ""
@@ -513,11 +504,9 @@ def pack_walls(found: Sequence[Row]) -> bytes:
 
 
 class RepeatedFailure(NamedTuple):
-    """A failure that several sessions met.
+    """A failure that several sessions met, told by its newest occurrence with a remedy.
 
-    The newest occurrence with a remedy tells it.
-
-    path: what is not there, "" for another failure. worked: the other call that then worked, or the
+    path: what is not there, "" for another failure. worked: the other call that then worked, the
     path that is there, or "". line: a line of the project's instructions that names what fails,
     `CLAUDE.md:41 names …`, or "". met: (a record, a failure in it), newest first.
     """
@@ -562,10 +551,7 @@ class RepeatedFailure(NamedTuple):
         return self.sentence(120) if self.worked else ""
 
     def sentence(self, most: int) -> str:
-        """Return the failure and what worked, as a sentence.
-
-        most: characters of each call.
-        """
+        """Return the failure and what worked, each call clipped to `most`."""
         telling = one_line(remedies.PLACE.sub("", self.telling), 140).rstrip(".")
         calls = (format_code(clip_at_word(call, most)) for call in (self.ran, self.worked))
         return "%s fails: %s. What worked: %s." % (next(calls), telling, next(calls))

@@ -41,10 +41,9 @@ class SessionWork(NamedTuple):
     """A session's work on one day and branch.
 
     day: local, `2026-11-20`. at: instant of the last thing told. ids: of its checkpoints, oldest
-        first. made: its commits, as `subject (hash)`. said: its title and the opening of its
-        outcome, "" for none. parts: lines of the newest checkpoint by section. pull: the state of
-        its pull request. unattended: no person typed into it. noted: `said` and `parts` are those
-        of a note.
+    first. made: its commits, as `subject (hash)`. said: its title and the opening of its outcome.
+    parts: lines of the newest checkpoint by section. pull: the state of its pull request.
+    unattended: no person typed into it. noted: `said` and `parts` are those of a note.
     """
 
     session: str
@@ -65,10 +64,9 @@ class SessionWork(NamedTuple):
 class BranchWork(NamedTuple):
     """The work on a branch or of one session on a trunk.
 
-    day, first: local, of its newest and of its oldest work. branch: "" for a trunk. title: of its
-        newest session. came: what notes say, newest first, else commits, oldest first, else
-        outcomes. open: lines, on the newest day of a branch alone. commits: how many.
-        noted: `came` is of notes.
+    day, first: local, of its newest and of its oldest work. branch: "" for a trunk. came: what
+    notes say, newest first, else commits, oldest first, else outcomes. open: lines, on the newest
+    day of a branch alone. commits: how many. noted: `came` is of notes.
     """
 
     day: str
@@ -91,10 +89,7 @@ class WorkspaceWork(NamedTuple):
 
 
 class WorkReport(NamedTuple):
-    """A standup.
-
-    asked: the workspace's name, or `all`. until: None where it goes on to now.
-    """
+    """A standup; asked: the workspace's name, or `all`."""
 
     asked: str
     since: float
@@ -128,10 +123,9 @@ def collect_work(
     offset: float,
     until: float | None = None,
 ) -> WorkReport:
-    """Return the work of a period.
+    """Return the work of a period, by workspace.
 
-    Workspaces without any are left out. workspace: "" for the present one, a name, or `all`. Raises
-    UsageError for an unknown workspace.
+    workspace: "" for the present one, a name, or `all`. Raises UsageError for an unknown workspace.
     """
     places = lookup.find_workspaces(place, workspace)
     done = (
