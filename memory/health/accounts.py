@@ -164,12 +164,12 @@ def find_pushes(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]
 
     Each has session, t, event, prompt, score and reason.
     """
-    found: list[dict[str, Any]] = []
+    pushes: list[dict[str, Any]] = []
     wanted = b'"%s"' % id.encode("utf-8", "replace")
     for session in _find_sessions(place):
         with contextlib.suppress(OSError):
             if wanted in files.read(place.receipts(session), receipts.LIMIT):
-                found += [
+                pushes += [
                     {
                         "session": session,
                         **{key: row.get(key) for key in ("t", "event", "prompt")},
@@ -180,9 +180,9 @@ def find_pushes(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]
                     for item in _chosen_items(row)
                     if item[0] == id
                 ]
-        if len(found) >= most:
+        if len(pushes) >= most:
             break
-    return found[:most]
+    return pushes[:most]
 
 
 def _read_receipts(place: layout.Place, session: str) -> list[dict[str, Any]]:
@@ -285,18 +285,18 @@ def _read_titles(place: layout.Place, ids: set[str]) -> dict[str, str]:
     for open_index in (at_prompt.open_or_build_index, partial(indexview.open_index, watch=False)):
         if ids <= titles.keys():
             break
-        with contextlib.suppress(IndexFault, OSError), closing(open_index(place)) as found:
-            titles.update(_read_index_titles(found, ids - titles.keys()))
+        with contextlib.suppress(IndexFault, OSError), closing(open_index(place)) as index:
+            titles.update(_read_index_titles(index, ids - titles.keys()))
     return titles
 
 
-def _read_index_titles(found: indexview.Index, ids: set[str]) -> dict[str, str]:
+def _read_index_titles(index: indexview.Index, ids: set[str]) -> dict[str, str]:
     titles: dict[str, str] = {}
     for id in ids:
         with contextlib.suppress(IndexFault, OSError):
-            doc = found.by_id(id)
+            doc = index.by_id(id)
             if doc is not None:
-                data = files.read(found.place.path(doc.name), 1 << 20)
+                data = files.read(index.place.path(doc.name), 1 << 20)
                 titles[id] = records.from_bytes(doc.name, data, 0.0).title
     return titles
 
@@ -315,37 +315,37 @@ def explain_load(place: layout.Place, settings: config.Config, prompt: str) -> d
     from memory.hook.strategies import choose_strategy
 
     prompt = loader.extract_user_text(at_prompt.clip_middle(prompt))
-    with closing(at_prompt.open_or_build_index(place, prompt)) as found:
-        brief, in_brief = at_start.build_brief(found, handoffs.read_current(place))
-        if not choose_strategy(found.learnings, found.learning_tokens).whole:
+    with closing(at_prompt.open_or_build_index(place, prompt)) as index:
+        brief, in_brief = at_start.build_brief(index, handoffs.read_current(place))
+        if not choose_strategy(index.learnings, index.learning_tokens).whole:
             rules = [row for row in in_brief if row[2].startswith("rule: ")]
             brief, in_brief = "", [[*row[:2], row[2] + ", at the start"] for row in rules]
         state = receipts.SessionState()
         state.shown.update(row[0] for row in in_brief)
         wanted = at_prompt.wants_passages(prompt, settings, state)
-        choice = at_prompt.choose_for_prompt(found, prompt, "", settings, state, wanted)
-        block, shown = at_prompt.build_block(found, choice, prompt, state, "")
+        choice = at_prompt.choose_for_prompt(index, prompt, "", settings, state, wanted)
+        block, shown = at_prompt.build_block(index, choice, prompt, state, "")
         block = "\n".join(filter(None, (brief, block)))
         is_whole = choice.strategy.whole
-        considered = [] if is_whole else _score_candidates(found, prompt, choice, settings)
+        considered = [] if is_whole else _score_candidates(index, prompt, choice, settings)
         picks = [
             {"id": id, "relevance": relevance, "reason": reason}
             for id, relevance, reason in in_brief + shown
         ]
         fitted = {row["id"] for row in picks}
-        picked = dict.fromkeys(found.doc(pick.number).id for pick in choice.picks)
+        picked = dict.fromkeys(index.doc(pick.number).id for pick in choice.picks)
         unfit = [{"id": id} for id in picked if id not in fitted]
         below = [{"id": id, "relevance": score} for id, score in choice.below]
         listed = (picks, unfit, below, considered)
-        titles = _read_index_titles(found, {row["id"] for rows in listed for row in rows})
+        titles = _read_index_titles(index, {row["id"] for rows in listed for row in rows})
         for row in itertools.chain(*listed):
             row["title"] = titles.get(row["id"], "")
         tokens = tokeniser.count_tokens(block)
         return {
             "strategy": choice.strategy.name,
             "category": choice.category,
-            "learnings": found.learnings,
-            "learningTokens": found.learning_tokens,
+            "learnings": index.learnings,
+            "learningTokens": index.learning_tokens,
             "candidates": choice.candidates,
             "threshold": loader.RELEVANCE,
             "picks": picks,
@@ -357,32 +357,32 @@ def explain_load(place: layout.Place, settings: config.Config, prompt: str) -> d
             "off": find_disabled_pushes(place, settings, 1),
             "characters": tokeniser.count_utf16(block),
             "tokens": tokens,
-            "saved": max(0, found.learning_tokens - tokens) if block else 0,
+            "saved": max(0, index.learning_tokens - tokens) if block else 0,
             "block": block,
         }
 
 
 def _score_candidates(
-    found: indexview.Index, prompt: str, choice: loader.Choice, settings: config.Config
+    index: indexview.Index, prompt: str, choice: loader.Choice, settings: config.Config
 ) -> list[dict[str, Any]]:
     """Return the best documents for a prompt, with why each was left out."""
     from memory.hook import loader
     from memory.hook.strategies import TopicMembership, build_categories
 
-    picked = {found.doc(pick.number).id for pick in choice.picks}
+    picked = {index.doc(pick.number).id for pick in choice.picks}
     rows: dict[str, tuple[float, list[tuple[str, float]]]] = {}
     topics: dict[str, tuple[str, ...]] = {}
     for piece in loader.split_prompt(prompt):
         terms = loader.damp_common_terms(tokeniser.query_terms(piece))
-        worth = loader.weigh_terms(found, terms)
-        for _, number in loader.search(found, terms, loader.CANDIDATES, indexview.PUSHED):
-            parts, total = loader.match_document(found, number, worth)
-            doc = found.doc(number)
+        worth = loader.weigh_terms(index, terms)
+        for _, number in loader.search(index, terms, loader.CANDIDATES, indexview.PUSHED):
+            parts, total = loader.match_document(index, number, worth)
+            doc = index.doc(number)
             topics[doc.id] = doc.topics
             if total > rows.get(doc.id, (LEAST_RELEVANCE, []))[0]:
                 rows[doc.id] = (total, parts)
     order = sorted(rows.items(), key=lambda row: (-row[1][0], row[0]))[:MOST_CANDIDATES]
-    table = build_categories(found.lists("brief").get("topics", ()), found.learnings)
+    table = build_categories(index.lists("brief").get("topics", ()), index.learnings)
     stems = frozenset(term for term, _ in tokeniser.query_terms(prompt))
     member = TopicMembership(choice.category, table.get(choice.category, frozenset()) | stems)
     best = max((pick.relevance for pick in choice.picks), default=0.0)

@@ -144,16 +144,16 @@ def check_records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
 
 def check_conversations(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
     """Report the number of conversations, and those edited by hand."""
-    kept = [record for record in found if record.kind == conversations.KIND]
-    told = format_count(len(kept), "conversation") + " kept"
-    changed = sum(record.rewritten for record in kept)
+    talks = [record for record in found if record.kind == conversations.KIND]
+    summary = format_count(len(talks), "conversation") + " kept"
+    changed = sum(record.rewritten for record in talks)
     if changed:
-        told += ", %d edited by hand, which dayleaf no longer changes" % changed
+        summary += ", %d edited by hand, which dayleaf no longer changes" % changed
     if not store.config["capture.conversations"]:
         source = store.config.sources["capture.conversations"]
-        yield ok("capture.conversations is off (%s), so no new ones; %s" % (source, told))
-    elif kept:
-        yield ok(told)
+        yield ok("capture.conversations is off (%s), so no new ones; %s" % (source, summary))
+    elif talks:
+        yield ok(summary)
 
 
 def check_index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
@@ -334,12 +334,6 @@ def check_settings(place: layout.Place, settings: config.Config) -> Iterator[Fin
 # ---- the host
 
 
-def _own_plugins(plugins: object) -> dict[str, object]:
-    if not isinstance(plugins, dict):
-        return {}
-    return {name: on for name, on in plugins.items() if "dayleaf" in name}
-
-
 def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
     path = transcript.find_host_folder(env) + "/settings.json"
     try:
@@ -351,17 +345,19 @@ def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
         yield warn("%s cannot be read (%s)" % (path, error), "correct it by hand")
         return
     value = value if isinstance(value, dict) else {}
-    named = _own_plugins(value.get("enabledPlugins"))
+    plugins = value.get("enabledPlugins")
+    plugins = plugins if isinstance(plugins, dict) else {}
+    named = {name: is_on for name, is_on in plugins.items() if "dayleaf" in name}
     if value.get("disableAllHooks") is True:
         yield warn(
             "%s has disableAllHooks, so nothing is captured or pushed" % path, "remove that line"
         )
     elif any(named.values()):
-        yield ok("%s is enabled in %s" % (next(name for name, on in named.items() if on), path))
+        name = next(name for name, is_on in named.items() if is_on)
+        yield ok("%s is enabled in %s" % (name, path))
     elif named:
-        yield warn(
-            "%s is switched off in %s" % (next(iter(named)), path), "`/plugin` switches it on"
-        )
+        what = "%s is switched off in %s" % (next(iter(named)), path)
+        yield warn(what, "`/plugin` switches it on")
     else:
         yield warn("%s does not list dayleaf in enabledPlugins" % path, SETUP)
 

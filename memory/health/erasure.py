@@ -222,7 +222,7 @@ def _find_files(roots: Iterable[str], without: Iterable[str] = ()) -> Iterator[s
 
 
 def _search_files(
-    finder_of: Callable[[str], Finder], every: Iterable[str], told: Progress = lambda done: None
+    finder_of: Callable[[str], Finder], every: Iterable[str], progress: Progress = lambda done: None
 ) -> tuple[int, list[tuple[str, int]]]:
     """Search files; return (their number, (path, hits) of those with a text)."""
     number, held = 0, []
@@ -234,7 +234,7 @@ def _search_files(
                 continue
             data = b""
         number += 1
-        told(number)
+        progress(number)
         found = finder_of(path)
         hits = found.count(data)
         if hits or found.count(path.rpartition("/")[2].encode("utf-8", "surrogateescape")):
@@ -278,11 +278,11 @@ def find_refusal(found: Finder) -> str:
 
 
 def search(
-    place: Place, found: Finder, own: frozenset[str], told: Progress = lambda done: None
+    place: Place, found: Finder, own: frozenset[str], progress: Progress = lambda done: None
 ) -> tuple[int, list[Holder]]:
     """Search home and shared tier; return (files searched, holders).
 
-    own: paths of the record whose text is removed. told: called with the files searched so far.
+    own: paths of the record whose text is removed. progress: called with the files searched so far.
     """
     roots = [place.home]
     if place.shared and files.is_inside(place.shared, place.root):
@@ -292,7 +292,7 @@ def search(
     def finder_of(path: str) -> Finder:
         return found if _role(path, place) in TEXTS else sparing
 
-    number, held = _search_files(finder_of, _find_files(roots, [place.home + "/runtime"]), told)
+    number, held = _search_files(finder_of, _find_files(roots, [place.home + "/runtime"]), progress)
     return number, [
         Holder(path, hits, RECORD if path in own else _role(path, place)) for path, hits in held
     ]
@@ -356,7 +356,7 @@ def erase(
     own: frozenset[str],
     everywhere: bool,
     now: float,
-    told: Progress = lambda done: None,
+    progress: Progress = lambda done: None,
 ) -> ErasureResult:
     """Remove texts from the `select_cleanable` files, delete derived files, search again."""
     todo = select_cleanable(held, everywhere)
@@ -384,7 +384,7 @@ def erase(
         for path in _find_derived(place, todo):
             with suppress(OSError):
                 files.remove(path)
-    searched, left = search(place, found, frozenset(renamed), told)
+    searched, left = search(place, found, frozenset(renamed), progress)
     pending = _find_pending(place, todo, hashes)
     return ErasureResult(len(todo) - failed, pending, problems, searched, left)
 
@@ -423,21 +423,21 @@ def _clean_data(path: str, data: bytes, found: Finder) -> bytes:
     if not path.endswith(".md"):
         return found.cleaned(_NAMES.sub(lambda name: found.replace_by_words(name[0]), data))
     at = frontmatter.split_head(data)[1]
-    named = found.replace_by_words(data[:at]) + found.cleaned(data[at:])
-    if named[:at] == data[:at]:
-        return named
+    cleaned = found.replace_by_words(data[:at]) + found.cleaned(data[at:])
+    if cleaned[:at] == data[:at]:
+        return cleaned
     marks = {_mark_word(mark): mark for mark in found.marks.values()}
     changes: dict[str, Any] = {}
-    for key, value in frontmatter.parse(named).meta.items():
+    for key, value in frontmatter.parse(cleaned).meta.items():
         marked = _restore_marks(value, marks)
         if marked != value and key in LABELS:
             marked = _drop_marked(value, marked)
         if marked != value:
             changes[key] = marked
     try:
-        return frontmatter.edit(named, changes)
+        return frontmatter.edit(cleaned, changes)
     except StoreError:  # a head that cannot be edited line by line keeps the words
-        return named
+        return cleaned
 
 
 def _mark_word(mark: str) -> str:
@@ -566,9 +566,9 @@ def remove_traces(place: Place, gone: Sequence[Record], now: float) -> list[Hold
             with suppress(StoreError, OSError):
                 _forget_trace(tiers, Holder(path, hits, _role(path, place)), named, now)
     titles = {record.title: "-" for record in gone if len(record.title) >= SHORTEST_TERM}
-    left = search(place, make_finder(titles), frozenset())[1] if titles else []
+    remaining = search(place, make_finder(titles), frozenset())[1] if titles else []
     listed = [Holder(path, hits, SYNC) for path, hits in found if _role(path, place) == SYNC]
-    return [*left, *listed]
+    return [*remaining, *listed]
 
 
 def _make_literal_finder(texts: Iterable[str], mark: str) -> Finder:

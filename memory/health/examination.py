@@ -8,7 +8,7 @@ import functools
 import os
 import shlex
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 from memory.core import (
     DayleafError,
@@ -30,9 +30,6 @@ from memory.knowledge import housekeeping
 from memory.project import otherfiles, sharing
 from memory.store import archive, journal, ledger
 from memory.store.store import Store
-
-if TYPE_CHECKING:
-    from memory.capture.recovery import UncapturedSessions
 
 RECENT = 7 * clock.DAY
 LARGE_BYTES = 200 << 20  # bytes of receipts
@@ -272,41 +269,29 @@ def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iter
     for row in cut[-3:]:
         session = str(row.get("session"))
         if session in lost or not row["said"]:
-            yield warn(
-                "the capture of %s (session %s) was cut short" % (row.get("t"), session),
-                "the next session start tries again",
-            )
+            what = "the capture of %s (session %s) was cut short" % (row.get("t"), session)
+            yield warn(what, "the next session start tries again")
     waiting = sorted(set(lost) - {str(row.get("session")) for row in cut[-3:]})
     if waiting:
-        yield warn(
-            "%s whose checkpoints are incomplete, such as %s"
-            % (format_count(len(waiting), "session"), waiting[0]),
-            "the next session start completes them",
-        )
+        what = "%s whose checkpoints are incomplete, such as %s"
+        number = format_count(len(waiting), "session")
+        yield warn(what % (number, waiting[0]), "the next session start completes them")
     past = set(found.before) - _read_recorded_sessions(place) if found.before else set()
     if past:
-        yield warn(
-            "%s from before dayleaf was installed: not imported"
-            % format_count(len(past), "past session"),
-            "`dayleaf store import transcripts` brings them in",
-        )
+        number = format_count(len(past), "past session")
+        what = "%s from before dayleaf was installed: not imported" % number
+        yield warn(what, "`dayleaf store import transcripts` brings them in")
     elif not lost and all(row["said"] for row in cut):
-        yield ok(_format_captured(found))
+        line = "every session that left a transcript has its checkpoint"
+        if found.gone:
+            number = format_count(len(found.gone), "session")
+            line += "; %s that started here left no transcript, or the transcript is gone" % number
+        yield ok(line)
 
 
 def _read_recorded_sessions(place: layout.Place) -> set[str]:
     found = Store(place, config.Config({}, {}, []), 0.0).each(("checkpoint", "conversation"))
     return {str(record.meta.get("session")) for record in found}
-
-
-def _format_captured(found: UncapturedSessions) -> str:
-    line = "every session that left a transcript has its checkpoint"
-    if found.gone:
-        line += (
-            "; %s that started here left no transcript, or the transcript is gone"
-            % format_count(len(found.gone), "session")
-        )
-    return line
 
 
 def check_receipts(place: layout.Place) -> Iterator[Finding]:
@@ -386,16 +371,16 @@ def mend_faults(place: layout.Place, now: float) -> list[str]:
 
     A line that begins with `not ` is a failure. A second run finds nothing.
     """
-    steps: tuple[Callable[[], Iterator[str]], ...] = (
-        lambda: _close_to_others(place),
-        lambda: _end_lines(place),
-        lambda: _delete_leftovers(place, now),
-        lambda: _mend_index(place, now),
+    steps = (
+        _close_to_others(place),
+        _end_lines(place),
+        _delete_leftovers(place, now),
+        _mend_index(place, now),
     )
     done: list[str] = []
     for step in steps:
         try:
-            done += step()
+            done += step
         except OSError as error:
             done.append("not mended: %s: %s" % (error.filename, error.strerror))
         except DayleafError as error:

@@ -137,10 +137,10 @@ def _read_index(
         return {**value, "state": state, "why": why, "remedy": BUILD}, None
 
 
-def _index_figures(found: indexview.Index, path: str, walked: walk.Listing) -> dict[str, Any]:
-    base = found.segment
+def _index_figures(index: indexview.Index, path: str, walked: walk.Listing) -> dict[str, Any]:
+    base = index.segment
     assert base is not None
-    diff = builder.compare(found, walked)
+    diff = builder.compare(index, walked)
     behind = {"added": len(diff.added), "changed": len(diff.changed), "removed": len(diff.removed)}
     stale = any(behind.values())
     return {
@@ -150,13 +150,13 @@ def _index_figures(found: indexview.Index, path: str, walked: walk.Listing) -> d
         "generation": base.generation,
         "built": clock.iso(base.built),
         "bytes": os.stat(path).st_size,
-        "deltaBytes": len(found.delta.data),
-        "deltaFrames": found.delta.frames,
-        "records": found.records,
-        "learnings": found.learnings,
-        "learningTokens": found.learning_tokens,
+        "deltaBytes": len(index.delta.data),
+        "deltaFrames": index.delta.frames,
+        "records": index.records,
+        "learnings": index.learnings,
+        "learningTokens": index.learning_tokens,
         # found.documents is a divisor and never 0
-        "documents": found.documents if found.records else 0,
+        "documents": index.documents if index.records else 0,
         "terms": base.terms,
         "whole": base.is_intact(),
     }
@@ -192,12 +192,12 @@ def collect_figures(
     since: of the oldest event and of `new` records.
     """
     store = Store(place, settings, now)
-    found = list({record.id: record for record in read_heads(store, now)}.values())
-    there = {record.id for record in found}
+    heads = list({record.id: record for record in read_heads(store, now)}.values())
+    ids = {record.id for record in heads}
     sessions = sorted(
         _read_sessions(place, since), key=lambda session: (session.began, session.name)
     )
-    learnings = {r.id: r.created for r in found if r.kind == "learning" and r.accepted}
+    learnings = {r.id: r.created for r in heads if r.kind == "learning" and r.accepted}
     uses = list(_read_uses(place, since))
     pushed = Counter(
         str(item[0])
@@ -209,32 +209,32 @@ def collect_figures(
     if not since:
         after = store.successors()
         tally = {
-            book.path: ledger.add_to_successors(ledger.read(book), after, there.__contains__)
+            book.path: ledger.add_to_successors(ledger.read(book), after, ids.__contains__)
             for book in ledger.ledgers(place)
         }
-        used = ledger.sum_tallies([tally], there)[0]
+        used = ledger.sum_tallies([tally], ids)[0]
     least = sorted(
         learnings, key=lambda id: (used.get(id, 0), -pushed.get(id, 0), learnings[id], id)
     )[:MOST_USED]
-    named: dict[str, dict[str, Any]] = {
+    rankings: dict[str, dict[str, Any]] = {
         "mostPushed": _most_frequent(pushed, MOST_USED),
-        "mostUsed": _most_frequent({id: n for id, n in used.items() if id in there}, MOST_USED),
+        "mostUsed": _most_frequent({id: n for id, n in used.items() if id in ids}, MOST_USED),
         "leastUsed": {id: {"uses": used.get(id, 0), "pushed": pushed.get(id, 0)} for id in least},
     }
-    shown = {id for ranking in named.values() for id in ranking}
+    shown = {id for ranking in rankings.values() for id in ranking}
     return {
         "workspaces": [place.key],
         "since": clock.iso(since) if since else "",
-        "records": dict(Counter(record.kind for record in found)),
-        "new": sum(record.created >= since for record in found),
+        "records": dict(Counter(record.kind for record in heads)),
+        "new": sum(record.created >= since for record in heads),
         "topics": _most_frequent(
-            Counter(t for record in found for t in record.labels), MOST_TOPICS
+            Counter(t for record in heads for t in record.labels), MOST_TOPICS
         ),
-        "perWeek": _count_by_week(found, now),
+        "perWeek": _count_by_week(heads, now),
         **_count_pushes(sessions, uses),
         "hooks": _measure_times(sessions, place, since),
-        **named,
-        "titles": {record.id: record.title for record in found if record.id in shown},
+        **rankings,
+        "titles": {record.id: record.title for record in heads if record.id in shown},
         "spend": read_spending(place.home, settings, now)["today"],
     }
 

@@ -89,7 +89,7 @@ def audit(
     settings: Config,
     now: float,
     sections: Sequence[str] = tuple(SECTIONS),
-    told: Progress = lambda step: None,
+    progress: Progress = lambda step: None,
 ) -> AuditResult:
     """Check every record of a place, its archive, settings and logs."""
     store, kept = Store(place, settings, now), _open_facts(place, settings)
@@ -106,7 +106,7 @@ def audit(
     every = []
     for number, record in enumerate(store.each_by(read_clean, store.names())):
         if not number % 100:
-            told("reading the records: %d" % number)
+            progress("reading the records: %d" % number)
         every.append(record)
     read = _AuditState(place, store, settings, every, now, kept)
     found: list[Finding] = []
@@ -122,7 +122,7 @@ def audit(
     }
     for section, step in steps.items():
         if section in sections:
-            told("looking for " + SECTIONS[section].lower())
+            progress("looking for " + SECTIONS[section].lower())
             found += step()
     order = list(SECTIONS)
     found.sort(key=lambda f: (order.index(f.about), f.place, f.line, f.what))

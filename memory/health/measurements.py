@@ -65,41 +65,41 @@ def measure_rankers(
     place: layout.Place,
     settings: config.Config,
     env: Mapping[str, str],
-    golden: GoldenSet,
+    file: GoldenSet,
     records: Sequence[Record],
     successors: Mapping[str, str],
     now: float,
     offset: float,
-    told: Progress,
+    progress: Progress,
 ) -> Measurement:
     """Ask every golden query of every available ranker.
 
     The main ranker gets the answer of another one for a query that names it. env: for a provider of
     vectors. Raises StoreError where no query is left to ask.
     """
-    asked, gone = select_answerable(golden.queries, {record.id for record in records}, successors)
+    asked, gone = select_answerable(file.queries, {record.id for record in records}, successors)
     if not asked:
         raise StoreError(
             "%s: none of the expected records exists; `dayleaf debug eval --template FILE` drafts "
-            "queries from those that do" % golden.path
+            "queries from those that do" % file.path
         )
-    told(GREP)
+    progress(GREP)
     answers, notes = {GREP: _rank_by_words(asked, records)}, []
     ask = partial(_ask_recall, place, settings, asked, now, offset)
-    told(LEXICAL)
+    progress(LEXICAL)
     answers[LEXICAL] = ask(None, fuzzy=False)
     if fuzzy.load_matcher() is None:
         notes.append(
             "fuzzy: RapidFuzz is missing, so recall does not find misspelt words; run install.sh"
         )
     else:
-        told(FUZZY)
+        progress(FUZZY)
         answers[FUZZY] = ask(None)
-    told(SEMANTIC)
+    progress(SEMANTIC)
     vectors = load_provider(settings, "", env)
     why = vectors.obstacle(place) if vectors else "this dayleaf has no vectors"
     if vectors and not why:
-        vectors.prepare(place, [one.query.text for one in asked], now)
+        vectors.prepare(place, [golden.query.text for golden in asked], now)
         answers[SEMANTIC] = ask(vectors)
         if not vectors.label:
             del answers[SEMANTIC]
@@ -108,23 +108,23 @@ def measure_rankers(
     used = (SEMANTIC,) * bool(settings["recall.semantic"]) + (FUZZY, LEXICAL)
     main = next(ranker for ranker in used if ranker in answers)
     answers[main] = {
-        one.id: answers[one.ranker if one.ranker in answers else main][one.id] for one in asked
+        golden.id: answers[golden.ranker if golden.ranker in answers else main][golden.id]
+        for golden in asked
     }
-    wanted = {one.id: dict.fromkeys(one.expect, 1.0) for one in asked}
-    sums = {
-        name: rankingmetrics.sum_metrics(found, [{"id": one.id} for one in asked], wanted)
-        for name, found in answers.items()
+    wanted = {golden.id: dict.fromkeys(golden.expect, 1.0) for golden in asked}
+    measures = {}
+    for ranker, ids in answers.items():
+        sums = rankingmetrics.sum_metrics(ids, [{"id": golden.id} for golden in asked], wanted)
+        measures[ranker] = {name: round(sums[key] / len(asked), 4) for name, key in _SCORED.items()}
+    ranks = {
+        golden.id: {id: _find_rank(answers[main][golden.id], id) for id in golden.expect}
+        for golden in asked
     }
-    measures = {
-        name: {said: round(each[key] / len(asked), 4) for said, key in _SCORED.items()}
-        for name, each in sums.items()
-    }
-    places = {
-        one.id: {id: at for at, id in reversed([*enumerate(answers[main][one.id], 1)])}
-        for one in asked
-    }
-    ranks = {one.id: {id: places[one.id].get(id, 0) for id in one.expect} for one in asked}
     return Measurement(asked, gone, measures, ranks, main, tuple(notes))
+
+
+def _find_rank(ids: Sequence[str], id: str) -> int:
+    return ids.index(id) + 1 if id in ids else 0
 
 
 def _rank_by_words(asked: Sequence[Golden], records: Sequence[Record]) -> dict[str, list[str]]:
@@ -132,8 +132,13 @@ def _rank_by_words(asked: Sequence[Golden], records: Sequence[Record]) -> dict[s
         (r.id, "\n".join((r.title, " ".join(r.tags), r.body)))
         for r in sorted(records, key=lambda r: r.name)
     ]
-    counted = rankingmetrics.rank_by_word_count(texts, [(one.id, one.query.text) for one in asked])
-    return {one.id: _replace_conversations(counted[one.id], one.expect, records) for one in asked}
+    counted = rankingmetrics.rank_by_word_count(
+        texts, [(golden.id, golden.query.text) for golden in asked]
+    )
+    return {
+        golden.id: _replace_conversations(counted[golden.id], golden.expect, records)
+        for golden in asked
+    }
 
 
 def _ask_recall(
@@ -146,15 +151,15 @@ def _ask_recall(
     fuzzy: bool = True,
 ) -> dict[str, list[str]]:
     with Searcher(place, settings, vectors, bare=True, fuzzy=fuzzy) as searcher:
-        found = {}
-        for one in golden:
-            asked = one.query._replace(limit=rankingmetrics.DEPTH, semantic=vectors is not None)
-            found[one.id] = [
+        answers = {}
+        for query in golden:
+            asked = query.query._replace(limit=rankingmetrics.DEPTH, semantic=vectors is not None)
+            answers[query.id] = [
                 id
                 for hit in searcher.answer(asked, now, offset).hits
-                for id in _hit_ids(hit, one.expect)
+                for id in _hit_ids(hit, query.expect)
             ]
-        return found
+        return answers
 
 
 def _hit_ids(hit: Hit, expected: Sequence[str]) -> Iterator[str]:

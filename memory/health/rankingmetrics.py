@@ -34,16 +34,16 @@ def sum_metrics(
     """
     sums: dict[str, float] = dict.fromkeys((*("r@%d" % k for k in CUTS), "mrr", "ndcg"), 0.0)
     for query in queries:
-        want, got = wanted[query["id"]], answers.get(query["id"], [])
+        gains, ids = wanted[query["id"]], answers.get(query["id"], [])
         for k in CUTS:
-            sums["r@%d" % k] += sum(id_ in want for id_ in got[:k]) / len(want)
-        sums["mrr"] += next((1 / (i + 1) for i, id_ in enumerate(got[:DEPTH]) if id_ in want), 0)
+            sums["r@%d" % k] += sum(id_ in gains for id_ in ids[:k]) / len(gains)
+        sums["mrr"] += next((1 / (i + 1) for i, id_ in enumerate(ids[:DEPTH]) if id_ in gains), 0)
         ideal = sum(
             gain / math.log2(i + 2)
-            for i, gain in enumerate(sorted(want.values(), reverse=True)[:DEPTH])
+            for i, gain in enumerate(sorted(gains.values(), reverse=True)[:DEPTH])
         )
         sums["ndcg"] += (
-            sum(want.get(id_, 0) / math.log2(i + 2) for i, id_ in enumerate(got[:DEPTH])) / ideal
+            sum(gains.get(id_, 0) / math.log2(i + 2) for i, id_ in enumerate(ids[:DEPTH])) / ideal
         )
     return sums
 

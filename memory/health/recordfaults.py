@@ -208,14 +208,14 @@ def _check_versions(record: Record, lines: dict[str, int]) -> Iterator[Row]:
 
 
 def _check_hidden(text: str) -> Iterator[Row]:
-    found = list(re.finditer(plaintext.HIDDEN, text))
-    if found:
-        code, number = ord(found[0][0]), len(found)
-        named = "U+%04X" % code + (", which starts an escape sequence" if code == 27 else "")
-        what = "%d hidden characters, the first %s" % (number, named)
+    hits = list(re.finditer(plaintext.HIDDEN, text))
+    if hits:
+        code, number = ord(hits[0][0]), len(hits)
+        name = "U+%04X" % code + (", which starts an escape sequence" if code == 27 else "")
+        what = "%d hidden characters, the first %s" % (number, name)
         if number == 1:
-            what = "a hidden character, " + named
-        yield text.count("\n", 0, found[0].start()) + 1, True, what, "remove it"
+            what = "a hidden character, " + name
+        yield text.count("\n", 0, hits[0].start()) + 1, True, what, "remove it"
 
 
 def _check_unmerged(data: bytes) -> Iterator[Row]:
@@ -227,18 +227,18 @@ def _check_unmerged(data: bytes) -> Iterator[Row]:
 
 def check_secrets(text: str, allow: Sequence[str], salt: str) -> Iterator[Row]:
     """Report secrets and private parts."""
-    done = redactor.redact(text, allow, salt)
-    for found in done.found:
-        at = done.text.find("[redacted:%s#%s]" % (found.kind, found.tag))
-        line = done.text.count("\n", 0, max(at, 0)) + 1
-        if found.kind == "private":
+    redacted = redactor.redact(text, allow, salt)
+    for secret in redacted.found:
+        at = redacted.text.find("[redacted:%s#%s]" % (secret.kind, secret.tag))
+        line = redacted.text.count("\n", 0, max(at, 0)) + 1
+        if secret.kind == "private":
             yield line, True, "a <private> part", "remove it"
         else:
             remedy = (
                 "delete it here and change it where it is used; if it is none, add it to "
                 "`redact.allow`"
             )
-            yield line, True, "a secret (%s)" % found.kind, remedy
+            yield line, True, "a secret (%s)" % secret.kind, remedy
 
 
 def _check_id(

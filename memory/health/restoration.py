@@ -251,12 +251,12 @@ def apply(
     tiers: TierWriter,
     now: float,
     replace: bool = False,
-    told: Callable[[int, int], None] = lambda done, of: None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> RestoreResult:
     """Write the files of a plan.
 
-    path: the backup. tiers: of the target. replace: different files, too. told: called with (files
-    done, files). Raises StoreError where the backup has changed, OSError.
+    path: the backup. tiers: of the target. replace: different files, too. progress: called with
+    (files done, files). Raises StoreError where the backup has changed, OSError.
     """
     wanted = {
         step.kept.name: step
@@ -269,7 +269,7 @@ def apply(
     with tiers:
         rows = {name: step.kept for name, step in wanted.items()}
         for kept, data in bundle.read_files(path, rows):
-            told(counts.total(), len(wanted))
+            progress(counts.total(), len(wanted))
             step = wanted[kept.name]
             try:
                 counts[_restore_file(step, data, target, tiers, now, held)] += 1
