@@ -283,9 +283,9 @@ class Proof:
             if match[1].casefold()[: max(3, len(match[1]) - 2)] not in self.lower:
                 yield match[0]
         for words, same in _FRACTIONS:
-            found = words.search(said)
-            if found and not same.search(self.lower):
-                yield found[0]
+            fraction = words.search(said)
+            if fraction and not same.search(self.lower):
+                yield fraction[0]
 
     def _find_changes(self, said: str) -> Iterator[str]:
         """Yield ranges and increases or decreases that the records reverse."""

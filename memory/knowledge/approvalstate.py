@@ -128,17 +128,17 @@ def remember_announced(place: layout.Place, settings: Any, now: float, announced
 
 
 def _remember_shared(place: layout.Place, names: Sequence[str], announced: bool) -> None:
-    known, here = announcements.read_known_digests(place), dict[str, str]()
+    known, digests = announcements.read_known_digests(place), dict[str, str]()
     for name in names:
         with contextlib.suppress(OSError):
-            here[name] = announcements.hash_content(
+            digests[name] = announcements.hash_content(
                 files.read(place.path(name), announcements.RECORD_BYTES, follow=False)
             )
     shared = {layout.SHARED + "/" + inner for inner, _ in announcements.list_shared_records(place)}
-    is_new = any(name in shared and digest not in known for name, digest in here.items())
+    is_new = any(name in shared and digest not in known for name, digest in digests.items())
     if is_new and not announced:
         return
-    new = sorted(set(here.values()) - known)
+    new = sorted(set(digests.values()) - known)
     announcements.add_known_digests(place, new)
     if not new:
         files.posix.utime(announcements.seen_path(place))

@@ -130,7 +130,9 @@ def _may_conflict(one: Record, other: Record) -> bool:
     if one.versions and other.versions and not set(one.versions) & set(other.versions):
         return False
     return not any(
-        link.target in (b.id, b.name) for a, b in ((one, other), (other, one)) for link in a.links
+        link.target in (linked.id, linked.name)
+        for record, linked in ((one, other), (other, one))
+        for link in record.links
     )
 
 
@@ -142,8 +144,8 @@ def read_claims(record: Record, kept: FactCache | None) -> list[_Claim]:
         record.checksum,
         "claims",
         lambda: [
-            (one.said, " ".join(one.terms), one.negative, one.numbers)
-            for one in _extract_claims(record)
+            (claim.said, " ".join(claim.terms), claim.negative, claim.numbers)
+            for claim in _extract_claims(record)
         ],
     )
     return [

@@ -60,12 +60,12 @@ def find_discoveries(store: Store, names: Iterable[str], rows: Sequence[Row]) ->
 
 def pick_best(found: Iterable[Discovery]) -> list[Discovery]:
     """Return the discoveries to show, the best of each kind first."""
-    telling = [one for one in found if one.worth >= TELLING]
-    telling.sort(key=lambda one: (-one.worth, -one.at, one.id))
-    best = {one.kind: one for one in reversed(telling)}
+    telling = [discovery for discovery in found if discovery.worth >= TELLING]
+    telling.sort(key=lambda discovery: (-discovery.worth, -discovery.at, discovery.id))
+    best = {discovery.kind: discovery for discovery in reversed(telling)}
     shown: dict[str, Discovery] = {}
-    for one in (*(best[kind] for kind in KINDS if kind in best), *telling):
-        shown.setdefault(one.text, one)
+    for discovery in (*(best[kind] for kind in KINDS if kind in best), *telling):
+        shown.setdefault(discovery.text, discovery)
     return list(shown.values())[:MOST]
 
 
@@ -77,30 +77,32 @@ def _find_decisions(store: Store, names: Sequence[str]) -> list[Discovery]:
             text, more, worth = _parse_decision(line)
             where = project_name(store.place.key)
             found.append(Discovery(DECISION, where, record.created, record.id, text, more, worth))
-        if sum(one.worth > TELLING for one in found) >= MOST:
+        if sum(discovery.worth > TELLING for discovery in found) >= MOST:
             break
     return found
 
 
 def _parse_decision(line: str) -> tuple[str, str, int]:
     """Return (sentence, what it answers, worth) of a decision's line."""
-    made = one_line(line).partition(" ")[2]
-    if made.startswith('"'):
-        own, _, answered = made.partition('" to: ')
-        text = own.rstrip('"') + '"'
+    decision = one_line(line).partition(" ")[2]
+    if decision.startswith('"'):
+        quote, _, answered = decision.partition('" to: ')
+        text = quote.rstrip('"') + '"'
         before = "in answer to: " + answered if answered else ""
         return "you decided: " + text, before, TELLING + 1 if _is_telling(text) else 1
-    if made.startswith("approved the plan: "):
-        return "you " + made, "", TELLING + 1
-    answer = made.partition(" → ")[2]
-    tells = len(answer.split()) >= WORDS or made.startswith("refused ") and _is_telling(made)
-    return "you " + made, "", TELLING if tells else 1
+    if decision.startswith("approved the plan: "):
+        return "you " + decision, "", TELLING + 1
+    answer = decision.partition(" → ")[2]
+    tells = (
+        len(answer.split()) >= WORDS or decision.startswith("refused ") and _is_telling(decision)
+    )
+    return "you " + decision, "", TELLING if tells else 1
 
 
 def _is_telling(text: str) -> bool:
     """Tell whether a quote is a statement of WORDS words or more."""
-    own = text.partition('"')[2].rstrip('"')
-    return len(own.split()) >= WORDS and not own.endswith("?")
+    quote = text.partition('"')[2].rstrip('"')
+    return len(quote.split()) >= WORDS and not quote.endswith("?")
 
 
 def _find_failures(place: Place, new: set[str], rows: Sequence[Row]) -> list[Discovery]:

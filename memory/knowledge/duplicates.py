@@ -213,9 +213,9 @@ def find_similar_learning(
         (title + "\n" + body)[:ASKED], kinds=("learning",), limit=NEAR, since=float("-inf")
     )
     near = search.recall(place, settings, query, now, clock.local_offset(now), [place]).hits
-    said = split_words(body)
+    words = split_words(body)
     for hit in near:
-        if _is_similar(split_words(hit.record.body.partition("\n\nFrom ")[0]), said):
+        if _is_similar(split_words(hit.record.body.partition("\n\nFrom ")[0]), words):
             return hit.record
     return None
 

@@ -103,7 +103,7 @@ def _read_place(
 ) -> list[PastSession]:
     store = Store(place, settings, now)
     found: list[PastSession] = []
-    told: set[str] = set()
+    talked: set[str] = set()
     decisions: dict[str, list[tuple[str, str]]] = {}
     names = list_newest(place, MOST + 1)
     if len(names) > MOST:
@@ -115,11 +115,11 @@ def _read_place(
         session = meta_text(record, "session") or record.id
         is_talk = record.kind == "conversation"
         if is_talk:
-            told.add(session)
+            talked.add(session)
         if handoffs.is_repetition(record) or not holds(record.body.lower()):
             continue
         record = strip_private_record(record)
-        if is_talk or session not in told:
+        if is_talk or session not in talked:
             found.append(parse_session(record, key))
         if not is_talk:
             lines = checkpointoutline.split_sections(record.body).get("decisions", ())

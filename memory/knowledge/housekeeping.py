@@ -250,12 +250,12 @@ def apply(
     store: Store,
     successes: Mapping[str, int],
     clock_is_right: bool = False,
-    told: Progress = lambda done, of: None,
+    progress: Progress = lambda done, of: None,
 ) -> UpkeepResult:
     """Plan the upkeep and carry it out.
 
-    told: called with (changes done, changes). Raises StoreError where another process is at it, or
-    the journal is of a newer version.
+    progress: called with (changes done, changes). Raises StoreError where another process is at it,
+    or the journal is of a newer version.
     """
     with _hold_lock(store):
         found = plan_upkeep(store, successes, clock_is_right=clock_is_right)
@@ -269,7 +269,7 @@ def apply(
         problems: list[str] = []
         ours: dict[str, str] = {}  # name of a kept record -> its checksum since this run changed it
         for number, change in enumerate(found.changes):
-            told(number, len(found.changes))
+            progress(number, len(found.changes))
             try:
                 _apply_change(store, run, change, ours)
                 done.append(change)
@@ -319,7 +319,7 @@ def _merge_into_kept(
 # ---- the way back
 
 
-def undo(store: Store, told: Progress = lambda done, of: None) -> UndoResult | None:
+def undo(store: Store, progress: Progress = lambda done, of: None) -> UndoResult | None:
     """Undo the newest upkeep not yet undone; None without one.
 
     Raises StoreError as `apply` does.
@@ -333,7 +333,7 @@ def undo(store: Store, told: Progress = lambda done, of: None) -> UndoResult | N
         problems: list[str] = []
         away = store.away()
         for number, step in enumerate(reversed(run.steps)):
-            told(number, len(run.steps))
+            progress(number, len(run.steps))
             try:
                 if step.do == "archive" and _restore_record(store, step, away):
                     restored.append(step.id)
@@ -460,13 +460,13 @@ def find_clock_doubt(place: layout.Place, found: Sequence[Record | Head], now: f
     """
     if not found:
         return ""
-    told = [(one.created, one.updated, _read_mtime(place, one.name)) for one in found]
-    last = -min(max(FEW, len(told) // SHARE), (len(told) + 1) // 2)
+    dates = [(record.created, record.updated, _read_mtime(place, record.name)) for record in found]
+    last = -min(max(FEW, len(dates) // SHARE), (len(dates) + 1) // 2)
     stated = (
         min(created, max(updated, written)) if abs(created - written) > 1e-4 else 0.0
-        for created, updated, written in told
+        for created, updated, written in dates
     )
-    ahead, newest = sorted(stated)[last], sorted(map(max, told))[last]
+    ahead, newest = sorted(stated)[last], sorted(map(max, dates))[last]
     doubt = "the clock says %s, but %s records were written on %s or %s"
     if ahead - now > AHEAD:
         return doubt % (clock.day(now), "the newest", clock.day(ahead), "later")

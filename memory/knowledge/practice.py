@@ -71,11 +71,11 @@ def find_working_invocations(
         for number, piece in past.steps():
             for words, flags, part in _find_invocations(piece, wanted):
                 at, where = past.at(number), past.ref(number)
-                one = InvocationShape(words, flags, part, piece.times, at, where, past.session)
-                found.setdefault((words, flags), []).append(one)
+                use = InvocationShape(words, flags, part, piece.times, at, where, past.session)
+                found.setdefault((words, flags), []).append(use)
     return sorted(
         (_merge_uses(uses) for uses in found.values()),
-        key=lambda shape: (-sum(_score_use(one, now) for one in found[shape[:2]]), shape.words),
+        key=lambda shape: (-sum(_score_use(use, now) for use in found[shape[:2]]), shape.words),
     )
 
 
@@ -141,13 +141,13 @@ def is_no_wall(piece: Piece) -> bool:
     What the client says of its own rules brings its remedy; what every runner says last tells
     nothing, nor does a test that failed.
     """
-    said = PLACE.sub("", piece.telling)
-    low = said.lower()
+    message = PLACE.sub("", piece.telling)
+    lower = message.lower()
     return (
-        not said
-        or any(mark in low for mark in at_failure.CLIENT_REFUSALS)
-        or tellingline.is_trailer(said)
-        or said.startswith(("FAIL", "--- FAIL: "))
+        not message
+        or any(mark in lower for mark in at_failure.CLIENT_REFUSALS)
+        or tellingline.is_trailer(message)
+        or message.startswith(("FAIL", "--- FAIL: "))
     )
 
 
@@ -195,11 +195,12 @@ def find_replacements(path: str, tree: ProjectTree) -> list[str]:
     """
     folder, _, name = path.rpartition("/")
     stem, beside = file_stem(path), tree.beside.get(folder, [])
-    kin = [one for one in beside if file_stem(one) == stem]
+    kin = [near for near in beside if file_stem(near) == stem]
     same = sorted(
-        tree.named.get(name, ()), key=lambda one: (-_count_shared_folders(one, path), one)
+        tree.named.get(name, ()),
+        key=lambda near: (-_count_shared_folders(near, path), near),
     )
-    longer = [one for one in beside if one not in kin and _starts_like(file_stem(one), stem)]
+    longer = [near for near in beside if near not in kin and _starts_like(file_stem(near), stem)]
     if "." in name:
         return [*kin, *same][:1] or longer[:MOST_KIN]
     parents = [above for above in at_failure.list_parent_folders(path) if above in tree.folders]

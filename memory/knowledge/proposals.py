@@ -75,13 +75,15 @@ def harvest(
 
     known: learnings of every standing, archived ones too. talks: conversations.
     """
-    every = sorted(
-        (one for record in (*checkpoints, *talks) for one in find_statements(record)),
-        key=lambda one: (one.at, one.where, one.text),
+    statements = sorted(
+        (statement for record in (*checkpoints, *talks) for statement in find_statements(record)),
+        key=lambda statement: (statement.at, statement.where, statement.text),
     )
-    drafts = [(group[-1], _make_proposal(group)) for group in _group_statements(every)]
+    drafts = [(group[-1], _make_proposal(group)) for group in _group_statements(statements)]
     drafts.sort(key=lambda draft: (-draft[1].sessions, -draft[0].at, draft[1].key))
-    return _unknown_proposals([(one.text, made) for one, made in drafts], known, LIMIT)
+    return _unknown_proposals(
+        [(statement.text, proposal) for statement, proposal in drafts], known, LIMIT
+    )
 
 
 def find_statements(record: Record) -> Iterator[Statement]:
@@ -130,25 +132,27 @@ def to_terms(text: str) -> frozenset[str]:
 
 def _group_statements(every: Sequence[Statement]) -> list[list[Statement]]:
     """Group statements that say the same."""
-    said, found = _StatementIndex(), list[list[Statement]]()
-    for one in every:
-        group = said.find(one.text)
+    index, groups = _StatementIndex(), list[list[Statement]]()
+    for statement in every:
+        group = index.find(statement.text)
         if group is None:
-            found.append([one])
-            said.put(one.text, found[-1])
+            groups.append([statement])
+            index.put(statement.text, groups[-1])
         else:
-            group.append(one)
-    return found
+            group.append(statement)
+    return groups
 
 
 def _make_proposal(group: Sequence[Statement]) -> Proposal:
     """Make a proposal from equal statements, oldest first."""
     newest = group[-1]
-    sources = list({one.record.id: one.record for one in group}.values())
+    sources = list({statement.record.id: statement.record for statement in group}.values())
     # without a session, those of its day are one
-    days = (meta_text(one, "session") or clock.day(one.created) for one in sources)
+    days = (
+        meta_text(statement, "session") or clock.day(statement.created) for statement in sources
+    )
     sessions = len(set(days))
-    refs = list(dict.fromkeys(one.where for one in group))[-MOST_CITED:]
+    refs = list(dict.fromkeys(statement.where for statement in group))[-MOST_CITED:]
     source = "From %s (%s)." % (", ".join(refs), clock.day(newest.at))
     return Proposal(
         _make_title(newest.text[:1].upper() + newest.text[1:]),

@@ -294,12 +294,12 @@ def find_remedies(sessions: Sequence[PastSession], error: str) -> tuple[Met, ...
         key, rule = failure_key(line), _find_rule(line)
         keyed = [(failure_key(failed.piece.telling), failed) for failed in failures]
         same = [failed for other, failed in keyed if other == key or _is_beginning(other, key)]
-        found = _find_episodes(same, taken)
+        episodes = _find_episodes(same, taken)
         if rule and len(same) < FEW:
             ruled = (failed for failed in failures if _find_rule(failed.piece.telling) == rule)
-            found += _find_episodes(ruled, taken)
-        if found:
-            met.append((line, tuple(found)))
+            episodes += _find_episodes(ruled, taken)
+        if episodes:
+            met.append((line, tuple(episodes)))
     return tuple(met)
 
 
@@ -325,13 +325,15 @@ def _find_episodes(
     Failures of a session that the same success ended count once, by the last. taken: (record,
     place) already returned.
     """
-    found: dict[tuple[str, str, str], FailureAftermath] = {}
+    episodes: dict[tuple[str, str, str], FailureAftermath] = {}
     for failure in failures:
         if (failure.past.id, failure.at) not in taken:
             taken.add((failure.past.id, failure.at))
-            met = find_aftermath(failure)
-            found[(met.past.id, failure_key(met.telling), met.passed)] = met
-    return sorted(found.values(), key=lambda met: (not _has_new_remedy(met), -met.at))
+            episode = find_aftermath(failure)
+            episodes[(episode.past.id, failure_key(episode.telling), episode.passed)] = episode
+    return sorted(
+        episodes.values(), key=lambda episode: (not _has_new_remedy(episode), -episode.at)
+    )
 
 
 def _has_new_remedy(met: FailureAftermath) -> bool:
@@ -341,21 +343,21 @@ def _has_new_remedy(met: FailureAftermath) -> bool:
 # --- for --json
 
 
-def met_json(met: FailureAftermath, place: Place) -> dict[str, Any]:
+def met_json(episode: FailureAftermath, place: Place) -> dict[str, Any]:
     return {
-        **source_json(met.past, place),
-        "at": clock.iso(met.at),
-        "where": met.where,
-        "tool": met.tool or None,
-        "ran": met.ran,
-        "error": met.telling,
-        "tried": list(met.did),
-        "edited": list(met.edits),
-        "changed": list(met.changed),
-        "worked": met.passed or None,
-        "same_call": met.passed == met.ran,
-        "outcome": met.outcome or None,
-        "commit": met.commit or None,
+        **source_json(episode.past, place),
+        "at": clock.iso(episode.at),
+        "where": episode.where,
+        "tool": episode.tool or None,
+        "ran": episode.ran,
+        "error": episode.telling,
+        "tried": list(episode.did),
+        "edited": list(episode.edits),
+        "changed": list(episode.changed),
+        "worked": episode.passed or None,
+        "same_call": episode.passed == episode.ran,
+        "outcome": episode.outcome or None,
+        "commit": episode.commit or None,
     }
 
 

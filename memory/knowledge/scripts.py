@@ -195,7 +195,7 @@ def _remove_stale_copies(folder: str) -> None:
 
 
 def run_script(
-    told: ScriptRun,
+    script: ScriptRun,
     cache: str,
     seconds: float,
     tell: Callable[[int, bytes], None],
@@ -207,24 +207,28 @@ def run_script(
     stopped: ends it where no signal does. The status is its own, 128 + a signal that ended it, or
     TIMED_OUT. Raises StoreError where it is not approved or does not start.
     """
-    if not told.approved or files.sha256(told.data) != told.checksum:
+    if not script.approved or files.sha256(script.data) != script.checksum:
         raise StoreError(
-            "%s %s" % (told.id, told.waits or "waits for review: it changed just now; run it again")
+            "%s %s"
+            % (script.id, script.waits or "waits for review: it changed just now; run it again")
         )
     try:
-        with _catch_signals() as (stop, caught), private_copy(cache, told.path, told.data) as copy:
+        with (
+            _catch_signals() as (stop, caught),
+            private_copy(cache, script.path, script.data) as copy,
+        ):
             done = process.stream(
-                told.argv(copy),
+                script.argv(copy),
                 subprocess.DEVNULL,
                 seconds,
-                told.env,
-                told.cwd,
+                script.env,
+                script.cwd,
                 tell,
                 stopped or stop,
             )
     except (OSError, ValueError) as error:
         why = (getattr(error, "strerror", "") or str(error)).lower()
-        raise StoreError("%s could not be started: %s" % (told.id, why)) from None
+        raise StoreError("%s could not be started: %s" % (script.id, why)) from None
     if caught:
         raise SystemExit(128 + caught[0])
     if not done.in_time:

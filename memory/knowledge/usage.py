@@ -95,23 +95,23 @@ def log_uses(place: Place, session: str, path: str, now: float) -> int:
     shown = _read_shown(place, session)
     if shown is None:
         return 0
-    found = at_prompt.open_or_build_index(place)
+    index = at_prompt.open_or_build_index(place)
     try:
-        names = lru_cache(None)(partial(_read_names, found))
+        names = lru_cache(None)(partial(_read_names, index))
         uses = dict.fromkeys(_find_uses(transcript.read(path), shown, names, place.home))
         named = [(names(id), prompt, id) for prompt, id in uses]
     finally:
-        found.close()
-    there: dict[ledger.Ledger, set[Use]] = {}
+        index.close()
+    logged: dict[ledger.Ledger, set[Use]] = {}
     new = 0
-    for held, prompt, id in named:
-        book = ledger.find_ledger(place, held.name if held else "")
-        if book not in there:
-            there[book] = ledger.read_session_uses(book, session)
-        if (ledger.hash_id(prompt), id) not in there[book]:
+    for record_names, prompt, id in named:
+        book = ledger.find_ledger(place, record_names.name if record_names else "")
+        if book not in logged:
+            logged[book] = ledger.read_session_uses(book, session)
+        if (ledger.hash_id(prompt), id) not in logged[book]:
             ledger.append_event(book, id, "use", now, session, prompt)
             new += 1
-    for book in there:
+    for book in logged:
         ledger.read(book)
     return new
 
@@ -150,9 +150,14 @@ def _find_uses(
         before = [(call.prompt, id) for id in ids]
         started = [("", id) for id in shown.at_start(call.at)]
         for use in (*before, *started):
-            held = names(use[1])
-            is_placed = held is not None and use[0] == "" and held.placed and use not in before
-            if held and not is_placed and _is_used(call.words, use, held, shown):
+            record_names = names(use[1])
+            is_placed = (
+                record_names is not None
+                and use[0] == ""
+                and record_names.placed
+                and use not in before
+            )
+            if record_names and not is_placed and _is_used(call.words, use, record_names, shown):
                 yield use
 
 
@@ -243,20 +248,20 @@ def _normalise_word(word: str) -> str:
     return _LINE.sub("", word).strip(".:/").lower()
 
 
-def _read_names(found: Index, id: str) -> RecordNames | None:
+def _read_names(index: Index, id: str) -> RecordNames | None:
     """Return a record's names, None for no record."""
-    doc = found.by_id(id)
-    record = next(iter(indexview.reread(found, [doc], whole=True)), None) if doc else None
+    doc = index.by_id(id)
+    record = next(iter(indexview.reread(index, [doc], whole=True)), None) if doc else None
     if doc is None or record is None:
         return None
-    said = "\n".join((record.title, *listed_files(record), record.body))[:MOST_CHARS]
-    rare = (word for word in find_naming_words(said) if _is_rare(found, word))
+    text = "\n".join((record.title, *listed_files(record), record.body))[:MOST_CHARS]
+    rare = (word for word in find_naming_words(text) if _is_rare(index, word))
     return RecordNames(doc.name, frozenset(rare), record.kind in PLACED)
 
 
-def _is_rare(found: Index, said: str) -> bool:
+def _is_rare(index: Index, word: str) -> bool:
     """Tell whether few documents hold a word."""
-    terms = tokeniser.index_terms(said.rpartition("/")[2] or said)
-    least = min(map(found.df, terms), default=0)
-    most = max(FEW, found.documents // SHARE)
-    return 0 < least <= most and (least == 1 or 2 * least <= found.documents)
+    terms = tokeniser.index_terms(word.rpartition("/")[2] or word)
+    least = min(map(index.df, terms), default=0)
+    most = max(FEW, index.documents // SHARE)
+    return 0 < least <= most and (least == 1 or 2 * least <= index.documents)

@@ -428,19 +428,19 @@ def _find_names(change: Row) -> set[str]:
 
 
 def _find_removed_walls(removed: dict[str, Pair], tree: practice.ProjectTree) -> Iterable[Row]:
-    for path, (row, gone) in removed.items():
+    for path, (row, removal) in removed.items():
         instead = [
-            one
-            for one in practice.find_replacements(path, tree)
-            if one in tree.files and one not in removed
+            replacement
+            for replacement in practice.find_replacements(path, tree)
+            if replacement in tree.files and replacement not in removed
         ]
         yield {
             "keys": ["a|" + path],
             "sessions": 1,
             "path": path,
             "gone": True,
-            "instead": [[one, tree.source(one)] for one in instead],
-            "met": [_make_occurrence(row, gone)],
+            "instead": [[replacement, tree.source(replacement)] for replacement in instead],
+            "met": [_make_occurrence(row, removal)],
         }
 
 
@@ -455,8 +455,8 @@ def _find_missing_walls(
                 "sessions": _count_sessions(pairs),
                 "path": path,
                 "doc": list(practice.find_instruction(place, path) or ()),
-                "instead": [[one, tree.source(one)] for one in instead],
-                "met": [{**one, "said": []} for one in _pick_best(pairs)],
+                "instead": [[occurrence, tree.source(occurrence)] for occurrence in instead],
+                "met": [{**occurrence, "said": []} for occurrence in _pick_best(pairs)],
             }
 
 
@@ -565,42 +565,49 @@ def find_repeated(place: Place, rows: Sequence[Row]) -> list[RepeatedFailure]:
     """
     tree = practice.ProjectTree(gitindex.read(place.git).hashes, rows)
     groups = group_failures(rows)
-    there = {
-        id(one)
+    settled = {
+        id(failure)
         for key, pairs in groups.items()
         if key[:2] == "a|" and tree.holds(key[2:])
-        for _, one in pairs
-        if not one["then"]
+        for _, failure in pairs
+        if not failure["then"]
     }
     absent = {"a|" + path: pairs for path, pairs in _group_missing(groups, tree).items()}
     absent = absent if tree.tracked else {}
     lines = {key: pairs for key, pairs in groups.items() if key[:2] == "x|"}
-    found = []
+    walls = []
     for key, pairs in sorted(
         {**absent, **lines}.items(), key=lambda item: (-_count_sessions(item[1]), item[0])
     ):
-        met = [pair for pair in pairs if id(pair[1]) not in there]
-        mended = any(one["then"] for _, one in met)
+        met = [pair for pair in pairs if id(pair[1]) not in settled]
+        mended = any(failure["then"] for _, failure in met)
         if _count_sessions(met) >= (TOLD if mended else SESSIONS):
-            there.update(id(one) for _, one in met)
-            found.append(_make_repeated(place, key, met, tree))
-    return sorted(found, key=lambda wall: (not wall.worked, -wall.sessions, wall.telling))
+            settled.update(id(failure) for _, failure in met)
+            walls.append(_make_repeated(place, key, met, tree))
+    return sorted(walls, key=lambda wall: (not wall.worked, -wall.sessions, wall.telling))
 
 
 def _make_repeated(
     place: Place, key: str, met: Sequence[Pair], tree: practice.ProjectTree
 ) -> RepeatedFailure:
-    every = sorted(met, key=lambda pair: -float(pair[1]["at"]))
-    best = next((one for _, one in every if one["then"]), every[0][1])
+    occurrences = sorted(met, key=lambda pair: -float(pair[1]["at"]))
+    best = next((failure for _, failure in occurrences if failure["then"]), occurrences[0][1])
     path, worked = key[2:] if key[:2] == "a|" else "", best["then"]
     if path:
         worked = next(
-            (one for one in practice.find_replacements(path, tree) if one in tree.tracked), ""
+            (
+                failure
+                for failure in practice.find_replacements(path, tree)
+                if failure in tree.tracked
+            ),
+            "",
         )
     wrong = path or (best["ran"] if worked and practice.MISUSED.search(best["telling"]) else "")
-    named = practice.find_instruction(place, wrong) if wrong else None
-    line = "%s:%d names %s" % (*named, one_line(wrong, 120)) if named else ""
-    return RepeatedFailure(key, best["telling"], best["ran"], path, worked, line, tuple(every))
+    instruction = practice.find_instruction(place, wrong) if wrong else None
+    line = "%s:%d names %s" % (*instruction, one_line(wrong, 120)) if instruction else ""
+    return RepeatedFailure(
+        key, best["telling"], best["ran"], path, worked, line, tuple(occurrences)
+    )
 
 
 def to_json(wall: RepeatedFailure) -> dict[str, Any]:

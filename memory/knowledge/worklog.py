@@ -188,18 +188,20 @@ def _collect_workspace(
 
 
 def _group_checkpoints(
-    found: Sequence[tuple[float, Record]], offset: float
+    checkpoints: Sequence[tuple[float, Record]], offset: float
 ) -> dict[str, list[_Stretch]]:
     """Group checkpoints by session, then by day and branch."""
     sessions: dict[str, list[_Stretch]] = {}
-    for at, record in sorted(found, key=lambda pair: (pair[0], pair[1].id)):
+    for at, record in sorted(checkpoints, key=lambda pair: (pair[0], pair[1].id)):
         day, branch = clock.day(at + offset), meta_text(record, "branch")
-        of = sessions.setdefault(meta_text(record, "session") or record.id, [])
+        stretches = sessions.setdefault(meta_text(record, "session") or record.id, [])
         # what was begun on a trunk goes along
-        moves = of and of[-1].branch not in (branch, *TRUNKS)
-        if not of or moves or of[-1].day != day:
-            of.append(_Stretch(day, branch, []))
-        of[-1] = of[-1]._replace(branch=branch, told=[*of[-1].told, (at, record)])
+        moves = stretches and stretches[-1].branch not in (branch, *TRUNKS)
+        if not stretches or moves or stretches[-1].day != day:
+            stretches.append(_Stretch(day, branch, []))
+        stretches[-1] = stretches[-1]._replace(
+            branch=branch, told=[*stretches[-1].told, (at, record)]
+        )
     return sessions
 
 
@@ -222,18 +224,18 @@ def _read_records_since(
 
 
 def _read_records(place: Place, settings: Config, since: float, now: float) -> _DatedRecords:
-    found, seen = _DatedRecords([], {}, {}), set()
+    records, seen = _DatedRecords([], {}, {}), set()
     for at, record in _read_records_since(place, settings, since, now):
         if record.kind == "conversation":
             day = clock.day(record.created)
-            found.turns[meta_text(record, "session")] = conversationpage.parse(record.body, day)
+            records.turns[meta_text(record, "session")] = conversationpage.parse(record.body, day)
         elif record.kind == "note":
-            found.notes[meta_text(record, "session")] = record
+            records.notes[meta_text(record, "session")] = record
         elif record.kind == "checkpoint" and not is_repetition(record) and record.id not in seen:
             seen.add(record.id)
             if not is_from_elsewhere(place, record):
-                found.checkpoints.append((at, record))
-    return found
+                records.checkpoints.append((at, record))
+    return records
 
 
 def _apply_note(work: SessionWork, newest: Record, note: Record | None) -> SessionWork:
@@ -303,12 +305,12 @@ def _describe_outcome(newest: Record, page: dict[str, list[str]], held: Sequence
         return openings.format_plain_line(newest.body, LINE)
     asked = [turn for turn in held if turn.asked != SUMMARY]
     changed = [turn for turn in asked if turn.did]
-    ended = [openings.find_outcome(turn) for turn in [*changed[::-1], *asked[::-1]]]
-    ended += [line for line in page.get("outcome", ())[:1] if not line.startswith(LEFT)]
+    endings = [openings.find_outcome(turn) for turn in [*changed[::-1], *asked[::-1]]]
+    endings += [line for line in page.get("outcome", ())[:1] if not line.startswith(LEFT)]
     title = one_line(newest.title)
     branch = re.sub(r"\W|_", " ", meta_text(newest, "branch"))
     about = " ".join([branch, *(turn.request for turn in asked)])
-    opening = openings.find_opening(ended, LINE, about)
+    opening = openings.find_opening(endings, LINE, about)
     if opening.casefold().startswith(title.rstrip("…").casefold()):
         return opening
     later = [
@@ -336,21 +338,21 @@ def _find_pull_state(
     branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Merge]
 ) -> str:
     """Return a branch's merge, else its pull request, else ""."""
-    own, last = "", (0.0 if held else until, 0)
+    pull, last = "", (0.0 if held else until, 0)
     for turn in held:
         for number, piece in enumerate(turn.pieces):
             if piece.kind == FILE:
                 last = (_parse_instant(turn), number)
             elif piece.kind == LINK:
-                own = "#" + piece.text.rstrip("/").rpartition("/")[2]
+                pull = "#" + piece.text.rstrip("/").rpartition("/")[2]
     # a log shows old merges again
     first = {merge[1:]: merge[0] for merge in sorted(merges, reverse=True)}
-    seen = [
-        (at, number) for (what, number), at in first.items() if at > last and what in (branch, own)
+    merged = [
+        (at, number) for (key, number), at in first.items() if at > last and key in (branch, pull)
     ]
-    if seen:
-        return " #".join(filter(None, (MERGED_PULL, max(seen)[1])))
-    return _OPENED + own if own else ""
+    if merged:
+        return " #".join(filter(None, (MERGED_PULL, max(merged)[1])))
+    return _OPENED + pull if pull else ""
 
 
 # --- by branch
@@ -374,33 +376,33 @@ def list_branches(every: Sequence[SessionWork], by_day: bool = True) -> tuple[Br
     Of a day most commits come first, unattended work last. every: newest first. by_day: group each
     day by itself.
     """
-    told: set[str] = set()
+    shown: set[str] = set()
     topics: set[str] = set()
-    found = []
+    branches = []
     for group in _group_by_branch(every, by_day):
         last, topic = group[0], _topic_key(group[0])
-        made = [line for work in group[::-1] for line in work.made]
+        commits = [line for work in group[::-1] for line in work.made]
         noted = [work.said for work in group if work.noted]
-        said = [work.said for work in group[:_OUTCOMES] if work.said]
-        came = noted or made or said
+        outcomes = [work.said for work in group[:_OUTCOMES] if work.said]
+        came = noted or commits or outcomes
         pulls = [last.pull, *(work.pull for work in group if work.pull.startswith(_OPENED))]
         still = [] if topic in topics else _open_lines(last)
         topics.add(topic)
-        found.append(
+        branches.append(
             BranchWork(
                 last.day,
                 group[-1].day,
                 "" if last.branch in TRUNKS else last.branch,
                 last.title,
-                _pick_untold(told, came),
-                _pick_untold(told, still),
+                _pick_untold(shown, came),
+                _pick_untold(shown, still),
                 next(filter(None, pulls), ""),
                 _is_unattended(group),
-                len(set(made)),
+                len(set(commits)),
                 bool(noted),
             )
         )
-    return tuple(found)
+    return tuple(branches)
 
 
 def _topic_key(work: SessionWork) -> str:
@@ -452,12 +454,12 @@ def _open_lines(work: SessionWork) -> list[str]:
 
 def _join_fitting(lines: Sequence[str]) -> list[str]:
     """Join the first lines that fit into LINE characters."""
-    said = lines[:1]
+    joined = lines[:1]
     for line in lines[1:]:
-        if len(said[0]) + len(line) + 2 > LINE:
+        if len(joined[0]) + len(line) + 2 > LINE:
             break
-        said = [said[0] + "; " + line]
-    return list(said)
+        joined = [joined[0] + "; " + line]
+    return list(joined)
 
 
 def _parse_instant(turn: Turn) -> float:
