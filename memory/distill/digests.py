@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Sequence
 
 from memory.core import plaintext, tokeniser
-from memory.core.records import Record, parse_labels
+from memory.core.records import Record, meta_text, parse_labels
 from memory.hook import fence
 from memory.hook.handoffs import is_repetition
 from memory.recall.hit import RecallResult, split_turns
@@ -139,7 +139,6 @@ def build_sources(found: RecallResult) -> list[Source]:
 
 def build_source(record: Record, body: str) -> Source:
     """Build a summariser's source from a part of a record's text."""
-    branch = record.meta.get("branch")
     return Source(
         record.id,
         record.kind,
@@ -148,7 +147,7 @@ def build_source(record: Record, body: str) -> Source:
         body,
         record.tier,
         record.checksum,
-        branch=branch if isinstance(branch, str) else "",
+        branch=meta_text(record, "branch"),
         tags=record.tags,
         files=parse_labels(record.meta.get("files"))[:FILES],
     )

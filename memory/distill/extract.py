@@ -1,21 +1,21 @@
 """Extractive summary, made without a model: lines of the best windows, word for word.
 
-Windows (hook/windows.py) are cut of all sources and weighted by their score squared, times the
-record's score in recall.  Of the best WINDOWS, lines are taken by maximal marginal relevance
-(Carbonell and Goldstein, SIGIR 1998), the highest gain per byte first:
+Windows (hook/windows.py) are weighted by their score squared, times the record's score in recall.
+Of the best WINDOWS, lines are taken by maximal marginal relevance (Carbonell and Goldstein, SIGIR
+1998), the highest gain per byte first:
 
     weight (0.3 + 2 share of the question's idf + 0.5 technical words) (1 - 0.7 likeness) /
     bytes^0.5
 
 A line is a sentence, list item, code block or table, with the line that introduces it or the
-sentence before it.  A heading's words count for the first line below it too.  Likeness is the
-greatest cosine of its words with a taken line's.  A tool's line counts only if it alone holds a
-word of the question, a passing remark before a tool call not at all.  Of two lines on the same
-subject, the newer is taken.  The choice ends at the budget, at a small gain, or after ENOUGH bytes.
+sentence before it. A heading's words count for the first line below it too. Likeness is the
+greatest cosine of its words with a taken line's. A tool's line counts only if it alone holds a word
+of the question, a passing remark before a tool call not at all. Of two lines on the same subject,
+the newer is taken. The choice ends at the budget, at a small gain, or after ENOUGH bytes.
 
 The turn of the first line is quoted from the opening of its reply, with the next sentence if that
-is short: a yes or no stays with its reason.  A turn is one bullet: its request in a few words, the
-lines, its record and day.  The best stands first, but newer before older on the same subject.
+is short: a yes or no stays with its reason. A turn is one bullet: its request in a few words, the
+lines, its record and day. The best stands first, but newer before older on the same subject.
 
 Where the windows answer too little (Answered.is_answered), the nearest records are named instead.
 """
@@ -112,7 +112,7 @@ def _note_missing_words(
 
 
 class _Page:
-    """A passage in lines, and the places of those that are quoted."""
+    """A passage's lines, and the places of the quoted ones."""
 
     def __init__(self, passage: SourcePassage, texts: Iterable[str]):
         """Parse the texts of the passage's windows, in their order."""

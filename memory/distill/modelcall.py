@@ -103,8 +103,7 @@ def _ask(
         reasons = "; ".join(verdict.format_notes(checked)) or "no list"
         raise ProviderError("%d sound bullets (%s)" % (len(bullets), reasons))
 
-    timeout = job.config["distill.timeout"]
-    seconds = float(timeout) if isinstance(timeout, (int, float)) else 30.0
+    seconds = float(job.config["distill.timeout"])
     request = providers.Request(prompt, prompts.SYSTEM, seconds, job.env, model)
     job.made.append(step.name)
     try:

@@ -1,9 +1,9 @@
 """Prove a statement by records: every technical word of it must occur in them.
 
 Technical are paths, identifiers, options, addresses, hashes, numbers (with a unit of time, size or
-share), dates, quotations of three words and more, code, markup and orders to a reader; the rest is
-prose and needs no proof.  Equal forms count as one: thousands separators, full-width letters, `60s`
-and `60 seconds`, `21 November` and `2026-11-21`, `three` and `3`.
+share), dates, quotations of three words and more, code, markup and orders to a reader. Equal forms
+count as one: thousands separators, full-width letters, `60s` and `60 seconds`, `21 November` and
+`2026-11-21`, `three` and `3`.
 """
 
 from __future__ import annotations
@@ -453,7 +453,7 @@ def _occurs(word: str, within: str, left: str, right: str) -> bool:
 def _compile_borders(
     first: str, last: str, left: str, right: str
 ) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of what continues a word, before it and behind it.
+    """Return two patterns: characters that continue a word before and behind.
 
     first, last: the word's own characters. left, right: as of `_occurs`.
     """

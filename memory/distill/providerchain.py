@@ -14,7 +14,7 @@ import os
 from typing import Callable, Mapping, Sequence
 
 from memory.core import ProviderError, UsageError, boundary
-from memory.distill import cache, spend
+from memory.distill import cache
 from memory.distill.digests import NO_RECORD, ChainStep, Digest, Source, clean
 
 TYPE_CHECKING = False
@@ -111,7 +111,7 @@ def validate_call(question: str, chosen: str, config: Config, max_tokens: int | 
     """
     if chosen not in CHAINS:
         raise UsageError("unknown provider '%s'; use one of %s" % (chosen, ", ".join(CHAINS)))
-    budget = spend.to_integer(config["distill.maxTokens"]) if max_tokens is None else max_tokens
+    budget = int(config["distill.maxTokens"]) if max_tokens is None else max_tokens
     if budget < LEAST_TOKENS:
         raise UsageError(
             "the budget must be at least %d tokens, not %d; set %s"
@@ -160,20 +160,17 @@ def _redact_sources(sources: Sequence[Source], config: Config, salt: str) -> lis
     """Redact secrets in sources."""
     from memory.store import redactor
 
-    allow = config["redact.allow"]
-    allowed = [str(item) for item in allow] if isinstance(allow, (list, tuple)) else []
-
-    def safe(value: str) -> str:
-        # Private passages go even without redaction.
-        return clean(
-            redactor.redact(value, allowed, salt).text
-            if config["redact.enabled"]
-            else redactor.strip_private(value)
-        )
+    def redact(text: str) -> str:
+        if config["redact.enabled"]:
+            return clean(redactor.redact(text, config["redact.allow"], salt).text)
+        return clean(redactor.strip_private(text))  # private passages go all the same
 
     return [
         dataclasses.replace(
-            s, title=safe(s.title), body=safe(s.body), turns=tuple(map(safe, s.turns))
+            source,
+            title=redact(source.title),
+            body=redact(source.body),
+            turns=tuple(map(redact, source.turns)),
         )
-        for s in sources
+        for source in sources
     ]

@@ -1,8 +1,8 @@
 """Local commands that answer a prompt: claude, gemini, ollama, or the user's own.
 
 Each is a child with its own session, an empty temporary directory, no tools, a cleaned environment
-with the nesting guard, a deadline, a cap on output, and the prompt on stdin: argv is public.  The
-answer is untrusted text.  spend.py decides whether a call may be made.
+with the nesting guard, a deadline, a cap on output, and the prompt on stdin: argv is public. The
+answer is untrusted text.
 """
 
 from __future__ import annotations
@@ -200,12 +200,12 @@ class Command:
         return _ask_for_text([program, *self.argv[1:]], request, passed, model)
 
 
-def load_provider(name: str, command: object) -> Provider:
+def load_provider(name: str, command: Sequence[str]) -> Provider:
     """Return the provider with a name; command: the words of `distill.command`."""
     if name == "command":
-        return Command(command if isinstance(command, (list, tuple)) else ())
-    made: dict[str, type[Provider]] = {"claude": Claude, "gemini": Gemini, "ollama": Ollama}
-    return made[name]()
+        return Command(command)
+    classes: dict[str, type[Provider]] = {"claude": Claude, "gemini": Gemini, "ollama": Ollama}
+    return classes[name]()
 
 
 # --- Programs and their environment ---------------------------------------------------------------

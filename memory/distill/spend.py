@@ -145,7 +145,7 @@ def check_caps(
 ) -> str:
     """Return the daily cap against a further call of `tokens`, or ""."""
     key = purpose + ".dailyCalls"
-    calls, most = to_integer(config[key]), MOST_TOKENS
+    calls, most = int(config[key]), MOST_TOKENS
     try:
         spent = sum_today(home, now, purpose)
         started = [
@@ -288,8 +288,3 @@ def to_number(value: object) -> float | None:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e15:
         return float(value)
     return None
-
-
-def to_integer(value: object) -> int:
-    """Return a setting as an integer, 0 for no number."""
-    return int(value) if isinstance(value, (int, float)) else 0
