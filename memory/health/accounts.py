@@ -1,5 +1,4 @@
-"""Reports of what reached the model and why, from the receipts, and of what the loader would choose
-for a prompt.
+"""Reports of what reached the model and why, and of what the loader would choose for a prompt.
 
 Receipts hold ids; titles are read from the present records, so a deleted record shows its id alone.
 """
@@ -133,7 +132,7 @@ def find_disabled_pushes(
 
 
 def find_disabled_capture(settings: config.Config) -> list[dict[str, str]]:
-    """Return `where` and `remedy` of the setting that switches capture off."""
+    """Return `where` and `remedy` of the setting against capture."""
     if settings["capture.enabled"]:
         return []
     source = settings.sources["capture.enabled"]

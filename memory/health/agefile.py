@@ -27,7 +27,7 @@ def import_pyrage() -> Any:
 
 
 def parse_recipient(word: str) -> Any:
-    """Parse a recipient, `age1…` or a line of an SSH key's `.pub`."""
+    """Parse an age recipient: `age1…` or a public SSH key."""
     pyrage, word = import_pyrage(), word.strip()
     try:
         return (pyrage.ssh if word.startswith("ssh-") else pyrage.x25519).Recipient.from_str(word)

@@ -141,7 +141,7 @@ def write_backup(
 
 @contextmanager
 def _lock_store(home: str) -> Iterator[None]:
-    """Lock the store, so that no record moves; a read-only home needs no lock."""
+    """Lock the store against moves of records; a read-only home needs none."""
     lock = files.Lock(home + "/cache/store.lock", wait=True)
     try:
         lock.__enter__()
@@ -428,7 +428,7 @@ def _read_pieces(path: str, unpacked: _TarReader, size: int) -> Iterator[bytes]:
 
 
 def is_safe_name(name: str) -> bool:
-    """Tell whether a backup may hold a name: kept in the home, or shared."""
+    """Tell whether a name is one of a kept or shared file."""
     parts = name.split("/")
     return (
         len(name) <= 1024

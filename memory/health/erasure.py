@@ -2,14 +2,13 @@
 
 Forms searched for: the text as it is and in other case, composed and decomposed, on one line, its
 long lines alone, as a file's name, JSON-escaped once and twice, percent-encoded, in UTF-16, in
-base64 at any offset, and a single token as the index's term.  Case counts only in base64.
+base64 at any offset, and a single token as the index's term. Case counts only in base64.
 
 A record and its copies for an undo get a mark in place of the text, and keep their permissions and
-time; the journal of upkeep gets the new hashes, so that an undo still works.  File names and
-references to them get the mark's words alone.  A log is masked in place, byte for byte.  Derived
-files (index, vectors, digests, past queries) are deleted in every workspace of the record, and so
-is the copy of an approved content.  Settings and other programs' files are named, not changed; a
-project's path stays except in texts.
+time; the journal of upkeep gets the new hashes, so that an undo still works. File names and
+references to them get the mark's words alone. A log is masked in place, byte for byte. Derived
+files are deleted in every workspace of the record, and so is the copy of an approved content.
+Settings and other programs' files are named, not changed; a project's path stays except in texts.
 """
 
 from __future__ import annotations
@@ -119,11 +118,8 @@ class Finder(NamedTuple):
         words = {form: _mark_word(mark) for form, mark in self.marks.items()}
         return Finder(self.expression, words).cleaned(data)
 
-    def mask(self, data: bytes) -> bytes:
-        """Return bytes with each text replaced by a mask of its length."""
-        return self.expression.sub(self._mask_match, data)
-
-    def _mask_match(self, found: re.Match[bytes]) -> bytes:
+    def _mask(self, found: re.Match[bytes]) -> bytes:
+        """Return a mask of a hit's length, the mark and stars."""
         raw, mark = found[0], self.find_mark(found)
         mark = mark if len(mark) <= len(raw) else b""
         star = "*".encode(_encoding(raw))
@@ -131,7 +127,7 @@ class Finder(NamedTuple):
 
     def find_masks(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, mask) for each text in some bytes."""
-        return ((hit.start(), self.mask(hit[0])) for hit in self._find_all(data))
+        return ((hit.start(), self._mask(hit)) for hit in self._find_all(data))
 
 
 def _encoding(raw: bytes) -> str:
@@ -164,7 +160,7 @@ def make_finder(texts: Mapping[str, str]) -> Finder:
 
 
 def is_findable(text: str) -> bool:
-    """Tell whether a text is long enough to search for, or a name like `SAP`."""
+    """Tell whether a text is long enough for a search, or an acronym."""
     return _is_long(text) or (len(text) > 1 and text.isalpha() and text.isupper())
 
 
@@ -246,7 +242,7 @@ def _search_files(
 
 
 class Holder(NamedTuple):
-    """A file that holds a text; hits: 0 where only its name does."""
+    """A file with a text in it; hits: 0 if only its name has the text."""
 
     path: str
     hits: int

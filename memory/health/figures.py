@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -65,16 +65,16 @@ def read_state(place: layout.Place, settings: config.Config, now: float) -> dict
     weight and origin. skipped: unreadable files with line, reason and remedy.
     """
     store = Store(place, settings, now)
-    counts: dict[str, dict[str, int]] = {kind: {} for kind in layout.FOLDERS}
-    tokens = 0
     walked = walk.Listing(place)
-    index, rows = _read_index(place, walked)
-    for row in (
-        read_heads(store, now, walked) if rows is None else _read_indexed(store, rows, walked)
-    ):
-        tier = layout.TIER_NAMES[row.tier]
-        counts[row.kind][tier] = counts[row.kind].get(tier, 0) + 1
-        tokens += row.tokens
+    index, docs = _read_index(place, walked)
+    heads: Iterable[Head | Doc | Record] = read_heads(store, now, walked)
+    if docs is not None:
+        heads = _read_indexed(store, docs, walked)
+    counts: dict[str, Counter[str]] = {kind: Counter() for kind in layout.FOLDERS}
+    tokens = 0
+    for head in heads:
+        counts[head.kind][layout.TIER_NAMES[head.tier]] += 1
+        tokens += head.tokens
     runtime = place.home + "/runtime/bin/python"
     return {
         "workspace": place.key,
@@ -83,8 +83,8 @@ def read_state(place: layout.Place, settings: config.Config, now: float) -> dict
         "home": place.home,
         "tiers": {layout.TIER_NAMES[letter]: folder for letter, folder in place.tiers()},
         "added": [tier.state() for tier in otherfiles.list_added_tiers(place, settings)],
-        "records": {kind: tiers for kind, tiers in counts.items() if tiers},
-        "total": sum(n for tiers in counts.values() for n in tiers.values()),
+        "records": {kind: dict(tiers) for kind, tiers in counts.items() if tiers},
+        "total": sum(tiers.total() for tiers in counts.values()),
         "tokens": tokens,
         "index": index,
         "vectors": read_vector_state(place),
@@ -275,19 +275,19 @@ def _count_pushes(
     sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]
 ) -> dict[str, Any]:
     rows = [row for session in sessions for row in session.rows]
-    prompts, agents = (
-        [row for row in rows if row.get("event") == event] for event in ("prompt", "agent")
+    prompts, agents, walls = (
+        [row for row in rows if row.get("event") == event] for event in ("prompt", "agent", "wall")
     )
-    chars = sum(_as_integer(row.get("chars")) for row in rows)
-    tokens = [
+    spent = [
         {
             "session": session.name,
             "began": clock.iso(session.began),
             "tokens": sum(map(receipt_tokens, session.rows)),
-            "characters": sum(_as_integer(row.get("chars")) for row in session.rows),
+            "characters": _sum_field(session.rows, "chars"),
         }
         for session in sessions
     ]
+    chars = _sum_field(rows, "chars")
     known = set(uses)
     # (rank, whether it is a passage, whether the same turn used it)
     given = [
@@ -307,7 +307,7 @@ def _count_pushes(
         "sessions": len(sessions),
         "prompts": len(prompts),
         "promptsGiven": sum(bool(receipts.list_chosen(row)) for row in prompts),
-        "walls": sum(row.get("event") == "wall" for row in rows),
+        "walls": len(walls),
         "given": len(given),
         "givenUsed": sum(used.values()),
         "passages": sum(is_passage for _, is_passage, _ in given),
@@ -321,27 +321,30 @@ def _count_pushes(
         "moments": accounts.count_by_moment(((s.name, s.rows) for s in sessions), known),
         "characters": chars,
         "charactersPerSession": round(chars / len(sessions)) if sessions else 0,
-        "tokens": sum(row["tokens"] for row in tokens),
-        "perSession": tokens[-SESSIONS:],
-        "tokensSaved": sum(_as_integer(row.get("saved")) for row in rows),
+        "tokens": sum(map(receipt_tokens, rows)),
+        "perSession": spent[-SESSIONS:],
+        "tokensSaved": _sum_field(rows, "saved"),
     }
+
+
+def _sum_field(rows: Iterable[dict[str, Any]], key: str) -> int:
+    return sum(_as_integer(row.get(key)) for row in rows)
 
 
 def _measure_times(
     sessions: Sequence[Session], place: layout.Place, since: float
 ) -> dict[str, Any]:
     """Return runs, median and 95th percentile of hooks and captures."""
-    times: dict[str, list[int]] = {}
+    hooks, captures = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
     for session in sessions:
         for row in session.rows:
-            times.setdefault(str(row["event"]), []).append(_as_integer(row.get("ms")))
-    captures: dict[str, list[int]] = {}
+            hooks[row["event"]].append(_as_integer(row.get("ms")))
     for instant, trigger, took in attempts.list_timings(place):
         if instant >= since:
-            captures.setdefault("capture " + trigger, []).append(took)
+            captures["capture " + trigger].append(took)
     return {
         event: {"runs": len(ms), "p50": percentile(ms, 50), "p95": percentile(ms, 95)}
-        for event, ms in [*sorted(times.items()), *sorted(captures.items())]
+        for event, ms in [*sorted(hooks.items()), *sorted(captures.items())]
     }
 
 
@@ -362,17 +365,14 @@ def _read_uses(place: layout.Place, since: float) -> Iterator[tuple[str, str, st
     for book in ledger.ledgers(place):
         for row in ledger.read_uses(book):
             if (clock.parse(str(row.get("t"))) or 0.0) >= since:
-                yield (
-                    str(row.get("session") or ""),
-                    str(row.get("prompt") or ""),
-                    str(row.get("id")),
-                )
+                session, prompt = (str(row.get(key) or "") for key in ("session", "prompt"))
+                yield session, prompt, str(row.get("id"))
 
 
 def read_spending(home: str, settings: config.Config, now: float) -> dict[str, Any]:
     """Return model calls: today's (UTC) with their caps, the last days' by provider."""
-    spent, today = spend.sum_today(home, now), clock.midnight(now)
-    calls, tokens = int(settings["distill.dailyCalls"]), spend.MOST_TOKENS
+    spent, tomorrow = spend.sum_today(home, now), clock.midnight(now) + clock.DAY
+    calls, tokens = settings["distill.dailyCalls"], spend.MOST_TOKENS
     used = spent.tokens_in + spent.tokens_out + spent.planned
     return {
         "today": {
@@ -385,7 +385,7 @@ def read_spending(home: str, settings: config.Config, now: float) -> dict[str, A
         "days": [
             {"day": day, "provider": provider, **_totals_to_json(total)}
             for day, provider, total in spend.sum_by_day(
-                home, today - (DAYS - 1) * clock.DAY, today + clock.DAY
+                home, tomorrow - DAYS * clock.DAY, tomorrow
             )
         ],
     }

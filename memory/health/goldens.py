@@ -67,18 +67,15 @@ def read(path: str, now: float, offset: float) -> GoldenSet:
     try:
         data = files.read(path, LIMIT)
     except OSError as error:
-        reason = (error.strerror or "unreadable").lower()
-        raise StoreError(
-            "%s: %s; `dayleaf debug eval --template` makes one" % (path, reason)
-        ) from None
+        what = "%s: %s; `dayleaf debug eval --template` makes one"
+        raise StoreError(what % (path, (error.strerror or "unreadable").lower())) from None
     if frontmatter.is_binary(data) or len(data) >= LIMIT:
         raise StoreError("%s: not UTF-8 text below 1 MiB; save it as UTF-8, or split it" % path)
     value = _parse_yaml(path, data.decode("utf-8-sig"))
     rows = value.get("queries")
     if not isinstance(rows, list) or not rows:
-        raise StoreError(
-            "%s has no list `queries:`; `dayleaf debug eval --template` shows the form" % path
-        )
+        what = "%s has no list `queries:`; `dayleaf debug eval --template` shows the form"
+        raise StoreError(what % path)
     found: dict[str, Golden] = {}
     for at, row in enumerate(rows, 1):
         golden = _parse_golden(path, at, row, now, offset)
@@ -99,10 +96,8 @@ def _parse_yaml(path: str, text: str) -> dict[str, Any]:
         raise StoreError("%s: golden queries need PyYAML, which is missing; run install.sh" % path)
     if value is None:
         reason = problem.partition(", read line")[0].partition("; ")[0]
-        raise StoreError(
-            "%s is not YAML (%s); `dayleaf debug eval --template FILE` shows the form"
-            % (path, reason)
-        )
+        what = "%s is not YAML (%s); `dayleaf debug eval --template FILE` shows the form"
+        raise StoreError(what % (path, reason))
     if twice:
         raise StoreError("%s: the key '%s' occurs twice; remove one" % (path, twice[0]))
     return value
@@ -117,9 +112,9 @@ def _expected_ids(row: dict[str, Any]) -> tuple[str, ...]:
 def _read_ranker(row: dict[str, Any], where: str) -> str:
     ranker = str(row.get("ranker") or "").strip().lower()
     if ranker not in ("", *RANKERS):
-        shown = one_line(ranker)[:40]
+        known = ", ".join(RANKERS)
         raise StoreError(
-            "%s: '%s' is no ranker; use one of %s" % (where, shown, ", ".join(RANKERS))
+            "%s: '%s' is no ranker; use one of %s" % (where, one_line(ranker)[:40], known)
         )
     return ranker
 
@@ -128,10 +123,8 @@ def _parse_golden(path: str, at: int, row: Any, now: float, offset: float) -> Go
     id = str(row.get("id") or "q%02d" % at) if isinstance(row, dict) else ""
     where = "%s: query %s" % (path, one_line(id)[:40] or at)
     if not isinstance(row, dict):
-        raise StoreError(
-            "%s needs `query:` and `expect:`; `dayleaf debug eval --template` shows the form"
-            % where
-        )
+        what = "%s needs `query:` and `expect:`; `dayleaf debug eval --template` shows the form"
+        raise StoreError(what % where)
     ids = _expected_ids(row)
     if not isinstance(row.get("query"), str) or not row["query"].strip():
         raise StoreError("%s has no text; write `query: words`" % where)
@@ -149,9 +142,8 @@ def _parse_floor(path: str, floor: Any) -> dict[str, float]:
     if floor in (None, ""):
         return {}
     if not isinstance(floor, dict):
-        raise StoreError(
-            "%s: the floor is not a mapping; write `floor: {recall@5: 0.8, mrr: 0.6}`" % path
-        )
+        what = "%s: the floor is not a mapping; write `floor: {recall@5: 0.8, mrr: 0.6}`"
+        raise StoreError(what % path)
     found = {}
     for key, value in floor.items():
         name = str(key).strip().lower()
@@ -181,10 +173,6 @@ class Draft(NamedTuple):
     title: str
 
 
-def _is_usable(record: Record) -> bool:
-    return record.accepted and bool(record.body.strip()) and not handoffs.is_handoff(record)
-
-
 def draft_queries(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]:
     """Draft queries from records; the same in any order of records.
 
@@ -193,7 +181,12 @@ def draft_queries(records: Sequence[Record], clean: Callable[[Any], Any]) -> lis
     """
     covered = {r.meta.get("conversation") for r in records if r.kind == "checkpoint"}
     usable = [
-        r for r in records if _is_usable(r) and not (r.kind == "conversation" and r.id in covered)
+        r
+        for r in records
+        if r.accepted
+        and r.body.strip()
+        and not handoffs.is_handoff(r)
+        and not (r.kind == "conversation" and r.id in covered)
     ]
     usable.sort(key=lambda r: (files.sha256(r.id.encode("utf-8", "replace")), r.name))
     requests = _group_by(usable, _session_request)

@@ -113,17 +113,17 @@ def audit(
     notes: list[str] = []
     if {"secrets", "oversize"} & set(sections):
         found += _check_texts(read, sections)
-    steps: dict[str, Callable[[], Iterable[Finding]]] = {
-        "stale": lambda: _find_stale(read),
-        "unused": lambda: _find_unused(read, notes),
-        "duplicates": lambda: _find_duplicates(read),
-        "contradictions": lambda: _find_contradictions(read),
-        "dangling": lambda: _find_dangling(read),
+    steps = {
+        "stale": _find_stale(read),
+        "unused": _find_unused(read, notes),
+        "duplicates": _find_duplicates(read),
+        "contradictions": _find_contradictions(read),
+        "dangling": _find_dangling(read),
     }
     for section, step in steps.items():
         if section in sections:
             progress("looking for " + SECTIONS[section].lower())
-            found += step()
+            found += step
     order = list(SECTIONS)
     found.sort(key=lambda f: (order.index(f.about), f.place, f.line, f.what))
     kept.save()

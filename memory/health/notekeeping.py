@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from memory.capture import progress
 from memory.core import StoreError, files
@@ -59,12 +60,9 @@ def mean_tokens(store: Store, least: int = 1) -> int:
 
     0 for fewer than `least` conversations worth a note.
     """
-    sizes = []
-    for talk in _find_newest_conversations(store):
-        sizes.append(instruction.build_for_record(talk).tokens)
-        if len(sizes) == MEASURED:
-            break
-    return sum(sizes) // len(sizes) if len(sizes) >= max(least, 1) else 0
+    newest = islice(_find_newest_conversations(store), MEASURED)
+    sizes = [instruction.build_for_record(talk).tokens for talk in newest]
+    return sum(sizes) // len(sizes) if len(sizes) >= least else 0
 
 
 def _find_newest_conversations(store: Store) -> Iterator[Record]:

@@ -18,7 +18,7 @@ CUTS = (1, 5, 10)
 
 
 def content_words(text: str) -> list[str]:
-    """Return a text's words without stop words, all words if no other is left."""
+    """Return a text's words without stop words, else all words."""
     found = re.findall(r"\w+", text.lower())
     return [word for word in found if word not in STOP_WORDS] or found
 
@@ -28,7 +28,7 @@ def sum_metrics(
     queries: Iterable[Mapping[str, Any]],
     wanted: Mapping[str, Mapping[str, float]],
 ) -> dict[str, float]:
-    """Return the sums over queries of recall at 1, 5, 10, reciprocal rank, nDCG at 10.
+    """Return sums over queries of recall, reciprocal rank and nDCG.
 
     answers: ranked ids by query's id. wanted: expected ids with their gain (above 0) by query's id.
     """
@@ -51,7 +51,7 @@ def sum_metrics(
 def rank_by_word_count(
     texts: Sequence[tuple[str, str]], queries: Iterable[tuple[str, str]]
 ) -> dict[str, list[str]]:
-    """Return ids by query, those with the most of its words first, like `rg -ciw`.
+    """Return ids by query, ranked by the number of its words, like `rg -ciw`.
 
     texts, queries: (id, text).
     """

@@ -44,17 +44,12 @@ class LinkNames(NamedTuple):
     names: dict[str, list[str]]
 
 
-def collect_link_names(store: Store, found: Iterable[Record]) -> LinkNames:
-    nodes: list[relations.Node] = []
+def collect_link_names(store: Store, found: Sequence[Record]) -> LinkNames:
     names: dict[str, list[str]] = {}
     for record in found:
-        nodes.append(relations.make_node(record))
         names.setdefault(record.id, []).append(record.name)
-    return LinkNames(
-        relations.NameIndex(nodes, store.successors()),
-        relations.index_archived_ids(store.left()),
-        names,
-    )
+    targets = relations.NameIndex(list(map(relations.make_node, found)), store.successors())
+    return LinkNames(targets, relations.index_archived_ids(store.left()), names)
 
 
 def check_all(store: Store) -> tuple[int, list[Finding]]:
@@ -87,11 +82,9 @@ def check_files(store: Store, given: Sequence[str]) -> tuple[int, list[Finding]]
             raise UsageError("%s: %s; give the path of a record's file" % (path, why)) from None
         name = _index_name(store, path)
         out += check_file(name, data, path, store.place, store.config, linked)
-        out += [
-            fault._replace(place=path)
-            for fault in _check_active_plans(store.place, found)
-            if fault.place == record_path(store.place, name)
-        ]
+        for finding in _check_active_plans(store.place, found):
+            if finding.place == record_path(store.place, name):
+                out.append(finding._replace(place=path))
     return len(given), _sort(out)
 
 
@@ -108,11 +101,8 @@ def check_file(
     """
     if frontmatter.is_binary(data):
         return [Finding(FAIL, ABOUT, "not UTF-8 text", "save it as UTF-8", path, 1)]
-    record, lines = (
-        records.from_bytes(name, data[:READ_LIMIT], 0.0),
-        frontmatter.find_key_lines(data),
-    )
-    text = data.decode("utf-8-sig", "replace")
+    record = records.from_bytes(name, data[:READ_LIMIT], 0.0)
+    lines, text = frontmatter.find_key_lines(data), data.decode("utf-8-sig", "replace")
     rows = [
         *_check_reading(record, lines),
         *check_size(record, len(data), lambda: data),
@@ -121,19 +111,15 @@ def check_file(
         *_check_hidden(text),
         *_check_unmerged(data),
         *_check_links(record, text, lines, linked),
-        *(_check_resource(record, lines, place) if record.kind == "resource" else ()),
-        *(
-            check_secrets(text, config["redact.allow"], place.key)
-            if config["redact.enabled"]
-            else ()
-        ),
         *_check_id(record, name, lines, place, linked),
-        *(
-            (line, False, what, remedy)
-            for line, what, remedy in localpaths.find(text, place)
-            if name[:1] == layout.SHARED
-        ),
     ]
+    if record.kind == "resource":
+        rows += _check_resource(record, lines, place)
+    if config["redact.enabled"]:
+        rows += check_secrets(text, config["redact.allow"], place.key)
+    if name[:1] == layout.SHARED:
+        paths = localpaths.find(text, place)
+        rows += [(line, False, what, remedy) for line, what, remedy in paths]
     return _sort(
         Finding(FAIL if error else WARN, ABOUT, what, remedy, path, line)
         for line, error, what, remedy in rows
@@ -234,10 +220,8 @@ def check_secrets(text: str, allow: Sequence[str], salt: str) -> Iterator[Row]:
         if secret.kind == "private":
             yield line, True, "a <private> part", "remove it"
         else:
-            remedy = (
-                "delete it here and change it where it is used; if it is none, add it to "
-                "`redact.allow`"
-            )
+            remedy = "delete it here and change it where it is used; "
+            remedy += "if it is none, add it to `redact.allow`"
             yield line, True, "a secret (%s)" % secret.kind, remedy
 
 
@@ -272,15 +256,13 @@ def _check_links(
             near = linked.targets.nearest(link.target, source)
             remedy = "give an id, a file or a title, or remove the link"
             if near:
-                remedy = "did you mean %s '%s'? if not, remove the link" % (
-                    near.id,
-                    near.title[:80],
-                )
+                meant = near.id, near.title[:80]
+                remedy = "did you mean %s '%s'? if not, remove the link" % meant
             yield line, False, "it links to '%s', which is not a record here" % shown, remedy
         elif edge.also:
             what = "it links to '%s', the name of %d records; it means the newest, %s"
-            meant = edge.to.id if edge.to else ""
-            yield line, False, what % (shown, len(edge.also) + 1, meant), "name it by its id"
+            newest = edge.to.id if edge.to else ""
+            yield line, False, what % (shown, len(edge.also) + 1, newest), "name it by its id"
 
 
 def find_line(target: str, text: str, start: int) -> int:

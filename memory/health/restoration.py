@@ -1,15 +1,14 @@
 """Restores a backup: the plan, and the writing, which never loses anything.
 
 A missing file is written in one step, with its bytes and time; its permissions are ours, and
-nothing is executable.  An equal file stays.  A different file stays too, unless it is to be
-replaced: then the present one goes to the archive of its tier, or beside itself as `<name>.before`.
-A renamed record is compared under its new name; a record that was forgotten here stays away, unless
-replacing is asked for.  A ledger is never replaced: it gets its missing lines.
+nothing is executable. A different file stays, unless it is to be replaced: then the present one
+goes to the archive of its tier, or beside itself as `<name>.before`. A renamed record is compared
+under its new name; a record that was forgotten here stays away, unless replacing is asked for. A
+ledger is never replaced: it gets its missing lines.
 
-Whoever hands over a backup must not decide which programs run.  So approvals (`trust.jsonl`) are
+Whoever hands over a backup must not decide which programs run. So approvals (`trust.jsonl`) are
 joined only where a person says so, and never against an existing decision; settings that name
-programs or let secrets through (`config.USER_ONLY_KEYS`) are left out unless a person says so, and
-reported.
+programs or let secrets through (`config.USER_ONLY_KEYS`) are left out likewise, and reported.
 """
 
 from __future__ import annotations
@@ -136,13 +135,13 @@ def _compare_by_id(path: str, steps: list[Step]) -> list[Step]:
 
 
 def _read_wanted(path: str, wanted: dict[str, Step]) -> Iterator[tuple[BackupFile, bytes]]:
-    """Yield (row, bytes) of steps' files; an empty plan does not open the backup."""
+    """Yield (row, bytes) of steps' files, if there are any steps."""
     if wanted:
         yield from bundle.read_files(path, {name: step.kept for name, step in wanted.items()})
 
 
 def _compare(step: Step, record: records.Record, known: TierRecords) -> Step:
-    """Return the step of a new record, compared with the tier's record of its id."""
+    """Compare a new record with the tier's record of its id."""
     root, inner = _split_tier(step)
     name, sha256 = known.files.get(record.id, ("", ""))
     if name and _is_archived(inner):  # its record is here, in use or archived
@@ -232,14 +231,12 @@ def find_held_back(path: str, steps: list[Step], target: Target, replace: bool =
     for kept, data in _read_wanted(path, wanted):
         step = wanted[kept.name]
         if step.state == LEFT:
-            decisions += sum(1 for _ in fastjson.parse_rows(data))
+            decisions += len(fastjson.parse_rows(data))
             continue
         # `apply` refuses a file that is no JSON object
         with suppress(StoreError, RecursionError):
-            settings += [
-                (step.path, key, value)
-                for key, value in _split_settings(data, step.path)[1].items()
-            ]
+            held = _split_settings(data, step.path)[1]
+            settings += [(step.path, key, value) for key, value in held.items()]
     return HeldBack(settings, decisions)
 
 
@@ -274,9 +271,8 @@ def apply(
             try:
                 counts[_restore_file(step, data, target, tiers, now, held)] += 1
             except FileExistsError:
-                problems.append(
-                    "%s: another process has just written it, so it was not restored" % step.path
-                )
+                what = "%s: another process has just written it, so it was not restored"
+                problems.append(what % step.path)
             except (OSError, RecursionError, StoreError) as error:
                 why = getattr(error, "strerror", None) or error
                 problems.append("%s could not be written: %s" % (step.path, why))
@@ -383,11 +379,6 @@ def _decision_keys(data: bytes) -> frozenset[tuple[str, str, str]]:
     )
 
 
-def _list_files(folder: str, name: str) -> set[str]:
-    entries = [entry for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)]
-    return {name + "/" + entry.name for entry in entries}
-
-
 def _restore_folders(found: Backup, target: Target) -> None:
     """Create empty folders, and restore the times of folders."""
     names = {kept.name for kept in found.files}
@@ -399,24 +390,23 @@ def _restore_folders(found: Backup, target: Target) -> None:
             continue
         with suppress(OSError):
             files.make_folder(path)
-            if rest and _list_files(path, name) <= names:
+            entries = [entry for entry in os.scandir(path) if entry.is_file(follow_symlinks=False)]
+            if rest and all(name + "/" + entry.name in names for entry in entries):
                 os.chmod(path, 0o755 if _tier_letter(name) else files.FOLDER_MODE)
                 os.utime(path, ns=(time, time))
 
 
 def count_states(steps: list[Step]) -> dict[str, int]:
-    return {
-        state: sum(step.state == state for step in steps)
-        for state in (NEW, SAME, DIFFERENT, BEHIND, LEFT, FORGOTTEN)
-    }
+    counts = Counter(step.state for step in steps)
+    return {state: counts[state] for state in (NEW, SAME, DIFFERENT, BEHIND, LEFT, FORGOTTEN)}
 
 
 def find_refusal(found: Backup, target: Target) -> str | None:
     """Return why a backup's shared files are left out, or None."""
     number = sum(kept.name.startswith(bundle.SHARED + "/") for kept in found.files)
-    if number and not target.shared:
-        return (
-            "%d of its files belong to a repository's .dayleaf and were left out; run "
-            "this in the repository"
-        ) % number
-    return None
+    if not number or target.shared:
+        return None
+    return (
+        "%d of its files belong to a repository's .dayleaf and were left out; run this in the "
+        "repository"
+    ) % number

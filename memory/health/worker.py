@@ -23,6 +23,7 @@ from memory.hook import receipts
 if TYPE_CHECKING:
     from memory.core.config import Config
     from memory.core.layout import Place
+    from memory.hook.indexview import Index
     from memory.store.store import Store
 
 # seconds of CPU for all steps of an event, and for reading a transcript
@@ -98,7 +99,7 @@ class Job(NamedTuple):
         return value if isinstance(value, str) else ""
 
     def open_store(self) -> Store:
-        """Return a store that notes in `written` what is written."""
+        """Return a store; the names of written records go to `written`."""
         from memory.store.store import Store
 
         return Store(self.place, self.settings, self.now, self.written.append)
@@ -563,20 +564,30 @@ def _cache_audit_facts(todo: Job) -> None:
     """Cache audit facts of new records, once a day, for at most FACTS_SECONDS."""
     if _is_of_today("%s/%s.facts" % (todo.place.cache, todo.place.scope), todo.now):
         return
-    from memory.core import IndexFault
     from memory.health import inspection
-    from memory.hook import indexview
     from memory.index import builder
 
+    with _open_index(todo.place) as index:
+        if index:
+            docs = builder.list_first_documents(index)
+            inspection.cache_facts(todo.open_store(), docs, FACTS_SECONDS)
+
+
+@contextmanager
+def _open_index(place: Place) -> Iterator[Index | None]:
+    """Open the index as it is on disk; yields None for a damaged one."""
+    from memory.core import IndexFault
+    from memory.hook import indexview
+
     try:
-        found = indexview.open_index(todo.place, watch=False)
+        index = indexview.open_index(place, watch=False)
     except IndexFault:
+        yield None
         return
     try:
-        docs = builder.list_first_documents(found)
+        yield index
     finally:
-        found.close()
-    inspection.cache_facts(todo.open_store(), docs, FACTS_SECONDS)
+        index.close()
 
 
 def _is_of_today(path: str, now: float) -> bool:
@@ -589,19 +600,14 @@ def _is_of_today(path: str, now: float) -> bool:
 
 def _count_secrets(todo: Job) -> None:
     """Count the records with secrets, for the next start."""
-    from memory.core import IndexFault
-    from memory.hook import indexview, signs
+    from memory.hook import signs
 
     before, heard = signs.read_secret_counts(todo.place)
     heard = before if todo.event.get(signs.SECRETS) is True else heard
-    try:
-        found = indexview.open_index(todo.place, watch=False)
-    except IndexFault:
-        return
-    count = len(found.secrets())
-    found.close()
-    line = b"%d %d\n" % (count, min(heard, count))
-    if count or before:
+    with _open_index(todo.place) as index:
+        count = len(index.secrets()) if index else 0
+    if index and (count or before):
+        line = b"%d %d\n" % (count, min(heard, count))
         files.replace_if_changed(signs.secrets_path(todo.place), line)
 
 
