@@ -1,9 +1,9 @@
 """Walls that several sessions met become candidates: a failure, and what then worked.
 
-A wall becomes one once two sessions met it: a call that was wrong in itself, and the other call
-that then worked in both or in the later one.  None where a learning, also an archived one, tells of
-the same failure.  Sessions that meet it later are counted; where nothing on record tells it any
-more, the candidate goes, unless a person decided on it.
+The call was wrong in itself, and another one then worked in two sessions or in the later one. None
+where a learning, also an archived one, tells of the same failure. Sessions that meet it later are
+counted; where nothing on record tells it any more, the candidate goes, unless a person decided on
+it.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def _may_conflict(one: Record, other: Record) -> bool:
 
 
 def read_claims(record: Record, kept: FactCache | None) -> list[_Claim]:
-    """Return a record's claims, cached if its head can be read in one way."""
+    """Return a record's claims, cached if its head is unambiguous."""
     rows = cached_fact(
         None if record.unsure else kept,
         record.name,

@@ -1,7 +1,7 @@
 """Discoveries: what past sessions hold, shown to whoever has just imported them.
 
-Each is what a record states as such, word for word: a decision under `Decisions`, a call that
-failed in two sessions and the other call that worked after it, a wish that waits.
+Each is quoted from a record: a decision under `Decisions`, a call that failed in two sessions and
+the other call that worked after it, a wish that waits.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _find_decisions(store: Store, names: Sequence[str]) -> list[Discovery]:
 
 
 def _parse_decision(line: str) -> tuple[str, str, int]:
-    """Return (sentence, what it answers, worth) of a decision's line."""
+    """Return (sentence, question answered, worth) of a decision's line."""
     decision = one_line(line).partition(" ")[2]
     if decision.startswith('"'):
         quote, _, answered = decision.partition('" to: ')

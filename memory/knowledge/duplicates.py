@@ -1,12 +1,11 @@
-"""Records that say the same: which ones may be merged without a fact going.  housekeeping.py merges
-them.
+"""Records that say the same, which housekeeping.py may merge without losing a fact.
 
-Two records say the same where kind, tier and the rest of the frontmatter agree (what is united, and
-what says when and by whom, apart), one's title is the other's or stands in its text, and both have
-the same words in the same order.  Words are what blank space cuts, but for code, which is one word
-however many blanks it holds; a line of fenced code is one with its indentation.  Marks around a
-word, alone, or at a line's beginning go, and so does the case of plain words: not of one with a
-digit, a symbol or a capital inside.
+Kind, tier and the rest of the frontmatter agree (what is united, and what says when and by whom,
+apart), one's title is the other's or stands in its text, and both have the same words in the same
+order. Words are what blank space cuts, but for code, which is one word however many blanks it
+holds; a line of fenced code is one with its indentation. Marks around a word, alone, or at a line's
+beginning go, and so does the case of plain words: not of one with a digit, a symbol or a capital
+inside.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What sessions did, read back from what they left behind: their conversations, and the checkpoints
-of those that have none.
+"""What sessions did, read from their conversations, and the checkpoints of those that have none.
 
 `blame` finds the sessions that touched or discussed a file; remedies and practice ask what was done
-after an error, and what works.  Files are read, the newest MOST of them.
+after an error, and what works. Files are read, the newest MOST of them.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class PastSession(NamedTuple):
     decisions: tuple[tuple[str, str], ...] = ()
 
     def ref(self, number: int) -> str:
-        """Return the reference for `show` of a turn, counted from 1, such as `ID#3`."""
+        """Return the reference for `show` of a turn, such as `ID#3`."""
         return "%s#%d" % (self.id, number) if self.kind == "conversation" else self.id
 
     def at(self, number: int) -> float:
@@ -179,7 +178,7 @@ class Touch(NamedTuple):
 
 
 def blame(sessions: Sequence[PastSession], path: str) -> list[Touch]:
-    """Return the sessions that changed, then those that mentioned a file, newest first.
+    """Return a file's sessions: changed first, then mentioned, newest first.
 
     path: a path or the end of one, of a file or a folder.
     """
@@ -209,7 +208,7 @@ def _compile_name_pattern(wanted: str, sessions: Sequence[PastSession]) -> re.Pa
 
 
 def find_next_commits(past: PastSession, number: int) -> list[str]:
-    """Return the commits of the first turn with any, of NEXT turns from one on."""
+    """Return the commits of the first turn with any, among NEXT turns."""
     for turn in past.turns[number - 1 : number - 1 + NEXT]:
         found = [
             ("%s %s" % (piece.name, one_line(piece.text))).strip()

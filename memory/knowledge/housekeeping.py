@@ -1,13 +1,12 @@
 """Upkeep: what would be merged and what would go to the archive, the doing of it, and the way back.
 
-A plan is made anew before anything is done, under a lock of the home.  Each step is written to the
+A plan is made anew before anything is done, under a lock of the home. Each step is written to the
 journal first and rests on the bytes that were planned with; a record that changed meanwhile is left
-alone.  A process that dies anywhere leaves every record in the store or in its archive, and the
-next apply, or an undo, goes on from there.
+alone. A process that dies anywhere leaves every record in the store or in its archive, and the next
+apply, or an undo, goes on from there.
 
-Counts of uses and outcomes stay with the id that they were made under; who reads them adds those of
-merged records to the record that stands for them (`ledger.add_to_successors`), so that taking a
-merge back needs no second count.
+Uses and outcomes stay with the id that they were made under; who reads them adds those of merged
+records to their successor (`ledger.add_to_successors`).
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ Progress = Callable[[int, int], None]
 
 
 class Change(NamedTuple):
-    """A record that goes to the archive; kept: the one that replaces it."""
+    """A record for the archive, and the record kept in its place, if any."""
 
     record: Record
     reason: str
@@ -75,7 +74,7 @@ class UpkeepPlan(NamedTuple):
 
 
 class UpkeepResult(NamedTuple):
-    """The changes that upkeep made; problems: a line for each that failed."""
+    """The changes made by upkeep, and a line for each failed change."""
 
     plan: UpkeepPlan
     changes: Sequence[Change]

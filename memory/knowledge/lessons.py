@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from memory.capture import wishes
 from memory.core import clock
 from memory.core.plaintext import one_line
-from memory.core.records import HARVEST_KEY, Record, make_derived_links
+from memory.core.records import HARVEST_KEY, Record, make_derived_links, meta_text
 from memory.hook import context
 from memory.knowledge import contradictions, proposals
 from memory.notes.schema import LESSONS, STANDING, Item
@@ -38,8 +38,7 @@ def _store_lessons(store: Store, note: Record, lessons: Sequence[Item]) -> list[
             changed.append(again.name)
             continue
         for proposal in proposals.propose_lesson(item.text, item.quote, item.number, note, known):
-            session = str(note.meta.get("session") or "")
-            record = proposals.store_candidate(store, proposal, session)
+            record = proposals.store_candidate(store, proposal, meta_text(note, "session"))
             known.append(record)
             changed.append(record.name)
     return changed
@@ -84,7 +83,7 @@ def _store_wishes(store: Store, note: Record, items: Sequence[Item]) -> list[str
             item.text + "\n",
             tags=[context.ALWAYS],
             source="auto",
-            session=str(note.meta.get("session") or ""),
+            session=meta_text(note, "session"),
             extra={**wishes.make_frontmatter(day), "links": make_derived_links([note.id])},
         )
         changed.append(rule.name)

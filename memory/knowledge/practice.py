@@ -152,7 +152,7 @@ def is_no_wall(piece: Piece) -> bool:
 
 
 def names_file_place(telling: str) -> bool:
-    """Tell whether a line names a place in a file, not in the shell's text."""
+    """Tell whether a line names a place in a file, not in the shell."""
     return at_failure.parse_error_line(telling)[0] and not telling.startswith("(")
 
 

@@ -1,9 +1,9 @@
 """Proposals: what of checkpoints and conversations a person may want to keep as a learning.
 
-Proposed are labelled statements alone: what stands behind a label at the beginning of a line (`Root
-cause: …`, `Decision: …`), word for word.  The newest wording stands for those that say the
-same; what more sessions say comes first, then the newest.  What is known (an accepted learning, a
-candidate, an archived one, by key or by its words) is not proposed.
+Only what stands behind a label at the beginning of a line (`Root cause: …`, `Decision: …`), word
+for word. The newest wording stands for those that say the same; what more sessions say comes first,
+then the newest. What is known (an accepted learning, a candidate, an archived one, by key or by its
+words) is not proposed.
 """
 
 from __future__ import annotations

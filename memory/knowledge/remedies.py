@@ -45,7 +45,7 @@ _PATH = LazyPattern(r"(?<![\w./-])[\w./-]{0,80}/[\w.-]{1,80}|[\w-]{1,80}\.\w{1,5
 
 
 class FailureAftermath(NamedTuple):
-    """A failed call and what happened after it.
+    """A failed call and its aftermath.
 
     where: the turn. tool: "" for a command. passed: the call that then worked, `ran` itself where
     it is the same, "" for none known. last: number of its turn. edits: files. did: runs in between.
@@ -156,7 +156,7 @@ def pick_longest_words(error: str) -> list[str]:
 
 
 def find_aftermath(failed: Failure) -> FailureAftermath:
-    """Return a failed call with what happened after it."""
+    """Return a failed call with its aftermath: runs, edits, remedy."""
     past, steps, at = failed
     number, piece = steps[at]
     reach = [(n, p) for n, p in steps[at + 1 : at + 1 + REACH] if n <= number + TURNS]
@@ -283,9 +283,9 @@ def split_calls(command: str) -> frozenset[str]:
 
 
 def find_remedies(sessions: Sequence[PastSession], error: str) -> tuple[Met, ...]:
-    """Return an error's lines that failed before, most telling first, with what worked.
+    """Return an error's lines seen before, with their past remedies.
 
-    sessions: newest first. error: as it was printed.
+    sessions: newest first. error: as it was printed. The most telling line comes first.
     """
     failures = _find_failures(sessions, error)
     met: list[Met] = []

@@ -1,10 +1,8 @@
-"""Running a script that a person approved: the approved bytes, from a private copy, with little
-around them.
+"""Running a script that a person approved: the approved bytes, from a private copy.
 
 The bytes are read once; what was compared with the approval is what is written to the copy, and
-what runs.  So a file that is swapped between the check and the run changes nothing.  The copy is
-alone in a directory of its own: `$0` and what a script imports from beside itself lead there,
-DAYLEAF_SCRIPT names where it came from.
+what runs, so a swap between check and run changes nothing. The copy is alone in its directory: `$0`
+and what a script imports from beside itself lead there; DAYLEAF_SCRIPT names the original.
 """
 
 from __future__ import annotations

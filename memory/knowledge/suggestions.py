@@ -1,8 +1,8 @@
 """A session's model changes nothing that a person wrote: it suggests the command, a person runs it.
 
 A suggestion is a candidate learning of the private tier whose key `suggests` lists the words of a
-command that a session may type itself.  Accepted in `dayleaf review`, the command runs as the
-person's, and the suggestion goes to the archive; rejected, it goes there at once.
+command that a session may type itself. Accepted in `dayleaf review`, the command runs as the
+person's; then, or rejected, it goes to the archive.
 """
 
 from __future__ import annotations

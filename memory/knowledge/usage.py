@@ -1,13 +1,11 @@
-"""Uses: a record that was shown in a turn, and whose file, command or identifier then stands in a
-tool call of that turn.
+"""Uses: a shown record whose file, command or identifier then stands in a tool call of that turn.
 
-Shown is what the receipts say of the prompt, what a start said (until a reset, and counted once for
-the session), and the ids that `dayleaf recall`, `show` and `distill` printed in the turn.  A word
-is evidence only where it is rare (at most a tenth of the documents hold it, or two, if that is not
-most of them) and the user's own prompt did not name it; of a passage only those words count that
-stood in it, which the receipt has as hashes.  That a command then succeeded says nothing more.
-What a start shows by its place alone (newest checkpoint, handoff, plan) is not used: work goes on
-there anyway.
+Shown is what the receipts say of the prompt, what a start said (until a reset, once for the
+session), and the ids that `dayleaf recall`, `show` and `distill` printed in the turn. A word is
+evidence only where it is rare (at most a tenth of the documents hold it, or two, if that is not
+most of them) and the user's own prompt did not name it; of a passage only its own words count,
+which the receipt has as hashes. What a start shows by its place alone (newest checkpoint, handoff,
+plan) is not used: work goes on there anyway.
 
 A transcript is read whole at a session's end; what the ledger has of the session is not noted
 twice.
@@ -236,7 +234,7 @@ def find_naming_words(value: str) -> list[str]:
 
 
 def list_path_ends(word: str) -> Iterator[str]:
-    """Yield a word and, of a path, all its ends, such as `src/jwt.py` and `jwt.py`."""
+    """Yield a word and all ends of a path, such as `src/jwt.py`, `jwt.py`."""
     yield word
     while "/" in word:
         word = word.partition("/")[2]

@@ -132,7 +132,7 @@ def mark_settled(place: Place) -> None:
 
 
 def _drop_repeats(rows: Sequence[Row]) -> list[Row]:
-    """Drop checkpoints' failures where a conversation has them."""
+    """Drop checkpoints' failures where their conversation tells them."""
     told = {row["session"] for row in rows if _is_conversation(row["name"])}
     return [
         row if _is_conversation(row["name"]) or row["session"] not in told else {**row, **_SILENT}
@@ -381,7 +381,7 @@ def _make_occurrence(row: Row, failure: Row) -> Row:
 
 
 def _pick_best(pairs: Iterable[Pair]) -> list[Row]:
-    """Return each session's newest failure, those that name a rule first."""
+    """Return each session's newest failure, those with a rule's name first."""
     ordered = sorted(
         pairs, key=lambda pair: (not pair[1].get("named"), -pair[1]["at"], pair[0]["name"])
     )
@@ -504,7 +504,7 @@ def pack_walls(found: Sequence[Row]) -> bytes:
 
 
 class RepeatedFailure(NamedTuple):
-    """A failure that several sessions met, told by its newest occurrence with a remedy.
+    """A failure of several sessions, told by its newest remedied occurrence.
 
     path: what is not there, "" for another failure. worked: the other call that then worked, the
     path that is there, or "". line: a line of the project's instructions that names what fails,

@@ -1,8 +1,8 @@
-"""What was done since a time, for a standup, from what checkpoints and conversations hold.
+"""What was done since a time, for a standup, from checkpoints and conversations.
 
 A checkpoint belongs to the day of the last thing that it tells, so that a session which goes on for
-days is told for each.  Sessions of one branch are told as one.  Files are read, not the index: what
-a checkpoint was updated with is in no list there.
+days is told for each. Sessions of one branch are told as one. Files are read, not the index, which
+does not list what a checkpoint was updated with.
 """
 
 from __future__ import annotations
