@@ -351,13 +351,8 @@ def _teach_walls(todo: Job) -> None:
     ):
         from memory.knowledge import candidates, walls
 
-        candidates.update_candidates(
-            todo.place,
-            todo.settings,
-            todo.now,
-            walls.read_cached_failures(todo.place),
-            todo.written.append,
-        )
+        rows = walls.read_cached_failures(todo.place)
+        candidates.update_candidates(todo.open_store(), rows)
         walls.mark_settled(todo.place)
 
 
@@ -407,18 +402,11 @@ def _measure_notes(todo: Job) -> None:
     home = todo.place.home
     if files.exists(home + signs.ASKED) or files.exists(home + signs.OFFER):
         return
-    if _count_conversations(todo.place) < LEAST_SESSIONS:
-        return
     from memory.health import notekeeping
 
     tokens = notekeeping.mean_tokens(todo.open_store(), LEAST_SESSIONS)
     if tokens:
         files.replace(home + signs.OFFER, b"%d\n" % tokens)
-
-
-def _count_conversations(place: Place) -> int:
-    root = "%s/%s" % (place.private, layout.FOLDERS["conversation"])
-    return sum(len(files.list_folder(root + "/" + day)) for day in files.list_folder(root))
 
 
 def _write_notes(todo: Job, names: list[str]) -> None:
@@ -616,9 +604,8 @@ def _mark_announced(todo: Job) -> None:
     from memory.hook import announcements
     from memory.knowledge import approvalstate
 
-    approvalstate.remember_announced(
-        todo.place, todo.settings, todo.now, todo.event.get(announcements.ANNOUNCED_KEY) is True
-    )
+    is_announced = todo.event.get(announcements.ANNOUNCED_KEY) is True
+    approvalstate.remember_announced(todo.open_store(), is_announced)
 
 
 def _set_up_runtime(todo: Job) -> None:

@@ -6,7 +6,7 @@ What was announced of the shared tier, and how it is kept: hook/announcements.py
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Sequence
+from typing import Callable, Dict, Iterable, List, NamedTuple, Sequence
 
 from memory.core import StoreError, approvals, files, frontmatter, layout, records
 from memory.core.records import READ_LIMIT, Record
@@ -111,14 +111,14 @@ def find_rule_obstacle(place: layout.Place, name: str, data: bytes) -> str:
     return "" if record.kind == "rule" else "it is a %s; set `kind: rule`" % record.kind
 
 
-def remember_announced(place: layout.Place, settings: Any, now: float, announced: bool) -> None:
+def remember_announced(store: Store, announced: bool) -> None:
     """Remember announced shared records; count waiting scripts.
 
     announced: whether the user has just seen the new ones.
     """
+    place = store.place
     if not files.is_folder(place.shared):
         return
-    store = Store(place, settings, now)
     names = [name for name in store.names() if name[:1] == layout.SHARED]
     states = list_script_states(store.each_by(store.read, names), place)
     waiting = sum(script.state == "pending" for script in states)

@@ -90,24 +90,21 @@ def read_sessions(
     found: list[PastSession] = []
     notes: list[str] = []
     for other in lookup.find_workspaces(place, workspace):
-        found += _read_place(
-            other, settings, holds, now, "" if other is place else other.key, notes
-        )
+        key = "" if other is place else other.key
+        found += _read_place(Store(other, settings, now), holds, key, notes)
     found.sort(key=lambda past: (-past.created, past.id))
     return SessionsRead(tuple(found), tuple(notes))
 
 
-def _read_place(
-    place: Place, settings: Config, holds: Holds, now: float, key: str, notes: list[str]
-) -> list[PastSession]:
-    store = Store(place, settings, now)
+def _read_place(store: Store, holds: Holds, key: str, notes: list[str]) -> list[PastSession]:
+    """Return a store's sessions; key: as of `PastSession.workspace`."""
     found: list[PastSession] = []
     talked: set[str] = set()
     decisions: dict[str, list[tuple[str, str]]] = {}
-    names = list_newest(place, MOST + 1)
+    names = list_newest(store.place, MOST + 1)
     if len(names) > MOST:
-        said = "%s: only the newest %d checkpoints and conversations were read"
-        notes.append(said % (place.key, MOST))
+        note = "%s: only the newest %d checkpoints and conversations were read"
+        notes.append(note % (store.place.key, MOST))
     # a session's checkpoints come after it
     ordered = sorted(names[:MOST], key=lambda name: FOLDERS["conversation"] not in name)
     for record in store.each_by(store.read, ordered):

@@ -103,7 +103,7 @@ class _Stretch(NamedTuple):
 
     day: str
     branch: str
-    told: list[tuple[float, Record]]
+    checkpoints: list[tuple[float, Record]]
 
 
 class _DatedRecords(NamedTuple):
@@ -127,17 +127,17 @@ def collect_work(
 
     workspace: "" for the present one, a name, or `all`. Raises UsageError for an unknown workspace.
     """
-    places = lookup.find_workspaces(place, workspace)
-    done = (
-        WorkspaceWork(one.key, _collect_workspace(one, settings, since, now, offset, until))
-        for one in places
-    )
-    spaces = tuple(space for space in done if space.work)
+    places, end = lookup.find_workspaces(place, workspace), float("inf") if until is None else until
+    spaces = []
+    for other in places:
+        work = _collect_workspace(Store(other, settings, now), since, end, offset)
+        if work:
+            spaces.append(WorkspaceWork(other.key, work))
     asked = "all" if workspace == "all" else places[0].key
-    return WorkReport(asked, since, offset, spaces, until)
+    return WorkReport(asked, since, offset, tuple(spaces), until)
 
 
-def list_sources(told: WorkReport) -> list[Source]:
+def list_sources(report: WorkReport) -> list[Source]:
     """Return each work's facts as a source for a model."""
     return [
         Source(
@@ -151,7 +151,7 @@ def list_sources(told: WorkReport) -> list[Source]:
             tags=(space.workspace,),
             files=work.files[:FILES],
         )
-        for space in told.spaces
+        for space in report.spaces
         for work in space.work
     ]
 
@@ -168,23 +168,20 @@ def _list_facts(work: SessionWork) -> list[str]:
 
 
 def _collect_workspace(
-    place: Place, settings: Config, since: float, now: float, offset: float, until: float | None
+    store: Store, since: float, end: float, offset: float
 ) -> tuple[SessionWork, ...]:
     """Return one workspace's work, newest first."""
-    found = _read_records(place, settings, since, now)
-    end = until if until is not None else float("inf")
+    found = _read_records(store, since)
     sessions = _group_checkpoints([pair for pair in found.checkpoints if pair[0] < end], offset)
-    merges = [
-        merge for held in found.turns.values() for merge in _find_merges(held) if merge[0][0] < end
-    ]
-    work = []
+    merges = [m for turns in found.turns.values() for m in _find_merges(turns) if m[0][0] < end]
+    works = []
     for session, stretches in sessions.items():
-        held = [turn for turn in found.turns.get(session, ()) if _parse_instant(turn) > since - 60]
-        ends = [stretch.told[-1][0] for stretch in stretches]
-        for stretch, own in zip(stretches, conversationfile.split_by_checkpoint(held, ends)):
-            joined, newest = _join_checkpoints(stretch, own, merges), stretch.told[-1][1]
-            work.append(_apply_note(joined, newest, found.notes.get(session)))
-    return tuple(sorted(work, key=lambda one: (-one.at, one.ids)))
+        turns = [turn for turn in found.turns.get(session, ()) if _parse_instant(turn) > since - 60]
+        ends = [stretch.checkpoints[-1][0] for stretch in stretches]
+        for stretch, own in zip(stretches, conversationfile.split_by_checkpoint(turns, ends)):
+            work, newest = _join_checkpoints(stretch, own, merges), stretch.checkpoints[-1][1]
+            works.append(_apply_note(work, newest, found.notes.get(session)))
+    return tuple(sorted(works, key=lambda work: (-work.at, work.ids)))
 
 
 def _group_checkpoints(
@@ -199,41 +196,38 @@ def _group_checkpoints(
         moves = stretches and stretches[-1].branch not in (branch, *TRUNKS)
         if not stretches or moves or stretches[-1].day != day:
             stretches.append(_Stretch(day, branch, []))
-        stretches[-1] = stretches[-1]._replace(
-            branch=branch, told=[*stretches[-1].told, (at, record)]
-        )
+        stretches[-1].checkpoints.append((at, record))
+        stretches[-1] = stretches[-1]._replace(branch=branch)
     return sessions
 
 
-def _read_records_since(
-    place: Place, settings: Config, since: float, now: float
-) -> Iterator[tuple[float, Record]]:
+def _read_records_since(store: Store, since: float) -> Iterator[tuple[float, Record]]:
     """Yield (instant, record) of a period's dated records."""
-    store = Store(place, settings, now)
     names = (
         name
-        for name, _, mtime_ns, _ in walk.walk(place, DATED_KINDS)[0]
+        for name, _, mtime_ns, _ in walk.walk(store.place, DATED_KINDS)[0]
         if name[0] != GLOBAL
         and (mtime_ns / 1e9 >= since or name.split("/")[2][:10] >= clock.day(since))
     )
     for record in map(strip_private_record, store.each_by(store.read, names)):
-        told = meta_text(record, "until") or meta_text(record, "updated")
-        at = max(record.created, clock.parse(told) or 0.0)
+        last = meta_text(record, "until") or meta_text(record, "updated")
+        at = max(record.created, clock.parse(last) or 0.0)
         if at >= since:
             yield at, record
 
 
-def _read_records(place: Place, settings: Config, since: float, now: float) -> _DatedRecords:
+def _read_records(store: Store, since: float) -> _DatedRecords:
     records, seen = _DatedRecords([], {}, {}), set()
-    for at, record in _read_records_since(place, settings, since, now):
+    for at, record in _read_records_since(store, since):
+        session = meta_text(record, "session")
         if record.kind == "conversation":
             day = clock.day(record.created)
-            records.turns[meta_text(record, "session")] = conversationpage.parse(record.body, day)
+            records.turns[session] = conversationpage.parse(record.body, day)
         elif record.kind == "note":
-            records.notes[meta_text(record, "session")] = record
+            records.notes[session] = record
         elif record.kind == "checkpoint" and not is_repetition(record) and record.id not in seen:
             seen.add(record.id)
-            if not is_from_elsewhere(place, record):
+            if not is_from_elsewhere(store.place, record):
                 records.checkpoints.append((at, record))
     return records
 
@@ -242,32 +236,23 @@ def _apply_note(work: SessionWork, newest: Record, note: Record | None) -> Sessi
     """Return work described by its session's note, if complete."""
     if note is None or not covers(note, newest):
         return work
-    said = split_note_sections(note)
-    parts = {
-        **work.parts,
-        **{
-            name.lower(): [line.removeprefix("- ") for line in said.get(name, ())]
-            for name in ("Open", "Next", "Decisions")
-        },
-    }
+    sections, parts = split_note_sections(note), dict(work.parts)
+    for name in ("Open", "Next", "Decisions"):
+        parts[name.lower()] = [line.removeprefix("- ") for line in sections.get(name, ())]
     return work._replace(said=one_line(note.title), parts=parts, noted=True)
 
 
 def _join_checkpoints(
-    stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]
+    stretch: _Stretch, turns: Sequence[Turn], merges: Sequence[_Merge]
 ) -> SessionWork:
     """Return one work for a stretch's checkpoints."""
-    at, newest = stretch.told[-1]
-    records = [record for _, record in stretch.told]
+    at, newest = stretch.checkpoints[-1]
+    records = [record for _, record in stretch.checkpoints]
     pages = [checkpointoutline.split_sections(record.body) for record in records]
     done = [line for page in pages for line in page.get("done", ())]
-    if held:
-        done = [
-            "commit %s: %s" % (piece.name, piece.text)
-            for turn in held
-            for piece in turn.pieces
-            if piece.kind == COMMIT
-        ]
+    if turns:
+        pieces = [piece for turn in turns for piece in turn.pieces if piece.kind == COMMIT]
+        done = ["commit %s: %s" % (piece.name, piece.text) for piece in pieces]
     files = dict.fromkeys(
         name for record in records for name in parse_labels(record.meta.get("files"))
     )
@@ -280,10 +265,10 @@ def _join_checkpoints(
         stretch.branch,
         tuple(record.id for record in records),
         tuple(made),
-        _describe_outcome(newest, pages[-1], held),
+        _describe_outcome(newest, pages[-1], turns),
         tuple(files),
         pages[-1],
-        _find_pull_state(stretch.branch, at, held, merges),
+        _find_pull_state(stretch.branch, at, turns, merges),
         is_true(newest.meta.get("unattended")),
     )
 
@@ -296,14 +281,14 @@ def _parse_commit(line: str) -> str:
     return one_line(match[2], LINE) + (" (%s)" % match[1] if match[1] else "")
 
 
-def _describe_outcome(newest: Record, page: dict[str, list[str]], held: Sequence[Turn]) -> str:
+def _describe_outcome(newest: Record, page: dict[str, list[str]], turns: Sequence[Turn]) -> str:
     """Return a session's title and its outcome's opening.
 
     A request that is the title leads by an arrow to the outcome of its own turn alone.
     """
     if not _SECTIONS & page.keys():
         return openings.format_plain_line(newest.body, LINE)
-    asked = [turn for turn in held if turn.asked != SUMMARY]
+    asked = [turn for turn in turns if turn.asked != SUMMARY]
     changed = [turn for turn in asked if turn.did]
     endings = [openings.find_outcome(turn) for turn in [*changed[::-1], *asked[::-1]]]
     endings += [line for line in page.get("outcome", ())[:1] if not line.startswith(LEFT)]
@@ -327,19 +312,19 @@ def _describe_outcome(newest: Record, page: dict[str, list[str]], held: Sequence
 _Merge = tuple[tuple[float, int], str, str]
 
 
-def _find_merges(held: Sequence[Turn]) -> Iterator[_Merge]:
-    for turn in held:
+def _find_merges(turns: Sequence[Turn]) -> Iterator[_Merge]:
+    for turn in turns:
         for number, piece in enumerate(turn.pieces):
             if piece.kind == MERGED:
                 yield (_parse_instant(turn), number), piece.text, piece.name
 
 
 def _find_pull_state(
-    branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Merge]
+    branch: str, until: float, turns: Sequence[Turn], merges: Sequence[_Merge]
 ) -> str:
     """Return a branch's merge, else its pull request, else ""."""
-    pull, last = "", (0.0 if held else until, 0)
-    for turn in held:
+    pull, last = "", (0.0 if turns else until, 0)
+    for turn in turns:
         for number, piece in enumerate(turn.pieces):
             if piece.kind == FILE:
                 last = (_parse_instant(turn), number)
