@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
-from memory.core import StoreError, config, layout
+from memory.core import StoreError
 from memory.core.records import Record
 from memory.health import rankingmetrics
 from memory.health.goldens import FUZZY, GREP, LEXICAL, MEASURES, SEMANTIC, Golden, GoldenSet
@@ -14,6 +13,7 @@ from memory.recall import fuzzy
 from memory.recall.hit import Hit
 from memory.recall.search import Searcher
 from memory.recall.semantic import Semantic, load_provider
+from memory.store.store import Store
 
 _SCORED = dict(zip(MEASURES, ("r@1", "r@5", "r@10", "mrr")))
 Progress = Callable[[str], None]
@@ -62,13 +62,10 @@ def select_answerable(
 
 
 def measure_rankers(
-    place: layout.Place,
-    settings: config.Config,
+    store: Store,
     env: Mapping[str, str],
     file: GoldenSet,
     records: Sequence[Record],
-    successors: Mapping[str, str],
-    now: float,
     offset: float,
     progress: Progress,
 ) -> Measurement:
@@ -77,35 +74,15 @@ def measure_rankers(
     The main ranker gets the answer of another one for a query that names it. env: for a provider of
     vectors. Raises StoreError where no query is left to ask.
     """
-    asked, gone = select_answerable(file.queries, {record.id for record in records}, successors)
+    ids = {record.id for record in records}
+    asked, gone = select_answerable(file.queries, ids, store.successors())
     if not asked:
         raise StoreError(
             "%s: none of the expected records exists; `dayleaf debug eval --template FILE` drafts "
             "queries from those that do" % file.path
         )
-    progress(GREP)
-    answers, notes = {GREP: _rank_by_words(asked, records)}, []
-    ask = partial(_ask_recall, place, settings, asked, now, offset)
-    progress(LEXICAL)
-    answers[LEXICAL] = ask(None, fuzzy=False)
-    if fuzzy.load_matcher() is None:
-        notes.append(
-            "fuzzy: RapidFuzz is missing, so recall does not find misspelt words; run install.sh"
-        )
-    else:
-        progress(FUZZY)
-        answers[FUZZY] = ask(None)
-    progress(SEMANTIC)
-    vectors = load_provider(settings, "", env)
-    why = vectors.obstacle(place) if vectors else "this dayleaf has no vectors"
-    if vectors and not why:
-        vectors.prepare(place, [golden.query.text for golden in asked], now)
-        answers[SEMANTIC] = ask(vectors)
-        if not vectors.label:
-            del answers[SEMANTIC]
-            why = "the provider gave no vectors; `dayleaf doctor` says why"
-    notes += ["semantic: " + why] if why else []
-    used = (SEMANTIC,) * bool(settings["recall.semantic"]) + (FUZZY, LEXICAL)
+    answers, notes = _ask_rankers(store, env, asked, records, offset, progress)
+    used = (SEMANTIC,) * bool(store.config["recall.semantic"]) + (FUZZY, LEXICAL)
     main = next(ranker for ranker in used if ranker in answers)
     answers[main] = {
         golden.id: answers[golden.ranker if golden.ranker in answers else main][golden.id]
@@ -113,8 +90,8 @@ def measure_rankers(
     }
     wanted = {golden.id: dict.fromkeys(golden.expect, 1.0) for golden in asked}
     measures = {}
-    for ranker, ids in answers.items():
-        sums = rankingmetrics.sum_metrics(ids, [{"id": golden.id} for golden in asked], wanted)
+    for ranker, found in answers.items():
+        sums = rankingmetrics.sum_metrics(found, [{"id": id} for id in wanted], wanted)
         measures[ranker] = {name: round(sums[key] / len(asked), 4) for name, key in _SCORED.items()}
     ranks = {
         golden.id: {id: _find_rank(answers[main][golden.id], id) for id in golden.expect}
@@ -125,6 +102,40 @@ def measure_rankers(
 
 def _find_rank(ids: Sequence[str], id: str) -> int:
     return ids.index(id) + 1 if id in ids else 0
+
+
+def _ask_rankers(
+    store: Store,
+    env: Mapping[str, str],
+    asked: Sequence[Golden],
+    records: Sequence[Record],
+    offset: float,
+    progress: Progress,
+) -> tuple[dict[str, dict[str, list[str]]], list[str]]:
+    """Return (each ranker's ids by query, notes on rankers that did not run)."""
+    notes = []
+    progress(GREP)
+    answers = {GREP: _rank_by_words(asked, records)}
+    progress(LEXICAL)
+    answers[LEXICAL] = _ask_recall(store, asked, offset, fuzzy=False)
+    if fuzzy.load_matcher() is None:
+        notes.append(
+            "fuzzy: RapidFuzz is missing, so recall does not find misspelt words; run install.sh"
+        )
+    else:
+        progress(FUZZY)
+        answers[FUZZY] = _ask_recall(store, asked, offset)
+    progress(SEMANTIC)
+    vectors = load_provider(store.config, "", env)
+    why = vectors.obstacle(store.place) if vectors else "this dayleaf has no vectors"
+    if vectors and not why:
+        vectors.prepare(store.place, [golden.query.text for golden in asked], store.now)
+        answers[SEMANTIC] = _ask_recall(store, asked, offset, vectors)
+        if not vectors.label:
+            del answers[SEMANTIC]
+            why = "the provider gave no vectors; `dayleaf doctor` says why"
+    notes += ["semantic: " + why] if why else []
+    return answers, notes
 
 
 def _rank_by_words(asked: Sequence[Golden], records: Sequence[Record]) -> dict[str, list[str]]:
@@ -142,24 +153,20 @@ def _rank_by_words(asked: Sequence[Golden], records: Sequence[Record]) -> dict[s
 
 
 def _ask_recall(
-    place: layout.Place,
-    settings: config.Config,
-    golden: Sequence[Golden],
-    now: float,
+    store: Store,
+    asked: Sequence[Golden],
     offset: float,
-    vectors: Semantic | None,
+    vectors: Semantic | None = None,
     fuzzy: bool = True,
 ) -> dict[str, list[str]]:
-    with Searcher(place, settings, vectors, bare=True, fuzzy=fuzzy) as searcher:
-        answers = {}
-        for query in golden:
-            asked = query.query._replace(limit=rankingmetrics.DEPTH, semantic=vectors is not None)
-            answers[query.id] = [
-                id
-                for hit in searcher.answer(asked, now, offset).hits
-                for id in _hit_ids(hit, query.expect)
-            ]
-        return answers
+    answers = {}
+    with Searcher(store.place, store.config, vectors, bare=True, fuzzy=fuzzy) as searcher:
+        for golden in asked:
+            semantic = vectors is not None
+            query = golden.query._replace(limit=rankingmetrics.DEPTH, semantic=semantic)
+            hits = searcher.answer(query, store.now, offset).hits
+            answers[golden.id] = [id for hit in hits for id in _hit_ids(hit, golden.expect)]
+    return answers
 
 
 def _hit_ids(hit: Hit, expected: Sequence[str]) -> Iterator[str]:
