@@ -59,27 +59,28 @@ def report_pushes(place: layout.Place, word: str, session: str) -> dict[str, Any
     "" for `session`, else the newest session. Raises UsageError where it fits no receipt.
     """
     sessions = list_sessions(place)
-    if not word:
-        word = session if session in sessions or not sessions else sessions[0]
-    if word in sessions:
-        return _build_report(place, word, _read_receipts(place, word))
-    if word == "last" or not sessions:
+    if not sessions:
+        return _build_report(place, "", [])
+    word = word or (session if session in sessions else sessions[0])
+    if word == "last":
         name, rows = _find_session_with(
             place, sessions, lambda row: row.get("event") == "prompt" and bool(row.get("chosen"))
         )
         return _build_report(place, name, rows[-1:])
-    name, rows = _find_session_with(
-        place, sessions, lambda row: str(row.get("prompt", "")).startswith(word)
-    )
-    if rows:
-        return _build_report(place, name, rows)
-    begun = [name for name in sessions if name.startswith(word)]
-    if len(begun) == 1:
-        return _build_report(place, begun[0], _read_receipts(place, begun[0]))
-    raise UsageError(
-        "nothing is known of a session or prompt '%s'; the newest session is %s"
-        % (plaintext.one_line(word)[:60], sessions[0])
-    )
+    if word not in sessions:
+        name, rows = _find_session_with(
+            place, sessions, lambda row: str(row.get("prompt", "")).startswith(word)
+        )
+        if rows:
+            return _build_report(place, name, rows)
+        begun = [name for name in sessions if name.startswith(word)]
+        if len(begun) != 1:
+            raise UsageError(
+                "nothing is known of a session or prompt '%s'; the newest session is %s"
+                % (plaintext.one_line(word)[:60], sessions[0])
+            )
+        word = begun[0]
+    return _build_report(place, word, _read_receipts(place, word))
 
 
 def list_sessions(place: layout.Place) -> list[str]:

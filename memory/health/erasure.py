@@ -49,6 +49,7 @@ MOVES, LOG, STATE, COPY = "log of moves", "log", "state", "approved copy"
 DERIVED, TEMP, SETTINGS = "derived", "temporary", "settings"
 SYNC, FOREIGN = "sync's file names", "not ours"
 _FOLDERS = {"sync": SYNC, approvals.APPROVED_FOLDER: COPY, "log": LOG}  # of the home
+_STATES = ("edit-", "new-", "handoff.json")  # how names of states in the cache begin
 LEFT = (SETTINGS, SYNC, FOREIGN)
 TEXTS = (RECORD, OTHER, ARCHIVE, BEFORE, COPY, TEMP)  # elsewhere a project's path is needed
 DERIVED_ENDS = tuple(
@@ -319,8 +320,7 @@ def _role(path: str, place: Place) -> str:
     if file == "config.json" and len(parts) <= 2:
         return SETTINGS
     if parts[0] == "cache":
-        has_state = "sessions" in parts or file.startswith(("edit-", "new-"))
-        return STATE if has_state or file == "handoff.json" else DERIVED
+        return STATE if "sessions" in parts or file.startswith(_STATES) else DERIVED
     if parts[0] in _FOLDERS:
         return _FOLDERS[parts[0]]
     return _role_in_tier(parts[2:] if parts[0] == "workspaces" else parts[1:], file)

@@ -325,14 +325,15 @@ def find_leftovers(place: layout.Place, now: float) -> Iterator[str]:
 
 
 def _is_leftover(path: str, now: float, derived: bool = False) -> bool:
-    name, damaged = path.rpartition("/")[2], derived and path.endswith(".damaged")
-    if not (damaged or name.startswith(files.TEMP_PREFIX)):
+    name, is_damaged = path.rpartition("/")[2], derived and path.endswith(".damaged")
+    if not (is_damaged or name.startswith(files.TEMP_PREFIX)):
         return False
     try:
         changed = os.lstat(path).st_mtime
     except OSError:
         return False
-    return damaged and now - changed > files.TEMP_AGE or files.is_leftover(name, changed, now)
+    is_old = is_damaged and now - changed > files.TEMP_AGE
+    return is_old or files.is_leftover(name, changed, now)
 
 
 def _check_upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:

@@ -173,6 +173,10 @@ class Draft(NamedTuple):
     title: str
 
 
+def _is_usable(record: Record) -> bool:
+    return record.accepted and bool(record.body.strip()) and not handoffs.is_handoff(record)
+
+
 def draft_queries(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]:
     """Draft queries from records; the same in any order of records.
 
@@ -181,12 +185,7 @@ def draft_queries(records: Sequence[Record], clean: Callable[[Any], Any]) -> lis
     """
     covered = {r.meta.get("conversation") for r in records if r.kind == "checkpoint"}
     usable = [
-        r
-        for r in records
-        if r.accepted
-        and r.body.strip()
-        and not handoffs.is_handoff(r)
-        and not (r.kind == "conversation" and r.id in covered)
+        r for r in records if _is_usable(r) and not (r.kind == "conversation" and r.id in covered)
     ]
     usable.sort(key=lambda r: (files.sha256(r.id.encode("utf-8", "replace")), r.name))
     requests = _group_by(usable, _session_request)

@@ -379,6 +379,11 @@ def _decision_keys(data: bytes) -> frozenset[tuple[str, str, str]]:
     )
 
 
+def _list_files(folder: str, name: str) -> set[str]:
+    entries = [entry for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)]
+    return {name + "/" + entry.name for entry in entries}
+
+
 def _restore_folders(found: Backup, target: Target) -> None:
     """Create empty folders, and restore the times of folders."""
     names = {kept.name for kept in found.files}
@@ -390,8 +395,7 @@ def _restore_folders(found: Backup, target: Target) -> None:
             continue
         with suppress(OSError):
             files.make_folder(path)
-            entries = [entry for entry in os.scandir(path) if entry.is_file(follow_symlinks=False)]
-            if rest and all(name + "/" + entry.name in names for entry in entries):
+            if rest and _list_files(path, name) <= names:
                 os.chmod(path, 0o755 if _tier_letter(name) else files.FOLDER_MODE)
                 os.utime(path, ns=(time, time))
 

@@ -306,26 +306,37 @@ def note_unarrived(place: Place, session: str, path: str, now: float) -> list[di
     """
     rows = receipts.read(place.receipts(session))
     known = {"", *(row.get("tag") for row in rows if row.get("event") == "lost")}
-    tags = [receipts.get_receipt_tag(row) for row in rows]
-    if known.issuperset(tags) or files.posix.stat(path).st_size > TRANSCRIPT_BYTES:
+    if (
+        known.issuperset(map(receipts.get_receipt_tag, rows))
+        or files.posix.stat(path).st_size > TRANSCRIPT_BYTES
+    ):
         return []
     data = files.read(path, TRANSCRIPT_BYTES)
     if not any(mark in data for mark in _WRITES):
         return []  # this host writes no hook output
-    missing: list[dict[str, Any]] = []
-    has_later_turn = False
-    for row, tag in zip(reversed(rows), reversed(tags)):
-        has_turn = _has_turn(row, data)
-        # the turn of a start's block is any later one
-        is_past = has_turn if row.get("event") == "prompt" else has_later_turn
-        if is_past and tag not in known and tag.encode("ascii", "replace") not in data:
-            missing.insert(0, row)
-        has_later_turn = has_later_turn or has_turn
-    for row in missing:
+    missing = []
+    for row in _find_past(rows, data):
         tag, chosen = receipts.get_receipt_tag(row), row.get("chosen") or []
-        lost = {"v": 1, "t": clock.iso(now), "event": "lost", "tag": tag, "chosen": chosen}
-        receipts.write(place.receipts(session), lost)
+        if tag not in known and tag.encode("ascii", "replace") not in data:
+            lost = {"v": 1, "t": clock.iso(now), "event": "lost", "tag": tag, "chosen": chosen}
+            receipts.write(place.receipts(session), lost)
+            missing.append(row)
     return missing
+
+
+def _find_past(rows: list[dict[str, Any]], data: bytes) -> list[dict[str, Any]]:
+    """Return the receipts whose turn is in a transcript.
+
+    The turn of a start's block is any later one.
+    """
+    past: list[dict[str, Any]] = []
+    has_later_turn = False
+    for row in reversed(rows):
+        has_turn = _has_turn(row, data)
+        if has_turn if row.get("event") == "prompt" else has_later_turn:
+            past.insert(0, row)
+        has_later_turn = has_later_turn or has_turn
+    return past
 
 
 def _has_turn(row: dict[str, Any], data: bytes) -> bool:
