@@ -99,7 +99,9 @@ def digest_key(
 
 
 def write_digest(folder: str, key: str, now: float, digest: Digest) -> None:
-    """Cache a digest; a failure to write is ignored."""
+    """Cache a digest, if there is a folder; a failure to write is ignored."""
+    if not folder:
+        return
     row = {
         "v": 2,
         "t": now,
@@ -118,7 +120,9 @@ def write_digest(folder: str, key: str, now: float, digest: Digest) -> None:
 
 
 def read_digest(folder: str, key: str, now: float) -> Digest | None:
-    """Read a cached digest, or None."""
+    """Read a cached digest, None without one or a folder."""
+    if not folder:
+        return None
     from memory.distill.digests import Bullet, CheckResult, Digest, RejectedBullet
 
     try:

@@ -367,7 +367,7 @@ class Proof:
         )
 
 
-# --- Forms of the same ----------------------------------------------------------------------------
+# --- Forms of the same
 
 
 def _normalise(value: str) -> str:
@@ -429,7 +429,7 @@ def _split_run(run: str) -> list[str]:
     return [piece.rstrip(".!?") for part in run.split("=") for piece in part.split(":") if piece]
 
 
-# --- Borders --------------------------------------------------------------------------------------
+# --- Borders
 
 
 def _occurs(word: str, within: str, left: str, right: str) -> bool:
@@ -449,6 +449,12 @@ def _occurs(word: str, within: str, left: str, right: str) -> bool:
     return False
 
 
+# a character that continues a word, by the mark of a rule
+_BEFORE = {"w": r"\w", "-": "-", ".": r"\."}
+_BEHIND = {"w": r"\w", "-": "-", ".": r"\.\w", "u": r"\w{4}|\w{0,3}\d|[.,]\d"}
+_NEVER = "(?!)"  # matches nothing
+
+
 @lru_cache(1024)
 def _compile_borders(
     first: str, last: str, left: str, right: str
@@ -457,17 +463,17 @@ def _compile_borders(
 
     first, last: the word's own characters. left, right: as of `_occurs`.
     """
-    before = [re.escape(mark) for mark in left if mark != "w"]
-    if "w" in left and re.match(r"\w", first, re.ASCII):
-        before.append(r"\w")
+    before = [_BEFORE[mark] for mark in left if mark != "w" or _is_word_char(first)]
     if first == "/" and "." in left:  # the rest of a relative path is no absolute one
         before = [r"[\w.~-]"]
     if first.isdigit():
         before.append(r"\d[.,-]")
-    after = [{"-": "-", ".": r"\.\w", "u": r"\w{4}|\w{0,3}\d|[.,]\d"}[c] for c in right if c != "w"]
-    if "w" in right and re.match(r"\w", last, re.ASCII):
-        after.append(r"\w")
+    behind = [_BEHIND[mark] for mark in right if mark != "w" or _is_word_char(last)]
     return (
-        re.compile(r"(?:%s)\Z" % "|".join(before or ["(?!)"]), re.ASCII),
-        re.compile("|".join(after or ["(?!)"]), re.ASCII),
+        re.compile(r"(?:%s)\Z" % "|".join([_NEVER, *before]), re.ASCII),
+        re.compile("|".join([_NEVER, *behind]), re.ASCII),
     )
+
+
+def _is_word_char(char: str) -> bool:
+    return char.isascii() and (char.isalnum() or char == "_")

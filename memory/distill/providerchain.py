@@ -47,7 +47,7 @@ def distill(
     provider: str | None = None,
     max_tokens: int | None = None,
     use_cache: bool = True,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Digest:
     """Return the digest of the chain's first step with an answer.
 
@@ -67,13 +67,12 @@ def distill(
         from memory.distill import modelcall
 
         safe = _redact_sources(sources, config, os.path.basename(cache_dir.rstrip("/")))
-        tell = progress or (lambda line: None)
-        return modelcall.Job(clean(question), safe, config, env, home, now, budget, tell, made)
+        return modelcall.Job(clean(question), safe, config, env, home, now, budget, progress, made)
 
     for name in (*CHAINS[chosen], "extract"):
         model = _choose_model(config, name, chosen)
         key = cache.digest_key(question, sources, config, name, model, budget)
-        digest = cache.read_digest(folder, key, now) if folder else None
+        digest = cache.read_digest(folder, key, now)
         outcome = FROM_CACHE if digest else "answered"
         if not digest:
             try:
@@ -81,7 +80,7 @@ def distill(
             except ProviderError as error:
                 steps.append(ChainStep(name, str(error)))
                 continue
-            if folder and digest.bullets:
+            if digest.bullets:
                 cache.write_digest(folder, key, now, digest)
         notes = ("%s %s" % (step.provider, step.outcome) for step in steps)
         return dataclasses.replace(

@@ -183,11 +183,10 @@ class Command:
 
     def available(self, env: Mapping[str, str]) -> str:
         """Return the fault of `distill.command`, or ""."""
-        words = [word for word in self.argv if isinstance(word, str) and "\0" not in word]
-        if not words or words != self.argv:
+        if not self.argv or not all(isinstance(w, str) and "\0" not in w for w in self.argv):
             return "set distill.command to a list: the program, then its arguments"
-        if not process.which(words[0], env):
-            return "'%s' is not an absolute path and not on PATH" % words[0]
+        if not process.which(self.argv[0], env):
+            return "'%s' is not an absolute path and not on PATH" % self.argv[0]
         return ""
 
     def complete(self, request: Request) -> Answer:
@@ -208,7 +207,7 @@ def load_provider(name: str, command: Sequence[str]) -> Provider:
     return classes[name]()
 
 
-# --- Programs and their environment ---------------------------------------------------------------
+# --- Programs and their environment
 
 
 def _find_program(provider: Provider, program: str, env: Mapping[str, str]) -> str:
@@ -233,7 +232,7 @@ def make_nested_env(env: Mapping[str, str]) -> dict[str, str]:
     return {**passed, "PATH": process.keep_absolute(env.get("PATH", "")), boundary.NESTED: "1"}
 
 
-# --- Running --------------------------------------------------------------------------------------
+# --- Running
 
 
 @dataclass(frozen=True)
@@ -275,7 +274,7 @@ def run(
     )
 
 
-# --- Answers --------------------------------------------------------------------------------------
+# --- Answers
 
 _THOUGHTS = re.compile(r"(?s)\A\s*<think(?:ing)?>.*?</think(?:ing)?>")
 _BLOCKED = re.compile(r"operation blocked by hook", re.IGNORECASE)

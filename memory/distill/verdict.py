@@ -136,17 +136,15 @@ def _shorten(line: str) -> str:
 
 def _parse_bullet(line: str, ids: set[str]) -> Bullet:
     """Parse a bullet and its citations, and remove unknown ids."""
-    found: list[str] = []
+    cited: dict[str, None] = {}
 
     def keep(match: re.Match[str]) -> str:
         known = [part for part in re.split(r"[,;\s`#*]+|\bid:", match[1]) if part in ids]
-        found.extend(part for part in known if part not in found)
+        cited.update(dict.fromkeys(known))
         if known:
             return "[%s]" % ", ".join(known)
         return match[0] if " " in match[1].strip() else ""
 
-    told = _BRACKET.sub(keep, line.replace("【", "[").replace("】", "]"))
-    return Bullet(
-        "\n".join(part.rstrip() for part in re.sub(r"(?<=\S) {2,}", " ", told).split("\n")),
-        tuple(found),
-    )
+    text = _BRACKET.sub(keep, line.replace("【", "[").replace("】", "]"))
+    text = re.sub(r"(?<=\S) {2,}", " ", text)
+    return Bullet("\n".join(part.rstrip() for part in text.split("\n")), tuple(cited))
