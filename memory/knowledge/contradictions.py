@@ -103,7 +103,8 @@ def find_contradictions(
         for other, that in shelf.near(claim.terms, _count_lookup_terms(claim)):
             why = _find_contradiction(that, claim)
             if why and _may_conflict(other, record):
-                sides = sorted((Side(other, that.said), Side(record, claim.said)), key=_age_key)
+                sides = [Side(other, that.said), Side(record, claim.said)]
+                sides.sort(key=lambda side: (side.record.created, side.record.name))
                 pair = Contradiction(sides[0], sides[1], why)
                 found.setdefault((pair.older.record.name, pair.newer.record.name), pair)
         seen[claim[1:]] += 1
@@ -117,10 +118,6 @@ def _count_lookup_terms(claim: _Claim) -> int:
     """Return how many of a sentence's terms find every similar one."""
     count = len(claim.terms)
     return count if tokeniser.has_cjk(claim.said) else int((1 - SAME) * count) + 1
-
-
-def _age_key(side: Side) -> tuple[float, str]:
-    return side.record.created, side.record.name
 
 
 def _may_conflict(one: Record, other: Record) -> bool:
@@ -186,10 +183,11 @@ def is_negative(said: str) -> bool:
 
 def _find_contradiction(one: _Claim, other: _Claim) -> str:
     """Return how two sentences contradict each other, or ""."""
-    opposed = one.negative != other.negative or one.numbers and other.numbers
-    if not opposed or not _is_similar(one, other):
+    is_denied = one.negative != other.negative
+    have_numbers = one.numbers and other.numbers
+    if not (is_denied or have_numbers) or not _is_similar(one, other):
         return ""
-    if one.negative != other.negative:
+    if is_denied:
         return "one says no" if one.numbers == other.numbers else ""
     return "another number for the same thing" if _differ_in_one_number(one, other) else ""
 

@@ -217,26 +217,36 @@ def find_next_commits(past: PastSession, number: int) -> list[str]:
     return []
 
 
+def _find_edits(past: PastSession, wanted: str) -> list[tuple[int, str]]:
+    """Return (turn, kind of edit) of each edit of a file."""
+    files = [(number, piece) for number, piece in past.steps() if piece.kind == FILE]
+    return [(number, piece.name) for number, piece in files if is_same_path(piece.text, wanted)]
+
+
+def _classify_touch(edits: Sequence[tuple[int, str]], is_listed: bool) -> str:
+    """Return `created`, `edited` or `discussed`."""
+    if any(name == CREATED for _, name in edits):
+        return CREATED
+    return "edited" if edits or is_listed else "discussed"
+
+
 def _find_touch(past: PastSession, wanted: str, named: re.Pattern[str]) -> Touch | None:
     """Return how a session touched a file, None if it did not."""
-    edits = [
-        (number, piece.name)
-        for number, piece in past.steps()
-        if piece.kind == FILE and is_same_path(piece.text, wanted)
-    ]
+    edits = _find_edits(past, wanted)
     edited = sorted({number for number, _ in edits})
     mentioned = [number for number, turn in past.numbered() if _is_mentioned(turn, named)]
     is_listed = any(is_same_path(path, wanted) for path in past.files)
     if not (edited or mentioned or is_listed):
         return None
-    how = "edited" if edited or is_listed else "discussed"
-    turns = (edited or mentioned)[::-1] or [len(past.turns)]
+    every = range(1, len(past.turns) + 1)
+    turns = (edited or mentioned or every[-1:])[::-1]
+    decisions = [(id, line) for id, line in past.decisions if named.search(line)]
     return Touch(
         past,
-        past.at(turns[0]) if past.turns else past.created,
-        CREATED if any(name == CREATED for _, name in edits) else how,
-        tuple((past.ref(n), one_line(past.turns[n - 1].request)) for n in turns if past.turns),
-        tuple((id, clip_at_word(line, QUOTE)) for id, line in past.decisions if named.search(line)),
+        past.at(turns[0]) if turns else past.created,
+        _classify_touch(edits, is_listed),
+        tuple((past.ref(n), one_line(past.turns[n - 1].request)) for n in turns),
+        tuple((id, clip_at_word(line, QUOTE)) for id, line in decisions),
         tuple(dict.fromkeys(commit for n in edited for commit in find_next_commits(past, n))),
     )
 

@@ -460,17 +460,18 @@ def find_clock_doubt(place: layout.Place, found: Sequence[Record | Head], now: f
     if not found:
         return ""
     dates = [(record.created, record.updated, _read_mtime(place, record.name)) for record in found]
-    last = -min(max(FEW, len(dates) // SHARE), (len(dates) + 1) // 2)
-    stated = (
+    # a date that is the file's own time stands in no head
+    stated = [
         min(created, max(updated, written)) if abs(created - written) > 1e-4 else 0.0
         for created, updated, written in dates
-    )
-    ahead, newest = sorted(stated)[last], sorted(map(max, dates))[last]
+    ]
+    newest_but_few = -min(max(FEW, len(dates) // SHARE), (len(dates) + 1) // 2)
+    last_stated, last = sorted(stated)[newest_but_few], sorted(map(max, dates))[newest_but_few]
     doubt = "the clock says %s, but %s records were written on %s or %s"
-    if ahead - now > AHEAD:
-        return doubt % (clock.day(now), "the newest", clock.day(ahead), "later")
-    if now - newest > GAP:
-        return doubt % (clock.day(now), "nearly all", clock.day(newest), "earlier")
+    if last_stated - now > AHEAD:
+        return doubt % (clock.day(now), "the newest", clock.day(last_stated), "later")
+    if now - last > GAP:
+        return doubt % (clock.day(now), "nearly all", clock.day(last), "earlier")
     return ""
 
 

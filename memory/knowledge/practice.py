@@ -195,16 +195,15 @@ def find_replacements(path: str, tree: ProjectTree) -> list[str]:
     """
     folder, _, name = path.rpartition("/")
     stem, beside = file_stem(path), tree.beside.get(folder, [])
-    kin = [near for near in beside if file_stem(near) == stem]
-    same = sorted(
-        tree.named.get(name, ()),
-        key=lambda near: (-_count_shared_folders(near, path), near),
-    )
-    longer = [near for near in beside if near not in kin and _starts_like(file_stem(near), stem)]
+    same_stem = [near for near in beside if file_stem(near) == stem]
+    same_name = list(tree.named.get(name, ()))
+    same_name.sort(key=lambda near: (-_count_shared_folders(near, path), near))
+    begins_alike = [near for near in beside if _starts_like(file_stem(near), stem)]
+    begins_alike = [near for near in begins_alike if near not in same_stem]
     if "." in name:
-        return [*kin, *same][:1] or longer[:MOST_KIN]
+        return [*same_stem, *same_name][:1] or begins_alike[:MOST_KIN]
     parents = [above for above in at_failure.list_parent_folders(path) if above in tree.folders]
-    return [*kin, *longer][:MOST_KIN] or same[:1] or parents[:1]
+    return [*same_stem, *begins_alike][:MOST_KIN] or same_name[:1] or parents[:1]
 
 
 def file_stem(path: str) -> str:

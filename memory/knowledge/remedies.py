@@ -181,23 +181,23 @@ def find_aftermath(failed: Failure) -> FailureAftermath:
 def _find_new_lines(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
     """Return the lines that replaced a failed check's finding."""
     key, rule = failure_key(failed.telling), _find_rule(failed.telling)
-    met = (
-        p.text
-        for p in between
-        if p.kind == MET and (failure_key(p.name) == key or rule and _find_rule(p.name) == rule)
-    )
-    return tuple(dict.fromkeys(met))[:FEW]
+    lines: dict[str, None] = {}
+    for piece in between:
+        has_rule = bool(rule) and _find_rule(piece.name) == rule
+        if piece.kind == MET and (has_rule or failure_key(piece.name) == key):
+            lines[piece.text] = None
+    return tuple(lines)[:FEW]
 
 
 def _find_successes(reach: Sequence[tuple[int, Piece]]) -> list[tuple[int, str, shell.Run]]:
     """Return (place, command, run) of each successful command."""
-    return [
-        (at, p.text, run)
-        for at, (_, p) in enumerate(reach)
-        if p.kind == RUN and not p.name and p.outcome in (shell.OK, shell.BY_HAND)
-        for run in (_parse_run(p),)
-        if run is not None
-    ]
+    successes = []
+    for at, (_, piece) in enumerate(reach):
+        if piece.kind == RUN and not piece.name and piece.outcome in (shell.OK, shell.BY_HAND):
+            run = _parse_run(piece)
+            if run is not None:
+                successes.append((at, piece.text, run))
+    return successes
 
 
 def _find_remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str]:
@@ -239,19 +239,20 @@ def find_call(command: str, key: str) -> str:
 
 def _is_same_call(failure: shell.Run, command: str) -> bool:
     """Tell whether a shell line repeats a failed call in its folder."""
-    own = find_call(failure.command, failure.key).split()
-    mine, made = split_calls(failure.command), split_calls(command)
-    moved = {call for call in mine if call.startswith("cd ")}
-    if not moved <= made:
+    failed_words = find_call(failure.command, failure.key).split()
+    failed_calls, calls = split_calls(failure.command), split_calls(command)
+    moves = {call for call in failed_calls if call.startswith("cd ")}
+    if not moves <= calls:
         return False
-    return made <= mine and made != moved or any(_extends(call.split(), own) for call in made)
+    is_part = calls <= failed_calls and calls != moves
+    return is_part or any(_extends(call.split(), failed_words) for call in calls)
 
 
-def _extends(words: Sequence[str], own: Sequence[str]) -> bool:
+def _extends(words: Sequence[str], shorter: Sequence[str]) -> bool:
     """Tell whether a call adds only arguments to another, no options or variables."""
-    more = set(words).difference(own)
-    same = set(own) <= set(words) and words[0] == own[0]
-    return same and not any(re.match(r"-|\w+=", word) for word in more)
+    more = set(words).difference(shorter)
+    has_all = set(shorter) <= set(words) and words[0] == shorter[0]
+    return has_all and not any(re.match(r"-|\w+=", word) for word in more)
 
 
 def _is_same_aim(failed: str, command: str) -> bool:
@@ -305,16 +306,17 @@ def find_remedies(sessions: Sequence[PastSession], error: str) -> tuple[Met, ...
 
 def _find_failures(sessions: Sequence[PastSession], error: str) -> list[Failure]:
     paths = {word.rpartition("/")[2].lower() for word in _PATH.findall(clip_ends(error))}
-    return [
-        Failure(past, steps, at)
-        for past in sessions
-        for steps in (past.steps(),)
-        for at, (_, piece) in enumerate(steps)
-        if piece.kind == RUN
-        and piece.failed
-        and piece.telling
-        and (not piece.name or not paths or piece.text.rpartition("/")[2].lower() in paths)
-    ]
+    failures = []
+    for past in sessions:
+        steps = past.steps()
+        for at, (_, piece) in enumerate(steps):
+            is_failure = piece.kind == RUN and piece.failed and piece.telling
+            is_command = not piece.name
+            if is_failure and (
+                is_command or not paths or piece.text.rpartition("/")[2].lower() in paths
+            ):
+                failures.append(Failure(past, steps, at))
+    return failures
 
 
 def _find_episodes(

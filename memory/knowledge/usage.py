@@ -129,13 +129,11 @@ def _read_shown(place: Place, session: str) -> Shown | None:
         if row.get("event") == "start":
             starts.append((instant, row.get("source") in receipts.RESETS, ids))
         elif row.get("event") == "prompt" and row.get("prompt"):
-            prompts.setdefault(str(row["prompt"]), []).extend(ids)
-            held = row.get("words")
-            words.update(
-                ((str(row["prompt"]), id), set(map(str, found)))
-                for id, found in (held.items() if isinstance(held, dict) else ())
-                if isinstance(found, list)
-            )
+            prompt, by_id = str(row["prompt"]), row.get("words")
+            prompts.setdefault(prompt, []).extend(ids)
+            for id, hashes in by_id.items() if isinstance(by_id, dict) else ():
+                if isinstance(hashes, list):
+                    words[prompt, id] = set(map(str, hashes))
     return Shown(prompts, starts, min(instants), words) if rows else None
 
 
@@ -145,17 +143,14 @@ def _find_uses(
     """Yield the shown records whose names stand in tool calls."""
     for call in _read_calls(reading, shown.began - SLACK, home):
         ids = (*shown.prompts.get(call.prompt, ()), *call.recalled)
-        before = [(call.prompt, id) for id in ids]
-        started = [("", id) for id in shown.at_start(call.at)]
-        for use in (*before, *started):
-            record_names = names(use[1])
-            is_placed = (
-                record_names is not None
-                and use[0] == ""
-                and record_names.placed
-                and use not in before
-            )
-            if record_names and not is_placed and _is_used(call.words, use, record_names, shown):
+        in_turn = [(call.prompt, id) for id in ids]
+        at_start = [("", id) for id in shown.at_start(call.at)]
+        for use in (*in_turn, *at_start):
+            record = names(use[1])
+            is_at_start = use[0] == "" and use not in in_turn
+            if record is None or (record.placed and is_at_start):
+                continue
+            if _is_used(call.words, use, record, shown):
                 yield use
 
 

@@ -335,8 +335,9 @@ def _find_removed_paths(past: PastSession, roots: Sequence[str]) -> Iterable[Row
         ]
         keys = ["g|" + path for path in paths if path and _is_project_path(path)]
         if keys:
-            came = next(iter(find_next_commits(past, number)), "") or "during “%s”" % past.title
-            yield {"keys": keys, "at": past.at(number) + at / 1e4, "telling": "", "said": [came]}
+            commit = next(iter(find_next_commits(past, number)), "")
+            said = [commit or "during “%s”" % past.title]
+            yield {"keys": keys, "at": past.at(number) + at / 1e4, "telling": "", "said": said}
 
 
 def _is_project_path(path: str) -> bool:
@@ -469,35 +470,26 @@ def _group_missing(
         path = key[2:] if key[:2] == "a|" else ""
         if not path or tree.holds(path) or path.startswith(("/", "~", "..")):
             continue
-        missing = next(
-            (
-                folder
-                for folder in reversed(at_failure.list_parent_folders(path))
-                if folder not in tree.folders
-            ),
-            path,
-        )
-        for one in {path, missing}.difference(removed):
-            walls.setdefault(one, []).extend(pairs)
+        folders = reversed(at_failure.list_parent_folders(path))
+        first_missing = next((folder for folder in folders if folder not in tree.folders), path)
+        for missing in {path, first_missing}.difference(removed):
+            walls.setdefault(missing, []).extend(pairs)
     return walls
 
 
 def pack_walls(found: Sequence[Row]) -> bytes:
     """Return the hook's table of walls as bytes (hook/at_failure.py)."""
-    body: list[bytes] = []
-    entries: list[tuple[bytes, int]] = []
-    length = 0
+    body = bytearray()
+    offsets: list[tuple[bytes, int]] = []  # (hashed key, offset of its wall in the body)
     for wall in found:
         value = {key: value for key, value in wall.items() if key != "keys"}
-        line = (fastjson.dump(value) + "\n").encode("ascii")
-        entries += [(at_failure.hash_key(key).encode("ascii"), length) for key in wall["keys"]]
-        body.append(line)
-        length += len(line)
-    head = at_failure.HEAD + b"%d\n" % len(entries)
-    start = len(head) + at_failure.ENTRY * len(entries)
-    return b"".join(
-        [head, *(b"%s %010d\n" % (key, start + at) for key, at in sorted(entries)), *body]
-    )
+        hashes = [at_failure.hash_key(key).encode("ascii") for key in wall["keys"]]
+        offsets += [(hashed, len(body)) for hashed in hashes]
+        body += (fastjson.dump(value) + "\n").encode("ascii")
+    head = at_failure.HEAD + b"%d\n" % len(offsets)
+    start = len(head) + at_failure.ENTRY * len(offsets)
+    entries = [b"%s %010d\n" % (hashed, start + offset) for hashed, offset in sorted(offsets)]
+    return b"".join([head, *entries, body])
 
 
 # --- what several sessions met
