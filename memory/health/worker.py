@@ -413,11 +413,19 @@ def _measure_notes(todo: Job) -> None:
     home = todo.place.home
     if files.exists(home + signs.ASKED) or files.exists(home + signs.OFFER):
         return
+    # most stores have none, and need not load what counts tokens
+    if _count_conversations(todo.place) < LEAST_SESSIONS:
+        return
     from memory.health import notekeeping
 
     tokens = notekeeping.mean_tokens(todo.open_store(), LEAST_SESSIONS)
     if tokens:
         files.replace(home + signs.OFFER, b"%d\n" % tokens)
+
+
+def _count_conversations(place: Place) -> int:
+    root = "%s/%s" % (place.private, layout.FOLDERS["conversation"])
+    return sum(len(files.list_folder(root + "/" + day)) for day in files.list_folder(root))
 
 
 def _write_notes(todo: Job, names: list[str]) -> None:
