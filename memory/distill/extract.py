@@ -23,7 +23,7 @@ Where the windows answer too little (Answered.is_answered), the nearest records 
 from __future__ import annotations
 
 import math
-from typing import Dict, FrozenSet, Iterable, List, NamedTuple, Sequence, Set, Tuple
+from typing import Iterable, NamedTuple, Sequence
 
 from memory.core import plaintext, tokeniser
 from memory.distill.digests import (
@@ -96,7 +96,7 @@ def _without_time_words(question: str, sources: Sequence[Source]) -> str:
 
 def _note_missing_words(
     question: str, found: windows.Answer, bullets: Sequence[Bullet]
-) -> List[str]:
+) -> list[str]:
     """Return a note on question words missing in the bullets, or []."""
     if not found.rarity or found.held >= HALF:
         return []
@@ -117,7 +117,7 @@ class _Page:
     def __init__(self, passage: SourcePassage, texts: Iterable[str]):
         """Parse the texts of the passage's windows, in their order."""
         self.passage = passage
-        self.lines: List[Line] = []
+        self.lines: list[Line] = []
         self.starts = [0]  # place of each window, and the end of the last
         for text in texts:
             start, block = len(self.lines), self.lines[-1].block + 1 if self.lines else 0
@@ -126,7 +126,7 @@ class _Page:
                 self.lines.append(line._replace(block=line.block + block, lead=lead))
             self.starts.append(len(self.lines))
         self.remarks = _find_passing_remarks(self.lines)
-        self.taken: Set[int] = set()
+        self.taken: set[int] = set()
         self.citation = "[%s] %s" % (passage.source.id, passage.day)
         self.frame = _count_bytes(self.citation) + 2  # bytes around the lines of a bullet
         self.request = plaintext.clip_at_word(plaintext.one_line(passage.request), REQUEST)
@@ -154,7 +154,7 @@ class _Quote(NamedTuple):
     lead: int
     text: str
     worth: float
-    terms: FrozenSet[str]
+    terms: frozenset[str]
 
     @property
     def kind(self) -> str:
@@ -179,13 +179,13 @@ class _QuoteSelection:
     def __init__(self, passages: Sequence[SourcePassage], found: windows.Answer, room: int):
         """Collect the lines to choose from; room: bytes of all bullets."""
         self.passages, self.found, self.room = passages, found, room
-        self.pages: Dict[int, _Page] = {}
+        self.pages: dict[int, _Page] = {}
         self.quotes = self._collect_quotes()
         self.likeness = [0.0] * len(self.quotes)
-        self.quoted: List[_Page] = []  # in the order of the choice
+        self.quoted: list[_Page] = []  # in the order of the choice
         self.used = 0
 
-    def select_bullets(self) -> List[Bullet]:
+    def select_bullets(self) -> list[Bullet]:
         """Take quotes while they gain enough, and return them as bullets."""
         first = 0.0
         while self.used <= ENOUGH:
@@ -198,7 +198,7 @@ class _QuoteSelection:
             self._take(self.quotes[self._find_newest(at)])
         return [self._make_bullet(page) for page in self._order_pages()]
 
-    def _collect_quotes(self) -> List[_Quote]:
+    def _collect_quotes(self) -> list[_Quote]:
         """Return the lines of the best windows."""
         top = max((each.source.score for each in self.passages), default=0.0) or 1.0
         weighed = [
@@ -242,7 +242,7 @@ class _QuoteSelection:
         text = _fit_line(line, self.room - page.frame, self.room)
         return _Quote(page, place, page.find_lead(place), text, weight * worth, terms)
 
-    def _find_best(self) -> Tuple[int, float]:
+    def _find_best(self) -> tuple[int, float]:
         """Return (index, gain) of the quote with most gain per byte."""
         best, most = -1, 0.0
         for at, quote in enumerate(self.quotes):
@@ -304,9 +304,9 @@ class _QuoteSelection:
             if place != quote.place and self.used + size <= self.room:
                 self._add(opening)
 
-    def _order_pages(self) -> List[_Page]:
+    def _order_pages(self) -> list[_Page]:
         """Return the quoted pages, best first, newer before older ones alike."""
-        order: List[_Page] = []
+        order: list[_Page] = []
         for page in self.quoted:
             older = [at for at, other in enumerate(order) if self._is_update(page, other)]
             order.insert(older[0] if older else len(order), page)
@@ -320,7 +320,7 @@ class _QuoteSelection:
             for before in self._list_taken(other)
         )
 
-    def _list_taken(self, page: _Page) -> List[_Quote]:
+    def _list_taken(self, page: _Page) -> list[_Quote]:
         return [q for q in self.quotes if q.page is page and q.place in page.taken]
 
     def _make_bullet(self, page: _Page) -> Bullet:
@@ -343,7 +343,7 @@ def _fit_line(line: Line, most: int, room: int) -> str:
     if line.kind not in (CODE, TABLE):
         return sentences.clip_at_clause(line.text, most)
     rows = line.text.split("\n")
-    kept: List[str] = []
+    kept: list[str] = []
     for row in rows:
         if len("\n".join([*kept, row, rows[-1]]).encode()) + 2 * len(kept) > most:
             break
@@ -353,10 +353,10 @@ def _fit_line(line: Line, most: int, room: int) -> str:
     return "\n".join([*kept, rows[-1]] if line.kind == CODE else kept)
 
 
-def _find_passing_remarks(found: Sequence[Line]) -> Set[int]:
+def _find_passing_remarks(found: Sequence[Line]) -> set[int]:
     """Return the places of short remarks before a tool call."""
-    out: Set[int] = set()
-    since_call: List[int] = []
+    out: set[int] = set()
+    since_call: list[int] = []
     for place, line in enumerate(found):
         if line.kind == RUN:
             if sum(len(found[at].text) for at in since_call) <= REMARK:
@@ -372,6 +372,6 @@ def _count_bytes(text: str) -> int:
     return len(text.encode()) + 3 + 2 * text.count("\n")
 
 
-def _cosine(one: FrozenSet[str], other: FrozenSet[str]) -> float:
+def _cosine(one: frozenset[str], other: frozenset[str]) -> float:
     """Return the cosine similarity of two sets of words."""
     return len(one & other) / math.sqrt(len(one) * len(other) or 1)

@@ -399,13 +399,9 @@ def _parse_dates(value: str) -> Iterator[tuple[str, tuple[str, str, str]]]:
 def _singularise(noun: str) -> str:
     """Return the singular of an English noun."""
     noun = noun.casefold()
-    return (
-        noun[:-3] + "y"
-        if noun.endswith("ies")
-        else noun[:-1]
-        if noun.endswith("s") and not noun.endswith("ss")
-        else noun
-    )
+    if noun.endswith("ies"):
+        return noun[:-3] + "y"
+    return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun
 
 
 def _mixes_scripts(word: str) -> bool:

@@ -6,7 +6,7 @@ What was announced of the shared tier, and how it is kept: hook/announcements.py
 from __future__ import annotations
 
 import contextlib
-from typing import Callable, Dict, Iterable, List, NamedTuple, Sequence
+from typing import Callable, Iterable, NamedTuple, Sequence
 
 from memory.core import StoreError, approvals, files, frontmatter, layout, records
 from memory.core.records import READ_LIMIT, Record
@@ -31,7 +31,7 @@ class ApprovalState(NamedTuple):
     checksum: str = ""
 
 
-def list_rule_states(rules: Iterable[Record], place: layout.Place) -> List[ApprovalState]:
+def list_rule_states(rules: Iterable[Record], place: layout.Place) -> list[ApprovalState]:
     decided, tracked = approvals.read_decisions(place.home), sharing.make_tracked_test(place)
     out = []
     for record in rules:
@@ -47,7 +47,7 @@ def _find_state(
     record: Record,
     workspace: str,
     checksum: str,
-    decided: Dict[approvals.Approval, str],
+    decided: dict[approvals.Approval, str],
     tracked: Callable[[str], bool],
 ) -> ApprovalState:
     decision = decided.get((workspace, record.id, checksum), "")
@@ -62,7 +62,7 @@ def _find_state(
     return ApprovalState(record, "pending", why, checksum)
 
 
-def list_script_states(found: Iterable[Record], place: layout.Place) -> List[ApprovalState]:
+def list_script_states(found: Iterable[Record], place: layout.Place) -> list[ApprovalState]:
     """Return scripts' states of approval, by the bytes of their files."""
     decided, tracked = approvals.read_decisions(place.home), sharing.make_tracked_test(place)
     out = []

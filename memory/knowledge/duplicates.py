@@ -53,22 +53,19 @@ class Duplicate(NamedTuple):
 
 def split_words(text: str) -> list[str]:
     """Return a text's words for comparison, in order."""
-    found: list[str] = []
+    words: list[str] = []
     prose: list[str] = []
-    for line, code in [
-        *mark_code(normalize("NFC", text).replace("’", "'").split("\n")),
-        ("", True),
-    ]:
-        if code:
-            plain = _BOLD.sub(
-                lambda match: match[2] or match[0], _LINE_MARK.sub("", "\n".join(prose))
-            )
-            found += filter(None, (_normalise_word(match[0]) for match in _WORD.finditer(plain)))
-            found += ["\n" + line.rstrip()] if line else []
-            prose = []
-        else:
+    lines = mark_code(normalize("NFC", text).replace("’", "'").split("\n"))
+    for line, is_code in [*lines, ("", True)]:  # code ends a piece of prose
+        if not is_code:
             prose.append(line)
-    return found
+            continue
+        plain = _LINE_MARK.sub("", "\n".join(prose))
+        plain = _BOLD.sub(lambda match: match[2] or match[0], plain)
+        words += filter(None, (_normalise_word(match[0]) for match in _WORD.finditer(plain)))
+        words += ["\n" + line.rstrip()] if line else []
+        prose = []
+    return words
 
 
 def _normalise_word(raw: str) -> str:

@@ -8,7 +8,7 @@ person's; then, or rejected, it goes to the archive.
 from __future__ import annotations
 
 import shlex
-from typing import List, Sequence
+from typing import Sequence
 
 from memory.core import PersonsRecord, records, spellings
 from memory.core.layout import PRIVATE
@@ -51,7 +51,7 @@ def store_suggestion(
     )
 
 
-def read_suggestion(record: Record) -> List[str]:
+def read_suggestion(record: Record) -> list[str]:
     """Return a private record's suggested command in words, [] for none."""
     said = record.meta.get(KEY)
     if record.tier != PRIVATE or record.guessed or not isinstance(said, list):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -93,17 +94,13 @@ def log_uses(place: Place, session: str, path: str, now: float) -> int:
     shown = _read_shown(place, session)
     if shown is None:
         return 0
-    index = at_prompt.open_or_build_index(place)
-    try:
+    with closing(at_prompt.open_or_build_index(place)) as index:
         names = lru_cache(None)(partial(_read_names, index))
         uses = dict.fromkeys(_find_uses(transcript.read(path), shown, names, place.home))
-        named = [(names(id), prompt, id) for prompt, id in uses]
-    finally:
-        index.close()
     logged: dict[ledger.Ledger, set[Use]] = {}
     new = 0
-    for record_names, prompt, id in named:
-        book = ledger.find_ledger(place, record_names.name if record_names else "")
+    for name, prompt, id in uses:
+        book = ledger.find_ledger(place, name)
         if book not in logged:
             logged[book] = ledger.read_session_uses(book, session)
         if (ledger.hash_id(prompt), id) not in logged[book]:
@@ -139,8 +136,8 @@ def _read_shown(place: Place, session: str) -> Shown | None:
 
 def _find_uses(
     reading: Iterable[Entry], shown: Shown, names: Callable[[str], RecordNames | None], home: str
-) -> Iterator[Use]:
-    """Yield the shown records whose names stand in tool calls."""
+) -> Iterator[tuple[str, str, str]]:
+    """Yield (record's name, prompt or "", id) of shown records named in tool calls."""
     for call in _read_calls(reading, shown.began - SLACK, home):
         ids = (*shown.prompts.get(call.prompt, ()), *call.recalled)
         in_turn = [(call.prompt, id) for id in ids]
@@ -151,7 +148,7 @@ def _find_uses(
             if record is None or (record.placed and is_at_start):
                 continue
             if _is_used(call.words, use, record, shown):
-                yield use
+                yield record.name, *use
 
 
 def _read_calls(reading: Iterable[Entry], began: float, home: str) -> Iterator[Call]:
