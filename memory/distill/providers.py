@@ -304,18 +304,18 @@ def _ask_for_text(
 def _check_answer(answer: Answer, prompt: str) -> Answer:
     """Strip an answer; raises CallFailed if empty, blocked or echoed."""
     # all seen with exit status 0
-    said = answer.text.strip()
-    if not said:
+    text = answer.text.strip()
+    if not text:
         raise CallFailed("empty", answer=answer)
-    if _BLOCKED.search(said[:400]):
+    if _BLOCKED.search(text[:400]):
         raise CallFailed("blocked by a hook", answer=answer)
     if (
-        MARKER in said
-        or (said in prompt and said != NONE)
-        or (len(said) > 40 and prompt.strip()[:200] in said)
+        MARKER in text
+        or (text in prompt and text != NONE)
+        or (len(text) > 40 and prompt.strip()[:200] in text)
     ):
         raise CallFailed("echo", "the prompt came back", answer)
-    return replace(answer, text=said)
+    return replace(answer, text=text)
 
 
 def _parse_json_object(value: str) -> dict[str, Any]:
@@ -376,10 +376,10 @@ def _parse_gemini(done: ProcessResult) -> Answer:
     """Parse the output of `gemini -o json`."""
     result = _parse_json_object(done.out)
     if done.rc or not result or result.get("error"):
-        told = result.get("error") or _parse_json_object(
+        error = result.get("error") or _parse_json_object(
             done.err[max(done.err.find('{\n  "'), 0) :]
         ).get("error")
-        detail = str(_to_dict(told).get("message", "")) or _first_line(done.err)
+        detail = str(_to_dict(error).get("message", "")) or _first_line(done.err)
         raise CallFailed("exit %d" % done.rc if done.rc else "no JSON", _first_line(detail))
     models = _to_dict(_to_dict(result.get("stats")).get("models"))
     tokens = [_to_dict(_to_dict(value).get("tokens")) for value in models.values()]

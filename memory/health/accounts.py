@@ -225,12 +225,12 @@ def count_by_moment(
     session.
     """
     counts: dict[str, Counter[str]] = {}
-    left = set(uses)
+    unclaimed = set(uses)
     for session, rows in sessions:
         for row in rows:
             ids = [] if row.get("lost") else [str(item[0]) for item in receipts.list_chosen(row)]
-            keys = {use_key(session, row, id) for id in ids} & left
-            left -= keys
+            keys = {use_key(session, row, id) for id in ids} & unclaimed
+            unclaimed -= keys
             counts.setdefault(row["moment"], Counter()).update(
                 times=1, given=bool(ids), pushed=len(ids), used=len(keys)
             )

@@ -418,9 +418,9 @@ def _clean_data(path: str, data: bytes, found: Finder) -> bytes:
     """
     if not path.endswith(".md"):
         return found.cleaned(_NAMES.sub(lambda name: found.replace_by_words(name[0]), data))
-    at = frontmatter.split_head(data)[1]
-    cleaned = found.replace_by_words(data[:at]) + found.cleaned(data[at:])
-    if cleaned[:at] == data[:at]:
+    head_end = frontmatter.split_head(data)[1]
+    cleaned = found.replace_by_words(data[:head_end]) + found.cleaned(data[head_end:])
+    if cleaned[:head_end] == data[:head_end]:
         return cleaned
     marks = {_mark_word(mark): mark for mark in found.marks.values()}
     changes: dict[str, Any] = {}

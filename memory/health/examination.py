@@ -47,7 +47,7 @@ def examine(
     store = Store(place, settings, now)
     # several checks share the list of files, and the read records
     walked = functools.cache(lambda: walk.Listing(place))
-    every = functools.cache(lambda: list(read_heads(store, now, walked())))
+    heads = functools.cache(lambda: list(read_heads(store, now, walked())))
     steps: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("home", lambda: checkup.check_home(place)),
         ("workspace", lambda: checkup.check_workspace(place)),
@@ -56,9 +56,9 @@ def examine(
         ("disk", lambda: checkup.check_disk(place)),
         ("python", lambda: checkup.check_python(place, env)),
         ("config", lambda: checkup.check_settings(place, settings)),
-        ("records", lambda: checkup.check_records(store, every())),
-        ("records", lambda: checkup.check_conversations(store, every())),
-        ("clock", lambda: checkup.check_clock(place, every(), now)),
+        ("records", lambda: checkup.check_records(store, heads())),
+        ("records", lambda: checkup.check_conversations(store, heads())),
+        ("clock", lambda: checkup.check_clock(place, heads(), now)),
         ("index", lambda: checkup.check_index(place, walked())),
         ("log", lambda: check_log(place, now)),
         ("captures", lambda: check_captures(place, env, now)),
@@ -80,14 +80,14 @@ def examine(
         ("shared", lambda: checkup.check_shared(place, env)),
         ("shared", lambda: check_log_merging(place, env)),
     )
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for what, step in steps:
         try:
-            found += (one._replace(about=what) for one in step())
+            findings += (one._replace(about=what) for one in step())
         except Exception as error:
-            said = "this check failed (%s: %s)" % (type(error).__name__, error)
-            found.append(Finding(WARN, what, said, "check it by hand"))
-    return found
+            fault = "this check failed (%s: %s)" % (type(error).__name__, error)
+            findings.append(Finding(WARN, what, fault, "check it by hand"))
+    return findings
 
 
 def _check_door(

@@ -70,10 +70,10 @@ def read_state(place: layout.Place, settings: config.Config, now: float) -> dict
     heads: Iterable[Head | Doc | Record] = read_heads(store, now, walked)
     if docs is not None:
         heads = _read_indexed(store, docs, walked)
-    counts: dict[str, Counter[str]] = {kind: Counter() for kind in layout.FOLDERS}
+    tier_counts: dict[str, Counter[str]] = {kind: Counter() for kind in layout.FOLDERS}
     tokens = 0
     for head in heads:
-        counts[head.kind][layout.TIER_NAMES[head.tier]] += 1
+        tier_counts[head.kind][layout.TIER_NAMES[head.tier]] += 1
         tokens += head.tokens
     runtime = place.home + "/runtime/bin/python"
     return {
@@ -83,8 +83,8 @@ def read_state(place: layout.Place, settings: config.Config, now: float) -> dict
         "home": place.home,
         "tiers": {layout.TIER_NAMES[letter]: folder for letter, folder in place.tiers()},
         "added": [tier.state() for tier in otherfiles.list_added_tiers(place, settings)],
-        "records": {kind: dict(tiers) for kind, tiers in counts.items() if tiers},
-        "total": sum(tiers.total() for tiers in counts.values()),
+        "records": {kind: dict(tiers) for kind, tiers in tier_counts.items() if tiers},
+        "total": sum(tiers.total() for tiers in tier_counts.values()),
         "tokens": tokens,
         "index": index,
         "vectors": read_vector_state(place),

@@ -421,26 +421,26 @@ def find_staged_secrets(
             "this is not a git repository, so nothing is staged; run it in the project"
         )
     options = "--cached --raw -z --no-abbrev --no-renames --no-ext-diff --diff-filter=d --"
-    named = run_git(place, env, "diff", *options.split(), DAYLEAF_FILES)
-    if named is None:
+    listing = run_git(place, env, "diff", *options.split(), DAYLEAF_FILES)
+    if listing is None:
         raise StoreError(REFUSED % place.root)
     rows = [
         (path, row.decode("ascii").split())
-        for row, path in zip(*[iter(named.split(b"\0")[:-1])] * 2)
+        for row, path in zip(*[iter(listing.split(b"\0")[:-1])] * 2)
     ]
     blobs = [(os.fsdecode(path), row[3]) for path, row in rows if row[1] != SUBMODULE_MODE]
-    given = "".join(blob + "\n" for _, blob in blobs).encode("ascii")
-    held = run_git(place, env, "cat-file", "--batch", given=given)
-    if held is None:
+    request = "".join(blob + "\n" for _, blob in blobs).encode("ascii")
+    contents = run_git(place, env, "cat-file", "--batch", given=request)
+    if contents is None:
         raise StoreError(REFUSED % place.root)
     from memory.health import recordfaults
 
-    found = []
-    for (path, _), data in zip(blobs, _parse_batch(place, held, len(blobs))):
+    findings = []
+    for (path, _), data in zip(blobs, _parse_batch(place, contents, len(blobs))):
         text, path = data.decode("utf-8", "replace"), place.root + "/" + path
         for line, _, what, remedy in recordfaults.check_secrets(text, allow, place.key):
-            found.append(Finding(FAIL, "staged", what, remedy, path, line))
-    return len(blobs), sorted(found, key=lambda f: (f.place, f.line, f.what))
+            findings.append(Finding(FAIL, "staged", what, remedy, path, line))
+    return len(blobs), sorted(findings, key=lambda f: (f.place, f.line, f.what))
 
 
 def _parse_batch(place: Place, output: bytes, number: int) -> Iterator[bytes]:

@@ -48,17 +48,17 @@ def select_answerable(
 
     successors: a merged record's id -> its successor's, which is expected instead.
     """
-    known, kept = set(ids), []
+    existing, answerable = set(ids), []
     gone: dict[str, tuple[str, ...]] = {}
     for query in golden:
-        meant = [id if id in known else successors.get(id, id) for id in query.expect]
-        there = tuple(dict.fromkeys(id for id in meant if id in known))
-        lost = tuple(id for id, now in zip(query.expect, meant) if now not in known)
-        if lost:
-            gone[query.id] = lost
-        if there:
-            kept.append(query._replace(expect=there))
-    return tuple(kept), gone
+        meant = [id if id in existing else successors.get(id, id) for id in query.expect]
+        present = tuple(dict.fromkeys(id for id in meant if id in existing))
+        missing = tuple(id for id, now in zip(query.expect, meant) if now not in existing)
+        if missing:
+            gone[query.id] = missing
+        if present:
+            answerable.append(query._replace(expect=present))
+    return tuple(answerable), gone
 
 
 def measure_rankers(

@@ -70,22 +70,22 @@ def check_all(store: Store) -> tuple[int, list[Finding]]:
     return number, _sort([*out, *_check_active_plans(place, found)])
 
 
-def check_files(store: Store, given: Sequence[str]) -> tuple[int, list[Finding]]:
+def check_files(store: Store, paths: Sequence[str]) -> tuple[int, list[Finding]]:
     """Check files of the store or others; return (their number, sorted findings)."""
     found = list(store.each())
-    linked, out = collect_link_names(store, found), list[Finding]()
-    for path in given:
+    linked, findings = collect_link_names(store, found), list[Finding]()
+    for path in paths:
         try:
             data = files.read(path, WHOLE_LIMIT)
         except OSError as error:
             why = (error.strerror or "unreadable").lower()
             raise UsageError("%s: %s; give the path of a record's file" % (path, why)) from None
         name = _index_name(store, path)
-        out += check_file(name, data, path, store.place, store.config, linked)
+        findings += check_file(name, data, path, store.place, store.config, linked)
         for finding in _check_active_plans(store.place, found):
             if finding.place == record_path(store.place, name):
-                out.append(finding._replace(place=path))
-    return len(given), _sort(out)
+                findings.append(finding._replace(place=path))
+    return len(paths), _sort(findings)
 
 
 def _sort(found: Iterable[Finding]) -> list[Finding]:
@@ -132,13 +132,13 @@ Row = tuple[int, bool, str, str]  # line, whether it is an error, what, remedy
 def _check_reading(record: Record, lines: dict[str, int]) -> Iterator[Row]:
     for problem in record.problems:
         match = _PROBLEM.match(problem)
-        line, said = (int(match[1]), match[2]) if match else (1, problem)
-        key = _KEY.match(said)
+        line, message = (int(match[1]), match[2]) if match else (1, problem)
+        key = _KEY.match(message)
         if key and line == 1:
             line = lines.get(key[1] or key[2] or key[3], 1)
-        what, _, remedy = said.rpartition("; ")
+        what, _, remedy = message.rpartition("; ")
         remedy = "use one of these; now it is " + remedy if remedy.startswith("read as") else remedy
-        yield line, True, what or said, remedy if what else "correct it by hand"
+        yield line, True, what or message, remedy if what else "correct it by hand"
 
 
 def check_size(record: Record, size: int, raw: Callable[[], bytes]) -> Iterator[Row]:

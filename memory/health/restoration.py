@@ -100,12 +100,12 @@ def plan_restore(found: Backup, target: Target, path: str = "") -> list[Step]:
     path: the backup, to compare new records by id; "" to compare by name alone.
     """
     steps = []
-    for kept in found.files:
-        top, _, rest = kept.name.partition("/")
+    for file in found.files:
+        top, _, rest = file.name.partition("/")
         root = target.home if top == bundle.HOME else target.shared
         if root and not (top == bundle.HOME and rest in bundle.EXCLUDED):
-            there = root + "/" + rest
-            steps.append(Step(kept, there, _file_state(kept, there, target)))
+            destination = root + "/" + rest
+            steps.append(Step(file, destination, _file_state(file, destination, target)))
     return _compare_by_id(path, steps) if path else steps
 
 
@@ -125,12 +125,12 @@ def _compare_by_id(path: str, steps: list[Step]) -> list[Step]:
     wanted = {step.kept.name: step for step in steps if step.state == NEW and _split_tier(step)[0]}
     tiers: dict[str, TierRecords] = {}
     compared: dict[str, Step] = {}
-    for kept, data in _read_wanted(path, wanted):
-        root, inner = _split_tier(wanted[kept.name])
+    for file, data in _read_wanted(path, wanted):
+        root, inner = _split_tier(wanted[file.name])
         if root not in tiers:
             tiers[root] = _read_tier(root)
         record = records.from_bytes_fast("p/" + inner, data[: records.READ_LIMIT], 0.0)
-        compared[kept.name] = _compare(wanted[kept.name], record, tiers[root])
+        compared[file.name] = _compare(wanted[file.name], record, tiers[root])
     return [compared.get(step.kept.name, step) for step in steps]
 
 
@@ -228,8 +228,8 @@ def find_held_back(path: str, steps: list[Step], target: Target, replace: bool =
     }
     settings: list[tuple[str, str, Any]] = []
     decisions = 0
-    for kept, data in _read_wanted(path, wanted):
-        step = wanted[kept.name]
+    for file, data in _read_wanted(path, wanted):
+        step = wanted[file.name]
         if step.state == LEFT:
             decisions += len(fastjson.parse_rows(data))
             continue
@@ -331,18 +331,20 @@ def _split_settings(data: bytes, path: str) -> tuple[bytes, dict[str, Any]]:
     Only a person may decide held settings; those present at `path` keep their values. Raises
     StoreError for a file that is no JSON object: a later reader may find anything in it.
     """
-    there: dict[str, Any] = {}
+    present_values: dict[str, Any] = {}
     with suppress(OSError, StoreError):
         present = _parse_settings(files.read(path, WHOLE))
-        there = {key: value for key, value in present.items() if key in config.USER_ONLY_KEYS}
-    found = _parse_settings(data)
-    free = {key: value for key, value in found.items() if key not in config.USER_ONLY_KEYS}
-    named = {key: value for key, value in found.items() if key in config.USER_ONLY_KEYS}
-    before = {**config.DEFAULTS, **there}
-    held = {key: value for key, value in named.items() if value != before[key]}
+        present_values = {
+            key: value for key, value in present.items() if key in config.USER_ONLY_KEYS
+        }
+    settings = _parse_settings(data)
+    others = {key: value for key, value in settings.items() if key not in config.USER_ONLY_KEYS}
+    person_only = {key: value for key, value in settings.items() if key in config.USER_ONLY_KEYS}
+    before = {**config.DEFAULTS, **present_values}
+    held = {key: value for key, value in person_only.items() if value != before[key]}
     if not held:
         return data, held
-    return (json.dumps({**free, **there}, indent=2) + "\n").encode("ascii"), held
+    return (json.dumps({**others, **present_values}, indent=2) + "\n").encode("ascii"), held
 
 
 def _parse_settings(data: bytes) -> dict[str, Any]:

@@ -217,5 +217,5 @@ def find_similar_learning(
 
 
 def _is_similar(one: list[str], other: list[str]) -> bool:
-    exact, same = ({word for word in said if not word.isalpha()} for said in (one, other))
-    return exact == same and SequenceMatcher(None, one, other, autojunk=False).ratio() > SAME
+    exact, other_exact = ({word for word in words if not word.isalpha()} for words in (one, other))
+    return exact == other_exact and SequenceMatcher(None, one, other, autojunk=False).ratio() > SAME

@@ -123,10 +123,10 @@ def plan_merges(
     # status and doctor ask what is due, and mostly it was counted before
     from memory.knowledge import duplicates
 
-    stay = _find_untouchable_ids(store)
-    free = [record for record in found if record.id not in stay]
+    untouchable = _find_untouchable_ids(store)
+    mergeable = [record for record in found if record.id not in untouchable]
     twins = duplicates.find_duplicates(
-        free, successes, _find_bound_ids(found, store.successors()), kept
+        mergeable, successes, _find_bound_ids(found, store.successors()), kept
     )
     return [Change(other, "says the same", twin) for twin, other in twins]
 
@@ -211,8 +211,8 @@ def _merge_links(kept: Record, other: Record) -> list[dict[str, str]]:
     if not more:
         return []
     inline = {Link("related_to", target) for target in records.find_wiki_links(kept.body)}
-    own = [link for link in kept.links if link not in inline]
-    return [{"relation": link.relation, "target": link.target} for link in (*own, *more)]
+    stated = [link for link in kept.links if link not in inline]
+    return [{"relation": link.relation, "target": link.target} for link in (*stated, *more)]
 
 
 def merge_frontmatter(kept: Record, other: Record) -> dict[str, Any]:

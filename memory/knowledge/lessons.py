@@ -46,10 +46,12 @@ def _store_lessons(store: Store, note: Record, lessons: Sequence[Item]) -> list[
 
 def _is_repeated(record: Record, item: Item, note: Record) -> bool:
     """Tell whether another session's candidate says the same lesson."""
-    waits = not record.accepted and record.source == "auto" and record.meta.get(HARVEST_KEY)
-    other = record.meta.get("session") not in (None, note.meta.get("session"))
+    is_waiting = not record.accepted and record.source == "auto" and record.meta.get(HARVEST_KEY)
+    is_of_other_session = record.meta.get("session") not in (None, note.meta.get("session"))
     return bool(
-        waits and other and proposals.is_same_statement(record.body.split("\n", 1)[0], item.text)
+        is_waiting
+        and is_of_other_session
+        and proposals.is_same_statement(record.body.split("\n", 1)[0], item.text)
     )
 
 
@@ -72,10 +74,10 @@ def _store_wishes(store: Store, note: Record, items: Sequence[Item]) -> list[str
     """Store wishes as pending rules, in the user's words."""
     changed = []
     day = clock.day(note.created)
-    said = {rule.title for rule in store.each(("rule",))} if items else set()
+    titles = {rule.title for rule in store.each(("rule",))} if items else set()
     for item in items:
         title = one_line(item.quote, wishes.MOST)
-        if title in said or wishes.is_dropped(store, title):
+        if title in titles or wishes.is_dropped(store, title):
             continue
         rule = store.add(
             "rule",

@@ -247,8 +247,12 @@ def _unknown_proposals(
 
 def _list_sentences(record: Record) -> list[str]:
     """Return a learning's title and sentences, with and without labels."""
-    said = sentences.extract_statements(clean(record.body))
-    return [record.title, *said, *filter(None, (_split_label(one)[1] for one in said))]
+    statements = sentences.extract_statements(clean(record.body))
+    return [
+        record.title,
+        *statements,
+        *filter(None, (_split_label(statement)[1] for statement in statements)),
+    ]
 
 
 def _hash_terms(said: str) -> str:

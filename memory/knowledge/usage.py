@@ -185,11 +185,11 @@ def _split_prompt(said: str) -> frozenset[str]:
     return frozenset(form for word in words for form in list_path_ends(word))
 
 
-def _is_used(words: set[str], use: Use, held: RecordNames, shown: Shown) -> bool:
+def _is_used(words: set[str], use: Use, names: RecordNames, shown: Shown) -> bool:
     """Tell whether words name the shown part of a record."""
     if use in shown.words:
         return any(ledger.hash_id(word) in shown.words[use] for word in words)
-    return not held.words.isdisjoint(words)
+    return not names.words.isdisjoint(words)
 
 
 def _read_call_texts(entry: Entry, home: str) -> tuple[list[str], bool]:

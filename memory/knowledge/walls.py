@@ -580,9 +580,9 @@ def find_repeated(place: Place, rows: Sequence[Row]) -> list[RepeatedFailure]:
 
 
 def _make_repeated(
-    place: Place, key: str, met: Sequence[Pair], tree: practice.ProjectTree
+    place: Place, key: str, pairs: Sequence[Pair], tree: practice.ProjectTree
 ) -> RepeatedFailure:
-    occurrences = sorted(met, key=lambda pair: -float(pair[1]["at"]))
+    occurrences = sorted(pairs, key=lambda pair: -float(pair[1]["at"]))
     best = next((failure for _, failure in occurrences if failure["then"]), occurrences[0][1])
     path, worked = key[2:] if key[:2] == "a|" else "", best["then"]
     if path:
