@@ -392,19 +392,16 @@ def _draft_queries(call: Call) -> int:
 def _measure_rankers(call: Call) -> int:
     from memory.health import goldens, measurements
 
-    records, merged = _read_records(call), call.store().successors()
+    records = _read_records(call)
     results = []
     for path in _list_query_files(call):
         golden = goldens.read(path, call.now, call.offset)
         with call.spinner("asking") as spinner:
             found = measurements.measure_rankers(
-                call.place,
-                call.settings,
+                call.store(),
                 call.env,
                 golden,
                 records,
-                merged,
-                call.now,
                 call.offset,
                 lambda ranker: spinner.show("asking %s" % ranker),
             )

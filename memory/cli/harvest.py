@@ -8,7 +8,7 @@ from typing import Any, Callable
 from memory.cli.rule import PendingRecord, ReviewKind
 from memory.core import StoreError, UsageError, clock
 from memory.core.plaintext import escape_invisible, format_age, format_count, one_line
-from memory.core.records import HARVEST_KEY, Record, make_derived_links
+from memory.core.records import Record
 from memory.hook.handoffs import is_repetition
 from memory.knowledge import suggestions
 from memory.recall.hit import record_json
@@ -60,24 +60,9 @@ def _propose_candidates(call: Call) -> int:
         checkpoints = _read_records(call, store, "checkpoint")
         standing = list(store.each(("learning",)))
         known = [*standing, *store.archived("learning")]
-        found = proposals.harvest(
-            checkpoints, known, proposals.LIMIT, _read_records(call, store, "conversation")
-        )
+        found = proposals.harvest(checkpoints, known, _read_records(call, store, "conversation"))
     kept = [
-        None
-        if call.options.dry_run
-        else store.add(
-            "learning",
-            one.title,
-            one.body,
-            source="auto",
-            extra={
-                "confidence": "low",
-                "links": make_derived_links(one.from_ids),
-                HARVEST_KEY: one.key,
-            },
-        )
-        for one in found
+        None if call.options.dry_run else proposals.store_candidate(store, one) for one in found
     ]
     call.indexed()
     waiting = sum(not r.accepted for r in standing) + sum(r is not None for r in kept)

@@ -131,7 +131,7 @@ def _report_status(call: Call) -> int:
     kept = list(call.store().each((generation.KIND,)))
     dropped = sum(generation.to_integer(record.meta.get("dropped")) for record in kept)
     held = pause.read(home)
-    most = spend.to_integer(settings["notes.dailyCalls"])
+    most = settings["notes.dailyCalls"]
     value = {
         "provider": settings["notes.provider"],
         "source": settings.sources["notes.provider"],

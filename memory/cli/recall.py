@@ -305,7 +305,7 @@ def load(call: Call) -> int:
 
     with contextlib.suppress(OSError):  # as the start of a session does
         manifests.cache_tags(call.place)
-    value = accounts.explain_load(call.place, call.settings, call.text(kept=False).strip(), "")
+    value = accounts.explain_load(call.place, call.settings, call.text(kept=False).strip())
     return call.answer(value, pastlines.load_lines(value, call.options.explain))
 
 
