@@ -11,7 +11,10 @@ from typing import Any
 
 from memory.core import StoreError, UsageError, files, layout
 from memory.core.plaintext import format_count, one_line
-from memory.terminal import reports, screen
+from memory.health import figures, inspection, recordfaults
+from memory.index import builder
+from memory.store import redactor
+from memory.terminal import reports, screen, statspage
 from memory.terminal.call import Call, ask_confirmation, read_stdin, unknown_word, warn
 
 TYPE_CHECKING = False
@@ -23,8 +26,6 @@ if TYPE_CHECKING:
 
 
 def status(call: Call) -> int:
-    from memory.health import figures
-
     with call.spinner("reading the records"):
         value = {
             **figures.read_state(call.place, call.settings, call.now),
@@ -43,9 +44,6 @@ def _find_command(env: dict[str, str]) -> str:
 
 
 def stats(call: Call) -> int:
-    from memory.health import figures
-    from memory.terminal import statspage
-
     if call.options.spend:
         spent = figures.read_spending(call.place.home, call.settings, call.now)
         return call.answer(spent, statspage.spend_lines(spent))
@@ -76,8 +74,6 @@ def doctor(call: Call) -> int:
 
 def check(call: Call) -> int:
     """Report the faults of record files; return 1 for an error."""
-    from memory.health import inspection, recordfaults
-
     if call.options.staged and call.words:
         raise UsageError("--staged checks what git would commit; leave FILE out")
     with call.spinner("reading the records"):
@@ -104,8 +100,6 @@ def check(call: Call) -> int:
 
 def audit(call: Call) -> int:
     """List the faults of the memory with their remedies."""
-    from memory.health import inspection
-
     for word in call.words:
         if word not in inspection.SECTIONS:
             raise unknown_word("audit", word, inspection.SECTIONS)
@@ -118,15 +112,13 @@ def audit(call: Call) -> int:
         {**finding._asdict(), "section": finding.about, "path": finding.place}
         for finding in audited.findings
     ]
-    call.answer(
-        {
-            "records": audited.records,
-            "counts": audited.counts(sections),
-            "notes": audited.notes,
-            "findings": findings,
-        },
-        reports.audit_lines(audited, sections, call.place.root, call.style()),
-    )
+    value = {
+        "records": audited.records,
+        "counts": audited.counts(sections),
+        "notes": audited.notes,
+        "findings": findings,
+    }
+    call.answer(value, reports.audit_lines(audited, sections, call.place.root, call.style()))
     return 1 if audited.findings and call.options.strict else 0
 
 
@@ -134,7 +126,6 @@ def redact(call: Call) -> int:
     """Remove the secrets of a record, or a text, from all files."""
     from memory.capture import recovery
     from memory.health import erasure
-    from memory.index import builder
 
     record = _find_record(call, call.single_word("ID"))
     own = frozenset({call.place.path(record.name)})
@@ -205,7 +196,6 @@ def _find_record(call: Call, id: str) -> Record:
 
 def _list_texts(call: Call, record: Record) -> dict[str, str]:
     from memory.health import erasure
-    from memory.store import redactor
 
     raw = call.store().raw(record.name).decode("utf-8", "surrogateescape")
     key, named = call.place.key, _read_text_option(call)
@@ -339,18 +329,16 @@ def _report_erasure(
         ),
         "  in these forms: " + erasure.SEARCHED,
     ]
-    call.answer(
-        {
-            "applied": True,
-            "changed": done.changed,
-            "pending": done.pending,
-            "searched": done.searched,
-            "held": _holders_json(found, done.held),
-            "transcripts": [_clean_path(found, path) for path in elsewhere],
-            "problems": [_clean_path(found, problem) for problem in done.problems],
-        },
-        lines,
-    )
+    value = {
+        "applied": True,
+        "changed": done.changed,
+        "pending": done.pending,
+        "searched": done.searched,
+        "held": _holders_json(found, done.held),
+        "transcripts": [_clean_path(found, path) for path in elsewhere],
+        "problems": [_clean_path(found, problem) for problem in done.problems],
+    }
+    call.answer(value, lines)
     return 1 if done.held or done.problems else 0
 
 
@@ -380,13 +368,11 @@ def _draft_queries(call: Call) -> int:
             % (path, (error.strerror or "").lower())
         ) from None
     named = " " + shlex.quote(one_line(path)) if call.words else ""
-    return call.answer(
-        {"path": path, "queries": len(drafts)},
-        [
-            "drafted %d quer%s: %s" % (len(drafts), "y" if len(drafts) == 1 else "ies", path),
-            "edit them to what you would ask, then `dayleaf debug eval%s`" % named,
-        ],
-    )
+    lines = [
+        "drafted %d quer%s: %s" % (len(drafts), "y" if len(drafts) == 1 else "ies", path),
+        "edit them to what you would ask, then `dayleaf debug eval%s`" % named,
+    ]
+    return call.answer({"path": path, "queries": len(drafts)}, lines)
 
 
 def _measure_rankers(call: Call) -> int:

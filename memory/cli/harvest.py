@@ -12,6 +12,7 @@ from memory.core.records import HARVEST_KEY, Record, make_derived_links
 from memory.hook.handoffs import is_repetition
 from memory.knowledge import suggestions
 from memory.recall.hit import record_json
+from memory.store.redactor import strip_private_record
 from memory.store.store import Store
 from memory.terminal import screen
 from memory.terminal.call import (
@@ -91,8 +92,6 @@ def _propose_candidates(call: Call) -> int:
 
 
 def _read_records(call: Call, store: Store, kind: str) -> list[Record]:
-    from memory.store.redactor import strip_private_record
-
     low = call.parse_time(call.options.since) if call.options.since else float("-inf")
     return [
         strip_private_record(r)

@@ -13,6 +13,8 @@ from typing import Any, Callable, NamedTuple
 from memory.core import StoreError, UsageError, clock, config, files, layout
 from memory.core.plaintext import format_count, one_line
 from memory.doors import registry
+from memory.knowledge import discoveries, lessons, walls
+from memory.knowledge.discoveries import Discovery
 from memory.project import adoption, backfill, clientmemory, otherfiles, othernotes, trees
 from memory.project.intake import Piece, Result, import_pieces
 from memory.project.otherfiles import Skip, Source
@@ -30,10 +32,6 @@ from memory.terminal.call import (
     unknown_word,
     warn,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.knowledge.discoveries import Discovery
 
 INTERRUPTED = 130  # exit status after Ctrl-C
 MOST_SHOWN = 12  # lines of skipped or vanished sources
@@ -469,8 +467,6 @@ def _list_known_paths(call: Call) -> list[str]:
 
 
 def _index_imported(call: Call, told: Iterable[backfill.ImportedSession]) -> list[Discovery]:
-    from memory.knowledge import discoveries, lessons, walls
-
     changed: dict[str, tuple[layout.Place, list[str]]] = {}
     for one in told:
         if one.place is not None:

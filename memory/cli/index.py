@@ -16,11 +16,14 @@ from memory.core.config import (
     parse_value,
 )
 from memory.core.plaintext import format_count, one_line
-from memory.health import figures
+from memory.doors import registry
+from memory.health import accounts, figures
 from memory.hook import receipts
-from memory.index import builder
+from memory.hook.strategies import build_categories
+from memory.index import backend, builder
 from memory.knowledge import walls
 from memory.project import otherfiles
+from memory.recall import lookup, topics
 from memory.terminal import reports, screen
 from memory.terminal.call import (
     Call,
@@ -61,9 +64,6 @@ def _build_index(call: Call) -> int:
 
 
 def _build_vectors(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
-    from memory.doors import registry
-    from memory.recall import lookup
-
     places = lookup.find_searched_places(
         call.place, call.settings, call.options.workspace or "", []
     )
@@ -112,9 +112,6 @@ def _verify_index(call: Call) -> int:
 
 
 def _choose_backend(call: Call, asked: list[str]) -> int:
-    from memory.doors import registry
-    from memory.index import backend
-
     name = call.options.backend
     if name not in backend.BACKENDS:
         names = ", ".join(backend.BACKENDS)
@@ -136,8 +133,6 @@ def _choose_backend(call: Call, asked: list[str]) -> int:
 
 
 def _index_status(call: Call) -> int:
-    from memory.index import backend
-
     with call.spinner("reading the records"):
         value = figures.read_state(call.place, call.settings, call.now)
     database = backend.read_state(call.place, call.settings, call.env)
@@ -165,9 +160,6 @@ def _index_status(call: Call) -> int:
 
 
 def _export_index(call: Call) -> int:
-    from memory.hook.strategies import build_categories
-    from memory.recall import topics
-
     with call.spinner("reading the records"):
         value = to_json(topics.export(call.place, call.now, build_categories()))
     print(value)
@@ -217,8 +209,6 @@ def _list_settings(call: Call) -> int:
 def _apply_setting(call: Call, key: str, value: Any) -> list[str]:
     """Apply a setting's side effects; return lines for the user."""
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
-        from memory.doors import registry
-
         return [registry.offer("mcp", "register")(call.env, bool(value))]
     return [SECRETS_STAY] if key == "redact.enabled" and value is False else []
 
@@ -259,14 +249,9 @@ def parse_setting(key: str, text: str) -> Any:
             more = '; write it as JSON: ["a","b"]'
         raise UsageError("%s, not '%s'%s" % (wrong, clip_input(text), more))
     if key == "index.backend" and value == "postgres":
-        from memory.doors import registry
-
         registry.offer("postgres", "dsn")  # raises if the door is not installed
-    if key == "index.dsn":
-        from memory.index import backend
-
-        if backend.has_password(value):
-            raise UsageError("index.dsn " + backend.PASSWORD_ADVICE)
+    if key == "index.dsn" and backend.has_password(value):
+        raise UsageError("index.dsn " + backend.PASSWORD_ADVICE)
     return value
 
 
@@ -394,8 +379,6 @@ def _find_session_to_switch(call: Call, on: bool) -> str:
 
     For `on` the newest that is off, or "". Raises UsageError where none has run.
     """
-    from memory.health import accounts
-
     ran, named = accounts.list_sessions(call.place), find_session_id(call)
     if (
         call.options.session

@@ -13,6 +13,7 @@ from memory.core.plaintext import one_line
 from memory.core.records import Record
 from memory.hook import context
 from memory.recall.hit import record_json
+from memory.store.redactor import strip_private
 from memory.terminal.call import REVIEW, Call
 
 TITLE_LENGTH = 200  # characters; a longer text goes into the body
@@ -24,8 +25,6 @@ def _is_person_present(call: Call) -> bool:
 
 def keep(call: Call) -> int:
     """Write the user's words as a rule, and approve it."""
-    from memory.store.redactor import strip_private
-
     text = strip_private(call.text()).strip()
     if not text:
         raise UsageError('rule keep needs the rule: `dayleaf rule keep "never use print in src"`')

@@ -1,4 +1,4 @@
-"""The verbs that write records: learn, checkpoint, forget, restore, edit."""
+"""The verbs that write records: learn, checkpoint, forget, edit."""
 
 from __future__ import annotations
 
@@ -193,14 +193,12 @@ def forget(call: Call) -> int:
     call.indexed()
     ledger.recount_after_moves(call.place)
     stays, note = _list_staying(store, [found])
-    return call.answer(
-        {"id": found.id, "from": found.name, "to": away, "stays": stays},
-        [
-            "archived %s  %s" % (found.id, one_line(found.title)),
-            "  `dayleaf store restore %s` brings it back" % found.id,
-            *note,
-        ],
-    )
+    lines = [
+        "archived %s  %s" % (found.id, one_line(found.title)),
+        "  `dayleaf store restore %s` brings it back" % found.id,
+        *note,
+    ]
+    return call.answer({"id": found.id, "from": found.name, "to": away, "stays": stays}, lines)
 
 
 def _mark_forgotten(call: Call, found: Record) -> None:
@@ -249,27 +247,26 @@ def _forget_hard(call: Call, id: str) -> int:
     if found.tier == layout.SHARED:
         note.append("  git still has it if it was committed")
     stays, more = _list_staying(store, [found])
-    return call.answer(
-        {
-            "id": found.id,
-            "removed": found.name,
-            "bytes": found.size,
-            "digests": digests,
-            "stays": stays,
-        },
-        [
-            "removed %s  %s" % (found.id, title),
-            "  %s, %s; %s; the index was rebuilt"
-            % (
-                call.place.path(found.name),
-                format_count(found.size, "byte"),
-                format_count(digests, "cached answer") + " removed",
-            ),
-            *note,
-            *left,
-            *more,
-        ],
-    )
+    value = {
+        "id": found.id,
+        "removed": found.name,
+        "bytes": found.size,
+        "digests": digests,
+        "stays": stays,
+    }
+    lines = [
+        "removed %s  %s" % (found.id, title),
+        "  %s, %s; %s; the index was rebuilt"
+        % (
+            call.place.path(found.name),
+            format_count(found.size, "byte"),
+            format_count(digests, "cached answer") + " removed",
+        ),
+        *note,
+        *left,
+        *more,
+    ]
+    return call.answer(value, lines)
 
 
 def _remove_records(call: Call, store: Store, gone: Sequence[Record]) -> tuple[int, list[str]]:
@@ -434,14 +431,6 @@ def _make_forget_filter(call: Call) -> Callable[[Record], bool]:
 def _fold_text(text: str) -> str:
     """Return a text in NFC, case-folded, on one line."""
     return " ".join(normalize("NFC", text).casefold().split())
-
-
-def restore(call: Call) -> int:
-    """Bring a record back from the archive."""
-    found = call.store().restore(call.single_word("ID"))
-    call.indexed()
-    ledger.recount_after_moves(call.place)
-    return report_written(call, found, "restored")
 
 
 def edit(call: Call) -> int:

@@ -12,7 +12,7 @@ from memory.recall import relations
 from memory.recall.relations import Edge, LinkGraph, Node
 from memory.store import reader
 from memory.store.store import Store
-from memory.terminal import screen
+from memory.terminal import linktree, screen
 from memory.terminal.call import REVIEW, Call, clip_input, suggest_word, warn
 
 DEPTH = 2  # steps from a record that are drawn
@@ -210,24 +210,20 @@ def _report_change(
             if state == "pending" and was != "pending"
             else []
         )
-    return call.answer(
-        {
-            "id": kept.id,
-            "relation": relation,
-            "target": target,
-            "done": done,
-            **({"state": state} if state else {}),
-        },
-        lines,
-    )
+    value = {
+        "id": kept.id,
+        "relation": relation,
+        "target": target,
+        "done": done,
+        **({"state": state} if state else {}),
+    }
+    return call.answer(value, lines)
 
 
 # ---- listing and drawing
 
 
 def _list_links(call: Call, web: LinkGraph, node: Node) -> int:
-    from memory.terminal import linktree
-
     rows, values = [], []
     for step in linktree.list_links(web)[node]:
         to = step.to
@@ -252,8 +248,6 @@ def _list_links(call: Call, web: LinkGraph, node: Node) -> int:
 
 def graph(call: Call) -> int:
     """Draw the links of a record, or describe all links."""
-    from memory.terminal import linktree
-
     if len(call.words) > 1:
         raise UsageError("record graph takes one ID, not %d words; quote a title" % len(call.words))
     store = call.store()

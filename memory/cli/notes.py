@@ -94,10 +94,8 @@ def _switch_off(call: Call) -> int:
     path, mode, where = _find_scope(call)
     change_config(path, "notes.provider", config.OFF, mode)
     notekeeping.mark_answered(call.place.home)
-    return call.answer(
-        {"provider": config.OFF, "config": path},
-        ["no model writes notes%s; existing ones stay" % where],
-    )
+    value = {"provider": config.OFF, "config": path}
+    return call.answer(value, ["no model writes notes%s; existing ones stay" % where])
 
 
 def _format_price(call: Call) -> list[str]:
@@ -175,13 +173,11 @@ def _report_status(call: Call) -> int:
     ]
     if held.until > call.now:
         rows.append(["paused", "until %s: %s" % (clock.format_local(held.until), held.why)])
-    return call.answer(
-        value,
-        [
-            *screen.format_table(rows, style=call.style(), give=1),
-            *([] if off else _format_price(call)),
-        ],
-    )
+    lines = [
+        *screen.format_table(rows, style=call.style(), give=1),
+        *([] if off else _format_price(call)),
+    ]
+    return call.answer(value, lines)
 
 
 # ---- past sessions
@@ -192,12 +188,7 @@ def _write_notes(call: Call) -> int:
         raise UsageError("notes are off; `dayleaf notes on` allows a model to write them")
     talks = _list_without_note(call)
     tokens = sum(instruction.build_for_record(talk).tokens for talk in talks)
-    value: dict[str, Any] = {
-        "sessions": len(talks),
-        "tokens": tokens,
-        "written": [],
-        "failed": "",
-    }
+    value: dict[str, Any] = {"sessions": len(talks), "tokens": tokens, "written": [], "failed": ""}
     said = "%s without a note; writing them takes some %s tokens of %s" % (
         format_count(len(talks), "session"),
         "{:,}".format(tokens),

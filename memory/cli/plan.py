@@ -9,6 +9,7 @@ from memory.core.plaintext import format_count, one_line, strip_hidden
 from memory.core.records import Record
 from memory.recall.hit import record_json
 from memory.store import activeplan
+from memory.store.redactor import strip_private
 from memory.store.store import Store
 from memory.terminal import screen
 from memory.terminal.call import (
@@ -68,8 +69,6 @@ def _refuse_options(call: Call, what: str, allowed: tuple[str, ...]) -> None:
 
 def split_title(text: str, steps: Any = ()) -> tuple[str, str]:
     """Split a plan's text into (title, body); steps: added as task items."""
-    from memory.store.redactor import strip_private
-
     text = strip_private(text).strip()
     if not text:
         raise UsageError("the plan is empty; give its text as an argument or on stdin")
@@ -187,8 +186,6 @@ def _show_plan(call: Call, words: list[str]) -> int:
 
 
 def _update_plan(call: Call, words: list[str]) -> int:
-    from memory.store.redactor import strip_private
-
     text = strip_private(call.read_stdin() if words == ["-"] else " ".join(words)).strip()
     if not text:
         raise UsageError("the update is empty; give its text as an argument, or `-` for stdin")
@@ -210,10 +207,8 @@ def _tick_step(call: Call, words: list[str]) -> int:
     before = store.raw(found.name)
     after = activeplan.mark_step(before, int(words[0]), not call.options.undo)
     if after == before:
-        return call.answer(
-            _plan_json(found),
-            ["step %d is %s already" % (int(words[0]), "open" if call.options.undo else "done")],
-        )
+        lines = ["step %d is %s already" % (int(words[0]), "open" if call.options.undo else "done")]
+        return call.answer(_plan_json(found), lines)
     return _save_change(call, store, found, before, after)
 
 

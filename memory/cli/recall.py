@@ -8,9 +8,12 @@ import sys
 from memory.core import DayleafError, UsageError, files, layout
 from memory.core.config import DEFAULTS
 from memory.core.plaintext import one_line
-from memory.recall import lookup
+from memory.index import backend
+from memory.index.kept import read_heads
+from memory.project import material
+from memory.recall import hit, lookup
 from memory.store import authority
-from memory.terminal import results, screen
+from memory.terminal import pastlines, results, screen
 from memory.terminal.arguments import SHELLS, list_completions
 from memory.terminal.call import (
     Call,
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def recall(call: Call) -> int:
-    from memory.recall import batch, hit
+    from memory.recall import batch
 
     words = " ".join(call.words)
     if call.options.batch:
@@ -60,21 +63,19 @@ def recall(call: Call) -> int:
     if call.options.hook:
         print(results.render_for_model(found, words, way))
     else:
-        call.answer(
-            hit.result_json(found, words),
-            [
-                *results.hit_lines(
-                    found,
-                    words,
-                    call.place.key,
-                    call.style(),
-                    call.options.explain,
-                    call.options.group,
-                    way,
-                ),
-                *_suggest_other_projects(call, found),
-            ],
-        )
+        lines = [
+            *results.hit_lines(
+                found,
+                words,
+                call.place.key,
+                call.style(),
+                call.options.explain,
+                call.options.group,
+                way,
+            ),
+            *_suggest_other_projects(call, found),
+        ]
+        call.answer(hit.result_json(found, words), lines)
     start_refresh(call, found.stale or found.rescan)
     refresh_scripts(
         call,
@@ -124,8 +125,6 @@ def find_dsn(call: Call) -> str:
     """Return the connection string of the database, "" for none."""
     if call.settings["index.backend"] == "local":
         return ""
-    from memory.index import backend
-
     found = backend.find_dsn(call.settings, call.place.home, call.env)
     if not found:
         warn(backend.NO_DATABASE)
@@ -182,8 +181,6 @@ def start_refresh(call: Call, stale: bool) -> None:
 
 def refresh_scripts(call: Call, found: Iterable[Record]) -> list[Record]:
     """Return records, with changed scripts read again."""
-    from memory.project import material
-
     store, out = None, []
     for record in found:
         if record.kind == "resource":
@@ -199,8 +196,6 @@ def refresh_scripts(call: Call, found: Iterable[Record]) -> list[Record]:
 
 def fix(call: Call) -> int:
     from memory.knowledge import remedies
-    from memory.recall import hit
-    from memory.terminal import pastlines
 
     error = call.text(kept=False).strip()
     if not error:
@@ -232,7 +227,6 @@ def find_remedies(
 
 def how(call: Call) -> int:
     from memory.knowledge import practice
-    from memory.terminal import pastlines
 
     tool = " ".join(call.words).strip()
     if not tool:
@@ -258,7 +252,6 @@ def find_invocations(call: Call, tool: str) -> tuple[SessionsRead, list[Invocati
 
 def blame(call: Call) -> int:
     from memory.knowledge import history
-    from memory.terminal import pastlines
 
     path = call.single_word("PATH")
     name = path.replace("\\", "/").strip("/").rpartition("/")[2]
@@ -279,7 +272,6 @@ def blame(call: Call) -> int:
 def friction(call: Call) -> int:
     """Show the failures met by several sessions, with their remedies."""
     from memory.knowledge import walls
-    from memory.terminal import pastlines
 
     with call.spinner("reading the sessions"):
         rows = walls.find_failures(call.place, call.settings, call.now)
@@ -301,7 +293,6 @@ def load(call: Call) -> int:
     """Show the records that a prompt would get."""
     from memory.health import accounts
     from memory.project import manifests
-    from memory.terminal import pastlines
 
     with contextlib.suppress(OSError):  # as the start of a session does
         manifests.cache_tags(call.place)
@@ -312,7 +303,6 @@ def load(call: Call) -> int:
 def why(call: Call) -> int:
     """Show the records given with each prompt."""
     from memory.health import accounts
-    from memory.terminal import pastlines
 
     if len(call.words) > 1:
         raise UsageError("push why takes one SESSION or PROMPT_ID, not %d words" % len(call.words))
@@ -354,16 +344,14 @@ def workspace(call: Call) -> int:
         *([name, folder] for name, folder in tiers.items()),
         ["cache", place.cache],
     ]
-    return call.answer(
-        {
-            "workspace": place.key,
-            **claimed,
-            "root": place.root,
-            "tiers": tiers,
-            "cache": place.cache,
-        },
-        screen.format_table(rows),
-    )
+    value = {
+        "workspace": place.key,
+        **claimed,
+        "root": place.root,
+        "tiers": tiers,
+        "cache": place.cache,
+    }
+    return call.answer(value, screen.format_table(rows))
 
 
 def _find_known_workspace(place: layout.Place) -> str:
@@ -418,13 +406,10 @@ def _claim_workspace(call: Call, name: str = "") -> int:
             done = [adoption.confirm_claim(place, "person", call.now).key]
         elif reply in ("n", "no") and moved:
             adoption.decline_offer(place, wanted, call.now)
-    return call.answer(
-        {"claimed": done},
-        ["this directory now belongs to %s" % key for key in done]
-        or [
-            "nothing was changed" if wanted else "this directory already belongs to %s" % place.key
-        ],
-    )
+    lines = ["this directory now belongs to %s" % key for key in done] or [
+        "nothing was changed" if wanted else "this directory already belongs to %s" % place.key
+    ]
+    return call.answer({"claimed": done}, lines)
 
 
 def _find_named_workspace(place: layout.Place, name: str) -> str:
@@ -473,8 +458,6 @@ def completion(call: Call) -> int:
 
 def _complete_from_store(call: Call, wanted: str, typed: str) -> list[tuple[str, str]]:
     """Return the settings (KEY) or records (ID) with a typed prefix."""
-    from memory.index.kept import read_heads
-
     if wanted == "KEY":
         return [(key, to_json(call.settings[key])) for key in DEFAULTS if key.startswith(typed)]
     every = read_heads(call.store(), call.now) if wanted == "ID" else ()

@@ -126,17 +126,15 @@ def _list_versions(call: Call) -> list[str]:
 
 def _report_resource(call: Call, kept: Record, done: str) -> int:
     if call.options.json:
-        return call.answer(
-            {
-                **record_json(kept),
-                "path": call.place.path(kept.name),
-                "type": material.resource_type(kept),
-                "source_path": kept.path,
-                "source_ref": kept.meta.get("source_ref") or "",
-                "hindrance": _find_hindrance(call, kept),
-            },
-            [],
-        )
+        value = {
+            **record_json(kept),
+            "path": call.place.path(kept.name),
+            "type": material.resource_type(kept),
+            "source_path": kept.path,
+            "source_ref": kept.meta.get("source_ref") or "",
+            "hindrance": _find_hindrance(call, kept),
+        }
+        return call.answer(value, [])
     report_written(call, kept, done, "")
     if material.resource_type(kept) == "script" and not call.options.hook:
         state = approvalstate.list_script_states([kept], call.place)[0].state
@@ -179,10 +177,8 @@ def _update_resource(call: Call, words: list[str]) -> int:
         source = _read_source(call, o.path, found.tier)
         other = material.find_resource(store, source.path, found.tier)
         if other and other.name != found.name:
-            raise UsageError(
-                "%s already describes this file; `dayleaf resource delete` one of the two"
-                % other.id
-            )
+            message = "%s already describes this file; `dayleaf resource delete` one of the two"
+            raise UsageError(message % other.id)
         _refuse_if_edited(call, found)
         found = material.rewrite(store, found, source)
     if changes:
@@ -204,14 +200,12 @@ def _delete_resource(call: Call, words: list[str]) -> int:
     found = _find_resource(call, words)
     away = call.store().archive(found.name, "deleted")
     call.indexed()
-    return call.answer(
-        {"id": found.id, "from": found.name, "to": away},
-        [
-            "archived %s  %s" % (found.id, one_line(found.title)),
-            "  %s stays; `dayleaf store restore %s` brings the record back"
-            % (one_line(found.path) or "its file", found.id),
-        ],
-    )
+    lines = [
+        "archived %s  %s" % (found.id, one_line(found.title)),
+        "  %s stays; `dayleaf store restore %s` brings the record back"
+        % (one_line(found.path) or "its file", found.id),
+    ]
+    return call.answer({"id": found.id, "from": found.name, "to": away}, lines)
 
 
 # ---- refreshing
@@ -309,26 +303,26 @@ def _list_resources(call: Call, words: list[str]) -> int:
         ]
         for record, state, standing in rows
     ]
-    return call.answer(
-        [
-            {
-                **record_json(record),
-                "type": material.resource_type(record),
-                "state": state.word,
-                "why": state.why,
-                "approval": standing,
-                "source_path": record.path,
-                "source_ref": record.meta.get("source_ref") or "",
-            }
-            for record, state, standing in rows
-        ],
-        screen.format_table(cells, style=call.style(), give=4, kinds=["resource"] * len(cells))
-        or [
-            "no resource is stale"
-            if call.options.stale
-            else "no resources here; `dayleaf resource add --path PATH` adds one"
-        ],
-    )
+    value = [
+        {
+            **record_json(record),
+            "type": material.resource_type(record),
+            "state": state.word,
+            "why": state.why,
+            "approval": standing,
+            "source_path": record.path,
+            "source_ref": record.meta.get("source_ref") or "",
+        }
+        for record, state, standing in rows
+    ]
+    lines = screen.format_table(
+        cells, style=call.style(), give=4, kinds=["resource"] * len(cells)
+    ) or [
+        "no resource is stale"
+        if call.options.stale
+        else "no resources here; `dayleaf resource add --path PATH` adds one"
+    ]
+    return call.answer(value, lines)
 
 
 def _show_resource(call: Call, words: list[str]) -> int:
@@ -379,22 +373,18 @@ def _refresh_if_possible(call: Call, found: Record) -> None:
 
 
 def _run_approved(call: Call, order: ScriptRun, seconds: float) -> int:
-    from memory.terminal.screen import OutputPrinter
-
     out, err = (io.StringIO(), io.StringIO()) if call.options.json else (sys.stdout, sys.stderr)
-    with OutputPrinter(out, err) as printer:
+    with screen.OutputPrinter(out, err) as printer:
         status, in_time = scripts.run_script(order, call.place.cache, seconds, printer.tell)
     if isinstance(out, io.StringIO) and isinstance(err, io.StringIO):
-        call.answer(
-            {
-                **_order_json(order),
-                "status": status,
-                "in_time": in_time,
-                "stdout": out.getvalue(),
-                "stderr": err.getvalue(),
-            },
-            [],
-        )
+        value = {
+            **_order_json(order),
+            "status": status,
+            "in_time": in_time,
+            "stdout": out.getvalue(),
+            "stderr": err.getvalue(),
+        }
+        call.answer(value, [])
     if not in_time:
         warn("%s was stopped after %d seconds; --timeout allows more" % (order.id, seconds))
     return status
@@ -491,13 +481,11 @@ def _tier_add(call: Call, said: str) -> int:
 
 def _tier_list(call: Call) -> int:
     found = [one.state() for one in otherfiles.list_added_tiers(call.place, call.settings)]
-    return call.answer(
-        found,
-        [
-            *screen.format_table([[row["name"], reports.format_added_tier(row)] for row in found]),
-            *([] if found else ["no folder has been added; `dayleaf store tier add DIR` adds one"]),
-        ],
-    )
+    lines = [
+        *screen.format_table([[row["name"], reports.format_added_tier(row)] for row in found]),
+        *([] if found else ["no folder has been added; `dayleaf store tier add DIR` adds one"]),
+    ]
+    return call.answer(found, lines)
 
 
 def _tier_remove(call: Call, said: str) -> int:

@@ -21,8 +21,10 @@ from memory.core.plaintext import escape_invisible, format_count, one_line
 from memory.core.records import Record
 from memory.knowledge import approvalstate
 from memory.knowledge.approvalstate import ApprovalState
+from memory.project import material
 from memory.recall.hit import record_json
 from memory.store import reader
+from memory.store.redactor import strip_private
 from memory.store.store import Store
 from memory.terminal import screen
 from memory.terminal.call import (
@@ -53,8 +55,6 @@ def rule(call: Call) -> int:
 
 
 def _read_title_and_rationale(call: Call, words: list[str]) -> tuple[str, str]:
-    from memory.store.redactor import strip_private
-
     options = call.options
     title = strip_private(options.title or " ".join(words)).strip()
     rationale = strip_private(options.rationale or "").strip()
@@ -136,19 +136,20 @@ def _list_rules(call: Call, words: list[str]) -> int:
         ]
         for r, state, why, _ in found
     ]
+    value = [
+        {
+            "id": one.record.id,
+            "state": one.state,
+            "why": one.why,
+            "title": one_line(one.record.title),
+            "tags": list(one.record.tags),
+            "tier": layout.TIER_NAMES[one.record.tier],
+            "name": one.record.name,
+        }
+        for one in found
+    ]
     return call.answer(
-        [
-            {
-                "id": one.record.id,
-                "state": one.state,
-                "why": one.why,
-                "title": one_line(one.record.title),
-                "tags": list(one.record.tags),
-                "tier": layout.TIER_NAMES[one.record.tier],
-                "name": one.record.name,
-            }
-            for one in found
-        ],
+        value,
         screen.format_table(rows, style=call.style(), give=2, kinds=["rule"] * len(rows))
         or ["no rule is waiting" if call.options.pending else "no rules here"],
     )
@@ -222,10 +223,8 @@ def find_named(
             ) from None
         twins = [] if word == record.name else store.duplicates.get(record.id, [])
         if twins:
-            raise UsageError(
-                "%s is the id of %d files; name the one you mean: %s"
-                % (record.id, len(twins), ", ".join(twins))
-            )
+            message = "%s is the id of %d files; name the one you mean: %s"
+            raise UsageError(message % (record.id, len(twins), ", ".join(twins)))
         if record.kind != matter.kind:
             raise UsageError("%s is a %s, not a %s" % (record.id, record.kind, matter.kind))
         found[record.name] = record
@@ -337,8 +336,6 @@ def _read_rule(store: Store, name: str) -> PendingRecord:
 
 
 def _read_script(store: Store, name: str) -> PendingRecord:
-    from memory.project import material
-
     record = store.read(name)
     if material.resource_type(record) != "script":
         raise StoreError("%s is a doc; only scripts can be run" % record.id)

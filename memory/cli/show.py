@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Sequence
+from contextlib import closing, suppress
 from typing import Any
 
-from memory.cli.recall import refresh_scripts
-from memory.core import IndexFault, PersonsRecord, StoreError, UsageError, clock, files, layout
+from memory.cli.recall import find_dsn, refresh_scripts
+from memory.core import (
+    IndexFault,
+    PersonsRecord,
+    StoreError,
+    UsageError,
+    approvals,
+    clock,
+    files,
+    layout,
+    tokeniser,
+)
+from memory.core.layout import Place
 from memory.core.plaintext import clip_at_word, format_age, format_count, one_line, strip_hidden
-from memory.store import authority, ledger, redactor
+from memory.core.records import Record
+from memory.hook import indexview
+from memory.project import claims, material, otherfiles
+from memory.recall import alongside, excerpt, hit, lookup, relations
+from memory.recall.hit import Hit, Turn, record_json
+from memory.recall.rank import outcome_factor
+from memory.recall.shelf import Shelf
+from memory.store import authority, ledger, redactor, sections
+from memory.store.redactor import strip_private
+from memory.store.store import Store
 from memory.terminal import localtimes, screen
 from memory.terminal.call import Call, clip_input, find_session_id, suggest_word, unknown_word
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.core.layout import Place
-    from memory.core.records import Record
-    from memory.recall.hit import Hit, Turn
 
 MOST_ENTRIES = 100  # of a transcript
 RESULT_LINES = 8  # of an entry
@@ -26,9 +40,6 @@ RESULT_LINES = 8  # of an entry
 
 def show(call: Call) -> int:
     """Print a record, its outline or a section."""
-    from memory.project import claims
-    from memory.recall import hit, lookup
-
     try:
         found, place, merged, number = _find_target(call)
     except StoreError as missing:
@@ -65,9 +76,6 @@ def show(call: Call) -> int:
 
 
 def _show_distant(call: Call, missing: StoreError) -> int:
-    from memory.cli.recall import find_dsn
-    from memory.recall import lookup
-
     known = lookup.find_distant(call.place, call.single_word("ID"), find_dsn(call), missing)
     if call.options.outline:
         return _show_outline(call, known.record)
@@ -76,9 +84,6 @@ def _show_distant(call: Call, missing: StoreError) -> int:
 
 
 def _prepare_hit(call: Call, one: Hit, place: Place) -> Hit:
-    from memory.core import approvals
-    from memory.recall import hit
-
     return hit.add_display_fields([one], place, approvals.read_decisions(place.home), call.now)[0]
 
 
@@ -90,8 +95,6 @@ def _print_record(
     inward: Sequence[tuple[str, str]] = (),
     merged: str = "",
 ) -> int:
-    from memory.recall import hit
-
     found = one.record
     body, more, ways = _select_section(call, found)
     value = {
@@ -120,14 +123,12 @@ def _find_target(call: Call) -> tuple[Record, Place, str, str]:
 
     `#` begins a turn only after the name of a session's record: titles and paths may hold it too.
     """
-    from memory.recall import lookup
-
     if not call.words:
         raise UsageError("show needs an ID, or `file`, `tool`, `walls` or `transcript`")
     said = call.single_word("ID").strip()
     match, other = _TURN.fullmatch(said), None
     if match:
-        with contextlib.suppress(StoreError):
+        with suppress(StoreError):
             found, place = lookup.find_anywhere(call.place, call.settings, match[1])
             if found.kind in layout.DATED_KINDS:
                 return found, place, "", match[2].replace(" ", "T")
@@ -144,9 +145,6 @@ def _find_target(call: Call) -> tuple[Record, Place, str, str]:
 
 
 def _find_conversation(call: Call, found: Record, place: Place) -> Record:
-    from memory.recall import excerpt
-    from memory.store.store import Store
-
     talk = excerpt.find_conversation(Store(place, call.settings, call.now), found)
     if talk is None:
         raise StoreError(
@@ -157,9 +155,6 @@ def _find_conversation(call: Call, found: Record, place: Place) -> Record:
 
 
 def _format_turn_count(call: Call, found: Record, place: Place) -> list[tuple[str, str]]:
-    from memory.recall import excerpt, hit
-    from memory.store.store import Store
-
     if (
         found.kind not in layout.DATED_KINDS
         or found.kind == "checkpoint"
@@ -185,8 +180,6 @@ def _format_turn_count(call: Call, found: Record, place: Place) -> list[tuple[st
 
 
 def _show_turn(call: Call, found: Record, place: Place, said: str) -> int:
-    from memory.recall import hit
-
     talk = _find_conversation(call, found, place)
     turns = hit.split_turns(talk)
     one = _find_turn(talk, turns, said)
@@ -227,8 +220,6 @@ def _localize_turn(one: Turn) -> str:
 
 
 def _find_turn(talk: Record, turns: Sequence[Turn], said: str) -> Turn:
-    from memory.recall import excerpt
-
     local = [one._replace(at=localtimes.to_local(one.at).replace(" ", "T")) for one in turns]
     exact = any(one.at.endswith(said) for one in turns) and not any(
         one.at.endswith(said) for one in local
@@ -237,8 +228,6 @@ def _find_turn(talk: Record, turns: Sequence[Turn], said: str) -> Turn:
 
 
 def _format_source(found: Record, place: Place) -> list[tuple[str, str]]:
-    from memory.project import material, otherfiles
-
     if found.kind != "resource" or found.tier == layout.ADDED:
         return []
     state = material.compare_with_source(found, place)
@@ -258,9 +247,6 @@ def _format_source(found: Record, place: Place) -> list[tuple[str, str]]:
 
 
 def _show_outline(call: Call, found: Record) -> int:
-    from memory.core import tokeniser
-    from memory.store import sections
-
     rows = [
         (one, tokeniser.count_tokens(sections.text(found.body, one)))
         for one in sections.outline(found.body)
@@ -277,19 +263,15 @@ def _show_outline(call: Call, found: Record) -> int:
         ]
         for one, tokens in rows
     ]
-    return call.answer(
-        {"id": found.id, "sections": value},
-        [
-            *screen.format_table(cells, right=(0, 2)),
-            "`dayleaf show %s --section N` prints one" % found.id,
-        ],
-    )
+    lines = [
+        *screen.format_table(cells, right=(0, 2)),
+        "`dayleaf show %s --section N` prints one" % found.id,
+    ]
+    return call.answer({"id": found.id, "sections": value}, lines)
 
 
 def _select_section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]:
     """Return (text, fields for --json, lines on neighbours) of a section."""
-    from memory.store import sections
-
     o = call.options
     if not o.section:
         return found.body, {}, []
@@ -318,9 +300,6 @@ def _select_section(call: Call, found: Record) -> tuple[str, dict[str, Any], lis
 
 def expand(call: Call) -> int:
     """Print the transcript behind a checkpoint or a turn."""
-    from memory.recall import excerpt, hit
-    from memory.store.store import Store
-
     found, place, _, number = _find_target(call)
     turns: list[Turn] = []
     if number:
@@ -346,12 +325,6 @@ def expand(call: Call) -> int:
 
 def _list_incoming_links(place: layout.Place, found: Record, now: float) -> list[tuple[str, str]]:
     """List (id, relation from here) of the links to a record."""
-    from contextlib import closing
-
-    from memory.hook import indexview
-    from memory.recall import alongside, relations
-    from memory.recall.shelf import Shelf
-
     if not files.exists(indexview.segment_path(place)):
         return []
     try:
@@ -371,9 +344,6 @@ APPROVED_KINDS = ("rule", "resource")
 
 
 def feedback(call: Call) -> int:
-    from memory.recall import lookup
-    from memory.recall.hit import record_json
-
     id, word, why = _parse_words(call)
     found, place = lookup.find_anywhere(call.place, call.settings, id)
     if why and found.kind in APPROVED_KINDS and found.tier != layout.ADDED:
@@ -399,22 +369,18 @@ def feedback(call: Call) -> int:
         **counts_json(counts, call.now),
         "misled": misled,
     }
-    return call.answer(
-        value,
-        [
-            "noted: %s %s  %s"
-            % (found.id, "helped" if word == "up" else "misled", one_line(found.title)),
-            "  " + format_counts(counts, call.now),
-            *_explain_effect(found, before, counts, misled),
-        ],
-    )
+    lines = [
+        "noted: %s %s  %s"
+        % (found.id, "helped" if word == "up" else "misled", one_line(found.title)),
+        "  " + format_counts(counts, call.now),
+        *_explain_effect(found, before, counts, misled),
+    ]
+    return call.answer(value, lines)
 
 
 def _explain_effect(
     found: Record, before: ledger.Counts, now: ledger.Counts, misled: bool
 ) -> list[str]:
-    from memory.recall.rank import outcome_factor
-
     if (before.up, before.down) == (now.up, now.down):
         return ["  this session has reported that before; nothing changes"]
     lower = outcome_factor(now.up, now.down) < outcome_factor(before.up, before.down)
@@ -485,8 +451,6 @@ def _split_words(words: Sequence[str]) -> tuple[str, str, str]:
 
 def _add_reason(call: Call, place: Place, found: Record, reason: str) -> Record:
     """Add a reason to a record's `feedback`, and return the record."""
-    from memory.store.redactor import strip_private
-
     said = strip_private(reason).strip()
     try:
         changed = call.open_store(place).edit(

@@ -7,20 +7,18 @@ from contextlib import suppress
 
 from memory.core import StoreError, UsageError, approvals, layout
 from memory.core.plaintext import one_line
+from memory.core.records import Record
+from memory.knowledge import approvalstate
+from memory.project import sharing
+from memory.store import safegit
 from memory.store.reader import Unreadable
+from memory.store.store import Store
 from memory.terminal import reports
 from memory.terminal.call import Call, unknown_word
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.core.records import Record
-    from memory.store.store import Store
 
 
 def share(call: Call) -> int:
     """Move a record into the repository, unless it holds private things."""
-    from memory.project import sharing
-
     store = call.store()
     found = store.find(call.single_word("ID"))
     if found.tier == layout.SHARED:
@@ -60,9 +58,6 @@ def share(call: Call) -> int:
 
 def _sign_rule(call: Call, store: Store, found: Record) -> Record:
     """Replace "you" in a rule by its author's name; an approval stays."""
-    from memory.knowledge import approvalstate
-    from memory.store import safegit
-
     if found.meta.get("suggested_by") != "you":
         return found
     asked = safegit.read(call.place.root, call.env, "config", "user.name")
@@ -81,8 +76,6 @@ def _sign_rule(call: Call, store: Store, found: Record) -> Record:
 
 def unshare(call: Call) -> int:
     """Move a record from the repository into the private tier."""
-    from memory.project import sharing
-
     store = call.store()
     found = store.find(call.single_word("ID"))
     if found.tier != layout.SHARED:
@@ -119,8 +112,6 @@ def _list_link_warnings(store: Store, found: Record) -> list[str]:
 
 
 def _list_hints(call: Call, hook: tuple[bool, str]) -> list[str]:
-    from memory.store import safegit
-
     notes = ["  commit it, so that others can pull it: `git add .dayleaf && git commit`"]
     file = call.place.shared + "/x.md"
     ignored = (
@@ -138,8 +129,6 @@ def _list_hints(call: Call, hook: tuple[bool, str]) -> list[str]:
 
 def shared(call: Call) -> int:
     """Report the shared records: authors, news and merge conflicts."""
-    from memory.project import sharing
-
     if call.words not in ([], ["status"]):
         raise unknown_word("shared", call.words[0], ["status"])
     store = call.store()

@@ -13,10 +13,12 @@ from memory.core import StoreError, UsageError, boundary, files, layout
 from memory.core.plaintext import format_count, one_line, strip_hidden
 from memory.core.records import Record, make_derived_links
 from memory.distill import cache
-from memory.hook import handoffs
+from memory.hook import fence, handoffs
 from memory.project import manifests
 from memory.recall.hit import record_json
-from memory.terminal import results, screen
+from memory.store import redactor
+from memory.store.redactor import strip_private, strip_private_record
+from memory.terminal import pastlines, results, screen
 from memory.terminal.call import (
     Call,
     clip_input,
@@ -164,8 +166,6 @@ def _cache_answer(
     call: Call, key: str, made: float, said: str, before: str, used: list[list[Any]] | None
 ) -> None:
     """Cache the printed answer, unless it holds a secret."""
-    from memory.store import redactor
-
     if used is not None and redactor.clean(said, call.settings, call.place.key) == said:
         cache.write_answer(call.place, key, made, said, before, used)
 
@@ -181,8 +181,6 @@ def _render_answer(call: Call, digest: Digest, found: RecallResult, saved: Recor
     from memory.distill import digests
 
     if call.options.hook:
-        from memory.hook import fence
-
         return fence.format_block(
             "distill",
             [fence.clip_utf16(fence.clean(digests.render(digest)), results.MODEL_UNITS - 400)],
@@ -344,7 +342,6 @@ def _read_handoff_note(call: Call) -> str:
 
 def _write_handoff(call: Call, said: str) -> Record:
     from memory.session import entries, git
-    from memory.store.redactor import strip_private
 
     note = entries.clean(said)
     if not strip_private(note).strip():
@@ -475,7 +472,6 @@ def _list_session_checkpoints(call: Call, record: Record, branch: str = "") -> l
 
 def _list_newest(call: Call, kind: str, session: str, most: int, branch: str = "") -> list[Record]:
     from memory.recall import question, search
-    from memory.store.redactor import strip_private_record
 
     query = question.Query(kinds=(kind,), session=session, branch=branch, limit=most)
     found = search.recall(call.place, call.settings, query, call.now, call.offset, [call.place])
@@ -558,20 +554,17 @@ def today(call: Call) -> int:
         seen = workdays.read_glance(call.place, call.settings, call.now, call.offset)
     from memory.health import accounts
     from memory.project import adoption
-    from memory.terminal import pastlines
 
     wanted = call.place.claimed or adoption.read_offered_workspace(call.place)
     off = accounts.find_disabled_pushes(call.place, call.settings, 1)
     unkept = accounts.find_disabled_capture(call.settings)
-    return call.answer(
-        {**workdays.glance_json(seen), "off": off, "unkept": unkept},
-        [
-            *pastlines.switched_off_lines(off),
-            *pastlines.switched_off_lines(unkept, "capture"),
-            *workdays.glance_lines(seen, call.now, call.style()),
-            *([adoption.OFFER_MESSAGE % wanted] if wanted else []),
-        ],
-    )
+    lines = [
+        *pastlines.switched_off_lines(off),
+        *pastlines.switched_off_lines(unkept, "capture"),
+        *workdays.glance_lines(seen, call.now, call.style()),
+        *([adoption.OFFER_MESSAGE % wanted] if wanted else []),
+    ]
+    return call.answer({**workdays.glance_json(seen), "off": off, "unkept": unkept}, lines)
 
 
 def statusline(call: Call) -> int:

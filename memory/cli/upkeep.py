@@ -10,14 +10,24 @@ from typing import Any
 
 from memory.core import StoreError, UsageError, boundary, clock, files, layout
 from memory.core.plaintext import clip_columns, format_count, one_line
+from memory.health import agefile, bundle, restoration
+from memory.health.bundle import Backup
+from memory.health.restoration import HeldBack, RestoreResult, Step, Target
+from memory.knowledge import housekeeping
+from memory.knowledge.housekeeping import Change, UpkeepPlan
+from memory.project import adoption
+from memory.recall import lookup
+from memory.store import ledger
+from memory.store.writer import TierWriter
 from memory.terminal import screen
-from memory.terminal.call import Call, ask_confirmation, require_person, to_json, warn
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.health.bundle import Backup
-    from memory.health.restoration import HeldBack, RestoreResult, Step, Target
-    from memory.knowledge.housekeeping import Change, UpkeepPlan
+from memory.terminal.call import (
+    Call,
+    ask_confirmation,
+    report_written,
+    require_person,
+    to_json,
+    warn,
+)
 
 TITLE_COLUMNS = 60  # columns of a title
 CLOCK_REMEDY = "confirm the clock with `dayleaf store upkeep --clock-is-right`"
@@ -25,8 +35,6 @@ CLOCK_REMEDY = "confirm the clock with `dayleaf store upkeep --clock-is-right`"
 
 def upkeep(call: Call) -> int:
     """Plan the upkeep, or apply it with --apply."""
-    from memory.knowledge import housekeeping
-
     options = call.options
     if options.apply:
         return _apply_upkeep(call)
@@ -45,9 +53,6 @@ def upkeep(call: Call) -> int:
 
 
 def _apply_upkeep(call: Call) -> int:
-    from memory.knowledge import housekeeping
-    from memory.store import ledger
-
     with call.spinner("reading the records") as spinner:
         did = housekeeping.apply(
             call.store(),
@@ -74,9 +79,6 @@ def _apply_upkeep(call: Call) -> int:
 
 
 def _count_successes(call: Call) -> Mapping[str, int]:
-    from memory.recall import lookup
-    from memory.store import ledger
-
     folds = [
         lookup.credit_successors(call.place, ledger.read(book))
         for book in ledger.ledgers(call.place)
@@ -106,16 +108,11 @@ def _format_doubt(found: UpkeepPlan) -> list[str]:
 
 
 def undo(call: Call) -> int:
-    from memory.knowledge import housekeeping
-    from memory.store import ledger
-
     with call.spinner("reading the journal") as spinner:
         back = housekeeping.undo(call.store(), spinner.counting("undo"))
     if back is None:
-        return call.answer(
-            {"undone": None},
-            ["nothing to undo: no upkeep was applied here, or all of it is undone already"],
-        )
+        lines = ["nothing to undo: no upkeep was applied here, or all of it is undone already"]
+        return call.answer({"undone": None}, lines)
     call.indexed()
     ledger.recount_after_moves(call.place)
     for problem in back.problems:
@@ -141,8 +138,6 @@ MOST_LISTED = 20  # files of a plan
 
 
 def _find_workspace(call: Call) -> str:
-    from memory.recall import lookup
-
     name = call.options.workspace or ""
     places = lookup.find_workspaces(call.place, name) if name not in ("", "all") else []
     if len(places) > 1:
@@ -174,8 +169,6 @@ def _choose_backup_file(call: Call, sealing: bool) -> str:
 
 def backup(call: Call) -> int:
     """Write everything into one backup file."""
-    from memory.health import agefile, bundle
-
     if len(call.words) > 1:
         raise UsageError("store backup takes one FILE, not %d words" % len(call.words))
     place, workspace = call.place, _find_workspace(call)
@@ -213,17 +206,15 @@ def backup(call: Call) -> int:
             "KEYFILE` restores it"
         ),
     ]
-    return call.answer(
-        {
-            "file": target,
-            "bytes": size,
-            "files": len(made.files),
-            "vanished": made.vanished,
-            "encrypted": sealing,
-            "left": [list(row) for row in made.left],
-        },
-        lines,
-    )
+    value = {
+        "file": target,
+        "bytes": size,
+        "files": len(made.files),
+        "vanished": made.vanished,
+        "encrypted": sealing,
+        "left": [list(row) for row in made.left],
+    }
+    return call.answer(value, lines)
 
 
 def _find_free_name(folder: str, now: float, sealed: bool = False) -> str:
@@ -254,9 +245,6 @@ def _is_backup(word: str) -> bool:
 
 def restore(call: Call) -> int:
     """Restore a record from the archive, or all records from a backup."""
-    from memory.cli import learn
-    from memory.health import agefile
-
     if not (len(call.words) == 1 and _is_backup(call.words[0])):
         given = [
             name
@@ -264,11 +252,12 @@ def restore(call: Call) -> int:
             if getattr(call.options, name)
         ]
         if given:
-            raise UsageError(
-                "--%s is only for a backup: `dayleaf store restore FILE`"
-                % given[0].replace("_", "-")
-            )
-        return learn.restore(call)
+            message = "--%s is only for a backup: `dayleaf store restore FILE`"
+            raise UsageError(message % given[0].replace("_", "-"))
+        found = call.store().restore(call.single_word("ID"))
+        call.indexed()
+        ledger.recount_after_moves(call.place)
+        return report_written(call, found, "restored")
     path = os.path.abspath(call.words[0])
     if not agefile.is_encrypted(path):
         if call.options.identity:
@@ -288,8 +277,6 @@ def restore(call: Call) -> int:
 
 
 def _restore_backup(call: Call, named: str, path: str) -> int:
-    from memory.health import bundle, restoration
-
     with call.spinner("reading the backup"):
         target, empty = _find_target(call, named)
         found = bundle.read_backup(path)
@@ -297,18 +284,17 @@ def _restore_backup(call: Call, named: str, path: str) -> int:
         held = restoration.find_held_back(path, plan, target, bool(call.options.replace))
     note = restoration.find_refusal(found, target)
     if call.options.dry_run:
-        return call.answer(
-            {
-                **_plan_json(found, plan, False),
-                "held": _held_json(held.settings),
-                "approvalsHeld": held.decisions,
-            },
-            [
-                *_format_plan(plan, note),
-                *_format_held(call, target, held),
-                "nothing was written (--dry-run)",
-            ],
-        )
+        value = {
+            **_plan_json(found, plan, False),
+            "held": _held_json(held.settings),
+            "approvalsHeld": held.decisions,
+        }
+        lines = [
+            *_format_plan(plan, note),
+            *_format_held(call, target, held),
+            "nothing was written (--dry-run)",
+        ]
+        return call.answer(value, lines)
     if (
         not empty
         and not call.options.merge
@@ -345,8 +331,6 @@ def _check_restore(call: Call, path: str) -> None:
 
 def _find_target(call: Call, path: str) -> tuple[Target, bool]:
     """Return (target of a restore, whether it is empty)."""
-    from memory.health import restoration
-
     options, place = call.options, call.place
     _check_restore(call, path)
     if options.into:
@@ -361,10 +345,6 @@ def _find_target(call: Call, path: str) -> tuple[Target, bool]:
 def _apply_restore(
     call: Call, path: str, found: Backup, plan: list[Step], target: Target, held: HeldBack
 ) -> int:
-    from memory.health import restoration
-    from memory.project import adoption
-    from memory.store.writer import TierWriter
-
     files.make_folder(target.home)
     spaces = target.home + "/workspaces/"
     fresh = [row for row in found.known if not files.is_folder(spaces + row[0])]
@@ -381,30 +361,27 @@ def _apply_restore(
     call.indexed()
     for problem in done.problems:
         warn(problem)
-    call.answer(
-        {
-            **_plan_json(found, plan, True),
-            "home": target.home,
-            "written": done.written,
-            "joined": done.joined,
-            "replaced": done.replaced,
-            "problems": done.problems,
-            "held": _held_json(done.held),
-            "approvalsHeld": held.decisions,
-        },
-        [
-            *_format_restored(plan, target, done, found, replace),
-            *_format_held(call, target, held._replace(settings=done.held)),
-        ],
-    )
+    value = {
+        **_plan_json(found, plan, True),
+        "home": target.home,
+        "written": done.written,
+        "joined": done.joined,
+        "replaced": done.replaced,
+        "problems": done.problems,
+        "held": _held_json(done.held),
+        "approvalsHeld": held.decisions,
+    }
+    lines = [
+        *_format_restored(plan, target, done, found, replace),
+        *_format_held(call, target, held._replace(settings=done.held)),
+    ]
+    call.answer(value, lines)
     if not call.options.into:
         call.warn_of_known_project()
     return 1 if done.problems else 0
 
 
 def _plan_json(found: Backup, plan: list[Step], applied: bool) -> dict[str, Any]:
-    from memory.health import restoration
-
     return {
         "made": found.made,
         "workspace": found.workspace,
@@ -417,8 +394,6 @@ def _plan_json(found: Backup, plan: list[Step], applied: bool) -> dict[str, Any]
 
 
 def _format_plan(plan: list[Step], note: str | None) -> list[str]:
-    from memory.health import restoration
-
     told = [step for step in plan if step.state not in (restoration.SAME, restoration.NEW)]
     lines = ["%-9s  %s" % (step.state, one_line(step.path)) for step in told[:MOST_LISTED]]
     more = len(told) - MOST_LISTED
@@ -439,8 +414,6 @@ def _format_plan(plan: list[Step], note: str | None) -> list[str]:
 def _format_restored(
     plan: list[Step], target: Target, done: RestoreResult, found: Backup, replace: bool
 ) -> list[str]:
-    from memory.health import restoration
-
     number = restoration.count_states(plan)
     same, kept = number[restoration.SAME], number[restoration.DIFFERENT] - done.replaced
     gone = number[restoration.FORGOTTEN] * (not replace)

@@ -242,10 +242,8 @@ def parse_versions(words: str) -> str:
     """Return a comma-separated list of versions, refusing spaces."""
     for word in words.split(","):
         if len(word.split()) > 1:
-            raise argparse.ArgumentTypeError(
-                "the version '%s' contains a space; separate several versions with commas"
-                % (clip_input(word))
-            )
+            message = "the version '%s' contains a space; separate several versions with commas"
+            raise argparse.ArgumentTypeError(message % (clip_input(word)))
     return words
 
 

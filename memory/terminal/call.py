@@ -245,10 +245,8 @@ class Call:
     def single_word(self, what: str) -> str:
         """Return the only word; raise UsageError for none or several."""
         if len(self.words) != 1:
-            raise UsageError(
-                "%s takes one %s, not %d words"
-                % (spellings.spell_verb(self.verb), what, len(self.words))
-            )
+            message = "%s takes one %s, not %d words"
+            raise UsageError(message % (spellings.spell_verb(self.verb), what, len(self.words)))
         return self.words[0]
 
     def style(self) -> screen.Style:
@@ -416,14 +414,12 @@ def report_written(call: Call, kept: Record, done: str, said: str | None = None)
     mark = "[redacted:"
     marks = max(kept.title.count(mark), kept.body.count(mark))
     removed = said is not None and marks > said.count(mark)
-    return call.answer(
-        {**record_json(kept), "path": call.place.path(kept.name)},
-        [
-            "%s %s  %s" % (done, kept.id, plaintext.one_line(kept.title)),
-            "  " + call.place.path(kept.name),
-            *["  a secret was removed from it"] * removed,
-        ],
-    )
+    lines = [
+        "%s %s  %s" % (done, kept.id, plaintext.one_line(kept.title)),
+        "  " + call.place.path(kept.name),
+        *["  a secret was removed from it"] * removed,
+    ]
+    return call.answer({**record_json(kept), "path": call.place.path(kept.name)}, lines)
 
 
 def find_session_id(call: Call) -> str:

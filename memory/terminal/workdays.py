@@ -17,6 +17,8 @@ from memory.core.config import Config
 from memory.core.layout import Place, project_name, read_branch
 from memory.core.plaintext import clip_at_word, clip_columns, format_age, format_count, one_line
 from memory.core.records import Record
+from memory.distill import digests
+from memory.distill.digests import Digest
 from memory.hook import handoffs, indexview, signs
 from memory.hook.handoffs import is_from_elsewhere, is_repetition
 from memory.knowledge import walls, worklog
@@ -27,10 +29,6 @@ from memory.recall.question import Query
 from memory.store import activeplan
 from memory.store.redactor import strip_private_record
 from memory.terminal import screen
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.distill.digests import Digest
 
 DAY_LINES, ALL_LINES = 15, 60
 MOST_DAYS = 3  # of a standup by day
@@ -74,8 +72,6 @@ def _name_workspaces(report: WorkReport) -> list[str]:
 
 
 def _format_digest(digest: Digest, style: screen.Style, markdown: bool) -> list[str]:
-    from memory.distill import digests
-
     rows = [
         row
         for one in digest.bullets
