@@ -57,11 +57,9 @@ def plan(call: Call) -> int:
 
 
 def _refuse_options(call: Call, what: str, allowed: tuple[str, ...]) -> None:
-    given = [name for name in OPTIONS if getattr(call.options, name) and name not in allowed]
+    given = call.list_given(name for name in OPTIONS if name not in allowed)
     if given:
-        raise UsageError(
-            "%s takes no --%s; `dayleaf plan --help` lists what does" % (what, given[0])
-        )
+        raise UsageError("%s takes no %s; `dayleaf plan --help` lists what does" % (what, given[0]))
 
 
 # ---- making

@@ -249,6 +249,10 @@ class Call:
             raise UsageError(message % (spellings.spell_verb(self.verb), what, len(self.words)))
         return self.words[0]
 
+    def list_given(self, names: Iterable[str]) -> list[str]:
+        """Return those of the named options that were given, as `--dry-run`."""
+        return ["--" + name.replace("_", "-") for name in names if getattr(self.options, name)]
+
     def style(self) -> screen.Style:
         """Return the style of stdout, for a terminal or a file."""
         from shutil import get_terminal_size
