@@ -29,7 +29,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.knowledge.proposals import Proposal
 
-OPTIONS = ("since", "dry_run")
 DECISIONS = {"accept": "accepted", "reject": "rejected"}
 
 
@@ -41,12 +40,10 @@ def harvest(call: Call) -> int:
         raise UsageError("`dayleaf review` goes through candidates, rules and scripts")
     if words[0] not in WORDS:
         raise unknown_word("harvest", words[0], WORDS, "use none, or one of " + ", ".join(WORDS))
-    given = [name for name in OPTIONS if getattr(call.options, name)]
+    given = call.list_given(("since", "dry_run"))
     if given:
-        raise UsageError(
-            "harvest %s takes no --%s: only `dayleaf notes harvest` does"
-            % (words[0], given[0].replace("_", "-"))
-        )
+        message = "harvest %s takes no %s: only `dayleaf notes harvest` does"
+        raise UsageError(message % (words[0], given[0]))
     return WORDS[words[0]](call, words[1:])
 
 
@@ -176,7 +173,7 @@ def _decide_named(call: Call, words: list[str], way: str) -> int:
     require_person(call, "a candidate", "notes harvest %s %s" % (way, " ".join(words)[:80] or "ID"))
     store = call.store()
     found = _find_candidates(store, way, words)
-    done = [_decide(call, store, PendingRecord(record, b"", ""), way) for record in found]
+    done = [_decide(call, store, PendingRecord(record), way) for record in found]
     call.indexed()
     return finish_decisions(call, done, "no candidate")
 
@@ -230,11 +227,10 @@ def _find_contradictions(store: Store) -> dict[str, str]:
 
 
 CANDIDATE = ReviewKind(
-    "harvest",
     "learning",
     "accept",
     _list_with_reasons,
-    lambda store, name: PendingRecord(store.read(name), b"", ""),
+    lambda store, name: PendingRecord(store.read(name)),
     _format_content,
     _decide,
 )

@@ -45,7 +45,7 @@ def keep(call: Call) -> int:
             % kept.id
         )
     call.indexed()
-    record, data, path, hindrance = RULE.read(store, kept.name)
+    record, data, path, scope, hindrance = RULE.read(store, kept.name)
     if hindrance:
         raise UsageError("%s cannot be approved: %s" % (record.name, hindrance))
     # a script cannot approve: its rule waits for a person
@@ -55,8 +55,7 @@ def keep(call: Call) -> int:
             "  it waits for review: " + REVIEW,
         ]
         return call.answer({**record_json(record), "path": path, "state": "pending"}, lines)
-    workspace = approvals.approval_workspace(record.name, call.place.key)
-    approvals.approve(call.place.home, workspace, record.id, data, getpass.getuser(), call.now)
+    approvals.approve(call.place.home, scope, record.id, data, getpass.getuser(), call.now)
     where = "every session here starts with it"
     if call.options.tag:
         where = "prompts about %s get it" % ", ".join(tags)
