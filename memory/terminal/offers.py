@@ -95,22 +95,16 @@ def plan_lines(plan: ImportPlan, dayleaf: str, offset: float, span: str) -> list
         ]
         for name, many, size, last in plan.projects[:MOST_PROJECTS]
     ]
+    head = "%s of %s can be imported, %s:" % (
+        format_count(len(plan.sessions), "past session"),
+        format_count(len(plan.projects), "project"),
+        format_size(plan.size),
+    )
+    lines = [head, *screen.format_table(rows, "  ", right=(1, 2))]
     more = plan.projects[MOST_PROJECTS:]
-    lines = [
-        "%s of %s can be imported, %s:"
-        % (
-            format_count(len(plan.sessions), "past session"),
-            format_count(len(plan.projects), "project"),
-            format_size(plan.size),
-        ),
-        *screen.format_table(rows, "  ", right=(1, 2)),
-    ]
     if more:
-        many = sum(row[1] for row in more)
-        lines.append(
-            "  and %s of %s"
-            % (format_count(many, "session"), format_count(len(more), "more project"))
-        )
+        many = format_count(sum(row[1] for row in more), "session")
+        lines.append("  and %s of %s" % (many, format_count(len(more), "more project")))
     lines.append(
         "That takes about %s, the newest first; Ctrl-C stops it, and what was read stays.  "
         "Nothing leaves this machine." % span
@@ -122,11 +116,8 @@ def plan_lines(plan: ImportPlan, dayleaf: str, offset: float, span: str) -> list
 
 def later_line(many: int, dayleaf: str) -> str:
     """Return the line about the older sessions that can follow."""
-    return "%s can follow at any time: `%s %s`" % (
-        format_count(many, "older session"),
-        dayleaf,
-        ALL,
-    )
+    number = format_count(many, "older session")
+    return "%s can follow at any time: `%s %s`" % (number, dayleaf, ALL)
 
 
 def skipped_lines(passed: Sequence[backfill.ImportedSession]) -> list[str]:
@@ -136,13 +127,14 @@ def skipped_lines(passed: Sequence[backfill.ImportedSession]) -> list[str]:
         if one.skip:
             reasons.setdefault(one.skip.reason, []).append(one)
     lines = []
-    for reason, of in reasons.items():
-        where = sorted({one.session.directory for one in of if one.gone})
-        named = ", ".join(map(one_line, where[:MOST_GONE])) + " …" * (len(where) > MOST_GONE)
-        lines.append(
-            "Left out: %s (%s%s)"
-            % (format_count(len(of), "session"), one_line(reason), named and ": " + named)
-        )
+    for reason, sessions in reasons.items():
+        gone = sorted({one.session.directory for one in sessions if one.gone})
+        why = one_line(reason)
+        if gone:
+            why += (
+                ": " + ", ".join(map(one_line, gone[:MOST_GONE])) + " …" * (len(gone) > MOST_GONE)
+            )
+        lines.append("Left out: %s (%s)" % (format_count(len(sessions), "session"), why))
     return lines
 
 
@@ -157,13 +149,10 @@ def discovery_lines(
         ]
     lines = ["", style.bold("Found in them:")]
     for one in found:
-        lines += [
-            "",
-            "  %s, %s: %s"
-            % (one_line(one.project), _day(one.at, offset), clip_at_word(one_line(one.text), LINE)),
-            *(["    " + clip_at_word(one_line(one.more), LINE)] if one.more else []),
-            "    %s show %s" % (dayleaf, one.id),
-        ]
+        text, more = (clip_at_word(one_line(text), LINE) for text in (one.text, one.more))
+        lines += ["", "  %s, %s: %s" % (one_line(one.project), _day(one.at, offset), text)]
+        lines += ["    " + more] if more else []
+        lines.append("    %s show %s" % (dayleaf, one.id))
     return [
         *lines,
         "",
