@@ -14,6 +14,7 @@ import keyword
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from types import ModuleType
 
 from memory import __version__
@@ -38,7 +39,6 @@ from memory.terminal.arguments import (
     decimal_number,
     flag,
     format_help,
-    make_choice_type,
     opt,
     parse_kinds,
     parse_versions,
@@ -56,16 +56,13 @@ NOTE_WRITERS = CHOICES["notes.provider"][1:]
 MODELS = tuple(name for name in PROVIDERS if name not in ("extract", "none"))
 # Versions of the formats on disk, as in the modules that own them.
 FORMATS_KEPT = {
-    "record": 1,
-    "trust": 1,
-    "ledger": 1,
-    "receipts": 1,
+    **dict.fromkeys(("record", "trust", "ledger", "receipts"), 1),
     "index": 7,
     "backup": 1,
     "json": 1,
 }
 CONFIDENCES = ("low", "medium", "high")
-PROVIDER = opt("--provider", "ask a model: %s" % ", ".join(MODELS), type=make_choice_type(MODELS))
+PROVIDER = opt("--provider", "ask a model: " + ", ".join(MODELS), MODELS)
 AGENTS = ("codex", "gemini")  # other agents with readable sessions
 # Errors of the machine, not of dayleaf.
 MACHINE_ERRORS = [
@@ -74,24 +71,20 @@ MACHINE_ERRORS = [
 ]
 
 
-def _warn_of_ignored_variables(given: dict[str, str]) -> None:
-    for key, path in environment.find_repository_variables(
-        given, _list_project_folders(given)
-    ).items():
-        warn(environment.IGNORED % (key, path))
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
     argv: the words after the program's name; None for the process's own.
     """
     given, now = files.read_environ(), clock.now()
-    env = environment.trusted_environment(given, _list_project_folders(given))
+    folders = _list_project_folders(given)
+    env = environment.trusted_environment(given, folders)
     _set_stream_encoding()
     try:
         if env is not given:
-            _warn_of_ignored_variables(given)
+            ignored = environment.find_repository_variables(given, folders)
+            for variable, path in ignored.items():
+                warn(environment.IGNORED % (variable, path))
         status = run(list(sys.argv[1:] if argv is None else argv), env, now)
         sys.stdout.flush()
         return status
@@ -115,13 +108,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _list_project_folders(env: dict[str, str]) -> list[str]:
     """List the directories whose settings the client may have read."""
-    try:
-        here = [os.getcwd()]
-    except OSError:
-        here = []
-    return [
-        folder for folder in (*here, env.get("CLAUDE_PROJECT_DIR", "")) if os.path.isabs(folder)
-    ]
+    folders = [env.get("CLAUDE_PROJECT_DIR", "")]
+    with suppress(OSError):
+        folders.insert(0, os.getcwd())
+    return list(filter(os.path.isabs, folders))
 
 
 def _set_stream_encoding() -> None:
@@ -144,9 +134,8 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
         return 0
     name, used = _verb_or_family(argv)
     given = argv[used:]
-    if any(
-        word in ("--help", "-h") for word in given[: given.index("--") if "--" in given else None]
-    ):
+    options = given[: given.index("--")] if "--" in given else given
+    if "--help" in options or "-h" in options:
         print(format_help(VERBS, argv))
         return 0
     if name not in VERBS and not given:
@@ -158,7 +147,7 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
         raise unknown_family_word(name, given)
     words, option = spellings.replace_old_option(name, given)
     # a slash command keeps one spelling for all versions
-    if not {"--hook", "--args-from-stdin"}.intersection(given):
+    if "--hook" not in given and "--args-from-stdin" not in given:
         _warn_of_old_spelling(name, option, used)
     return _run_verb(name, words, env, now)
 
@@ -173,17 +162,19 @@ def _verb_or_family(argv: list[str]) -> tuple[str, int]:
 def _warn_of_old_spelling(name: str, option: str, used: int) -> None:
     if not option and (used != 1 or name not in spellings.MOVED):
         return
-    typed = "dayleaf " + " ".join(filter(None, (name, option)))
-    new = spellings.OPTIONS[name][option] if option else ""
-    now = " ".join(filter(None, (spellings.format_command(name), new)))
-    warn("`%s` is `%s` now; the next release drops the old spelling" % (typed, now))
+    typed, now = "dayleaf " + name, spellings.format_command(name)
+    if option:
+        typed += " " + option
+        now += " " + spellings.OPTIONS[name][option]
+    warn("`%s` is `%s` now; the next release drops the old spelling" % (typed, now.strip()))
 
 
 def _run_verb(name: str, argv: list[str], env: dict[str, str], now: float) -> int:
-    call = read_call(name, VERBS[name], argv, env, now)
-    call.require(VERBS[name].options)
-    refuse_foreign_options(VERBS[name], call)
-    _refuse_extra_words(VERBS[name], call)
+    verb = VERBS[name]
+    call = read_call(name, verb, argv, env, now)
+    call.require(verb.options)
+    refuse_foreign_options(verb, call)
+    _refuse_extra_words(verb, call)
     module = import_module_of(name)  # all modules would cost each command 10 ms
     try:
         status: int = getattr(module, name + "_" * keyword.iskeyword(name))(call)
@@ -193,20 +184,22 @@ def _run_verb(name: str, argv: list[str], env: dict[str, str], now: float) -> in
 
 
 def _refuse_extra_words(verb: Verb, call: Call) -> None:
-    first = call.words[:1] if call.words and call.words[0] in verb.parts else []
-    takes = verb.parts[first[0]].words if first else verb.words
+    part = verb.parts.get(call.words[0]) if call.words else None
+    first = call.words[:1] if part else []
     more = call.words[len(first) :]
-    if more and not takes:
-        timed = any(option.flag == "--since" for option in verb.options)
-        raise UsageError(
-            "%s takes no %swords; leave '%s' out%s"
-            % (
-                " ".join((spellings.spell_verb(call.verb) or "today", *first)),
-                "more " * len(first),
-                clip_input(" ".join(more)),
-                ", or name a time with `--since`" * timed,
-            )
+    if not more or (part.words if part else verb.words):
+        return
+    name = " ".join((spellings.spell_verb(call.verb) or "today", *first))
+    timed = any(option.flag == "--since" for option in verb.options)
+    raise UsageError(
+        "%s takes no %swords; leave '%s' out%s"
+        % (
+            name,
+            "more " * len(first),
+            clip_input(" ".join(more)),
+            ", or name a time with `--since`" * timed,
         )
+    )
 
 
 def import_module_of(name: str) -> ModuleType:
@@ -223,14 +216,13 @@ def _store_suggestion(call: Call, refused: PersonsRecord) -> int:
     words = [call.stdin_text if word == "-" and call.stdin_text else word for word in call.argv]
     kept = suggestions.store_suggestion(call.store(), refused, words, find_session_id(call))
     call.indexed()
-    return call.answer(
-        {"id": kept.id, "suggested": suggestions.read_suggestion(kept), "of": refused.id},
-        [
-            "suggested %s  %s" % (kept.id, one_line(kept.title)),
-            "  a person wrote %s, so it was not changed; they can accept this in `dayleaf review`"
-            % refused.id,
-        ],
-    )
+    value = {"id": kept.id, "suggested": suggestions.read_suggestion(kept), "of": refused.id}
+    lines = [
+        "suggested %s  %s" % (kept.id, one_line(kept.title)),
+        "  a person wrote %s, so it was not changed; they can accept this in `dayleaf review`"
+        % refused.id,
+    ]
+    return call.answer(value, lines)
 
 
 def run_suggested(words: list[str], env: dict[str, str], now: float) -> int:
@@ -247,12 +239,9 @@ def run_suggested(words: list[str], env: dict[str, str], now: float) -> int:
 
 
 def _print_version(as_json: bool) -> int:
-    print(
-        to_json({"dayleaf": __version__, **FORMATS_KEPT})
-        if as_json
-        else "dayleaf %s (formats: %s)"
-        % (__version__, ", ".join("%s %s" % item for item in FORMATS_KEPT.items()))
-    )
+    formats = ", ".join("%s %s" % item for item in FORMATS_KEPT.items())
+    text = "dayleaf %s (formats: %s)" % (__version__, formats)
+    print(to_json({"dayleaf": __version__, **FORMATS_KEPT}) if as_json else text)
     return 0
 
 
@@ -271,18 +260,15 @@ def _log_bug(env: dict[str, str], now: float) -> str:
     import traceback
 
     kind, error, _ = sys.exc_info()
-    said = "a bug in dayleaf (%s)" % (kind.__name__ if kind else "")
-    trace = "dayleaf %s, Python %s\n%s" % (
-        __version__,
-        sys.version.split()[0],
-        traceback.format_exc(),
-    )
+    bug = "a bug in dayleaf (%s)" % (kind.__name__ if kind else "")
+    versions = "dayleaf %s, Python %s\n" % (__version__, sys.version.split()[0])
+    trace = versions + traceback.format_exc()
     try:
         path = "%s/log/bug-%s.txt" % (layout.find_home(env), clock.iso(now).replace(":", ""))
         files.replace(path, trace.encode("utf-8", "replace"))
     except (OSError, DayleafError):
-        return "%s: %s; the trace could not be kept" % (said, error)
-    return "%s; please report it, with the trace in %s" % (said, path)
+        return "%s: %s; the trace could not be kept" % (bug, error)
+    return "%s; please report it, with the trace in %s" % (bug, path)
 
 
 SESSION = opt("--session ID", "the session")
@@ -294,7 +280,7 @@ TIERS = (
 WORKSPACE = opt("--workspace NAME", "another workspace, or `all`")
 # Options that slash commands pass on from the client.
 CLIENTS_SESSION = opt("--session ID", argparse.SUPPRESS)
-SOURCE = opt("--source", argparse.SUPPRESS, type=make_choice_type(("human", "agent")))
+SOURCE = opt("--source", argparse.SUPPRESS, ("human", "agent"))
 TRANSCRIPT = opt("--transcript PATH", argparse.SUPPRESS)
 VERSION = opt(
     "--version V",
@@ -340,7 +326,7 @@ VERBS: dict[str, Verb] = {
         (
             *FILTERS,
             VECTORS_BY,
-            opt("--type", "only resources: " + ", ".join(TYPES), type=make_choice_type(TYPES)),
+            opt("--type", "only resources: " + ", ".join(TYPES), TYPES),
             flag("--group", "group hits by kind"),
             flag("--batch", "read queries from stdin, as JSONL"),
         ),
@@ -360,7 +346,7 @@ VERBS: dict[str, Verb] = {
         (
             *FILTERS,
             opt("--max-tokens N", "50 or more (default: 500)", type=positive_integer),
-            opt("--provider", ", ".join(PROVIDERS), type=make_choice_type(PROVIDERS)),
+            opt("--provider", ", ".join(PROVIDERS), PROVIDERS),
             flag("--save", "keep the answer as a learning"),
             flag("--no-cache", "reuse no saved answer"),
         ),
@@ -379,7 +365,7 @@ VERBS: dict[str, Verb] = {
             TAG,
             VERSION,
             opt("--title T", "its title (default: first sentence)"),
-            opt("--confidence", ", ".join(CONFIDENCES), type=make_choice_type(CONFIDENCES)),
+            opt("--confidence", ", ".join(CONFIDENCES), CONFIDENCES),
             *TIERS,
             SOURCE,
             CLIENTS_SESSION,
@@ -401,7 +387,7 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--provider",
                 "with on: %s (default: claude)" % ", ".join(NOTE_WRITERS),
-                type=make_choice_type(NOTE_WRITERS),
+                NOTE_WRITERS,
             ),
             opt("--since WHEN", "with write: sessions since then (default: 30d)"),
             flag("--dry-run", "with write: only count the tokens"),
@@ -590,16 +576,14 @@ VERBS: dict[str, Verb] = {
             opt(
                 "--kind",
                 "dir: the kind of files that name none (default: learning)",
-                type=make_choice_type(
-                    [kind for kind in KINDS if kind not in layout.TRANSCRIBED_KINDS]
-                ),
+                [kind for kind in KINDS if kind not in layout.TRANSCRIBED_KINDS],
             ),
             flag("--all", "claude-memory, transcripts: from every project"),
             opt("--since WHEN", "transcripts: sessions that ended since then"),
             opt(
                 "--agent",
                 "transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS),
-                type=make_choice_type(AGENTS),
+                AGENTS,
             ),
             flag("--ask", "transcripts, --all: show a plan first"),
         ),
@@ -642,7 +626,7 @@ VERBS: dict[str, Verb] = {
         "keep, show and run documents and scripts",
         (
             opt("--path PATH", "the file"),
-            opt("--type", "doc, script, both; `add` guesses it", type=make_choice_type(TYPES)),
+            opt("--type", "doc, script, both; `add` guesses it", TYPES),
             opt("--title T", "its title"),
             *TIERS,
             flag("--stale", "only those whose file changed or is gone"),
