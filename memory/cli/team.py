@@ -43,17 +43,9 @@ def share(call: Call) -> int:
         )
     found = _sign_rule(call, store, found)
     name = sharing.move_record(store, found, layout.SHARED)
-    doubts = ["  " + one_line(doubt) for doubt in sharing.question_temporary_paths(data)]
-    return _report_move(
-        call,
-        found,
-        name,
-        [
-            *_list_link_warnings(store, found),
-            *doubts,
-            *_list_hints(call, sharing.find_commit_hook(call.place)),
-        ],
-    )
+    notes = _list_link_warnings(store, found)
+    notes += ["  " + one_line(doubt) for doubt in sharing.question_temporary_paths(data)]
+    return _report_move(call, found, name, notes + _list_hints(call))
 
 
 def _sign_rule(call: Call, store: Store, found: Record) -> Record:
@@ -66,11 +58,9 @@ def _sign_rule(call: Call, store: Store, found: Record) -> Record:
     rationale = found.rationale.replace("You said", who + " said", 1)
     found = store.edit(found.name, {"suggested_by": who, "rationale": rationale})
     if approved:
-        data, workspace = (
-            store.raw(found.name),
-            approvals.approval_workspace(found.name, call.place.key),
-        )
-        approvals.approve(call.place.home, workspace, found.id, data, getpass.getuser(), call.now)
+        data, user = store.raw(found.name), getpass.getuser()
+        workspace = approvals.approval_workspace(found.name, call.place.key)
+        approvals.approve(call.place.home, workspace, found.id, data, user, call.now)
     return found
 
 
@@ -97,9 +87,8 @@ def _report_move(call: Call, found: Record, name: str, notes: list[str]) -> int:
         "path": path,
         "notes": [note.strip() for note in notes],
     }
-    return call.answer(
-        value, ["%s %s  %s" % (done, found.id, one_line(found.title)), "  " + path, *notes]
-    )
+    head = "%s %s  %s" % (done, found.id, one_line(found.title))
+    return call.answer(value, [head, "  " + path, *notes])
 
 
 def _list_link_warnings(store: Store, found: Record) -> list[str]:
@@ -111,20 +100,16 @@ def _list_link_warnings(store: Store, found: Record) -> list[str]:
     return out
 
 
-def _list_hints(call: Call, hook: tuple[bool, str]) -> list[str]:
-    notes = ["  commit it, so that others can pull it: `git add .dayleaf && git commit`"]
-    file = call.place.shared + "/x.md"
-    ignored = (
-        call.place.git
-        and safegit.read(call.place.root, call.env, "check-ignore", "-q", "--", file).rc == 0
-    )
-    if ignored:
-        notes = [
-            "  git ignores .dayleaf here, so nobody will get it: remove the line from .gitignore"
-        ]
-    wanted = ["  to check for secrets before each commit: " + hook[1]]
+def _list_hints(call: Call) -> list[str]:
+    note = "  commit it, so that others can pull it: `git add .dayleaf && git commit`"
+    ignored = ("check-ignore", "-q", "--", call.place.shared + "/x.md")
+    if call.place.git and safegit.read(call.place.root, call.env, *ignored).rc == 0:
+        note = "  git ignores .dayleaf here, so nobody will get it: remove the line from .gitignore"
+    has_hook, way = sharing.find_commit_hook(call.place)
     shared = sum(name[:1] == layout.SHARED for name in call.store().names())
-    return notes if hook[0] or not hook[1] or shared > 1 else [*notes, *wanted]
+    if has_hook or not way or shared > 1:
+        return [note]
+    return [note, "  to check for secrets before each commit: " + way]
 
 
 def shared(call: Call) -> int:
@@ -135,19 +120,19 @@ def shared(call: Call) -> int:
     with call.spinner("asking git"):
         found = sharing.read_status(store, call.env)
     skipped = [one for one in store.skipped if one.name[:1] == layout.SHARED]
-    titles = {}
+    titles: dict[str, tuple[str, str]] = {}
+    names: dict[str, str] = {}
     for held in found.records:
         try:
             record = store.read(held.name)
-            titles[held.name] = record.id, record.title
         except Unreadable as error:
             skipped.append(error.skipped)
-    ids: dict[str, str] = {}
-    for name, (id, _) in titles.items():
-        if ids.setdefault(id, name) != name:
-            found.conflicts.append(
-                (name, "%s has the same id (%s): keep one, or give one another id" % (ids[id], id))
-            )
+            continue
+        titles[held.name] = record.id, record.title
+        other = names.setdefault(record.id, held.name)
+        if other != held.name:
+            message = "%s has the same id (%s): keep one, or give one another id"
+            found.conflicts.append((held.name, message % (other, record.id)))
     value = {
         "records": [
             {**held._asdict(), "id": titles.get(held.name, ("", ""))[0]} for held in found.records
