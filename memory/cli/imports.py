@@ -61,21 +61,25 @@ def import_(call: Call) -> int:
     kind, *words = call.words
     if kind not in KINDS:
         raise unknown_word("import", kind, KINDS)
-    for option, takers in OPTIONS.items():
-        if kind not in takers and call.list_given(
-            ["tier_global" if option == "global" else option]
-        ):
-            raise UsageError("--%s is for import %s" % (option, " and ".join(takers)))
-    if kind in ("tree", "dir") and len(words) != 1:
-        raise UsageError("import %s takes one directory, not %d" % (kind, len(words)))
-    if kind not in ("tree", "dir") and words:
-        message = "import %s takes no more words; leave '%s' out"
-        raise UsageError(message % (kind, clip_input(words[0])))
+    _check_usage(call, kind, words)
     try:
         return KINDS[kind](call)
     except KeyboardInterrupt:
         warn("interrupted; what was written stays, and the same command continues from there")
         raise
+
+
+def _check_usage(call: Call, kind: str, words: list[str]) -> None:
+    for name, takers in OPTIONS.items():
+        if getattr(call.options, name) and kind not in takers:
+            flag = "--" + name.removeprefix("tier_")
+            raise UsageError("%s is for import %s" % (flag, " and ".join(takers)))
+    takes_folder = kind in ("tree", "dir")
+    if takes_folder and len(words) != 1:
+        raise UsageError("import %s takes one directory, not %d" % (kind, len(words)))
+    if words and not takes_folder:
+        message = "import %s takes no more words; leave '%s' out"
+        raise UsageError(message % (kind, clip_input(words[0])))
 
 
 def _import_tree(call: Call) -> int:
@@ -436,6 +440,12 @@ def _count_sessions(imported: list[backfill.ImportedSession]) -> dict[str, int]:
     return {"new": new, "updated": old, "before": before, "without": len(live) - new - old}
 
 
+def _skipped_lines(imported: list[backfill.ImportedSession], unread: list[Skip]) -> list[str]:
+    others = [one.skip for one in imported if one.skip and not one.gone] + unread
+    lines = _format_gone([one.session.directory for one in imported if one.gone])
+    return lines + _list_first("skipped %s: %s; %s" % skip for skip in others)
+
+
 def _format_no_session(call: Call) -> str:
     where = transcript.find_host_folder(call.env) + "/projects"
     if call.options.agent:
@@ -461,9 +471,7 @@ def _report_sessions(
         plan = backfill.Plan(*map(sum, zip(*(one.plan for one in imported))))
     counts, sessions = _count_sessions(imported), len(imported) + len(unread)
     lines = [_format_summary(counts, sessions, plan, len(skipped), dry)]
-    lines += _format_gone([one.session.directory for one in imported if one.gone])
-    others = [one.skip for one in imported if one.skip and not one.gone] + unread
-    lines += _list_first("skipped %s: %s; %s" % skip for skip in others)
+    lines += _skipped_lines(imported, unread)
     if not imported:
         lines.append(_format_no_session(call))
     lines += later
@@ -524,7 +532,7 @@ KINDS: dict[str, Callable[[Call], int]] = {
 }
 OPTIONS = {
     "shared": ("tree", "dir"),
-    "global": ("tree", "dir"),
+    "tier_global": ("tree", "dir"),
     "kind": ("dir",),
     "all": ("claude-memory", "transcripts"),
     "since": ("transcripts",),

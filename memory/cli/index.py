@@ -206,7 +206,7 @@ def _list_settings(call: Call) -> int:
 
 
 def _apply_setting(call: Call, key: str, value: Any) -> list[str]:
-    """Apply a setting's side effects; return lines for the user."""
+    """Do what a setting needs beyond its file; return lines on it."""
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
         return [registry.offer("mcp", "register")(call.env, bool(value))]
     return [SECRETS_STAY] if key == "redact.enabled" and value is False else []

@@ -379,7 +379,6 @@ def _make_forget_filter(call: Call) -> Callable[[Record], bool]:
 
 
 def _fold_text(text: str) -> str:
-    """Return a text in NFC, case-folded, on one line."""
     return " ".join(normalize("NFC", text).casefold().split())
 
 

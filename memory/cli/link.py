@@ -123,11 +123,7 @@ def _remove_link(
     mine = [edge for edge in web.edges if edge.source == here and _is_link_to(edge, web, word)]
     wanted = [edge for edge in mine if edge.relation == relation]
     if not wanted:
-        remedy = "`dayleaf record link %s` lists its links" % here.id
-        if mine:
-            remedy = "it has " + ", ".join(sorted({edge.relation for edge in mine}))
-        message = "%s has no link %s to '%s'; %s"
-        raise StoreError(message % (here.id, relation, clip_input(word), remedy))
+        raise _no_such_link(here.id, relation, word, sorted({edge.relation for edge in mine}))
     gone = {(edge.relation, documents.normalise_link(edge.target)) for edge in wanted}
     left = relations.remove_links(source.meta.get("links"), gone)
     written = records.find_wiki_links(source.body) if source.source != "auto" else ()
@@ -145,6 +141,13 @@ def _remove_link(
     notes = ["[[%s]] in its text still links there" % target for target in in_text]
     target = wanted[0].to.id if wanted[0].to else wanted[0].target
     return _report_change(call, changed, relation, target, "link removed", source, notes)
+
+
+def _no_such_link(id: str, relation: str, word: str, others: list[str]) -> StoreError:
+    remedy = "`dayleaf record link %s` lists its links" % id
+    if others:
+        remedy = "it has " + ", ".join(others)
+    return StoreError("%s has no link %s to '%s'; %s" % (id, relation, clip_input(word), remedy))
 
 
 def _is_link_to(edge: Edge, web: LinkGraph, said: str) -> bool:

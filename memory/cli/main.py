@@ -82,9 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _set_stream_encoding()
     try:
         if env is not given:
-            ignored = environment.find_repository_variables(given, folders)
-            for variable, path in ignored.items():
-                warn(environment.IGNORED % (variable, path))
+            _warn_of_ignored_variables(given, folders)
         status = run(list(sys.argv[1:] if argv is None else argv), env, now)
         sys.stdout.flush()
         return status
@@ -96,14 +94,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except KeyboardInterrupt:
         return 130
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno in MACHINE_ERRORS:
-            return _report_failure(
-                "%s: %s; check the disk and its permissions"
-                % (error.filename or "the output", error.strerror),
-                1,
-            )
+    except OSError as error:
+        if error.errno not in MACHINE_ERRORS:
+            return _report_failure(_log_bug(env, now), 3)
+        message = "%s: %s; check the disk and its permissions"
+        return _report_failure(message % (error.filename or "the output", error.strerror), 1)
+    except Exception:
         return _report_failure(_log_bug(env, now), 3)
+
+
+def _warn_of_ignored_variables(given: dict[str, str], folders: list[str]) -> None:
+    for variable, path in environment.find_repository_variables(given, folders).items():
+        warn(environment.IGNORED % (variable, path))
 
 
 def _list_project_folders(env: dict[str, str]) -> list[str]:
@@ -134,22 +136,24 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
         return 0
     name, used = _verb_or_family(argv)
     given = argv[used:]
-    options = given[: given.index("--")] if "--" in given else given
-    if "--help" in options or "-h" in options:
+    is_bare_family = name not in VERBS and not given
+    if is_bare_family and name == "store":
+        name, used = "status", 2
+    elif is_bare_family or _asks_for_help(given):
         print(format_help(VERBS, argv))
         return 0
-    if name not in VERBS and not given:
-        if name != "store":
-            print(format_help(VERBS, argv))
-            return 0
-        name, used = "status", 2
     if name not in VERBS:
         raise unknown_family_word(name, given)
     words, option = spellings.replace_old_option(name, given)
     # a slash command keeps one spelling for all versions
-    if "--hook" not in given and "--args-from-stdin" not in given:
+    if not {"--hook", "--args-from-stdin"}.intersection(given):
         _warn_of_old_spelling(name, option, used)
     return _run_verb(name, words, env, now)
+
+
+def _asks_for_help(words: list[str]) -> bool:
+    options = words[: words.index("--")] if "--" in words else words
+    return "--help" in options or "-h" in options
 
 
 def _verb_or_family(argv: list[str]) -> tuple[str, int]:

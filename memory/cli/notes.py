@@ -61,7 +61,6 @@ def _switch_on(call: Call) -> int:
 
 
 def _read_provider(call: Call) -> tuple[str, str]:
-    """Return (setting, its source)."""
     return call.settings["notes.provider"], call.settings.sources["notes.provider"]
 
 

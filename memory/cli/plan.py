@@ -74,7 +74,7 @@ def _split_title(text: str, steps: Iterable[str]) -> tuple[str, str]:
 
 
 def _make_plan(call: Call, title: str, body: str, tier: str) -> Record:
-    """Write a new active plan; raise StoreError for another one without --replace."""
+    """Write a new plan; refuse a second active one without --replace."""
     store, author, session = call.store(), find_author(call), find_session_id(call)
     extra = {"status": "active"}
     with files.Lock(call.place.cache + "/plan.lock", wait=True):
@@ -90,7 +90,7 @@ def _make_plan(call: Call, title: str, body: str, tier: str) -> Record:
 
 
 def _list_replaceable_plans(call: Call, store: Store) -> list[Record]:
-    """List the active plans; raise StoreError for one without --replace."""
+    """List the active plans; refuse to replace them without --replace."""
     found = activeplan.list_active(store.each(("plan",)))
     if found and not call.options.replace:
         id = found[0].id

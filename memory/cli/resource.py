@@ -45,11 +45,11 @@ def resource(call: Call) -> int:
 
 
 def _add_resource(call: Call, words: list[str]) -> int:
-    options, path = call.options, call.options.path
-    if path and words or len(words) > 1:
+    options, paths = call.options, [*filter(None, [call.options.path]), *words]
+    if len(paths) > 1:
         raise UsageError("resource add takes one path: `dayleaf resource add --path PATH`")
     tier, store = choose_tier(call), call.store()
-    source = _read_source(call, path or "".join(words), tier)
+    source = _read_source(call, "".join(paths), tier)
     existing = material.find_resource(store, source.path, tier)
     if existing:
         return _report_existing(call, existing)

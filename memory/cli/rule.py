@@ -73,9 +73,7 @@ def _suggest_rule(call: Call, words: list[str]) -> int:
     if call.options.link:
         targets = [_find_link_target(store, id) for id in call.options.link]
         extra["links"] = [{"relation": "related_to", "target": target} for target in targets]
-    given = call.options.body
-    body = (read_stdin() if given == "-" else given or "").strip()
-    body = body and body + "\n"
+    body = _read_body(call.options.body or "")
     existing = store.same("rule", title, body, tier)
     kept = existing or store.add(
         "rule", title, body, tier=tier, tags=call.options.tag or [], source=author, extra=extra
@@ -93,6 +91,11 @@ def _suggest_rule(call: Call, words: list[str]) -> int:
             "every session"
         )
     return call.answer({**record_json(kept), "path": path, "state": state}, lines)
+
+
+def _read_body(given: str) -> str:
+    body = (read_stdin() if given == "-" else given).strip()
+    return body and body + "\n"
 
 
 def _find_link_target(store: Store, id: str) -> str:

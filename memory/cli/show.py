@@ -327,16 +327,25 @@ def feedback(call: Call) -> int:
         "misled": misled,
     }
     done = "helped" if word == "up" else "misled"
-    lines = ["noted: %s %s  %s" % (found.id, done, one_line(found.title))]
-    lines.append("  " + format_counts(counts, call.now))
-    if (before.up, before.down) == (counts.up, counts.down):
-        lines.append("  this session has reported that before; nothing changes")
-        return call.answer(value, lines)
-    if outcome_factor(counts.up, counts.down) < outcome_factor(before.up, before.down):
+    lines = [
+        "noted: %s %s  %s" % (found.id, done, one_line(found.title)),
+        "  " + format_counts(counts, call.now),
+        *_explain_effect(found, before, counts, misled),
+    ]
+    return call.answer(value, lines)
+
+
+def _explain_effect(
+    found: Record, before: ledger.Counts, now: ledger.Counts, misled: bool
+) -> list[str]:
+    if (before.up, before.down) == (now.up, now.down):
+        return ["  this session has reported that before; nothing changes"]
+    lines = []
+    if outcome_factor(now.up, now.down) < outcome_factor(before.up, before.down):
         lines.append("  it ranks lower than before")
     if misled and found.kind == "learning" and found.accepted:
         lines.append("  prompts get it last from now on, marked as misleading")
-    return call.answer(value, lines)
+    return lines
 
 
 def counts_json(counts: ledger.Counts, now: float) -> dict[str, object]:

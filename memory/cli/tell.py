@@ -73,19 +73,14 @@ def distill(call: Call) -> int:
     if not question:
         raise UsageError("distill needs a question")
     key = _make_cache_key(call, question)
-    cached = cache.read_answer(call.place, key, call.now) if key else ""
-    if cached:
-        print(cached, flush=True)
+    if key and _print_cached(call, key):
         return 0
     from memory.distill import digests, providerchain
 
-    provider = options.provider or str(call.settings["distill.provider"])
-    providerchain.validate_call(question, provider, call.settings, options.max_tokens)
+    _check_call(call, question)
     before = cache.hash_files(call.place) if key else ""
     found = search_records(call, question, options.limit or MOST_HITS)
-    used: list[list[Any]] | None = None
-    with suppress(OSError):  # a file is gone
-        used = cache.stat_files([hit.path for hit in found.hits]) if key else None
+    used = _stat_hits(found, key)
     sources, use_cache = digests.build_sources(found), not options.no_cache
     with call.spinner("distilling") as spinner:
         digest = _ask_providers(call, question, sources, spinner, options.max_tokens, use_cache)
@@ -93,10 +88,37 @@ def distill(call: Call) -> int:
     print(_render_answer(call, digest, found, saved), flush=True)
     if used is not None and _is_cacheable(call, question, digest):
         answer = _render_answer(call, providerchain.mark_cached(digest), found, None)
-        if redactor.clean(answer, call.settings, call.place.key) == answer:  # no secret
-            cache.write_answer(call.place, key, digest.made or call.now, answer, before, used)
+        _cache_answer(call, key, digest.made or call.now, answer, before, used)
     start_refresh(call, found.stale or found.rescan)
     return 0
+
+
+def _check_call(call: Call, question: str) -> None:
+    from memory.distill import providerchain
+
+    provider = call.options.provider or str(call.settings["distill.provider"])
+    providerchain.validate_call(question, provider, call.settings, call.options.max_tokens)
+
+
+def _print_cached(call: Call, key: str) -> bool:
+    answer = cache.read_answer(call.place, key, call.now)
+    if answer:
+        print(answer, flush=True)
+    return bool(answer)
+
+
+def _cache_answer(
+    call: Call, key: str, made: float, answer: str, before: str, used: list[list[Any]]
+) -> None:
+    """Cache the printed answer, unless it holds a secret."""
+    if redactor.clean(answer, call.settings, call.place.key) == answer:
+        cache.write_answer(call.place, key, made, answer, before, used)
+
+
+def _stat_hits(found: RecallResult, key: str) -> list[list[Any]] | None:
+    with suppress(OSError):  # a file is gone
+        return cache.stat_files([hit.path for hit in found.hits]) if key else None
+    return None
 
 
 def _ask_providers(
@@ -250,23 +272,27 @@ def handoff(call: Call) -> int:
     """Leave a note for the next session, or show or clear it."""
     options = call.options
     if options.show or options.clear:
-        if call.words or options.show == options.clear:
-            raise UsageError(
-                "--show and --clear take no text; without them, the text is the new handoff"
-            )
-        return _show_handoff(call) if options.show else _clear_handoff(call)
+        return _show_or_clear(call)
     note = _read_handoff_note(call)
     before = handoffs.read_current(call.place)
     kept = _write_handoff(call, note) if note else _draft_handoff(call)
     call.indexed()
     is_for_person = not (options.json or options.hook)
     if before is not None and is_for_person:
-        waits = any(one.id == before.id for one in handoffs.list_waiting(call.place))
+        waits = before.id in [waiting.id for waiting in handoffs.list_waiting(call.place)]
         print(_REPLACED[waits] % (before.id, one_line(before.title)))
     status = report_written(call, kept, "handed off", note or None)
     if not note and is_for_person:
         print("\n" + strip_hidden(kept.body).strip("\n"), flush=True)
     return status
+
+
+def _show_or_clear(call: Call) -> int:
+    if call.words or call.options.show == call.options.clear:
+        raise UsageError(
+            "--show and --clear take no text; without them, the text is the new handoff"
+        )
+    return _show_handoff(call) if call.options.show else _clear_handoff(call)
 
 
 def _read_handoff_note(call: Call) -> str:
@@ -303,7 +329,6 @@ def _write_handoff(call: Call, text: str) -> Record:
 
 
 def _draft_handoff(call: Call) -> Record:
-    from memory.capture import byhand, conversationfile
     from memory.cli.learn import capture_now, find_transcript  # late, for a cached digest's speed
 
     session = find_session_id(call)
@@ -312,14 +337,23 @@ def _draft_handoff(call: Call) -> Record:
         capture_now(call, session, path)
     call.indexed()
     sources = _list_checkpoints(call, session) if session else _list_branch_checkpoints(call)
-    if not sources:
+    if not sources and session:
         raise StoreError(
             "nothing to hand off from session %s: it has no checkpoint and no transcript; "
             "give a note instead" % session
-            if session
-            else "nothing to hand off from this workspace: it has no checkpoint; "
+        )
+    if not sources:
+        raise StoreError(
+            "nothing to hand off from this workspace: it has no checkpoint; "
             "`dayleaf store import transcripts` brings in past sessions, or give a note instead"
         )
+    return _draft_from(call, sources)
+
+
+def _draft_from(call: Call, sources: list[Record]) -> Record:
+    """Draft a handoff from a session's checkpoints, the newest first."""
+    from memory.capture import byhand, conversationfile
+
     latest = sources[0]
     its_session = str(latest.meta.get("session") or "")
     plans = [record for record in _list_newest(call, "plan", "", 4) if record.active]

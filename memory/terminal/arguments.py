@@ -494,30 +494,38 @@ def _list_candidates(
     if name not in verbs:
         return family
     verb, before = verbs[name], before[used - 1 :]
-    part = verb.parts.get(before[1]) if before[1:] else None
-    options = {
-        option.flag: option
-        for option in (*_select_options(verb, part), JSON)
-        if option.rest["help"] != argparse.SUPPRESS
-    }
+    part = verb.parts.get("".join(before[1:2]))
+    options = {option.flag: option for option in _list_visible_options(verb, part)}
     option = options.get(before[-1])
     if option and option.has_value:
-        choices = getattr(option.rest.get("type"), "words", ())
-        wanted = "SESSION" if option.flag == "--session" else str(option.rest.get("metavar"))
-        return [(word, "") for word in choices] or known(wanted, typed)
+        return _list_values(option, typed, known)
     if typed[:1] == "-":
         return [(flag, str(option.rest["help"])) for flag, option in options.items()]
     if before[1:]:
-        return _complete_id(part.words if part else verb.words, typed, known)
-    rows = [(word, row.purpose) for word, row in verb.parts.items()] or [
-        (word, "") for word in _SMALL_WORDS.findall(verb.words.partition(" ID")[0])
-    ]
-    if not any(word.startswith(typed) for word, _ in rows):
-        rows = [*_complete_id(verb.words, typed, known)]
-    return rows + family
+        return _list_ids(part.words if part else verb.words, typed, known)
+    return [*_list_arguments(verb, typed, known), *family]
 
 
-def _complete_id(pattern: str, typed: str, known: ValueSource) -> Sequence[tuple[str, str]]:
+def _list_visible_options(verb: Verb, part: Part | None) -> list[Option]:
+    options = (*_select_options(verb, part), JSON)
+    return [option for option in options if option.rest["help"] != argparse.SUPPRESS]
+
+
+def _list_values(option: Option, typed: str, known: ValueSource) -> Sequence[tuple[str, str]]:
+    choices = getattr(option.rest.get("type"), "words", ())
+    wanted = "SESSION" if option.flag == "--session" else str(option.rest.get("metavar"))
+    return [(word, "") for word in choices] or known(wanted, typed)
+
+
+def _list_arguments(verb: Verb, typed: str, known: ValueSource) -> Sequence[tuple[str, str]]:
+    rows = [(word, part.purpose) for word, part in verb.parts.items()]
+    if not rows:
+        rows = [(word, "") for word in _SMALL_WORDS.findall(verb.words.partition(" ID")[0])]
+    fits = any(word.startswith(typed) for word, _ in rows)
+    return rows if fits else _list_ids(verb.words, typed, known)
+
+
+def _list_ids(pattern: str, typed: str, known: ValueSource) -> Sequence[tuple[str, str]]:
     words = re.findall(r"[A-Z]+", pattern)
     if {"ID", "FROM", "TO"}.intersection(words):
         return known("ID", typed)

@@ -62,7 +62,7 @@ class Option(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The attribute of a call's options that holds its value."""
+        """The attribute of the parsed options that holds its value."""
         return str(self.rest.get("dest") or self.flag[2:]).replace("-", "_")
 
     @property
@@ -167,7 +167,10 @@ class Call:
         return timewords.parse_instant(words, self.now, self.offset, end)
 
     def choose_part(self, parts: Mapping[str, T], first: str = "list") -> tuple[T, list[str]]:
-        """Return (value of the first word, other words); first: the default word."""
+        """Look the first word up in a table; return its value and the other words.
+
+        first: the word where none is given.
+        """
         word, *rest = self.words or [first]
         if word not in parts:
             raise unknown_word(self.verb, word, parts)
@@ -223,7 +226,7 @@ class Call:
         return Store(place, self.settings, self.now, on_write, is_protected)
 
     def text(self, kept: bool = True) -> str:
-        """Return the words as one text, or the text of stdin.
+        """Return the call's words as one text, or the text of stdin.
 
         stdin for `-`, or without words where stdin is no terminal. kept: see `read_stdin`.
         """
@@ -244,7 +247,7 @@ class Call:
         return self.words[0]
 
     def list_given(self, names: Iterable[str]) -> list[str]:
-        """Return those of the named options that were given, as `--dry-run`."""
+        """List the given ones of some options, such as `--dry-run`."""
         return ["--" + name.replace("_", "-") for name in names if getattr(self.options, name)]
 
     def style(self) -> screen.Style:
@@ -462,7 +465,7 @@ def _read_reply(question: str) -> str:
 
 
 def print_decision(call: Call, done: str, id: str, title: str) -> None:
-    """Print a decision as soon as it holds, for a later interrupt; with --json on stderr."""
+    """Print a decision at once, for a later interrupt; on stderr with --json."""
     print(
         "%s %s  %s" % (done, plaintext.one_line(id), plaintext.one_line(title)),
         file=sys.stderr if call.options.json else sys.stdout,

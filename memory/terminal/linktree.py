@@ -43,7 +43,7 @@ class Subgraph(NamedTuple):
 
 
 def list_links(web: LinkGraph) -> dict[Node, list[Step]]:
-    """Return each node's links, seen from both ends."""
+    """List each node's links, seen from both ends."""
     links: dict[Node, list[Step]] = {node: [] for node in web.nodes}
     for edge in web.edges:
         links[edge.source].append(Step(edge.relation, edge, edge.to))
@@ -94,7 +94,7 @@ def walk(web: LinkGraph, start: Node, depth: int) -> Subgraph:
 
 
 def as_json(web: LinkGraph, nodes: Iterable[Node], edges: Iterable[Edge]) -> dict[str, Any]:
-    """Return nodes and edges as JSON, in the module's format."""
+    """Return nodes and edges in the module's JSON format."""
     linked, dangling = [], []
     for edge in edges:
         value: dict[str, Any] = {"from": edge.source.name, "relation": edge.relation}
@@ -155,7 +155,7 @@ def _format_namesakes(step: Step) -> list[str]:
 
 
 def format_link_cells(step: Step, web: LinkGraph) -> list[str]:
-    """Return a link's cells for a table: relation, other end, remarks."""
+    """Format a link for a table: relation, other end, remarks."""
     notes = _format_namesakes(step)
     if step.edge.wrong:
         notes.append("wrong: " + one_line(step.edge.wrong))

@@ -21,13 +21,13 @@ def format_heading(quote: Quote) -> str:
 
 
 def to_local(at: str) -> str:
-    """Return a minute such as `2026-01-23T14:03`, in UTC, in local time."""
+    """Convert a UTC minute, such as `2026-01-23T14:03`, to local time."""
     instant = clock.parse(at)
     return at.replace("T", " ") if instant is None else clock.format_local(instant)
 
 
 def localize_line(kind: str, line: str, created: float) -> str:
-    """Return a captured record's line with its leading time in local time."""
+    """Convert a line's leading UTC time to local time."""
     return _localize(_LEADING_TIME.match(line), line, created) if kind in DATED_KINDS else line
 
 
@@ -39,7 +39,7 @@ def _localize(match: re.Match[str] | None, line: str, created: float) -> str:
 
 
 def localize_body(record: Record, text: str) -> str:
-    """Return a record's text with its turns' times in local time."""
+    """Convert the times of a record's turns to local time."""
     if record.kind == "conversation":
         return _localize_conversation(text, clock.day(record.created))
     if record.kind == "checkpoint" and record.source == "auto":

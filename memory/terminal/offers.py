@@ -51,15 +51,13 @@ def estimate_seconds(size: int, sessions: int) -> float:
     return size / backfill.BYTES_PER_SECOND + sessions * 2 * backfill.SECONDS_PER_RECORD
 
 
-def plan_import(
-    looked: Sequence[backfill.ImportedSession], seconds: float = MOST_SECONDS
-) -> ImportPlan:
+def plan_import(looked: Sequence[backfill.ImportedSession]) -> ImportPlan:
     """Plan an import of the new sessions; looked: from `backfill.preview_import`."""
     fresh = [one for one in looked if not (one.before or one.skip)]
     number = size = 0
     for one in fresh:
         size += one.session.size
-        if number and estimate_seconds(size, number + 1) > seconds:
+        if number and estimate_seconds(size, number + 1) > MOST_SECONDS:
             break
         number += 1
     by_project: dict[str, list[backfill.Session]] = {}
@@ -83,7 +81,7 @@ def plan_import(
 
 
 def plan_lines(plan: ImportPlan, dayleaf: str, offset: float, span: str) -> list[str]:
-    """Return a plan in lines; span: its duration as text."""
+    """Format a plan; span: its duration as text."""
     if not plan.sessions:
         return ["No past session is left to import.", *skipped_lines(plan.passed)]
     rows = [
@@ -115,13 +113,13 @@ def plan_lines(plan: ImportPlan, dayleaf: str, offset: float, span: str) -> list
 
 
 def later_line(many: int, dayleaf: str) -> str:
-    """Return the line about the older sessions that can follow."""
+    """Say how many older sessions can be imported later."""
     number = format_count(many, "older session")
     return "%s can follow at any time: `%s %s`" % (number, dayleaf, ALL)
 
 
 def skipped_lines(passed: Sequence[backfill.ImportedSession]) -> list[str]:
-    """Return a line for each reason why sessions are skipped."""
+    """Format the reasons why sessions are skipped, one per line."""
     reasons: dict[str, list[backfill.ImportedSession]] = {}
     for one in passed:
         if one.skip:
@@ -141,7 +139,7 @@ def skipped_lines(passed: Sequence[backfill.ImportedSession]) -> list[str]:
 def discovery_lines(
     found: Sequence[Discovery], dayleaf: str, offset: float, style: screen.Style
 ) -> list[str]:
-    """Return discoveries in lines: day, project, text, command."""
+    """Format discoveries: day, project, text, command."""
     if not found:
         return [
             "They hold no decision, repeated failure or standing wish in your words; "
@@ -162,7 +160,7 @@ def discovery_lines(
 
 
 def format_size(size: int) -> str:
-    """Return a number of bytes as text, in MB."""
+    """Format a number of bytes in MB."""
     return f"{size >> 20:,} MB" if size >> 20 else "less than 1 MB"
 
 
@@ -171,7 +169,7 @@ def _day(at: float, offset: float) -> str:
 
 
 def find_command(env: dict[str, str]) -> str:
-    """Return dayleaf's command, with a path if PATH lacks it."""
+    """Find dayleaf's command, with a path if PATH lacks it."""
     if process.which("dayleaf", env):
         return "dayleaf"
     link, own = env.get("HOME", "") + LINK, checkup.program_path()

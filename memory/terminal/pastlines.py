@@ -55,12 +55,12 @@ _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\\n]){60})(?:\\.|(?!\1)[^\\\n]){
 
 
 def switched_off_lines(found: list[dict[str, str]], what: str = "pushes") -> list[str]:
-    """Return a line for each place where a feature is off."""
+    """List the places where a feature is switched off."""
     return [one_line("%s: off %s; %s" % (what, one["where"], one["remedy"])) for one in found]
 
 
 def push_lines(value: dict[str, Any], now: float) -> list[str]:
-    """Return `accounts.report_pushes` in lines: the records given at each event."""
+    """Format the records that each event gave to the model."""
     if not value["session"]:
         return ["dayleaf has told Claude nothing in this project yet"]
     out = ["session " + value["session"]]
@@ -88,7 +88,7 @@ def _format_empty(events: list[dict[str, Any]]) -> list[str]:
 
 
 def moment_lines(found: list[dict[str, Any]]) -> list[str]:
-    """Return a line per moment of a session: records given, and records used."""
+    """Format the records given and used, by moment of a session."""
     lines = []
     for moment in found:
         line = "%s: %d given" % (MOMENT[moment["moment"]], moment["pushed"])
@@ -101,7 +101,7 @@ def moment_lines(found: list[dict[str, Any]]) -> list[str]:
 
 
 def _list_near_misses(event: dict[str, Any]) -> list[str]:
-    """Return (score, id) of the records below an event's threshold, as text."""
+    """List score and id of the records below an event's threshold."""
     below = event.get("below")
     return [
         "%.2f %s" % (_as_float(item[1]), one_line(str(item[0])))
@@ -174,7 +174,7 @@ def _as_float(value: Any) -> float:
 
 
 def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
-    """Return `accounts.explain_load` in lines; explain: with every record compared."""
+    """Format what a prompt would get; explain: with every record compared."""
     out = [_format_learnings(value), *switched_off_lines(value["off"])]
     if not value["enabled"] and not value["off"]:
         out.append("prompts get nothing: load.prompt is false (`dayleaf config list`)")
@@ -203,7 +203,7 @@ def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
 def _format_relevance(
     records: list[dict[str, Any]], cells: Callable[[dict[str, Any]], list[str]]
 ) -> list[str]:
-    """Return a table of records by relevance; cells: those after the title."""
+    """Format a table of records by relevance; cells: those after the title."""
     rows = [
         ["%.2f" % row["relevance"], row["id"], one_line(row["title"]), *cells(row)]
         for row in records
@@ -253,7 +253,7 @@ def _format_terms(record: dict[str, Any]) -> list[str]:
 
 
 def remedy_lines(answer: Sequence[Met], style: Style, offset: float) -> list[str]:
-    """Return earlier remedies of an error in lines, newest first."""
+    """Format what helped against an error before, newest first."""
     if not answer:
         return ["nothing here has failed like that before"]
     # one of each line in turn
@@ -276,7 +276,7 @@ def _more(rest: int, noun: str) -> str:
 
 
 def nearest_lines(hits: Sequence[Hit], style: Style) -> list[str]:
-    """Return the records most similar to an error, one per line."""
+    """Format the records most similar to an error, one per line."""
     rows = []
     for hit in hits:
         quote = clip_columns(one_line(hit.quotes[0].text), 100) if hit.quotes else ""
@@ -298,7 +298,7 @@ def _label_rows(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _format_occurrence(met: FailureAftermath, style: Style, offset: float) -> list[str]:
-    """Return one occurrence in lines: failure, attempts, success."""
+    """Format a failed call, the attempts after it and the success."""
     failed = (met.tool + " " if met.tool else "") + _quote_command(met.ran)
     facts = [("failed", failed + (": " + met.telling if met.telling else ""))]
     edited = _join_files(met.edits)
@@ -334,7 +334,7 @@ def _join_files(files: Sequence[str]) -> str:
 def invocation_lines(
     found: Sequence[InvocationShape], tool: str, style: Style, now: float
 ) -> list[str]:
-    """Return a tool's successful calls, one per line."""
+    """Format a tool's successful calls, one per line."""
     if not found:
         line = "no session here holds a successful call of `%s`" % one_line(tool)
         if tool.lower() == "bash":
@@ -360,7 +360,7 @@ def _rest_line(found: Sequence[object], noun: str, style: Style) -> list[str]:
 
 
 def touch_lines(found: Sequence[Touch], path: str, style: Style, offset: float) -> list[str]:
-    """Return a file's sessions in lines: requests, decisions, commits."""
+    """Format the sessions about a file: requests, decisions, commits."""
     if not found:
         return ["no session here touched or discussed `%s`" % one_line(path)]
     out = []
@@ -383,7 +383,7 @@ def _turn_request(ref: str, request: str) -> str:
 
 
 def wall_lines(met: Sequence[RepeatedFailure], style: Style, offset: float) -> list[str]:
-    """Return errors that several sessions met, in lines, with remedies."""
+    """Format the errors that several sessions met, with their remedies."""
     if not met:
         return ["no error here was met by several sessions"]
     out: list[str] = []

@@ -16,7 +16,7 @@ from memory.terminal import pastlines, screen
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.distill.digests import Digest
-    from memory.project.sharing import SharedRecord, Status
+    from memory.project.sharing import RemovedRecord, SharedRecord, Status
     from memory.store.reader import SkippedFile
 
 HEADS = ("recall@1", "recall@5", "recall@10", "MRR")
@@ -26,7 +26,7 @@ MOST_OF_TEAM = 30  # records under one heading
 
 
 def state_lines(value: dict[str, Any], style: screen.Style) -> list[str]:
-    """Return `figures.read_state` in lines."""
+    """Format the memory's state (`figures.read_state`) for `status`."""
     runtime, plugin = value["runtime"], layout.plugin_folder()
     rows = [["workspace", value["workspace"]]]
     if value["claimed"]:
@@ -69,7 +69,7 @@ def state_lines(value: dict[str, Any], style: screen.Style) -> list[str]:
 
 
 def format_added_tier(tier: Mapping[str, Any]) -> str:
-    """Return the state of an added folder (`otherfiles.AddedTier.state`) as text."""
+    """Format the state of an added folder (`otherfiles.AddedTier.state`)."""
     state = tier["fault"]
     if not state:
         state = format_count(tier["files"], "file")
@@ -98,7 +98,7 @@ def _format_vectors(made: dict[str, Any]) -> str:
 
 
 def index_lines(value: dict[str, Any]) -> list[str]:
-    """Return the index's state from `figures.read_state` in lines."""
+    """Format the index's part of `figures.read_state`."""
     found, made = value["index"], value["vectors"]
     state, remedy = found["state"], found.get("remedy")
     if state == "stale":
@@ -128,7 +128,7 @@ def index_lines(value: dict[str, Any]) -> list[str]:
 
 
 def verdict_lines(found: Sequence[Finding], style: screen.Style) -> list[str]:
-    """Return doctor's findings, one per line, and their counts."""
+    """Format doctor's findings, one per line, and their counts."""
     out = []
     wide = max([8, *(len(check.about) for check in found)])
     for check in found:
@@ -141,7 +141,7 @@ def verdict_lines(found: Sequence[Finding], style: screen.Style) -> list[str]:
 
 
 def fault_lines(found: Sequence[Finding], looked: int, here: str) -> list[str]:
-    """Return check's findings as `path:line: what; remedy`, and their counts.
+    """Format check's findings as `path:line: what; remedy`, and their counts.
 
     looked: number of files. here: directory for relative paths.
     """
@@ -156,7 +156,7 @@ def fault_lines(found: Sequence[Finding], looked: int, here: str) -> list[str]:
 
 
 def format_last_audit(found: Mapping[str, Any]) -> str:
-    """Return `inspection.read_last` in a line."""
+    """Format the last audit's date and counts (`inspection.read_last`)."""
     if not found:
         return (
             "last audit: never; `dayleaf store audit` looks for secrets, stale and unused records, "
@@ -169,7 +169,7 @@ def format_last_audit(found: Mapping[str, Any]) -> str:
 def audit_lines(
     found: AuditResult, sections: Sequence[str], here: str, style: screen.Style
 ) -> list[str]:
-    """Return audit's findings in lines, by section.
+    """Format audit's findings by section.
 
     Of several sections the first findings only. here: directory for relative paths.
     """
@@ -206,7 +206,7 @@ def _format_place(finding: Finding, here: str) -> str:
 
 
 def _format_counts(counts: Mapping[str, int]) -> str:
-    """Return counts as `2 secrets, 1 dangling`, or `nothing found`."""
+    """Format counts as `2 secrets, 1 dangling`, or `nothing found`."""
     parts = [
         "%d %s" % (number, section.removesuffix("s") if number == 1 else section)
         for section, number in counts.items()
@@ -216,7 +216,7 @@ def _format_counts(counts: Mapping[str, int]) -> str:
 
 
 def list_digest_steps(digest: Digest) -> list[list[str]]:
-    """Return the steps that made a digest, as rows of (step, outcome)."""
+    """List the steps that made a digest, as (step, outcome)."""
     found = digest.checked
     return [
         *([step.provider, step.outcome] for step in digest.steps),
@@ -227,7 +227,7 @@ def list_digest_steps(digest: Digest) -> list[list[str]]:
 
 
 def measurement_lines(results: Sequence[dict[str, Any]], style: screen.Style) -> list[str]:
-    """Return eval's measurements in lines, file by file."""
+    """Format eval's measurements, file by file."""
     out: list[str] = []
     for result in results:
         out += [""] * bool(out) + _format_measurement(result, style)
@@ -259,7 +259,7 @@ def _format_measurement(result: dict[str, Any], style: screen.Style) -> list[str
 
 
 def _compare_rankers(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
-    """Return a row for each ranker, each column's best starred."""
+    """Format a table of rankers, with a star at each column's best."""
     from memory.health.goldens import MEASURES
 
     best = {name: max(each[name] for each in rankers.values()) for name in MEASURES}
@@ -277,7 +277,7 @@ def _compare_rankers(rankers: dict[str, dict[str, float]], main: str) -> list[st
 def team_lines(
     found: Status, titles: dict[str, tuple[str, str]], skipped: Sequence[SkippedFile]
 ) -> list[str]:
-    """Return the state of a team's shared records in lines.
+    """Format the state of a team's shared records.
 
     titles: (id, title) of the readable ones, by name. skipped: the others.
     """
@@ -287,29 +287,29 @@ def team_lines(
     new = [held for held in readable if held.fresh]
     loose = [held for held in readable if held.state != "committed" and held not in new]
     rest = [held for held in readable if held not in new and held not in loose]
-    removed = [
-        "  %s  %s  %s; `%s` brings it back"
-        % (
-            one_line(gone.id),
-            _clip_title(gone.title),
-            one_line(gone.by, 40) or "git does not say who",
-            one_line(gone.back),
-        )
-        for gone in found.removed
-    ]
+    removed = [_format_removed(gone) for gone in found.removed]
     lines += _format_group("Removed by others since the last pull", removed)
-    groups = {"New since the last pull": new, "Not committed": loose, "All others": rest}
-    for heading, group in groups.items():
-        rows = []
-        for held in group:
-            id, title = titles[held.name]
-            rows.append(["", id, _clip_title(title), _format_author(held)])
+    for heading, group in (
+        ("New since the last pull", new),
+        ("Not committed", loose),
+        ("All others", rest),
+    ):
+        rows = [_format_shared(held, *titles[held.name]) for held in group]
         lines += _format_group(heading, screen.format_table(rows))
     for number, what in ((found.ahead, "pushed"), (found.behind, "merged")):
-        if number > 0:
-            commits = format_count(number, "commit")
-            lines.append("%s about shared records not %s yet" % (commits, what))
+        commits = format_count(number, "commit")
+        lines += ["%s about shared records not %s yet" % (commits, what)] * (number > 0)
     return lines or ["nothing is shared here; `dayleaf record share ID` shares a record"]
+
+
+def _format_removed(gone: RemovedRecord) -> str:
+    by = one_line(gone.by, 40) or "git does not say who"
+    head = "  %s  %s  %s" % (one_line(gone.id), _clip_title(gone.title), by)
+    return "%s; `%s` brings it back" % (head, one_line(gone.back))
+
+
+def _format_shared(held: SharedRecord, id: str, title: str) -> list[str]:
+    return ["", id, _clip_title(title), _format_author(held)]
 
 
 def _format_group(heading: str, rows: list[str]) -> list[str]:

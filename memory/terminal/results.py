@@ -60,7 +60,7 @@ def hit_lines(
     grouped: bool = False,
     way: str = LEARN,
 ) -> list[str]:
-    """Return a recall in lines: hits, left out ones, notes, gaps.
+    """Format recall's hits, then what was left out, notes and gaps.
 
     words: the query. key: the current workspace. explain: print the parts of every score. grouped:
         put hits under headings by kind. way: LEARN or ADD, to fill a gap.
@@ -78,18 +78,24 @@ def hit_lines(
         (hit.group, _format_hit(hit, row, widths, words, style, context))
         for hit, row in zip(hits, rows)
     ]
-    lines: list[str] = []
-    for name, (_, heading) in GROUPS.items() if grouped else ():
-        group = [line for kind, each in written if kind == name for line in each]
-        if group:
-            lines += [""] * bool(lines) + [style.bold(heading), *group]
-    if not grouped:
+    if grouped:
+        lines = _group_by_kind(written, style)
+    else:
         lines = [line for _, each in written for line in each]
     footer = _format_footer(found, words, style, bool(lines), way)
     if explain and found.context:
         lines += [""] * bool(lines)
         lines.append(style.dim("context tags: " + context_line(found.context)))
     return lines + footer
+
+
+def _group_by_kind(written: Sequence[tuple[str, list[str]]], style: Style) -> list[str]:
+    lines: list[str] = []
+    for name, (_, heading) in GROUPS.items():
+        group = [line for kind, each in written if kind == name for line in each]
+        if group:
+            lines += [""] * bool(lines) + [style.bold(heading), *group]
+    return lines
 
 
 def _format_hit(
@@ -134,7 +140,7 @@ def _format_cells(hit: Hit, key: str, asked: bool) -> list[str]:
 def _format_details(
     hit: Hit, words: str, columns: int, context: Sequence[ContextTag] | None
 ) -> list[str]:
-    """Return the lines below a hit: facts, quotes, reasons, score."""
+    """Format the lines below a hit: facts, quotes, reasons, score."""
     lines = [one_line(hit.why)] if hit.linked_from else []
     lines += [one_line(hit.origin)] if hit.origin else []
     lines += list_facts(hit)
@@ -164,7 +170,7 @@ def list_facts(hit: Hit) -> list[str]:
 
 
 def quote_lines(quote: Quote, columns: int, hit: Hit) -> list[str]:
-    """Return a quote in wrapped lines, with its turn's command."""
+    """Format a quote in wrapped lines, below its turn's command."""
     head = []
     if quote.turn:
         head = ["%s  `%s`" % (localtimes.format_heading(quote), turn_command(quote))]
@@ -189,7 +195,7 @@ def _run_command(hit: Hit) -> str:
 
 
 def context_line(tags: Iterable[ContextTag]) -> str:
-    """Return context tags with weights and origins: `python 1 (pyproject.toml)`."""
+    """Format context tags with weight and origin: `python 1 (pyproject.toml)`."""
     return ", ".join(
         "%s %g (%s)" % (one_line(tag.name), tag.weight, one_line(tag.origin)) for tag in tags
     )
@@ -245,20 +251,20 @@ def _describe_order(found: RecallResult) -> str:
 
 
 def plan_line(found: RecallResult) -> list[str]:
-    """Return a line with the active plan, if not a hit."""
+    """Format the active plan, unless it is a hit."""
     plan = found.plan
     return ["the active plan: %s (%s)" % (one_line(plan.title), one_line(plan.id))] if plan else []
 
 
 def left_out_line(found: RecallResult) -> list[str]:
-    """Return a line with the number of hits left out, if any."""
+    """Say how many hits were left out, if any."""
     rest, of = found.left_out, len(found.hits) + found.left_out
     line = "did not fit: %s; `--limit %d` shows them" % (format_count(rest, "more hit"), of)
     return [line] if rest else []
 
 
 def gap_line(found: RecallResult, way: str = LEARN) -> list[str]:
-    """Return a line that asks for missing knowledge."""
+    """Ask for what the memory lacks."""
     words = ", ".join("`%s`" % one_line(str(gap)) for gap in found.known_gaps[:5])
     about = "nothing about " + words if words else "only weak matches" if found.weak else ""
     about = about + ": " if about and found.hits else ""
@@ -306,12 +312,8 @@ _ORIGINS = {  # by tier
 def _render_hit(hit: Hit, units: int) -> str:
     id = fence.clean_line(hit.id, 64)
     facts = [_STANDINGS.get(hit.group, hit.kind), clock.day(hit.created)]
-    if hit.versions:
-        facts.append(fence.format_versions(hit.versions))
-    if hit.origin:
-        facts.append(fence.clean_line(hit.origin, 100))
-    elif hit.tier in _ORIGINS:
-        facts.append(_ORIGINS[hit.tier])
+    origin = fence.clean_line(hit.origin, 100) if hit.origin else _ORIGINS.get(hit.tier, "")
+    facts += filter(None, (fence.format_versions(hit.versions), origin))
     if _freshness(hit):
         facts.append(fence.clean_line(": ".join([_freshness(hit), *_format_gone(hit)]), 240))
     place = fence.clean_line(hit.why, 128) if hit.linked_from else "score %.2f" % hit.score

@@ -13,7 +13,7 @@ EVENT = {"start": "session start", "prompt": "prompt", "agent": "subagent"}
 
 
 def wrap_value(name: str, text: str, margin: int, columns: int) -> list[str]:
-    """Return a name and its value, wrapped at commas or blanks."""
+    """Format a name and its value, wrapped at commas or blanks."""
     room, lines = max(columns - margin, 8), [""]
     for part in re.split("(?<=,) ", text):
         for word in [part] if count_columns(part) <= room else part.split(" "):
@@ -27,7 +27,7 @@ def wrap_value(name: str, text: str, margin: int, columns: int) -> list[str]:
 
 
 def stats_lines(value: dict[str, Any], style: screen.Style) -> list[str]:
-    """Return `figures.collect_figures` in lines."""
+    """Format the figures of `stats` (`figures.collect_figures`)."""
     if not (value["records"] or value["sessions"] or value["hooks"] or value["spend"]["calls"]):
         since = value["since"] and " since " + value["since"]
         return ['nothing to count yet%s: `dayleaf learn "…"` keeps the first learning' % since]
@@ -44,7 +44,7 @@ def _format_section(heading: str, rows: list[list[str]], style: screen.Style) ->
 
 
 def spend_lines(value: dict[str, Any]) -> list[str]:
-    """Return `figures.read_spending` in lines."""
+    """Format what models cost (`figures.read_spending`)."""
     return [*screen.format_table(_list_spend(value["today"])), *_format_days(value["days"])]
 
 

@@ -42,7 +42,7 @@ _WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")  # 1970-01-01 was 
 def standup_lines(
     report: WorkReport, style: screen.Style, markdown: bool = False, digest: Digest | None = None
 ) -> list[str]:
-    """Return a standup in lines, by workspace, day and branch.
+    """Format a standup by workspace, day and branch.
 
     markdown: do not wrap entries. digest: a model's summary, in place of the work.
     """
@@ -331,7 +331,7 @@ _NOTHING = (
 
 
 def glance_lines(seen: Glance, now: float, style: screen.Style) -> list[str]:
-    """Return the overview in lines."""
+    """Format the overview of plain `dayleaf`."""
     branch = ", on " + one_line(seen.branch) if seen.branch else ""
     out = [style.bold(one_line(seen.workspace)) + branch]
     for word, found in (("handoff", seen.handoff), ("plan", seen.plan)):
