@@ -13,7 +13,7 @@ import importlib
 import keyword
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import ModuleType
 
@@ -48,7 +48,16 @@ from memory.terminal.arguments import (
     suggest_verb,
     unknown_family_word,
 )
-from memory.terminal.call import Call, Part, Verb, clip_input, find_session_id, to_json, warn
+from memory.terminal.call import (
+    Call,
+    Option,
+    Part,
+    Verb,
+    clip_input,
+    find_session_id,
+    to_json,
+    warn,
+)
 
 INDEX = ("build", "refresh", "verify", "status", "export")
 RESOURCE = "add|list|show|refresh|update|delete|search|reindex|approve|reject|run"
@@ -322,392 +331,394 @@ SECTIONS = (
     opt("--section S", "only this section: heading or number"),
     flag("--outline", "list the sections"),
 )
-VERBS: dict[str, Verb] = {
-    "recall": Verb(
-        "recall",
-        "[QUERY]",
-        "search the memory",
-        (
-            *FILTERS,
-            VECTORS_BY,
-            opt("--type", "only resources: " + ", ".join(TYPES), TYPES),
-            flag("--group", "group hits by kind"),
-            flag("--batch", "read queries from stdin, as JSONL"),
+VERBS: dict[str, Verb] = {}
+
+
+def _add(
+    name: str,
+    module: str,
+    words: str,
+    purpose: str,
+    *options: Option,
+    prose: bool = False,
+    parts: Mapping[str, Part] = {},
+) -> None:
+    VERBS[name] = Verb(module, words, purpose, options, prose, parts)
+
+
+_add(
+    "recall",
+    "recall",
+    "[QUERY]",
+    "search the memory",
+    *FILTERS,
+    VECTORS_BY,
+    opt("--type", "only resources: " + ", ".join(TYPES), TYPES),
+    flag("--group", "group hits by kind"),
+    flag("--batch", "read queries from stdin, as JSONL"),
+)
+_add("show", "show", "ID[#TURN]", "print one record, or one turn of a conversation", *SECTIONS)
+_add("expand", "show", "ID[#TURN]", "print the transcript behind a checkpoint or a turn")
+_add(
+    "fix", "recall", "ERROR|-", "show what was done about this error before", WORKSPACE, prose=True
+)
+_add("how", "recall", "TOOL [VERB]", "show which calls of a tool worked here")
+_add("blame", "recall", "PATH", "show which sessions touched a file, and what was decided")
+_add("friction", "recall", "", "show the errors that several sessions ran into")
+_add(
+    "distill",
+    "tell",
+    "QUESTION",
+    "answer from the records in a few bullets",
+    *FILTERS,
+    opt("--max-tokens N", "50 or more (default: 500)", type=positive_integer),
+    opt("--provider", ", ".join(PROVIDERS), PROVIDERS),
+    flag("--save", "keep the answer as a learning"),
+    flag("--no-cache", "reuse no saved answer"),
+)
+_add(
+    "harvest",
+    "harvest",
+    "[list|accept ID…|reject ID…]",
+    "propose learnings from the checkpoints",
+    opt("--since WHEN", "only newer checkpoints"),
+    flag("--dry-run", "write nothing"),
+)
+_add(
+    "learn",
+    "learn",
+    "TEXT|-",
+    "keep a learning",
+    TAG,
+    VERSION,
+    opt("--title T", "its title (default: first sentence)"),
+    opt("--confidence", ", ".join(CONFIDENCES), CONFIDENCES),
+    *TIERS,
+    SOURCE,
+    CLIENTS_SESSION,
+    prose=True,
+)
+_add(
+    "checkpoint",
+    "learn",
+    "[NOTE|-]",
+    "write down what was done",
+    TAG,
+    CLIENTS_SESSION,
+    TRANSCRIPT,
+    flag("--note", argparse.SUPPRESS),
+    prose=True,
+)
+_add(
+    "notes",
+    "notes",
+    "[on|off [project|mine]|status|write]",
+    "let a model write a note of each session",
+    opt("--provider", "with on: %s (default: claude)" % ", ".join(NOTE_WRITERS), NOTE_WRITERS),
+    opt("--since WHEN", "with write: sessions since then (default: 30d)"),
+    flag("--dry-run", "with write: only count the tokens"),
+    flag("--yes", "with write: do not ask"),
+)
+_add(
+    "handoff",
+    "tell",
+    "[NOTE|-]",
+    "leave a note for the next session",
+    flag("--show", "print the current one"),
+    flag("--clear", "stop showing it"),
+    CLIENTS_SESSION,
+    TRANSCRIPT,
+    PROVIDER,
+    prose=True,
+)
+_add(
+    "standup",
+    "tell",
+    "[WHEN]",
+    "report what was done since a given time",
+    opt("--since WHEN", "2h, a date, `Friday` (default: 1d)"),
+    opt("--until WHEN", "a date, `Friday`"),
+    flag("--markdown", "as markdown, for a message"),
+    WORKSPACE,
+    PROVIDER,
+)
+_add(
+    "plan",
+    "plan",
+    "[TEXT|-|list|show|update|step N|done|drop]",
+    "write down what to do, and tick it off",
+    flag("--shared", "new plan: in the repository"),
+    flag("--replace", "new plan: drop the active plan"),
+    opt("--step STEP", "new plan: a step (repeatable)", action="append"),
+    flag("--append", "with update: add text"),
+    flag("--undo", "with step N: not done"),
+    prose=True,
+)
+_add(
+    "load",
+    "recall",
+    "PROMPT",
+    "show what the model would be given with a prompt",
+    flag("--explain", "say why each note was chosen or left out"),
+)
+_add(
+    "why",
+    "recall",
+    "[SESSION|PROMPT_ID|last]",
+    "show what the model was given with each prompt, and why",
+)
+_add("on", "index", "[project|mine]", "speak to the model again", SESSION)
+_add("off", "index", "[project|mine]", "say nothing to the model", SESSION)
+_add("status", "audit", "", "show paths, counts, freshness, settings")
+_add("today", "tell", "", "show where the work stands, as plain `dayleaf` does")
+_add("statusline", "tell", "", "print a line for the client's status line")
+_add(
+    "doctor",
+    "audit",
+    "",
+    "check everything, and say how to mend each fault",
+    flag("--fix", "mend permissions, index, leftovers; change no record"),
+)
+_add(
+    "check",
+    "audit",
+    "[FILE…]",
+    "find mistakes in record files",
+    flag("--staged", "only secrets, in .dayleaf files that git would commit"),
+)
+_add(
+    "stats",
+    "audit",
+    "",
+    "show records, pushes, times, uses and model calls",
+    opt("--since WHEN", "7d, a date, `Monday`"),
+    flag("--spend", "what models cost"),
+)
+_add(
+    "eval",
+    "audit",
+    "[FILE…]",
+    "measure recall with your own questions",
+    flag("--template", "draft such questions from your records, into FILE"),
+    flag("--strict", "exit 1 below the floor in the file"),
+)
+_add(
+    "index",
+    "index",
+    "|".join(INDEX),
+    "build, verify or export the index; print its status",
+    flag("--embeddings", "with build or --backend postgres: make vectors too"),
+    VECTORS_BY,
+    opt("--workspace NAME", "with build --embeddings: another workspace, or `all`"),
+    opt("--backend NAME", "where recall searches: local, or postgres (loads the records)"),
+    opt("--dsn DSN", "with --backend postgres: the server, without a password"),
+    flag("--private", "with --backend postgres: private and global records too"),
+)
+_add(
+    "feedback",
+    "show",
+    "ID up|down [WHY]",
+    "say whether a record helped or misled; WHY stays in the record",
+    prose=True,
+)
+_add(
+    "forget",
+    "learn",
+    "ID",
+    "move a record to the archive",
+    opt("--session ID", "all of a session"),
+    opt("--day DATE", "all of a day: a date, `today`, `yesterday`"),
+    opt("--file PATH", "all that mentions a file"),
+    opt("--mentions TEXT", "all that contains a text"),
+    flag("--hard", "remove it for good"),
+    flag("--yes", "do not ask"),
+)
+_add(
+    "restore",
+    "upkeep",
+    "ID|TITLE|FILE",
+    "bring back a record, or all from a backup",
+    opt("--into DIR", "FILE: into this empty directory, as a separate home"),
+    flag("--merge", "FILE: add, replace nothing"),
+    flag(
+        "--replace", "FILE, with --merge: also what was forgotten; archive and replace what differs"
+    ),
+    flag("--trust", "FILE: ask, then also restore approvals, programs and redaction settings"),
+    opt("--identity KEYFILE", "FILE: decrypt with this age or SSH key"),
+    flag("--dry-run", "FILE: write nothing"),
+)
+_add(
+    "backup",
+    "upkeep",
+    "[FILE]",
+    "back everything up into one file",
+    opt("--workspace NAME", "only this one, with its logs of pushes"),
+    flag("--shared", "the repository's .dayleaf too"),
+    flag("--here", "allow FILE inside a git work tree"),
+    opt("--age RECIPIENT", "encrypt for age1…, or the line of an SSH key's .pub"),
+)
+_add("share", "team", "ID", "move a record into the repository, for the team")
+_add("unshare", "team", "ID", "move a record out of the repository again")
+_add("shared", "team", "[status]", "say who shared what, what is new, what did not merge")
+_add(
+    "sync",
+    "doors",
+    "[setup WHERE|status|take COPY|drop COPY]",
+    "bring your machines up to date with one another",
+    opt("--identity FILE", "setup: another machine's key"),
+    flag("--gone", "send even if many records are gone here"),
+    flag("--anew", "write all again, and remove this machine's older files"),
+)
+_add(
+    "upkeep",
+    "upkeep",
+    "",
+    "merge duplicates and archive what is old",
+    flag("--apply", "do it, instead of printing the plan"),
+    flag("--clock-is-right", "archive even if the clock seems wrong"),
+)
+_add("undo", "upkeep", "", "undo the last upkeep")
+_add(
+    "audit",
+    "audit",
+    "[SECTION…]",
+    "find what is wrong in the records, and how to mend it",
+    flag("--strict", "exit 1 if anything is found"),
+)
+_add(
+    "import",
+    "imports",
+    "tree|dir|claude-memory|transcripts [DIR]",
+    "import the notes of other tools, and past sessions",
+    flag("--dry-run", "write nothing"),
+    flag("--shared", "tree, dir: in the repository"),
+    flag("--global", "tree, dir: for every project", dest="tier_global"),
+    opt(
+        "--kind",
+        "dir: the kind of files that name none (default: learning)",
+        [kind for kind in KINDS if kind not in layout.TRANSCRIBED_KINDS],
+    ),
+    flag("--all", "claude-memory, transcripts: from every project"),
+    opt("--since WHEN", "transcripts: sessions that ended since then"),
+    opt("--agent", "transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS), AGENTS),
+    flag("--ask", "transcripts, --all: show a plan first"),
+)
+_add("edit", "learn", "ID", "change a record in $EDITOR; a copy is checked before it is saved")
+_add(
+    "keep",
+    "keep",
+    "WORDS|-",
+    "keep what you say as a rule that holds from now on",
+    opt("--tag T", "only with prompts about this (repeatable)", action="append"),
+)
+_add(
+    "rule",
+    "rule",
+    "keep|suggest|list|approve|reject",
+    "suggest rules, list them, decide on them",
+    opt("--rationale WHY", "why it is needed (required)"),
+    opt("--body TEXT", "text, or `-` for stdin"),
+    opt("--title T", "the title, if TITLE is not given"),
+    TAG,
+    opt("--link ID", "a record it belongs to (repeatable)", action="append"),
+    *TIERS,
+    flag("--pending", "only those that wait"),
+    parts={
+        "suggest": Part(
+            "TITLE",
+            "suggest a rule; it waits for review",
+            "--rationale --body --title --tag --link --global --shared",
         ),
-    ),
-    "show": Verb("show", "ID[#TURN]", "print one record, or one turn of a conversation", SECTIONS),
-    "expand": Verb("show", "ID[#TURN]", "print the transcript behind a checkpoint or a turn"),
-    "fix": Verb(
-        "recall", "ERROR|-", "show what was done about this error before", (WORKSPACE,), True
-    ),
-    "how": Verb("recall", "TOOL [VERB]", "show which calls of a tool worked here"),
-    "blame": Verb("recall", "PATH", "show which sessions touched a file, and what was decided"),
-    "friction": Verb("recall", "", "show the errors that several sessions ran into"),
-    "distill": Verb(
-        "tell",
-        "QUESTION",
-        "answer from the records in a few bullets",
-        (
-            *FILTERS,
-            opt("--max-tokens N", "50 or more (default: 500)", type=positive_integer),
-            opt("--provider", ", ".join(PROVIDERS), PROVIDERS),
-            flag("--save", "keep the answer as a learning"),
-            flag("--no-cache", "reuse no saved answer"),
+        "list": Part("", "list rules and their state", "--pending"),
+        "approve": Part("ID…", "approve this exact text"),
+        "reject": Part("ID…", "reject this exact text"),
+    },
+)
+_add("review", "review", "", "decide on waiting rules, scripts and candidates")
+_add(
+    "resource",
+    "resource",
+    RESOURCE,
+    "keep, show and run documents and scripts",
+    opt("--path PATH", "the file"),
+    opt("--type", "doc, script, both; `add` guesses it", TYPES),
+    opt("--title T", "its title"),
+    *TIERS,
+    flag("--stale", "only those whose file changed or is gone"),
+    *SECTIONS,
+    opt("--timeout S", "seconds (default: 60)", type=positive_integer),
+    TAG,
+    VERSION,
+    parts={
+        "add": Part(
+            "PATH",
+            "copy a document, or list a script in place",
+            "--path --type --title --version --tag --shared --global",
         ),
-    ),
-    "harvest": Verb(
-        "harvest",
-        "[list|accept ID…|reject ID…]",
-        "propose learnings from the checkpoints",
-        (opt("--since WHEN", "only newer checkpoints"), flag("--dry-run", "write nothing")),
-    ),
-    "learn": Verb(
-        "learn",
-        "TEXT|-",
-        "keep a learning",
-        (
-            TAG,
-            VERSION,
-            opt("--title T", "its title (default: first sentence)"),
-            opt("--confidence", ", ".join(CONFIDENCES), CONFIDENCES),
-            *TIERS,
-            SOURCE,
-            CLIENTS_SESSION,
+        "list": Part("", "list them, and whether their files changed", "--type --stale"),
+        "show": Part("ID", "print it, its outline or one section", "--section --outline"),
+        "refresh": Part("[ID…]", "read changed files again"),
+        "update": Part(
+            "ID", "change title, tags, versions or file", "--title --version --tag --path"
         ),
-        True,
-    ),
-    "checkpoint": Verb(
-        "learn",
-        "[NOTE|-]",
-        "write down what was done",
-        (TAG, CLIENTS_SESSION, TRANSCRIPT, flag("--note", argparse.SUPPRESS)),
-        True,
-    ),
-    "notes": Verb(
-        "notes",
-        "[on|off [project|mine]|status|write]",
-        "let a model write a note of each session",
-        (
-            opt(
-                "--provider",
-                "with on: %s (default: claude)" % ", ".join(NOTE_WRITERS),
-                NOTE_WRITERS,
-            ),
-            opt("--since WHEN", "with write: sessions since then (default: 30d)"),
-            flag("--dry-run", "with write: only count the tokens"),
-            flag("--yes", "with write: do not ask"),
-        ),
-    ),
-    "handoff": Verb(
-        "tell",
-        "[NOTE|-]",
-        "leave a note for the next session",
-        (
-            flag("--show", "print the current one"),
-            flag("--clear", "stop showing it"),
-            CLIENTS_SESSION,
-            TRANSCRIPT,
-            PROVIDER,
-        ),
-        True,
-    ),
-    "standup": Verb(
-        "tell",
-        "[WHEN]",
-        "report what was done since a given time",
-        (
-            opt("--since WHEN", "2h, a date, `Friday` (default: 1d)"),
-            opt("--until WHEN", "a date, `Friday`"),
-            flag("--markdown", "as markdown, for a message"),
-            WORKSPACE,
-            PROVIDER,
-        ),
-    ),
-    "plan": Verb(
-        "plan",
-        "[TEXT|-|list|show|update|step N|done|drop]",
-        "write down what to do, and tick it off",
-        (
-            flag("--shared", "new plan: in the repository"),
-            flag("--replace", "new plan: drop the active plan"),
-            opt("--step STEP", "new plan: a step (repeatable)", action="append"),
-            flag("--append", "with update: add text"),
-            flag("--undo", "with step N: not done"),
-        ),
-        True,
-    ),
-    "load": Verb(
-        "recall",
-        "PROMPT",
-        "show what the model would be given with a prompt",
-        (flag("--explain", "say why each note was chosen or left out"),),
-    ),
-    "why": Verb(
-        "recall",
-        "[SESSION|PROMPT_ID|last]",
-        "show what the model was given with each prompt, and why",
-    ),
-    "on": Verb("index", "[project|mine]", "speak to the model again", (SESSION,)),
-    "off": Verb("index", "[project|mine]", "say nothing to the model", (SESSION,)),
-    "status": Verb("audit", "", "show paths, counts, freshness, settings"),
-    "today": Verb("tell", "", "show where the work stands, as plain `dayleaf` does"),
-    "statusline": Verb("tell", "", "print a line for the client's status line"),
-    "doctor": Verb(
-        "audit",
-        "",
-        "check everything, and say how to mend each fault",
-        (flag("--fix", "mend permissions, index, leftovers; change no record"),),
-    ),
-    "check": Verb(
-        "audit",
-        "[FILE…]",
-        "find mistakes in record files",
-        (flag("--staged", "only secrets, in .dayleaf files that git would commit"),),
-    ),
-    "stats": Verb(
-        "audit",
-        "",
-        "show records, pushes, times, uses and model calls",
-        (opt("--since WHEN", "7d, a date, `Monday`"), flag("--spend", "what models cost")),
-    ),
-    "eval": Verb(
-        "audit",
-        "[FILE…]",
-        "measure recall with your own questions",
-        (
-            flag("--template", "draft such questions from your records, into FILE"),
-            flag("--strict", "exit 1 below the floor in the file"),
-        ),
-    ),
-    "index": Verb(
-        "index",
-        "|".join(INDEX),
-        "build, verify or export the index; print its status",
-        (
-            flag("--embeddings", "with build or --backend postgres: make vectors too"),
-            VECTORS_BY,
-            opt("--workspace NAME", "with build --embeddings: another workspace, or `all`"),
-            opt("--backend NAME", "where recall searches: local, or postgres (loads the records)"),
-            opt("--dsn DSN", "with --backend postgres: the server, without a password"),
-            flag("--private", "with --backend postgres: private and global records too"),
-        ),
-    ),
-    "feedback": Verb(
-        "show",
-        "ID up|down [WHY]",
-        "say whether a record helped or misled; WHY stays in the record",
-        prose=True,
-    ),
-    "forget": Verb(
-        "learn",
-        "ID",
-        "move a record to the archive",
-        (
-            opt("--session ID", "all of a session"),
-            opt("--day DATE", "all of a day: a date, `today`, `yesterday`"),
-            opt("--file PATH", "all that mentions a file"),
-            opt("--mentions TEXT", "all that contains a text"),
-            flag("--hard", "remove it for good"),
-            flag("--yes", "do not ask"),
-        ),
-    ),
-    "restore": Verb(
-        "upkeep",
-        "ID|TITLE|FILE",
-        "bring back a record, or all from a backup",
-        (
-            opt("--into DIR", "FILE: into this empty directory, as a separate home"),
-            flag("--merge", "FILE: add, replace nothing"),
-            flag(
-                "--replace",
-                "FILE, with --merge: also what was forgotten; archive and replace what differs",
-            ),
-            flag(
-                "--trust", "FILE: ask, then also restore approvals, programs and redaction settings"
-            ),
-            opt("--identity KEYFILE", "FILE: decrypt with this age or SSH key"),
-            flag("--dry-run", "FILE: write nothing"),
-        ),
-    ),
-    "backup": Verb(
-        "upkeep",
-        "[FILE]",
-        "back everything up into one file",
-        (
-            opt("--workspace NAME", "only this one, with its logs of pushes"),
-            flag("--shared", "the repository's .dayleaf too"),
-            flag("--here", "allow FILE inside a git work tree"),
-            opt("--age RECIPIENT", "encrypt for age1…, or the line of an SSH key's .pub"),
-        ),
-    ),
-    "share": Verb("team", "ID", "move a record into the repository, for the team"),
-    "unshare": Verb("team", "ID", "move a record out of the repository again"),
-    "shared": Verb("team", "[status]", "say who shared what, what is new, what did not merge"),
-    "sync": Verb(
-        "doors",
-        "[setup WHERE|status|take COPY|drop COPY]",
-        "bring your machines up to date with one another",
-        (
-            opt("--identity FILE", "setup: another machine's key"),
-            flag("--gone", "send even if many records are gone here"),
-            flag("--anew", "write all again, and remove this machine's older files"),
-        ),
-    ),
-    "upkeep": Verb(
-        "upkeep",
-        "",
-        "merge duplicates and archive what is old",
-        (
-            flag("--apply", "do it, instead of printing the plan"),
-            flag("--clock-is-right", "archive even if the clock seems wrong"),
-        ),
-    ),
-    "undo": Verb("upkeep", "", "undo the last upkeep"),
-    "audit": Verb(
-        "audit",
-        "[SECTION…]",
-        "find what is wrong in the records, and how to mend it",
-        (flag("--strict", "exit 1 if anything is found"),),
-    ),
-    "import": Verb(
-        "imports",
-        "tree|dir|claude-memory|transcripts [DIR]",
-        "import the notes of other tools, and past sessions",
-        (
-            flag("--dry-run", "write nothing"),
-            flag("--shared", "tree, dir: in the repository"),
-            flag("--global", "tree, dir: for every project", dest="tier_global"),
-            opt(
-                "--kind",
-                "dir: the kind of files that name none (default: learning)",
-                [kind for kind in KINDS if kind not in layout.TRANSCRIBED_KINDS],
-            ),
-            flag("--all", "claude-memory, transcripts: from every project"),
-            opt("--since WHEN", "transcripts: sessions that ended since then"),
-            opt(
-                "--agent",
-                "transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS),
-                AGENTS,
-            ),
-            flag("--ask", "transcripts, --all: show a plan first"),
-        ),
-    ),
-    "edit": Verb("learn", "ID", "change a record in $EDITOR; a copy is checked before it is saved"),
-    "keep": Verb(
-        "keep",
-        "WORDS|-",
-        "keep what you say as a rule that holds from now on",
-        (opt("--tag T", "only with prompts about this (repeatable)", action="append"),),
-    ),
-    "rule": Verb(
-        "rule",
-        "keep|suggest|list|approve|reject",
-        "suggest rules, list them, decide on them",
-        (
-            opt("--rationale WHY", "why it is needed (required)"),
-            opt("--body TEXT", "text, or `-` for stdin"),
-            opt("--title T", "the title, if TITLE is not given"),
-            TAG,
-            opt("--link ID", "a record it belongs to (repeatable)", action="append"),
-            *TIERS,
-            flag("--pending", "only those that wait"),
-        ),
-        parts={
-            "suggest": Part(
-                "TITLE",
-                "suggest a rule; it waits for review",
-                "--rationale --body --title --tag --link --global --shared",
-            ),
-            "list": Part("", "list rules and their state", "--pending"),
-            "approve": Part("ID…", "approve this exact text"),
-            "reject": Part("ID…", "reject this exact text"),
-        },
-    ),
-    "review": Verb("review", "", "decide on waiting rules, scripts and candidates"),
-    "resource": Verb(
-        "resource",
-        RESOURCE,
-        "keep, show and run documents and scripts",
-        (
-            opt("--path PATH", "the file"),
-            opt("--type", "doc, script, both; `add` guesses it", TYPES),
-            opt("--title T", "its title"),
-            *TIERS,
-            flag("--stale", "only those whose file changed or is gone"),
-            *SECTIONS,
-            opt("--timeout S", "seconds (default: 60)", type=positive_integer),
-            TAG,
-            VERSION,
-        ),
-        parts={
-            "add": Part(
-                "PATH",
-                "copy a document, or list a script in place",
-                "--path --type --title --version --tag --shared --global",
-            ),
-            "list": Part("", "list them, and whether their files changed", "--type --stale"),
-            "show": Part("ID", "print it, its outline or one section", "--section --outline"),
-            "refresh": Part("[ID…]", "read changed files again"),
-            "update": Part(
-                "ID", "change title, tags, versions or file", "--title --version --tag --path"
-            ),
-            "delete": Part("ID", "archive it; its file stays"),
-            "search": Part("QUERY", "search them", "--type --tag --version"),
-            "reindex": Part("[ID…]", "index them again"),
-            "approve": Part("ID…", "approve this exact text"),
-            "reject": Part("ID…", "reject this exact text"),
-            "run": Part("ID [-- ARGS]", "run an approved script", "--timeout"),
-        },
-    ),
-    "link": Verb(
-        "link",
-        "FROM [RELATION] TO, or ID",
-        "link two records, or list a record's links",
-        (flag("--remove", "remove the link"),),
-    ),
-    "graph": Verb("link", "[ID]", "draw the links of a record, or of all"),
-    "redact": Verb(
-        "audit",
-        "ID",
-        "remove a text or secrets from a record and everything derived from it",
-        (
-            opt("--text TEXT", "the text; `-` asks or reads stdin (default: the secrets found)"),
-            flag("--everywhere", "from other records too"),
-            flag("--apply", "do not ask"),
-        ),
-    ),
-    "completion": Verb("recall", "|".join(SHELLS), "print a shell's completion script"),
-    "config": Verb(
-        "index", "list|get KEY|set KEY VALUE|unset KEY", "list, show, set or unset settings"
-    ),
-    "mcp": Verb(
-        "doors",
-        "[DIR]",
-        "serve this memory to any agent (Model Context Protocol)",
-        (flag("--read-only", "offer no tool that writes or runs"),),
-    ),
-    "view": Verb(
-        "doors",
-        "",
-        "show the memory in a browser of this machine",
-        (
-            opt("--port N", "default: a free one", type=positive_integer),
-            opt("--export FILE", "write shared records into one HTML file"),
-            flag("--private", "with --export: private and global records too"),
-        ),
-    ),
-    "tier": Verb(
-        "resource",
-        "add|list|remove [DIR]",
-        "search another folder of markdown in place",
-        (flag("--everywhere", "in every project"),),
-        parts={
-            "add": Part("DIR", "search it from now on; dayleaf never writes there", "--everywhere"),
-            "list": Part("", "list the folders"),
-            "remove": Part("DIR", "stop searching it; the folder stays", "--everywhere"),
-        },
-    ),
-    "workspace": Verb(
-        "recall", "[claim [NAME]]", "show the project's memory and folders; claim: use another one"
-    ),
-}
+        "delete": Part("ID", "archive it; its file stays"),
+        "search": Part("QUERY", "search them", "--type --tag --version"),
+        "reindex": Part("[ID…]", "index them again"),
+        "approve": Part("ID…", "approve this exact text"),
+        "reject": Part("ID…", "reject this exact text"),
+        "run": Part("ID [-- ARGS]", "run an approved script", "--timeout"),
+    },
+)
+_add(
+    "link",
+    "link",
+    "FROM [RELATION] TO, or ID",
+    "link two records, or list a record's links",
+    flag("--remove", "remove the link"),
+)
+_add("graph", "link", "[ID]", "draw the links of a record, or of all")
+_add(
+    "redact",
+    "audit",
+    "ID",
+    "remove a text or secrets from a record and everything derived from it",
+    opt("--text TEXT", "the text; `-` asks or reads stdin (default: the secrets found)"),
+    flag("--everywhere", "from other records too"),
+    flag("--apply", "do not ask"),
+)
+_add("completion", "recall", "|".join(SHELLS), "print a shell's completion script")
+_add("config", "index", "list|get KEY|set KEY VALUE|unset KEY", "list, show, set or unset settings")
+_add(
+    "mcp",
+    "doors",
+    "[DIR]",
+    "serve this memory to any agent (Model Context Protocol)",
+    flag("--read-only", "offer no tool that writes or runs"),
+)
+_add(
+    "view",
+    "doors",
+    "",
+    "show the memory in a browser of this machine",
+    opt("--port N", "default: a free one", type=positive_integer),
+    opt("--export FILE", "write shared records into one HTML file"),
+    flag("--private", "with --export: private and global records too"),
+)
+_add(
+    "tier",
+    "resource",
+    "add|list|remove [DIR]",
+    "search another folder of markdown in place",
+    flag("--everywhere", "in every project"),
+    parts={
+        "add": Part("DIR", "search it from now on; dayleaf never writes there", "--everywhere"),
+        "list": Part("", "list the folders"),
+        "remove": Part("DIR", "stop searching it; the folder stays", "--everywhere"),
+    },
+)
+_add(
+    "workspace",
+    "recall",
+    "[claim [NAME]]",
+    "show the project's memory and folders; claim: use another one",
+)
