@@ -60,7 +60,10 @@ def _propose_candidates(call: Call) -> int:
         known = [*standing, *store.archived("learning")]
         talks = _read_records(call, store, "conversation")
         found = proposals.harvest(checkpoints, known, proposals.LIMIT, talks)
-    rows = [(one, None if call.options.dry_run else _add_candidate(store, one)) for one in found]
+    rows = [
+        (proposal, None if call.options.dry_run else _add_candidate(store, proposal))
+        for proposal in found
+    ]
     call.indexed()
     waiting = sum(not record.accepted for record in standing)
     waiting += sum(record is not None for _, record in rows)

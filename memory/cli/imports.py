@@ -134,7 +134,7 @@ def _import_dir(call: Call) -> int:
         covered = _make_path_filter(call, root.path, tier)
         batches.append(Batch(othernotes.FROM, tier, found, skipped, pieces, covered))
         left.update(otherfiles.count_left_out(root.path, othernotes.is_wanted))
-        read.update(otherfiles.extension(one.name) for one in found)
+        read.update(otherfiles.extension(source.name) for source in found)
         if root.store:
             number = format_count(len(found), "file")
             notes.append("%s: a store of another tool, %s" % (root.shown, number))
@@ -216,8 +216,8 @@ def _merge_result(total: Result, more: Result) -> None:
 def _import_batches(call: Call, batches: list[Batch], place: layout.Place | None = None) -> Result:
     place, total = place or call.place, Result()
     number_of_sources = sum(len(batch.found) + len(batch.skipped) for batch in batches)
-    with files.Lock(place.cache + "/import.lock") as held, call.spinner("importing") as spinner:
-        if not held:
+    with files.Lock(place.cache + "/import.lock") as is_free, call.spinner("importing") as spinner:
+        if not is_free:
             raise StoreError(
                 "another import into this workspace is running; wait until it has finished"
             )
@@ -374,7 +374,7 @@ def _import_transcripts(call: Call) -> int:
             raise StoreError("another import of transcripts is running; wait until it has finished")
         spinner = stack.enter_context(call.spinner("reading transcripts"))
         every = 0.0 if call.options.json else LINE_INTERVAL
-        progress = ReadingProgress(spinner, sum(one.size for one in wanted), every=every)
+        progress = ReadingProgress(spinner, sum(session.size for session in wanted), every=every)
         try:
             imported.extend(
                 backfill.import_sessions(wanted, call.env, call.now, dry, progress.done)
@@ -433,16 +433,16 @@ def _index_imported(call: Call, imported: Iterable[backfill.ImportedSession]) ->
 
 
 def _count_sessions(imported: list[backfill.ImportedSession]) -> dict[str, int]:
-    live = [one for one in imported if not (one.before or one.skip)]
-    old = sum(1 for one in live if one.old)
-    new = sum(1 for one in live if not one.old and (one.written or any(one.plan)))
-    before = sum(one.before for one in imported)
+    live = [session for session in imported if not (session.before or session.skip)]
+    old = sum(1 for session in live if session.old)
+    new = sum(1 for session in live if not session.old and (session.written or any(session.plan)))
+    before = sum(session.before for session in imported)
     return {"new": new, "updated": old, "before": before, "without": len(live) - new - old}
 
 
 def _skipped_lines(imported: list[backfill.ImportedSession], unread: list[Skip]) -> list[str]:
-    others = [one.skip for one in imported if one.skip and not one.gone] + unread
-    lines = _format_gone([one.session.directory for one in imported if one.gone])
+    others = [session.skip for session in imported if session.skip and not session.gone] + unread
+    lines = _format_gone([session.session.directory for session in imported if session.gone])
     return lines + _list_first("skipped %s: %s; %s" % skip for skip in others)
 
 
@@ -462,13 +462,16 @@ def _report_sessions(
     found: list[Discovery],
     later: list[str],
 ) -> int:
-    dry, skipped = call.options.dry_run, [one.skip for one in imported if one.skip] + unread
-    records = sorted(name for one in imported for name in one.written)
+    dry, skipped = (
+        call.options.dry_run,
+        [session.skip for session in imported if session.skip] + unread,
+    )
+    records = sorted(name for session in imported for name in session.written)
     checkpoints = [name for name in records if "/checkpoints/" in name]
     conversations = [name for name in records if "/conversations/" in name]
     plan = backfill.Plan(len(checkpoints), len(conversations))
     if dry:
-        plan = backfill.Plan(*map(sum, zip(*(one.plan for one in imported))))
+        plan = backfill.Plan(*map(sum, zip(*(session.plan for session in imported))))
     counts, sessions = _count_sessions(imported), len(imported) + len(unread)
     lines = [_format_summary(counts, sessions, plan, len(skipped), dry)]
     lines += _skipped_lines(imported, unread)
@@ -484,7 +487,7 @@ def _report_sessions(
         **counts,
         "checkpoints": checkpoints,
         "conversations": conversations,
-        "discoveries": [{**one._asdict(), "at": clock.iso(one.at)} for one in found],
+        "discoveries": [{**session._asdict(), "at": clock.iso(session.at)} for session in found],
         "records": plan._asdict(),
         "seconds": round(took, 1),
         "skipped": [skip._asdict() for skip in skipped],
@@ -503,10 +506,10 @@ def _format_summary(
         (counts["without"], "with nothing worth keeping"),
         (skipped, "skipped"),
     )
-    said = ", ".join("%d %s" % part for part in parts if part[0])
+    counted = ", ".join("%d %s" % part for part in parts if part[0])
     kinds = zip(plan, ("checkpoint", "conversation"))
     records = ", ".join(format_count(number, kind) for number, kind in kinds if number)
-    line = format_count(sessions, "session") + (": " + said if said else "")
+    line = format_count(sessions, "session") + (": " + counted if counted else "")
     if records:
         line += "; %s %swritten" % (records, would)
     return line + "; nothing was written (--dry-run)" * dry

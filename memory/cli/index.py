@@ -137,12 +137,12 @@ def _index_status(call: Call) -> int:
     lines = reports.index_lines(value)
     database = backend.read_state(call.place, call.settings, call.env)
     if database is not None:
-        held = "%s of %s, %d of them from this workspace" % (
+        counts = "%s of %s, %d of them from this workspace" % (
             format_count(database["documents"], "document"),
             format_count(database["workspaces"], "workspace"),
             database["here"],
         )
-        lines.append("database: %s" % (database["problem"] or held))
+        lines.append("database: %s" % (database["problem"] or counts))
     built = builder.read_last_build(call.place)
     if built:
         made = "last build: %(t)s, %(records)s records, %(tokens)s tokens, in %(ms)s ms"
@@ -273,25 +273,25 @@ def change_config(path: str, key: str, value: Any, mode: int) -> None:
 
 def _change_config(path: str, key: str, value: Any, mode: int) -> None:
     try:
-        held = json.loads(files.read(path, 1 << 18).decode("utf-8-sig"))
+        settings = json.loads(files.read(path, 1 << 18).decode("utf-8-sig"))
     except FileNotFoundError:
-        held = {}
+        settings = {}
     except (OSError, ValueError):
-        held = None
-    if not isinstance(held, dict):
+        settings = None
+    if not isinstance(settings, dict):
         raise StoreError("%s is not one JSON object; correct it by hand first" % path)
     group, _, last = key.partition(".")
-    held.pop(key, None)
-    inner = held.get(group)
+    settings.pop(key, None)
+    inner = settings.get(group)
     if isinstance(inner, dict):
         inner.pop(last, None)
         if value is not None:
             inner[last] = value
         elif not inner:
-            del held[group]
+            del settings[group]
     elif value is not None:
-        held[key] = value
-    text = json.dumps(held, ensure_ascii=False, indent=2) + "\n"
+        settings[key] = value
+    text = json.dumps(settings, ensure_ascii=False, indent=2) + "\n"
     # a folder's name may hold surrogates for bytes that are not UTF-8: escape them
     text = re.sub("[\ud800-\udfff]", lambda match: "\\u%04x" % ord(match[0]), text)
     files.replace(path, text.encode("utf-8"), mode)
@@ -329,20 +329,20 @@ def _switch_mine(call: Call, on: bool) -> int:
     listed = call.settings["capture.projects"] == "listed"
     change_config(path, "capture.enabled", on if listed or not on else None, mode)
     change_config(path, "load.enabled", None if on else False, mode)
-    said = "dayleaf keeps and pushes notes in this project, %s" % call.place.key
+    line = "dayleaf keeps and pushes notes in this project, %s" % call.place.key
     if not on:
-        said = (
+        line = (
             "paused for you only: dayleaf keeps and pushes nothing in this project "
             "until `dayleaf push on mine`"
         )
-    return call.answer({"workspace": call.place.key, "config": path, "enabled": on}, [said])
+    return call.answer({"workspace": call.place.key, "config": path, "enabled": on}, [line])
 
 
 def _switch_project(call: Call, on: bool) -> int:
     path, mode = find_settings_file(call, "project")
     change_config(path, "load.enabled", None if on else False, mode)
-    said = "pushes are %s in this project, for everyone who has this file: %s"
-    lines = [said % ("on again" if on else "off", path)]
+    message = "pushes are %s in this project, for everyone who has this file: %s"
+    lines = [message % ("on again" if on else "off", path)]
     return call.answer({"project": call.place.root, "config": path, "enabled": on}, lines)
 
 
@@ -352,13 +352,13 @@ def _switch_session(call: Call, session: str, on: bool) -> str:
     )
     if on:
         return "dayleaf speaks again in session %s" % session
-    said = "dayleaf says nothing more in session %s" % session
+    line = "dayleaf says nothing more in session %s" % session
     if call.settings["capture.enabled"]:
-        said += (
+        line += (
             "; the session is still written down, and gets a note if notes are on; `dayleaf "
             "push off mine` stops that too, in this project"
         )
-    return said
+    return line
 
 
 def _find_session_to_switch(call: Call, on: bool) -> str:

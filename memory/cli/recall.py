@@ -364,7 +364,9 @@ def _find_named_workspace(place: layout.Place, name: str) -> str:
     """Return the key of a named workspace, "" for the present one."""
     if name in (place.key, place.claimed, place.named):
         return name if name != place.key else ""
-    found = [one.key for one in lookup.find_workspaces(place, name, False) if one.key != place.key]
+    found = [
+        other.key for other in lookup.find_workspaces(place, name, False) if other.key != place.key
+    ]
     if len(found) > 1:
         raise UsageError(
             "several workspaces are called '%s'; name one of %s" % (name, ", ".join(found))

@@ -105,7 +105,9 @@ def _read_source(call: Call, path: str, tier: str) -> material.Source:
 
 
 def _list_versions(call: Call) -> list[str]:
-    given = [one.strip() for said in call.options.version or () for one in said.split(",")]
+    if call.options.version is None:
+        return []
+    given = [version.strip() for version in ",".join(call.options.version).split(",")]
     if not all(given):
         raise UsageError("the version is empty; give one such as v2.1, or `unversioned`")
     if "unversioned" in given and len(set(given)) > 1:

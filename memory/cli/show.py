@@ -397,17 +397,17 @@ def _parse_words(call: Call) -> tuple[str, str, str]:
 
 def _split_words(words: Sequence[str]) -> tuple[str, str, str]:
     """Return (a record's id or title, the next word, the rest)."""
-    said = " ".join(words).split()
-    at = next((n for n, word in enumerate(said) if n and word in WORDS), min(1, len(said)))
-    return " ".join(said[:at]), "".join(said[at : at + 1]), " ".join(said[at + 1 :])
+    typed = " ".join(words).split()
+    at = next((n for n, word in enumerate(typed) if n and word in WORDS), min(1, len(typed)))
+    return " ".join(typed[:at]), "".join(typed[at : at + 1]), " ".join(typed[at + 1 :])
 
 
 def _add_reason(call: Call, place: Place, found: Record, reason: str) -> Record:
     """Add a reason to a record's `feedback`, and return the record."""
-    said = strip_private(reason).strip()
+    public = strip_private(reason).strip()
     try:
         changed = call.open_store(place).edit(
-            found.name, lambda now: {"feedback": [*list_reasons(now), said][-MOST_REASONS:]}
+            found.name, lambda now: {"feedback": [*list_reasons(now), public][-MOST_REASONS:]}
         )
     except PersonsRecord:
         raise

@@ -27,8 +27,8 @@ def share(call: Call) -> int:
         )
     data, allow = store.raw(found.name), call.settings["redact.allow"]
     lines = [
-        "  line %d: %s; %s" % (one.line, one_line(one.what), one_line(one.remedy))
-        for one in sharing.find_hindrances(found, data, call.place, allow)
+        "  line %d: %s; %s" % (hindrance.line, one_line(hindrance.what), one_line(hindrance.remedy))
+        for hindrance in sharing.find_hindrances(found, data, call.place, allow)
     ]
     if lines:
         if call.options.json:
@@ -119,29 +119,30 @@ def shared(call: Call) -> int:
     store = call.store()
     with call.spinner("asking git"):
         found = sharing.read_status(store, call.env)
-    skipped = [one for one in store.skipped if one.name[:1] == layout.SHARED]
+    skipped = [file for file in store.skipped if file.name[:1] == layout.SHARED]
     titles: dict[str, tuple[str, str]] = {}
     names: dict[str, str] = {}
-    for held in found.records:
+    for shared_record in found.records:
         try:
-            record = store.read(held.name)
+            record = store.read(shared_record.name)
         except Unreadable as error:
             skipped.append(error.skipped)
             continue
-        titles[held.name] = record.id, record.title
-        other = names.setdefault(record.id, held.name)
-        if other != held.name:
+        titles[shared_record.name] = record.id, record.title
+        other = names.setdefault(record.id, shared_record.name)
+        if other != shared_record.name:
             message = "%s has the same id (%s): keep one, or give one another id"
-            found.conflicts.append((held.name, message % (other, record.id)))
+            found.conflicts.append((shared_record.name, message % (other, record.id)))
     value = {
         "records": [
-            {**held._asdict(), "id": titles.get(held.name, ("", ""))[0]} for held in found.records
+            {**shared_record._asdict(), "id": titles.get(shared_record.name, ("", ""))[0]}
+            for shared_record in found.records
         ],
         "conflicts": [list(row) for row in found.conflicts],
         "ahead": found.ahead,
         "behind": found.behind,
         "since": found.since,
         "removed": [gone._asdict() for gone in found.removed],
-        "unreadable": [list(one) for one in skipped],
+        "unreadable": [list(file) for file in skipped],
     }
     return call.answer(value, reports.team_lines(found, titles, skipped))

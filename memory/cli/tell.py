@@ -528,5 +528,5 @@ def statusline(call: Call) -> int:
     event = {} if sys.stdin.isatty() else boundary.read_event()
     from memory.hook.statusline import on_statusline
 
-    said, _ = on_statusline(event, call.env, call.now)
-    return call.answer({"line": said}, [said])
+    line, _ = on_statusline(event, call.env, call.now)
+    return call.answer({"line": line}, [line])

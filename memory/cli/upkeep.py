@@ -99,7 +99,7 @@ def undo(call: Call) -> int:
         lines = ["nothing to undo: no upkeep was applied here, or all of it is undone already"]
         return call.answer({"undone": None}, lines)
     _finish_moves(call, back.problems)
-    said = "undid the upkeep of %s: %s restored, %d put back to the old text" % (
+    line = "undid the upkeep of %s: %s restored, %d put back to the old text" % (
         back.began[:16].replace("T", " "),
         format_count(len(back.restored), "record"),
         len(back.reset),
@@ -111,8 +111,8 @@ def undo(call: Call) -> int:
         "problems": list(back.problems),
     }
     if back.problems:
-        said += "; %d could not be undone, see above" % len(back.problems)
-    call.answer(value, [said])
+        line += "; %d could not be undone, see above" % len(back.problems)
+    call.answer(value, [line])
     return 1 if back.problems else 0
 
 
@@ -165,10 +165,10 @@ def backup(call: Call) -> int:
     if made.vanished:
         lines.append("  %s disappeared meanwhile" % format_count(made.vanished, "file"))
     if seal:
-        said, way = "it was read back, then encrypted", "FILE --identity KEYFILE"
+        state, way = "it was read back, then encrypted", "FILE --identity KEYFILE"
     else:
-        said, way = "it was read back and is complete", "FILE"
-    lines.append("  %s; `dayleaf store restore %s` restores it" % (said, way))
+        state, way = "it was read back and is complete", "FILE"
+    lines.append("  %s; `dayleaf store restore %s` restores it" % (state, way))
     value = {
         "file": target,
         "bytes": size,

@@ -53,31 +53,28 @@ def estimate_seconds(size: int, sessions: int) -> float:
 
 def plan_import(looked: Sequence[backfill.ImportedSession]) -> ImportPlan:
     """Plan an import of the new sessions; looked: from `backfill.preview_import`."""
-    fresh = [one for one in looked if not (one.before or one.skip)]
-    number = size = 0
-    for one in fresh:
-        size += one.session.size
-        if number and estimate_seconds(size, number + 1) > MOST_SECONDS:
-            break
-        number += 1
+    fresh = [session for session in looked if not (session.before or session.skip)]
+    chosen: list[backfill.Session] = []
     by_project: dict[str, list[backfill.Session]] = {}
-    for one in fresh[:number]:
-        if one.place:
-            by_project.setdefault(one.place.key, []).append(one.session)
-    return ImportPlan(
-        tuple(one.session for one in fresh[:number]),
-        len(fresh) - number,
-        tuple(one for one in looked if one.skip),
-        tuple(
-            (
-                layout.project_name(key),
-                len(of),
-                sum(session.size for session in of),
-                max(session.ended for session in of),
-            )
-            for key, of in by_project.items()
-        ),
+    size = 0
+    for found in fresh:
+        size += found.session.size
+        if chosen and estimate_seconds(size, len(chosen) + 1) > MOST_SECONDS:
+            break
+        chosen.append(found.session)
+        if found.place:
+            by_project.setdefault(found.place.key, []).append(found.session)
+    projects = tuple(
+        (
+            layout.project_name(key),
+            len(sessions),
+            sum(session.size for session in sessions),
+            max(session.ended for session in sessions),
+        )
+        for key, sessions in by_project.items()
     )
+    skipped = tuple(session for session in looked if session.skip)
+    return ImportPlan(tuple(chosen), len(fresh) - len(chosen), skipped, projects)
 
 
 def plan_lines(plan: ImportPlan, dayleaf: str, offset: float, span: str) -> list[str]:
@@ -121,12 +118,12 @@ def later_line(many: int, dayleaf: str) -> str:
 def skipped_lines(passed: Sequence[backfill.ImportedSession]) -> list[str]:
     """Format the reasons why sessions are skipped, one per line."""
     reasons: dict[str, list[backfill.ImportedSession]] = {}
-    for one in passed:
-        if one.skip:
-            reasons.setdefault(one.skip.reason, []).append(one)
+    for session in passed:
+        if session.skip:
+            reasons.setdefault(session.skip.reason, []).append(session)
     lines = []
     for reason, sessions in reasons.items():
-        gone = sorted({one.session.directory for one in sessions if one.gone})
+        gone = sorted({session.session.directory for session in sessions if session.gone})
         why = one_line(reason)
         if gone:
             why += (
@@ -146,11 +143,16 @@ def discovery_lines(
             "`%s recall WORDS` searches them." % dayleaf
         ]
     lines = ["", style.bold("Found in them:")]
-    for one in found:
-        text, more = (clip_at_word(one_line(text), LINE) for text in (one.text, one.more))
-        lines += ["", "  %s, %s: %s" % (one_line(one.project), _day(one.at, offset), text)]
+    for discovery in found:
+        text, more = (
+            clip_at_word(one_line(text), LINE) for text in (discovery.text, discovery.more)
+        )
+        lines += [
+            "",
+            "  %s, %s: %s" % (one_line(discovery.project), _day(discovery.at, offset), text),
+        ]
         lines += ["    " + more] if more else []
-        lines.append("    %s show %s" % (dayleaf, one.id))
+        lines.append("    %s show %s" % (dayleaf, discovery.id))
     return [
         *lines,
         "",

@@ -123,9 +123,9 @@ def _format_uses(value: dict[str, Any], style: screen.Style) -> list[str]:
     out = []
     for heading, rows in groups.items():
         out += ["", style.bold(heading)] if rows else []
-        for id, said in rows.items():
+        for id, counts in rows.items():
             title = one_line(value["titles"].get(id, "")) or "(no longer there)"
-            line = "  %s (%s)  %s" % (one_line(id), said, title)
+            line = "  %s (%s)  %s" % (one_line(id), counts, title)
             out.append(clip_columns(line, style.columns))
     return out
 

@@ -74,8 +74,8 @@ def _name_workspaces(report: WorkReport) -> list[str]:
 def _format_digest(digest: Digest, style: screen.Style, markdown: bool) -> list[str]:
     rows = [
         row
-        for one in digest.bullets
-        for row in _format_item(one_line(one.statement), ALL_LINES, style, markdown, 0)
+        for bullet in digest.bullets
+        for row in _format_item(one_line(bullet.statement), ALL_LINES, style, markdown, 0)
     ]
     notes = ["note: " + one_line(note) for note in digest.notes]
     return ["", *rows, "", "written by a model: " + digests.format_reduction(digest), *notes]
@@ -141,7 +141,9 @@ def _fit_strands(
 def _name_strands(strands: Sequence[BranchWork], style: screen.Style, markdown: bool) -> list[str]:
     if not strands:
         return []
-    names = dict.fromkeys(one_line(one.branch or one.title, NAME_LENGTH) for one in strands)
+    names = dict.fromkeys(
+        one_line(strand.branch or strand.title, NAME_LENGTH) for strand in strands
+    )
     called = ", ".join("`%s`" % name if markdown else name for name in names)
     line = "- %d more: %s" % (len(strands), called)
     return [line if markdown else clip_columns("  " + line, style.columns)]
@@ -312,9 +314,9 @@ def glance_json(seen: Glance) -> dict[str, Any]:
                 **record_json(record),
                 "session": records.meta_text(record, "session") or None,
                 "branch": records.meta_text(record, "branch") or None,
-                "outcome": said,
+                "outcome": outcome,
             }
-            for record, said in seen.sessions
+            for record, outcome in seen.sessions
         ],
         "handoff": record_json(seen.handoff) if seen.handoff else None,
         "plan": record_json(seen.plan) if seen.plan else None,
