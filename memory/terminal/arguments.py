@@ -47,39 +47,25 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(message.replace("argument ", "", 1))
 
-    def format_help(self) -> str:
-        """Return the help folded to the terminal's columns.
 
-        argparse does not fold an explicit usage.
-        """
-        usage, columns = self.usage or "", _terminal_columns()
-        self.usage = "\n".join(screen.fold_line("usage: " + usage, columns, len("usage: ")))[
-            len("usage: ") :
-        ]
-        self.formatter_class = partial(argparse.HelpFormatter, width=columns - 2)
-        try:
-            return super().format_help()
-        finally:
-            self.usage = usage
-
-
-def build_parser(name: str, verb: Verb, word: str = "") -> _Parser:
+def build_parser(name: str, verb: Verb, word: str = "", columns: int = COLUMNS) -> _Parser:
     """Return the parser of a verb's options and help.
 
-    word: the first word of a verb's part, for the options of that part alone.
+    word: the first word of a verb's part, for the options of that part alone. columns: of the help.
     """
     part, command = verb.parts.get(word), spellings.format_command(name)
     words, purpose = (word + " " + part.words, part.purpose) if part else (verb.words, verb.purpose)
     has_options = part.flags if part else not verb.parts
-    usage = (command, words.strip(), "[options]" if has_options else "")
+    usage = ("usage:", command, words.strip(), "[options]" if has_options else "")
+    lines = screen.fold_line(" ".join(filter(None, usage)), columns, len("usage: "))
     parser = _Parser(
         command,
-        " ".join(filter(None, usage)),
+        "\n".join(lines).removeprefix("usage: "),  # argparse does not fold an explicit usage
         purpose,
         add_help=False,
         allow_abbrev=False,
         # without a width each option would import shutil, and with it bz2 and lzma
-        formatter_class=partial(argparse.HelpFormatter, width=COLUMNS),
+        formatter_class=partial(argparse.HelpFormatter, width=columns - 2),
     )
     for option in (*_select_options(verb, part), JSON, *HIDDEN):
         parser.add_argument(option.flag, **option.rest)
@@ -87,8 +73,10 @@ def build_parser(name: str, verb: Verb, word: str = "") -> _Parser:
 
 
 def _select_options(verb: Verb, part: Part | None) -> Sequence[Option]:
-    flags = part.flags.split() if part else ()
-    return [option for option in verb.options if part is None or option.flag in flags]
+    if part is None:
+        return verb.options
+    by_flag = {option.flag: option for option in verb.options}
+    return [by_flag[flag] for flag in part.flags.split()]
 
 
 def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: float) -> Call:
@@ -397,13 +385,13 @@ _OPTIONS_OF = "`dayleaf help %s WORD` lists the options of each."
 
 
 def _format_verb_help(name: str, verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
-    verb, part = verbs[name], "".join(words[:1])
+    verb, part, columns = verbs[name], "".join(words[:1]), _terminal_columns()
     if part in verb.parts:
-        return build_parser(name, verb, part).format_help().rstrip("\n")
+        return build_parser(name, verb, part, columns).format_help().rstrip("\n")
     parts = [(" ".join((word, row.words)), row.purpose) for word, row in verb.parts.items()]
     lines = _format_rows(parts) + _format_family_rows(name, verbs)
     without_options = verb._replace(options=()) if parts else verb
-    text = build_parser(name, without_options).format_help().rstrip("\n")
+    text = build_parser(name, without_options, "", columns).format_help().rstrip("\n")
     if lines:
         text = "\n".join([text, "", "words:", *lines, "", _OPTIONS_OF % spellings.spell_verb(name)])
     return text
