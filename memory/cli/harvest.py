@@ -214,12 +214,9 @@ def _find_contradictions(store: Store) -> dict[str, str]:
     found: dict[str, str] = {}
     for pair in contradictions.find_contradictions(store.each(contradictions.KINDS)):
         for side, other in ((pair.older, pair.newer), (pair.newer, pair.older)):
-            found[side.record.name] = "; against %s of %s (%s): %s" % (
-                other.record.id,
-                clock.day(other.record.created),
-                pair.why,
-                escape_invisible(one_line(other.said, 160)),
-            )
+            record, quote = other.record, escape_invisible(one_line(other.said, 160))
+            about = "%s of %s (%s): %s" % (record.id, clock.day(record.created), pair.why, quote)
+            found[side.record.name] = "; against " + about
     return found
 
 

@@ -118,8 +118,8 @@ def _find_user_sentence(quote: str, typed: Sequence[str]) -> str:
         for line in text.split("\n"):
             for sentence in _SENTENCE.split(line):
                 if wanted in _normalise(sentence):
-                    whole = " ".join(sentence.split())
-                    return whole if len(whole) <= QUOTE else quote
+                    sentence = " ".join(sentence.split())
+                    return sentence if len(sentence) <= QUOTE else quote
         if wanted in _normalise(text):
             return quote
     return ""

@@ -53,12 +53,15 @@ def _localize_conversation(text: str, day: str) -> str:
     lines, shown = text.split("\n"), ""
     for number, (line, inside) in enumerate(tokeniser.mark_code(list(lines))):
         head = None if inside or not line.startswith("## ") else conversationpage.HEAD.match(line)
-        if head:
-            day = head[1] or day
-            now = to_local("%sT%s" % (day, head[2]))
-            dated = now[:10] != (shown or (now[:10] if not head[1] and now[:10] == day else ""))
-            lines[number] = ("## %s %s" % (now if dated else now[11:], head[3])).rstrip()
-            shown = now[:10]
+        if not head:
+            continue
+        day = head[1] or day
+        local = to_local("%sT%s" % (day, head[2]))
+        # a heading has a date where the day differs from that of the heading before
+        is_dated = local[:10] != shown if shown else bool(head[1]) or local[:10] != day
+        time = local if is_dated else local[11:]
+        lines[number] = ("## %s %s" % (time, head[3])).rstrip()
+        shown = local[:10]
     return "\n".join(lines)
 
 

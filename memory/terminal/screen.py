@@ -217,30 +217,23 @@ def format_record_head(
         *facts,
     ]
     rows = [[style.dim(name), one_line(value)] for name, value in pairs if value]
-    return [
-        style.bold(one_line(shown.title))
-        + "  "
-        + style.colour_kind(shown.kind, one_line(shown.id)),
-        *format_table(rows),
-    ]
+    title, id = style.bold(one_line(shown.title)), one_line(shown.id)
+    return [title + "  " + style.colour_kind(shown.kind, id), *format_table(rows)]
 
 
 def format_transcript_entry(at: str, who: str, text: str, offset: float, most: int) -> list[str]:
     """Format a transcript's entry: time, author and text.
 
-    at: ISO 8601, in UTC. offset: of local time. most: lines of the text, 0 for all.
+    at: ISO 8601, in UTC. offset: of local time. most: lines of the text.
     """
     instant = clock.parse(at)
     time = clock.iso(instant + offset)[11:19] if instant is not None else " " * 8
     head = "%s  %s  " % (time, pad(who, 6))
     lines = [line.rstrip() for line in strip_hidden(text).strip("\n").split("\n")]
-    hidden = len(lines) - most if len(lines) > most + 1 else 0
-    lines = (
-        [*lines[:most], "… %s; --json has them" % format_count(hidden, "more line")]
-        if hidden
-        else lines
-    )
-    return [(head if number == 0 else " " * len(head)) + line for number, line in enumerate(lines)]
+    hidden = len(lines) - most
+    if hidden > 1:
+        lines[most:] = ["… %s; --json has them" % format_count(hidden, "more line")]
+    return [(" " * len(head) if number else head) + line for number, line in enumerate(lines)]
 
 
 def diff_contents(before: bytes, after: bytes) -> list[str]:
