@@ -79,7 +79,6 @@ class HandoffDraft(NamedTuple):
 
 
 def _split_note(note: Record | None) -> dict[str, list[str]]:
-    """Return a note's lines by section, without list marks."""
     sections = handoffs.split_note_sections(note) if note else {}
     return {name: [line.removeprefix("- ") for line in lines] for name, lines in sections.items()}
 
@@ -162,7 +161,6 @@ def _list_work(
 
 
 def _list_requests(pages: Sequence[dict[str, list[str]]], held: Sequence[Turn]) -> list[str]:
-    """Return the user's requests, newest first."""
     asked = [turn.request for turn in held if turn.request and turn.asked != GOES_ON]
     if not held:
         told = [line for page in reversed(pages) for line in page.get("turns", ())]

@@ -89,7 +89,6 @@ def _rank_subjects(facts: Facts) -> list[str]:
 
 
 def _make_work_title(facts: Facts) -> str:
-    """Return a title from the files or commands of the work."""
     if facts.withdrawn and not facts.turns:
         return "Taken back by a rewind"
     made, changed = list_files(facts)
@@ -149,7 +148,6 @@ def render_body(facts: Facts) -> str:
 
 
 def _format_withdrawn(facts: Facts) -> list[str]:
-    """Return a line for each turn withdrawn by a rewind."""
     lines = []
     for turn in facts.withdrawn[-WITHDRAWN:]:
         commits = [piece.name for piece in turn.pieces if piece.kind == turns.COMMIT and piece.name]
@@ -180,7 +178,6 @@ def fit_sections(sections: list[tuple[str, list[str], int]], most: int) -> str:
 
 
 def _format_outcome(facts: Facts) -> list[str]:
-    """Return lines on where the work stands."""
     turn = openings.find_last_telling_turn(facts.turns)
     if turn is None:
         return []
@@ -204,7 +201,7 @@ def _format_outcome(facts: Facts) -> list[str]:
 
 
 def _find_work_before(facts: Facts, closing: Turn) -> Turn | None:
-    """Return the turn with work before a side question, or None."""
+    """Return the working turn before a side question, or None."""
     work = openings.find_last_working_turn(facts.turns)
     return work if work and work is not closing and openings.find_outcome(work) else None
 
@@ -255,7 +252,6 @@ def _format_turn(turn: Turn, most: int, in_outcome: bool, alone: bool) -> str:
 
 
 def _format_last_actions(turn: Turn) -> str:
-    """Return the last three commands and edited files of a turn."""
     done = [
         clip_at_word(conversationpage.format_run(piece)[2:], 140)
         if piece.kind == turns.RUN
@@ -291,7 +287,6 @@ def _format_done(facts: Facts) -> list[str]:
 
 
 def _format_reports(facts: Facts) -> list[str]:
-    """Return the last reports by subagents, shortened."""
     lines = []
     for report in turns.find_pieces(facts.turns, turns.REPORT)[-MOST_REPORTS:]:
         task = " (%s)" % one_line(report.name, 80) if report.name else ""
@@ -315,7 +310,6 @@ def _format_commands(facts: Facts, mended: list[Fix]) -> list[str]:
 
 
 def _format_failed_command(run: Run, later: list[Run]) -> str:
-    """Return a failed command in a line, with its success after."""
     passed = (other.command for other in later if (other.outcome, other.key) == (shell.OK, run.key))
     then = next((command for command in passed if command != run.command), "")
     why = one_line(run.detail.partition("\n")[0], 140)
@@ -335,7 +329,6 @@ def quote_command(command: str, most: int = 160) -> str:
 
 
 def _format_fix(fix: Fix) -> str:
-    """Return a line on a failure and its fix."""
     why = one_line(fix.failure.detail.partition("\n")[0], 160)
     other = " (%s)" % quote_command(fix.success.command, 100)
     return "%s → %s%s; passed%s after editing %s" % (

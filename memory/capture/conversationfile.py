@@ -7,6 +7,8 @@ hash than `written`) is left alone from then on, and a deleted file stays delete
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
 
 from memory.capture import checkpointpage, conversationpage
 from memory.capture.progress import CaptureState
@@ -17,11 +19,6 @@ from memory.core.records import Record
 from memory.store import writer
 from memory.store.redactor import strip_private_record
 from memory.store.store import Store
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 KIND, GONE, NEXT = "conversation", "-", "+"
 MOST = 300_000  # characters of a file; later turns go into another
@@ -85,7 +82,6 @@ def resume_newest(place: Place, state: CaptureState, names: Sequence[str]) -> No
 
 
 def _read_body(place: Place, name: str) -> str:
-    """Return the whole text of a conversation."""
     return frontmatter.parse(files.read(place.path(name), 64 << 20)).body.strip("\n")
 
 
@@ -200,7 +196,6 @@ def _continue_file(keeper: Store, state: CaptureState, told: str) -> str:
 
 
 def _render_before(state: CaptureState, body: str) -> str:
-    """Return the conversation before this stretch."""
     kept = take_first_turns(body, state.base - len(state.retold))
     if not state.retold:
         return kept

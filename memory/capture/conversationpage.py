@@ -35,6 +35,7 @@ the model's last statement in it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from memory.capture import turns
 from memory.capture.turns import (
@@ -55,10 +56,6 @@ from memory.capture.turns import (
 from memory.core import tokeniser
 from memory.core.plaintext import clip_at_word, one_line, strip_bold
 from memory.session import shell
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 HEADING, COMMAND, TELLING, REPORTED, ASKED = 72, 180, 200, 240, 4000  # characters
 LAST = 1500  # characters from the end of a request that is cut
@@ -116,7 +113,7 @@ def _render_turn(turn: Turn, dated: bool) -> str:
 
 
 def _render_pieces(pieces: list[Piece], mark: str) -> list[str]:
-    """Return pieces as blocks and lists.  mark: before each statement."""
+    """mark: stands before each statement."""
     blocks: list[str] = []
     listed: list[str] = []
     for number, piece in enumerate(pieces):
@@ -214,7 +211,7 @@ def _quote(text: str) -> str:
 
 
 def _clip_quote(text: str) -> str:
-    """Clip a text in its middle, where a paste mostly stands."""
+    """Clip a text in its middle, where mostly a paste stands."""
     if len(text) <= ASKED:
         return text
     end = text[-LAST:]
@@ -316,7 +313,6 @@ def _is_at_request(turn: Turn, prose: list[str]) -> bool:
 
 
 def _find_quote_end(lines: list[str], number: int) -> int:
-    """Return the index of a quotation's last line."""
     while number + 1 < len(lines) and lines[number + 1].startswith(">"):
         number += 1
     return number
@@ -347,7 +343,6 @@ def _parse_section(turn: Turn, lines: list[str], marked: list[bool]) -> None:
 
 
 def _flush_prose(turn: Turn, prose: list[str]) -> None:
-    """Move gathered lines into a statement of a turn."""
     text = "\n".join(prose).strip()
     prose.clear()
     if text:
@@ -361,7 +356,6 @@ def _parse_run(match: re.Match[str]) -> Piece:
 
 
 def _parse_list_line(line: str) -> list[Piece]:
-    """Return the pieces in a list line, [] for another line."""
     if not line.startswith("- "):
         return []
     run = _RUN.match(line)

@@ -39,7 +39,6 @@ def list_decisions(held: Sequence[Turn]) -> list[str]:
 
 
 def _find_in_turn(held: Sequence[Turn], number: int) -> Iterator[str]:
-    """Yield the decisions in a turn, one line each."""
     turn = held[number]
     if turn.asked in ("", SLASH) and number and _NO.match(turn.request):
         proposed = openings.format_plain_line(openings.find_outcome(held[number - 1]), PROPOSED)

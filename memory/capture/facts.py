@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory.capture import openings, turns
 from memory.capture.turns import Piece, Turn, make_relative
@@ -15,10 +15,6 @@ from memory.session import entries, git, shell, tellingline
 from memory.session.entries import Entry, clip_characters
 from memory.session.shell import Run
 from memory.store import writer
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 # in the first line of every prompt that dayleaf itself gives to a model
 OWN_PROMPT_MARK = "dayleaf-distill-prompt"
@@ -189,7 +185,6 @@ def _follow_branch(facts: Facts, branch: str, asks: bool) -> None:
 
 
 def _add_work(facts: Facts, entry: Entry, where: EntryContext) -> int:
-    """Add a statement, a call, its result, or a note."""
     kind = entry.kind
     if kind == entries.TEXT:
         if not where.agent:
@@ -239,7 +234,6 @@ def _clip_request(text: str) -> str:
 
 
 def _is_repeated_request(facts: Facts, request: str, asked: str) -> bool:
-    """Tell whether the last turn is the same request, without an answer."""
     last = facts.turns[-1] if facts.turns else None
     return last is not None and (last.request, last.asked) == (request, asked) and not last.pieces
 
@@ -302,7 +296,6 @@ def _mark_last_statement(facts: Facts, result: str = turns.ENDED) -> None:
 
 
 def _add_steer(facts: Facts, entry: Entry, text: str, where: EntryContext) -> None:
-    """Add the user's words while the model worked."""
     if entry.name == turns.REFUSED:
         last = facts.turns[-1].pieces if facts.turns else []
         if last and last[-1].outcome == shell.DECLINED:
@@ -316,7 +309,6 @@ def _add_steer(facts: Facts, entry: Entry, text: str, where: EntryContext) -> No
 
 
 def _add_note(facts: Facts, entry: Entry, where: EntryContext) -> None:
-    """Add the user's words outside prompts, and the client's notes."""
     kind, text = entry.kind, clip_characters(entry.text, _LONG)
     if kind == entries.STEER:
         _add_steer(facts, entry, text, where)
@@ -355,7 +347,6 @@ def set_session_title(facts: Facts, entry: Entry) -> None:
 
 
 def _update_todos(facts: Facts, entry: Entry) -> None:
-    """Update the todo list by a whole list or changes."""
     if entry.name == "list":
         facts.todos = []
     for id, text, status in entry.data:
@@ -377,7 +368,6 @@ def _change_todo(facts: Facts, id: str, text: str, status: str) -> None:
 
 
 def _find_argument(entry: Entry) -> Any:
-    """Return the telling argument of a call, None for none."""
     argument = entry.data.get(_ARGUMENTS[entry.name]) if entry.name in _ARGUMENTS else None
     if argument is None and (entry.name.startswith("mcp__") or entry.name == "Skill"):
         return next((value for value in entry.data.values() if isinstance(value, str)), "")
@@ -450,7 +440,6 @@ def _add_result(facts: Facts, entry: Entry, where: EntryContext) -> int:
 
 
 def _add_command(facts: Facts, entry: Entry, given: str, where: EntryContext) -> int:
-    """Add a command with its merges, removed and written files."""
     done = _add_judged_run(facts, _judge_command(facts, given, entry), entry.text, where)
     if entry.failed:
         return done
@@ -463,7 +452,6 @@ def _add_command(facts: Facts, entry: Entry, given: str, where: EntryContext) ->
 
 
 def _add_edit(facts: Facts, entry: Entry, given: str, ways: list[str], where: EntryContext) -> int:
-    """Add a tool's edit, and the linter's findings that it answers."""
     data: dict[str, Any] = entry.data if isinstance(entry.data, dict) else {}
     path = make_relative(given, where.roots)
     kind = data.get("type", "create" if entry.text.startswith("File created") else "")
@@ -547,7 +535,6 @@ def _keep_findings(facts: Facts, judged: Run, output: str) -> None:
 
 
 def _find_same_task(facts: Facts, judged: Run) -> Run | None:
-    """Return the last run of the same command, or None."""
     for run in reversed(facts.runs[-_NEAR:]):
         mends = run.bad and not judged.bad
         if run.key == judged.key and (mends or run.command == judged.command):
@@ -589,7 +576,6 @@ def _drop_amended(facts: Facts, command: str, made: list[list[str]]) -> None:
 
 
 def _add_commits(facts: Facts, judged: Run, output: str, where: EntryContext) -> bool:
-    """Add a command's commits and tell whether there were any."""
     output = entries.clean(output)
     known = {tuple(commit[:2]) for commit in facts.commits}
     made = [
@@ -615,7 +601,6 @@ def _add_commits(facts: Facts, judged: Run, output: str, where: EntryContext) ->
 
 
 def _drop_commit(facts: Facts, commit: list[str]) -> None:
-    """Remove a replaced commit, from its turn too."""
     facts.commits.remove(commit)
     for turn in reversed(facts.turns):
         kept = [piece for piece in turn.pieces if piece[:2] != (turns.COMMIT, commit[1])]
@@ -625,7 +610,6 @@ def _drop_commit(facts: Facts, commit: list[str]) -> None:
 
 
 def _add_merges(facts: Facts, command: str, entry: Entry, where: EntryContext) -> None:
-    """Add the branches merged by or listed by a command."""
     if where.agent:
         return
     merges = git.parse_merges(command, entry.text, where.cwd, where.roots)
@@ -637,7 +621,6 @@ def _add_merges(facts: Facts, command: str, entry: Entry, where: EntryContext) -
 
 
 def _mark_discarded(facts: Facts, command: str) -> None:
-    """Mark the edits that a git command discarded as undone."""
     for path in git.find_discarded_paths(command):
         for edit in facts.edits:
             known, given = "/" + edit.path, "/" + path
@@ -645,14 +628,12 @@ def _mark_discarded(facts: Facts, command: str) -> None:
 
 
 def _mark_removed(facts: Facts, gone: list[str]) -> None:
-    """Mark the edits of removed files and folders as undone."""
     folders = tuple(path for path in gone if path.endswith("/"))
     for edit in facts.edits if gone else ():
         edit.undone |= edit.path in gone or edit.path.startswith(folders)
 
 
 def _add_removal(facts: Facts, edit: Edit, where: EntryContext) -> int:
-    """Add a file's removal and mark its edits as removed."""
     _mark_removed(facts, [edit.path])
     if not where.agent:
         path = clip_characters(edit.path.replace("\n", " "))
@@ -661,7 +642,7 @@ def _add_removal(facts: Facts, edit: Edit, where: EntryContext) -> int:
 
 
 def _add_run(facts: Facts, run: Run, at: str) -> None:
-    """Add a run to its turn, joined with an equal run before."""
+    """Add a run, joined with an equal one before."""
     why = (run.detail.partition("\n")[0] or run.summary) if run.bad else ""
     result = run.outcome + (": " + one_line(why) if why else "")
     piece = Piece(turns.RUN, run.command, "", result)
@@ -673,12 +654,11 @@ def _add_run(facts: Facts, run: Run, at: str) -> None:
 
 
 def _repeat_key(run: Run) -> tuple[str, ...]:
-    """Return the values by which runs count as repeated."""
     return run.command, run.outcome, run.detail if run.bad else ""
 
 
 def _add_file_piece(facts: Facts, edit: Edit) -> None:
-    """Add an edited file to the turn, if not just named."""
+    """Add a file to the turn, unless just named."""
     pieces = facts.turns[-1].pieces if facts.turns else []
     if not any(p.kind == turns.FILE and p.text == edit.path for p in pieces[-_SAME_TURN:]):
         how = turns.CREATED if edit.made else turns.EDITED

@@ -7,19 +7,15 @@ changed; an edit of a finding's line, or of a line beside it, answers the findin
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from memory.core.plaintext import clip_at_word, one_line
 from memory.session import tellingline
 from memory.session.latepattern import LazyPattern
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any, TypeAlias
-
-    Finding: TypeAlias = list[Any]  # path, line, message
-    Block: TypeAlias = tuple[int, list[str], list[str]]  # first old line, lines removed, added
-
+Finding = list[Any]  # path, line, message
+Block = tuple[int, list[str], list[str]]  # first old line, lines removed, added
 MOST = 40  # findings of one report
 SMALL = 3  # lines of a change that answers a finding as a whole
 LINE = 200  # characters of a change

@@ -98,7 +98,6 @@ def _awaits_fix(run: Run) -> bool:
 
 
 def _settles(later: Run, failure: Run) -> bool:
-    """Tell whether a later run ends or repeats a failure."""
     if later.command == failure.command:
         return later.bad or later.passed
     if later.passed and failure.key.startswith("git "):
@@ -109,7 +108,6 @@ def _settles(later: Run, failure: Run) -> bool:
 
 
 def _repeats(later: Run, failure: Run) -> bool:
-    """Tell whether a later failure covers the same task."""
     task, other = commandline.find_main_task(later), commandline.find_main_task(failure)
     return (
         later.bad

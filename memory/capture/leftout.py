@@ -112,7 +112,7 @@ def end_pause(
 
 
 def _list_transcripts(path: str, env: dict[str, str]) -> list[tuple[str, str]]:
-    """Return (key in the spans, path) of a session's transcripts."""
+    """Return (key in the spans, path) pairs."""
     agents = transcript.agents(path, env) if path else ()
     return [("", path), *((agent.rpartition("/")[2], agent) for agent in agents)]
 
@@ -135,7 +135,6 @@ def _extend_spans(held: Pauses, path: str, env: dict[str, str], prompt: str) -> 
 
 
 def _find_prompt_line(path: str, start: int, prompt: str, end: int) -> int:
-    """Return the offset of a prompt's line, else the end."""
     if not end:
         return end
     fd = files.open_read(path, follow=False)

@@ -56,7 +56,6 @@ def _find_plan_steps(held: Sequence[Turn]) -> list[str]:
 
 
 def _find_listed_steps(held: Sequence[Turn]) -> list[str]:
-    """Return the newest list under a heading of next steps."""
     for number in range(len(held) - 1, -1, -1):
         items = _parse_step_list(openings.find_outcome(held[number]))
         if items:
@@ -65,7 +64,6 @@ def _find_listed_steps(held: Sequence[Turn]) -> list[str]:
 
 
 def _parse_step_list(statement: str) -> list[str]:
-    """Return the items under a heading of next steps, else labelled sentences."""
     lines = openings.list_prose_lines(statement)
     for number, line in enumerate(lines):
         head = line.strip("#*_ ")

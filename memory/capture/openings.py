@@ -233,7 +233,6 @@ def find_opening(statements: Iterable[str], most: int, about: str = "") -> str:
 
 
 def _list_opening_sentences(statement: str) -> list[str]:
-    """Return a statement's first sentences of prose, else [its first list]."""
     parts = _parse_parts(statement)
     lines = [text for kind, text in parts if kind == PROSE and not text.endswith((":", "："))]
     found = [

@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory.capture.facts import Edit, Facts, add_entry
 from memory.capture.turns import Piece, Turn, extract_stem
@@ -33,9 +34,6 @@ from memory.session.transcript import StretchEnd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
     from memory.session.entries import Entry
 
 VERSION = 4
@@ -305,13 +303,11 @@ def find_branch_switches(path: str, offset: int = 0, branch: str = "") -> list[S
 
 
 def _find_branch(head: bytes, before: str) -> str:
-    """Return the branch in a line's head, else the one before."""
     match = _BRANCH.search(head)
     return match[1].decode("utf-8", "replace") if match else before
 
 
 def _begins_work(head: bytes) -> bool:
-    """Tell whether a line changes something or ends its turn."""
     changes = b'"assistant"' in head and _CHANGES.search(head)
     return bool(changes or _TURN_ENDED.search(head))
 

@@ -7,6 +7,8 @@ becomes a rule that waits for approval; the brief says it as the user's words.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from memory.core import clock, tokeniser
 from memory.core.layout import PRIVATE
 from memory.core.plaintext import one_line
@@ -15,8 +17,6 @@ from memory.session.latepattern import LazyPattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from memory.capture.turns import Turn
     from memory.core.records import Record
     from memory.store.store import Store
@@ -173,7 +173,6 @@ def is_waiting(keeper: Store, rule: Record) -> bool:
 
 
 def _count_repeat(keeper: Store, rule: Record, at: str, day: str) -> None:
-    """Count a wish repeated on another day, later or earlier."""
     last, first = str(rule.meta.get(SAID) or ""), clock.day(rule.created)
     if first <= day <= last or not is_waiting(keeper, rule):
         return

@@ -126,7 +126,6 @@ def find_past_workspace(place: Place) -> str:
 def _choose_past_workspace(
     place: Place, here: list[dict[str, Any]], keys: list[str], rows: list[dict[str, Any]]
 ) -> str:
-    """Return the last workspace at this path, else one with its commit."""
     past = [str(row.get("key")) for row in reversed(here)]
     stood = [key for key in past if key in keys]
     if stood and here[-1].get("by") != "commit":
@@ -196,7 +195,6 @@ def _find_workspace_with_commit(place: Place, keys: list[str], rows: list[dict[s
 
 
 def _has_other_remotes(place: Place, seen: list[dict[str, Any]]) -> bool:
-    """Tell whether a workspace's remaining repositories all have other remotes."""
     paths = [path for row in seen for path in (row.get("path"),) if isinstance(path, str)]
     stand = [path for path in dict.fromkeys(paths) if _is_repository_root(path)]
     env = {"DAYLEAF_HOME": place.home}
@@ -307,7 +305,6 @@ def _is_proved(place: Place) -> bool:
 
 
 def _read_head_commits(paths: Iterable[str]) -> dict[str, str]:
-    """Return the newest commit, or "", of each git directory at some paths."""
     found = {}
     for path in paths:
         root, folder = layout.find_git(path)
@@ -317,7 +314,6 @@ def _read_head_commits(paths: Iterable[str]) -> dict[str, str]:
 
 
 def _is_shared_commit(mine: Objects, commit: str, heads: dict[str, str]) -> bool:
-    """Tell whether this repository and another one hold a commit."""
     if not commit or not _has_commit(mine, commit):
         return False
     for folder, head in heads.items():

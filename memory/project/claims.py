@@ -328,7 +328,7 @@ class Checkout:
 
 
 class _RepositoryState:
-    """The repository at the record's commit, and at its time."""
+    """The repository as it was when the record was written."""
 
     def __init__(self, checkout: Checkout, record: Record):
         self.checkout, self.record = checkout, record

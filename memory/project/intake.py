@@ -225,8 +225,6 @@ def import_pieces(
 
 
 class _Importer:
-    """One import and its result; see `import_pieces`."""
-
     def __init__(self, store: Store, from_: str, tier: str, dry: bool):
         self.store, self.from_, self.tier, self.dry = store, from_, tier, dry
         self.imported, self.bulk, self.result = (

@@ -205,7 +205,6 @@ def _find_tag(name: str) -> str:
 
 
 def _find_pattern(name: str) -> str:
-    """Return the key of `_FILES` for a file's name, or ""."""
     return name if name in _FILES else next((p for p in _GLOBS if _matches(name, p)), "")
 
 

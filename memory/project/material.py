@@ -223,7 +223,6 @@ def describe_source(source: Source, kind: str, text: str) -> Description:
 
 
 def _script_title(name: str, description: str) -> str:
-    """Return a script's name with its description's first sentence."""
     first = re.split(r"(?<=[.!?])\s|\n", description, maxsplit=1)[0].rstrip(". ")
     first = re.sub(r"^%s\s*[:-]+\s*" % re.escape(name), "", first)
     tells = first and not re.search(r"\busage\s*[:=]", first, re.I)

@@ -212,7 +212,6 @@ def _find_symbols_after_paths(text: str) -> dict[str, str]:
 
 
 def _find_symbol_file(text: str, match: re.Match[str]) -> str:
-    """Return the file given for a quoted word in its sentence, or ""."""
     place = _PATH_AFTER_NAME.match(text, match.end())
     start = max(0, match.start() - 200)
     if not place and text[start : match.start()].rstrip().endswith(_POSSESSIVES):

@@ -121,7 +121,6 @@ class AddedTier(Place):
 
 
 def _list_package_folders(root: str) -> list[str]:
-    """Return the folders of packages that hold notes."""
     return [
         name
         for name, path, stat in islice(walk.walk_entries(root, _is_entered), COUNTED)

@@ -113,8 +113,6 @@ def read_notes(
 
 
 class _ImportArguments(NamedTuple):
-    """The arguments of an import.  commits: `_read_first_commits` of a repository."""
-
     root: Root
     kind: str
     author: str
@@ -183,7 +181,6 @@ def _check_skip(
 
 
 def _numbered_stem(name: str) -> str:
-    """Return a file's stem if it begins with a digit, else ""."""
     stem = name.rpartition("/")[2].rpartition(".")[0]
     return stem if stem[:1].isdigit() else ""
 
@@ -210,7 +207,7 @@ def _build_frontmatter(
 
 
 def _flatten_git(extra: dict[str, Any]) -> None:
-    """Replace goldfish's key `git` by `branch`, `commit` and `files`."""
+    """Replace goldfish's key `git` by its parts."""
     git = extra.get("git")
     if isinstance(git, dict):
         extra.update((key, git[key]) for key in ("branch", "commit", "files") if git.get(key))
@@ -229,7 +226,6 @@ def _set_dates(
 
 
 def _translate_confidence(said: Any) -> str:
-    """Return a confidence in dayleaf's words, or ""."""
     text = str(said or "").strip().lower()
     if text in records.CONFIDENCES:
         return text

@@ -191,7 +191,6 @@ def finish_move(store: Store) -> str:
 
 
 def _hide_origin_path(data: bytes, record: Record) -> bytes:
-    """Return a file's bytes with the hash of an origin's absolute path."""
     origin = record.meta.get(ORIGIN)
     if not isinstance(origin, dict):
         return data
@@ -202,7 +201,6 @@ def _hide_origin_path(data: bytes, record: Record) -> bytes:
 
 
 def _rewrite_for_tier(data: bytes, record: Record, tier: str) -> bytes:
-    """Return a file's bytes for a tier, with its id in the frontmatter."""
     if tier == SHARED:
         data = _hide_origin_path(data, record)
     if record.meta.get("id") or record.guessed:

@@ -82,7 +82,6 @@ def _read_checked(place: Place, git: list[str]) -> dict[str, Checked]:
 
 
 def _is_current(place: Place, checked: Checked, listed: Listed) -> bool:
-    """Tell whether neither a record nor the files of its claims changed."""
     return tuple(checked[:2]) == listed[1:] and all(
         indexview.read_file_stamp(place.root + "/" + path) == stamp
         for path, stamp in checked[3].items()

@@ -163,7 +163,7 @@ def _edits_in_place(name: str, every: list[str]) -> bool:
 
 
 def _match_substitution(every: list[str]) -> re.Match[str] | None:
-    """Return the match of a command that is only `name=$(…)`, or None."""
+    """Match a command that is only `name=$(…)`."""
     if len(every) != 1:
         return None
     return re.match(r"\w+=[\"']?\$\((.*)\)[\"']?\Z", every[0], re.S)
@@ -202,7 +202,6 @@ def _find_verb(name: str, arguments: list[str]) -> str:
 
 
 def _parse_python_key(words: list[str]) -> str:
-    """Return the key of a Python command from its arguments."""
     if "-m" in words[:-1]:
         return parse_key(" ".join(words[words.index("-m") + 1 :]))
     script = next((w for w in words if not w.startswith("-")), "")
@@ -331,7 +330,7 @@ def _parse_arguments(part: str, key: str) -> tuple[list[str], list[str], list[st
 
 
 def _keeps_status(join: str, part: str, strict: bool) -> bool:
-    """Tell whether the chain keeps the previous command's exit status."""
+    """Tell whether a chain keeps the status of the command before."""
     return join in ("", "&&") or (join == "|" and not strict and is_noise(parse_key(part)))
 
 
@@ -414,7 +413,7 @@ def _names_failed_target(task: Task, other: Task, said: str) -> bool:
 
 
 def _join_path(folder: str, target: str) -> str:
-    """Return a target's path from the folder before the `cd`."""
+    """Return a target's path from before the `cd`."""
     if not folder or target.startswith("/"):
         return target
     return folder.removeprefix("./") + ("" if target in (".", "") else "/" + target)

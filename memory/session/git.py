@@ -6,14 +6,11 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from memory.core import files, layout
 from memory.session import commandline
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 SHORT = 10  # hex digits of a commit hash in records
 _LONGEST = 1000  # characters of a folder; no path of a real `cd` is longer
@@ -72,7 +69,6 @@ def read_head(git: str) -> GitHead:
 
 
 def _resolve_ref(git: str, ref: str) -> str:
-    """Read the commit of a ref, "" for none."""
     if not ref:
         return ""
     common = layout.find_common_git(git)
@@ -184,7 +180,6 @@ def is_in_other_repository(command: str, cwd: str = "", roots: Iterable[str] = (
 
 
 def _is_inside(folder: str, roots: list[str]) -> bool:
-    """Tell whether a folder belongs to this repository."""
     if folder == "?":
         return False
     if any(folder == root or folder.startswith(root + "/") for root in roots):

@@ -71,7 +71,6 @@ class LineShortener:
         return b"".join(self._parts)
 
     def _find_quote(self, data: bytes, at: int) -> int:
-        """Return the index of the next unescaped quotation mark, or -1."""
         self._quotes += 1
         if self._quotes > QUOTES:
             self._give_up()
@@ -104,7 +103,6 @@ class LineShortener:
             self._cut_middle(self._find_room())
 
     def _find_room(self) -> int:
-        """Return the bytes that the open text may have."""
         return (KEPT if self._size < MOST else LITTLE) - len(_LEFT_OUT) - _ESCAPE
 
     def _cut_middle(self, room: int) -> None:

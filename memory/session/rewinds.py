@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from memory.core import files
 from memory.session.entries import PROMPT, SLASH, parse_entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from memory.session.entries import Entry
 
 BLOCK = 1 << 20
@@ -142,7 +140,6 @@ class PromptTree:
         return self._indexes[at]
 
     def _read_index(self, at: int) -> LineIndex:
-        """Read the lines from an offset up to the reading's start."""
         index, tail = LineIndex(), b""
         while at < self._start:
             block = files.read_at(self._fd, min(BLOCK, self._start - at), at)
@@ -158,7 +155,6 @@ class PromptTree:
 
 
 def _add_raw_line(index: LineIndex, line: bytes) -> None:
-    """Add a line to an index, parsed if needed."""
     asks = b'"user"' in line and b'"tool_result"' not in line and len(line) <= LONGEST
     if not asks and not any(mark in line for mark in _COMPACTED):
         index.linked = index.linked or bool(_PARENT.search(line[:_EDGE]))

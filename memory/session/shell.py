@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
@@ -18,10 +19,6 @@ from memory.session.commandline import (
     split_steps,
 )
 from memory.session.entries import clean, clip_characters
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OK, FAILED, TIMED_OUT, DECLINED = "passed", "failed", "timed out", "refused"
 BACKGROUND, BY_HAND, INTERRUPTED, UNKNOWN = "in background", "by the user", "interrupted", "unknown"
@@ -198,14 +195,12 @@ def judge_command(
 
 
 def _explain(outcome: str, command: str, text: str) -> tellingline.TellingLines | None:
-    """Return the telling lines of a failure, None for any other outcome."""
     if not is_failure(outcome) or outcome == TIMED_OUT:
         return None
     return tellingline.pick_telling_lines(text, command)
 
 
 def _classify_steps(command: str) -> _Steps | None:
-    """Return the steps of a command line, None without any."""
     every = split_steps(command)
     keyed = [(at, key) for at, key in enumerate(parse_key(part) for _, part in every) if key]
     acting = [(at, key) for at, key in keyed if not is_noise(key)]
@@ -229,7 +224,6 @@ def _choose_step(steps: _Steps, told: tellingline.TellingLines | None, text: str
 def _find_failing_step(
     work: list[tuple[int, str]], told: tellingline.TellingLines, text: str
 ) -> tuple[int, str] | None:
-    """Return the failed step among several, None for unknown."""
     task = re.search(r"^\[([\w:./-]+)\] ERROR task failed", text, re.M)
     if task:
         return next((row for row in work if row[1].endswith(" " + task[1])), None)
@@ -237,7 +231,7 @@ def _find_failing_step(
 
 
 def _correct_outcome(outcome: str, command: str, text: str, summary: str, step: _Step) -> str:
-    """Return the outcome by the output where the exit status misleads."""
+    """Return the outcome by the output, where the status misleads."""
     counted = bool(_FAILURE_COUNT.search(summary))
     if outcome == OK and step.is_runner and (counted or _has_failure_line(text, step)):
         return FAILED
@@ -249,13 +243,13 @@ def _correct_outcome(outcome: str, command: str, text: str, summary: str, step: 
 
 
 def _is_quiet_failure(run: Run, steps: _Steps) -> bool:
-    """Tell whether an exit status of 1 only means "no"."""
+    """Tell whether a status of 1 only means "no"."""
     programs = {key.partition(" ")[0] for key in (run.key, steps.keyed[-1][1])}
     return run.outcome == "exit 1" and not programs.isdisjoint(QUIET_FAILURES)
 
 
 def _has_failure_line(text: str, step: _Step) -> bool:
-    """Tell whether an output has words that only a failed runner prints."""
+    """Tell whether a line stands there that only a failed runner prints."""
     if not step.hiders and "--- FAIL: " not in text:
         return False
     is_git = bool(step.hiders) and step.key.startswith("git ")
@@ -270,7 +264,6 @@ def _strip_lines(text: str) -> Iterator[str]:
 
 
 def _find_status_hiders(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
-    """Return the operator that hides a step's exit status; see `_Step`."""
     if every[number][1].endswith("&"):
         return ("&",)
     after = every[number + 1 :]
@@ -287,14 +280,12 @@ def _is_empty_search(outcome: str, hiders: tuple[str, ...]) -> bool:
 
 
 def _parse_printed_status(command: str, text: str) -> str:
-    """Return the exit status that a command prints itself, or ""."""
     prints = any(name in command for name in _STATUS_NAMES)
     last = re.search(_PRINTED_STATUS, text[-80:]) if prints else None
     return "" if last is None else OK if last[1] == "0" else "exit " + last[1]
 
 
 def _shows_success(text: str, summary: str, step: _Step) -> bool:
-    """Tell whether an output shows success despite a hidden status."""
     if step.hiders[0] == "&" or _has_failure_line(text, step):
         return False
     filters = step.hiders[1:]
@@ -309,7 +300,6 @@ def _shows_success(text: str, summary: str, step: _Step) -> bool:
 
 
 def _is_cut_by_head(text: str, filters: tuple[str, ...]) -> bool:
-    """Tell whether `head` may have cut an output."""
     cut = next(filter(None, (re.match(_HEAD, part) for part in filters)), None)
     return cut is not None and text.count("\n") + 1 >= int(cut[1] or 10)
 
@@ -322,7 +312,7 @@ def _has_success_line(text: str) -> bool:
 
 
 def _find_unfinished(text: str, data: object, failed: bool) -> str:
-    """Return BACKGROUND or INTERRUPTED, "" for a command that ended."""
+    """Return BACKGROUND or INTERRUPTED, or ""."""
     result: dict[str, object] = data if isinstance(data, dict) else {}
     start = text[:300]
     if result.get("backgroundTaskId") or start.startswith("Command running in background with ID"):

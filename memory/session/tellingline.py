@@ -8,13 +8,10 @@ RUNNERS is the table of output formats.  A telling line has a compiler's form as
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from memory.core import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # what failed; USE: how it was called
 TEST, LINT, BUILD, FORMAT, USE, OTHER = "test", "lint", "build", "format", "use", ""
@@ -120,7 +117,7 @@ _LINE = (
 
 
 def _parse_go_test(text: str) -> list[Failure]:
-    """Return the failed assertion of each failing Go test, claims first."""
+    """Return a failure for each failing Go test, those with a claim first."""
     messages: dict[str, list[list[str]]] = {}  # by test: [place, message, lines behind it …]
     test = ""
     for line in text.split("\n"):
@@ -146,7 +143,6 @@ def _list_failing_leaves(text: str) -> list[str]:
 def _explain_go_tests(
     tests: list[str], messages: dict[str, list[list[str]]], text: str
 ) -> list[Failure]:
-    """Return a failure for each failing Go test."""
     panics = re.findall(r"(?m)^panic: .*", text)[:1]
     failures = []
     for name in sorted(tests or [""], key=lambda name: name not in messages):
@@ -191,7 +187,6 @@ def _join_message(message: str, more: list[str]) -> str:
 
 
 def _parse_pytest(text: str) -> list[Failure]:
-    """Return the exception of each failing pytest test."""
     found: list[Failure] = []
     names = re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.M)
     short = {name.rpartition("::")[2]: name for name in names}
@@ -450,7 +445,7 @@ def _find_exception(lines: list[str], traced: bool) -> list[str]:
 
 
 def _find_error_lines(text: str, most: int) -> list[str]:
-    """Return the telling lines of an unknown program's output."""
+    """Return the telling lines of an unknown program."""
     every = [line.rstrip() for line in text.split("\n") if line.strip()]
     lines = [line for line in every if not is_trailer(line)]
     chosen = _find_exception(lines, "Traceback (most" in text)

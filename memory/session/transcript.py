@@ -13,8 +13,9 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from memory.core import files
 from memory.session.entries import (
@@ -33,11 +34,6 @@ from memory.session.entries import (
     parse_queued,
 )
 from memory.session.rewinds import PromptTree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
 
 BLOCK = 1 << 20
 TIMESTAMP = re.compile(rb'"timestamp"\s*:\s*"([0-9T:.+Z-]{10,32})"')
@@ -127,12 +123,11 @@ class Reading:
             del self._calls[next(iter(self._calls))]
 
     def _may_tell(self, entry: Entry) -> bool:
-        """Tell whether the call's tool can give an entry."""
         call = self._calls.get(entry.id) if entry.id else None
         return call is None or entry.name in _ANYWHERE or call.name in _TOOLS_BY_KIND[entry.kind]
 
     def _take_results(self, told: list[Entry]) -> Iterator[Entry]:
-        """Drop answered calls; yield the pull requests they opened."""
+        """Drop answered calls; yield the pull requests that they opened."""
         for entry in told:
             call = self._calls.pop(entry.id, None) if entry.kind == RESULT else None
             if (
@@ -174,15 +169,11 @@ class Reading:
                     yield line
 
     def _read_block(self, at: int) -> bytes:
-        """Return the bytes at an offset, up to the limit.
-
-        An offset behind the limit is in a line that began before it.
-        """
         left = self._stop - at
         return files.read_at(self._fd, min(BLOCK, left) if left > 0 else BLOCK, at)
 
     def _filter_line(self, line: bytes) -> bytes:
-        """Return a line that may hold entries, else b""."""
+        """Return the line, b"" where it holds no entry."""
         line = line.lstrip(b"\0")  # a file may be padded with these
         if line.startswith(b'{"type":'):
             if not line[8:32].lstrip().startswith(_KEPT_TYPES) and _QUEUED not in line[:SHORT]:
@@ -259,7 +250,6 @@ class _Queue:
         return []
 
     def _take_from_queue(self, record: dict[str, Any], content: str) -> list[Entry]:
-        """Return the words that left the queue for the model."""
         operation = record.get("operation")
         known = [i for i, (_, words) in enumerate(self._waiting) if words == content]
         if operation == "popAll" and not known:
@@ -371,7 +361,6 @@ def list_roots(env: dict[str, str]) -> list[str]:
 
 
 def _open(path: str) -> int:
-    """Open a file of this user; raise OSError for another's."""
     fd = files.open_read(path, follow=False)
     if hasattr(os, "getuid") and os.fstat(fd).st_uid != os.getuid():
         os.close(fd)

@@ -9,15 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
 from memory.core import clock, files, layout
 from memory.session import transcript
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 # bytes at a transcript's start and end that are searched for its directory and times
 EDGE = 1 << 16
@@ -89,7 +86,6 @@ def is_torn(path: str, at: int) -> bool:
 
 
 def _parse_directory(head: bytes) -> str:
-    """Return the first absolute directory in a transcript's first bytes, or ""."""
     for match in _CWD.finditer(head):
         try:
             path = str(json.loads(match[1]))
@@ -101,7 +97,6 @@ def _parse_directory(head: bytes) -> str:
 
 
 def _read_directory(path: str) -> str:
-    """Return the directory in the first entries, or ""."""
     reading = transcript.read(path)
     directory = next((entry.cwd for entry in islice(reading, FIRST) if entry.cwd), "")
     reading.close()
