@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from memory.store import redactor
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 PROMPT, SLASH, BANG, BANG_OUTPUT, TEXT, USE, RESULT, COMPACT = (
     "prompt slash bang banged text use result compact".split()
@@ -201,7 +198,7 @@ class Entry:
     @property
     def by_subagent(self) -> bool:
         """Whether the line is a subagent's, also in its parent's file."""
-        return self._record.get("isSidechain") is True
+        return _is_sidechain(self._record)
 
     @property
     def prompt(self) -> str:
@@ -258,7 +255,6 @@ def parse_entries(record: dict[str, Any]) -> list[Entry]:
 
 
 def _parse_system_line(record: dict[str, Any]) -> list[Entry]:
-    """Return the compaction or turn's end in a system line."""
     subtype = record.get("subtype")
     if subtype == "compact_boundary":
         return [Entry(COMPACT, record)]
@@ -384,7 +380,6 @@ def _parse_approval(record: dict[str, Any], text: str, call: str, data: object) 
 
 
 def _parse_todos(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
-    """Return [todo list or its changes] from a structured result, or []."""
     tasks, whole, task = data.get("tasks"), data.get("newTodos"), data.get("task")
     change = data.get("statusChange")
     if isinstance(tasks, list):  # of TaskList: the states of all, whatever was told before
@@ -412,7 +407,6 @@ def _parse_status(value: object) -> str:
 
 
 def _parse_report(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
-    """Return [a subagent's last words] from a structured result, or []."""
     task, name = data.get("task"), ""
     task = task if isinstance(task, dict) else {}
     done = data.get("agentId") and data.get("status") == "completed"
@@ -425,7 +419,6 @@ def _parse_report(record: dict[str, Any], call: str, data: dict[str, Any]) -> li
 
 
 def _parse_notification(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return [a subagent's report] from a host's notification, or []."""
     text = raw.partition("<result>")[2].rpartition("</result>")[0]
     name = _TASK_NAME.search(raw)
     said = clean(_TRAILER.sub("", text)) if text and name else ""
@@ -435,18 +428,17 @@ def _parse_notification(record: dict[str, Any], raw: str) -> list[Entry]:
 
 
 def _parse_attachment(record: dict[str, Any]) -> list[Entry]:
-    """Return the user's words from an attachment."""
     attached = record.get("attachment")
     if not isinstance(attached, dict) or attached.get("type") != "queued_command":
         return []
-    raw, origin = join_text(attached.get("prompt")), attached.get("origin")
+    raw = join_text(attached.get("prompt"))
     if raw.lstrip().startswith(_NOTIFICATIONS):
         return _parse_notification(record, raw)
     sent = _parse_sent_messages(record, raw)
     if sent is not None:
         return sent
-    by = origin.get("kind") if isinstance(origin, dict) else None
-    if attached.get("isMeta") or record.get("isMeta") or by not in (None, "human"):
+    by_host = attached.get("isMeta") or record.get("isMeta")
+    if by_host or _read_origin(attached) not in (None, "human"):
         return []
     return parse_queued(record, raw)
 
@@ -475,7 +467,8 @@ def _parse_user_line(record: dict[str, Any], raw: str) -> list[Entry]:
     # a plan that was approved "with a clear context" is sent by the host itself
     is_plan = start.startswith(_PLAN_PROMPT)
     if start.startswith(_NOTIFICATIONS):
-        return _parse_notice(record, raw)
+        notified = [] if _is_sidechain(record) else [Entry(NOTIFIED, record)]
+        return notified + _parse_notification(record, raw)
     if start.startswith("[Request interrupted"):
         return _parse_interruption(record, start)
     sent = _parse_sent_messages(record, start)
@@ -488,15 +481,7 @@ def _parse_user_line(record: dict[str, Any], raw: str) -> list[Entry]:
     return _parse_plan_prompt(record, raw) if is_plan else _parse_prompt(record, raw)
 
 
-def _parse_notice(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return the host's notice of a task, with its report."""
-    if _is_sidechain(record):
-        return []
-    return [Entry(NOTIFIED, record), *_parse_notification(record, raw)]
-
-
 def _parse_summary(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return [the client's summary before a compaction], or []."""
     text = clean(_CONTINUE_HINT.sub("", raw.partition("\nSummary:\n")[2] or raw.partition("\n")[2]))
     return [Entry(SUMMARY, record, text)] if text and not text.startswith(_WITHHELD) else []
 
@@ -513,10 +498,8 @@ def _is_machine_line(record: dict[str, Any], typed: bool, is_plan: bool) -> bool
 
     typed: it notes that a person did.  is_plan: the line is an approved plan.
     """
-    origin = record.get("origin")
-    by = origin.get("kind") if isinstance(origin, dict) else None
     return (
-        by not in (None, "human", "auto-continuation" if is_plan else "")
+        _read_origin(record) not in (None, "human", "auto-continuation" if is_plan else "")
         or record.get("promptSource") == "system"
         # such as "task_notification", "scheduled", "peer"
         or not (typed or is_plan or record.get("turnOrigin") in (None, "sdk"))
@@ -537,7 +520,6 @@ def _parse_prompt(record: dict[str, Any], raw: str) -> list[Entry]:
 
 
 def _parse_plan_prompt(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return the prompt that carries an approved plan, then the plan."""
     text = clean(_PLAN_HINT.sub("", raw))
     plan = clean(
         _str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLAN_PROMPT)[2])
@@ -551,10 +533,15 @@ def _is_sidechain(record: dict[str, Any]) -> bool:
 
 
 def _is_human(record: dict[str, Any]) -> bool:
-    """Tell whether the host notes that a person asked."""
-    origin = record.get("origin")
-    by = origin.get("kind") if isinstance(origin, dict) else record.get("turnOrigin")
-    return by == "human"
+    """Tell whether the host notes a person as the sender."""
+    has_origin = isinstance(record.get("origin"), dict)
+    return (_read_origin(record) if has_origin else record.get("turnOrigin")) == "human"
+
+
+def _read_origin(holder: dict[str, Any]) -> object:
+    """Return the kind of sender that a line or attachment notes, None for none."""
+    origin = holder.get("origin")
+    return origin.get("kind") if isinstance(origin, dict) else None
 
 
 def _parse_sent_messages(record: dict[str, Any], raw: str) -> list[Entry] | None:
@@ -585,7 +572,6 @@ def _parse_message_text(said: str) -> tuple[str, str]:
 
 
 def _is_client_json(raw: str) -> bool:
-    """Tell whether a text is a JSON object from the client."""
     text = raw.strip()
     if text[:1] != "{" or text[-1:] != "}":
         return False
@@ -599,7 +585,7 @@ def _is_client_json(raw: str) -> bool:
 
 
 def _unwrap_tags(raw: str) -> str:
-    """Return the user's words without the tags that programs add."""
+    """Return a prompt without the tags that programs add."""
     text, before = raw.strip(), ""
     while text != before:
         before = text
@@ -630,7 +616,6 @@ def _quote_pastes(text: str) -> str:
 
 
 def _parse_command(record: dict[str, Any], raw: str, typed: bool) -> list[Entry]:
-    """Return a slash command, a `!` command or its output."""
     parts = dict(_TAG.findall(raw))
     if "bash-input" in parts:
         return [Entry(BANG, record, clean(parts["bash-input"]))]
