@@ -7,20 +7,14 @@ the host's; other sessions are found in the folders of this project.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
 from memory.capture import leftout, progress
 from memory.core import clock, config, files, layout
 from memory.session import transcript, whereabouts
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from memory.session.whereabouts import TranscriptEnds
-
-    OnChange = Callable[[str], None] | None
+from memory.session.whereabouts import TranscriptEnds, TranscriptFolders
 
 QUIET = 30.0  # seconds without a change after which a session counts as dead
 KEEP = 40 * clock.DAY  # the host deletes transcripts after 30 days; their state is of no use then
@@ -75,7 +69,7 @@ def _is_interrupted(place: layout.Place, session: str, path: str, now: float) ->
 
 
 def _find_transcript(
-    place: layout.Place, session: str, folders: whereabouts.TranscriptFolders, env: dict[str, str]
+    place: layout.Place, session: str, folders: TranscriptFolders, env: dict[str, str]
 ) -> str:
     return folders.find(session) or transcript.validate_path(
         progress.read_transcript_path(place.receipts(session)), env
@@ -86,7 +80,7 @@ def find_uncaptured(
     place: layout.Place, env: dict[str, str], now: float, current: str
 ) -> UncapturedSessions:
     """Return the sessions without a capture; see `recover`."""
-    folders = whereabouts.TranscriptFolders(env)
+    folders = TranscriptFolders(env)
     found, here = UncapturedSessions([], [], []), set(_list_started(place))
     for session in sorted(here):
         path = _find_transcript(place, session, folders, env)
@@ -107,7 +101,6 @@ def find_uncaptured(
 
 
 def _read_ends(path: str) -> TranscriptEnds | None:
-    """Read the ends of a transcript, None where unreadable."""
     try:
         return whereabouts.read_ends(path)
     except OSError:
@@ -122,7 +115,7 @@ def capture_running(
         return 0
     from memory.capture.stretches import capture
 
-    folders, made = whereabouts.TranscriptFolders(env), 0
+    folders, made = TranscriptFolders(env), 0
     for session in _list_started(place):
         path = folders.find(session)
         if path and not _is_captured(place, session, path):
@@ -131,7 +124,6 @@ def capture_running(
 
 
 def _list_started(place: layout.Place) -> list[str]:
-    """Return the sessions with a receipt."""
     names = files.list_visible(place.receipts_folder)
     ids = (layout.valid_id(name[: -len(".jsonl")]) for name in names if name.endswith(".jsonl"))
     return [*filter(None, ids)]
@@ -149,7 +141,6 @@ def _find_uncaptured_path(place: layout.Place, session: str, listed: str) -> str
 
 
 def _list_folder_prefixes(place: layout.Place, env: dict[str, str], past: list[str]) -> set[str]:
-    """Return the prefixes of the client's folders for this project."""
     paths = (
         place.root,
         place.project,
@@ -165,7 +156,7 @@ def _list_folder_prefixes(place: layout.Place, env: dict[str, str], past: list[s
 def _find_unseen(
     place: layout.Place,
     env: dict[str, str],
-    folders: whereabouts.TranscriptFolders,
+    folders: TranscriptFolders,
     known: set[str],
 ) -> Iterator[tuple[str, str, TranscriptEnds]]:
     """Yield (session, path, ends) of uncaptured transcripts, without known sessions."""
@@ -186,7 +177,6 @@ def _find_unseen(
 
 
 def _find_workspace(seen: TranscriptEnds, env: dict[str, str], keys: dict[str, str]) -> str:
-    """Return the workspace of a transcript's directory; keys: a cache."""
     if seen.directory not in keys:
         keys[seen.directory] = layout.locate(env, seen.directory).key
     return keys[seen.directory]
@@ -204,7 +194,6 @@ def _is_captured(place: layout.Place, session: str, path: str) -> bool:
 
 
 def _read_first_receipt_time(place: layout.Place, now: float) -> float:
-    """Return the instant of dayleaf's first receipt, at most `now`."""
     receipts = place.home + "/log/receipts/"
     first = now
     for key in files.list_visible(receipts):

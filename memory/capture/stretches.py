@@ -10,9 +10,11 @@ after `until` in the frontmatter of its checkpoints (the instant of the last ent
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy, deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from memory.capture import checkpointpage, conversationfile, leftout, progress, wishes
 from memory.capture.checkpointpage import has_answer, is_worth_checkpoint
@@ -25,13 +27,6 @@ from memory.session.rewinds import WithdrawnSpan
 from memory.session.transcript import StretchEnd, TranscriptReader
 from memory.store import redactor, store, writer
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    OnChange = Callable[[str], None] | None
-
 # new edits, commands and prompts after which a Stop writes the checkpoint
 STOP_AFTER = 8
 # kinds of entries with the user's words
@@ -42,52 +37,46 @@ PORTION = 8 << 20  # bytes of a transcript that are read before `pause` is asked
 _SEAM = "\n\x1e\n"  # `entries.clean` leaves no such character in a text
 
 
+@dataclass(eq=False)
 class Capture:
-    """A worker's run for one session, under the session's lock."""
+    """A worker's run for one session, under the session's lock.
 
-    def __init__(
-        self,
-        place: layout.Place,
-        settings: config.Config,
-        env: dict[str, str],
-        now: float,
-        session: str,
-        path: str,
-        on_change: OnChange = None,
-        stop: StretchEnd | None = None,
-        ended: bool = False,
-        imported: bool = False,
-        source: TranscriptReader = transcript,
-        pause: Callable[[], bool] | None = None,
-        heads: RecordHeads | None = None,
-    ):
-        """Load a session's state.
+    stop: the end of an earlier stretch to be captured.
+    ended: nobody writes the transcript any more.
+    imported: the checkpoints are marked as imported.
+    pause: tells after each PORTION whether to leave the rest for the next capture.
+    shared_heads: shared with other captures.
+    """
 
-        stop: the end of an earlier stretch to be captured.
-        ended: nobody writes the transcript any more.
-        imported: the checkpoints are marked as imported.
-        source: the reader of the transcript.
-        pause: tells after each PORTION whether to leave the rest for the next capture.
-        heads: shared with other captures.
-        """
-        self.place, self.settings, self.env, self.now = place, settings, env, now
-        self.session, self.path, self.on_change = session, path, on_change
-        self.stop, self.ended, self.imported = stop, ended, imported
-        self.source, self.pause = source, pause
-        self.folder, self.said = place.cache + "/sessions", ""
-        self.roots = place.root, place.project
-        self.left = leftout.load(place, session)
+    place: layout.Place
+    settings: config.Config
+    env: dict[str, str]
+    now: float
+    session: str
+    path: str
+    on_change: Callable[[str], None] | None = None
+    stop: StretchEnd | None = None
+    ended: bool = False
+    imported: bool = False
+    source: TranscriptReader = transcript
+    pause: Callable[[], bool] | None = None
+    shared_heads: RecordHeads | None = None
+
+    def __post_init__(self) -> None:
+        self.folder, self.said = self.place.cache + "/sessions", ""
+        self.roots = self.place.root, self.place.project
+        self.left = leftout.load(self.place, self.session)
         self.foreign: set[str] = set(self.left.ids)
         self.rewound = ""  # the first instant that a rewind read here withdrew
-        self.heads = heads or RecordHeads(place)
-        state_path = self.folder + "/" + session + ".json"
+        self.heads = self.shared_heads or RecordHeads(self.place)
+        state_path = self.folder + "/" + self.session + ".json"
         loaded = progress.load(state_path)
         self.state = loaded or CaptureState(state_path)
         if loaded is None:
             self.state.since = self._find_covered_until()
         self.private: set[str] = set()  # the words of <private> parts
         if self.state.private:
-            before = self.source.read(path, 0, self.state.spans.get("", [0])[0])
+            before = self.source.read(self.path, 0, self.state.spans.get("", [0])[0])
             self.private = {word for entry in before for word in _find_private_words(entry)}
         self.known = set(self.state.seen)
         for name in self.state.kin:
@@ -120,7 +109,6 @@ class Capture:
             self.read()
 
     def _is_removed(self) -> bool:
-        """Tell whether a person removed all records of the session."""
         removed = conversationfile.is_removed(self.place, self.state, self.session)
         return removed and not self.checkpoints_since("")
 
@@ -180,7 +168,7 @@ class Capture:
         return progress.carry_over(again.state.facts)
 
     def _rewrite_checkpoint(self, row: progress.ClosedStretch, facts: Facts) -> None:
-        """Rewrite a checkpoint, unless a person changed or removed it."""
+        """Rewrite a checkpoint that no person changed or removed."""
         try:
             old = self._read_record(row.name)
         except OSError:
@@ -206,7 +194,6 @@ class Capture:
         return self._open_store().replace(name, data, checksum).checksum
 
     def _make_head(self, facts: Facts, created: object) -> dict[str, Any]:
-        """Return a checkpoint's title, aliases, tags and files."""
         day = clock.day(clock.parse(str(created)) or self.now)
         heads = self.heads.list_day("checkpoints", day)
         taken = {head.title for head in heads if head.name != self.state.name}
@@ -260,7 +247,6 @@ class Capture:
         return units
 
     def _read_portion(self, path: str, key: str, span: list[int], end: int) -> int:
-        """Read a portion of a file; return the units of work."""
         start, units = span[0], 0
         room = min(end, self.left.next_pause(key, start)) - start
         for limit in (min(room, PORTION), room):
@@ -269,7 +255,6 @@ class Capture:
         return units
 
     def _read_file(self, path: str, key: str, span: list[int], limit: int) -> int:
-        """Read new lines of a file; return the units of work."""
         state, units = self.state, 0
         reading = self.source.read(path, span[0], limit, self.ended)
         uuid, is_new, at = "", True, ""
@@ -309,7 +294,6 @@ class Capture:
                 set_session_title(self.state.facts, entry)
 
     def _is_new(self, entry: Entry, key: str) -> bool:
-        """Tell whether an entry is new, and record it."""
         if not entry.uuid:
             return True
         state = self.state
@@ -324,7 +308,6 @@ class Capture:
         return not state.since or entry.at > state.since
 
     def _find_kin(self) -> None:
-        """Find sessions with the same UUID or first entry."""
         mine, first = progress.extract_uuid(self.session), self.state.first
         names = files.list_visible(self.folder)
         states = {name[: -len(".json")] for name in names if name.endswith(".json")}
@@ -340,7 +323,6 @@ class Capture:
                 self._add_kin(name)
 
     def _read_first_entry(self, session: str) -> str:
-        """Return the first entry's id of another captured session."""
         firsts = self.heads.firsts
         if not firsts.get(session):
             head = progress.read_head("%s/%s.json" % (self.folder, session))
@@ -348,7 +330,6 @@ class Capture:
         return firsts[session]
 
     def _add_kin(self, name: str) -> None:
-        """Leave out the entries of a copy or fork."""
         self.foreign |= progress.read_seen_ids(self.folder + "/" + name + ".json")
         self.foreign |= leftout.load(self.place, name).ids
 
@@ -383,7 +364,6 @@ class Capture:
         self.state.facts = progress.parse_facts(progress.map_texts(value, lambda _: next(rest)))
 
     def _make_mask(self) -> Callable[[str], str]:
-        """Return a function that masks the words of <private> parts."""
         if not self.private:
             return str
         from memory.store import privatewords
@@ -399,7 +379,6 @@ class Capture:
         return clock.parse(self.source.began(self.path))
 
     def _find_covered_until(self) -> str:
-        """Return the end of the session's last checkpoint, or ""."""
         if self.began is None:
             return ""
         latest = clock.iso(self.now + clock.DAY)  # a later instant is of a wrong clock
@@ -410,11 +389,12 @@ class Capture:
         """Write the stretch's checkpoint and return its name, "" for none."""
         state = self.state
         self._leave_edited_file()
-        self._keep_wishes()
         forgotten = conversationfile.is_forgotten(self.place, state, self.session)
+        if not forgotten and self.settings["capture.wishes"] and state.facts.typed:
+            wishes.save_wishes(self._open_store(), state.facts.turns, self.session)
         if not is_worth_checkpoint(state.facts) and not (state.name and state.facts.withdrawn):
-            if not forgotten:
-                self._keep_answer()
+            if not forgotten and (has_answer(state.facts) or state.retold):
+                self._update_conversation()
             return ""
         if forgotten:
             if not self.checkpoints_since(""):
@@ -427,10 +407,6 @@ class Capture:
         name = write(trigger, talk)
         self._mark_written()
         return name
-
-    def _keep_answer(self) -> None:
-        if has_answer(self.state.facts) or self.state.retold:
-            self._update_conversation()
 
     def _leave_edited_file(self) -> None:
         """Begin a new checkpoint, if a person changed the present file."""
@@ -469,7 +445,6 @@ class Capture:
             return False
 
     def _find_checkout(self, is_past: bool) -> tuple[str, str]:
-        """Return the (branch, commit) of the work."""
         facts = self.state.facts
         if is_past:
             return facts.branch, next((hash for hash, *_ in reversed(facts.commits) if hash), "")
@@ -494,7 +469,6 @@ class Capture:
         }
 
     def _update_conversation(self) -> str:
-        """Update the session's conversation and return its id."""
         state, named = self.state, ""
         if not state.talk:
             since = clock.day((self.began or self.now) - clock.DAY)
@@ -509,14 +483,7 @@ class Capture:
         self.heads.forget(state.talk)
         return id
 
-    def _keep_wishes(self) -> None:
-        facts = self.state.facts
-        forgotten = conversationfile.is_forgotten(self.place, self.state, self.session)
-        if self.settings["capture.wishes"] and facts.typed and not forgotten:
-            wishes.save_wishes(self._open_store(), facts.turns, self.session)
-
     def _find_plan(self, is_past: bool) -> str:
-        """Return the active plan's id at the end, or ""."""
         keeper = store.Store(self.place, self.settings, self.now)
         if not any(keeper.names(("plan",))):
             return ""
@@ -551,7 +518,6 @@ class Capture:
         return files.read(self.place.path(name), 64 << 20)
 
     def _is_told(self, page: frontmatter.Page, talk: str) -> bool:
-        """Tell whether a checkpoint already has the facts and the conversation."""
         same = page.body.strip() == checkpointpage.render_body(self.state.facts).strip()
         return same and (not talk or page.meta.get("conversation") == talk)
 
@@ -638,7 +604,7 @@ def capture(
     path: str,
     trigger: str,
     said: str = "",
-    on_change: OnChange = None,
+    on_change: Callable[[str], None] | None = None,
     pause: Callable[[], bool] | None = None,
 ) -> str:
     """Capture one session up to now.

@@ -189,7 +189,7 @@ def group_related(wanted: list[Session]) -> list[list[Session]]:
 
 
 def _history_keys(session: Session) -> tuple[str, str]:
-    """Return the two keys shared by a session, its forks and copies."""
+    """Return two keys that a session shares with its forks and copies."""
     try:
         first = _read_first_uuid(session)
     except OSError:
@@ -254,7 +254,6 @@ def _find_workspace(
 def _skip_if_unimportable(
     session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
 ) -> ImportedSession | None:
-    """Make a session's workspace; return the result of a session not imported."""
     if session.directory not in places:
         found = locate_session(session, env)
         if found is None:
@@ -307,7 +306,7 @@ def capture_session(
     with files.Lock(place.cache + "/sessions/" + session.id + ".lock", wait=True):
         for number, stop in enumerate((*_find_stops(session), None)):
             capture = open_capture(
-                on_change=written.setdefault, stop=stop, imported=True, heads=space.heads
+                on_change=written.setdefault, stop=stop, imported=True, shared_heads=space.heads
             )
             known = known or bool(capture.state.since or (not number and capture.state.spans))
             if stop is None or stop.offset >= capture.state.spans.get("", [0])[0]:
