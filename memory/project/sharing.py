@@ -12,7 +12,7 @@ import os
 import re
 import shlex
 from contextlib import suppress
-from typing import Callable, Iterator, Mapping, NamedTuple, Sequence
+from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from memory.core import StoreError, files, frontmatter, layout, records
 from memory.core.layout import PRIVATE, SHARED, TIER_NAMES, Place
@@ -223,6 +223,23 @@ def _create_or_compare(
 # ---- what git says
 
 
+# status (`M`, `D`, `R100` …), path, new path or "", (author, address, commit)
+_Change = tuple[str, str, str, tuple[str, str, str]]
+
+
+def _parse_changes(words: Iterable[str]) -> Iterator[_Change]:
+    """Yield the changes in git's output of `--name-status -z`."""
+    author, rest = ("", "", ""), iter(words)
+    for word in rest:
+        word = word.lstrip("\n")
+        if word[:1] == "\1":
+            name, address, commit = word[1:].rsplit("\2", 2)
+            author = name, address.strip().lower(), commit
+        elif word:
+            path = next(rest, "")
+            yield word, path, next(rest, "") if word[0] in "RC" else "", author
+
+
 class Repository:
     """Asks git about the shared tier.  Every call starts a process."""
 
@@ -243,26 +260,14 @@ class Repository:
 
     def authors(self) -> dict[str, tuple[str, str, str]]:
         """Return (first author, their address, last author) by committed path."""
-        options = "--topo-order --reverse -M --name-status -z --format=%x01%aN%x02%aE HEAD --"
-        said = (
-            self.run_git("-c", "core.quotePath=false", "log", *options.split(), self.prefix) or []
-        )
         found: dict[str, tuple[str, str, str]] = {}
-        who, rest = ("", ""), iter(said)
-        for word in rest:
-            word = word.lstrip("\n")
-            if word[:1] == "\1":
-                name, _, address = word[1:].partition("\2")
-                who = name, address.strip().lower()
-                continue
-            if word[:1] in ("R", "C"):
-                old, new = next(rest, ""), next(rest, "")
-                first = found.pop(old, (*who, "")) if word[:1] == "R" else (*who, "")
-                found[new] = (first[0], first[1], who[0])
-            elif word:
-                path = next(rest, "")
-                first = found.get(path, (*who, ""))
-                found[path] = (first[0], first[1], who[0])
+        for status, path, new, author in self._read_log("--topo-order", "--reverse", "-M", "HEAD"):
+            first = author
+            if status[0] == "R":
+                first = found.pop(path, author)
+            elif not new:
+                first = found.get(path, author)
+            found[new or path] = (first[0], first[1], author[0])
         return found
 
     def find_latest_pull(self) -> str:
@@ -278,45 +283,35 @@ class Repository:
                 return rows[stop][0] if stop < len(rows) else ""
         return ""
 
-    def _read_changes(self, since: str, *options: str) -> Iterator[tuple[str, str, str, str]]:
-        """Yield (path, author, address, commit) of changes since a commit, newest first."""
-        form = "--no-renames --name-only -z --format=%x01%aN%x02%aE%x02%h"
-        said = (
-            self.run_git("log", *form.split(), *options, since + "..HEAD", "--", self.prefix) or []
-        )
-        who = ("", "", "")
-        for word in (part for row in said for part in row.split("\n")):
-            if word[:1] == "\1":
-                name, address, commit = word[1:].split("\2")
-                who = name, address.strip().lower(), commit
-            elif word:
-                yield (word, *who)
+    def _read_log(self, *options: str) -> Iterator[_Change]:
+        """Yield the changes of commits in the shared tier."""
+        form = ("--name-status", "-z", "--format=%x01%aN%x02%aE%x02%h")
+        yield from _parse_changes(self.run_git("log", *form, *options, "--", self.prefix) or [])
 
     def find_others_changes(self, since: str, me: str) -> set[str]:
         """Return the paths changed by others (not `me`) since a commit."""
-        return {path for path, _, address, _ in self._read_changes(since) if address != me}
+        changes = self._read_log("--no-renames", since + "..HEAD")
+        return {path for _, path, _, author in changes if author[1] != me}
 
     def read_deletions(self, since: str) -> dict[str, tuple[str, str, str]]:
         """Return (author, address, commit) by path deleted since a commit."""
         found: dict[str, tuple[str, str, str]] = {}
-        for path, *who in self._read_changes(since, "--diff-filter=D"):
-            found.setdefault(path, (who[0], who[1], who[2]))
+        for _, path, _, author in self._read_log(
+            "--no-renames", "--diff-filter=D", since + "..HEAD"
+        ):
+            found.setdefault(path, author)  # the newest commit comes first
         return found
 
     def find_missing(self, since: str) -> list[str]:
         """Return the paths of records deleted, not renamed, since a commit."""
-        words = iter(
-            self.run_git("diff", "--name-status", "-z", "-M100%", since, "HEAD", "--", self.prefix)
-            or []
-        )
-        kept, found = self.prefix + archive.FOLDER + "/", list[str]()
-        for word in words:
-            path = next(words, "")
-            moved = next(words, "") if word[:1] in ("R", "C") else ""
-            went = word == "D" or (word[:1] == "R" and moved.startswith(kept))
-            if went and path.endswith(".md") and not path.startswith(kept):
-                found.append(path)
-        return found
+        words = ("diff", "--name-status", "-z", "-M100%", since, "HEAD", "--", self.prefix)
+        archived = self.prefix + archive.FOLDER + "/"
+        return [
+            path
+            for status, path, new, _ in _parse_changes(self.run_git(*words) or [])
+            if status == "D" or (status[0] == "R" and new.startswith(archived))
+            if path.endswith(".md") and not path.startswith(archived)
+        ]
 
     def read_file(self, commit: str, path: str) -> bytes:
         """Return a file at a commit, b"" where absent."""
@@ -325,14 +320,9 @@ class Repository:
 
     def states(self) -> tuple[dict[str, str], list[str]]:
         """Return (`new` or `changed` by path, unmerged paths)."""
-        rows = iter(
-            self.run_git(
-                "status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--", self.prefix
-            )
-            or []
-        )
+        words = ("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--", self.prefix)
         found, torn = dict[str, str](), list[str]()
-        for row in rows:
+        for row in self.run_git(*words) or []:
             code, path = row[:2], row[3:]
             if "U" in code or code in ("AA", "DD"):
                 torn.append(path)
@@ -380,7 +370,10 @@ def read_status(store: Store, env: Mapping[str, str]) -> Status:
             conflicts.append((path, advice))
     names = [record.name for record in held]
     removed = _find_removed(repository, store, since, me, names) if since else []
-    return Status(held, removed, conflicts, *_count_ahead_behind(repository), since)
+    upstream = safegit.find_upstream(place.git)
+    ahead = repository.count(upstream + "..HEAD") if upstream else -1
+    behind = repository.count("HEAD.." + upstream) if upstream else -1
+    return Status(held, removed, conflicts, ahead, behind, since)
 
 
 def _continues_later_step(row: list[str], later: str) -> bool:
@@ -388,13 +381,6 @@ def _continues_later_step(row: list[str], later: str) -> bool:
     if not row[1:] or not row[1].startswith(("pull", "rebase")):
         return False
     return "(" in later and "(start)" not in later
-
-
-def _count_ahead_behind(repository: Repository) -> tuple[int, int]:
-    upstream = safegit.find_upstream(repository.place.git)
-    if not upstream:
-        return -1, -1
-    return repository.count(upstream + "..HEAD"), repository.count("HEAD.." + upstream)
 
 
 def _find_removed(
