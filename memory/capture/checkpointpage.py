@@ -58,7 +58,7 @@ def list_files(facts: Facts) -> tuple[list[str], list[str]]:
 
 
 def choose_title(facts: Facts, taken: Container[str] = ()) -> tuple[str, list[str]]:
-    """Return (title, [first request unless used as title]).
+    """Return (title, [first request, unless the title says it]).
 
     The title has at most 70 characters.
     taken: the titles of other checkpoints of the day.
@@ -76,7 +76,7 @@ def choose_title(facts: Facts, taken: Container[str] = ()) -> tuple[str, list[st
 
 
 def _rank_subjects(facts: Facts) -> list[str]:
-    """Return the subjects of the commits, by their edits, merges last."""
+    """Return the commits' subjects, most edits first, merges last."""
     times = [at for *_, at in facts.commits]
     changes = Counter[int]()
     for edit in facts.edits:
@@ -143,8 +143,8 @@ def render_body(facts: Facts) -> str:
     ]
     others = [*first, *rest]
     used = len(fit_sections(others, BODY // 2)) if any(lines for _, lines, _ in others) else 0
-    told = ("Turns", _format_turns(facts, BODY - used - 40), 1)
-    return fit_sections([*first, told, *rest], BODY)
+    turn_lines = ("Turns", _format_turns(facts, BODY - used - 40), 1)
+    return fit_sections([*first, turn_lines, *rest], BODY)
 
 
 def _format_withdrawn(facts: Facts) -> list[str]:
@@ -211,18 +211,18 @@ def _format_turns(facts: Facts, room: int) -> list[str]:
 
     Where not all fit, each line gets less; then the oldest turns but the first are left out.
     """
-    told = [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
+    shown = [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
     most = max(2, room // LEAST_LINE)
-    if len(told) > most:
-        told = [told[0], *told[1 - most :]]
+    if len(shown) > most:
+        shown = [shown[0], *shown[1 - most :]]
     last = openings.find_last_telling_turn(facts.turns)
     work = _find_work_before(facts, last) if last and openings.is_finished(last) else None
-    between = [_format_interjections(turn) for turn in told]
-    each = max(LEAST_LINE, (room - sum(map(len, between))) // max(1, len(told)) - 14)
+    interjections = [_format_interjections(turn) for turn in shown]
+    each = max(LEAST_LINE, (room - sum(map(len, interjections))) // max(1, len(shown)) - 14)
     lines = list[str]()
-    for turn, said in zip(told, between):
-        lines.append(_format_turn(turn, each, turn is last or turn is work, len(told) == 1))
-        lines += [said] * bool(said)
+    for turn, interjection in zip(shown, interjections):
+        lines.append(_format_turn(turn, each, turn is last or turn is work, len(shown) == 1))
+        lines += [interjection] * bool(interjection)
     return lines
 
 
@@ -266,8 +266,8 @@ def _format_done(facts: Facts) -> list[str]:
     made, changed = list_files(facts)
     gone = turns.find_pieces(facts.turns, turns.FILE, turns.REMOVED)
     removed = [piece.text for piece in gone if piece.text not in made + changed]
-    told = made + changed + removed
-    back = dict.fromkeys(edit.path for edit in facts.edits if edit.path not in told)
+    standing = made + changed + removed
+    taken_back = dict.fromkeys(edit.path for edit in facts.edits if edit.path not in standing)
     lines = [
         ("commit " + h).rstrip() + ": " + clip_at_word(one_line(s), 120)
         for h, s, _ in facts.commits[-MOST_COMMITS:]
@@ -278,7 +278,7 @@ def _format_done(facts: Facts) -> list[str]:
         ("created", made),
         ("edited", changed),
         ("removed", removed),
-        ("taken back:", [*back]),
+        ("taken back:", [*taken_back]),
     ):
         if paths:
             extra = " and %d more" % (len(paths) - MOST_FILES) if len(paths) > MOST_FILES else ""
@@ -296,15 +296,20 @@ def _format_reports(facts: Facts) -> list[str]:
 
 def _format_commands(facts: Facts, mended: list[Fix]) -> list[str]:
     """Return the failed commands, each with its later success."""
-    told = {fix.failure.command for fix in mended}
+    commands_told = {fix.failure.command for fix in mended}
     passed = {run.command: run.last for run in facts.runs if run.outcome == shell.OK}
     lines = []
     for at, run in enumerate(facts.runs):
-        if not run.bad or run.is_gate or run.command in told or commandline.is_noise(run.key):
+        if (
+            not run.bad
+            or run.is_gate
+            or run.command in commands_told
+            or commandline.is_noise(run.key)
+        ):
             continue
         if passed.get(run.command, "") > run.last:
             continue
-        told.add(run.command)
+        commands_told.add(run.command)
         lines.append(_format_failed_command(run, facts.runs[at + 1 :]))
     return lines[-MOST_COMMANDS:]
 

@@ -113,7 +113,7 @@ def _render_turn(turn: Turn, dated: bool) -> str:
 
 
 def _render_pieces(pieces: list[Piece], mark: str) -> list[str]:
-    """mark: stands before each statement."""
+    """Return pieces in markdown, each statement behind a mark."""
     blocks: list[str] = []
     listed: list[str] = []
     for number, piece in enumerate(pieces):

@@ -111,7 +111,7 @@ class Facts:
         )
 
     def withdraw(self, other: Facts) -> None:
-        """Add the turns of other facts as withdrawn by a rewind."""
+        """Add the turns of other facts, as withdrawn by a rewind."""
         self.withdrawn += [
             Turn(turn.at, turn.request, turns.WITHDRAWN, turn.pieces) for turn in other.turns
         ]
@@ -213,7 +213,7 @@ def _add_run_by_hand(facts: Facts, entry: Entry, where: EntryContext) -> int:
 
 
 def _may_change_branch(facts: Facts, branch: str) -> bool:
-    """Tell whether nothing in this turn holds the work on its branch."""
+    """Tell whether no edit or commit of this turn was on the branch."""
     since = facts.turns[-1].at if facts.turns and branch not in layout.TRUNKS else ""
     times = [edit.at for edit in facts.edits[-1:]] + [at for *_, at in facts.commits[-1:]]
     return all(at < since for at in times)
@@ -331,7 +331,7 @@ def _add_note(facts: Facts, entry: Entry, where: EntryContext) -> None:
 
 
 def _take_refused_call(facts: Facts, call: str, where: EntryContext) -> str:
-    """Drop a refused call; return a name, "refused Edit `a.go`"."""
+    """Forget a refused call; return its name, "refused Edit `a.go`"."""
     tool, argument = facts.pending.pop(call, ["", ""])[:2]
     text = clip_characters(one_line(make_relative(argument, where.roots)), 80)
     text = text.replace("`", "'").replace(")", "]")

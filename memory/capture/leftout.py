@@ -55,7 +55,7 @@ class Pauses:
 
 
 def load(place: layout.Place, session: str) -> Pauses:
-    """Read the pauses of a session, unreadable ones as a whole pause."""
+    """Read the pauses of a session; where unreadable, all is paused."""
     try:
         value = fastjson.parse(files.read(receipts.pauses_path(place.receipts(session)), 16 << 20))
         return Pauses(
@@ -79,22 +79,22 @@ def list_paused_sessions(place: layout.Place) -> list[str]:
 def begin_pause(
     place: layout.Place, env: dict[str, str], session: str, path: str, starts: bool = False
 ) -> None:
-    """Leave out a session from here on; its earlier capture stays.
+    """Leave out a session's transcript from here on.
 
     path: of its transcript, "" while there is none.
     starts: a session starts here; the transcript so far is older.
     Raises OSError.
     """
-    held = load(place, session)
-    if not held.open:
+    pauses = load(place, session)
+    if not pauses.open:
         state = None if starts else progress.load("%s/sessions/%s.json" % (place.cache, session))
         read = state.spans if state else {}
         for key, file in _list_transcripts(path, env):
             at = _read_size(file) if starts else read.get(key, [0])[0]
-            held.spans.setdefault(key, []).append([at, at])
-        held.open = True
-    _extend_spans(held, path, env, "")
-    _save(place, session, held)
+            pauses.spans.setdefault(key, []).append([at, at])
+        pauses.open = True
+    _extend_spans(pauses, path, env, "")
+    _save(place, session, pauses)
 
 
 def end_pause(
@@ -104,11 +104,11 @@ def end_pause(
 
     prompt: the host's id of the first prompt to be read.  Raises OSError.
     """
-    held = load(place, session)
-    if held.open:
-        _extend_spans(held, path, env, prompt)
-        _save(place, session, replace(held, open=False))
-    return held.open
+    pauses = load(place, session)
+    if pauses.open:
+        _extend_spans(pauses, path, env, prompt)
+        _save(place, session, replace(pauses, open=False))
+    return pauses.open
 
 
 def _list_transcripts(path: str, env: dict[str, str]) -> list[tuple[str, str]]:
@@ -117,20 +117,20 @@ def _list_transcripts(path: str, env: dict[str, str]) -> list[tuple[str, str]]:
     return [("", path), *((agent.rpartition("/")[2], agent) for agent in agents)]
 
 
-def _extend_spans(held: Pauses, path: str, env: dict[str, str], prompt: str) -> None:
+def _extend_spans(pauses: Pauses, path: str, env: dict[str, str], prompt: str) -> None:
     """Move the ends of the last spans to the files' ends."""
     for key, file in _list_transcripts(path, env):
-        span = held.spans.setdefault(key, [[0, 0]])[-1]
+        span = pauses.spans.setdefault(key, [[0, 0]])[-1]
         stop = _read_size(file)
         if prompt and not key:
             stop = _find_prompt_line(file, span[1], prompt, stop)
         if stop > span[1]:
             reading = transcript.read(file, span[1], stop - span[1])
-            held.ids |= {progress.shorten_id(entry.uuid) for entry in reading if entry.uuid}
+            pauses.ids |= {progress.shorten_id(entry.uuid) for entry in reading if entry.uuid}
             span[1] = stop
-    if not held.first and _read_size(path):
+    if not pauses.first and _read_size(path):
         reading = transcript.read(path)
-        held.first = next((entry.uuid for entry in reading if entry.uuid), "")
+        pauses.first = next((entry.uuid for entry in reading if entry.uuid), "")
         reading.close()
 
 
@@ -153,8 +153,8 @@ def _read_size(path: str) -> int:
         return 0
 
 
-def _save(place: layout.Place, session: str, held: Pauses) -> None:
-    value = {"v": 1, **vars(held), "ids": "".join(sorted(held.ids))}
+def _save(place: layout.Place, session: str, pauses: Pauses) -> None:
+    value = {"v": 1, **vars(pauses), "ids": "".join(sorted(pauses.ids))}
     files.replace(
         receipts.pauses_path(place.receipts(session)),
         (fastjson.dump(value) + "\n").encode("ascii", "replace"),

@@ -63,7 +63,7 @@ class Capture:
     shared_heads: RecordHeads | None = None
 
     def __post_init__(self) -> None:
-        self.folder, self.said = self.place.cache + "/sessions", ""
+        self.folder, self.statement = self.place.cache + "/sessions", ""
         self.roots = self.place.root, self.place.project
         self.left = leftout.load(self.place, self.session)
         self.foreign: set[str] = set(self.left.ids)
@@ -82,9 +82,9 @@ class Capture:
         for name in self.state.kin:
             self._add_kin(name)
 
-    def run(self, trigger: str, said: str = "") -> str:
+    def run(self, trigger: str, statement: str = "") -> str:
         """Read new entries; return the name of the checkpoint written."""
-        state, self.said, name = self.state, entries.clean(said), ""
+        state, self.statement, name = self.state, entries.clean(statement), ""
         self._catch_up()
         closing = trigger != "stop" and self.ends()
         if closing or trigger == "stop" and state.units >= STOP_AFTER:
@@ -103,7 +103,7 @@ class Capture:
         state.units += self.read()
         if self.rewound:
             self._read_again()
-        if secret and (self.said or state.facts.until != until):
+        if secret and (self.statement or state.facts.until != until):
             # a new entry may hold a secret without its label: only together is it found
             self.rewind(1)
             self.read()
@@ -113,7 +113,7 @@ class Capture:
         return removed and not self.checkpoints_since("")
 
     def ends(self) -> bool:
-        """Tell whether the stretch ends at the reading's end."""
+        """Tell whether the stretch ends where the reading ends."""
         return self.stop is None or not self.stop.switch or self._was_work_left() is not False
 
     def is_undecided(self) -> bool:
@@ -130,8 +130,8 @@ class Capture:
     def read(self) -> int:
         """Read all new entries, redacted; return the units of work."""
         units = self.advance()
-        if self.said and not self.state.facts.muted:
-            add_early_statement(self.state.facts, self.said)
+        if self.statement and not self.state.facts.muted:
+            add_early_statement(self.state.facts, self.statement)
         self.redact()
         return units
 
@@ -159,7 +159,11 @@ class Capture:
             bases=[base, base],
             spans_taken=self.state.spans_taken,
         )
-        again.known, again.said, again.stop = set(), "", StretchEnd(row.end.get("", 0), row.until)
+        again.known, again.statement, again.stop = (
+            set(),
+            "",
+            StretchEnd(row.end.get("", 0), row.until),
+        )
         again.read()
         row.base = progress.serialize_facts(base)
         self.state.retold += again.state.facts.all_turns
@@ -186,7 +190,7 @@ class Capture:
     def _replace_page(
         self, name: str, old: bytes, changes: dict[str, Any], facts: Facts, checksum: str
     ) -> str:
-        """Replace a checkpoint that has a checksum; return the new checksum."""
+        """Write a checkpoint anew if it has a checksum; return the new one."""
         data = frontmatter.edit(old, changes)
         body = checkpointpage.render_body(facts).encode("utf-8")
         data = data[: frontmatter.split_head(data)[1]] + b"\n" + body
@@ -603,18 +607,20 @@ def capture(
     session: str,
     path: str,
     trigger: str,
-    said: str = "",
+    statement: str = "",
     on_change: Callable[[str], None] | None = None,
     pause: Callable[[], bool] | None = None,
 ) -> str:
     """Capture one session up to now.
 
     path: from `transcript.validate_path`.  trigger: stop | pre_compact | session_end | recovery.
-    said: the model's last statement, which the transcript may lack (Stop).  pause: see Capture.
+    statement: the model's last one, which the transcript may lack (Stop).  pause: see Capture.
     Returns the name of the checkpoint written, or "".
     """
-    with files.Lock(place.cache + "/sessions/" + session + ".lock", wait=trigger != "stop") as held:
-        if not held:
+    with files.Lock(
+        place.cache + "/sessions/" + session + ".lock", wait=trigger != "stop"
+    ) as is_locked:
+        if not is_locked:
             return ""
         ended = trigger == "recovery"
         run = Capture(place, settings, env, now, session, path, on_change, ended=ended, pause=pause)
@@ -625,4 +631,4 @@ def capture(
                 return run.run(trigger)  # the rest is read with the next turn
             run.run("switch")
         run.stop = None
-        return run.run(trigger, said)
+        return run.run(trigger, statement)

@@ -99,9 +99,9 @@ class Turn:
         return [piece.text for piece in self.pieces if piece.kind == SAID]
 
 
-def find_pieces(held: Iterable[Turn], kind: str, name: str = "") -> list[Piece]:
+def find_pieces(history: Iterable[Turn], kind: str, name: str = "") -> list[Piece]:
     """Return the pieces of a kind, or of a kind and name."""
-    every = (piece for turn in held for piece in turn.pieces if piece.kind == kind)
+    every = (piece for turn in history for piece in turn.pieces if piece.kind == kind)
     return [piece for piece in every if name in ("", piece.name)]
 
 

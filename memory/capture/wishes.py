@@ -123,12 +123,12 @@ def _split_sentences(request: str) -> Iterator[str]:
             yield from (part.strip() for part in _STOP.split(bare))
 
 
-def _extract_wish(said: str) -> str:
-    short = len(said.encode()) < LEAST
-    if short or len(said) > MOST or said.endswith(("?", "？", ":", "：")):
+def _extract_wish(sentence: str) -> str:
+    short = len(sentence.encode()) < LEAST
+    if short or len(sentence) > MOST or sentence.endswith(("?", "？", ":", "：")):
         return ""
-    match = _FORM.match(said.replace("’", "'"))
-    return said[match.start("wish") :] if match else ""
+    match = _FORM.match(sentence.replace("’", "'"))
+    return sentence[match.start("wish") :] if match else ""
 
 
 def save_wishes(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:

@@ -65,7 +65,7 @@ def note_path(place: Place, now: float) -> None:
 def append_restored_workspaces(
     home: str, known: Iterable[tuple[str, str, str]], now: float
 ) -> None:
-    """Record the (workspace, commit, name by its remote) of a backup; raises OSError."""
+    """Record a backup's (workspace, commit, name by its remote); raises OSError."""
     for key, commit, named in known:
         files.append_line(
             home + layout.PLACES,
@@ -339,8 +339,8 @@ def _read_checkpoint_commits(private: str, most: int = MOST_CHECKPOINTS) -> set[
     for parts in sorted(pages, key=lambda parts: parts[-2:], reverse=True)[:most]:
         try:
             found.update(
-                said.decode("ascii")
-                for said in _COMMIT.findall(files.read("/".join(parts), 4096, follow=False))
+                commit.decode("ascii")
+                for commit in _COMMIT.findall(files.read("/".join(parts), 4096, follow=False))
             )
         except OSError:
             continue

@@ -221,10 +221,10 @@ def import_sessions(
     places: dict[str, Workspace] = {}
     total = read = 0
     for session in wanted:
-        told = _import_session(session, places, env, now, dry)
-        yield told
+        result = _import_session(session, places, env, now, dry)
+        yield result
         total += session.size
-        read += 0 if told.before or told.skip else session.size
+        read += 0 if result.before or result.skip else session.size
         if done:
             done(total, read)
 

@@ -143,23 +143,23 @@ class Checkout:
                 found[path] = self._check_file(path, False, then)
         return list(found.values())
 
-    def _check_file(self, said: str, listed: bool, then: _RepositoryState) -> Claim:
-        unknown, path = Claim("file", said, None), self.relative_path(said)
+    def _check_file(self, named: str, is_listed: bool, then: _RepositoryState) -> Claim:
+        unknown, path = Claim("file", named, None), self.relative_path(named)
         if not path or not self._is_inside(path):
             return unknown
         if files.exists(self.root + "/" + path):
-            return Claim("file", said, True, path=path)
+            return Claim("file", named, True, path=path)
         readable, before = then.find_entry(path)
-        existed = listed or before or (not readable and self._has_first_folder(path))
+        existed = is_listed or before or (not readable and self._has_first_folder(path))
         if path in self.tracked.away or not existed:
             return unknown
         moved = self._find_moved(path, before)
         reason = "%s is gone%s" % (path, ", moved to " + moved if moved else "")
-        return Claim("file", said, False, reason, path)
+        return Claim("file", named, False, reason, path)
 
-    def relative_path(self, said: str) -> str:
+    def relative_path(self, named: str) -> str:
         """Return a path relative to the checkout, "" outside."""
-        path = said.replace("\\", "/").removeprefix("./")
+        path = named.replace("\\", "/").removeprefix("./")
         if path.startswith("/"):
             inside = path.startswith(self.root.rstrip("/") + "/")
             path = path[len(self.root) + 1 :] if inside else ""
@@ -191,8 +191,10 @@ class Checkout:
 
     def _check_symbols(self, record: Record, then: _RepositoryState) -> list[Claim]:
         named = [*mentions.listed_files(record), *mentions.find_paths(record.body)[:MOST_CLAIMS]]
-        said = [path for path in map(self.relative_path, named) if path]
-        near = list(dict.fromkeys(path for path in said if self.read_source(path) is not None))[:10]
+        paths = [path for path in map(self.relative_path, named) if path]
+        near = list(dict.fromkeys(path for path in paths if self.read_source(path) is not None))[
+            :10
+        ]
         return [
             self._check_in_file(symbol, then)
             if symbol.file

@@ -82,8 +82,8 @@ def read_memories(found: list[Source], place: Place, tier: str) -> Iterator[Piec
 
 
 def _memory_title(meta: dict[str, object]) -> str:
-    said = meta.get("description") or meta.get("name") or ""
-    return " ".join(said.split())[:120] if isinstance(said, str) else ""
+    title = meta.get("description") or meta.get("name") or ""
+    return " ".join(title.split())[:120] if isinstance(title, str) else ""
 
 
 def _memory_tags(meta: dict[str, object]) -> tuple[str, ...]:

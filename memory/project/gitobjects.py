@@ -42,7 +42,7 @@ def _sha1(head: bytes, data: bytes) -> str:
 
 
 class _Pack:
-    """A pack: its index and, once needed, its data, as open files."""
+    """A pack's index and, once needed, its data, as open files."""
 
     def __init__(self, path: str):
         self.path, self.data_fd = path, -1
@@ -247,10 +247,10 @@ class Objects:
         ):
             return True
         try:
-            said = files.read(self.common + "/config", 1 << 18).lower().replace(b" ", b"")
+            config = files.read(self.common + "/config", 1 << 18).lower().replace(b" ", b"")
         except OSError:
             return True
-        return b"objectformat=sha256" in said or b"partialclone=" in said
+        return b"objectformat=sha256" in config or b"partialclone=" in config
 
     def _read_loose(self, hash: str) -> tuple[str, bytes]:
         if not self._inside:

@@ -119,7 +119,7 @@ class ImportedRecords:
         self._add_archived(store, from_)
 
     def find(self, key: Key) -> ExistingRecord | None:
-        """Return the record of a key, its path plain or hashed."""
+        """Return the record of a key, whose path may be stored as a hash."""
         return self.by_key.get(key) or self.by_key.get((hash_path(key[0]), key[1]))
 
     def find_forgotten(self, key: Key) -> str:
@@ -134,10 +134,10 @@ class ImportedRecords:
         if kind != layout.FOLDERS["resource"] and ORIGIN.encode() not in head:
             return
         record = records.from_bytes(name, data[:offset], 0.0)
-        said, path = record.meta.get(ORIGIN), record.meta.get("path")
+        stated, path = record.meta.get(ORIGIN), record.meta.get("path")
         origin: dict[str, str] = {}
-        if isinstance(said, dict) and said.get("from") == from_:
-            origin = {key: str(value) for key, value in said.items()}
+        if isinstance(stated, dict) and stated.get("from") == from_:
+            origin = {key: str(value) for key, value in stated.items()}
         checksum = str(record.meta.get("checksum") or origin.get("checksum") or "")
         untouched = origin.get("written", "")[:16] == files.sha256(text)[:16]
         found = ExistingRecord(name, record.id, checksum, origin, untouched, record.versions)
@@ -172,7 +172,7 @@ class ImportedRecords:
                 self.moved.setdefault((sign, str(value)), []).append(key)
 
     def find_key(self, piece: Piece, seen: set[Key]) -> Key:
-        """Return a piece's key, of a moved source the former key."""
+        """Return a piece's key, or the former key of a moved source."""
         if not piece.below or not self.moved:
             return piece.key
         if self.find(piece.key) or self.find_forgotten(piece.key):

@@ -123,19 +123,19 @@ def read_source(record: Record, place: Place) -> Source:
         ) from None
 
 
-def _resolve_path(said: str, tier: str, place: Place) -> str:
-    if not said or "\0" in said or "://" in said:
-        raise StoreError("it names no path of a file" if said else "it has no path")
-    if os.path.isabs(said):
+def _resolve_path(path: str, tier: str, place: Place) -> str:
+    if not path or "\0" in path or "://" in path:
+        raise StoreError("it names no path of a file" if path else "it has no path")
+    if os.path.isabs(path):
         if tier == SHARED:
             raise StoreError(
                 "the path of a shared resource must be relative to its repository, but '%s' is not"
-                % said
+                % path
             )
-        return said
+        return path
     if tier == GLOBAL:
-        raise StoreError("the path of a global resource must be absolute, but '%s' is not" % said)
-    return place.root.rstrip("/") + "/" + said
+        raise StoreError("the path of a global resource must be absolute, but '%s' is not" % path)
+    return place.root.rstrip("/") + "/" + path
 
 
 def check_allowed(real: str, tier: str, place: Place, relative: bool = False) -> None:

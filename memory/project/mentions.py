@@ -145,8 +145,8 @@ def mentions_file(record: Record, path: str) -> bool:
 
 
 def own_commit(record: Record) -> str:
-    said = meta_text(record, "commit")
-    return said if re.fullmatch(r"[0-9a-f]{7,40}", said) else ""
+    commit = meta_text(record, "commit")
+    return commit if re.fullmatch(r"[0-9a-f]{7,40}", commit) else ""
 
 
 def find_hashes(body: str) -> list[tuple[str, bool]]:

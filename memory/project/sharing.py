@@ -321,14 +321,14 @@ class Repository:
     def states(self) -> tuple[dict[str, str], list[str]]:
         """Return (`new` or `changed` by path, unmerged paths)."""
         words = ("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--", self.prefix)
-        found, torn = dict[str, str](), list[str]()
+        found, unmerged = dict[str, str](), list[str]()
         for row in self.run_git(*words) or []:
             code, path = row[:2], row[3:]
             if "U" in code or code in ("AA", "DD"):
-                torn.append(path)
+                unmerged.append(path)
             if path:
                 found[path] = "new" if code in ("??", "A ", "AM") else "changed"
-        return found, torn
+        return found, unmerged
 
     def merges_logs(self) -> bool:
         """Tell whether git merges the archive's log by union."""
@@ -336,9 +336,9 @@ class Repository:
         return "union" in (self.run_git("check-attr", "-z", "merge", "--", log) or [])
 
     def count(self, span: str) -> int:
-        """Count a range's commits about the shared tier, -1 for no range."""
-        said = self.run_git("rev-list", "--count", span, "--", self.prefix)
-        return int(said[0]) if said and said[0].isdigit() else -1
+        """Count a range's commits in the shared tier, -1 for no range."""
+        output = self.run_git("rev-list", "--count", span, "--", self.prefix)
+        return int(output[0]) if output and output[0].isdigit() else -1
 
 
 def read_status(store: Store, env: Mapping[str, str]) -> Status:
@@ -351,29 +351,30 @@ def read_status(store: Store, env: Mapping[str, str]) -> Status:
         )
     repository = Repository(place, env)
     me, authors, since = repository.me(), repository.authors(), repository.find_latest_pull()
-    states, torn = repository.states()
+    states, unmerged = repository.states()
     fresh = repository.find_others_changes(since, me) if since else set()
-    held: list[SharedRecord] = []
+    shared: list[SharedRecord] = []
     conflicts = [
-        (path, "git could not merge it: keep the right lines, then `git add` it") for path in torn
+        (path, "git could not merge it: keep the right lines, then `git add` it")
+        for path in unmerged
     ]
     for name in [name for name in store.names() if name[:1] == SHARED]:
         path = repository.prefix + name[2:]
         by, address, last = authors.get(path, ("", "", ""))
         mine, state = not address or address == me, states.get(path, "committed")
-        held.append(SharedRecord(name, by, last, mine, state, path in fresh))
-        if path not in torn and find_merge_marker(place.path(name)):
+        shared.append(SharedRecord(name, by, last, mine, state, path in fresh))
+        if path not in unmerged and find_merge_marker(place.path(name)):
             advice = (
                 "it holds markers of an unfinished merge (`<<<<<<<`): keep the right lines, "
                 "remove these"
             )
             conflicts.append((path, advice))
-    names = [record.name for record in held]
+    names = [record.name for record in shared]
     removed = _find_removed(repository, store, since, me, names) if since else []
     upstream = safegit.find_upstream(place.git)
     ahead = repository.count(upstream + "..HEAD") if upstream else -1
     behind = repository.count("HEAD.." + upstream) if upstream else -1
-    return Status(held, removed, conflicts, ahead, behind, since)
+    return Status(shared, removed, conflicts, ahead, behind, since)
 
 
 def _continues_later_step(row: list[str], later: str) -> bool:

@@ -197,15 +197,12 @@ class Entry:
 
     @property
     def by_subagent(self) -> bool:
-        """Whether the line is a subagent's, also in its parent's file."""
+        """Whether a subagent wrote the line."""
         return _is_sidechain(self._record)
 
     @property
     def prompt(self) -> str:
-        """The host's id of the prompt of a user's line.
-
-        A hook gets the id as `prompt_id`.
-        """
+        """The host's id of the prompt, a hook's `prompt_id`, on a user's line."""
         return _str(self._record.get("promptId"))
 
     @property
@@ -349,8 +346,8 @@ def _parse_result(record: dict[str, Any], block: dict[str, Any]) -> list[Entry]:
 
 
 def _parse_refusal(record: dict[str, Any], text: str, call: str) -> list[Entry]:
-    said = _REASON.search(text)
-    reason = _str(record.get("userFeedback")) or (said.group(1) if said else "")
+    match = _REASON.search(text)
+    reason = _str(record.get("userFeedback")) or (match.group(1) if match else "")
     if reason.startswith(_WANTS_CLARITY):
         reason = "; ".join(" → ".join(pair) for pair in _CLARIFIED.findall(reason))
     return [Entry(STEER, record, clean(reason), call, "refused")]
@@ -371,28 +368,30 @@ def _parse_answers(record: dict[str, Any], call: str, data: dict[str, Any]) -> l
 
 
 def _parse_approval(record: dict[str, Any], text: str, call: str, data: object) -> list[Entry]:
-    inside = _PLAN_IN.search(text)
+    plan_match = _PLAN_IN.search(text)
     plan = _str(data.get("plan")) if isinstance(data, dict) else ""
-    plan = clean(plan or (inside.group(1) if inside else ""))
-    remark = _FEEDBACK.search(text[: inside.start()] if inside else text)
-    found = [Entry(STEER, record, clean(remark.group(1)) if remark else "", call, "plan")]
+    plan = clean(plan or (plan_match.group(1) if plan_match else ""))
+    remark_match = _FEEDBACK.search(text[: plan_match.start()] if plan_match else text)
+    found = [
+        Entry(STEER, record, clean(remark_match.group(1)) if remark_match else "", call, "plan")
+    ]
     return found + ([Entry(PLAN, record, plan, call)] if plan else [])
 
 
 def _parse_todos(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
-    tasks, whole, task = data.get("tasks"), data.get("newTodos"), data.get("task")
+    tasks, new_list, task = data.get("tasks"), data.get("newTodos"), data.get("task")
     change = data.get("statusChange")
     if isinstance(tasks, list):  # of TaskList: the states of all, whatever was told before
         rows = [row for row in map(_parse_todo, tasks) if row[0]]
         return [Entry(TODOS, record, "", call, "list", rows)]
-    if isinstance(whole, list):
-        return [Entry(TODOS, record, "", call, "list", [*map(_parse_todo, whole)])]
-    made = _parse_todo(task)
+    if isinstance(new_list, list):
+        return [Entry(TODOS, record, "", call, "list", [*map(_parse_todo, new_list)])]
+    todo = _parse_todo(task)
     if isinstance(change, dict) and data.get("taskId"):
-        made = (str(data["taskId"]), "", _parse_status(change.get("to")))
-    elif not all(made):
+        todo = (str(data["taskId"]), "", _parse_status(change.get("to")))
+    elif not all(todo):
         return []
-    return [Entry(TODOS, record, "", call, "delta", [made])]
+    return [Entry(TODOS, record, "", call, "delta", [todo])]
 
 
 def _parse_todo(task: object) -> tuple[str, str, str]:
@@ -420,11 +419,11 @@ def _parse_report(record: dict[str, Any], call: str, data: dict[str, Any]) -> li
 
 def _parse_notification(record: dict[str, Any], raw: str) -> list[Entry]:
     text = raw.partition("<result>")[2].rpartition("</result>")[0]
-    name = _TASK_NAME.search(raw)
-    said = clean(_TRAILER.sub("", text)) if text and name else ""
-    if not said or not name or _is_sidechain(record):
+    task_match = _TASK_NAME.search(raw)
+    report = clean(_TRAILER.sub("", text)) if text and task_match else ""
+    if not report or not task_match or _is_sidechain(record):
         return []
-    return [Entry(REPORT, record, said, name=clean(name[1]))]
+    return [Entry(REPORT, record, report, name=clean(task_match[1]))]
 
 
 def _parse_attachment(record: dict[str, Any]) -> list[Entry]:
@@ -524,11 +523,11 @@ def _parse_plan_prompt(record: dict[str, Any], raw: str) -> list[Entry]:
     plan = clean(
         _str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLAN_PROMPT)[2])
     )
-    return [Entry(kind, record, said) for kind, said in ((PROMPT, text), (PLAN, plan)) if said]
+    return [Entry(kind, record, words) for kind, words in ((PROMPT, text), (PLAN, plan)) if words]
 
 
 def _is_sidechain(record: dict[str, Any]) -> bool:
-    """Tell whether a line in its parent's file is a subagent's."""
+    """Tell whether a subagent wrote a line."""
     return record.get("isSidechain") is True
 
 
@@ -545,30 +544,30 @@ def _read_origin(holder: dict[str, Any]) -> object:
 
 
 def _parse_sent_messages(record: dict[str, Any], raw: str) -> list[Entry] | None:
-    """Return the messages of other agents, None for another text."""
+    """Return the messages that other agents sent, None for any other text."""
     if not _FOREIGN_MESSAGE.match(raw.lstrip()) or _is_human(record):
         return None
     found: list[Entry] = []
-    for tag, head, said in _MESSAGE.findall(raw):
-        said, text = _parse_message_text(said)
+    for tag, head, message in _MESSAGE.findall(raw):
+        message, text = _parse_message_text(message)
         if tag == "agent-message":
-            indented = re.findall(r"^  (.*)", said, re.M)  # by the client
+            indented = re.findall(r"^  (.*)", message, re.M)  # by the client
             found.append(Entry(REPORT, record, clean("\n".join(indented)) or text))
         elif text:
-            by = _SENDER.findall(head) or ["unnamed"]
-            person = tag == "channel" or None
-            found.append(Entry(TEAM, record, text, name=clean(by[-1]), data=person))
+            senders = _SENDER.findall(head) or ["unnamed"]
+            is_person = tag == "channel" or None
+            found.append(Entry(TEAM, record, text, name=clean(senders[-1]), data=is_person))
     return [] if _is_sidechain(record) else found
 
 
-def _parse_message_text(said: str) -> tuple[str, str]:
+def _parse_message_text(raw: str) -> tuple[str, str]:
     """Return (raw, clean) text of a message; of a task, its subject."""
-    text = clean(said)
+    text = clean(raw)
     if not _is_client_json(text):
-        return said, text
+        return raw, text
     task = json.loads(text)
-    said = ": ".join(filter(None, (_str(task.get("subject")), _str(task.get("description")))))
-    return said, clean(said) if task.get("type") == "task_assignment" else ""
+    raw = ": ".join(filter(None, (_str(task.get("subject")), _str(task.get("description")))))
+    return raw, clean(raw) if task.get("type") == "task_assignment" else ""
 
 
 def _is_client_json(raw: str) -> bool:
@@ -603,7 +602,7 @@ def _unwrap_tags(raw: str) -> str:
 
 
 def _quote_pastes(text: str) -> str:
-    """Return a text with its pastes quoted, behind the first typed words."""
+    """Return a prompt with its pasted parts quoted, behind the typed words."""
     parts = _PASTED.split(text)  # typed and pasted parts take turns
     if len(parts) % 2 == 0:  # a tag has no other
         return text
@@ -622,9 +621,11 @@ def _parse_command(record: dict[str, Any], raw: str, typed: bool) -> list[Entry]
     if "bash-stdout" in parts or "bash-stderr" in parts:
         output = parts.get("bash-stdout", "") + "\n" + parts.get("bash-stderr", "")
         return [Entry(BANG_OUTPUT, record, clean(output))]
-    name, given = parts.get("command-name", "").strip(), parts.get("command-args", "").strip()
-    asks = raw.startswith("<command-message>") or (bool(given) and name.lstrip("/") not in _CLIENTS)
-    words = clean((name + " " + given).strip())
+    name, arguments = parts.get("command-name", "").strip(), parts.get("command-args", "").strip()
+    asks = raw.startswith("<command-message>") or (
+        bool(arguments) and name.lstrip("/") not in _CLIENTS
+    )
+    words = clean((name + " " + arguments).strip())
     return [Entry(SLASH, record, words)] if words and (typed or asks) else []
 
 

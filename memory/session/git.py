@@ -46,7 +46,7 @@ _FILE = r"(?!origin/)[\w@+~./-]*\.[A-Za-z]\w{0,7}\Z"
 
 
 class GitHead(NamedTuple):
-    """The present checkout.
+    """The branch and commit that are checked out.
 
     branch: "" when detached.  commit: 10 hex digits, "" before the first commit.
     """
@@ -58,7 +58,7 @@ class GitHead(NamedTuple):
 def read_head(git: str) -> GitHead:
     """Return the branch and commit of a checkout.
 
-    git: the git directory of the checkout or worktree, "" for none.  Never raises.
+    git: the git directory of the checkout or worktree, "" for none.
     """
     if not git:
         return GitHead("", "")

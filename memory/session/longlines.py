@@ -32,7 +32,7 @@ _LEFT_OUT = " …\\n".encode()
 
 
 class LineShortener:
-    """A shortener of a line that is fed in pieces.
+    """Shortens one long line, fed in pieces.
 
     given_up: the line holds too much beside its texts to be read.
     """
@@ -85,7 +85,7 @@ class LineShortener:
         self._parts.clear()
 
     def _keep_text(self, data: bytes) -> None:
-        """Keep bytes; of a quoted text only what fits its room."""
+        """Keep bytes, those of a text without binary data."""
         if not self._inside:
             return self._append(data)
         if self._running:  # the rest of a run that has been left out
@@ -111,7 +111,7 @@ class LineShortener:
         self._text = bytearray(text[_find_sign(text, len(text) - room // 2) :])
 
     def _close_text(self) -> None:
-        """Append the open text, of a long one its beginning and its end."""
+        """Append the open text, a long one without its middle."""
         room = self._find_room()
         if self._begin or len(self._text) > room:
             self._cut_middle(room)
@@ -140,7 +140,7 @@ def _ends_in_escape(data: bytes) -> bool:
 
 
 def _judgeable_length(data: bytes) -> int:
-    """Return a text's length without an unclear end."""
+    """Return the length of the bytes that are clear without the next piece."""
     bare = len(data.rstrip(_SIGNS))
     length = bare if len(data) - bare < RUN else len(data)
     return length - _ends_in_escape(data[:length])
@@ -156,7 +156,7 @@ def _cut_text(text: bytes, room: int) -> bytes:
 
 
 def _skip_beginning(text: bytes) -> bytes:
-    """Return the end of a text without its first lines or word."""
+    """Return a cut text's end without its first lines or word."""
     # a label in what was left out may name a secret in the lines below it
     begin, rest = text[: len(text) // 2], text[len(text) // 2 :]
     lines = begin.split(b"\\n", 3)
@@ -165,7 +165,7 @@ def _skip_beginning(text: bytes) -> bytes:
 
 
 def _skip_private_end(text: bytes) -> bytes:
-    """Return a text without the end of a private part that began before."""
+    """Return a cut text's end without the rest of a private part."""
     try:
         words = kept = json.loads('"%s"' % text.decode("utf-8", "replace"), strict=False)
     except ValueError:
@@ -180,7 +180,7 @@ def _skip_private_end(text: bytes) -> bytes:
 
 
 def _find_sign(text: bytes, end: int) -> int:
-    """Return an offset in a text, or that of the sign it may be in."""
+    """Return an offset, moved back to the start of its character."""
     while 0 < end < len(text) and text[end] & 0xC0 == 0x80:
         end -= 1
     at = text.rfind(b"\\", max(0, end - _ESCAPE), end)

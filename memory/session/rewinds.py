@@ -64,10 +64,10 @@ class LineIndex:
         for match in _UUID.finditer(ends):
             self._counts[hash(match[1].decode("utf-8", "replace"))] = len(self.prompts)
 
-    def add_line(self, record: dict[str, Any], told: list[Entry]) -> None:
+    def add_line(self, record: dict[str, Any], entries: list[Entry]) -> None:
         """Add a parsed line with its entries."""
-        if told and told[0].kind in (PROMPT, SLASH) and told[0].at:
-            self.prompts.append(told[0].at)
+        if entries and entries[0].kind in (PROMPT, SLASH) and entries[0].at:
+            self.prompts.append(entries[0].at)
         self.linked = self.linked or isinstance(record.get("parentUuid"), str)
         self.compacted = (
             self.compacted
@@ -87,7 +87,7 @@ class LineIndex:
 
 
 class PromptTree:
-    """The tree of a transcript's prompts.
+    """Finds the prompts that rewinds withdrew.
 
     start: the reading's offset; earlier lines are read on demand.
     """
@@ -97,16 +97,13 @@ class PromptTree:
         self._indexes: dict[int, LineIndex] = {}
 
     def add_unparsed(self, line: bytes) -> None:
-        """Add a line without entries; other lines may refer back."""
+        """Add a line without entries, to which others may refer."""
         self._own.add_unparsed(line)
 
-    def find_rewind(self, record: dict[str, Any], told: list[Entry]) -> str:
-        """Add a line; return the instant of its rewind, or "".
-
-        All since that instant is withdrawn.
-        """
+    def find_rewind(self, record: dict[str, Any], entries: list[Entry]) -> str:
+        """Add a line; return the instant since which it withdraws all, or ""."""
         since = self._find_next_prompt(record["parentUuid"]) if _begins_turn(record) else []
-        self._own.add_line(record, told)
+        self._own.add_line(record, entries)
         return "".join(since)
 
     def _find_next_prompt(self, parent: object) -> list[str]:

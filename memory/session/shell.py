@@ -125,7 +125,7 @@ class Run:
 
     @property
     def is_gate(self) -> bool:
-        """Whether work waits for the run: tests, builds, linters."""
+        """Whether the run tests, builds or lints."""
         return self.is_test or is_gate(self.key)
 
 
@@ -165,7 +165,7 @@ def judge_command(
     failed: bool = False,
     refused: bool = False,
 ) -> Run | None:
-    """Judge a command by its output, None for noise and dayleaf.
+    """Return a command with its outcome, None for noise and dayleaf.
 
     command, output: raw text of the call and its result.  data: the host's structured result.
     failed: the host reported an error.  refused: it did not run.
@@ -179,18 +179,18 @@ def judge_command(
     text = "" if steps.has_own else clean(output)
     outcome = _find_outcome(text, data, failed, refused)
     text = _EXIT.sub("", text)
-    told = _explain(outcome, command, text)
-    step = _choose_step(steps, told, text)
+    telling = _explain(outcome, command, text)
+    step = _choose_step(steps, telling, text)
     summary = _find_summary(text) if step.is_runner else ""
     run = Run(at, command, step.key, outcome, "", summary)
     run.outcome = _correct_outcome(outcome, command, text, summary, step)
     if not steps.work and (not run.bad or _is_quiet_failure(run, steps)):
         return None
     if run.outcome != outcome:
-        told = _explain(run.outcome, command, text)
-    if told is not None:
-        run.detail = "\n".join(map(clip_characters, told.lines))
-        run.kind, run.names = told.kind, told.names
+        telling = _explain(run.outcome, command, text)
+    if telling is not None:
+        run.detail = "\n".join(map(clip_characters, telling.lines))
+        run.kind, run.names = telling.kind, telling.names
     return run
 
 
@@ -210,36 +210,38 @@ def _classify_steps(command: str) -> _Steps | None:
     return _Steps(every, keyed, work, len(work) < len(acting))
 
 
-def _choose_step(steps: _Steps, told: tellingline.TellingLines | None, text: str) -> _Step:
+def _choose_step(steps: _Steps, telling: tellingline.TellingLines | None, text: str) -> _Step:
     """Return the failing step, else the first test, else the first step."""
     first = (steps.work or steps.keyed)[0]
     chosen = next((row for row in steps.work if is_test(row[1])), first)
-    if told is not None and len(steps.work) > 1:
-        chosen = _find_failing_step(steps.work, told, text) or chosen
+    if telling is not None and len(steps.work) > 1:
+        chosen = _find_failing_step(steps.work, telling, text) or chosen
     at, key = chosen
     is_runner = bool(steps.work) and key.partition(" ")[0] not in _READERS
     return _Step(key, steps.every[at][1], is_runner, _find_status_hiders(steps.every, at))
 
 
 def _find_failing_step(
-    work: list[tuple[int, str]], told: tellingline.TellingLines, text: str
+    work: list[tuple[int, str]], telling: tellingline.TellingLines, text: str
 ) -> tuple[int, str] | None:
     task = re.search(r"^\[([\w:./-]+)\] ERROR task failed", text, re.M)
     if task:
         return next((row for row in work if row[1].endswith(" " + task[1])), None)
-    return next((row for row in work if told.kind and classify_key(row[1]) == told.kind), None)
+    return next(
+        (row for row in work if telling.kind and classify_key(row[1]) == telling.kind), None
+    )
 
 
 def _correct_outcome(outcome: str, command: str, text: str, summary: str, step: _Step) -> str:
     """Return the outcome by the output, where the status misleads."""
-    counted = bool(_FAILURE_COUNT.search(summary))
-    if outcome == OK and step.is_runner and (counted or _has_failure_line(text, step)):
+    counts_failures = bool(_FAILURE_COUNT.search(summary))
+    if outcome == OK and step.is_runner and (counts_failures or _has_failure_line(text, step)):
         return FAILED
-    if not (step.hiders if outcome == OK else _is_empty_search(outcome, step.hiders)):
+    is_hidden = bool(step.hiders) if outcome == OK else _is_empty_search(outcome, step.hiders)
+    if not is_hidden:
         return outcome
-    if printed := _parse_printed_status(command, text):
-        return printed
-    return OK if _shows_success(text, summary, step) else UNKNOWN
+    printed = _parse_printed_status(command, text)
+    return printed or (OK if _shows_success(text, summary, step) else UNKNOWN)
 
 
 def _is_quiet_failure(run: Run, steps: _Steps) -> bool:
@@ -249,7 +251,7 @@ def _is_quiet_failure(run: Run, steps: _Steps) -> bool:
 
 
 def _has_failure_line(text: str, step: _Step) -> bool:
-    """Tell whether a line stands there that only a failed runner prints."""
+    """Tell whether an output has a line that only failed runners print."""
     if not step.hiders and "--- FAIL: " not in text:
         return False
     is_git = bool(step.hiders) and step.key.startswith("git ")
@@ -281,8 +283,10 @@ def _is_empty_search(outcome: str, hiders: tuple[str, ...]) -> bool:
 
 def _parse_printed_status(command: str, text: str) -> str:
     prints = any(name in command for name in _STATUS_NAMES)
-    last = re.search(_PRINTED_STATUS, text[-80:]) if prints else None
-    return "" if last is None else OK if last[1] == "0" else "exit " + last[1]
+    status = re.search(_PRINTED_STATUS, text[-80:]) if prints else None
+    if status is None:
+        return ""
+    return OK if status[1] == "0" else "exit " + status[1]
 
 
 def _shows_success(text: str, summary: str, step: _Step) -> bool:

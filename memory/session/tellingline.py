@@ -132,7 +132,9 @@ def _parse_go_test(text: str) -> list[Failure]:
     failures = _explain_go_tests(_list_failing_leaves(text), messages, text)
     if not failures:
         return [Failure("", line) for line in re.findall(_PACKAGE, text)]
-    return sorted(failures, key=lambda one: not one.place or not _has_claim(one.message))
+    return sorted(
+        failures, key=lambda failure: not failure.place or not _has_claim(failure.message)
+    )
 
 
 def _list_failing_leaves(text: str) -> list[str]:
@@ -409,7 +411,7 @@ def remove_chatter(printed: dict[str, list[str]], key: str, output: str) -> str:
 
 
 def is_trailer(line: str) -> bool:
-    """Tell whether a line closes an output without a cause."""
+    """Tell whether a line only closes an output, such as a bare `FAIL`."""
     bare = line.strip()
     return bare.startswith(_CLOSING) or bool(re.fullmatch(_TRAILER, bare))
 
@@ -445,7 +447,7 @@ def _find_exception(lines: list[str], traced: bool) -> list[str]:
 
 
 def _find_error_lines(text: str, most: int) -> list[str]:
-    """Return the telling lines of an unknown program."""
+    """Return the telling lines in an unknown program's output."""
     every = [line.rstrip() for line in text.split("\n") if line.strip()]
     lines = [line for line in every if not is_trailer(line)]
     chosen = _find_exception(lines, "Traceback (most" in text)

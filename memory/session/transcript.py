@@ -69,7 +69,7 @@ _ANYWHERE = ("refused", "while working")  # what the user may say of any call
 
 
 class Reading:
-    """The entries of a transcript from an offset on, for one iteration.
+    """Reads a transcript's entries from an offset on, once.
 
     offset: afterwards the start of the next reading, behind the last whole line.
     """
@@ -95,20 +95,20 @@ class Reading:
                     continue
                 if not isinstance(record, dict):
                     continue
-                told = parse_entries(record)
-                since = self._tree.find_rewind(record, told)
+                entries = parse_entries(record)
+                since = self._tree.find_rewind(record, entries)
                 if since:
                     yield Entry(REWIND, record, since)
                 if record.get("type") in ("queue-operation", "attachment"):
                     yield from self._read_queue_line(record, start)
                     continue
-                for entry in told:
+                for entry in entries:
                     if entry.kind == USE:
                         self._await_result(entry)
                     elif entry.kind in _TOOLS_BY_KIND and not self._may_tell(entry):
                         continue
                     yield entry
-                yield from self._take_results(told)
+                yield from self._take_results(entries)
         finally:
             self.close()
 
@@ -126,9 +126,9 @@ class Reading:
         call = self._calls.get(entry.id) if entry.id else None
         return call is None or entry.name in _ANYWHERE or call.name in _TOOLS_BY_KIND[entry.kind]
 
-    def _take_results(self, told: list[Entry]) -> Iterator[Entry]:
+    def _take_results(self, entries: list[Entry]) -> Iterator[Entry]:
         """Drop answered calls; yield the pull requests that they opened."""
-        for entry in told:
+        for entry in entries:
             call = self._calls.pop(entry.id, None) if entry.kind == RESULT else None
             if (
                 call is not None
@@ -140,7 +140,7 @@ class Reading:
                     yield entry.sibling_entry(LINK, url)
 
     def close(self) -> None:
-        """Close the file; done by the iteration's end too."""
+        """Close the file, as the iteration's end does."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -266,7 +266,7 @@ class _Queue:
 
     @staticmethod
     def _record_if_new(words: str, other: list[str], own: list[str]) -> bool:
-        """Record words in `own`; return False where `other` had them."""
+        """Add words to `own` unless `other` has them; tell whether added."""
         if words in other:
             other.remove(words)
             return False
@@ -354,7 +354,7 @@ def find_host_folder(env: dict[str, str]) -> str:
 
 
 def list_roots(env: dict[str, str]) -> list[str]:
-    """Return the host's folders that hold a folder for each project."""
+    """Return the host's `projects` folders."""
     user = env.get("HOME") or env.get("USERPROFILE") or ""
     hosts = [env.get("CLAUDE_CONFIG_DIR", ""), user + "/.claude" if user else ""]
     return [host.replace("\\", "/").rstrip("/") + "/projects" for host in hosts if host]
