@@ -20,6 +20,7 @@ from memory.capture import progress
 from memory.core import fastjson, files, layout
 from memory.hook import receipts
 from memory.session import transcript
+from memory.session.whereabouts import read_size
 
 _END = 1 << 62  # after every offset
 
@@ -90,7 +91,7 @@ def begin_pause(
         state = None if starts else progress.load("%s/sessions/%s.json" % (place.cache, session))
         read = state.spans if state else {}
         for key, file in _list_transcripts(path, env):
-            at = _read_size(file) if starts else read.get(key, [0])[0]
+            at = read_size(file) if starts else read.get(key, [0])[0]
             pauses.spans.setdefault(key, []).append([at, at])
         pauses.open = True
     _extend_spans(pauses, path, env, "")
@@ -121,14 +122,14 @@ def _extend_spans(pauses: Pauses, path: str, env: dict[str, str], prompt: str) -
     """Move the ends of the last spans to the files' ends."""
     for key, file in _list_transcripts(path, env):
         span = pauses.spans.setdefault(key, [[0, 0]])[-1]
-        stop = _read_size(file)
+        stop = read_size(file)
         if prompt and not key:
             stop = _find_prompt_line(file, span[1], prompt, stop)
         if stop > span[1]:
             reading = transcript.read(file, span[1], stop - span[1])
             pauses.ids |= {progress.shorten_id(entry.uuid) for entry in reading if entry.uuid}
             span[1] = stop
-    if not pauses.first and _read_size(path):
+    if not pauses.first and read_size(path):
         reading = transcript.read(path)
         pauses.first = next((entry.uuid for entry in reading if entry.uuid), "")
         reading.close()
@@ -144,13 +145,6 @@ def _find_prompt_line(path: str, start: int, prompt: str, end: int) -> int:
         os.close(fd)
     at = data.find(b'"%s"' % prompt.encode("utf-8", "replace"))
     return end if at < 0 else start + data.rfind(b"\n", 0, at) + 1
-
-
-def _read_size(path: str) -> int:
-    try:
-        return os.stat(path).st_size if path else 0
-    except OSError:
-        return 0
 
 
 def _save(place: layout.Place, session: str, pauses: Pauses) -> None:

@@ -316,7 +316,7 @@ def _find_prompt_instant(head: bytes, line: bytes) -> list[str]:
     """Return [instant] of a prompt's line, [] for any other."""
     if b'"user"' not in head or b'"tool_result"' in line or len(line) > transcript.LONGEST:
         return []
-    parsed = entries.parse_entries(transcript.parse_line(line))
+    parsed = entries.parse_entries(entries.parse_line(line))
     return [entry.at for entry in parsed if entry.kind in (entries.PROMPT, entries.SLASH)][:1]
 
 

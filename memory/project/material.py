@@ -190,11 +190,8 @@ def guess_type(source: Source) -> str:
 # ---- the record's text
 
 
-def decode_text(source: Source, anyway: bool = False) -> str:
-    """Return a file's text without a byte-order mark.
-
-    anyway: replace invalid bytes with U+FFFD, else raise StoreError.
-    """
+def _decode_text(source: Source, anyway: bool) -> str:
+    """Return a file's text; replace invalid bytes `anyway`, else raise StoreError."""
     try:
         if b"\0" in source.data:
             raise UnicodeError
@@ -208,8 +205,12 @@ def decode_text(source: Source, anyway: bool = False) -> str:
     return source.data.decode("utf-16" if is_utf16 else "utf-8", "replace").replace("\0", "")
 
 
-def describe_source(source: Source, kind: str, text: str) -> Description:
-    """Return a file's title, body and tags for its resource."""
+def describe_source(source: Source, kind: str, anyway: bool = False) -> Description:
+    """Return a file's title, body and tags for its resource; raises StoreError.
+
+    anyway: read a document too that is no UTF-8 text.
+    """
+    text = _decode_text(source, anyway or kind == "script")
     name = source.path.rpartition("/")[2]
     if kind == "script":
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -280,7 +281,7 @@ def add_resource(
     kind: `doc` or `script`.  title: "" for its own.  more: keyword arguments of Store.add, and
     under `extra` more frontmatter.
     """
-    own = describe_source(source, kind, decode_text(source, kind == "script"))
+    own = describe_source(source, kind)
     body = _redact(store, own.body)
     extra = {
         "type": kind,
@@ -337,7 +338,7 @@ def rewrite(store: Store, record: Record, source: Source) -> Record:
     kind = resource_type(record)
     before = store.raw(record.name)
     page = frontmatter.parse(before)
-    body = _redact(store, describe_source(source, kind, decode_text(source, kind == "script")).body)
+    body = _redact(store, describe_source(source, kind).body)
     if kind == "script" and is_edited_by_hand(store, record):
         own = "\n" + page.body
         at = own.find("\n" + SCRIPT + "\n")
@@ -398,9 +399,5 @@ def refresh_script(store: Store, record: Record) -> Record:
     if found.word != STALE or found.source is None:
         return record
     if record.tier == SHARED:
-        return record.replaced(
-            body=_redact(
-                store, describe_source(found.source, "script", decode_text(found.source, True)).body
-            )
-        )
+        return record.replaced(body=_redact(store, describe_source(found.source, "script").body))
     return rewrite(store, record, found.source)

@@ -171,6 +171,6 @@ def read_tree(
 
 def _draft_file(found: TreeFile, data: bytes, extra: dict[str, Any], author: str) -> Draft:
     source = material.Source(found.source.path, data, False)
-    own = material.describe_source(source, found.type, material.decode_text(source, True))
+    own = material.describe_source(source, found.type, anyway=True)
     tags = dict.fromkeys((*own.tags, *([found.project] if found.project else [])))
     return Draft("resource", own.title, own.body, tuple(tags), author, extra)

@@ -297,8 +297,6 @@ def _parse_user_message(record: dict[str, Any], blocks: list[dict[str, Any]]) ->
 
 
 def join_text(content: object) -> str:
-    if isinstance(content, str):
-        return content
     blocks = _content_blocks(content)
     return "\n".join([_str(block.get("text")) for block in blocks if block.get("type") == "text"])
 
@@ -453,7 +451,7 @@ def parse_queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry
         or _is_sidechain(record)
     ):
         return []
-    sent = [] if _is_client_json(raw) else _parse_sent_messages(record, raw)
+    sent = [] if _parse_client_json(raw) else _parse_sent_messages(record, raw)
     return [Entry(STEER, record, text, call, "while working")] if sent is None else sent
 
 
@@ -507,8 +505,7 @@ def _is_machine_line(record: dict[str, Any], typed: bool, is_plan: bool) -> bool
 
 
 def _is_host_text(raw: str) -> bool:
-    start = raw.lstrip()
-    return start.startswith(_MACHINE) or _is_client_json(raw) or start.startswith(_WITHHELD)
+    return raw.lstrip().startswith((*_MACHINE, *_WITHHELD)) or bool(_parse_client_json(raw))
 
 
 def _parse_prompt(record: dict[str, Any], raw: str) -> list[Entry]:
@@ -563,24 +560,33 @@ def _parse_sent_messages(record: dict[str, Any], raw: str) -> list[Entry] | None
 def _parse_message_text(raw: str) -> tuple[str, str]:
     """Return (raw, clean) text of a message; of a task, its subject."""
     text = clean(raw)
-    if not _is_client_json(text):
+    task = _parse_client_json(text)
+    if not task:
         return raw, text
-    task = json.loads(text)
     raw = ": ".join(filter(None, (_str(task.get("subject")), _str(task.get("description")))))
     return raw, clean(raw) if task.get("type") == "task_assignment" else ""
 
 
-def _is_client_json(raw: str) -> bool:
+def _parse_client_json(raw: str) -> dict[str, Any]:
+    """Return a text that is a JSON object from the client, {} for any other."""
     text = raw.strip()
     if text[:1] != "{" or text[-1:] != "}":
-        return False
+        return {}
     try:
-        value = json.loads(text)
+        value: dict[str, Any] = json.loads(text)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and any(
-        isinstance(value.get(key), str) for key in ("type", "task_type", "task_id")
-    )
+        return {}
+    keys = ("type", "task_type", "task_id")
+    return value if any(isinstance(value.get(key), str) for key in keys) else {}
+
+
+def parse_line(line: bytes) -> dict[str, Any]:
+    """Return a line's JSON object, {} where torn or invalid."""
+    try:
+        record = json.loads(line.decode("utf-8", "replace"), strict=False)
+    except (ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _unwrap_tags(raw: str) -> str:

@@ -7,13 +7,12 @@ lines of hooks and queues arrive late.  After a compaction the first line has no
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from memory.core import files
-from memory.session.entries import PROMPT, SLASH, parse_entries
+from memory.session.entries import PROMPT, SLASH, parse_entries, parse_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,12 +156,8 @@ def _add_raw_line(index: LineIndex, line: bytes) -> None:
         index.linked = index.linked or bool(_PARENT.search(line[:_EDGE]))
         index.add_unparsed(line)
         return
-    try:
-        record = json.loads(line.decode("utf-8", "replace"), strict=False)
-    except (ValueError, RecursionError):
-        return
-    if isinstance(record, dict):
-        index.add_line(record, parse_entries(record))
+    record = parse_line(line)
+    index.add_line(record, parse_entries(record))
 
 
 def _begins_turn(record: dict[str, Any]) -> bool:

@@ -31,6 +31,7 @@ from memory.session.entries import (
     find_pull_url,
     join_text,
     parse_entries,
+    parse_line,
     parse_queued,
 )
 from memory.session.rewinds import PromptTree
@@ -280,19 +281,8 @@ def _read_queue_state(fd: int, offset: int) -> _Queue:
     start = max(0, offset - BLOCK)
     for line in files.read_at(fd, offset - start, start).split(b"\n") if offset else ():
         if b'"queue-operation"' in line or b'"queued_command"' in line:
-            record = parse_line(line)
-            if record:
-                queue.process_line(record)
+            queue.process_line(parse_line(line))
     return queue
-
-
-def parse_line(line: bytes) -> dict[str, Any]:
-    """Return a line's JSON object, {} where torn or invalid."""
-    try:
-        record = json.loads(line.decode("utf-8", "replace"), strict=False)
-    except (ValueError, RecursionError):
-        return {}
-    return record if isinstance(record, dict) else {}
 
 
 def validate_path(path: object, env: dict[str, str]) -> str:

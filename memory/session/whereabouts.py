@@ -119,7 +119,7 @@ class TranscriptFolders:
     def find(self, session: str) -> str:
         """Return the transcript of a session, the longest of copies, or ""."""
         paths = filter(None, map(transcript.validate_listed_path, self._paths.get(session, ())))
-        return max(paths, key=_read_size, default="")
+        return max(paths, key=read_size, default="")
 
     def list_in(self, prefixes: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Yield (session, path) of transcripts in folders with a prefix."""
@@ -157,8 +157,9 @@ def list_worktrees(git: str) -> list[str]:
     return [path[:-5] for path in paths if path.startswith("/") and path.endswith("/.git")]
 
 
-def _read_size(path: str) -> int:
+def read_size(path: str) -> int:
+    """Return a file's size in bytes, 0 where it cannot be read."""
     try:
         return os.stat(path).st_size
     except OSError:
-        return -1
+        return 0
