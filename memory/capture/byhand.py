@@ -31,9 +31,7 @@ def write_note(
     """Write a checkpoint from a person's note.
 
     words: the note (markdown; <private> parts are left out).
-    labels: tags.
     session: id of the running session, or "".
-    source: human or agent.
     Raises UsageError for an empty note.
     """
     from memory.store import activeplan
@@ -177,11 +175,8 @@ def _format_plan(plan: Record | None) -> list[str]:
     """Return [a line with a plan's open steps], [] without a plan."""
     if plan is None:
         return []
-    left = (
-        "; ".join(text for _, ticked, text in parse_steps(plan.body) if not ticked)
-        or "no open step"
-    )
-    return ["plan [%s] %s: %s" % (plan.id, one_line(plan.title), left)]
+    left = "; ".join(text for _, is_ticked, text in parse_steps(plan.body) if not is_ticked)
+    return ["plan [%s] %s: %s" % (plan.id, one_line(plan.title), left or "no open step")]
 
 
 def _format_sources(checkpoints: Sequence[Record]) -> str:

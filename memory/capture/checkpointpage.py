@@ -50,9 +50,9 @@ _TOOLS = frozenset(
 def list_files(facts: Facts) -> tuple[list[str], list[str]]:
     """Return (files made, files changed), each once, in order of first touch."""
     made = {edit.path for edit in facts.edits if edit.made}
-    back = find_reversed_paths(facts)
+    reversed_paths = find_reversed_paths(facts)
     kept = dict.fromkeys(
-        edit.path for edit in facts.edits if not edit.undone and edit.path not in back
+        edit.path for edit in facts.edits if not edit.undone and edit.path not in reversed_paths
     )
     return [path for path in kept if path in made], [path for path in kept if path not in made]
 
@@ -60,17 +60,16 @@ def list_files(facts: Facts) -> tuple[list[str], list[str]]:
 def choose_title(facts: Facts, taken: Container[str] = ()) -> tuple[str, list[str]]:
     """Return (title, [first request, unless the title says it]).
 
-    The title has at most 70 characters.
     taken: the titles of other checkpoints of the day.
     """
-    found = titles.list_titles(facts.turns, facts.title, _rank_subjects(facts))
+    candidates = titles.list_titles(facts.turns, facts.title, _rank_subjects(facts))
     earlier = openings.find_topic(facts.earlier)
-    found += [earlier] if earlier else []
-    found = found or [_make_work_title(facts)]
-    title = next((name for name in found if name not in taken), "")
+    candidates += [earlier] if earlier else []
+    candidates = candidates or [_make_work_title(facts)]
+    title = next((name for name in candidates if name not in taken), "")
     if not title:
         when = " (%s)" % (facts.until[11:16] or "again")
-        title = openings.cut_clause(found[0], TITLE - len(when)) + when
+        title = openings.cut_clause(candidates[0], TITLE - len(when)) + when
     request = titles.find_first_request(facts.turns)
     return title, [request] if request not in ("", title) else []
 

@@ -131,7 +131,6 @@ class Facts:
 class EntryContext(NamedTuple):
     """The instant and place of an entry.
 
-    cwd: its directory.
     roots: the directories of the project, and that of the session.
     agent: the subagent's file, _IN_PARENT, or "".
     """
@@ -150,28 +149,27 @@ def add_entry(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: st
     """
     facts.until = max(facts.until, entry.at)
     facts.cwd = facts.cwd or entry.cwd
-    agent = agent or _IN_PARENT * entry.by_subagent
+    agent = agent or (_IN_PARENT if entry.by_subagent else "")
     where = EntryContext(entry.at, entry.cwd or facts.cwd, (*roots, facts.cwd), agent)
     kind, asks = entry.kind, entry.kind in (entries.PROMPT, entries.SLASH)
     if not agent:
         _follow_branch(facts, entry.branch, asks)
         if asks:
-            facts.typed = facts.typed or not entry.headless
+            facts.typed |= not entry.headless
             return _add_request(facts, entry)
     if facts.muted == "all":
         return 0
     if kind in (entries.ENDED, entries.INTERRUPTED):
-        if not agent:
-            _end_turn(facts, kind)
-        return 0
-    if kind == entries.NOTIFIED:
+        _end_turn(facts, kind, agent)
+    elif kind == entries.NOTIFIED:
         _mark_last_statement(facts)
-        return 0
-    return _add_work(facts, entry, where)
+    else:
+        return _add_work(facts, entry, where)
+    return 0
 
 
-def _end_turn(facts: Facts, how: str) -> None:
-    if facts.turns:
+def _end_turn(facts: Facts, how: str, agent: str) -> None:
+    if facts.turns and not agent:
         facts.turns[-1].end = how
         _mark_last_statement(facts)
 

@@ -10,8 +10,9 @@ from itertools import takewhile
 
 from memory.capture import openings
 from memory.capture.turns import APPROVED, COMMIT, USER, Turn, find_pieces
-from memory.core import records, tokeniser
+from memory.core import tokeniser
 from memory.core.plaintext import clip_at_word, one_line, split_sentences
+from memory.core.records import parse_steps
 
 STEP = 200  # characters
 MOST = 8
@@ -46,12 +47,9 @@ def _find_plan_steps(history: Sequence[Turn]) -> list[str]:
     for number in range(len(history) - 1, -1, -1):
         plans = find_pieces([history[number]], USER, APPROVED)
         if plans:
-            steps = [
-                one_line(text)
-                for _, ticked, text in records.parse_steps(plans[-1].text)
-                if not ticked
-            ]
-            return [step for step in steps if not _is_done(step, history[number:])]
+            steps = parse_steps(plans[-1].text)
+            left = [one_line(text) for _, is_ticked, text in steps if not is_ticked]
+            return [step for step in left if not _is_done(step, history[number:])]
     return []
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import groupby, takewhile
+from itertools import dropwhile, groupby, takewhile
 
 from memory.capture import turns
 from memory.capture.conversationpage import format_code
@@ -82,17 +82,18 @@ def remove_questions(statement: str) -> str:
     lines = statement.rstrip().split("\n")
     while lines:
         sentences = split_sentences(lines[-1])
-        kept = len(sentences)
-        while kept and sentences[kept - 1].rstrip("*_ ").endswith(("?", "？")):
-            kept -= 1
-        if kept:
-            lines[-1:] = [" ".join(sentences[:kept])] if kept < len(sentences) else lines[-1:]
+        kept = [*dropwhile(_is_question, reversed(sentences))][::-1]
+        if kept == sentences and lines[-1].strip():
             break
-        if sentences or not lines[-1].strip():
-            lines.pop()
-        else:
+        lines.pop()
+        if kept:
+            lines.append(" ".join(kept))
             break
     return "\n".join(lines) or statement
+
+
+def _is_question(sentence: str) -> bool:
+    return sentence.rstrip("*_ ").endswith(("?", "？"))
 
 
 # --- texts

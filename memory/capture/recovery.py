@@ -160,20 +160,20 @@ def _find_unseen(
     known: set[str],
 ) -> Iterator[tuple[str, str, TranscriptEnds]]:
     """Yield (session, path, ends) of uncaptured transcripts, without known sessions."""
-    past = [path for path in layout.list_known_paths(place) if not files.exists(path)]
+    past_folders = [path for path in layout.list_known_paths(place) if not files.exists(path)]
     rows = layout.read_place_rows(place.home)
     keys: dict[str, str] = {}
-    for session, listed in folders.list_in(_list_folder_prefixes(place, env, past)):
+    for session, listed in folders.list_in(_list_folder_prefixes(place, env, past_folders)):
         path = "" if session in known else _find_uncaptured_path(place, session, listed)
-        seen = _read_ends(path)
-        if seen is None or not seen.directory:
+        ends = _read_ends(path)
+        if ends is None or not ends.directory:
             continue
-        owner = layout.find_workspace_at(rows, place.anchor, clock.iso(seen.began or seen.last))
+        owner = layout.find_workspace_at(rows, place.anchor, clock.iso(ends.began or ends.last))
         if _is_other_project(place, owner):
             continue  # the directory was another project's then
-        moved = (seen.directory + "/").startswith(tuple(one + "/" for one in past))
-        if moved or _find_workspace(seen, env, keys) == place.key:
-            yield session, path, seen
+        moved = (ends.directory + "/").startswith(tuple(folder + "/" for folder in past_folders))
+        if moved or _find_workspace(ends, env, keys) == place.key:
+            yield session, path, ends
 
 
 def _find_workspace(seen: TranscriptEnds, env: dict[str, str], keys: dict[str, str]) -> str:

@@ -394,11 +394,11 @@ class Capture:
         state = self.state
         self._leave_edited_file()
         forgotten = conversationfile.is_forgotten(self.place, state, self.session)
-        if not forgotten and self.settings["capture.wishes"] and state.facts.typed:
-            wishes.save_wishes(self._open_store(), state.facts.turns, self.session)
+        if not forgotten:
+            self._keep_wishes()
         if not is_worth_checkpoint(state.facts) and not (state.name and state.facts.withdrawn):
-            if not forgotten and (has_answer(state.facts) or state.retold):
-                self._update_conversation()
+            if not forgotten:
+                self._keep_answer()
             return ""
         if forgotten:
             if not self.checkpoints_since(""):
@@ -411,6 +411,15 @@ class Capture:
         name = write(trigger, talk)
         self._mark_written()
         return name
+
+    def _keep_wishes(self) -> None:
+        facts = self.state.facts
+        if self.settings["capture.wishes"] and facts.typed:
+            wishes.save_wishes(self._open_store(), facts.turns, self.session)
+
+    def _keep_answer(self) -> None:
+        if has_answer(self.state.facts) or self.state.retold:
+            self._update_conversation()
 
     def _leave_edited_file(self) -> None:
         """Begin a new checkpoint, if a person changed the present file."""

@@ -187,15 +187,14 @@ def _find_workspace_with_commit(place: Place, keys: list[str], rows: list[dict[s
                 continue
             known = {str(row["commit"]) for row in seen if row.get("commit")}
             known |= _read_checkpoint_commits(place.home + "/workspaces/" + key, FEW_CHECKPOINTS)
-            if any(row.get("named") == place.named for row in seen) or any(
-                _has_commit(mine, commit) for commit in sorted(known)
-            ):
+            has_same_remote = any(row.get("named") == place.named for row in seen)
+            if has_same_remote or any(_has_commit(mine, commit) for commit in sorted(known)):
                 return key
     return ""
 
 
 def _has_other_remotes(place: Place, seen: list[dict[str, Any]]) -> bool:
-    paths = [path for row in seen for path in (row.get("path"),) if isinstance(path, str)]
+    paths = _list_paths(seen)
     stand = [path for path in dict.fromkeys(paths) if _is_repository_root(path)]
     env = {"DAYLEAF_HOME": place.home}
     return bool(stand) and all(layout.locate(env, path).named != place.named for path in stand)
@@ -325,8 +324,11 @@ def _is_shared_commit(mine: Objects, commit: str, heads: dict[str, str]) -> bool
 
 
 def known_paths(home: str) -> list[str]:
-    paths = [row.get("path") for row in layout.read_place_rows(home)]
-    return [path for path in paths if isinstance(path, str)]
+    return _list_paths(layout.read_place_rows(home))
+
+
+def _list_paths(rows: list[dict[str, Any]]) -> list[str]:
+    return [row["path"] for row in rows if isinstance(row.get("path"), str)]
 
 
 def _read_checkpoint_commits(private: str, most: int = MOST_CHECKPOINTS) -> set[str]:

@@ -216,7 +216,7 @@ def import_sessions(
 ) -> Iterator[ImportedSession]:
     """Write the checkpoints of sessions; yield the result of each.
 
-    dry: write nothing.  done: called with (bytes done, bytes read).
+    done: called with (bytes done, bytes read).
     """
     places: dict[str, Workspace] = {}
     total = read = 0

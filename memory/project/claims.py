@@ -192,13 +192,11 @@ class Checkout:
     def _check_symbols(self, record: Record, then: _RepositoryState) -> list[Claim]:
         named = [*mentions.listed_files(record), *mentions.find_paths(record.body)[:MOST_CLAIMS]]
         paths = [path for path in map(self.relative_path, named) if path]
-        near = list(dict.fromkeys(path for path in paths if self.read_source(path) is not None))[
-            :10
-        ]
+        near = dict.fromkeys(path for path in paths if self.read_source(path) is not None)
         return [
             self._check_in_file(symbol, then)
             if symbol.file
-            else self._check_in_tree(symbol, near, then)
+            else self._check_in_tree(symbol, [*near][:10], then)
             for symbol in mentions.find_symbols(record.body)[:MOST_SYMBOLS]
         ]
 

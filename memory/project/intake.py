@@ -197,9 +197,9 @@ def import_pieces(
 ) -> Result:
     """Write the records of pieces; raises StoreError.
 
-    from_: the origin's `from`.  tier: of new records.  dry: write nothing.  told: called with the
-    number of pieces done.  covered: tells whether the pieces hold everything of a path, so that its
-    other records have lost their source.  An interrupted run keeps what was written.
+    from_: the origin's `from`.  tier: of new records.  told: called with the number of pieces
+    done.  covered: tells whether the pieces hold everything of a path, so that its other records
+    have lost their source.  An interrupted run keeps what was written.
     """
     run = _Importer(store, from_, tier, dry)
     result = run.result

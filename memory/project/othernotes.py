@@ -314,13 +314,11 @@ def _parse_date(date: str) -> float | None:
 
 def _parse_path_date(source: Source) -> float | None:
     """Parse the date and time in a path, None without."""
-    match = _DAY.search(source.name)
-    if match:
-        day, digits = _parse_date(match[1]), match[2] or "000000"
-    else:
-        match = _COMPACT.match(source.name.rpartition("/")[2])
-        day = _parse_date("-".join(match.groups()[:3])) if match else None
-        digits = ((match[4] or "") if match else "").ljust(6, "0")
+    name = source.name
+    match = _DAY.search(name) or _COMPACT.match(name.rpartition("/")[2])
+    *date, time_of_day = match.groups("") if match else ("", "")
+    day = _parse_date("-".join(date))
+    digits = time_of_day.ljust(6, "0")
     hour, minute, second = (int(digits[at : at + 2]) for at in (0, 2, 4))
     is_time = hour < 24 and minute < 60 and second < 60
     return day and day + (hour * 3600 + minute * 60 + second if is_time else 0)

@@ -371,10 +371,7 @@ def read_status(store: Store, env: Mapping[str, str]) -> Status:
             conflicts.append((path, advice))
     names = [record.name for record in shared]
     removed = _find_removed(repository, store, since, me, names) if since else []
-    upstream = safegit.find_upstream(place.git)
-    ahead = repository.count(upstream + "..HEAD") if upstream else -1
-    behind = repository.count("HEAD.." + upstream) if upstream else -1
-    return Status(shared, removed, conflicts, ahead, behind, since)
+    return Status(shared, removed, conflicts, *_count_ahead_behind(repository), since)
 
 
 def _continues_later_step(row: list[str], later: str) -> bool:
@@ -382,6 +379,13 @@ def _continues_later_step(row: list[str], later: str) -> bool:
     if not row[1:] or not row[1].startswith(("pull", "rebase")):
         return False
     return "(" in later and "(start)" not in later
+
+
+def _count_ahead_behind(repository: Repository) -> tuple[int, int]:
+    upstream = safegit.find_upstream(repository.place.git)
+    if not upstream:
+        return -1, -1
+    return repository.count(upstream + "..HEAD"), repository.count("HEAD.." + upstream)
 
 
 def _find_removed(

@@ -320,14 +320,17 @@ def _parse_arguments(part: str, key: str) -> tuple[list[str], list[str], list[st
             narrows = False
         elif word[:1] == "-":
             values = tags if option == "tags" else filters if option in _FILTERS else []
-            values += [value.strip("'\"")] * bool(has_value)
+            if has_value:
+                values.append(value.strip("'\""))
             narrows = values is filters and not has_value
-        elif not (
-            program_words & {word, word.rpartition("/")[2].lower()}
-            or re.fullmatch(_NO_TARGET, word)
-        ):
+        elif _is_target(word, program_words):
             targets.append(word.removeprefix("./").rstrip("/") or ".")
     return targets, filters, tags
+
+
+def _is_target(word: str, program_words: set[str]) -> bool:
+    is_program = bool(program_words & {word, word.rpartition("/")[2].lower()})
+    return not is_program and not re.fullmatch(_NO_TARGET, word)
 
 
 def _keeps_status(join: str, part: str, strict: bool) -> bool:

@@ -212,10 +212,10 @@ class Entry:
         texts = []
         for value in pending:
             if isinstance(value, str):
-                texts += [value] if len(value) <= RUN << 8 else []
+                texts.append(value)
             elif isinstance(value, (dict, list)):
                 pending.extend(value.values() if isinstance(value, dict) else value)
-        return texts
+        return [text for text in texts if len(text) <= RUN << 8]
 
     @property
     def headless(self) -> bool:
@@ -464,8 +464,7 @@ def _parse_user_line(record: dict[str, Any], raw: str) -> list[Entry]:
     # a plan that was approved "with a clear context" is sent by the host itself
     is_plan = start.startswith(_PLAN_PROMPT)
     if start.startswith(_NOTIFICATIONS):
-        notified = [] if _is_sidechain(record) else [Entry(NOTIFIED, record)]
-        return notified + _parse_notification(record, raw)
+        return _parse_notice(record, raw)
     if start.startswith("[Request interrupted"):
         return _parse_interruption(record, start)
     sent = _parse_sent_messages(record, start)
@@ -476,6 +475,11 @@ def _parse_user_line(record: dict[str, Any], raw: str) -> list[Entry]:
     if start.startswith(("<command-", "<bash-")):
         return _parse_command(record, start, typed)
     return _parse_plan_prompt(record, raw) if is_plan else _parse_prompt(record, raw)
+
+
+def _parse_notice(record: dict[str, Any], raw: str) -> list[Entry]:
+    report = _parse_notification(record, raw)
+    return [] if _is_sidechain(record) else [Entry(NOTIFIED, record), *report]
 
 
 def _parse_summary(record: dict[str, Any], raw: str) -> list[Entry]:
@@ -594,17 +598,26 @@ def _unwrap_tags(raw: str) -> str:
     text, before = raw.strip(), ""
     while text != before:
         before = text
-        opened = _WRAPPER.match(text)
-        end = text.find("</%s>" % opened[1]) if opened else -1
-        if opened and end >= 0:
-            rest = text[end + len(opened[1]) + 3 :].strip()
-            inside = text[opened.end() : end].strip()
-            is_alone = not rest and not _BEHIND.match(opened[1])
-            text = inside if is_alone or _ASKED_IN.match(opened[1]) else rest
-        last = text.rpartition("</")[2][:-1]
-        at = text.rfind("\n<%s>" % last) if _BEHIND.fullmatch(last) else -1
-        text = text[:at].rstrip() if at >= 0 else text
+        text = _drop_last_part(_unwrap_first_tag(text))
     return text
+
+
+def _unwrap_first_tag(text: str) -> str:
+    tag = _WRAPPER.match(text)
+    end = text.find("</%s>" % tag[1]) if tag else -1
+    if not tag or end < 0:
+        return text
+    inside = text[tag.end() : end].strip()
+    after = text[end + len(tag[1]) + 3 :].strip()
+    is_alone = not after and not _BEHIND.match(tag[1])
+    return inside if is_alone or _ASKED_IN.match(tag[1]) else after
+
+
+def _drop_last_part(text: str) -> str:
+    """Return a text without the tagged addition of a program at its end."""
+    tag = text.rpartition("</")[2][:-1]
+    start = text.rfind("\n<%s>" % tag) if _BEHIND.fullmatch(tag) else -1
+    return text[:start].rstrip() if start >= 0 else text
 
 
 def _quote_pastes(text: str) -> str:

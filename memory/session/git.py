@@ -173,10 +173,10 @@ def is_in_other_repository(command: str, cwd: str = "", roots: Iterable[str] = (
     roots: folders of this repository, its worktrees and the session's first folder among them;
         without any only scratch folders and those that the command makes are elsewhere.
     """
-    known = [posixpath.normpath(root.replace("\\", "/")) for root in roots if root]
-    gits = _find_git_commands(command, cwd.replace("\\", "/"))
-    folders = [git.folder for git in gits if git.key not in ("git init", "git clone")]
-    return bool(folders) and not any(_is_inside(folder, known) for folder in folders)
+    own_roots = [posixpath.normpath(root.replace("\\", "/")) for root in roots if root]
+    commands = _find_git_commands(command, cwd.replace("\\", "/"))
+    folders = [git.folder for git in commands if git.key not in ("git init", "git clone")]
+    return bool(folders) and not any(_is_inside(folder, own_roots) for folder in folders)
 
 
 def _is_inside(folder: str, roots: list[str]) -> bool:
@@ -202,19 +202,21 @@ class GitCommand(NamedTuple):
 
 
 def _find_git_commands(command: str, cwd: str) -> Iterator[GitCommand]:
-    folder = before = cwd
-    makes = re.search(_MAKES_REPOSITORY, command)
+    folder = previous = cwd
+    makes_repository = re.search(_MAKES_REPOSITORY, command)
     for part in commandline.split_commands(command):
         words = commandline.split_words(part.lstrip("({ "))
         if words[:1] == ["cd"]:
             target = words[1] if len(words) > 1 else "~"
-            folder, before = before if target == "-" else _resolve_cd(folder, target), folder
+            new = previous if target == "-" else _resolve_cd(folder, target)
+            folder, previous = new, folder
             continue
         key = commandline.parse_key(part)
         if key.startswith("git "):
-            at = words.index("-C") if "-C" in words else len(words)
-            target = _resolve_cd(folder, words[at + 1]) if at + 1 < len(words) else folder
-            yield GitCommand(key, part, "?" if makes and target != cwd else target)
+            target = folder
+            if "-C" in words[:-1]:
+                target = _resolve_cd(folder, words[words.index("-C") + 1])
+            yield GitCommand(key, part, "?" if makes_repository and target != cwd else target)
 
 
 def _resolve_cd(folder: str, target: str) -> str:

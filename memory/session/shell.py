@@ -81,12 +81,10 @@ class Run:
     """A command and its outcome.
 
     at: when it ended.
-    command: as typed.
     key: program and verb (`pytest`, `npm test`, `git commit`).
     outcome: OK, `exit N`, or a word above; UNKNOWN where a pipe or a later command hides the
         status and the output does not tell.
     detail: the lines with the cause of failure, the telling line first.
-    summary: the test runner's own summary.
     last: when its latest repetition ended.
     kind: of failure (`tellingline`: test, lint, build, use …).
     names: the failed tests, or the files with findings.

@@ -48,8 +48,6 @@ class Failure(NamedTuple):
 class Runner(NamedTuple):
     """The output format of a test runner, linter or compiler.
 
-    name: of the runner.
-    kind: of its work.
     sign: a pattern in its output or command; only then is the output searched, "" for always.
     parse: returns the failures in an output; or a pattern of one failure, with the groups place,
         said and rule as far as there are.
@@ -179,13 +177,10 @@ def _join_message(message: str, more: list[str]) -> str:
             line for line in more if not re.match(r"(?:Error Trace|Test|Messages|Diff):", line)
         ]
         return re.sub(r"\s+", " ", re.sub(r"^Error:\s*", "", " ".join(block))).strip()
-    rest = [
-        line
-        for line in more[:1]
-        if (message.rstrip().endswith(":") and _has_claim(message + line))
-        or (line.startswith(("Output: ", "Error: ", "stderr: ")) and _has_claim(line[8:]))
-    ]
-    return " ".join([message.strip(), *rest]).strip()
+    line = more[0] if more else ""
+    goes_on = message.rstrip().endswith(":") and _has_claim(message + line)
+    is_output = line.startswith(("Output: ", "Error: ", "stderr: ")) and _has_claim(line[8:])
+    return (message.strip() + (" " + line if goes_on or is_output else "")).strip()
 
 
 def _parse_pytest(text: str) -> list[Failure]:
@@ -341,10 +336,7 @@ def _format_failure(failure: Failure) -> str:
 
 
 def pick_telling_lines(text: str, command: str = "", most: int = 3) -> TellingLines:
-    """Return the lines with the cause of a command's failure.
-
-    text: its output.  command: as typed.  most: lines at most.
-    """
+    """Return the lines with the cause of a command's failure.  text: its output."""
     text = re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", text)
     if len(text) > _LONG:
         text = text[: _LONG // 2] + "\n" + text[-_LONG // 2 :]
@@ -375,7 +367,6 @@ def learn_passing_lines(printed: dict[str, list[str]], key: str, output: str) ->
     """Record a passing run's lines; return the newly recorded hashes.
 
     printed: by a line's hash, the keys (program and verb) of passing runs that printed it.
-    key: this run's.
     """
     new = []
     for hash in _hash_end_lines(output):

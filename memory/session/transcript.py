@@ -373,7 +373,6 @@ class StretchEnd(NamedTuple):
     """The end of a stretch of a session.
 
     offset: of the last line.
-    at: its instant.
     switch: whether another branch is checked out there.
     """
 
