@@ -110,22 +110,21 @@ def draft_handoff(
     }
     widths = {"Where it stands": _STANDS}
     sections = [
-        (name, [clip_at_word(one, widths.get(name, _LINE)) for one in lines[: _MOST.get(name)]], 1)
+        (
+            name,
+            [clip_at_word(line, widths.get(name, _LINE)) for line in lines[: _MOST.get(name)]],
+            1,
+        )
         for name, lines in sections_found.items()
     ]
     sources_line = _format_sources(checkpoints)
     if note and note_lines.get(""):
         by = handoffs.format_note_author(note)
         sources_line = "%s, in the words of a note by %s." % (sources_line.rstrip("."), by)
-    text = (
-        fit_sections(sections, BODY - len(sources_line) - 2).lstrip("\n")
-        + "\n"
-        + sources_line
-        + "\n"
-    )
-    return HandoffDraft(
-        _format_title(checkpoints[0]), text, tuple(record.id for record in checkpoints)
-    )
+    page = fit_sections(sections, BODY - len(sources_line) - 2).lstrip("\n")
+    text = page + "\n" + sources_line + "\n"
+    ids = tuple(record.id for record in checkpoints)
+    return HandoffDraft(_format_title(checkpoints[0]), text, ids)
 
 
 def _format_title(checkpoint: Record) -> str:

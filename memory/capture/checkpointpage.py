@@ -221,7 +221,8 @@ def _format_turns(facts: Facts, room: int) -> list[str]:
     lines = list[str]()
     for turn, interjection in zip(shown, interjections):
         lines.append(_format_turn(turn, each, turn is last or turn is work, len(shown) == 1))
-        lines += [interjection] * bool(interjection)
+        if interjection:
+            lines.append(interjection)
     return lines
 
 
@@ -295,21 +296,14 @@ def _format_reports(facts: Facts) -> list[str]:
 
 def _format_commands(facts: Facts, mended: list[Fix]) -> list[str]:
     """Return the failed commands, each with its later success."""
-    commands_told = {fix.failure.command for fix in mended}
+    told = {fix.failure.command for fix in mended}
     passed = {run.command: run.last for run in facts.runs if run.outcome == shell.OK}
     lines = []
     for at, run in enumerate(facts.runs):
-        if (
-            not run.bad
-            or run.is_gate
-            or run.command in commands_told
-            or commandline.is_noise(run.key)
-        ):
-            continue
-        if passed.get(run.command, "") > run.last:
-            continue
-        commands_told.add(run.command)
-        lines.append(_format_failed_command(run, facts.runs[at + 1 :]))
+        is_told = run.command in told or passed.get(run.command, "") > run.last
+        if run.bad and not run.is_gate and not is_told and not commandline.is_noise(run.key):
+            told.add(run.command)
+            lines.append(_format_failed_command(run, facts.runs[at + 1 :]))
     return lines[-MOST_COMMANDS:]
 
 

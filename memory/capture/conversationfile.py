@@ -131,16 +131,17 @@ def read_turns(
         return ()
     history = conversationpage.parse(page.body, clock.day(page.created))
     ends = sorted(
-        (clock.parse(str(one.meta.get("until"))) or one.created, str(one.meta.get("branch") or ""))
-        for one in checkpoints
+        (
+            clock.parse(str(checkpoint.meta.get("until"))) or checkpoint.created,
+            str(checkpoint.meta.get("branch") or ""),
+        )
+        for checkpoint in checkpoints
     )
-    branch_of_record = str(record.meta.get("branch") or "")
+    own_branch = str(record.meta.get("branch") or "")
     parts = split_by_checkpoint(history, [until for until, _ in ends])
-    branches = [*(branch for _, branch in ends), branch_of_record]
-    parts_kept = [
-        part for part, branch in zip(parts, branches) if branch in (branch_of_record, *TRUNKS)
-    ]
-    return tuple(turn for part in parts_kept for turn in part)
+    branches = [*(branch for _, branch in ends), own_branch]
+    kept = [part for part, branch in zip(parts, branches) if branch in (own_branch, *TRUNKS)]
+    return tuple(turn for part in kept for turn in part)
 
 
 def split_by_checkpoint(history: Sequence[Turn], ends: Sequence[float]) -> list[tuple[Turn, ...]]:

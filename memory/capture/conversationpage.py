@@ -36,6 +36,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from memory.capture import turns
 from memory.capture.turns import (
@@ -114,24 +115,28 @@ def _render_turn(turn: Turn, dated: bool) -> str:
 
 def _render_pieces(pieces: list[Piece], mark: str) -> list[str]:
     """Return pieces in markdown, each statement behind a mark."""
+    shown = [piece for at, piece in enumerate(pieces) if not _is_lead_in(pieces, at)]
     blocks: list[str] = []
-    listed: list[str] = []
-    for number, piece in enumerate(pieces):
-        if _is_lead_in(pieces, number):
-            continue
-        line = _format_piece(piece)
-        if not line:
-            if listed:
-                blocks.append("\n".join(listed))
-                listed = []
-            blocks.append((mark if piece.kind == SAID else "") + _render_prose(piece))
-        elif piece.kind in (FILE, turns.MERGED) and listed and listed[-1].startswith(_TOUCHED):
-            listed[-1] += ", " + line[2:]
+    for is_prose, group in groupby(shown, lambda piece: piece.kind in (SAID, USER)):
+        if is_prose:
+            blocks += [
+                (mark if piece.kind == SAID else "") + _render_prose(piece) for piece in group
+            ]
         else:
-            listed.append(line)
-    if listed:
-        blocks.append("\n".join(listed))
+            blocks.append("\n".join(_format_list(group)))
     return blocks
+
+
+def _format_list(pieces: Iterable[Piece]) -> list[str]:
+    """Return pieces as list lines, files that follow each other in one."""
+    lines: list[str] = []
+    for piece in pieces:
+        line = _format_piece(piece)
+        if piece.kind in (FILE, turns.MERGED) and lines and lines[-1].startswith(_TOUCHED):
+            lines[-1] += ", " + line[2:]
+        else:
+            lines.append(line)
+    return lines
 
 
 def _is_lead_in(pieces: Sequence[Piece], number: int) -> bool:
@@ -163,29 +168,23 @@ def _render_prose(piece: Piece) -> str:
 
 
 def _format_piece(piece: Piece) -> str:
-    """Return a piece as a list line, "" for prose."""
-    if piece.kind == RUN:
+    """Return a piece as a list line."""
+    kind, name, text = piece.kind, piece.name, piece.text
+    if kind == RUN:
         return format_run(piece)
-    if piece.kind == FILE:
-        return "- %s %s" % (piece.name, format_code(piece.text))
-    if piece.kind == turns.MERGED:
-        return "- merged %s%s" % (
-            format_code(piece.text),
-            " (#%s)" % piece.name if piece.name else "",
-        )
-    if piece.kind == turns.MET:
-        return "- changed for %s: %s" % (
-            format_code(clip_at_word(piece.name, TELLING)),
-            format_code(piece.text),
-        )
-    if piece.kind == COMMIT:
-        return ("- commit " + piece.name).rstrip() + ": " + one_line(piece.text, 200)
-    if piece.kind == REPORT:
-        return "- subagent%s: %s" % (
-            " (%s)" % one_line(piece.name, 80).replace(")", "]") if piece.name else "",
-            clip_at_word(one_line(piece.text), REPORTED),
-        )
-    return "- pull request " + piece.text if piece.kind == LINK else ""
+    if kind == FILE:
+        return "- %s %s" % (name, format_code(text))
+    if kind == turns.MERGED:
+        return "- merged " + format_code(text) + (" (#%s)" % name if name else "")
+    if kind == turns.MET:
+        finding = format_code(clip_at_word(name, TELLING))
+        return "- changed for %s: %s" % (finding, format_code(text))
+    if kind == COMMIT:
+        return ("- commit " + name).rstrip() + ": " + one_line(text, 200)
+    if kind == REPORT:
+        task = " (%s)" % one_line(name, 80).replace(")", "]") if name else ""
+        return "- subagent%s: %s" % (task, clip_at_word(one_line(text), REPORTED))
+    return "- pull request " + text
 
 
 def format_run(piece: Piece) -> str:

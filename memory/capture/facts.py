@@ -104,11 +104,9 @@ class Facts:
     @property
     def all_turns(self) -> list[Turn]:
         """Every turn in order, withdrawn turns included."""
-        return (
-            sorted([*self.turns, *self.withdrawn], key=lambda turn: turn.at)
-            if self.withdrawn
-            else self.turns
-        )
+        if not self.withdrawn:
+            return self.turns
+        return sorted([*self.turns, *self.withdrawn], key=lambda turn: turn.at)
 
     def withdraw(self, other: Facts) -> None:
         """Add the turns of other facts, as withdrawn by a rewind."""
@@ -116,6 +114,11 @@ class Facts:
             Turn(turn.at, turn.request, turns.WITHDRAWN, turn.pieces) for turn in other.turns
         ]
         self.until = max(self.until, other.until)
+
+    @property
+    def last_pieces(self) -> list[Piece]:
+        """The pieces of the last turn, [] without turns."""
+        return self.turns[-1].pieces if self.turns else []
 
     @property
     def asked(self) -> list[Turn]:
@@ -240,9 +243,9 @@ def _add_request(facts: Facts, entry: Entry) -> int:
     if OWN_PROMPT_MARK in entry.text:
         facts.muted = "all"
         return 0
-    own = entry.kind == entries.SLASH and entry.text.startswith("/dayleaf")
-    facts.muted = "text" if own else ""
-    if own:
+    is_dayleaf = entry.kind == entries.SLASH and entry.text.startswith("/dayleaf")
+    facts.muted = "text" if is_dayleaf else ""
+    if is_dayleaf:
         return 0
     request = _clip_request(entry.text)
     if _PLAN_PROMPT.match(request):  # the plan itself comes as an entry of its own
@@ -282,26 +285,25 @@ def _add_piece(facts: Facts, at: str, piece: Piece) -> None:
 
 def _mark_last_statement(facts: Facts, result: str = turns.ENDED) -> None:
     """Mark the last statement as followed by a call or an end."""
-    pieces = facts.turns[-1].pieces if facts.turns else []
-    last = pieces[-1] if pieces else None
-    if last is None or last.kind != turns.SAID or last.result:
+    pieces = facts.last_pieces
+    if not pieces or pieces[-1].kind != turns.SAID or pieces[-1].result:
         return
     if result == turns.ENDED:
-        before = (p for p in reversed(pieces) if p.kind != turns.SAID or p.result)
-        if next(before, last).result == turns.ENDED:
+        before = (piece for piece in reversed(pieces) if piece.kind != turns.SAID or piece.result)
+        if next(before, pieces[-1]).result == turns.ENDED:
             result = turns.ASIDE
-    pieces[-1] = last._replace(result=result)
+    pieces[-1] = pieces[-1]._replace(result=result)
 
 
 def _add_steer(facts: Facts, entry: Entry, text: str, where: EntryContext) -> None:
     if entry.name == turns.REFUSED:
-        last = facts.turns[-1].pieces if facts.turns else []
-        if last and last[-1].outcome == shell.DECLINED:
-            last.pop()  # the user's words to it tell more
+        pieces = facts.last_pieces
+        if pieces and pieces[-1].outcome == shell.DECLINED:
+            pieces.pop()  # the user's words to it tell more
         name = _take_refused_call(facts, entry.id, where)
         _add_piece(facts, entry.at, Piece(turns.USER, text, name))
     elif text:
-        facts.typed = facts.typed or entry.name == turns.ANSWER  # a menu takes a person
+        facts.typed |= entry.name == turns.ANSWER  # a menu takes a person
         name = turns.APPROVED if entry.name == "plan" else entry.name
         _add_piece(facts, entry.at, Piece(turns.USER, text, name))
 
@@ -323,7 +325,7 @@ def _add_note(facts: Facts, entry: Entry, where: EntryContext) -> None:
         if not any(p.text == text for turn in facts.turns for p in turn.pieces):
             _add_piece(facts, entry.at, Piece(kind, text, clip_characters(entry.name, 120)))
     elif kind == entries.TEAM:
-        facts.typed = facts.typed or bool(entry.data)
+        facts.typed |= bool(entry.data)
         request = "(teammate %s) %s" % (clip_characters(entry.name, 80), text)
         facts.turns.append(Turn(entry.at, request, turns.TEAM))
 
@@ -644,9 +646,9 @@ def _add_run(facts: Facts, run: Run, at: str) -> None:
     why = (run.detail.partition("\n")[0] or run.summary) if run.bad else ""
     result = run.outcome + (": " + one_line(why) if why else "")
     piece = Piece(turns.RUN, run.command, "", result)
-    before = facts.turns[-1].pieces[-1:] if facts.turns else []
-    if before and before[0]._replace(times=1) == piece:
-        facts.turns[-1].pieces[-1] = piece._replace(times=before[0].times + 1)
+    pieces = facts.last_pieces
+    if pieces and pieces[-1]._replace(times=1) == piece:
+        pieces[-1] = piece._replace(times=pieces[-1].times + 1)
     else:
         _add_piece(facts, at, piece)
 
@@ -657,8 +659,8 @@ def _repeat_key(run: Run) -> tuple[str, ...]:
 
 def _add_file_piece(facts: Facts, edit: Edit) -> None:
     """Add a file to the turn, unless just named."""
-    pieces = facts.turns[-1].pieces if facts.turns else []
-    if not any(p.kind == turns.FILE and p.text == edit.path for p in pieces[-_SAME_TURN:]):
+    pieces = facts.last_pieces[-_SAME_TURN:]
+    if not any(piece.kind == turns.FILE and piece.text == edit.path for piece in pieces):
         how = turns.CREATED if edit.made else turns.EDITED
         _add_piece(facts, edit.at, Piece(turns.FILE, edit.path, how))
 

@@ -46,22 +46,19 @@ def find_fixes(facts: Facts) -> list[Fix]:
     runs = sorted((*facts.failing, *facts.runs), key=lambda run: run.at)
     reversed_paths = find_reversed_paths(facts)
     edited = [edit for edit in facts.edits if edit.path not in reversed_paths]
-    fixes_found: dict[str, Fix] = {}
+    fixes: dict[str, Fix] = {}
     for index, failure in enumerate(runs):
         if not failure.bad or failure.kind == tellingline.USE:  # no edit mends a wrong call
             continue
-        later = (
-            run for run in runs[index + 1 :] if run.at > failure.at and shows_pass(run, failure)
-        )
-        success = next(later, None)
+        later = (run for run in runs[index + 1 :] if run.at > failure.at)
+        success = next((run for run in later if shows_pass(run, failure)), None)
         if success is None:
             continue
         edits = tuple(edit for edit in edited if failure.last < edit.at < success.at)
         if edits:
-            fixes_found.setdefault(
-                failure.key + "\n" + failure.detail, Fix(failure, success, edits)
-            )
-    return list(fixes_found.values())
+            error = failure.key + "\n" + failure.detail
+            fixes.setdefault(error, Fix(failure, success, edits))
+    return list(fixes.values())
 
 
 def shows_pass(run: Run, failure: Run) -> bool:

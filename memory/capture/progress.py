@@ -336,10 +336,11 @@ def was_work_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) 
         if (later.edits or later.commits) and entry.kind in (entries.PROMPT, entries.SLASH):
             break
         add_entry(later, entry, roots)
-    edits, commits = later.edits, later.commits
-    if commits and commits[0][2] <= min((edit.at for edit in edits), default="~"):
+    first_edit = min((edit.at for edit in later.edits), default="~")
+    if later.commits and later.commits[0][2] <= first_edit:
         return False
-    return uncommitted.isdisjoint(extract_stem(edit.path) for edit in edits) if edits else None
+    edited = {extract_stem(edit.path) for edit in later.edits}
+    return uncommitted.isdisjoint(edited) if edited else None
 
 
 def carry_over(facts: Facts) -> Facts:

@@ -317,12 +317,8 @@ class Capture:
         states = {name[: -len(".json")] for name in names if name.endswith(".json")}
         paused = set(leftout.list_paused_sessions(self.place))
         for name in sorted((states | paused) - {self.session}):
-            if (
-                progress.extract_uuid(name) == mine
-                or self._read_first_entry(name) == first
-                or name in paused
-                and leftout.load(self.place, name).first == first
-            ):
+            is_kin = progress.extract_uuid(name) == mine or self._read_first_entry(name) == first
+            if is_kin or (name in paused and leftout.load(self.place, name).first == first):
                 self.state.kin.append(name)
                 self._add_kin(name)
 

@@ -191,12 +191,8 @@ def _is_limit(word: str) -> bool:
 
 def _find_verb(name: str, arguments: list[str]) -> str:
     verb = arguments[0] if arguments and re.match(r"[A-Za-z][\w:-]*$", arguments[0]) else ""
-    if (
-        verb in ("run", "exec")
-        and name not in _RUN_ALL
-        and len(arguments) > 1
-        and re.match(r"[\w:./-]+$", arguments[1])
-    ):
+    runs_script = verb in ("run", "exec") and name not in _RUN_ALL and len(arguments) > 1
+    if runs_script and re.match(r"[\w:./-]+$", arguments[1]):
         verb += " " + arguments[1]
     return verb
 
@@ -280,23 +276,19 @@ def parse_tasks(command: str) -> tuple[tuple[str, Task], ...]:
     found, folder = [], ""
     for join, part in split_steps(command):
         key, bare = parse_key(part), part.lstrip("({ ")
-        inside = re.search(r"(?:--prefix|--cwd|--dir|--filter|-C)[ =](\S+)", part)
+        option = re.search(r"(?:--prefix|--cwd|--dir|--filter|-C)[ =](\S+)", part)
         if key == "cd" or bare.startswith("cd "):
             folder = bare[2:].strip().strip("'\")").rstrip("/")
         elif key and not is_noise(key):
-            found.append(
-                (join, _parse_task(part, key, inside[1].strip("'\"") if inside else folder))
-            )
+            inside = option[1].strip("'\"") if option else folder
+            found.append((join, _parse_task(part, key, inside)))
     return tuple(found)
 
 
 def _parse_task(part: str, key: str, folder: str) -> Task:
     kind = classify_key(key)
-    if (
-        not kind
-        and not is_install(key)
-        and not _RUN_EVERYTHING.isdisjoint(re.split(r"[\s:/_-]", key))
-    ):
+    runs_everything = not _RUN_EVERYTHING.isdisjoint(re.split(r"[\s:/_-]", key))
+    if not kind and runs_everything and not is_install(key):
         kind = ALL
     targets, filters, tags = _parse_arguments(part, key)
     if key in ("go test", "go build", "go vet"):

@@ -289,7 +289,8 @@ def _parse_user_message(record: dict[str, Any], blocks: list[dict[str, Any]]) ->
         return results  # what stands beside loaded tools is the host's
     # the user let the call run, and said this with it
     remarks = parse_queued(record, join_text(blocks), results[-1].id)
-    approval = next((e for e in results if e.kind == STEER and e.name == "plan"), None)
+    approvals = (entry for entry in results if entry.kind == STEER and entry.name == "plan")
+    approval = next(approvals, None)
     if approval is None or not remarks:
         return results + remarks
     approval.text = remarks[0].text
@@ -354,10 +355,10 @@ def _parse_refusal(record: dict[str, Any], text: str, call: str) -> list[Entry]:
 def _parse_answers(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
     found, notes = [], data.get("annotations")
     for question, answer in data["answers"].items():
-        said = ", ".join(map(_str, answer)) if isinstance(answer, list) else _str(answer)
+        words = ", ".join(map(_str, answer)) if isinstance(answer, list) else _str(answer)
         note = notes.get(question) if isinstance(notes, dict) else None
         note = _str(note.get("notes")) if isinstance(note, dict) else ""
-        words = clean(said + (" (" + note + ")" if note else ""))
+        words = clean(words + (" (" + note + ")" if note else ""))
         if words:
             words = clean(_str(question)) + " → " + words
             found.append(Entry(STEER, record, words, call, "answer"))
@@ -370,9 +371,8 @@ def _parse_approval(record: dict[str, Any], text: str, call: str, data: object) 
     plan = _str(data.get("plan")) if isinstance(data, dict) else ""
     plan = clean(plan or (plan_match.group(1) if plan_match else ""))
     remark_match = _FEEDBACK.search(text[: plan_match.start()] if plan_match else text)
-    found = [
-        Entry(STEER, record, clean(remark_match.group(1)) if remark_match else "", call, "plan")
-    ]
+    remark = clean(remark_match.group(1)) if remark_match else ""
+    found = [Entry(STEER, record, remark, call, "plan")]
     return found + ([Entry(PLAN, record, plan, call)] if plan else [])
 
 

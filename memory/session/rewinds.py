@@ -67,12 +67,9 @@ class LineIndex:
         """Add a parsed line with its entries."""
         if entries and entries[0].kind in (PROMPT, SLASH) and entries[0].at:
             self.prompts.append(entries[0].at)
-        self.linked = self.linked or isinstance(record.get("parentUuid"), str)
-        self.compacted = (
-            self.compacted
-            or record.get("subtype") == "compact_boundary"
-            or bool(record.get("isCompactSummary"))
-        )
+        self.linked |= isinstance(record.get("parentUuid"), str)
+        self.compacted |= record.get("subtype") == "compact_boundary"
+        self.compacted |= bool(record.get("isCompactSummary"))
         if isinstance(record.get("uuid"), str):
             self._counts[hash(record["uuid"])] = len(self.prompts)
 
@@ -107,23 +104,24 @@ class PromptTree:
 
     def _find_next_prompt(self, parent: object) -> list[str]:
         """Return [instant of the first prompt after a parent line]."""
-        if isinstance(parent, str):
-            own = self._own.find_next_prompt(parent)
-            if own is not None:
-                return own
-            for index in self._read_earlier():
-                earlier = index.find_next_prompt(parent)
-                if earlier is not None:
-                    return (earlier + self._own.prompts)[:1]
+        if not isinstance(parent, str):
+            return self._find_first_prompt() if parent is None else []
+        prompts = self._own.find_next_prompt(parent)
+        if prompts is not None:
+            return prompts
+        for index in self._read_earlier():
+            prompts = index.find_next_prompt(parent)
+            if prompts is not None:
+                return (prompts + self._own.prompts)[:1]
+        return []
+
+    def _find_first_prompt(self) -> list[str]:
+        """Return [instant of the first prompt], [] where the chain of lines began anew."""
+        indexes = [*([self._index_from(0)] if self._start else ()), self._own]
+        is_linked = any(index.linked for index in indexes)
+        if not is_linked or any(index.compacted for index in indexes):
             return []
-        every = [*([self._index_from(0)] if self._start else ()), self._own]
-        if (
-            parent is not None
-            or any(index.compacted for index in every)
-            or not any(index.linked for index in every)
-        ):
-            return []
-        return [at for index in every for at in index.prompts[:1]][:1]
+        return [at for index in indexes for at in index.prompts[:1]][:1]
 
     def _read_earlier(self) -> Iterator[LineIndex]:
         """Yield the lines before the reading, in growing portions."""
@@ -153,7 +151,7 @@ class PromptTree:
 def _add_raw_line(index: LineIndex, line: bytes) -> None:
     asks = b'"user"' in line and b'"tool_result"' not in line and len(line) <= LONGEST
     if not asks and not any(mark in line for mark in _COMPACTED):
-        index.linked = index.linked or bool(_PARENT.search(line[:_EDGE]))
+        index.linked |= bool(_PARENT.search(line[:_EDGE]))
         index.add_unparsed(line)
         return
     record = parse_line(line)
@@ -161,15 +159,12 @@ def _add_raw_line(index: LineIndex, line: bytes) -> None:
 
 
 def _begins_turn(record: dict[str, Any]) -> bool:
-    if (
-        record.get("type") != "user"
-        or "parentUuid" not in record
-        or any(record.get(mark) for mark in ("isMeta", "isSidechain", "isCompactSummary"))
-    ):
+    by_host = any(record.get(mark) for mark in ("isMeta", "isSidechain", "isCompactSummary"))
+    if by_host or record.get("type") != "user" or "parentUuid" not in record:
         return False
     message = record.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(content, list):
         return isinstance(content, str)
-    results = (block for block in content if isinstance(block, dict))
-    return all(block.get("type") != "tool_result" for block in results)
+    blocks = (block for block in content if isinstance(block, dict))
+    return all(block.get("type") != "tool_result" for block in blocks)

@@ -253,7 +253,9 @@ def _has_failure_line(text: str, step: _Step) -> bool:
     if not step.hiders and "--- FAIL: " not in text:
         return False
     is_git = bool(step.hiders) and step.key.startswith("git ")
-    return bool(is_git or is_gate(step.key) or classify_key(step.key)) and any(
+    if not (is_git or is_gate(step.key) or classify_key(step.key)):
+        return False
+    return any(
         line.startswith(_FAILURE_STARTS) or _FAILURE_LINE.fullmatch(line)
         for line in _strip_lines(text)
     )
@@ -263,13 +265,13 @@ def _strip_lines(text: str) -> Iterator[str]:
     return map(str.strip, text.split("\n"))
 
 
-def _find_status_hiders(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
-    if every[number][1].endswith("&"):
+def _find_status_hiders(steps: list[tuple[str, str]], index: int) -> tuple[str, ...]:
+    if steps[index][1].endswith("&"):
         return ("&",)
-    after = every[number + 1 :]
-    if after and after[0][0] == "|" and not any("pipefail" in part for _, part in every):
+    after = steps[index + 1 :]
+    if after and after[0][0] == "|" and not any("pipefail" in part for _, part in steps):
         return ("|", *(part for _, part in takewhile(lambda step: step[0] == "|", after)))
-    hiding = (join for join, part in after if join == ";" or join == "||" and part != "exit 1")
+    hiding = (join for join, part in after if join == ";" or (join == "||" and part != "exit 1"))
     return tuple(hiding)[:1]
 
 
@@ -319,11 +321,8 @@ def _find_unfinished(text: str, data: object, failed: bool) -> str:
     start = text[:300]
     if result.get("backgroundTaskId") or start.startswith("Command running in background with ID"):
         return BACKGROUND
-    if result.get("interrupted") is True or (
-        failed and any(words in start.lower() for words in _INTERRUPTIONS)
-    ):
-        return INTERRUPTED
-    return ""
+    says_so = failed and any(words in start.lower() for words in _INTERRUPTIONS)
+    return INTERRUPTED if says_so or result.get("interrupted") is True else ""
 
 
 def _find_outcome(text: str, data: object, failed: bool, refused: bool) -> str:

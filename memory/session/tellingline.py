@@ -96,6 +96,12 @@ _CLAIM_PHRASES = ("not equal", "timed out", "could not", "did not", "not found",
 _CHATTER = (
     r"[✓✔]|\b(?:INFO|DEBUG|WARN)\b|(?i:\b(?:warning|correctly|successfully)\b|^(?:phase|step) \d)"
 )
+# `at run (src/app.ts:3:5)`, and lines that quote code or close the output
+_JEST_PLACE = (
+    r"(?:\bat (?:[^\s()]{1,120} ){0,4}\(?|❯ )((?!node:|\S{0,200}node_modules)[^\s()"
+    r"]{1,160}\.\w{1,8}:\d{1,6}:\d{1,6})\)?"
+)
+_JEST_CODE = r"at |❯ |\d+ ?\||\||>|FAIL |Test(?:s| Suites| Files):"
 _SHELL = (
     r"^(?P<said>(?:\S*sh|\(eval\)|cd|env|timeout|xargs|sudo): ?\S.{0,300}?(?i:not found"
     r"|no such file or directory|permission denied|parse error|syntax error|unbound variable"
@@ -130,9 +136,7 @@ def _parse_go_test(text: str) -> list[Failure]:
     failures = _explain_go_tests(_list_failing_leaves(text), messages, text)
     if not failures:
         return [Failure("", line) for line in re.findall(_PACKAGE, text)]
-    return sorted(
-        failures, key=lambda failure: not failure.place or not _has_claim(failure.message)
-    )
+    return sorted(failures, key=lambda each: not each.place or not _has_claim(each.message))
 
 
 def _list_failing_leaves(text: str) -> list[str]:
@@ -207,19 +211,12 @@ def _parse_jest(text: str) -> list[Failure]:
         head, _, rest = block.strip().partition("\n")
         name = re.sub(r"^(?:●|\d{1,80}\)|FAIL {1,80}\S{1,80} >)\s{0,80}|\s{0,80}:$", "", head)
         lines = [line.strip() for line in rest.split("\n")]
-        at = re.search(
-            r"(?:\bat (?:[^\s()]{1,120} ){0,4}\(?|❯ )((?!node:|\S{0,200}node_modules)[^\s()"
-            r"]{1,160}\.\w{1,8}:\d{1,6}:\d{1,6})\)?",
-            rest,
-        )
-        words = [
-            line
-            for line in lines
-            if line and not re.match(r"at |❯ |\d+ ?\||\||>|FAIL |Test(?:s| Suites| Files):", line)
-        ]
-        if words and not (name.startswith("Console") or "›" in name and words[0].startswith("›")):
-            place = at[1].replace("file://", "") if at else ""
-            found.append(Failure(place, _format_jest_message(words), name))
+        place = re.search(_JEST_PLACE, rest)
+        told = [line for line in lines if line and not re.match(_JEST_CODE, line)]
+        is_list = bool(told) and "›" in name and told[0].startswith("›")
+        if told and not is_list and not name.startswith("Console"):
+            path = place[1].replace("file://", "") if place else ""
+            found.append(Failure(path, _format_jest_message(told), name))
     return list(dict.fromkeys(found))
 
 

@@ -131,14 +131,10 @@ class Reading:
         """Drop answered calls; yield the pull requests that they opened."""
         for entry in entries:
             call = self._calls.pop(entry.id, None) if entry.kind == RESULT else None
-            if (
-                call is not None
-                and not entry.failed
-                and "gh pr create" in str(call.data.get("command") or "")
-            ):
-                url = find_pull_url(entry.text)
-                if url:
-                    yield entry.sibling_entry(LINK, url)
+            command = str(call.data.get("command") or "") if call else ""
+            url = find_pull_url(entry.text) if "gh pr create" in command else ""
+            if url and not entry.failed:
+                yield entry.sibling_entry(LINK, url)
 
     def close(self) -> None:
         """Close the file, as the iteration's end does."""
@@ -176,20 +172,10 @@ class Reading:
     def _filter_line(self, line: bytes) -> bytes:
         """Return the line, b"" where it holds no entry."""
         line = line.lstrip(b"\0")  # a file may be padded with these
-        if line.startswith(b'{"type":'):
-            if not line[8:32].lstrip().startswith(_KEPT_TYPES) and _QUEUED not in line[:SHORT]:
-                return self._skip_line(line)
-        elif (
-            len(line) > SHORT
-            and not any(word in line for word in _KEPT_WORDS)
-            and not any(word in line[:SHORT] for word in _KEPT_HEADS)
-        ):
-            return self._skip_line(line)
+        if not _may_hold_entries(line):
+            self._tree.add_unparsed(line)
+            return b""
         return line if len(line) <= LONGEST else self._shorten([line])
-
-    def _skip_line(self, line: bytes) -> bytes:
-        self._tree.add_unparsed(line)
-        return b""
 
     def _shorten(self, pieces: Iterable[bytes]) -> bytes:
         from memory.session.longlines import LineShortener  # most transcripts have no such line
@@ -218,6 +204,14 @@ class Reading:
         if end < 0:
             return b"", -1
         return self._filter_line(line) if len(line) <= LONGEST else line, end
+
+
+def _may_hold_entries(line: bytes) -> bool:
+    if line.startswith(b'{"type":'):
+        return line[8:32].lstrip().startswith(_KEPT_TYPES) or _QUEUED in line[:SHORT]
+    if len(line) <= SHORT or any(word in line[:SHORT] for word in _KEPT_HEADS):
+        return True
+    return any(word in line for word in _KEPT_WORDS)
 
 
 class _Queue:
