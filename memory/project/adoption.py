@@ -185,8 +185,7 @@ def _find_workspace_with_commit(place: Place, keys: list[str], rows: list[dict[s
             seen = [row for row in rows if row.get("key") == key]
             if begun and _has_other_remotes(place, seen):
                 continue
-            known = {str(row["commit"]) for row in seen if row.get("commit")}
-            known |= _read_checkpoint_commits(place.home + "/workspaces/" + key, FEW_CHECKPOINTS)
+            known = _read_known_commits(place, key, seen, FEW_CHECKPOINTS)
             has_same_remote = any(row.get("named") == place.named for row in seen)
             if has_same_remote or any(_has_commit(mine, commit) for commit in sorted(known)):
                 return key
@@ -285,10 +284,7 @@ def _is_proved(place: Place) -> bool:
         return False
     seen = [row for row in layout.read_place_rows(place.home) if row.get("key") == place.claimed]
     remote = layout.read_remote(layout.find_common_git(place.git))
-    local = remote[:1] in ("", "/")
-    known = {str(row["commit"]) for row in seen if row.get("commit")} | _read_checkpoint_commits(
-        place.home + "/workspaces/" + place.claimed
-    )
+    known = _read_known_commits(place, place.claimed, seen, MOST_CHECKPOINTS)
     paths = [str(row.get("path")) for row in seen if row.get("path") != place.anchor]
     if remote[:1] == "/":
         paths.append(remote)
@@ -298,9 +294,10 @@ def _is_proved(place: Place) -> bool:
     with Objects(place.git) as mine:
         if _is_shared_commit(mine, git.read_head(place.git).commit, heads):
             return True
-        return any(_has_commit(mine, commit) for commit in sorted(known)) or not (
-            seen or known or local
-        )
+        if any(_has_commit(mine, commit) for commit in sorted(known)):
+            return True
+    is_local = remote[:1] in ("", "/")
+    return not (seen or known or is_local)
 
 
 def _read_head_commits(paths: Iterable[str]) -> dict[str, str]:
@@ -331,7 +328,13 @@ def _list_paths(rows: list[dict[str, Any]]) -> list[str]:
     return [row["path"] for row in rows if isinstance(row.get("path"), str)]
 
 
-def _read_checkpoint_commits(private: str, most: int = MOST_CHECKPOINTS) -> set[str]:
+def _read_known_commits(place: Place, key: str, rows: list[dict[str, Any]], most: int) -> set[str]:
+    """Return the commits noted with a workspace and of its newest checkpoints."""
+    noted = {str(row["commit"]) for row in rows if row.get("commit")}
+    return noted | _read_checkpoint_commits(place.home + "/workspaces/" + key, most)
+
+
+def _read_checkpoint_commits(private: str, most: int) -> set[str]:
     found: set[str] = set()
     pages = [
         path.split("/")

@@ -245,10 +245,10 @@ def _import_session(
 def _find_workspace(
     place: layout.Place, places: dict[str, Workspace], env: dict[str, str]
 ) -> Workspace:
-    return next(
-        (w for w in places.values() if w.place.key == place.key and w.place.root == place.root),
-        Workspace(place, config.load_for_place(place, env)),
-    )
+    for space in places.values():
+        if (space.place.key, space.place.root) == (place.key, place.root):
+            return space
+    return Workspace(place, config.load_for_place(place, env))
 
 
 def _skip_if_unimportable(
@@ -257,9 +257,8 @@ def _skip_if_unimportable(
     if session.directory not in places:
         found = locate_session(session, env)
         if found is None:
-            return _make_skipped(
-                session, None, "its directory is gone", "make it again, even empty"
-            )._replace(gone=True)
+            why = ("its directory is gone", "make it again, even empty")
+            return _make_skipped(session, None, *why)._replace(gone=True)
         found = found if dry else adoption.adopt(found, now)
         places[session.directory] = _find_workspace(found, places, env)
     space = places[session.directory]
@@ -267,21 +266,17 @@ def _skip_if_unimportable(
     if progress.read_captured_size(place, session.id) == session.size:
         return ImportedSession(session, place, before=True)
     if not space.settings["capture.enabled"]:
-        own = space.settings.sources["capture.enabled"] in (config.WORKSPACE, "capture.projects")
-        remedy = (
-            "`dayleaf push on mine` in it"
-            if own
-            else "`dayleaf config get capture.enabled` there says by what"
-        )
+        remedy = "`dayleaf config get capture.enabled` there says by what"
+        if space.settings.sources["capture.enabled"] in (config.WORKSPACE, "capture.projects"):
+            remedy = "`dayleaf push on mine` in it"
         return _make_skipped(session, place, "capture is off there", remedy)
     try:
-        fresh = now - min(session.ended, os.stat(session.path).st_mtime) < recovery.QUIET
+        quiet = now - min(session.ended, os.stat(session.path).st_mtime)
     except OSError as error:
         return _skip_for_error(session, place, error)
-    if session.id == env.get("CLAUDE_CODE_SESSION_ID") or fresh:
-        return _make_skipped(
-            session, place, "the session is running", "it is captured when it ends"
-        )
+    if session.id == env.get("CLAUDE_CODE_SESSION_ID") or quiet < recovery.QUIET:
+        why = ("the session is running", "it is captured when it ends")
+        return _make_skipped(session, place, *why)
     return None
 
 

@@ -182,9 +182,9 @@ class Checkout:
     def _find_moved(self, path: str, before: Entry | None) -> str:
         """Return the only file of equal content, else of equal name, or ""."""
         base = "/" + path.rpartition("/")[2]
-        others = [item for item in self.tracked.hashes.items() if item[0] != path]
-        same = [other for other, hash in others if before and hash == before.hash]
-        same = same or [other for other, _ in others if ("/" + other).endswith(base)]
+        hashes = {other: hash for other, hash in self.tracked.hashes.items() if other != path}
+        same = [other for other in hashes if before and hashes[other] == before.hash]
+        same = same or [other for other in hashes if ("/" + other).endswith(base)]
         return same[0] if len(same) == 1 and files.exists(self.root + "/" + same[0]) else ""
 
     # ---- symbols
@@ -313,18 +313,22 @@ class Checkout:
     # ---- commits
 
     def _check_commits(self, record: Record) -> list[Claim]:
+        named, own = mentions.find_hashes(record.body), mentions.own_commit(record)
+        if own:
+            named.insert(0, (own, True))
         found: dict[str, Claim] = {}
-        own = mentions.own_commit(record)
-        for name, sure in [(own, True)] * bool(own) + mentions.find_hashes(record.body):
-            if name not in found and len(found) < MOST_CLAIMS and self.git:
-                if self.objects.find(name):
-                    found[name] = Claim("commit", name, True)
-                elif sure and self.objects.complete:
-                    reason = "commit %s is not in this repository" % name[:10]
-                    found[name] = Claim("commit", name, False, reason)
-                else:
-                    found[name] = Claim("commit", name, None)
+        for name, is_commit in named if self.git else ():
+            if name not in found and len(found) < MOST_CLAIMS:
+                found[name] = self._check_commit(name, is_commit)
         return list(found.values())
+
+    def _check_commit(self, name: str, is_commit: bool) -> Claim:
+        if self.objects.find(name):
+            return Claim("commit", name, True)
+        if is_commit and self.objects.complete:
+            reason = "commit %s is not in this repository" % name[:10]
+            return Claim("commit", name, False, reason)
+        return Claim("commit", name, None)
 
 
 class _RepositoryState:

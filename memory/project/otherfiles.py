@@ -154,9 +154,8 @@ def resolve_tier_folder(folder: str, place: Place, settings: Config, env: dict[s
     if files.is_inside(user, path) or files.is_inside(place.home, path):
         raise UsageError("%s holds all your files; add only the folder that holds the notes" % path)
     for other in list_added_tiers(place, settings):
-        if path != other.top and (
-            files.is_inside(path, other.top) or files.is_inside(other.top, path)
-        ):
+        overlaps = files.is_inside(path, other.top) or files.is_inside(other.top, path)
+        if overlaps and path != other.top:
             raise UsageError(
                 "%s: %s is a tier already, and one of them lies inside the other"
                 % (path, other.top)

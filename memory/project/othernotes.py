@@ -235,7 +235,11 @@ def _translate_confidence(confidence: Any) -> str:
         return ""
     if text in _LEVELS:
         return _LEVELS[text]
-    return ("low" if share < 0.4 else "medium" if share < 0.75 else "high") if share <= 1 else ""
+    if not share <= 1:
+        return ""
+    if share < 0.4:
+        return "low"
+    return "medium" if share < 0.75 else "high"
 
 
 def _find_title(meta: dict[str, Any], body: str, source: Source, store: str) -> str:

@@ -33,6 +33,10 @@ _ARRIVED = ("pull", "merge", "rebase")
 COMMAND = "dayleaf store check --staged"
 # files of a repository that may name a hook
 CONFIGURED = (".pre-commit-config.yaml", ".husky/pre-commit", "lefthook.yml")
+_UNMERGED = "git could not merge it: keep the right lines, then `git add` it"
+_UNFINISHED = (
+    "it holds markers of an unfinished merge (`<<<<<<<`): keep the right lines, remove these"
+)
 _MOST_LOG_LINES = 200  # lines of HEAD's log that are searched for one
 
 
@@ -306,12 +310,9 @@ class Repository:
         """Return the paths of records deleted, not renamed, since a commit."""
         words = ("diff", "--name-status", "-z", "-M100%", since, "HEAD", "--", self.prefix)
         archived = self.prefix + archive.FOLDER + "/"
-        return [
-            path
-            for status, path, new, _ in _parse_changes(self.run_git(*words) or [])
-            if status == "D" or (status[0] == "R" and new.startswith(archived))
-            if path.endswith(".md") and not path.startswith(archived)
-        ]
+        changes = _parse_changes(self.run_git(*words) or [])
+        gone = [path for code, path, new, _ in changes if code == "D" or new.startswith(archived)]
+        return [path for path in gone if path.endswith(".md") and not path.startswith(archived)]
 
     def read_file(self, commit: str, path: str) -> bytes:
         """Return a file at a commit, b"" where absent."""
@@ -354,22 +355,15 @@ def read_status(store: Store, env: Mapping[str, str]) -> Status:
     states, unmerged = repository.states()
     fresh = repository.find_others_changes(since, me) if since else set()
     shared: list[SharedRecord] = []
-    conflicts = [
-        (path, "git could not merge it: keep the right lines, then `git add` it")
-        for path in unmerged
-    ]
-    for name in [name for name in store.names() if name[:1] == SHARED]:
+    conflicts = [(path, _UNMERGED) for path in unmerged]
+    names = [name for name in store.names() if name[:1] == SHARED]
+    for name in names:
         path = repository.prefix + name[2:]
         by, address, last = authors.get(path, ("", "", ""))
         mine, state = not address or address == me, states.get(path, "committed")
         shared.append(SharedRecord(name, by, last, mine, state, path in fresh))
         if path not in unmerged and find_merge_marker(place.path(name)):
-            advice = (
-                "it holds markers of an unfinished merge (`<<<<<<<`): keep the right lines, "
-                "remove these"
-            )
-            conflicts.append((path, advice))
-    names = [record.name for record in shared]
+            conflicts.append((path, _UNFINISHED))
     removed = _find_removed(repository, store, since, me, names) if since else []
     return Status(shared, removed, conflicts, *_count_ahead_behind(repository), since)
 
@@ -407,11 +401,9 @@ def _find_removed(
         name, before = SHARED + "/" + path[start:], commit + "~" if commit else since
         record = records.from_bytes(name, repository.read_file(before, path), 0.0)
         if record.id not in here and (address != me or not me):
-            back = (
-                "dayleaf store restore " + shlex.quote(record.id)
-                if record.id in archived
-                else "git checkout %s -- %s" % (before, shlex.quote(":/" + path))
-            )
+            back = "git checkout %s -- %s" % (before, shlex.quote(":/" + path))
+            if record.id in archived:
+                back = "dayleaf store restore " + shlex.quote(record.id)
             found.append(RemovedRecord(name, record.id, record.title, by, back))
     return found
 
