@@ -11,7 +11,7 @@ from memory.capture.checkpointpage import fit_sections
 from memory.capture.turns import COMMIT, FILE, GOES_ON, LINK, Turn
 from memory.core import UsageError, clock, layout
 from memory.core.plaintext import clip_at_word, one_line
-from memory.core.records import Record, parse_steps
+from memory.core.records import Record, meta_text, parse_steps
 from memory.hook import handoffs
 from memory.session import entries, git
 from memory.store import store
@@ -128,7 +128,7 @@ def draft_handoff(
 
 
 def _format_title(checkpoint: Record) -> str:
-    branch = _text(checkpoint.meta.get("branch"))
+    branch = meta_text(checkpoint, "branch")
     lead = "Handoff%s: " % (" (%s)" % clip_at_word(branch, BRANCH) if branch else "")
     return one_line(lead + one_line(checkpoint.title), TITLE)
 
@@ -180,14 +180,9 @@ def _format_plan(plan: Record | None) -> list[str]:
 
 def _format_sources(checkpoints: Sequence[Record]) -> str:
     """Return a sentence with the day, ids, branch and commit of checkpoints."""
-    meta = checkpoints[0].meta
     day = clock.format_local_day(checkpoints[0].created)
     ids = ", ".join("[%s]" % record.id for record in checkpoints[:4])
     ids += " and %d more" % (len(checkpoints) - 4) if len(checkpoints) > 4 else ""
-    branch, commit = _text(meta.get("branch")), _text(meta.get("commit"))
+    branch, commit = (meta_text(checkpoints[0], key) for key in ("branch", "commit"))
     named = [" on branch `%s`" % branch] * bool(branch) + [" at commit " + commit] * bool(commit)
     return one_line("From %s (%s)%s." % (ids, day, ",".join(named)), 140)
-
-
-def _text(value: object) -> str:
-    return value.strip() if isinstance(value, str) else ""

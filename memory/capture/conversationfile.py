@@ -15,7 +15,7 @@ from memory.capture.progress import CaptureState
 from memory.capture.turns import GOES_ON, Turn
 from memory.core import StoreError, UsageError, clock, config, files, frontmatter, tokeniser
 from memory.core.layout import TRUNKS, Place
-from memory.core.records import Record
+from memory.core.records import Record, meta_text
 from memory.store import writer
 from memory.store.redactor import strip_private_record
 from memory.store.store import Store
@@ -122,22 +122,18 @@ def read_turns(
 
     checkpoints: of its session; by them turns of another branch, no trunk, are left out.
     """
-    name = record.meta.get("conversation")
     try:
-        page = strip_private_record(keeper.find(name.strip() if isinstance(name, str) else ""))
+        page = strip_private_record(keeper.find(meta_text(record, "conversation")))
     except (StoreError, UsageError):
         return ()
     if page.kind != KIND:
         return ()
     history = conversationpage.parse(page.body, clock.day(page.created))
     ends = sorted(
-        (
-            clock.parse(str(checkpoint.meta.get("until"))) or checkpoint.created,
-            str(checkpoint.meta.get("branch") or ""),
-        )
-        for checkpoint in checkpoints
+        (clock.parse(meta_text(each, "until")) or each.created, meta_text(each, "branch"))
+        for each in checkpoints
     )
-    own_branch = str(record.meta.get("branch") or "")
+    own_branch = meta_text(record, "branch")
     parts = split_by_checkpoint(history, [until for until, _ in ends])
     branches = [*(branch for _, branch in ends), own_branch]
     kept = [part for part, branch in zip(parts, branches) if branch in (own_branch, *TRUNKS)]

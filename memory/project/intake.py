@@ -272,6 +272,13 @@ class _Importer:
         self.result.new.append(new.id)
         return None
 
+    def _clean(self, piece: Piece, value: list[Any]) -> list[Any]:
+        """Return [title, body, …] without secrets and private parts."""
+        cleaned: list[Any] = self.store.cleaned(value)
+        if cleaned[:2] != value[:2]:
+            self.result.cleaned.append(piece.shown)
+        return cleaned
+
     def _draft(self, piece: Piece) -> Draft | Skip:
         draft = piece.draft()
         if isinstance(draft, Draft):
@@ -283,20 +290,12 @@ class _Importer:
 
         def clean(value: Any) -> Any:
             # without checksums: beside a path that names a key they would pass for secrets
-            title, body, given = self.store.cleaned(value)
-            if [title, body] != value[:2]:
-                self.result.cleaned.append(piece.shown)
+            title, body, given = self._clean(piece, value)
             if "checksum" in extra:
-                given = {
-                    **given,
-                    "checksum": piece.checksum,
-                    "snapshot": material.fingerprint(body),
-                }
-            return [
-                title,
-                body,
-                {**given, ORIGIN: self._origin(piece, title, body, draft, self.tier)},
-            ]
+                given["checksum"] = piece.checksum
+                given["snapshot"] = material.fingerprint(body)
+            given[ORIGIN] = self._origin(piece, title, body, draft, self.tier)
+            return [title, body, given]
 
         new = writer.compose_record(
             draft.kind,
@@ -390,9 +389,7 @@ class _Importer:
     ) -> None:
         store, extra = self.store, draft.extra or {}
         old = store.raw(found.name)
-        title, body = store.cleaned([draft.title, draft.body])
-        if [title, body] != [draft.title, draft.body]:
-            self.result.cleaned.append(piece.shown)
+        title, body = self._clean(piece, [draft.title, draft.body])
         title = writer.title_line(title)
         before = writer.title_line(str(frontmatter.parse(old).meta.get("title") or ""))
         has_own_title = _hash_title(before) != found.origin.get("written", "")[17:]
