@@ -109,18 +109,17 @@ def _read_ends(path: str) -> TranscriptEnds | None:
 
 def capture_running(
     place: layout.Place, settings: config.Config, env: dict[str, str], now: float
-) -> int:
-    """Capture and close running sessions; return the number of checkpoints."""
+) -> None:
+    """Capture and close running sessions."""
     if not settings["capture.enabled"]:
-        return 0
+        return
     from memory.capture.stretches import capture
 
-    folders, made = TranscriptFolders(env), 0
+    folders = TranscriptFolders(env)
     for session in _list_started(place):
         path = folders.find(session)
         if path and not _is_captured(place, session, path):
-            made += bool(capture(place, settings, env, now, session, path, "manual"))
-    return made
+            capture(place, settings, env, now, session, path, "manual")
 
 
 def _list_started(place: layout.Place) -> list[str]:

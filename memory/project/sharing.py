@@ -172,26 +172,23 @@ def move_record(store: Store, record: Record, tier: str) -> str:
     return name
 
 
-def finish_move(store: Store) -> str:
-    """Complete a killed move between tiers; return the record's name, or "".
+def finish_move(store: Store) -> None:
+    """Complete a killed move between tiers, whose record stands in both.
 
-    The record then stands in both tiers; two different files both stay.  Raises OSError.
+    Two different files both stay.  Raises OSError.
     """
     place = store.place
     try:
         source = os.fsdecode(files.read(place.private + layout.MOVING, 4096)).strip()
     except FileNotFoundError:
-        return ""
+        return
     target = (PRIVATE if source[:1] == SHARED else SHARED) + source[1:]
     with writer.TierWriter(place, store.on_change) as tiers, suppress(StoreError):
         record = store.read(source)
         if _rewrite_for_tier(store.raw(source), record, target[:1]) == store.raw(target):
             tiers.remove(place.path(source))
-        else:
-            target = ""
     with writer.TierWriter(place) as tiers:
         tiers.remove(place.private + layout.MOVING)
-    return target
 
 
 def _hide_origin_path(data: bytes, record: Record) -> bytes:
