@@ -14,7 +14,7 @@ from memory.core.plaintext import clip_at_word, one_line
 from memory.core.records import Record, meta_text, parse_steps
 from memory.hook import handoffs
 from memory.session import entries, git
-from memory.store import store
+from memory.store import activeplan, store
 
 NOTE = 70  # characters of a note's title
 
@@ -34,8 +34,6 @@ def write_note(
     session: id of the running session, or "".
     Raises UsageError for an empty note.
     """
-    from memory.store import activeplan
-
     words = entries.clean(words)
     if not words:
         raise UsageError("the checkpoint is empty; give the note as an argument or on stdin")

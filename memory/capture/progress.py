@@ -32,10 +32,6 @@ from memory.session.rewinds import WithdrawnSpan
 from memory.session.shell import Run
 from memory.session.transcript import StretchEnd
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.session.entries import Entry
-
 VERSION = 4
 _BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([^"\\]+)"')
 _CHANGES = re.compile(
@@ -320,7 +316,9 @@ def _find_prompt_instant(head: bytes, line: bytes) -> list[str]:
     return [entry.at for entry in parsed if entry.kind in (entries.PROMPT, entries.SLASH)][:1]
 
 
-def was_work_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> bool | None:
+def was_work_left(
+    facts: Facts, ahead: Iterable[entries.Entry], roots: tuple[str, ...]
+) -> bool | None:
     """Tell whether a switch of branches left work behind, None for undecided.
 
     ahead: the entries after it; the first turn that changes something decides.

@@ -21,11 +21,11 @@ from memory.capture.checkpointpage import has_answer, is_worth_checkpoint
 from memory.capture.facts import Facts, add_early_statement, add_entry, set_session_title
 from memory.capture.progress import CaptureState, RecordHead, RecordHeads
 from memory.core import boundary, clock, config, files, frontmatter, layout
-from memory.session import entries, git, transcript
+from memory.session import entries, git, transcript, whereabouts
 from memory.session.entries import Entry
 from memory.session.rewinds import WithdrawnSpan
 from memory.session.transcript import StretchEnd, TranscriptReader
-from memory.store import redactor, store, writer
+from memory.store import activeplan, redactor, store, writer
 
 # new edits, commands and prompts after which a Stop writes the checkpoint
 STOP_AFTER = 8
@@ -493,14 +493,9 @@ class Capture:
         return id
 
     def _find_plan(self, is_past: bool) -> str:
-        keeper = store.Store(self.place, self.settings, self.now)
-        if not any(keeper.names(("plan",))):
-            return ""
-        from memory.store import activeplan
-
         ended = clock.parse(self.state.facts.until) if is_past else None
         at = self.now if ended is None else ended
-        return activeplan.find_plan_between(keeper, at, at)
+        return activeplan.find_plan_between(self._open_store(), at, at)
 
     def _add_checkpoint(self, trigger: str, talk: str) -> str:
         state, facts = self.state, self.state.facts
@@ -597,10 +592,7 @@ def find_session(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
     if not session or event.get("agent_id") or env.get(boundary.NESTED):
         return "", ""
     path = transcript.validate_path(event.get("transcript_path"), env)
-    if not path:
-        from memory.session import whereabouts  # it moved, or is not there yet
-
-        path = whereabouts.find_transcript(env, session)
+    path = path or whereabouts.find_transcript(env, session)  # it moved, or is not there yet
     return (session, path) if path else ("", "")
 
 

@@ -29,6 +29,7 @@ from memory.core import StoreError, clock, files, frontmatter, records
 from memory.core.layout import GLOBAL, SHARED, Place
 from memory.core.records import Record
 from memory.project import otherfiles
+from memory.store import activeplan
 from memory.store.reader import open_beneath
 
 TYPE_CHECKING = False
@@ -333,8 +334,6 @@ def rewrite(store: Store, record: Record, source: Source) -> Record:
 
     A person's text above a script's heading SCRIPT stays.  Raises StoreError.
     """
-    from memory.store import activeplan
-
     kind = resource_type(record)
     before = store.raw(record.name)
     page = frontmatter.parse(before)

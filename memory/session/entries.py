@@ -416,12 +416,12 @@ def _parse_report(record: dict[str, Any], call: str, data: dict[str, Any]) -> li
 
 
 def _parse_notification(record: dict[str, Any], raw: str) -> list[Entry]:
-    text = raw.partition("<result>")[2].rpartition("</result>")[0]
-    task_match = _TASK_NAME.search(raw)
-    report = clean(_TRAILER.sub("", text)) if text and task_match else ""
-    if not report or not task_match or _is_sidechain(record):
+    task = _TASK_NAME.search(raw)
+    if not task or _is_sidechain(record):
         return []
-    return [Entry(REPORT, record, report, name=clean(task_match[1]))]
+    text = raw.partition("<result>")[2].rpartition("</result>")[0]
+    report = clean(_TRAILER.sub("", text))
+    return [Entry(REPORT, record, report, name=clean(task[1]))] if report else []
 
 
 def _parse_attachment(record: dict[str, Any]) -> list[Entry]:

@@ -12,11 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from memory.core import files
-from memory.session.entries import PROMPT, SLASH, parse_entries, parse_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.session.entries import Entry
+from memory.session.entries import PROMPT, SLASH, Entry, parse_entries, parse_line
 
 BLOCK = 1 << 20
 LONGEST = 8 << 20  # bytes of a line of before that is parsed
