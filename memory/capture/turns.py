@@ -13,14 +13,7 @@ SAID, USER, RUN, FILE, COMMIT, REPORT, LINK, MERGED = (
     "said user run file commit report link merged".split()
 )
 MET = "met"
-SLASH, BANG, SUMMARY, GOES_ON, WITHDRAWN, TEAM = (
-    "slash",
-    "bang",
-    "summary",
-    "goes on",
-    "withdrawn",
-    "team",
-)
+SLASH, SUMMARY, GOES_ON, WITHDRAWN, TEAM = "slash", "summary", "goes on", "withdrawn", "team"
 ENDED, INTERRUPTED = "ended", "interrupted"
 CALLED, ASIDE = "called", "aside"
 CREATED, EDITED, REMOVED = "created", "edited", "removed"
@@ -77,7 +70,7 @@ class Turn:
 
     at: the instant of the request, ISO 8601 UTC.
     request: the user's text.
-    asked: the form of the request: "" typed, SLASH, BANG, SUMMARY (no request: the client's summary
+    asked: the form of the request: "" typed, SLASH, SUMMARY (no request: the client's summary
         at a compaction), GOES_ON (the request is of before a compaction), WITHDRAWN (by a rewind),
         TEAM (another agent of the session's team asked).
     end: ENDED or INTERRUPTED where the host noted it, else "".
