@@ -152,10 +152,7 @@ def split_by_checkpoint(history: Sequence[Turn], ends: Sequence[float]) -> list[
 
 
 def take_first_turns(body: str, number: int) -> str:
-    """Return the first turns of a page.
-
-    number: of turns, 0 for the text above the first.
-    """
+    """Return the first turns of a page.  number: of turns, 0 for the text above the first."""
     lines = body.split("\n")
     heads = [
         at

@@ -486,9 +486,9 @@ def _judge_command(facts: Facts, command: str, entry: Entry) -> Run | None:
         return None
     if run.passed:
         hashes = tellingline.learn_passing_lines(facts.printed, run.key, entry.text)
-        for failed in facts.runs if hashes else ():
-            if failed.detail:
-                _remove_chatter(facts, failed, hashes)
+        failures = [failed for failed in facts.runs if failed.detail] if hashes else []
+        for failed in failures:
+            _remove_chatter(facts, failed, hashes)
     elif run.bad and tellingline.is_chatter(facts.printed, run.key, run.detail.partition("\n")[0]):
         text = tellingline.remove_chatter(facts.printed, run.key, entry.text)
         return shell.judge_command(command, entry.at, text, *result)
@@ -590,8 +590,9 @@ def _add_commits(facts: Facts, judged: Run, output: str, where: EntryContext) ->
         for commit in facts.commits:
             commit[0] = ""
     facts.commits.extend(made)
-    for name, subject, _ in made if not where.agent else ():
-        _add_piece(facts, where.at, Piece(turns.COMMIT, subject, name))
+    if not where.agent:
+        for name, subject, _ in made:
+            _add_piece(facts, where.at, Piece(turns.COMMIT, subject, name))
     del facts.commits[: -_LIMITS["commits"]]
     return bool(made)
 

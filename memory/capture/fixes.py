@@ -25,10 +25,7 @@ _LASTING = frozenset(
 
 @dataclass(frozen=True)
 class Fix:
-    """A failure and its fix.
-
-    edits: the changes since its last failure.
-    """
+    """A failure and its fix.  edits: the changes since its last failure."""
 
     failure: Run
     success: Run

@@ -179,10 +179,7 @@ def cut_clause(text: str, most: int = TITLE) -> str:
 
 
 def _trim_end(cut: str, least: int) -> str:
-    """Remove an open bracket and joining words from a text's end.
-
-    least: characters that stay.
-    """
+    """Remove an open bracket and joining words from a text's end.  least: characters that stay."""
     opened = cut.rfind("(")
     if opened >= least and ")" not in cut[opened:]:
         cut = cut[:opened].rstrip(" .;:,–—")

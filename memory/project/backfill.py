@@ -116,15 +116,22 @@ def select_sessions(
     place: only sessions of its workspace, None for all.  since: the earliest end.
     """
     found = [session for session in found if session.ended >= since]
-    keys: dict[str, str] = {}
-    for session in found if place else []:
-        if not keys.get(session.directory):
-            home = locate_session(session, env)
-            keys[session.directory] = home.key if home else ""
-    wanted = [s for s in found if place is None or keys[s.directory] == place.key]
-    wanted.sort(key=lambda s: (s.began, s.ended, s.id != progress.extract_uuid(s.id), s.id))
-    groups = sorted(group_related(wanted), key=lambda group: -max(s.ended for s in group))
+    if place:
+        keys = _find_workspaces(found, env)
+        found = [session for session in found if keys[session.directory] == place.key]
+    found.sort(key=lambda s: (s.began, s.ended, s.id != progress.extract_uuid(s.id), s.id))
+    groups = sorted(group_related(found), key=lambda group: -max(s.ended for s in group))
     return [session for group in groups for session in group]
+
+
+def _find_workspaces(sessions: list[Session], env: dict[str, str]) -> dict[str, str]:
+    """Return the workspace, or "", by the directory of sessions."""
+    keys: dict[str, str] = {}
+    for session in sessions:
+        if not keys.get(session.directory):
+            place = locate_session(session, env)
+            keys[session.directory] = place.key if place else ""
+    return keys
 
 
 def locate_session(session: Session, env: dict[str, str]) -> layout.Place | None:

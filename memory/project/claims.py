@@ -303,11 +303,13 @@ class Checkout:
     # ---- commits
 
     def _check_commits(self, record: Record) -> list[Claim]:
+        if not self.git:
+            return []
         named, own = mentions.find_hashes(record.body), mentions.own_commit(record)
         if own:
             named.insert(0, (own, True))
         found: dict[str, Claim] = {}
-        for name, is_commit in named if self.git else ():
+        for name, is_commit in named:
             if name not in found and len(found) < MOST_CLAIMS:
                 found[name] = self._check_commit(name, is_commit)
         return list(found.values())

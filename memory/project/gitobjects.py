@@ -149,7 +149,8 @@ class Objects:
         found: set[str] = set()
         for pack in self._open_packs():
             found.update(hash for hash, _ in pack.find(prefix))
-        for name in files.list_folder(self.folder + "/" + prefix[:2]) if self._inside else ():
+        names = files.list_folder(self.folder + "/" + prefix[:2]) if self._inside else []
+        for name in names:
             if name.startswith(prefix[2:]) and len(name) == 38:
                 found.add(prefix[:2] + name)
         return sorted(found)[:2]

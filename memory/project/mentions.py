@@ -118,9 +118,9 @@ def find_paths(body: str) -> list[str]:
 @lru_cache(maxsize=CACHED_TEXTS)
 def _find_paths(text: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
-    for word in text.split():
-        # no path holds a blank
-        for match in _PATH.finditer(word) if "/" in word and "." in word else ():
+    # no path holds a blank
+    for word in [word for word in text.split() if "/" in word and "." in word]:
+        for match in _PATH.finditer(word):
             path = match.group(1)
             if "/" in path and looks_like_file(path):
                 found[path] = None
@@ -204,8 +204,8 @@ def _find_symbols(text: str) -> tuple[Symbol, ...]:
 def _find_symbols_after_paths(text: str) -> dict[str, str]:
     """Return the path of each symbol written like `src/app.py:run`."""
     found: dict[str, str] = {}
-    for word in text.split():
-        for match in _NAME_AFTER_PATH.finditer(word) if ":" in word and "." in word else ():
+    for word in [word for word in text.split() if ":" in word and "." in word]:
+        for match in _NAME_AFTER_PATH.finditer(word):
             path, name = match.group(1), match.group(2)
             if looks_like_file(path):
                 found[name] = path.removeprefix("./")

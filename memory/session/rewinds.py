@@ -113,7 +113,7 @@ class PromptTree:
 
     def _find_first_prompt(self) -> list[str]:
         """Return [instant of the first prompt], [] where the chain of lines began anew."""
-        indexes = [*([self._index_from(0)] if self._start else ()), self._own]
+        indexes = [self._index_from(0), self._own]
         is_linked = any(index.linked for index in indexes)
         if not is_linked or any(index.compacted for index in indexes):
             return []
@@ -121,7 +121,7 @@ class PromptTree:
 
     def _read_earlier(self) -> Iterator[LineIndex]:
         """Yield the lines before the reading, in growing portions."""
-        for size in (*_LAST, self._start) if self._start else ():
+        for size in (*_LAST, self._start):
             yield self._index_from(max(0, self._start - size))
 
     def _index_from(self, at: int) -> LineIndex:

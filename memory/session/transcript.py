@@ -273,7 +273,7 @@ class _Queue:
 def _read_queue_state(fd: int, offset: int) -> _Queue:
     queue = _Queue()
     start = max(0, offset - BLOCK)
-    for line in files.read_at(fd, offset - start, start).split(b"\n") if offset else ():
+    for line in files.read_at(fd, offset - start, start).split(b"\n"):
         if b'"queue-operation"' in line or b'"queued_command"' in line:
             queue.process_line(parse_line(line))
     return queue
@@ -329,10 +329,7 @@ def validate_listed_path(path: str) -> str:
 
 
 def find_host_folder(env: dict[str, str]) -> str:
-    """Return the host's directory, or "".
-
-    CLAUDE_CONFIG_DIR, else `.claude` in HOME.
-    """
+    """Return the host's directory, or "".  CLAUDE_CONFIG_DIR, else `.claude` in HOME."""
     roots = list_roots(env)
     return files.real_path(roots[0].removesuffix("/projects")) if roots else ""
 
@@ -376,10 +373,7 @@ class StretchEnd(NamedTuple):
 
 
 def read_lines(path: str, offset: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, line), a line over LONGEST in parts.
-
-    Raises OSError.
-    """
+    """Yield (offset, line), a line over LONGEST in parts.  Raises OSError."""
     with os.fdopen(_open(path), "rb", BLOCK) as file:
         file.seek(offset)
         for line in iter(partial(file.readline, LONGEST + 1), b""):
@@ -388,10 +382,7 @@ def read_lines(path: str, offset: int = 0) -> Iterator[tuple[int, bytes]]:
 
 
 def compactions(path: str) -> list[StretchEnd]:
-    """Return the compactions of a session's context, in order.
-
-    Raises OSError.
-    """
+    """Return the compactions of a session's context, in order.  Raises OSError."""
     found: list[StretchEnd] = []
     for offset, line in read_lines(path):
         record = parse_line(line) if _COMPACTED in line and len(line) <= LONGEST else {}

@@ -131,10 +131,7 @@ class TranscriptFolders:
 
 
 def find_transcript(env: dict[str, str], session: str, named: object = "") -> str:
-    """Return a session's transcript, or "".
-
-    named: its path where known, not yet trusted.
-    """
+    """Return a session's transcript, or "".  named: its path where known, not yet trusted."""
     path = transcript.validate_path(named, env)
     return path or (TranscriptFolders(env).find(session) if session else "")
 
