@@ -20,7 +20,7 @@ from memory.capture import progress
 from memory.core import fastjson, files, layout
 from memory.hook import receipts
 from memory.session import transcript
-from memory.session.whereabouts import read_size
+from memory.session.whereabouts import list_stems, read_size
 
 _END = 1 << 62  # after every offset
 
@@ -73,8 +73,7 @@ def load(place: layout.Place, session: str) -> Pauses:
 
 def list_paused_sessions(place: layout.Place) -> list[str]:
     """Return the sessions that were paused here."""
-    found = files.list_visible(place.receipts_folder)
-    return [name[: -len(".left")] for name in found if name.endswith(".left")]
+    return list_stems(place.receipts_folder, ".left")
 
 
 def begin_pause(

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 from memory.capture.facts import Edit, Facts, add_entry
 from memory.capture.turns import Piece, Turn, extract_stem
 from memory.core import fastjson, files, layout
+from memory.hook import receipts
 from memory.session import entries, shell, transcript
 from memory.session.rewinds import WithdrawnSpan
 from memory.session.shell import Run
@@ -388,15 +389,11 @@ def read_captured_size(place: layout.Place, session: str) -> int:
     return size if isinstance(size, int) else -1
 
 
-def read_transcript_path(receipts: str) -> object:
-    """Read the transcript's untrusted path from a session's receipts, or "".
-
-    receipts: path of the session's receipts.
-    """
+def read_transcript_path(path: str) -> object:
+    """Return the transcript's untrusted path in a session's receipts, or "".  path: of these."""
     try:
-        lines = files.read(receipts, 4 << 20).split(b"\n")
+        rows = receipts.read(path)
     except OSError:
         return ""
-    starts = fastjson.parse_rows(b"\n".join(line for line in lines if b'"start"' in line))
-    paths = [row.get("transcript") for row in starts if row.get("event") == "start"]
+    paths = [row.get("transcript") for row in rows if row.get("event") == "start"]
     return next(filter(None, reversed(paths)), "")

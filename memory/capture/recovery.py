@@ -123,9 +123,8 @@ def capture_running(
 
 
 def _list_started(place: layout.Place) -> list[str]:
-    names = files.list_visible(place.receipts_folder)
-    ids = (layout.valid_id(name[: -len(".jsonl")]) for name in names if name.endswith(".jsonl"))
-    return [*filter(None, ids)]
+    names = whereabouts.list_stems(place.receipts_folder, ".jsonl")
+    return [*filter(None, map(layout.valid_id, names))]
 
 
 def _is_other_project(place: layout.Place, key: str) -> bool:

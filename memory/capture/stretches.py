@@ -313,8 +313,7 @@ class Capture:
 
     def _find_kin(self) -> None:
         mine, first = progress.extract_uuid(self.session), self.state.first
-        names = files.list_visible(self.folder)
-        states = {name[: -len(".json")] for name in names if name.endswith(".json")}
+        states = set(whereabouts.list_stems(self.folder, ".json"))
         paused = set(leftout.list_paused_sessions(self.place))
         for name in sorted((states | paused) - {self.session}):
             is_kin = progress.extract_uuid(name) == mine or self._read_first_entry(name) == first

@@ -110,11 +110,9 @@ class TranscriptFolders:
         self._paths: dict[str, list[str]] = {}
         for root in dict.fromkeys(map(files.real_path, transcript.list_roots(env))):
             for folder in files.list_visible(root):
-                for name in files.list_visible(root + "/" + folder):
-                    if name.endswith(_SUFFIX):
-                        self._paths.setdefault(name[: -len(_SUFFIX)], []).append(
-                            "%s/%s/%s" % (root, folder, name)
-                        )
+                for session in list_stems(root + "/" + folder, _SUFFIX):
+                    path = "%s/%s/%s" % (root, folder, session + _SUFFIX)
+                    self._paths.setdefault(session, []).append(path)
 
     def find(self, session: str) -> str:
         """Return the transcript of a session, the longest of copies, or ""."""
@@ -152,6 +150,12 @@ def list_worktrees(git: str) -> list[str]:
     names = files.list_visible(folder)
     paths = (layout.read_first_line("%s/%s/gitdir" % (folder, name)) for name in names)
     return [path[:-5] for path in paths if path.startswith("/") and path.endswith("/.git")]
+
+
+def list_stems(folder: str, suffix: str) -> list[str]:
+    """Return the names in a folder that have a suffix, without it."""
+    names = files.list_visible(folder)
+    return [name.removesuffix(suffix) for name in names if name.endswith(suffix)]
 
 
 def read_size(path: str) -> int:
