@@ -34,6 +34,7 @@ from memory.session.shell import Run
 from memory.session.transcript import StretchEnd
 
 VERSION = 4
+READ, START, WRITTEN = 0, 1, 2  # the offsets in a file's span
 _BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([^"\\]+)"')
 _CHANGES = re.compile(
     rb'"name"\s*:\s*"(?:Edit|Write|NotebookEdit|Task'
@@ -94,6 +95,11 @@ class CaptureState:
     closed: list[ClosedStretch] = field(default_factory=list)
     retold: list[Turn] = field(default_factory=list)
     private: bool = False
+
+    @property
+    def offset(self) -> int:
+        """The offset up to which the session's own transcript is read."""
+        return self.spans.get("", [0])[READ]
 
 
 class RecordHead(NamedTuple):

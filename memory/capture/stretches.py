@@ -19,7 +19,7 @@ from typing import Any
 from memory.capture import checkpointpage, conversationfile, leftout, progress, wishes
 from memory.capture.checkpointpage import has_answer, is_worth_checkpoint
 from memory.capture.facts import Facts, add_early_statement, add_entry, set_session_title
-from memory.capture.progress import CaptureState, RecordHead, RecordHeads
+from memory.capture.progress import READ, START, WRITTEN, CaptureState, RecordHead, RecordHeads
 from memory.core import boundary, clock, config, files, frontmatter, layout
 from memory.session import entries, git, transcript, whereabouts
 from memory.session.entries import Entry
@@ -76,7 +76,7 @@ class Capture:
             self.state.since = self._find_covered_until()
         self.private: set[str] = set()  # the words of <private> parts
         if self.state.private:
-            before = self.source.read(self.path, 0, self.state.spans.get("", [0])[0])
+            before = self.source.read(self.path, 0, self.state.offset)
             self.private = {word for entry in before for word in _find_private_words(entry)}
         self.known = set(self.state.seen)
         for name in self.state.kin:
@@ -105,7 +105,7 @@ class Capture:
             self._read_again()
         if secret and (self.statement or state.facts.until != until):
             # a new entry may hold a secret without its label: only together is it found
-            self.rewind(1)
+            self.rewind(START)
             self.read()
 
     def _is_removed(self) -> bool:
@@ -145,7 +145,7 @@ class Capture:
         if base:
             state.bases = [base, base]
         self.rewound = ""
-        self.rewind(1)
+        self.rewind(START)
         state.units += self.read() + STOP_AFTER  # it is written at once
 
     def _reread_stretch(self, row: progress.ClosedStretch, base: Facts) -> Facts:
@@ -242,27 +242,27 @@ class Capture:
         state, units = self.state, 0
         for key, path in self.sources():
             span = state.spans.setdefault(key, [0, 0, 0])
-            end = self.stop.offset if self.stop and not key else span[0] + transcript.READ_LIMIT
-            while span[0] < end and not (self.pause and self.pause()):
-                start = span[0] = self.left.next_readable(key, span[0])
+            end = self.stop.offset if self.stop and not key else span[READ] + transcript.READ_LIMIT
+            while span[READ] < end and not (self.pause and self.pause()):
+                start = span[READ] = self.left.next_readable(key, span[READ])
                 units += self._read_portion(path, key, span, end)
-                if span[0] == start:
+                if span[READ] == start:
                     break
         return units
 
     def _read_portion(self, path: str, key: str, span: list[int], end: int) -> int:
-        start, units = span[0], 0
+        start, units = span[READ], 0
         room = min(end, self.left.next_pause(key, start)) - start
         for limit in (min(room, PORTION), room):
-            if span[0] == start and room > 0:
+            if span[READ] == start and room > 0:
                 units += self._read_file(path, key, span, limit)
         return units
 
     def _read_file(self, path: str, key: str, span: list[int], limit: int) -> int:
         state, units = self.state, 0
-        reading = self.source.read(path, span[0], limit, self.ended)
+        reading = self.source.read(path, span[READ], limit, self.ended)
         uuid, is_new, at = "", True, ""
-        after_pause = self.left.follows_pause(key, span[0])
+        after_pause = self.left.follows_pause(key, span[READ])
         titles = list[Entry]()
         withdrawn = Facts(branch=state.facts.branch, cwd=state.facts.cwd)
         for entry in reading:
@@ -280,7 +280,7 @@ class Capture:
                 units += add_entry(facts, entry, self.roots, key)
         state.facts.withdraw(withdrawn)
         self._set_titles(titles)
-        span[0] = reading.offset
+        span[READ] = reading.offset
         if not key:
             state.size = reading.offset
         return units
@@ -332,12 +332,12 @@ class Capture:
         self.foreign |= progress.read_seen_ids(self.folder + "/" + name + ".json")
         self.foreign |= leftout.load(self.place, name).ids
 
-    def rewind(self, index: int) -> None:
-        """Go back to the stretch's start (1) or last write (2)."""
+    def rewind(self, to: int) -> None:
+        """Go back to the stretch's START, or to what was WRITTEN last."""
         state = self.state
         for span in state.spans.values():
-            span[0] = span[index]
-        state.facts = deepcopy(state.bases[index - 1])
+            span[READ] = span[to]
+        state.facts = deepcopy(state.bases[to - START])
         self.known = set()
 
     def redact(self) -> None:
@@ -423,9 +423,9 @@ class Capture:
             return
         state.name = state.checksum = ""
         conversationfile.end_stretch(state)
-        self.rewind(2)
+        self.rewind(WRITTEN)
         for span in state.spans.values():
-            span[1] = span[2]
+            span[START] = span[WRITTEN]
         state.bases[0] = state.bases[1]
         self.read()
 
@@ -443,7 +443,7 @@ class Capture:
         state = self.state
         state.units = 0
         for span in state.spans.values():
-            span[2] = span[0]
+            span[WRITTEN] = span[READ]
         state.bases[1] = _copy_without_output(progress.carry_over(state.facts))
 
     def _is_unedited(self) -> bool:
@@ -552,7 +552,7 @@ class Capture:
         self._keep_offsets()
         conversationfile.end_stretch(state)
         for span in state.spans.values():
-            span[1] = span[2] = span[0]
+            span[START] = span[WRITTEN] = span[READ]
         state.facts = progress.carry_over(state.facts)
         base = _copy_without_output(state.facts)
         state.bases = [base, base]
@@ -562,7 +562,7 @@ class Capture:
     def _keep_offsets(self) -> None:
         """Keep this stretch's offsets for a later rewind."""
         state = self.state
-        start, end = ({key: span[at] for key, span in state.spans.items()} for at in (1, 0))
+        start, end = ({key: span[at] for key, span in state.spans.items()} for at in (START, READ))
         if start != end:
             mark, title = self._read_marks(state.name) if state.name else ("", "")
             until, base = state.facts.until, progress.serialize_facts(state.bases[0])
@@ -620,7 +620,7 @@ def capture(
             return ""
         ended = trigger == "recovery"
         run = Capture(place, settings, env, now, session, path, on_change, ended=ended, pause=pause)
-        start = run.state.spans.get("", [0])[0]
+        start = run.state.offset
         stops = progress.find_branch_switches(path, start, run.state.facts.branch)
         for run.stop in stops:
             if trigger == "stop" and run.is_undecided():

@@ -311,7 +311,7 @@ def capture_session(
                 on_change=written.setdefault, stop=stop, imported=True, shared_heads=space.heads
             )
             known = known or bool(capture.state.since or (not number and capture.state.spans))
-            if stop is None or stop.offset >= capture.state.spans.get("", [0])[0]:
+            if stop is None or stop.offset >= capture.state.offset:
                 capture.run("recovery")
     return ImportedSession(
         session, place, tuple(written), before=known and not written, old=known and bool(written)
@@ -335,7 +335,7 @@ def _find_stops(session: Session) -> list[StretchEnd]:
 def _count_checkpoints(capture: Capture, session: Session) -> tuple[int, bool]:
     """Return (checkpoints that a capture would write, whether anything is worth one)."""
     checkpoints, any_worth = 0, False
-    done = capture.state.spans.get("", [0])[0]
+    done = capture.state.offset
     for stop in (*(stop for stop in _find_stops(session) if stop.offset > done), None):
         capture.stop = stop
         capture.read()
