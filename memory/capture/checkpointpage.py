@@ -151,7 +151,7 @@ def _format_withdrawn(facts: Facts) -> list[str]:
     for turn in facts.withdrawn[-WITHDRAWN:]:
         commits = [piece.name for piece in turn.pieces if piece.kind == turns.COMMIT and piece.name]
         request = clip_at_word(one_line(turn.request), LEAST_LINE)
-        line = "%s taken back by a rewind: %s" % (turn.at[11:16], request)
+        line = "%s taken back by a rewind: %s" % (turn.time, request)
         lines.append(line + ("; its commit %s remains" % commits[-1] if commits else ""))
     return lines
 
@@ -234,7 +234,7 @@ def _format_interjections(turn: Turn) -> str:
     ]
     if not telling:
         return ""
-    return "%s (%s) %s" % (turn.at[11:16], turns.WORKING, clip_at_word("; ".join(telling), OUTCOME))
+    return "%s (%s) %s" % (turn.time, turns.WORKING, clip_at_word("; ".join(telling), OUTCOME))
 
 
 def _format_turn(turn: Turn, most: int, in_outcome: bool, alone: bool) -> str:
@@ -248,7 +248,7 @@ def _format_turn(turn: Turn, most: int, in_outcome: bool, alone: bool) -> str:
         statement = openings.remove_questions(openings.find_outcome(turn))
         outcome = openings.format_plain_line(statement, room)
         outcome = outcome or clip_at_word(_format_last_actions(turn), room)
-    return "%s %s%s" % (turn.at[11:16], request, " → " + outcome if outcome else "")
+    return "%s %s%s" % (turn.time, request, " → " + outcome if outcome else "")
 
 
 def _format_last_actions(turn: Turn) -> str:
@@ -310,7 +310,7 @@ def _format_commands(facts: Facts, mended: list[Fix]) -> list[str]:
 def _format_failed_command(run: Run, later: list[Run]) -> str:
     passed = (other.command for other in later if (other.outcome, other.key) == (shell.OK, run.key))
     then = next((command for command in passed if command != run.command), "")
-    why = one_line(run.detail.partition("\n")[0], 140)
+    why = one_line(run.cause, 140)
     return "✗ %s → %s%s%s" % (
         quote_command(run.command),
         run.outcome,
@@ -327,7 +327,7 @@ def quote_command(command: str, most: int = 160) -> str:
 
 
 def _format_fix(fix: Fix) -> str:
-    why = one_line(fix.failure.detail.partition("\n")[0], 160)
+    why = one_line(fix.failure.cause, 160)
     other = " (%s)" % quote_command(fix.success.command, 100)
     return "%s → %s%s; passed%s after editing %s" % (
         quote_command(fix.failure.command),
@@ -342,6 +342,6 @@ def _format_open_failures(facts: Facts) -> list[str]:
     """Return the commands that failed at the end, with their telling lines."""
     lines = []
     for run in fixes.find_open_failures([*facts.failing, *facts.runs])[-MOST_OPEN:]:
-        reason = run.detail.partition("\n")[0] or run.summary or run.outcome
+        reason = run.cause or run.summary or run.outcome
         lines.append(quote_command(run.command) + FAILS[1:] + one_line(reason, 160))
     return lines

@@ -99,7 +99,7 @@ def render(turns: Iterable[Turn], day: str = "") -> str:
 
 
 def _render_turn(turn: Turn, dated: bool) -> str:
-    when = ((turn.at[:10] + " ") if dated else "") + (turn.at[11:16] or "00:00")
+    when = ((turn.at[:10] + " ") if dated else "") + (turn.time or "00:00")
     if turn.asked == SUMMARY:
         blocks = ["## %s %s" % (when, _BY_CLIENT), *map(_clean_summary, turn.statements())]
         return "\n\n".join(blocks) + "\n"

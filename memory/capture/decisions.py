@@ -43,14 +43,14 @@ def _find_in_turn(history: Sequence[Turn], number: int) -> Iterator[str]:
     if turn.asked in ("", SLASH) and number and _NO.match(turn.request):
         proposed = openings.format_plain_line(openings.find_outcome(history[number - 1]), PROPOSED)
         if proposed:
-            yield '%s "%s" to: %s' % (turn.at[11:16], _clip_decision(turn.request), proposed)
+            yield '%s "%s" to: %s' % (turn.time, _clip_decision(turn.request), proposed)
     proposed = ""
     for piece in turn.pieces:
         if piece.kind == SAID:
             proposed = piece.text
         line = _format_decision(piece, proposed) if piece.kind == USER else ""
         if line:
-            yield "%s %s" % (turn.at[11:16], line)
+            yield "%s %s" % (turn.time, line)
 
 
 def _format_decision(piece: Piece, proposed: str) -> str:

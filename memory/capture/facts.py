@@ -489,7 +489,7 @@ def _judge_command(facts: Facts, command: str, entry: Entry) -> Run | None:
         failures = [failed for failed in facts.runs if failed.detail] if hashes else []
         for failed in failures:
             _remove_chatter(facts, failed, hashes)
-    elif run.bad and tellingline.is_chatter(facts.printed, run.key, run.detail.partition("\n")[0]):
+    elif run.bad and tellingline.is_chatter(facts.printed, run.key, run.cause):
         text = tellingline.remove_chatter(facts.printed, run.key, entry.text)
         return shell.judge_command(command, entry.at, text, *result)
     return run
@@ -505,8 +505,7 @@ def _remove_chatter(facts: Facts, run: Run, hashes: list[str]) -> None:
     ):
         return
     run.detail = rest
-    old = run.outcome + ": " + one_line(first)
-    new = run.outcome + (": " + one_line(rest.partition("\n")[0]) if rest else "")
+    old, new = _format_result(run.outcome, first), _format_result(run.outcome, run.cause)
     for turn in facts.turns:
         for at, piece in enumerate(turn.pieces):
             if (piece.kind, piece.text, piece.result) == (turns.RUN, run.command, old):
@@ -640,14 +639,17 @@ def _add_removal(facts: Facts, edit: Edit, where: EntryContext) -> int:
 
 def _add_run(facts: Facts, run: Run, at: str) -> None:
     """Add a run, joined with an equal one before."""
-    why = (run.detail.partition("\n")[0] or run.summary) if run.bad else ""
-    result = run.outcome + (": " + one_line(why) if why else "")
-    piece = Piece(turns.RUN, run.command, "", result)
+    cause = (run.cause or run.summary) if run.bad else ""
+    piece = Piece(turns.RUN, run.command, "", _format_result(run.outcome, cause))
     pieces = facts.last_pieces
     if pieces and pieces[-1]._replace(times=1) == piece:
         pieces[-1] = piece._replace(times=pieces[-1].times + 1)
     else:
         _add_piece(facts, at, piece)
+
+
+def _format_result(outcome: str, cause: str) -> str:
+    return outcome + (": " + one_line(cause) if cause else "")
 
 
 def _repeat_key(run: Run) -> tuple[str, ...]:

@@ -83,6 +83,11 @@ class Turn:
     end: str = ""
 
     @property
+    def time(self) -> str:
+        """The hour and minute of the request, "" for an unknown instant."""
+        return self.at[11:16]
+
+    @property
     def did(self) -> bool:
         """Whether the turn changed a file or committed."""
         return any(piece.kind in (FILE, COMMIT) for piece in self.pieces)

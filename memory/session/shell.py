@@ -114,6 +114,11 @@ class Run:
         return is_failure(self.outcome)
 
     @property
+    def cause(self) -> str:
+        """The line that tells a failure best, or ""."""
+        return self.detail.partition("\n")[0]
+
+    @property
     def passed(self) -> bool:
         return self.outcome == OK
 
