@@ -142,9 +142,9 @@ def _list_work(
     pages: Sequence[dict[str, list[str]]], history: Sequence[Turn], uncommitted: Container[str]
 ) -> list[str]:
     """Return lines on the last commit, pull request and uncommitted edits."""
-    done = [line for page in reversed(pages) for line in page.get("done", ())]
-    commits = [line for line in done if line.startswith("commit ")]
-    pulls = [line for line in done if line.startswith("pull request ")]
+    done_lines = [line for page in reversed(pages) for line in page.get("done", ())]
+    commits = [line for line in done_lines if line.startswith("commit ")]
+    pulls = [line for line in done_lines if line.startswith("pull request ")]
     edited: dict[str, None] = {}
     for piece in (piece for turn in history for piece in turn.pieces):
         if piece.kind == COMMIT:

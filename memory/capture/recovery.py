@@ -64,8 +64,8 @@ def recover(
 def _is_interrupted(place: layout.Place, session: str, path: str, now: float) -> bool:
     if _is_captured(place, session, path):
         return False
-    seen = _read_ends(path)
-    return seen is not None and seen.rests(now, QUIET) and now - seen.last < KEEP
+    ends = _read_ends(path)
+    return ends is not None and ends.rests(now, QUIET) and now - ends.last < KEEP
 
 
 def _find_transcript(
@@ -81,8 +81,8 @@ def find_uncaptured(
 ) -> UncapturedSessions:
     """Return the sessions without a capture; see `recover`."""
     folders = TranscriptFolders(env)
-    found, here = UncapturedSessions([], [], []), set(_list_started(place))
-    for session in sorted(here):
+    found, started = UncapturedSessions([], [], []), set(_list_started(place))
+    for session in sorted(started):
         path = _find_transcript(place, session, folders, env)
         if path:
             if session != current and _is_interrupted(place, session, path, now):
@@ -90,12 +90,12 @@ def find_uncaptured(
         elif not progress.read_head(place.cache + "/sessions/" + session + ".json"):
             found.gone.append(session)
     since = _read_first_receipt_time(place, now) - GRACE
-    for session, path, seen in _find_unseen(place, env, folders, {*here, current}):
-        if not seen.rests(now, QUIET):
+    for session, path, ends in _find_unseen(place, env, folders, {*started, current}):
+        if not ends.rests(now, QUIET):
             continue
-        if seen.last < since:
+        if ends.last < since:
             found.before.append(session)
-        elif now - seen.last < KEEP:
+        elif now - ends.last < KEEP:
             found.sessions.append((session, path))
     return found
 
@@ -174,10 +174,10 @@ def _find_unseen(
             yield session, path, ends
 
 
-def _find_workspace(seen: TranscriptEnds, env: dict[str, str], keys: dict[str, str]) -> str:
-    if seen.directory not in keys:
-        keys[seen.directory] = layout.locate(env, seen.directory).key
-    return keys[seen.directory]
+def _find_workspace(ends: TranscriptEnds, env: dict[str, str], keys: dict[str, str]) -> str:
+    if ends.directory not in keys:
+        keys[ends.directory] = layout.locate(env, ends.directory).key
+    return keys[ends.directory]
 
 
 def _is_captured(place: layout.Place, session: str, path: str) -> bool:

@@ -180,23 +180,22 @@ def _list_left_workspaces(place: Place, rows: list[dict[str, Any]]) -> list[str]
 
 def _find_workspace_with_commit(place: Place, keys: list[str], rows: list[dict[str, Any]]) -> str:
     begun = place.due or files.is_folder(place.private)
-    with Objects(place.git) as mine:
+    with Objects(place.git) as objects:
         for key in keys:
-            seen = [row for row in rows if row.get("key") == key]
-            if begun and _has_other_remotes(place, seen):
+            noted = [row for row in rows if row.get("key") == key]
+            if begun and _has_other_remotes(place, noted):
                 continue
-            known = _read_known_commits(place, key, seen, FEW_CHECKPOINTS)
-            has_same_remote = any(row.get("named") == place.named for row in seen)
-            if has_same_remote or any(_has_commit(mine, commit) for commit in sorted(known)):
+            commits = _read_known_commits(place, key, noted, FEW_CHECKPOINTS)
+            has_same_remote = any(row.get("named") == place.named for row in noted)
+            if has_same_remote or any(_has_commit(objects, commit) for commit in sorted(commits)):
                 return key
     return ""
 
 
-def _has_other_remotes(place: Place, seen: list[dict[str, Any]]) -> bool:
-    paths = _list_paths(seen)
-    stand = [path for path in dict.fromkeys(paths) if _is_repository_root(path)]
+def _has_other_remotes(place: Place, noted: list[dict[str, Any]]) -> bool:
+    roots = [path for path in dict.fromkeys(_list_paths(noted)) if _is_repository_root(path)]
     env = {"DAYLEAF_HOME": place.home}
-    return bool(stand) and all(layout.locate(env, path).named != place.named for path in stand)
+    return bool(roots) and all(layout.locate(env, root).named != place.named for root in roots)
 
 
 def _is_repository_root(path: str) -> bool:
@@ -282,22 +281,22 @@ def _is_proved(place: Place) -> bool:
     """
     if not layout.is_own_checkout(place.root, place.git, place.anchor):
         return False
-    seen = [row for row in layout.read_place_rows(place.home) if row.get("key") == place.claimed]
+    noted = [row for row in layout.read_place_rows(place.home) if row.get("key") == place.claimed]
     remote = layout.read_remote(layout.find_common_git(place.git))
-    known = _read_known_commits(place, place.claimed, seen, MOST_CHECKPOINTS)
-    paths = [str(row.get("path")) for row in seen if row.get("path") != place.anchor]
+    commits = _read_known_commits(place, place.claimed, noted, MOST_CHECKPOINTS)
+    paths = [str(row.get("path")) for row in noted if row.get("path") != place.anchor]
     if remote[:1] == "/":
         paths.append(remote)
     heads = _read_head_commits(paths)
-    known.update(heads.values())
-    known.discard("")
-    with Objects(place.git) as mine:
-        if _is_shared_commit(mine, git.read_head(place.git).commit, heads):
+    commits.update(heads.values())
+    commits.discard("")
+    with Objects(place.git) as objects:
+        if _is_shared_commit(objects, git.read_head(place.git).commit, heads):
             return True
-        if any(_has_commit(mine, commit) for commit in sorted(known)):
+        if any(_has_commit(objects, commit) for commit in sorted(commits)):
             return True
     is_local = remote[:1] in ("", "/")
-    return not (seen or known or is_local)
+    return not (noted or commits or is_local)
 
 
 def _read_head_commits(paths: Iterable[str]) -> dict[str, str]:
@@ -309,8 +308,8 @@ def _read_head_commits(paths: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _is_shared_commit(mine: Objects, commit: str, heads: dict[str, str]) -> bool:
-    if not commit or not _has_commit(mine, commit):
+def _is_shared_commit(objects: Objects, commit: str, heads: dict[str, str]) -> bool:
+    if not commit or not _has_commit(objects, commit):
         return False
     for folder, head in heads.items():
         if head:

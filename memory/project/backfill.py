@@ -99,13 +99,13 @@ def find_sessions(env: dict[str, str]) -> Iterator[Session | Skip]:
 def _read_session(path: str, name: str) -> Session | Skip:
     id = layout.valid_id(name)
     try:
-        seen = whereabouts.read_ends(path)
+        ends = whereabouts.read_ends(path)
     except OSError as error:
         return skip_unreadable(path, error)
-    if not id or not seen.directory:
+    if not id or not ends.directory:
         return Skip(path, "no session in it", "nothing to do")
-    began = seen.changed / 1e9 if seen.began is None else seen.began
-    return Session(id, path, seen.size, seen.directory, began, seen.last)
+    began = ends.changed / 1e9 if ends.began is None else ends.began
+    return Session(id, path, ends.size, ends.directory, began, ends.last)
 
 
 def select_sessions(

@@ -114,10 +114,10 @@ class Checkout:
         # a checkpoint tells of the past: only its open and next items can be stale
         if record.kind in DATED_KINDS and record.source == "auto":
             record = _keep_open_items(record)
-        then = _RepositoryState(self, record)
+        past = _RepositoryState(self, record)
         found = [
-            *self._check_files(record, then),
-            *self._check_symbols(record, then),
+            *self._check_files(record, past),
+            *self._check_symbols(record, past),
             *self._check_commits(record),
         ]
         state = UNKNOWN
@@ -129,23 +129,23 @@ class Checkout:
 
     # ---- files
 
-    def _check_files(self, record: Record, then: _RepositoryState) -> list[Claim]:
+    def _check_files(self, record: Record, past: _RepositoryState) -> list[Claim]:
         found: dict[str, Claim] = {}
         listed = dict.fromkeys(path for path in mentions.listed_files(record) if path)
         for path in list(listed)[:MOST_CLAIMS]:
-            found[path] = self._check_file(path, True, then)
+            found[path] = self._check_file(path, True, past)
         for path in mentions.find_paths(record.body)[:MOST_CLAIMS]:
             if path not in found:
-                found[path] = self._check_file(path, False, then)
+                found[path] = self._check_file(path, False, past)
         return list(found.values())
 
-    def _check_file(self, named: str, is_listed: bool, then: _RepositoryState) -> Claim:
+    def _check_file(self, named: str, is_listed: bool, past: _RepositoryState) -> Claim:
         unknown, path = Claim("file", named, None), self.relative_path(named)
         if not path or not self._is_inside(path):
             return unknown
         if files.exists(self.root + "/" + path):
             return Claim("file", named, True, path=path)
-        readable, before = then.find_entry(path)
+        readable, before = past.find_entry(path)
         existed = is_listed or before or (not readable and self._has_first_folder(path))
         if path in self.tracked.away or not existed:
             return unknown
@@ -185,25 +185,25 @@ class Checkout:
 
     # ---- symbols
 
-    def _check_symbols(self, record: Record, then: _RepositoryState) -> list[Claim]:
+    def _check_symbols(self, record: Record, past: _RepositoryState) -> list[Claim]:
         named = [*mentions.listed_files(record), *mentions.find_paths(record.body)[:MOST_CLAIMS]]
         paths = [path for path in map(self.relative_path, named) if path]
         near = dict.fromkeys(path for path in paths if self.read_source(path) is not None)
         return [
-            self._check_in_file(symbol, then)
+            self._check_in_file(symbol, past)
             if symbol.file
-            else self._check_in_tree(symbol, [*near][:10], then)
+            else self._check_in_tree(symbol, [*near][:10], past)
             for symbol in mentions.find_symbols(record.body)[:MOST_SYMBOLS]
         ]
 
-    def _check_in_file(self, symbol: Symbol, then: _RepositoryState) -> Claim:
+    def _check_in_file(self, symbol: Symbol, past: _RepositoryState) -> Claim:
         name, path = symbol.name, self.relative_path(symbol.file)
         source = self.read_source(path) if path else None
         if source is None:
             return Claim("symbol", name, None)
         now = mentions.find_level(source, name, path)
         if now < mentions.highest_level(name):
-            before = then.level_in_file(name, path)
+            before = past.level_in_file(name, path)
             if before is not None and now < before:
                 return Claim("symbol", name, False, "%s is no longer in %s" % (name, path), path)
         return Claim("symbol", name, True if now else None, path=path)
@@ -212,16 +212,16 @@ class Checkout:
         rows = indexview.list_stale_causes(self.known, record.checksum)
         return next((row[0] for row in rows if not row[1] and row[3] == name), "")
 
-    def _check_in_tree(self, symbol: Symbol, near: list[str], then: _RepositoryState) -> Claim:
+    def _check_in_tree(self, symbol: Symbol, near: list[str], past: _RepositoryState) -> Claim:
         name, most = symbol.name, mentions.highest_level(symbol.name)
         for path in near:
             if mentions.find_level(self.read_source(path) or "", name, path) == most:
                 return Claim("symbol", name, True, path=path)
         now = self._level_in_tree(name)
         if now is None:
-            reason = self._read_noted_loss(name, then.record)
+            reason = self._read_noted_loss(name, past.record)
             return Claim("symbol", name, False if reason else None, reason)
-        before = None if now == most else then.level_in_tree(name)
+        before = None if now == most else past.level_in_tree(name)
         # a symbol that was only used may be another project's
         if before is not None and now < before >= DEFINED:
             reason = "%s is no longer defined in this repository" % name
