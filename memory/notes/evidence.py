@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory.capture import conversationpage
-from memory.capture.turns import BANG, SLASH, USER, Turn
+from memory.capture.turns import SLASH, USER, Turn
 from memory.core import tokeniser
 from memory.distill.proof import Proof, is_takeover
 from memory.notes.instruction import RULES
@@ -107,7 +107,7 @@ def _parse_turns(body: str, day: str) -> Iterator[_SearchableTurn]:
 
 
 def _list_user_texts(turn: Turn) -> tuple[str, ...]:
-    request = [turn.request] if turn.asked in ("", SLASH, BANG) else []
+    request = [turn.request] if turn.asked in ("", SLASH) else []
     return (*request, *(piece.text for piece in turn.pieces if piece.kind == USER))
 
 
