@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import os
 from array import array
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Callable, NamedTuple, Optional
 from zlib import crc32
 
 from memory.core import fastjson, files, frontmatter, records, tokeniser
@@ -56,10 +57,10 @@ class FirstDocument(NamedTuple):
     flags: int
     created: int
     tokens: int
-    topics: Tuple[str, ...]
+    topics: tuple[str, ...]
     name: str
-    tags: Tuple[str, ...] = ()
-    targets: Tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
 
 
 class Assembly(NamedTuple):
@@ -67,7 +68,7 @@ class Assembly(NamedTuple):
 
     data: bytes
     records: int
-    skipped: Tuple[str, ...]
+    skipped: tuple[str, ...]
 
 
 class _ReadDocuments:
@@ -76,15 +77,15 @@ class _ReadDocuments:
     Their packed rows and strings, the inputs of the lists, and the names of skipped files.
     """
 
-    def __init__(self, inverter: Inverter, heads: Optional[HeadCache], cleaner: Cleaner):
+    def __init__(self, inverter: Inverter, heads: HeadCache | None, cleaner: Cleaner):
         self.inverter, self.heads, self.cleaner = inverter, heads, cleaner
-        self.rows: List[FirstDocument] = []
+        self.rows: list[FirstDocument] = []
         self.table, self.strings = bytearray(), bytearray()
-        self.ids: List[List[bytes]] = []
+        self.ids: list[list[bytes]] = []
         self.documents = self.pushable = 0
-        self.skipped: List[str] = []
+        self.skipped: list[str] = []
 
-    def read_record(self, found: Found) -> Optional[Tuple[Record, os.stat_result]]:
+    def read_record(self, found: Found) -> tuple[Record, os.stat_result] | None:
         """Return (record, stat) of a file, None if unreadable.
 
         The names of unreadable files go to `skipped`.
@@ -104,9 +105,9 @@ class _ReadDocuments:
             return None
         return record, stat
 
-    def read_each(self, listed: Sequence[Found]) -> Iterator[Tuple[Found, Record, bool]]:
+    def read_each(self, listed: Sequence[Found]) -> Iterator[tuple[Found, Record, bool]]:
         """Yield (file, record as indexed, whether it holds a secret)."""
-        batch: List[Tuple[Found, Record, os.stat_result]] = []
+        batch: list[tuple[Found, Record, os.stat_result]] = []
         size = 0
         for at, found in enumerate(listed, 1):
             read = self.read_record(found)
@@ -149,9 +150,9 @@ def assemble(
     place: Place,
     now: float,
     progress: Progress = None,
-    vectorised: Optional[bool] = None,
-    folders: Optional[List[Tuple[str, int]]] = None,
-    heads: Optional[HeadCache] = None,
+    vectorised: bool | None = None,
+    folders: list[tuple[str, int]] | None = None,
+    heads: HeadCache | None = None,
 ) -> Assembly:
     """Assemble a place's segment from its files.
 
@@ -179,7 +180,7 @@ def assemble(
             gc.enable()
 
 
-def _make_inverter(found: Sequence[Found], vectorised: Optional[bool]) -> Inverter:
+def _make_inverter(found: Sequence[Found], vectorised: bool | None) -> Inverter:
     if vectorised is None:
         vectorised = (
             len(found) >= VECTORISED_FROM
@@ -199,9 +200,9 @@ def _sort_key(found: Found) -> bytes:
 
 def _read_all(
     found: Sequence[Found],
-    vectorised: Optional[bool],
+    vectorised: bool | None,
     progress: Progress,
-    heads: Optional[HeadCache],
+    heads: HeadCache | None,
     cleaner: Cleaner,
 ) -> _ReadDocuments:
     """Read all files, those that a prompt may get first.
@@ -221,8 +222,8 @@ def _read_all(
 def _read_once(
     reading: _ReadDocuments, found: Sequence[Found], misfiled: set[str], progress: Progress
 ) -> set[str]:
-    likely: List[Found] = []
-    rest: List[Found] = []
+    likely: list[Found] = []
+    rest: list[Found] = []
     for one in found:
         is_likely = one[0][2:].startswith("learnings/") or one[0] in misfiled
         (likely if is_likely else rest).append(one)
@@ -270,7 +271,7 @@ def read_known_size(path: str, size: int) -> bytes:
 
 
 def _format_segment(
-    place: Place, now: float, reading: _ReadDocuments, watched: Dict[str, Any]
+    place: Place, now: float, reading: _ReadDocuments, watched: dict[str, Any]
 ) -> bytes:
     """Return the bytes of a segment, in the format of segment.py."""
     lengths = reading.inverter.lengths()
@@ -296,7 +297,7 @@ def _format_segment(
         (reading.strings,),
         (lists,),
     )
-    parts: List[bytes | bytearray] = [part for section in sections for part in section]
+    parts: list[bytes | bytearray] = [part for section in sections for part in section]
     at, offset = [], segment.HEADER_SIZE
     for section in sections:
         at.append(offset)
@@ -326,12 +327,12 @@ def _format_segment(
     return b"".join((segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0"), *parts))
 
 
-def _add_id_terms(reading: _ReadDocuments, inverted: TermIndex) -> Tuple[List[bytes], bytes, Any]:
+def _add_id_terms(reading: _ReadDocuments, inverted: TermIndex) -> tuple[list[bytes], bytes, Any]:
     """Return (terms, their entries, document numbers), with the records' ids."""
     terms = [term.encode("utf-8", "replace") for term in inverted.terms]
     entries, pack = [inverted.entries], segment.ENTRY.pack
     rows = reading.rows
-    holders: Dict[bytes, List[int]] = {}
+    holders: dict[bytes, list[int]] = {}
     for at, held in enumerate(reading.ids):
         for id_ in held:
             if id_ in holders:
@@ -356,12 +357,12 @@ def _add_id_terms(reading: _ReadDocuments, inverted: TermIndex) -> Tuple[List[by
     return terms, b"".join(entries), extra
 
 
-def _build_directory(terms: Sequence[bytes], entries: bytes) -> Tuple[bytes, bytes]:
+def _build_directory(terms: Sequence[bytes], entries: bytes) -> tuple[bytes, bytes]:
     """Return (bucket offsets, directory) of the terms."""
     width, count = segment.ENTRY.size, 1
     while count * _PER_BUCKET < len(terms):
         count *= 2
-    buckets: List[List[int]] = [[] for _ in range(count)]
+    buckets: list[list[int]] = [[] for _ in range(count)]
     for number, place in enumerate(map(crc32, terms)):
         buckets[place & (count - 1)].append(number)
     offsets, parts, size = array("I", [0]), [], 0
@@ -382,7 +383,7 @@ def _build_directory(terms: Sequence[bytes], entries: bytes) -> Tuple[bytes, byt
     return to_little_endian(offsets), b"".join(parts)
 
 
-def _list_watched(found: Sequence[Found], folders: Sequence[Tuple[str, int]]) -> Dict[str, Any]:
+def _list_watched(found: Sequence[Found], folders: Sequence[tuple[str, int]]) -> dict[str, Any]:
     found = [f for f in found if not f[0].startswith(indexview.UNWATCHED)]
     folders = [f for f in folders if not f[0].startswith(indexview.UNWATCHED)]
     own = [f for f in folders if f[0].count("/") < 2 and (f[1] or "/" not in f[0])]
@@ -393,7 +394,7 @@ def _list_watched(found: Sequence[Found], folders: Sequence[Tuple[str, int]]) ->
     return {"folders": [list(f) for f in own + others], "files": [[f[0], f[2], f[3]] for f in hot]}
 
 
-def _list_brief(rows: Sequence[FirstDocument], pushable: int) -> Dict[str, Any]:
+def _list_brief(rows: Sequence[FirstDocument], pushable: int) -> dict[str, Any]:
     return {
         "learnings": _list_newest(rows, "learning", 64, segment.ACCEPTED),
         "checkpoints": _list_newest(rows, "checkpoint", 64),
@@ -404,14 +405,14 @@ def _list_brief(rows: Sequence[FirstDocument], pushable: int) -> Dict[str, Any]:
     }
 
 
-def _list_candidates(rows: Sequence[FirstDocument]) -> List[int]:
+def _list_candidates(rows: Sequence[FirstDocument]) -> list[int]:
     number = segment.KINDS.index("learning")
     return [
         row.number for row in rows if row.flags & 7 == number and not row.flags & segment.ACCEPTED
     ][:MOST_CANDIDATES]
 
 
-def _list_newest(rows: Sequence[FirstDocument], kind: str, most: int, flag: int = 0) -> List[int]:
+def _list_newest(rows: Sequence[FirstDocument], kind: str, most: int, flag: int = 0) -> list[int]:
     number = segment.KINDS.index(kind)
     # The user's own come first: no repository may crowd them out of the list.
     chosen = sorted(
@@ -422,12 +423,12 @@ def _list_newest(rows: Sequence[FirstDocument], kind: str, most: int, flag: int 
     return [n for _, _, _, n in chosen[:most]]
 
 
-def _group_rules(rows: Sequence[FirstDocument], rules: set[int]) -> Dict[str, Any]:
+def _group_rules(rows: Sequence[FirstDocument], rules: set[int]) -> dict[str, Any]:
     """Group rules by the terms, labels and links that they require."""
-    words: Dict[str, List[int]] = {}
-    phrases: Dict[Tuple[str, ...], List[int]] = {}
-    labels: Dict[str, List[int]] = {}
-    links: Dict[str, List[int]] = {}
+    words: dict[str, list[int]] = {}
+    phrases: dict[tuple[str, ...], list[int]] = {}
+    labels: dict[str, list[int]] = {}
+    links: dict[str, list[int]] = {}
     for row in rows:
         for tag in row.tags if row.number in rules else ():
             needed = context.list_required_terms(tag)

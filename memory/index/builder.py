@@ -9,9 +9,10 @@ merge that is a build cannot differ from one (0.5 s of CPU at 10,000 records, of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import lru_cache
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import NamedTuple
 
 from memory.core import IndexFault, clock, fastjson, files
 from memory.core.layout import Place
@@ -49,7 +50,7 @@ class Summary(NamedTuple):
     removed: int
     built: bool
     busy: bool
-    skipped: Tuple[str, ...]
+    skipped: tuple[str, ...]
 
 
 def build(place: Place, now: float, progress: Progress = None) -> Summary:
@@ -70,7 +71,7 @@ def _build(place: Place, now: float, progress: Progress = None) -> Summary:
     from memory.index import assembly, kept
 
     _mark_scan(place)
-    folders: List[Tuple[str, int]] = []
+    folders: list[tuple[str, int]] = []
     # every file is read here: keep what later figures need of it
     heads = kept.HeadCache(place, now)
     data, count, skipped = assembly.assemble(place, now, progress, folders=folders, heads=heads)
@@ -88,7 +89,7 @@ def _build(place: Place, now: float, progress: Progress = None) -> Summary:
 
 
 def _log_folder_times(
-    place: Place, base: segment.Segment, folders: Sequence[Tuple[str, int]]
+    place: Place, base: segment.Segment, folders: Sequence[tuple[str, int]]
 ) -> None:
     found = indexview.Index(place, base, delta.Delta(b""))
     frames = [
@@ -122,7 +123,7 @@ def _log_path(place: Place) -> str:
     return "%s/%s.builds" % (place.cache, place.scope)
 
 
-def read_last_build(place: Place) -> Dict[str, object]:
+def read_last_build(place: Place) -> dict[str, object]:
     """Return time, records, tokens and milliseconds of the last build.
 
     {} where the log has none.
@@ -148,7 +149,7 @@ def _read_generation(path: str) -> str:
     return head[8:16].decode("ascii", "replace") if head[:8] == segment.MAGIC else ""
 
 
-def refresh(place: Place, now: float, names: Optional[Sequence[str]] = None) -> Summary:
+def refresh(place: Place, now: float, names: Sequence[str] | None = None) -> Summary:
     """Bring the index up to date with the files.
 
     names: records known to have changed: one appended frame each, the same cost at 100 as at
@@ -187,7 +188,7 @@ def _append_changes(place: Place, now: float, names: Sequence[str]) -> Summary:
         base.close()
 
 
-def make_frames(found: indexview.Index, names: Sequence[str]) -> List[bytes]:
+def make_frames(found: indexview.Index, names: Sequence[str]) -> list[bytes]:
     clean = _make_clean(found.place)
     return [documents.build_frame(found, name, clean) for name in names]
 
@@ -205,7 +206,7 @@ def _make_clean(place: Place) -> documents.Clean:
 
         return Cleaner(place)
 
-    def clean(record: Record) -> Tuple[Record, bool]:
+    def clean(record: Record) -> tuple[Record, bool]:
         if redactor.is_captured(record):
             return documents.remove_private(record), False
         return cleaner().clean(record)
@@ -220,24 +221,24 @@ class Comparison(NamedTuple):
         whole because their time proves nothing.
     """
 
-    found: List[Found]
-    folders: List[Tuple[str, int]]
-    added: List[str]
-    changed: List[str]
-    removed: List[str]
-    doubted: List[int]
-    skipped: List[str]
+    found: list[Found]
+    folders: list[tuple[str, int]]
+    added: list[str]
+    changed: list[str]
+    removed: list[str]
+    doubted: list[int]
+    skipped: list[str]
 
     def settles(self, now: float) -> bool:
         """Tell whether refreshing now would save later full reads."""
         return any(mtime_ns <= int(now * 1e9) - RACY for mtime_ns in self.doubted)
 
     @property
-    def names(self) -> List[str]:
+    def names(self) -> list[str]:
         return self.added + self.changed + self.removed
 
 
-def compare(found: indexview.Index, walked: Optional[Listing] = None) -> Comparison:
+def compare(found: indexview.Index, walked: Listing | None = None) -> Comparison:
     """Compare a place's files with its index.
 
     5 us a file, and a checksum where the mtime proves nothing. walked: the place's files, where
@@ -246,10 +247,10 @@ def compare(found: indexview.Index, walked: Optional[Listing] = None) -> Compari
     listed, folders = (walked.found[:MOST_FILES], walked.folders) if walked else walk(found.place)
     known = read_manifest(found)
     racy = max(int(found.segment.built * 1e9), found.delta.settled) - RACY if found.segment else 0
-    added: List[str] = []
-    changed: List[str] = []
-    doubted: List[int] = []
-    skipped: List[str] = []
+    added: list[str] = []
+    changed: list[str] = []
+    doubted: list[int] = []
+    skipped: list[str] = []
     for name, path, mtime_ns, size in listed:
         before = known.pop(name, None)
         if before is None:
@@ -263,7 +264,7 @@ def compare(found: indexview.Index, walked: Optional[Listing] = None) -> Compari
     return Comparison(listed, folders, added, changed, sorted(known), doubted, skipped)
 
 
-def find_likely_changes(found: indexview.Index) -> List[str]:
+def find_likely_changes(found: indexview.Index) -> list[str]:
     """Return names of changed files without comparing all files.
 
     Compares the times of all folders, which shows files that came, went or were renamed, and saves
@@ -288,7 +289,7 @@ def find_likely_changes(found: indexview.Index) -> List[str]:
     return list(dict.fromkeys(names))
 
 
-def _stat_file(path: str) -> Tuple[int, int]:
+def _stat_file(path: str) -> tuple[int, int]:
     try:
         stat = files.posix.stat(path)
     except OSError:
@@ -320,22 +321,22 @@ def _refresh_all(found: indexview.Index, now: float) -> Summary:
 
 def _is_unstamped(found: indexview.Index, name: str, mtime_ns: int) -> bool:
     assert found.segment is not None
-    watched: Dict[str, int] = dict(found.lists("watch").get("folders", []))
+    watched: dict[str, int] = dict(found.lists("watch").get("folders", []))
     return found.delta.folders.get(name, watched.get(name, -1)) != mtime_ns
 
 
-def list_first_documents(found: indexview.Index) -> List[segment.Doc]:
+def list_first_documents(found: indexview.Index) -> list[segment.Doc]:
     old = enumerate(found.segment.each() if found.segment else ())
     docs = [*(doc for number, doc in old if number not in found.delta.gone), *found.delta.docs]
     return [doc for doc in docs if not doc.ordinal]
 
 
-def read_manifest(found: indexview.Index) -> Dict[str, Tuple[int, int, bytes]]:
+def read_manifest(found: indexview.Index) -> dict[str, tuple[int, int, bytes]]:
     """Return (mtime, size, checksum) of every indexed record by name.
 
     mtime in ns, first 8 bytes of the checksum.
     """
-    known: Dict[str, Tuple[int, int, bytes]] = {}
+    known: dict[str, tuple[int, int, bytes]] = {}
     base, gone = found.segment, found.delta.gone
     if base is not None:
         strings = base.strings()
@@ -413,7 +414,7 @@ def _strip_folder_times(data: bytes) -> bytes:
     return before + mark + after[after.find(b"]],") :]
 
 
-def verify(place: Place, now: float) -> List[str]:
+def verify(place: Place, now: float) -> list[str]:
     """Return a line for each difference to a rebuilt index.
 
     [] where they are the same. Without a delta every byte is compared; with the times of folders

@@ -13,9 +13,10 @@ import sys
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from itertools import count
 from operator import itemgetter
-from typing import Any, Dict, List, NamedTuple, Protocol, Sequence, Tuple
+from typing import Any, NamedTuple, Protocol
 
 from memory.core import tokeniser
 from memory.hook import segment
@@ -53,7 +54,7 @@ class Inverter(Protocol):
         """
 
 
-class _Raws(Dict[str, int]):
+class _Raws(dict[str, int]):
     """Raw tokens, numbered in order of appearance.
 
     fresh: those that came since it was last emptied.
@@ -61,7 +62,7 @@ class _Raws(Dict[str, int]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.fresh: List[str] = []
+        self.fresh: list[str] = []
 
     def __missing__(self, raw: str) -> int:
         self.fresh.append(raw)
@@ -79,7 +80,7 @@ class Vocabulary:
 
     def __init__(self) -> None:
         self.raws = _Raws()
-        self.terms: Dict[str, int] = defaultdict(count().__next__)
+        self.terms: dict[str, int] = defaultdict(count().__next__)
         self.flat, self.start, self.width = array("I"), array("I"), array("B")
         self._stems = tokeniser.Stems()
 
@@ -116,12 +117,12 @@ class LoopInverter:
     """Inverts documents by a plain loop, with the standard library alone."""
 
     def __init__(self) -> None:
-        self._lengths: List[int] = []
+        self._lengths: list[int] = []
         self._vocabulary = Vocabulary()
         self._table = tokeniser.Table()
-        self._postings: List[List[Tuple[int, int]]] = []
+        self._postings: list[list[tuple[int, int]]] = []
         self._heading, self._shared_length = "", 0
-        self._shared: Dict[int, int] = {}
+        self._shared: dict[int, int] = {}
 
     def add(self, heading: str, body: str) -> None:
         if heading != self._heading:
@@ -136,7 +137,7 @@ class LoopInverter:
             postings[term].append((document, tf))
         self._lengths.append(length)
 
-    def _count_terms(self, text: str, counts: Dict[int, int]) -> Tuple[Dict[int, int], int]:
+    def _count_terms(self, text: str, counts: dict[int, int]) -> tuple[dict[int, int], int]:
         """Add a text's terms to `counts`; return it and their number."""
         vocabulary = self._vocabulary
         flat, start, width = vocabulary.flat, vocabulary.start, vocabulary.width
@@ -178,7 +179,7 @@ class LoopInverter:
         )
 
 
-class _Impacts(Dict[Tuple[int, int], int]):
+class _Impacts(dict[tuple[int, int], int]):
     """Impacts by a term's frequency and its document's length.
 
     Most postings share a few values.
@@ -188,7 +189,7 @@ class _Impacts(Dict[Tuple[int, int], int]):
         super().__init__()
         self._mean = mean
 
-    def __missing__(self, key: Tuple[int, int]) -> int:
+    def __missing__(self, key: tuple[int, int]) -> int:
         made = self[key] = segment.quantise_impact(float(min(key[0], 65535)), key[1], self._mean)
         return made
 
@@ -219,8 +220,8 @@ class NumpyInverter:
         self._vocabulary = Vocabulary()
         self._table = tokeniser.Table()
         self._raw, self._ends, self._done = array("I"), array("q"), 0
-        self._measured: List[Any] = []
-        self._chunks: List[_Chunk] = []
+        self._measured: list[Any] = []
+        self._chunks: list[_Chunk] = []
         self._heading, self._shared = "", array("I")
 
     def add(self, heading: str, body: str) -> None:
@@ -273,7 +274,7 @@ class NumpyInverter:
         self._done += documents
         self._raw, self._ends = array("I"), array("q")
 
-    def _list_occurrences(self) -> Tuple[Any, Any]:
+    def _list_occurrences(self) -> tuple[Any, Any]:
         """Return (term, document in this chunk) of each occurrence."""
         np = self._np
         raw = np.frombuffer(self._raw, np.uint32)
@@ -329,7 +330,7 @@ class NumpyInverter:
             entries[name] = column
         return TermIndex(terms, entries.tobytes(), ids[:total].tobytes(), impacts[:total].tobytes())
 
-    def _place_postings(self, size: int, at: Any, lengths: Any, mean: float) -> Tuple[Any, Any]:
+    def _place_postings(self, size: int, at: Any, lengths: Any, mean: float) -> tuple[Any, Any]:
         """Return (document numbers, impacts) of all postings, in place."""
         np = self._np
         ids, impacts = np.full(size, segment.NO_DOCUMENT, np.uint32), np.zeros(size, np.uint8)
@@ -350,7 +351,7 @@ class NumpyInverter:
             impacts[place] = np.clip(value.astype(np.int64), 1, 253)
         return ids, impacts
 
-    def _measure_terms(self, at: Any, ids: Any, impacts: Any, pushable: int) -> Tuple[Any, Any]:
+    def _measure_terms(self, at: Any, ids: Any, impacts: Any, pushable: int) -> tuple[Any, Any]:
         """Return (pushable documents, greatest impact) of each term."""
         np = self._np
         push, most = np.zeros(len(at), np.uint32), np.zeros(len(at), np.uint8)

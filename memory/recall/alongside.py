@@ -9,7 +9,8 @@ file; a link between the wrong kinds of records is not followed.
 
 from __future__ import annotations
 
-from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from memory.core.records import Link, Record
 from memory.hook import documents, segment
@@ -45,7 +46,7 @@ class HitLink(NamedTuple):
 
 def find_session_checkpoint(
     shelf: Shelf, record: Record, query: Query, at: str = ""
-) -> Optional[Record]:
+) -> Record | None:
     """Find the checkpoint of a conversation's session, None without one.
 
     The first that ends at or after `at`, else the last, of those that pass the query's filters.
@@ -62,7 +63,7 @@ def find_session_checkpoint(
     return next(iter(later or checkpoints[-1:]), None)
 
 
-def _find_lone_sessions(key: str, pool: Sequence[Candidate]) -> List[str]:
+def _find_lone_sessions(key: str, pool: Sequence[Candidate]) -> list[str]:
     """Return a workspace's sessions with turns and no checkpoint among the candidates."""
     own = [(str(c.record.meta.get("session")), c.record.kind) for c in pool if c.workspace == key]
     covered = {session for session, kind in own if kind == "checkpoint"}
@@ -72,7 +73,7 @@ def _find_lone_sessions(key: str, pool: Sequence[Candidate]) -> List[str]:
 
 def find_checkpoints_of_turns(
     shelf: Shelf, pool: Sequence[Candidate], query: Query
-) -> List[Candidate]:
+) -> list[Candidate]:
     """Return checkpoints of sessions with turns alone among the candidates.
 
     A session's score needs both. Of the best LONE sessions, the newest MATES that pass the filters;
@@ -80,7 +81,7 @@ def find_checkpoints_of_turns(
     """
     if shelf.is_distant or query.session:
         return []
-    found: List[Candidate] = []
+    found: list[Candidate] = []
     for session in _find_lone_sessions(shelf.place.key, pool)[:LONE]:
         numbers = [
             n
@@ -114,7 +115,7 @@ def replace_by_checkpoint(found: Hit, at: str, shelf: Shelf, query: Query) -> Hi
     )
 
 
-def find_linked_hits(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[Hit]:
+def find_linked_hits(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> list[Hit]:
     """Find the records linked with hits that pass the query's filters.
 
     hits: best first, left out themselves. shelves: the searched workspaces.
@@ -126,7 +127,7 @@ def find_linked_hits(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query
         if not hit.origin
         for link in _follow_links(hit, _find_shelf(hit, shelves))
     ]
-    found: List[Hit] = []
+    found: list[Hit] = []
     for link in sorted(links, key=lambda link: link.order):
         path = link.shelf.path(link.to.name)
         if len(found) == MOST:
@@ -144,7 +145,7 @@ def find_linked_hits(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query
     return found
 
 
-def find_active_plan(shelf: Shelf) -> Optional[Record]:
+def find_active_plan(shelf: Shelf) -> Record | None:
     """Find a workspace's active plan, or None."""
     for doc in shelf.index.listed("plans"):
         record = shelf.record(doc.name)
@@ -185,7 +186,7 @@ def _filter_link(hit: Hit, relation: str, shelf: Shelf, to: Record) -> Iterator[
         yield HitLink(RELATIONS.index(relation), hit, relation, shelf, to)
 
 
-def read_incoming_links(shelf: Shelf, record: Record) -> List[Tuple[Link, Record]]:
+def read_incoming_links(shelf: Shelf, record: Record) -> list[tuple[Link, Record]]:
     """Read the links to a record with their sources, at most INTO."""
     names = documents.list_record_keys(record.id, record.name, record.title, record.aliases)
     return [
@@ -197,7 +198,7 @@ def read_incoming_links(shelf: Shelf, record: Record) -> List[Tuple[Link, Record
     ]
 
 
-def resolve_target(shelf: Shelf, target: str) -> Optional[Record]:
+def resolve_target(shelf: Shelf, target: str) -> Record | None:
     """Find the record named by a link's target, or None.
 
     A merged record's successor stands for it.
@@ -223,7 +224,7 @@ def resolve_target(shelf: Shelf, target: str) -> Optional[Record]:
     return resolve_target(shelf, successor) if successor else None
 
 
-def _read_records(shelf: Shelf, terms: Sequence[str]) -> List[Record]:
+def _read_records(shelf: Shelf, terms: Sequence[str]) -> list[Record]:
     """Read the records with index terms, at most INTO."""
     docs = {
         doc.name: doc

@@ -6,7 +6,8 @@ One JSON object a line: in {"id", "query", options by name, "now"}, out {"id", "
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Iterator, Optional
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from memory.core import StoreError, UsageError, fastjson
 from memory.core.config import Config
@@ -23,8 +24,8 @@ def answer_lines(
     settings: Config,
     now: float,
     offset: float,
-    base: Optional[Query] = None,
-    semantic: Optional[Semantic] = None,
+    base: Query | None = None,
+    semantic: Semantic | None = None,
     dsn: str = "",
 ) -> Iterator[str]:
     """Answer queries in JSON Lines, one line each; blank lines are skipped.

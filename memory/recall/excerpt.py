@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, NamedTuple
 
 from memory.capture import progress
 from memory.core import StoreError, UsageError, clock, layout, plaintext
@@ -52,7 +53,7 @@ class Utterance(NamedTuple):
     text: str
 
 
-def find_conversation(store: Store, record: Record) -> Optional[Record]:
+def find_conversation(store: Store, record: Record) -> Record | None:
     """Find the conversation of a record's session, or None.
 
     A conversation is its own.
@@ -117,8 +118,8 @@ def _find_turns_at(record: Record, turns: Sequence[Turn], said: str) -> Sequence
 
 
 def read_excerpt(
-    store: Store, record: Record, env: Dict[str, str], turns: Sequence[Turn] = (), number: int = 0
-) -> List[Utterance]:
+    store: Store, record: Record, env: dict[str, str], turns: Sequence[Turn] = (), number: int = 0
+) -> list[Utterance]:
     """Read the transcript of a checkpoint's or a turn's period.
 
     Oldest first, secrets redacted, subagents' entries included. The period begins after the
@@ -163,7 +164,7 @@ def read_excerpt(
     return [each._replace(text=text) for each, text in zip(said, texts) if text.strip()]
 
 
-def find_transcript(place: layout.Place, session: str, env: Dict[str, str]) -> str:
+def find_transcript(place: layout.Place, session: str, env: dict[str, str]) -> str:
     """Find a session's transcript by id or receipts, or ""."""
     return whereabouts.find_transcript(env, session) or transcript.validate_path(
         progress.read_transcript_path(place.receipts(session)), env
@@ -180,7 +181,7 @@ def _find_turn_start(turns: Sequence[Turn], number: int, asked: Sequence[str]) -
     return in_minute[place] if place < len(in_minute) else minute
 
 
-def _find_period(store: Store, record: Record, session: str) -> Tuple[str, str]:
+def _find_period(store: Store, record: Record, session: str) -> tuple[str, str]:
     """Return (start or "", end) of a record's period as sortable text."""
     end, start = _find_end(record), ""
     if record.kind == "checkpoint":

@@ -5,7 +5,8 @@ Ranking makes a hit of a record and its score; `add_display_fields` adds age, gr
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from memory.core import approvals, clock, layout, plaintext
 from memory.core.records import Record
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from memory.hook.context import ContextTag
     from memory.project.claims import Claim
 
-Parts = Tuple[Tuple[str, float], ...]
+Parts = tuple[tuple[str, float], ...]
 # groups of records that nobody approved
 _UNBOUND = frozenset(("pending", "rejected", "waiting", "refused"))
 BY_CLIENT = "(summary by the client)"  # request of a turn that the client wrote itself
@@ -80,12 +81,12 @@ class Hit(NamedTuple):
     created: float
     tier: str
     tokens: int
-    versions: Tuple[str, ...]
-    labels: Tuple[str, ...]
+    versions: tuple[str, ...]
+    labels: tuple[str, ...]
     confidence: str
     source: str
     rationale: str
-    scope: Tuple[str, ...]
+    scope: tuple[str, ...]
     source_path: str
     workspace: str
     path: str
@@ -98,13 +99,13 @@ class Hit(NamedTuple):
     relation: str = ""
     conversation: str = ""
     turn: int = 0
-    quotes: Tuple[Quote, ...] = ()
+    quotes: tuple[Quote, ...] = ()
     turn_text: str = ""
-    talk: Optional[Record] = None
-    others: Tuple[str, ...] = ()
+    talk: Record | None = None
+    others: tuple[str, ...] = ()
     age: float = 0.0
     group: str = ""
-    claims: Tuple[Claim, ...] = ()
+    claims: tuple[Claim, ...] = ()
     freshness: str = "UNKNOWN"
 
     @property
@@ -115,7 +116,7 @@ class Hit(NamedTuple):
         )
 
     @property
-    def gone(self) -> Tuple[Claim, ...]:
+    def gone(self) -> tuple[Claim, ...]:
         """The claims that no longer hold."""
         return tuple(claim for claim in self.claims if claim.stands is False)
 
@@ -175,9 +176,9 @@ class Turn(NamedTuple):
         return fence.split_turn(self.text)[1]
 
 
-def split_turns(record: Record) -> List[Turn]:
+def split_turns(record: Record) -> list[Turn]:
     """Return the turns of a conversation in their order."""
-    out: List[Turn] = []
+    out: list[Turn] = []
     day = clock.iso(record.created)[:10]
     for heading, text in documents.split_turns(record.body):
         if heading:
@@ -198,23 +199,23 @@ class RecallResult(NamedTuple):
     that counted.
     """
 
-    hits: Tuple[Hit, ...]
-    notes: Tuple[str, ...]
+    hits: tuple[Hit, ...]
+    notes: tuple[str, ...]
     backend: str
     left_out: int
     stale: bool
-    known_gaps: Tuple[str, ...]
-    linked: Tuple[Hit, ...] = ()
+    known_gaps: tuple[str, ...]
+    linked: tuple[Hit, ...] = ()
     raw: bool = False
-    context: Tuple[ContextTag, ...] = ()
+    context: tuple[ContextTag, ...] = ()
     rescan: bool = False
-    plan: Optional[Hit] = None
+    plan: Hit | None = None
     weak: bool = False
 
 
 def add_display_fields(
-    hits: Iterable[Hit], place: Place, decided: Dict[approvals.Approval, str], now: float
-) -> List[Hit]:
+    hits: Iterable[Hit], place: Place, decided: dict[approvals.Approval, str], now: float
+) -> list[Hit]:
     """Add age, group and claims to hits.
 
     place: where the query was asked. decided: from approvals.read_decisions. now: seconds since the
@@ -241,7 +242,7 @@ def add_display_fields(
 
 
 def _find_group(
-    record: Record, workspace: str, decided: Dict[approvals.Approval, str], root: str
+    record: Record, workspace: str, decided: dict[approvals.Approval, str], root: str
 ) -> str:
     """Return the group of a record (see Hit)."""
     if record.tier == layout.ADDED:
@@ -264,7 +265,7 @@ def _find_group(
 # ---- JSON
 
 
-def record_json(record: Record) -> Dict[str, Any]:
+def record_json(record: Record) -> dict[str, Any]:
     """Return a record's head as plain data."""
     links = [{"relation": link.relation, "target": link.target} for link in record.links]
     return {
@@ -288,9 +289,9 @@ def record_json(record: Record) -> Dict[str, Any]:
     }
 
 
-def record_fields_json(hit: Hit) -> Dict[str, Any]:
+def record_fields_json(hit: Hit) -> dict[str, Any]:
     """Return a hit's record as plain data, without score and match."""
-    special: Dict[str, Dict[str, Any]] = {
+    special: dict[str, dict[str, Any]] = {
         "rule": {"rationale": hit.rationale, "scope": list(hit.scope)},
         "resource": {"source_path": hit.source_path},
     }
@@ -309,7 +310,7 @@ def record_fields_json(hit: Hit) -> Dict[str, Any]:
     }
 
 
-def to_json(hit: Hit) -> Dict[str, Any]:
+def to_json(hit: Hit) -> dict[str, Any]:
     """Return a hit as plain data."""
     match = (
         {"linkedFrom": hit.linked_from, "relation": hit.relation}
@@ -329,7 +330,7 @@ def to_json(hit: Hit) -> Dict[str, Any]:
     }
 
 
-def result_json(found: RecallResult, query: str) -> Dict[str, Any]:
+def result_json(found: RecallResult, query: str) -> dict[str, Any]:
     """Return the answer to a query as plain data."""
     return {
         "query": query,
@@ -346,6 +347,6 @@ def result_json(found: RecallResult, query: str) -> Dict[str, Any]:
     }
 
 
-def claim_json(claim: Claim) -> Dict[str, Any]:
+def claim_json(claim: Claim) -> dict[str, Any]:
     """Return a claim as plain data."""
     return {"kind": claim.kind, "name": claim.name, "stands": claim.stands, "reason": claim.reason}

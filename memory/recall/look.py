@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Mapping, NamedTuple, Sequence, Set
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from memory.core import tokeniser
 from memory.core.matches import Expansion, Matches
@@ -70,9 +71,9 @@ class MatchFeatures:
     __slots__ = ("bm25", "head", "length", "places", "proximity", "size", "title", "window")
 
     def __init__(self, words: SectionTokens, question: Question, matches: Matches):
-        self.places: Dict[str, List[int]] = {}
-        self.head: Set[str] = set()
-        frequencies: Dict[str, float] = {}
+        self.places: dict[str, list[int]] = {}
+        self.head: set[str] = set()
+        frequencies: dict[str, float] = {}
         at = self._add_positions(words.head, matches, 0, float(documents.HEAD_WEIGHT), frequencies)
         self.head.update(self.places)
         self.size = self._add_positions(words.body, matches, at, 1.0, frequencies)
@@ -92,7 +93,7 @@ class MatchFeatures:
         matches: Matches,
         at: int,
         weight: float,
-        frequencies: Dict[str, float],
+        frequencies: dict[str, float],
     ) -> int:
         """Add the terms' positions and frequencies; return the next position."""
         places = self.places
@@ -117,7 +118,7 @@ class MatchFeatures:
     def _score_window(self, weights: Mapping[str, float]) -> float:
         """Return the highest score of WINDOW_TOKENS neighbouring tokens."""
         hits = sorted((at, term) for term, places in self.places.items() for at in places)
-        counts: Dict[str, int] = {}
+        counts: dict[str, int] = {}
         best = now = 0.0
         low = 0
         for at, term in hits:
@@ -162,7 +163,7 @@ def _find_distance(first: Sequence[int], second: Sequence[int]) -> int:
 
 def compute_features(
     candidates: Sequence[Candidate], question: Question, expansion: Expansion
-) -> List[MatchFeatures]:
+) -> list[MatchFeatures]:
     """Compute the match features of each candidate."""
     matches = Matches(question.weights, expansion)
     return [MatchFeatures(candidate.words, question, matches) for candidate in candidates]

@@ -7,18 +7,8 @@ Windows of one turn stand together, in the order of its text.
 
 from __future__ import annotations
 
-from typing import (
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Mapping,
-    NamedTuple,
-    Sequence,
-    Set,
-    Tuple,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Callable, NamedTuple
 
 from memory.core.matches import Expansion
 from memory.core.records import Record
@@ -66,15 +56,15 @@ def add_quotes(
     pool: Sequence[Candidate],
     checkpoints: Checkpoints,
     expansion: Expansion,
-    near: Mapping[Tuple[str, int], float],
-) -> List[Hit]:
+    near: Mapping[tuple[str, int], float],
+) -> list[Hit]:
     """Add quotes to hits.
 
     pool: the candidates, with the hits' sections and turns. checkpoints: returns the checkpoints of
         a hit's session. near: (id, turn) -> similarity by vectors, from 0 to 1; {} without.
     """
-    places: List[_Origin] = []
-    passages: List[Passage] = []
+    places: list[_Origin] = []
+    passages: list[Passage] = []
     for at, each in enumerate(hits):
         beside = checkpoints(each) if at < FIRST else ()
         for place, text in _list_texts(each, pool, beside, at < FIRST):
@@ -100,7 +90,7 @@ def add_quotes(
     return [each._replace(quotes=tuple(quotes.get(at, ()))) for at, each in enumerate(hits)]
 
 
-def _rerank_by_vectors(found: Sequence[Window], near: Sequence[float]) -> List[Window]:
+def _rerank_by_vectors(found: Sequence[Window], near: Sequence[float]) -> list[Window]:
     """Rank windows by words and by their passages' vector similarity."""
     top = max((window.score for window in found), default=0.0)
     for window in found:
@@ -108,7 +98,7 @@ def _rerank_by_vectors(found: Sequence[Window], near: Sequence[float]) -> List[W
     return sorted(found, key=lambda window: (-window.score, window.passage, window.at))
 
 
-def quote_first_line(record: Record) -> Tuple[Quote, ...]:
+def quote_first_line(record: Record) -> tuple[Quote, ...]:
     """Quote a record's first meaningful line, for queries without text."""
     title = record.title.strip().lower()
     for line in parse_lines(record.body[:READ]):
@@ -128,11 +118,11 @@ def _choose_windows(
     hit_number: Callable[[Window], int],
     places: Sequence[_Origin],
     room: int,
-) -> List[_Excerpt]:
+) -> list[_Excerpt]:
     """Choose the windows that fit into `room` characters, the best hit's first."""
-    taken: List[_Excerpt] = []
-    held: Set[str] = set()
-    shown: Dict[int, int] = {}
+    taken: list[_Excerpt] = []
+    held: set[str] = set()
+    shown: dict[int, int] = {}
     best = [window for window in found if hit_number(window) == 0][:1]
     for window in windows.rank_by_diversity(found, best, hit_number, shown):
         if taken and not window.score:
@@ -153,10 +143,10 @@ def _choose_windows(
 
 def _join_by_passage(
     taken: Sequence[_Excerpt], passages: Sequence[Passage], places: Sequence[_Origin]
-) -> Dict[int, List[Quote]]:
+) -> dict[int, list[Quote]]:
     """Join the windows of each passage into quotes, by hit number."""
-    out: Dict[int, List[Quote]] = {}
-    scores: Dict[Quote, float] = {}
+    out: dict[int, list[Quote]] = {}
+    scores: dict[Quote, float] = {}
     for passage in dict.fromkeys(window.passage for window in taken):
         own = [excerpt for excerpt in taken if excerpt.passage == passage]
         place = places[passage]
@@ -170,7 +160,7 @@ def _join_by_passage(
     return out
 
 
-def _list_turn_texts(talk: Record, number: int, wide: bool) -> Iterator[Tuple[_Origin, str]]:
+def _list_turn_texts(talk: Record, number: int, wide: bool) -> Iterator[tuple[_Origin, str]]:
     """Yield the text of a turn, or of all where `wide`."""
     for turn in hit.split_turns(talk):
         if wide or turn.number == number:
@@ -178,9 +168,9 @@ def _list_turn_texts(talk: Record, number: int, wide: bool) -> Iterator[Tuple[_O
             yield place, windows.remove_command_runs(turn.answer)
 
 
-def _list_body_texts(found: Hit, pool: Iterable[Candidate]) -> List[str]:
+def _list_body_texts(found: Hit, pool: Iterable[Candidate]) -> list[str]:
     """Return the matching sections of a resource, else the whole body."""
-    sections: List[str] = []
+    sections: list[str] = []
     if found.kind == "resource":
         sections = [c.text for c in pool if c.path == found.path]
     return sections or [found.body]
@@ -188,7 +178,7 @@ def _list_body_texts(found: Hit, pool: Iterable[Candidate]) -> List[str]:
 
 def _list_texts(
     found: Hit, pool: Iterable[Candidate], checkpoints: Sequence[Record], wide: bool
-) -> Iterator[Tuple[_Origin, str]]:
+) -> Iterator[tuple[_Origin, str]]:
     """Yield a hit's texts to search for windows.
 
     wide: the whole conversation and the record too, not only the turn.

@@ -32,9 +32,10 @@ Order: score, then id, then name.  Where the constants come from: docs/design.md
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import exp, log
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, NamedTuple
 
 from memory.core import tokeniser
 from memory.core.clock import DAY
@@ -84,13 +85,13 @@ class Signals(NamedTuple):
     now: float
     rerank: str = "factor"
     versions: Sequence[str] = ()
-    context_tags: Sequence[Tuple[str, float]] = ()
+    context_tags: Sequence[tuple[str, float]] = ()
     uses: Mapping[str, int] = {}
-    outcomes: Mapping[str, Tuple[int, int]] = {}
+    outcomes: Mapping[str, tuple[int, int]] = {}
     workspace: str = ""
     topics: frozenset[str] = frozenset()
     latest: bool = False
-    about: Tuple[Optional[float], Optional[float]] = (None, None)
+    about: tuple[float | None, float | None] = (None, None)
 
 
 def is_dialogue(candidates: Sequence[Candidate], features: Sequence[MatchFeatures]) -> bool:
@@ -108,13 +109,13 @@ def score_relevance(
     features: Sequence[MatchFeatures],
     question: Question,
     dialogue: bool,
-) -> List[Parts]:
+) -> list[Parts]:
     """Return the parts of each candidate's relevance.
 
     `total_score` sums them; the factors `author`, `dated` and `asking` multiply the sum.
     """
     title_weight = TITLE * min(1.0, LONG / max(1, len(question.text.split())))
-    parts: List[Parts] = [
+    parts: list[Parts] = [
         (
             ("bm25", f.bm25),
             ("window", 0.0 if dialogue else WINDOW * f.window),
@@ -128,19 +129,19 @@ def score_relevance(
 
 def _add_dialogue_parts(
     candidates: Sequence[Candidate], parts: Sequence[Parts], question: Question
-) -> List[Parts]:
+) -> list[Parts]:
     """Add the scores of neighbouring messages and sessions, and the factors."""
     own = {
         (c.workspace, c.number): (dict(each)["bm25"], _session_key(c))
         for c, each in zip(candidates, parts)
     }
-    support: Dict[str, List[float]] = {}
+    support: dict[str, list[float]] = {}
     for value, session in own.values():
         support.setdefault(session, []).append(value)
     best = {session: sum(sorted(values, reverse=True)[:3]) for session, values in support.items()}
     named = find_named_speakers(candidates, question)
     when = _TIME_QUESTION.match(question.text) is not None
-    out: List[Parts] = []
+    out: list[Parts] = []
     for candidate, each in zip(candidates, parts):
         session = _session_key(candidate)
         beside = sum(
@@ -153,7 +154,7 @@ def _add_dialogue_parts(
     return out
 
 
-def _find_dialogue_factors(record: Record, named: Set[str], when: bool) -> List[Tuple[str, float]]:
+def _find_dialogue_factors(record: Record, named: set[str], when: bool) -> list[tuple[str, float]]:
     """Return a message's factors: named speaker, wanted time, question."""
     body = record.body.rstrip()
     found = []
@@ -178,7 +179,7 @@ def total_score(parts: Parts) -> float:
     return value
 
 
-def fuse_vectors(parts: Sequence[Parts], near: Sequence[float]) -> List[Parts]:
+def fuse_vectors(parts: Sequence[Parts], near: Sequence[float]) -> list[Parts]:
     """Add vector similarity to word relevance, weighted by VECTOR.
 
     near: similarity of each candidate, from 0 (the last that counts) to 1 (the best). A convex sum
@@ -208,7 +209,7 @@ def read_speaker(record: Record) -> str:
     return said if isinstance(said, str) else ""
 
 
-def find_named_speakers(candidates: Sequence[Candidate], question: Question) -> Set[str]:
+def find_named_speakers(candidates: Sequence[Candidate], question: Question) -> set[str]:
     """Return the speakers named in the query, none where all are named.
 
     None among over 20 speakers either.
@@ -224,7 +225,7 @@ def score_recency(now: float, created: float) -> float:
     return exp(-max(0.0, now - created) / DAY / RECENCY_DAYS)
 
 
-def score_nearness(created: float, about: Tuple[Optional[float], Optional[float]]) -> float:
+def score_nearness(created: float, about: tuple[float | None, float | None]) -> float:
     """Score an instant's nearness to a period, highest within it.
 
     Outside times e^(-distance / length), length at least three days.
@@ -237,7 +238,7 @@ def score_nearness(created: float, about: Tuple[Optional[float], Optional[float]
 
 def score_boosts(
     record: Record, workspace: str, signals: Signals, most_used: int
-) -> List[Tuple[str, float]]:
+) -> list[tuple[str, float]]:
     """Score a record's recency, frequency and context, from 0 to 1.
 
     A signal that no candidate has is left out.
@@ -253,7 +254,7 @@ def score_boosts(
     return found
 
 
-def compare_versions(asked: Sequence[str], held: Sequence[str]) -> Optional[str]:
+def compare_versions(asked: Sequence[str], held: Sequence[str]) -> str | None:
     """Compare a record's versions with the wanted ones; None where disjoint.
 
     Returns exact, superset (the record has more), subset, overlap or unversioned. `unversioned` may
@@ -277,7 +278,7 @@ def _normalise_version(said: str) -> str:
     return said[1:] if said[:1] == "v" and said[1:2].isdigit() else said
 
 
-def tag_factor(record: Record, context_tags: Sequence[Tuple[str, float]]) -> float:
+def tag_factor(record: Record, context_tags: Sequence[tuple[str, float]]) -> float:
     """Return 1 + 0.1 * weight for each context tag among tags and topics."""
     held = set(map(context.normalise_tag, (*record.tags, *record.topics))) if context_tags else ()
     return 1.0 + sum(
@@ -292,7 +293,7 @@ def outcome_factor(successes: int, failures: int) -> float:
 
 def adjust_scores(
     candidates: Sequence[Candidate], relevance: Sequence[Parts], signals: Signals
-) -> List[Tuple[float, Parts]]:
+) -> list[tuple[float, Parts]]:
     """Apply all signals and return (score, parts) of each candidate.
 
     A score below 0 marks disjoint versions.
@@ -303,8 +304,8 @@ def adjust_scores(
     greatest = max(values, default=0.0) or 1.0
     most_used = max((signals.uses.get(c.record.id, 0) for c in candidates), default=0)
     newest = max((c.record.created for c in candidates), default=0.0)
-    out: List[Tuple[float, Parts]] = []
-    equals: Dict[str, List[int]] = {}  # candidates by their score without dates and source
+    out: list[tuple[float, Parts]] = []
+    equals: dict[str, list[int]] = {}  # candidates by their score without dates and source
     for i, (candidate, parts, value) in enumerate(zip(candidates, relevance, values)):
         record = candidate.record
         boosts = score_boosts(record, candidate.workspace, signals, most_used)
@@ -330,8 +331,8 @@ def adjust_scores(
 
 
 def _combine_boosts(
-    value: float, boosts: Sequence[Tuple[str, float]], greatest: float, rerank: str
-) -> Tuple[float, List[Tuple[str, float]]]:
+    value: float, boosts: Sequence[tuple[str, float]], greatest: float, rerank: str
+) -> tuple[float, list[tuple[str, float]]]:
     """Return relevance combined with boosts, and its named parts."""
     if rerank == "none":
         return value, []
@@ -345,7 +346,7 @@ def _combine_boosts(
     return value * factor, [*boosts, ("factor", factor)]
 
 
-def _list_factors(record: Record, signals: Signals) -> Optional[List[Tuple[str, float]]]:
+def _list_factors(record: Record, signals: Signals) -> list[tuple[str, float]] | None:
     """Return a record's outcome, version and tag factors, None for no match."""
     found = []
     if record.id in signals.outcomes:
@@ -369,7 +370,7 @@ def classify_source(record: Record) -> str:
 
 
 def _order_by_source(
-    group: Sequence[int], candidates: Sequence[Candidate], out: List[Tuple[float, Parts]]
+    group: Sequence[int], candidates: Sequence[Candidate], out: list[tuple[float, Parts]]
 ) -> None:
     """Raise the scores of equally relevant records into their sources' order."""
     floor = 0.0
@@ -395,14 +396,14 @@ class _QueryWord(NamedTuple):
     """
 
     word: str
-    searched: List[str]
+    searched: list[str]
     terms: Sequence[str]
 
 
 @lru_cache(maxsize=4)
-def _group_terms(terms: Tuple[str, ...], surface: Tuple[Tuple[str, str], ...]) -> List[_QueryWord]:
+def _group_terms(terms: tuple[str, ...], surface: tuple[tuple[str, str], ...]) -> list[_QueryWord]:
     """Group a query's terms by their words."""
-    words: Dict[str, List[str]] = {}
+    words: dict[str, list[str]] = {}
     for term in terms:
         words.setdefault(dict(surface).get(term, term), []).append(term)
     out = []
@@ -413,16 +414,14 @@ def _group_terms(terms: Tuple[str, ...], surface: Tuple[Tuple[str, str], ...]) -
     return out
 
 
-def explain_match(
-    features: MatchFeatures, question: Question, similar: Optional[float] = None
-) -> str:
+def explain_match(features: MatchFeatures, question: Question, similar: float | None = None) -> str:
     """Explain a candidate's match by the query's words, on one line.
 
     similar: similarity by vectors, None without.
     """
     grouped = _group_terms(tuple(question.weights), tuple(question.surface.items()))
 
-    def name_words(terms: Any) -> List[str]:
+    def name_words(terms: Any) -> list[str]:
         out = []
         for word, searched, every in grouped:
             there = [term for term in searched if term in terms]
@@ -442,14 +441,14 @@ def explain_match(
     return "; ".join(reasons) or "beside a match in its session"
 
 
-def merge_sessions(hits: Sequence[Hit], turns: Mapping[str, int]) -> List[Hit]:
+def merge_sessions(hits: Sequence[Hit], turns: Mapping[str, int]) -> list[Hit]:
     """Merge the hits of each session into one.
 
     It bears the best checkpoint's record. Records written by hand stay apart. turns: number of
     turns in a conversation, by its path.
     """
-    out: List[Hit] = []
-    sessions: Dict[Tuple[str, str], List[Hit]] = {}
+    out: list[Hit] = []
+    sessions: dict[tuple[str, str], list[Hit]] = {}
     for hit in hits:
         session = hit.record.meta.get("session")
         if (
@@ -487,6 +486,6 @@ def _merge_hits(hits: Sequence[Hit], turns: Mapping[str, int]) -> Hit:
     )
 
 
-def sort_hits(hits: Sequence[Hit]) -> List[Hit]:
+def sort_hits(hits: Sequence[Hit]) -> list[Hit]:
     """Return hits sorted by score, then id, then name."""
     return sorted(hits, key=lambda hit: (-hit.score, hit.id, hit.record.name))

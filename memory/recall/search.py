@@ -8,18 +8,8 @@ searched as misspellings (fuzzy.py).
 from __future__ import annotations
 
 import struct
-from typing import (
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Mapping,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from memory.core import IndexFault, UsageError, approvals, tokeniser
 from memory.core.config import Config
@@ -64,8 +54,8 @@ def recall(
     query: Query,
     now: float,
     offset: float,
-    places: Optional[Sequence[Place]] = None,
-    semantic: Optional[Semantic] = None,
+    places: Sequence[Place] | None = None,
+    semantic: Semantic | None = None,
     links: bool = False,
     dsn: str = "",
 ) -> RecallResult:
@@ -86,7 +76,7 @@ class Searcher:
         self,
         place: Place,
         settings: Config,
-        semantic: Optional[Semantic] = None,
+        semantic: Semantic | None = None,
         bare: bool = False,
         dsn: str = "",
         fuzzy: bool = True,
@@ -97,10 +87,10 @@ class Searcher:
         """
         self.place, self.settings, self.semantic = place, settings, semantic
         self.bare, self.dsn, self.fuzzy = bare, dsn, fuzzy
-        self.shelves: Dict[str, Shelf] = {}
+        self.shelves: dict[str, Shelf] = {}
         self.expansion = Expansion()
-        self._place_tags: Optional[Tuple[ContextTag, ...]] = None
-        self._decisions: Optional[Dict[approvals.Approval, str]] = None
+        self._place_tags: tuple[ContextTag, ...] | None = None
+        self._decisions: dict[approvals.Approval, str] | None = None
 
     def __enter__(self) -> Searcher:
         return self
@@ -114,15 +104,15 @@ class Searcher:
         query: Query,
         now: float,
         offset: float,
-        places: Optional[Sequence[Place]] = None,
+        places: Sequence[Place] | None = None,
         links: bool = False,
     ) -> RecallResult:
         """Search for one query; see `recall`."""
         for kind in query.kinds:
             if kind not in FOLDERS:
                 raise UsageError("no kind '%s'; use one of %s" % (kind[:40], ", ".join(FOLDERS)))
-        notes: List[str] = []
-        distant: List[Shelf] = []
+        notes: list[str] = []
+        distant: list[Shelf] = []
         if not places:
             places, distant = find_places_and_shelves(
                 self.place, self.settings, query.workspace, self.dsn, notes
@@ -138,12 +128,12 @@ class Searcher:
 
     def _search_with_fallback(
         self,
-        shelves: List[Shelf],
+        shelves: list[Shelf],
         query: Query,
         now: float,
         offset: float,
         links: bool,
-        notes: List[str],
+        notes: list[str],
     ) -> RecallResult:
         """Search, and again after changes of files, or without a damaged index."""
 
@@ -165,7 +155,7 @@ class Searcher:
                     shelf.from_files(now, "the index is damaged (%s)" % reason)
             return search()
 
-    def merge_tags(self, query: Query) -> Tuple[ContextTag, ...]:
+    def merge_tags(self, query: Query) -> tuple[ContextTag, ...]:
         """Merge the context tags of a query and of the place."""
         if self._place_tags is None:
             self._place_tags = manifests.project_tags(self.place)
@@ -173,7 +163,7 @@ class Searcher:
             query.context_tags, () if query.context_alone else self._place_tags
         )
 
-    def add_display_fields(self, hits: Sequence[Hit], now: float) -> Tuple[Hit, ...]:
+    def add_display_fields(self, hits: Sequence[Hit], now: float) -> tuple[Hit, ...]:
         """Return hits with age, group and claims added, unless `bare`."""
         if self.bare:
             return tuple(hits)
@@ -197,16 +187,16 @@ class _NearSection(NamedTuple):
     ordinal: int
     shelf: Shelf
 
-    def read(self, number: int) -> Optional[look.Candidate]:
+    def read(self, number: int) -> look.Candidate | None:
         """Return the section as a candidate with a number, None if gone."""
         return self.shelf.section(self.name, self.ordinal, number)
 
 
 def _find_best_by_file(
     scores: Sequence[float], pool: Sequence[look.Candidate]
-) -> Iterable[Tuple[float, int]]:
+) -> Iterable[tuple[float, int]]:
     """Return (best score above 0, index in the pool) of each file."""
-    best: Dict[str, Tuple[float, int]] = {}
+    best: dict[str, tuple[float, int]] = {}
     for i, (score, candidate) in enumerate(zip(scores, pool)):
         if score > best.get(candidate.path, (0.0, 0))[0]:
             best[candidate.path] = (score, i)
@@ -223,20 +213,20 @@ class _Search:
         query: Query,
         now: float,
         offset: float,
-        notes: List[str],
+        notes: list[str],
     ):
         self.searcher, self.shelves, self.query = searcher, shelves, query
         self.now, self.offset = now, offset
         self.limit = min(query.limit or DEFAULT_LIMIT, MOST_LIMIT)
-        self.notes: List[str] = list(notes)
+        self.notes: list[str] = list(notes)
         self.latest, self.about = False, timewords.OPEN
         self.context = searcher.merge_tags(query) if query.text else ()
         self.weak = False
         # cosine similarity above the floor, by file
-        self.similar: Dict[str, float] = {}
+        self.similar: dict[str, float] = {}
         # cosine similarity scaled to 0..1, by id and turn
-        self._similarities: Dict[Tuple[str, int], float] = {}
-        self._question: Optional[look.Question] = None
+        self._similarities: dict[tuple[str, int], float] = {}
+        self._question: look.Question | None = None
         self._pooled: Sequence[look.Candidate] = ()
         self.unread = 0  # matches of a listing, counted but not read
 
@@ -249,8 +239,8 @@ class _Search:
         if not hits:
             hits = self._find_fallback(asked, timed)
         result = self._make_result(hits, gaps)
-        linked: List[Hit] = []
-        plan: List[Hit] = []
+        linked: list[Hit] = []
+        plan: list[Hit] = []
         if links:
             # Time words of the text filter the hits alone, kinds in it the linked records too.
             of_kind = asked._replace(kinds=self.query.kinds)
@@ -267,7 +257,7 @@ class _Search:
     def _note(self, notes: Iterable[str]) -> None:
         self.notes += [note for note in notes if note not in self.notes]
 
-    def _find_fallback(self, asked: Query, timed: bool) -> List[Hit]:
+    def _find_fallback(self, asked: Query, timed: bool) -> list[Hit]:
         """Search without the named time, or note the hits without filters."""
         if timed and self.query.text:
             return self._find_at_any_time(asked)
@@ -275,7 +265,7 @@ class _Search:
             self._note_unfiltered_count(asked)
         return []
 
-    def _find_at_any_time(self, asked: Query) -> List[Hit]:
+    def _find_at_any_time(self, asked: Query) -> list[Hit]:
         """Return hits without the time named in the query."""
         self.query = asked
         hits, _ = self._find_hits()
@@ -296,7 +286,7 @@ class _Search:
                 % ("is 1 hit" if there == 1 else "are %d hits" % there)
             )
 
-    def _find_plan(self, there: Sequence[Hit]) -> List[Hit]:
+    def _find_plan(self, there: Sequence[Hit]) -> list[Hit]:
         """Return the present workspace's active plan unless already a hit."""
         shelf = self.shelves[0]
         if shelf.is_distant or shelf.place.key != self.searcher.place.key:
@@ -307,7 +297,7 @@ class _Search:
             return []
         return [hit.from_record(plan, shelf.place.key, path)]
 
-    def _find_hits(self) -> Tuple[List[Hit], Tuple[str, ...]]:
+    def _find_hits(self) -> tuple[list[Hit], tuple[str, ...]]:
         if not any(raw.strip("-./_") for raw in tokeniser.split(self.query.text)):
             if self.query.text.strip():
                 self.notes.append("the query has no word to search for")
@@ -340,7 +330,7 @@ class _Search:
             self._add_neighbours(pool)
             question = terms.make_question(rank.find_named_speakers(pool, question))
             features = look.compute_features(pool, question, expansion)
-            near: Dict[str, float] = {}
+            near: dict[str, float] = {}
         else:
             pool += [
                 c
@@ -358,7 +348,7 @@ class _Search:
         question: look.Question,
         dialogue: bool,
         near: Mapping[str, float],
-    ) -> List[Hit]:
+    ) -> list[Hit]:
         relevance = rank.score_relevance(pool, features, question, dialogue)
         if near:
             relevance = rank.fuse_vectors(relevance, [near.get(c.path, 0.0) for c in pool])
@@ -389,7 +379,7 @@ class _Search:
         self.weak = bool(hits) and most < WEAK * whole
         return self._drop_low(hits)
 
-    def _drop_low(self, hits: List[Hit]) -> List[Hit]:
+    def _drop_low(self, hits: list[Hit]) -> list[Hit]:
         """Drop hits below the wanted score, or below a share of the best."""
         least = self.query.min_score
         if least is None and hits:
@@ -418,7 +408,7 @@ class _Search:
 
     # ---- candidates
 
-    def _find_candidates(self, shelf: Shelf, terms: QueryTerms, most: int) -> List[look.Candidate]:
+    def _find_candidates(self, shelf: Shelf, terms: QueryTerms, most: int) -> list[look.Candidate]:
         """Return the best candidates of a workspace that pass the filters."""
         most = max(most, 2 * self.limit)
         every, sieve = 2 * shelf.backend.documents, self.query.sieve
@@ -440,14 +430,14 @@ class _Search:
 
     def _read_candidates(
         self, shelf: Shelf, numbers: Sequence[int], most: int, turns: bool = True
-    ) -> List[look.Candidate]:
+    ) -> list[look.Candidate]:
         """Return the candidates that pass the filters, of `most` records.
 
         turns: keep conversations whose checkpoint is in the index too.
         """
-        found: List[look.Candidate] = []
-        sections: Dict[str, int] = {}
-        passed: Set[str] = set()
+        found: list[look.Candidate] = []
+        sections: dict[str, int] = {}
+        passed: set[str] = set()
         reads = 0
         for at, number in enumerate(numbers):
             if len(passed) >= most:
@@ -475,7 +465,7 @@ class _Search:
         """Tell whether the first shelf already holds a global record."""
         return name[0] == GLOBAL and shelf is not self.shelves[0]
 
-    def _add_nearest(self, pool: List[look.Candidate]) -> Dict[str, float]:
+    def _add_nearest(self, pool: list[look.Candidate]) -> dict[str, float]:
         """Add the records nearest by vectors; return similarity by file.
 
         From 0 to 1; {} without vectors. Not used for dialogues: there vectors cost MRR
@@ -505,7 +495,7 @@ class _Search:
                 pool.append(turn)
         return near
 
-    def _add_similar(self, pool: List[look.Candidate], rows: Sequence[_NearSection]) -> None:
+    def _add_similar(self, pool: list[look.Candidate], rows: Sequence[_NearSection]) -> None:
         """Add records to the candidates, the nearest first."""
         there = {c.path for c in pool}
         most = len(there) + max(CANDIDATES, 2 * self.limit)
@@ -515,7 +505,7 @@ class _Search:
                 pool.append(candidate)
                 there.add(row.path)
 
-    def _find_nearest(self) -> List[_NearSection]:
+    def _find_nearest(self) -> list[_NearSection]:
         """Return the sections nearest to the query if wanted, best first."""
         semantic = self.searcher.semantic
         if semantic is None and self.query.semantic:
@@ -534,7 +524,7 @@ class _Search:
 
     def _read_nearest_turns(
         self, nearest: Sequence[_NearSection]
-    ) -> Iterator[Tuple[float, look.Candidate]]:
+    ) -> Iterator[tuple[float, look.Candidate]]:
         """Yield (similarity, turn) of the nearest turns of conversations."""
         turns = [row for row in nearest if _CONVERSATIONS in row.name]
         for i, row in enumerate(turns[:TURNS]):
@@ -542,7 +532,7 @@ class _Search:
             if candidate and passes_filters(self.query, candidate.record):
                 yield row.similarity, candidate
 
-    def _add_neighbours(self, pool: List[look.Candidate]) -> None:
+    def _add_neighbours(self, pool: list[look.Candidate]) -> None:
         """Add the same session's messages before and after the best candidates."""
         have = {(c.workspace, c.number) for c in pool}
         shelves = {shelf.place.key: shelf for shelf in self.shelves}
@@ -561,9 +551,9 @@ class _Search:
                 ):
                     pool.append(other)
 
-    def _list_newest(self) -> List[Hit]:
+    def _list_newest(self) -> list[Hit]:
         """Return the records that pass the filters, newest first."""
-        pool: List[look.Candidate] = []
+        pool: list[look.Candidate] = []
         for shelf in self.shelves:
             numbers = shelf.backend.newest(self.query.sieve)
             apart = bool(self.query.kinds or self.query.session)
@@ -584,10 +574,10 @@ class _Search:
                 )
         return hits
 
-    def _scan_newest(self) -> List[Hit]:
+    def _scan_newest(self) -> list[Hit]:
         """Search the newest records' texts for stop words."""
         expansion = Expansion(frozenset())
-        pool: List[look.Candidate] = []
+        pool: list[look.Candidate] = []
         for shelf in self.shelves:
             pool += self._read_candidates(
                 shelf, shelf.backend.newest(self.query.sieve)[:SCANNED], SCANNED
@@ -646,7 +636,7 @@ class _Search:
             found._replace(turn_text=turn.text.strip()), turn.at, shelf, self.query
         )
 
-    def _list_checkpoints(self, found: Hit) -> List[Record]:
+    def _list_checkpoints(self, found: Hit) -> list[Record]:
         """Return the checkpoints of a hit's session."""
         shelf, session = self._find_shelf(found), found.record.meta.get("session")
         if shelf is None or shelf.is_distant or not isinstance(session, str):
@@ -657,10 +647,10 @@ class _Search:
             record for record in shelf.checkpoints(session) if passes_filters(self.query, record)
         ]
 
-    def _find_shelf(self, found: Hit) -> Optional[Shelf]:
+    def _find_shelf(self, found: Hit) -> Shelf | None:
         return next((shelf for shelf in self.shelves if shelf.place.key == found.workspace), None)
 
-    def _make_result(self, hits: List[Hit], gaps: Tuple[str, ...]) -> RecallResult:
+    def _make_result(self, hits: list[Hit], gaps: tuple[str, ...]) -> RecallResult:
         shown = self.searcher.add_display_fields(self._add_quotes(hits[: self.limit]), self.now)
         if not hits:
             self.notes.append("nothing found")
