@@ -62,7 +62,7 @@ class Question(NamedTuple):
     mean: float
     surface: Mapping[str, str]
     text: str
-    rarity: Mapping[str, float] = {}
+    rarity: Mapping[str, float] | None = None
 
 
 class MatchFeatures:
@@ -107,7 +107,7 @@ class MatchFeatures:
     def _score_title(self, raws: Sequence[str], question: Question, matches: Matches) -> float:
         """Return the query's weight times the head's covered share of idf."""
         rarity = question.rarity
-        if not rarity or not self.head:
+        if rarity is None or not self.head:
             return 0.0
         terms = {term for raw in raws for term in matches.terms(raw)}
         covered = sum(rarity[term] for term in terms if term in question.weights)

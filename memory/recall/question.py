@@ -8,7 +8,7 @@ from math import log
 from typing import Any, Callable, NamedTuple
 
 from memory.core import UsageError, clock, records, tokeniser
-from memory.core.layout import ADDED, FOLDERS
+from memory.core.layout import ADDED
 from memory.core.matches import Expansion
 from memory.core.records import Record
 from memory.hook import context, documents, loader
@@ -36,21 +36,9 @@ ASKING = frozenset(
     "무엇 어떻 왜 언제 어디 누가 누구 어떤 얼마 얼마나 何 いつ どこ 怎么 什么 时候 谁 哪里 warum "
     "wie was wann wo wer welch".split()
 )
-
-
-_KIND_WORDS = {
-    form: kind
-    for kind, forms in {
-        "checkpoint": "checkpoint checkpoints",
-        "learning": "learning learnings lesson lessons",
-        "rule": "rule rules",
-        "resource": "resource resources",
-        "plan": "plan plans",
-        "conversation": "conversation conversations",
-    }.items()
-    for form in forms.split()
-    if kind in FOLDERS
-}
+_KIND_WORDS = {"lesson": "learning", "lessons": "learning"}
+for _kind in "checkpoint learning rule resource plan conversation".split():
+    _KIND_WORDS.update(dict.fromkeys((_kind, _kind + "s"), _kind))
 # A line that a machine wrote: of a traceback, log, shell, diff or error. Its dates are no filter.
 _MACHINE_LINE = re.compile(
     r"""(?: {4}|\t)|\s*(?:File "|at [\w.$<]+[(:]|Traceback |\d{4}-\d\d-\d\d[T ]\d\d:|\[\d"""
@@ -100,9 +88,6 @@ class IdfTable(dict[str, float]):
     def __init__(self, terms: QueryTerms):
         super().__init__()
         self._terms = terms
-
-    def __bool__(self) -> bool:
-        return True
 
     def __missing__(self, term: str) -> float:
         terms = self._terms
@@ -264,10 +249,6 @@ class QueryTerms:
             1.0 + self.documents / (RARE + min(self.df(term), self.documents))
         )
 
-    def weighted(self) -> list[tuple[str, float]]:
-        """Return (term, weight) of each term."""
-        return list(self.weights.items())
-
     def make_question(self, names: Iterable[str] = ()) -> look.Question:
         """Return the terms and weights for re-ranking, if possible without names."""
         sizes = [shelf.backend.lengths() for shelf in self._shelves]
@@ -321,7 +302,7 @@ def interpret(query: Query, now: float, offset: float) -> Interpretation:
     if not query.text:
         return Interpretation(query, False, False, timewords.OPEN)
     typed, pasted = _split_pasted(query.text)
-    times, kept, only, about = timewords.parse_parts(typed, now, offset)
+    times = timewords.parse(typed, now, offset)
     words = _find_content_words(" ".join((times.rest, *pasted)))
     given = query.since is not None or query.until is not None
     timed = not given and (times.since, times.until) != timewords.OPEN
@@ -331,11 +312,12 @@ def interpret(query: Query, now: float, offset: float) -> Interpretation:
     if not words:
         return _interpret_wordless(query, times, timed)
     if given:
-        return Interpretation(query, False, times.latest, about)
-    timed = only != timewords.OPEN
+        return Interpretation(query, False, times.latest, times.about)
+    since, until = times.only
+    timed = times.only != timewords.OPEN
     if timed or times.latest:
-        query = query._replace(text=" ".join((kept, *pasted)), since=only[0], until=only[1])
-    return Interpretation(query, timed, times.latest, about)
+        query = query._replace(text=" ".join((times.kept, *pasted)), since=since, until=until)
+    return Interpretation(query, timed, times.latest, times.about)
 
 
 def _interpret_wordless(query: Query, times: timewords.Times, timed: bool) -> Interpretation:

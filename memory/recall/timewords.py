@@ -33,22 +33,14 @@ class Times(NamedTuple):
     """The period that a query names.
 
     rest: the query without its time expressions. since, until: seconds since the epoch, `until`
-        excluded, None where open. latest: it asks for the newest.
+        excluded, None where open. latest: it asks for the newest. kept: the query without filtering
+        words. only: the part of the period that filters. about: the part that only weighs.
     """
 
     rest: str
     since: float | None
     until: float | None
     latest: bool
-
-
-class TimeParts(NamedTuple):
-    """A query's period, split into the filtering and the weighing part.
-
-    kept: the query without filtering words. only: the filtering period. about: the weighing period.
-    """
-
-    times: Times
     kept: str
     only: Span
     about: Span
@@ -523,11 +515,6 @@ def parse(query: str, now: float, offset: float) -> Times:
     offset: seconds that local time is ahead of UTC. Of several periods the overlap counts, else the
         first.
     """
-    return parse_parts(query, now, offset).times
-
-
-def parse_parts(query: str, now: float, offset: float) -> TimeParts:
-    """Parse a query like `parse`, but keep filtering and weighing periods apart."""
     rest = kept = query
     whole, only, about = OPEN, OPEN, OPEN
     for pattern, handler, may_weigh in _select_rules(query):
@@ -547,12 +534,8 @@ def parse_parts(query: str, now: float, offset: float) -> TimeParts:
                 only, kept = _intersect(only, span), kept.replace(match.group(), " ", 1)
             rest, at = _cut_match(rest, match), match.start()
     latest, rest = _extract_latest(rest)
-    return TimeParts(
-        Times(" ".join(rest.split()), *whole, latest),
-        " ".join(_extract_latest(kept)[1].split()),
-        only,
-        about,
-    )
+    kept = " ".join(_extract_latest(kept)[1].split())
+    return Times(" ".join(rest.split()), *whole, latest, kept, only, about)
 
 
 def _intersect(known: Span, span: Span) -> Span:
