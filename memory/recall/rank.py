@@ -32,10 +32,9 @@ Order: score, then id, then name.  Where the constants come from: docs/design.md
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Container, Mapping, Sequence
 from math import exp, log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memory.core import tokeniser
 from memory.core.clock import DAY
@@ -388,7 +387,7 @@ def _order_by_source(
         floor = max(out[i][0] for i in alike)
 
 
-class _QueryWord(NamedTuple):
+class QueryWord(NamedTuple):
     """A word of a query.
 
     searched: its terms with a weight. terms: all its terms, of which some may be in no record; ()
@@ -396,46 +395,54 @@ class _QueryWord(NamedTuple):
     """
 
     word: str
-    searched: list[str]
+    searched: Sequence[str]
     terms: Sequence[str]
 
 
-@lru_cache(maxsize=4)
-def _group_terms(terms: tuple[str, ...], surface: tuple[tuple[str, str], ...]) -> list[_QueryWord]:
-    """Group a query's terms by their words."""
-    words: dict[str, list[str]] = {}
-    for term in terms:
-        words.setdefault(dict(surface).get(term, term), []).append(term)
-    out = []
-    for word, searched in words.items():
+def list_query_words(question: Question) -> list[QueryWord]:
+    """Return the words of a query with their terms."""
+    searched: dict[str, list[str]] = {}
+    for term in question.weights:
+        searched.setdefault(question.surface.get(term, term), []).append(term)
+    words = []
+    for word, terms in searched.items():
         every = [term for term, _ in tokeniser.expand(word)]
-        cut = word.isascii() and set(searched) <= set(every)
-        out.append(_QueryWord(word, searched, every if cut else ()))
-    return out
+        was_cut = word.isascii() and set(terms) <= set(every)
+        words.append(QueryWord(word, terms, every if was_cut else ()))
+    return words
 
 
-def explain_match(features: MatchFeatures, question: Question, similar: float | None = None) -> str:
+def _name_words(words: Sequence[QueryWord], terms: set[str], found: Container[str]) -> list[str]:
+    """Name the query's words that have one of some terms.
+
+    found: the terms that the record holds; a word found in part is named by its found terms.
+    """
+    names = []
+    for word, searched, every in words:
+        there = [term for term in searched if term in terms]
+        if there:
+            is_whole = all(term in found for term in every)
+            names.append(word if is_whole else " and ".join(there) + " of " + word)
+    return names
+
+
+def explain_match(
+    features: MatchFeatures, words: Sequence[QueryWord], similar: float | None = None
+) -> str:
     """Explain a candidate's match by the query's words, on one line.
 
     similar: similarity by vectors, None without.
     """
-    grouped = _group_terms(tuple(question.weights), tuple(question.surface.items()))
-
-    def name_words(terms: Any) -> list[str]:
-        out = []
-        for word, searched, every in grouped:
-            there = [term for term in searched if term in terms]
-            if there:
-                partial = any(t not in features.places and t not in features.head for t in every)
-                out.append(" and ".join(there) + " of " + word if partial else word)
-        return out
-
-    head = name_words(features.head)
-    body = [w for w in name_words(set(features.places) - features.head) if w not in head]
+    found = features.head | features.places.keys()
+    head = _name_words(words, features.head, found)
+    body = _name_words(words, found - features.head, found)
     reasons = [
-        ", ".join(words[:8]) + " in the " + where
-        for where, words in (("title or tags", head), ("text", body))
-        if words
+        ", ".join(names[:8]) + " in the " + where
+        for where, names in (
+            ("title or tags", head),
+            ("text", [name for name in body if name not in head]),
+        )
+        if names
     ]
     reasons += ["near in meaning: %.2f" % similar] if similar is not None else []
     return "; ".join(reasons) or "beside a match in its session"

@@ -260,31 +260,23 @@ class _Search:
     def _find_fallback(self, asked: Query, timed: bool) -> list[Hit]:
         """Search without the named time, or note the hits without filters."""
         if timed and self.query.text:
-            return self._find_at_any_time(asked)
+            self.query = asked
+            hits, _ = self._find_hits()
+            if hits:
+                self.notes.append(
+                    "nothing from the time that the query names; showing hits from any time"
+                )
+            return hits
         if asked.text and self._is_filtered():
-            self._note_unfiltered_count(asked)
+            self.query = Query(asked.text, workspace=asked.workspace)
+            count = len(self._find_hits()[0])
+            self.query = asked
+            if count:
+                self.notes.append(
+                    "nothing fits the filters; without them there %s"
+                    % ("is 1 hit" if count == 1 else "are %d hits" % count)
+                )
         return []
-
-    def _find_at_any_time(self, asked: Query) -> list[Hit]:
-        """Return hits without the time named in the query."""
-        self.query = asked
-        hits, _ = self._find_hits()
-        if hits:
-            self.notes.append(
-                "nothing from the time that the query names; showing hits from any time"
-            )
-        return hits
-
-    def _note_unfiltered_count(self, asked: Query) -> None:
-        """Note how many hits a query has without its filters."""
-        self.query = Query(asked.text, workspace=asked.workspace)
-        there = len(self._find_hits()[0])
-        self.query = asked
-        if there:
-            self.notes.append(
-                "nothing fits the filters; without them there %s"
-                % ("is 1 hit" if there == 1 else "are %d hits" % there)
-            )
 
     def _find_plan(self, there: Sequence[Hit]) -> list[Hit]:
         """Return the present workspace's active plan unless already a hit."""
@@ -354,6 +346,7 @@ class _Search:
             relevance = rank.fuse_vectors(relevance, [near.get(c.path, 0.0) for c in pool])
         scored = rank.adjust_scores(pool, relevance, self._collect_signals(pool))
         hits = []
+        words = rank.list_query_words(question)
         whole, most = sum(question.weights.values()), 0.0
         for score, i in _find_best_by_file([score for score, _ in scored], pool):
             c = pool[i]
@@ -366,7 +359,7 @@ class _Search:
                 hit.from_record(c.record, c.workspace, c.path, c.origin)._replace(
                     score=score,
                     parts=scored[i][1],
-                    why=rank.explain_match(features[i], question, self.similar.get(c.path)),
+                    why=rank.explain_match(features[i], words, self.similar.get(c.path)),
                     section=c.section,
                     turn=c.turn,
                     talk=c.record if c.turn else None,
@@ -412,16 +405,17 @@ class _Search:
         """Return the best candidates of a workspace that pass the filters."""
         most = max(most, 2 * self.limit)
         every, sieve = 2 * shelf.backend.documents, self.query.sieve
+        weighted = list(terms.weights.items())
         if self._is_filtered():
             # Uncapped: a document that passes may rank behind thousands that do not.
             return self._read_candidates(
                 shelf,
-                shelf.backend.search(terms.weighted(), every, every * MOST_TERMS, sieve),
+                shelf.backend.search(weighted, every, every * MOST_TERMS, sieve),
                 most,
             )
         wanted, cap = most + shelf.slack, loader.CAP
         while True:
-            numbers = shelf.backend.search(terms.weighted(), wanted, cap, sieve)
+            numbers = shelf.backend.search(weighted, wanted, cap, sieve)
             taken = self._read_candidates(shelf, numbers, most)
             if shelf.is_distant or len(numbers) < wanted or len({c.path for c in taken}) >= most:
                 return taken

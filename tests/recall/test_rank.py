@@ -273,7 +273,10 @@ def test_the_reason_names_the_words_and_where_they_stand():
     seen = look.compute_features(
         [candidate(title="Tokens", body="they expired")], question, Expansion()
     )[0]
-    assert rank.explain_match(seen, question) == "tokens in the title or tags; expired in the text"
+    assert (
+        rank.explain_match(seen, rank.list_query_words(question))
+        == "tokens in the title or tags; expired in the text"
+    )
 
 
 @pytest.mark.parametrize(("asked", "held", "fit"), FITS)
