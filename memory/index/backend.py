@@ -126,8 +126,6 @@ class Backend(Protocol):
     def holding(self, term: str) -> list[int]:
         """Return the numbers of the documents that hold a rare term."""
 
-    def close(self) -> None: ...
-
 
 class LocalBackend:
     """The index of one place: its segment and its delta."""
@@ -138,17 +136,10 @@ class LocalBackend:
         self._vocabulary: dict[str, list[str]] = {}
         self._facts: list[tuple[int, int, int]] = []
         self.doc, self.by_id, self.holding = view.doc, view.by_id, view.holding
-        self.close = view.close
 
     @property
     def documents(self) -> int:
         return self.view.documents
-
-    @property
-    def size(self) -> int:
-        """The count of document numbers, gone documents included."""
-        base = self.view.segment
-        return (base.docs if base else 0) + len(self.view.delta.docs)
 
     def lengths(self) -> tuple[int, float]:
         base = self.view.segment

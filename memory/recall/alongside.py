@@ -34,10 +34,9 @@ _CHECKPOINT = segment.KINDS.index("checkpoint")
 class HitLink(NamedTuple):
     """A link from a hit to a record.
 
-    order: its rank among links. relation: as seen from the hit. shelf: of the record.
+    relation: as seen from the hit. shelf: of the record.
     """
 
-    order: int
     hit: Hit
     relation: str
     shelf: Shelf
@@ -65,10 +64,11 @@ def find_session_checkpoint(
 
 def _find_lone_sessions(key: str, pool: Sequence[Candidate]) -> list[str]:
     """Return a workspace's sessions with turns and no checkpoint among the candidates."""
-    own = [(str(c.record.meta.get("session")), c.record.kind) for c in pool if c.workspace == key]
-    covered = {session for session, kind in own if kind == "checkpoint"}
-    talked = dict.fromkeys(session for session, kind in own if kind == "conversation")
-    return [session for session in talked if session not in covered]
+    sessions: dict[str, dict[str, None]] = {"checkpoint": {}, "conversation": {}}
+    for c in pool:
+        if c.workspace == key and c.record.kind in sessions:
+            sessions[c.record.kind][str(c.record.meta.get("session"))] = None
+    return [one for one in sessions["conversation"] if one not in sessions["checkpoint"]]
 
 
 def find_checkpoints_of_turns(
@@ -128,7 +128,7 @@ def find_linked_hits(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query
         for link in _follow_links(hit, _find_shelf(hit, shelves))
     ]
     found: list[Hit] = []
-    for link in sorted(links, key=lambda link: link.order):
+    for link in sorted(links, key=_rank_relation):
         path = link.shelf.path(link.to.name)
         if len(found) == MOST:
             break
@@ -159,31 +159,30 @@ def _find_shelf(hit: Hit, shelves: Sequence[Shelf]) -> Shelf:
     return next((shelf for shelf in shelves if shelf.place.key == hit.workspace), shelves[0])
 
 
+def _rank_relation(link: HitLink) -> int:
+    return RELATIONS.index(link.relation) if link.relation in RELATIONS else len(RELATIONS)
+
+
 def _follow_links(hit: Hit, shelf: Shelf) -> Iterator[HitLink]:
-    """Yield a hit's links in both directions."""
-    for link in hit.record.links[:OUT]:
-        to = resolve_target(shelf, link.target)
-        if to is not None and not relations.find_wrong_ends(link.relation, hit.record.end, to.end):
-            yield from _filter_link(hit, link.relation, shelf, to)
-    for link, source in read_incoming_links(shelf, hit.record):
-        if not relations.find_wrong_ends(link.relation, source.end, hit.record.end):
-            yield from _filter_link(hit, relations.find_inverse(link.relation), shelf, source)
+    """Yield a hit's links worth showing, in both directions."""
+    start = hit.record
+    ends: list[tuple[str, Record]] = []
+    for link in start.links[:OUT]:
+        target = resolve_target(shelf, link.target)
+        if target and not relations.find_wrong_ends(link.relation, start.end, target.end):
+            ends.append((link.relation, target))
+    for link, source in read_incoming_links(shelf, start):
+        if not relations.find_wrong_ends(link.relation, source.end, start.end):
+            ends.append((relations.find_inverse(link.relation), source))
+    for relation, other in ends:
+        if other.name != start.name and _is_worth_showing(start, relation, other):
+            yield HitLink(hit, relation, shelf, other)
 
 
-def _filter_link(hit: Hit, relation: str, shelf: Shelf, to: Record) -> Iterator[HitLink]:
-    """Yield a link to an active plan or from a learning or rule."""
-    if to.name == hit.record.name:
-        return
-    if to.active:
-        yield HitLink(
-            RELATIONS.index(relation) if relation in RELATIONS else len(RELATIONS),
-            hit,
-            relation,
-            shelf,
-            to,
-        )
-    elif hit.record.kind in ("learning", "rule") and relation in RELATIONS and to.end in ENDS:
-        yield HitLink(RELATIONS.index(relation), hit, relation, shelf, to)
+def _is_worth_showing(start: Record, relation: str, other: Record) -> bool:
+    if other.active:
+        return True
+    return start.kind in ("learning", "rule") and relation in RELATIONS and other.end in ENDS
 
 
 def read_incoming_links(shelf: Shelf, record: Record) -> list[tuple[Link, Record]]:

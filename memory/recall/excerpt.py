@@ -85,11 +85,11 @@ def find_turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
         of the record. Raises UsageError where there is none.
     """
     if said.isdigit():
-        found: Sequence[Turn] = [turn for turn in turns if turn.number == int(said)]
+        found = next((turn for turn in turns if turn.number == int(said)), None)
     else:
-        found = _find_turns_at(record, turns, said)
+        found = _find_turn_at(record, turns, said)
     if found:
-        return found[0]
+        return found
     raise UsageError(
         "conversation %s has %s and no #%s%s"
         % (
@@ -101,20 +101,19 @@ def find_turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
     )
 
 
-def _find_turns_at(record: Record, turns: Sequence[Turn], said: str) -> Sequence[Turn]:
-    """Find the turns begun at a time, else the one under way.
+def _find_turn_at(record: Record, turns: Sequence[Turn], said: str) -> Turn | None:
+    """Find the turn begun at a time, else the one under way.
 
-    said: `2026-11-21T14:03`, or `14:03` alone.  Returns [] for a time after the end.
+    said: `2026-11-21T14:03`, or `14:03` alone.  None for a time after the end.
     """
-    day, time_ = said[:-6], said[-5:]  # "" where no day is said
-    found = [turn for turn in turns if turn.at.endswith(said)]
-    before = [turn for turn in turns if turn.at.startswith(day) and turn.at[11:] <= time_]
-    found = found or [turn for turn in before if turn.at[:10] == before[0].at[:10]][-1:]
-    for turn in found:
-        ended = str(record.meta.get("until") or turn.at[:11] + "23:59")[:16]
-        if time_ > "23:59" or turn.at[:11] + time_ > max(turn.at, ended):
-            return []
-    return found
+    begun = next((turn for turn in turns if turn.at.endswith(said)), None)
+    day, minute = said[:-6], said[-5:]  # day: "" where none is said
+    before = [turn for turn in turns if turn.at.startswith(day) and turn.at[11:] <= minute]
+    if begun or not before or minute > "23:59":
+        return begun
+    last = [turn for turn in before if turn.at[:10] == before[0].at[:10]][-1]
+    ended = str(record.meta.get("until") or last.at[:11] + "23:59")[:16]
+    return last if last.at[:11] + minute <= max(last.at, ended) else None
 
 
 def read_excerpt(
@@ -141,13 +140,10 @@ def read_excerpt(
             % (session, record.id, "#%d" % number if number else "", record.kind)
         )
     if number:
-        asked = [
-            _to_sort_key(entry.at) for entry in transcript.read(path) if entry.kind in TURN_STARTS
-        ]
-        start, end = (
-            _find_turn_start(turns, number, asked),
-            _find_turn_start(turns, number + 1, asked),
-        )
+        requests = [entry for entry in transcript.read(path) if entry.kind in TURN_STARTS]
+        asked = [_to_sort_key(entry.at) for entry in requests]
+        start = _find_turn_start(turns, number, asked)
+        end = _find_turn_start(turns, number + 1, asked)
     else:
         start, end = _find_period(store, record, session)
     found = [

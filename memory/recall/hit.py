@@ -42,10 +42,13 @@ class Quote(NamedTuple):
     @property
     def head(self) -> str:
         """The turn's minute and request, "" without a turn."""
-        asked = ", " + self.asked[1:-1] if self.asked == BY_CLIENT else ""
-        if self.asked and not asked:
-            asked = ', asked "%s"' % plaintext.clip_at_word(plaintext.one_line(self.asked), REQUEST)
-        return self.at.replace("T", " ") + asked if self.turn else ""
+        if not self.turn:
+            return ""
+        minute = self.at.replace("T", " ")
+        if self.asked == BY_CLIENT:
+            return minute + ", " + BY_CLIENT[1:-1]
+        asked = plaintext.clip_at_word(plaintext.one_line(self.asked), REQUEST)
+        return '%s, asked "%s"' % (minute, asked) if asked else minute
 
     @property
     def stated(self) -> str:

@@ -213,16 +213,13 @@ class Shelf:
     @property
     def backend(self) -> Backend:
         """The index or database that answers queries."""
-        return self._get_local()
-
-    def _get_local(self) -> LocalBackend:
         if self._local is None or self._local.view is not self.index:
             self._local = LocalBackend(self.index)
         return self._local
 
     @property
     def size(self) -> int:
-        return self._get_local().size
+        return self.index.base + len(self.index.delta.docs)
 
     @property
     def is_distant(self) -> bool:
