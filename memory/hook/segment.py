@@ -49,24 +49,27 @@ def session_key(session: str) -> str:
 
 def session_term(session: str) -> str:
     """Return the index term of a session's checkpoints and conversation."""
-    return "\x04%x" % crc32(session_key(session).encode("utf-8", "replace"))
+    return hashed_term("\x04", session_key(session))
 
 
 def branch_term(branch: str) -> str:
-    return "\x05%x" % crc32(branch.encode("utf-8", "replace"))
+    return hashed_term("\x05", branch)
 
 
-def pack_flags(
-    kind: str, tier: str, source: str, accepted: bool, pinned: bool, active: bool
-) -> int:
+def hashed_term(mark: str, text: str) -> str:
+    """Return an index term of a kind of its own, which no word has."""
+    return "%s%x" % (mark, crc32(text.encode("utf-8", "replace")))
+
+
+def pack_flags(record: Any) -> int:
     """Pack a record's kind, tier, source and states into 16 bits."""
     return (
-        KINDS.index(kind)
-        | TIERS.index(tier) << 3
-        | SOURCES.index(source) << 5
-        | (ACCEPTED if accepted else 0)
-        | (PINNED if pinned else 0)
-        | (ACTIVE if active else 0)
+        KINDS.index(record.kind)
+        | TIERS.index(record.tier) << 3
+        | SOURCES.index(record.source) << 5
+        | (ACCEPTED if record.accepted else 0)
+        | (PINNED if record.pinned else 0)
+        | (ACTIVE if record.active else 0)
     )
 
 
@@ -283,10 +286,14 @@ class Segment:
                 high = middle
         return low
 
+    def _parts(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return the two ranges of documents that are sorted by name."""
+        return (0, self.pushable), (self.pushable, self.docs)
+
     def find(self, name: str) -> tuple[int, int]:
         """Return (first document, count) of a record's name, or (NO_DOCUMENT, 0)."""
         key = name.encode("utf-8", "surrogateescape")
-        for low, high in ((0, self.pushable), (self.pushable, self.docs)):
+        for low, high in self._parts():
             first = self._bound(key, low, high)
             count = 0
             while first + count < high and self.name(first + count) == key:
@@ -300,14 +307,14 @@ class Segment:
         key = folder.encode("utf-8", "surrogateescape")
         return sum(
             self._bound(key + b"0", low, high) - self._bound(key + b"/", low, high)
-            for low, high in ((0, self.pushable), (self.pushable, self.docs))
+            for low, high in self._parts()
         )
 
     def under(self, folder: str) -> dict[str, tuple[int, int]]:
         """Return name -> (mtime in ns, size) of a folder's records."""
         key = folder.encode("utf-8", "surrogateescape")
         files_below = {}
-        for low, high in ((0, self.pushable), (self.pushable, self.docs)):
+        for low, high in self._parts():
             first, end = self._bound(key + b"/", low, high), self._bound(key + b"0", low, high)
             if first == end:
                 continue
@@ -316,17 +323,9 @@ class Segment:
             last = ROW.unpack_from(rows, len(rows) - ROW.size)
             text = self._read(last[0] + last[1] - start, self._at[5] + start)
             for offset, n_name, _, _, _, _, _, size, mtime_ns, *_ in ROW.iter_unpack(rows):
-                files_below[
-                    text[offset - start : offset - start + n_name].decode(
-                        "utf-8", "surrogateescape"
-                    )
-                ] = (mtime_ns, size)
+                name = text[offset - start : offset - start + n_name]
+                files_below[name.decode("utf-8", "surrogateescape")] = (mtime_ns, size)
         return files_below
-
-    def by_id(self, id: str) -> int:
-        """Return the first document of a record's id, or NO_DOCUMENT."""
-        entry = self.lookup("\x01" + id)
-        return int(self.postings(entry[0], entry[1], 1)[0][0]) if entry else NO_DOCUMENT
 
     def vocabulary(self, start: str) -> list[str]:
         """Return the terms with a prefix, off the blocking path.
