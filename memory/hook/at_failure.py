@@ -105,8 +105,8 @@ def build_failure_keys(tool: str, given: str, error: str, roots: Sequence[str] =
         has_place, rule, words = parse_error_line(line)
         if not words:
             continue
-        if has_place:
-            keys.update(("r|" + rule, True) for rule in _list_linter_rules(words[0], rule))
+        code = words[0] if _is_error_code(words[0].upper()) else ""
+        keys.update((RULE + name, True) for name in (code, rule) if name and has_place)
         key = "x|%s|%s" % (name, " ".join(words[:12]))
         if sum(map(_is_telling, words)) >= (1 if has_place else 3):
             keys[key] = True
@@ -114,12 +114,6 @@ def build_failure_keys(tool: str, given: str, error: str, roots: Sequence[str] =
             subjects = _list_call_subjects(tool, given) if subjects is None else subjects
             keys.update((key + "|" + subject, True) for subject in subjects)
     return list(keys)
-
-
-def _list_linter_rules(first: str, rule: str) -> list[str]:
-    """Return the linter's code in a line's first word, and the rule's name."""
-    code = first if _is_error_code(first.upper()) else ""
-    return [name for name in (code, rule) if name]
 
 
 def _is_telling(word: str) -> bool:
@@ -234,16 +228,18 @@ def _mask_word(word: str) -> str:
         return word.lower()
     if word[0] in "/~" or word[1:3] in (":/", ":\\"):
         return "/" + _mask_name(word.replace("\\", "/").rstrip("/").rpartition("/")[2])
-    digits = sum(c.isdigit() for c in word)
-    return _mask_digits(word, digits) if digits else word.lower()
+    return _mask_digits(word)
 
 
 def _mask_name(name: str) -> str:
     return "#" if any(c.isdigit() for c in name) else name.lower()
 
 
-def _mask_digits(word: str, digits: int) -> str:
-    """Return a word with digits, "#" where they make up most of it."""
+def _mask_digits(word: str) -> str:
+    """Return a word, "#" where digits make up most of it."""
+    digits = sum(c.isdigit() for c in word)
+    if not digits:
+        return word.lower()
     if word.isdigit():
         return word if len(word) == 3 and word[0] in "45" else "#"
     if "=" in word:
@@ -504,13 +500,12 @@ def _match_keys(
         if hashed[:8] in done or (matches and key[:2] != RULE):
             continue
         wall = find_wall(fd, table, hashed.encode("ascii"))
-        if wall is None:
-            continue
-        occurrence = _find_occurrence_elsewhere(place, session, wall)
-        if occurrence is None:
+        occurrence = _find_occurrence_elsewhere(place, session, wall) if wall else None
+        if wall is None or occurrence is None:
             continue
         marks = _list_key_marks(key, wall, wanted)
-        if _is_known(marks, done, matches):
+        found = {mark for match in matches for mark in match.marks}
+        if any(mark in done or mark in found for mark in marks):
             continue
         matches.append(WallMatch(wall, occurrence, marks))
         if key[:2] != RULE or len(matches) == MOST_RULES:
@@ -536,13 +531,8 @@ def _list_key_marks(key: str, wall: dict[str, Any], wanted: list[str]) -> list[s
     if key[:2] == "a|":
         kin = [other for other in wanted if other[:2] == "a|"]
     else:
-        kin = [key, "r|" + str(wall.get("rule") or key)]
+        kin = [key, RULE + str(wall.get("rule") or key)]
     return [hash_key(other)[:8] for other in kin]
-
-
-def _is_known(marks: list[str], done: Container[str], matches: list[WallMatch]) -> bool:
-    """Tell whether a mark was shown before, or is found already."""
-    return any(mark in done or any(mark in match.marks for match in matches) for mark in marks)
 
 
 def _iterate_keys(place: Place, tool: str, given: str, error: str) -> Iterator[str]:
