@@ -92,28 +92,23 @@ def strategy_by_name(name: str) -> Strategy:
 # Category of a prompt -> stems that speak for it; a topic belongs to a category where one of its
 # words is among them.
 CATEGORIES: dict[str, frozenset[str]] = {
-    "testing": frozenset("test pytest fixtur mock assert coverag flaki spec e2e snapshot".split()),
-    "build": frozenset(
+    name: frozenset(stems.split())
+    for name, stems in (
+        ("testing", "test pytest fixtur mock assert coverag flaki spec e2e snapshot"),
         (
-            "build compil bundl docker ci pipelin releas packag depend instal version deploi lint"
-        ).split()
-    ),
-    "auth": frozenset(
-        "auth authent login token jwt oauth session permiss secur password cooki".split()
-    ),
-    "data": frozenset(
-        "databas db sql postgr sqlite migrat schema queri index orm cach redi".split()
-    ),
-    "interface": frozenset(
-        "ui css react view compon layout render button form style frontend page".split()
-    ),
-    "network": frozenset(
-        "http api request endpoint socket proxi timeout retri rest grpc webhook server".split()
-    ),
-    "performance": frozenset("slow fast perform memori leak latenc profil benchmark optim".split()),
-    "design": frozenset(
-        "design architectur plan decid choic structur refactor interfac modul".split()
-    ),
+            "build",
+            "build compil bundl docker ci pipelin releas packag depend instal version deploi lint",
+        ),
+        ("auth", "auth authent login token jwt oauth session permiss secur password cooki"),
+        ("data", "databas db sql postgr sqlite migrat schema queri index orm cach redi"),
+        ("interface", "ui css react view compon layout render button form style frontend page"),
+        (
+            "network",
+            "http api request endpoint socket proxi timeout retri rest grpc webhook server",
+        ),
+        ("performance", "slow fast perform memori leak latenc profil benchmark optim"),
+        ("design", "design architectur plan decid choic structur refactor interfac modul"),
+    )
 }
 # share of the learnings, and how many, that bear a topic; topics looked at
 WIDE, FEW, MOST_TOPICS = 0.25, 6, 24
