@@ -361,7 +361,7 @@ def explain_load(
         )
         spent = tokeniser.count_tokens(block)
         fitted = {item[0] for item in shown}
-        picked = dict.fromkeys(found.doc(pick.number).id for pick in choice.picks)
+        picked = dict.fromkeys(pick.doc.id for pick in choice.picks)
         below = [{"id": id, "relevance": score} for id, score in choice.below]
         others = [row["id"] for row in (*candidates, *below)]
         titles = _read_index_titles(found, {*fitted, *picked, *others})
@@ -400,7 +400,7 @@ def _score_candidates(
     from memory.hook import loader
     from memory.hook.strategies import TopicMembership, build_categories
 
-    picked = {found.doc(pick.number).id for pick in choice.picks}
+    picked = {pick.doc.id for pick in choice.picks}
     rows: dict[str, tuple[float, list[tuple[str, float]]]] = {}
     topics: dict[str, tuple[str, ...]] = {}
     for piece in loader.split_prompt(prompt):

@@ -107,26 +107,24 @@ def _answer_prompt(
     text = loader.extract_user_text(clip_middle(loader.remove_blocks(prompt)))
     mode, own = event.get("permission_mode"), layout.valid_id(event.get("session_id"))
     mode = mode if isinstance(mode, str) else ""
-    words = hash_words(text) if name == "prompt" else []
+    is_agent = name == "agent"
+    words = [] if is_agent else hash_words(text)
     # Of seven blocks with the first prompt after a compaction none was of use: it mostly goes on
     # with its session's work.
-    changes_subject = name == "prompt" and (
-        is_new_subject(words, state) or state.compacted and not state.prompts
-    )
+    is_after_compaction = state.compacted and not state.prompts
+    changes_subject = not is_agent and (is_after_compaction or is_new_subject(words, state))
     wanted = wants_passages(text, settings, state)
+    units = AGENT_UNITS if is_agent else PROMPT_UNITS
 
-    def work(index: Index) -> tuple[loader.Choice, str, Chosen, list[str]]:
+    def work(index: Index) -> tuple[loader.Choice, str, Chosen]:
         choice = choose_for_prompt(index, text, mode, settings, state, wanted, own, changes_subject)
-        units = PROMPT_UNITS if name == "prompt" else AGENT_UNITS
-        block, shown = build_block(index, choice, text, state, mode, units)
-        fitted = {row[0] for row in shown}
-        picked = [index.doc(pick.number).id for pick in choice.picks]
-        return choice, block, shown, [id for id in picked if id not in fitted]
+        return (choice, *build_block(index, choice, text, state, mode, units))
 
     most = indexview.CONVERSATION_BYTES if changes_subject or wanted else 0
-    index, (choice, block, shown, unfit) = consult_index(
+    index, (choice, block, shown) = consult_index(
         session.place, event, env, name + " index", work, text, most
     )
+    unfit = _list_unfit(choice, shown)
     # whoever wrote the prompt has given the block on
     if block and 'tag="%s"' % receipts.parse_block_tag(block) in prompt:
         block, shown = "", []
@@ -151,6 +149,12 @@ def _answer_prompt(
         row.update((key, value) for key, value in rare.items() if value)
         receipts.write_or_log(env, session.path, row)
     return index, block
+
+
+def _list_unfit(choice: loader.Choice, shown: Chosen) -> list[str]:
+    """Return the ids of the picks that found no room."""
+    fitted = {row[0] for row in shown}
+    return [pick.doc.id for pick in choice.picks if pick.doc.id not in fitted]
 
 
 def _list_block_fields(choice: loader.Choice, block: str, shown: Chosen) -> dict[str, Any]:
@@ -392,7 +396,7 @@ def _read_picked_records(index: Index, choice: loader.Choice) -> list[tuple[Any,
     picked = [
         (record, pick.relevance, pick.reason, index.mark(record))
         for pick in choice.picks
-        for record in indexview.reread(index, [index.doc(pick.number)])
+        for record in indexview.reread(index, [pick.doc])
         if record.accepted and record.kind == "learning"
     ]
     picked.sort(key=lambda row: bool(row[3]))  # what is stale stands below what is not

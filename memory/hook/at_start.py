@@ -399,11 +399,8 @@ def _add_newest_checkpoint(
     if record is None or record.id in told or room < LEAST_UNITS:
         return None
     sections = _collect_sections(index, work, budget.chosen)
-    wanted = COMPACTED_FIRST if work.own else FIRST_SECTIONS
-    first = [name for name in ("", *wanted) if name in sections]
-    later = COMPACTED_LATER if work.own else (*LATER_SECTIONS, *sections)
-    rest = {name: sections[name] for name in later if name in sections and name not in first}
-    if not first and not rest:
+    first, rest = _order_sections(sections, work.own)
+    if not (first or rest):
         return None
     age = _format_age_line(work, now)
     heading = fence.format_heading(record, mark=index.mark(record))
@@ -415,15 +412,27 @@ def _add_newest_checkpoint(
         return None
     budget.take(age)
     budget.take(text)
-    is_own = work.own or _is_own_branch(work)
-    reason = "newest checkpoint" + ("" if is_own else " of another branch")
-    budget.chosen.append([record.id, 1.0, reason])
-    left = room - _count_bytes(lines)
+    most, reason = fence.NO_LIMIT, "newest checkpoint"
     if work.own:
-        left = min(left, OWN_BYTES - size)
-    elif not is_own:
-        left = min(left, BESIDE_BYTES)
-    return _Shown(age, rest, left)
+        most = OWN_BYTES - size
+    elif not _is_own_branch(work):
+        most, reason = BESIDE_BYTES, "newest checkpoint of another branch"
+    budget.chosen.append([record.id, 1.0, reason])
+    return _Shown(age, rest, min(most, room - _count_bytes(lines)))
+
+
+def _order_sections(
+    sections: dict[str, list[str]], own: bool
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Return (names of the sections that stand first, the sections that may follow).
+
+    own: of a session that the client has just compacted.
+    """
+    wanted = COMPACTED_FIRST if own else FIRST_SECTIONS
+    later = COMPACTED_LATER if own else (*LATER_SECTIONS, *sections)
+    first = [name for name in ("", *wanted) if name in sections]
+    rest = [name for name in later if name in sections and name not in first]
+    return first, {name: sections[name] for name in rest}
 
 
 def _collect_sections(

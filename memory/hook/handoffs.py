@@ -258,18 +258,28 @@ def find_earlier_work(index: Index, source: str, session: str) -> EarlierWork:
         _find_branch_work(index, work, known)
     if work.record is not None:
         key = _session_key(work.record)
-        later = _find_newest_of_session(index, key)
-        if later is not None and later.created > work.record.created:
-            work.later = later
+        work.later = _find_later(index, key, work.record)
     known.add(key)
     _find_other_work(index, work, known)
-    if work.record is None and work.others:  # nobody typed into any of them
-        on_branch = (other for other in work.others if _is_on_branch(other, work))
-        work.record = next(on_branch, work.others[0])
-        work.others.remove(work.record)
+    if work.record is None and work.others:
+        work.record = _take_unattended(work)
     if work.last is None and work.record is not None and work.record.tier != layout.SHARED:
         work.last = work.record
     return work
+
+
+def _find_later(index: Index, key: str, record: Any) -> Any:
+    """Return the later checkpoint of a session, None where `record` is its newest."""
+    newest = _find_newest_of_session(index, key)
+    return newest if newest and newest.created > record.created else None
+
+
+def _take_unattended(work: EarlierWork) -> Any:
+    """Take the first of the other sessions, where nobody typed into any."""
+    on_branch = (other for other in work.others if _is_on_branch(other, work))
+    record = next(on_branch, work.others[0])
+    work.others.remove(record)
+    return record
 
 
 def _find_branch_work(index: Index, work: EarlierWork, known: Container[str]) -> None:
