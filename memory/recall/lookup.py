@@ -112,13 +112,18 @@ def find_writable(place: Place, settings: Config, text_: str) -> Record:
     try:
         return find_record(place, settings, text_)
     except StoreError:
-        for tier in otherfiles.list_added_tiers(place, settings):
-            with suppress(StoreError):
-                found = find_record(tier, settings, text_)
-                break
-        else:
+        found = _find_in_added_tiers(place, settings, text_)
+        if found is None:
             raise
-    raise StoreError("%s: %s" % (found.id, READ_ONLY % tier.path(found.name)))
+    record, tier = found
+    raise StoreError("%s: %s" % (record.id, READ_ONLY % tier.path(record.name)))
+
+
+def _find_in_added_tiers(place: Place, settings: Config, text_: str) -> tuple[Record, Place] | None:
+    for tier in otherfiles.list_added_tiers(place, settings):
+        with suppress(StoreError):
+            return find_record(tier, settings, text_), tier
+    return None
 
 
 def credit_successors(place: Place, fold: ledger.Tally) -> ledger.Tally:
@@ -166,9 +171,9 @@ def find_anywhere(place: Place, settings: Config, text_: str) -> tuple[Record, P
     try:
         return find_record(place, settings, text_), place
     except StoreError:
-        for tier in otherfiles.list_added_tiers(place, settings):
-            with suppress(StoreError):
-                return find_record(tier, settings, text_), tier
+        in_tier = _find_in_added_tiers(place, settings, text_)
+        if in_tier:
+            return in_tier
         for other in find_workspaces(place, "all")[1:]:
             try:
                 found = find_record(other, settings, text_)
