@@ -259,13 +259,9 @@ def read_known_size(path: str, size: int) -> bytes:
     """
     fd = files.posix.open(path, files._READ)
     try:
-        want = min(size, (1 << 20) - 1) + 1
-        data = files.posix.read(fd, want)
-        return (
-            data
-            if len(data) != want or want > 1 << 20 - 1
-            else data + files.read_fd(fd, (1 << 20) - want)
-        )
+        data = files.posix.read(fd, min(size + 1, 1 << 20))
+        has_grown = len(data) > size
+        return data + files.read_fd(fd, (1 << 20) - len(data)) if has_grown else data
     finally:
         files.posix.close(fd)
 
@@ -273,7 +269,6 @@ def read_known_size(path: str, size: int) -> bytes:
 def _format_segment(
     place: Place, now: float, reading: _ReadDocuments, watched: dict[str, Any]
 ) -> bytes:
-    """Return the bytes of a segment, in the format of segment.py."""
     lengths = reading.inverter.lengths()
     mean = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
     inverted = reading.inverter.invert(reading.pushable, mean)

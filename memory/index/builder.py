@@ -28,13 +28,8 @@ if TYPE_CHECKING:
 
 MERGE_BYTES = 1 << 20  # of the delta: a search passes over all of it for each word
 GLANCED_FROM = 10_000  # records from which recall looks at folders instead of at every file
-GLANCED = 8_000  # of the files in folders where people write, that are compared even then
-EDITED_FOLDERS = (
-    "rules",
-    "plans",
-    "learnings",
-    "resources",
-)  # these folders, those that bind first
+GLANCED = 8_000  # of the files in EDITED_FOLDERS, that are compared even then
+EDITED_FOLDERS = "rules", "plans", "learnings", "resources"  # where people write, the binding first
 MERGE_AT = 256  # frames of the delta, or a twentieth of the records where that is fewer (but 16)
 LOG_BYTES = 64 << 10  # bytes of the log of builds; beyond, its older half goes
 # ns: an mtime this close to the build proves nothing (git calls it racy); the checksum decides
@@ -53,16 +48,21 @@ class Summary(NamedTuple):
     skipped: tuple[str, ...]
 
 
+_BUSY = Summary(0, 0, 0, 0, False, True, ())  # another process builds
+
+
 def build(place: Place, now: float, progress: Progress = None) -> Summary:
     """Build the index of a place from its files.
 
     It replaces the old index. now: the time stamp to write. progress(done, of): called now and
     then. `busy` is true where another process builds. Raises OSError where nothing can be written.
     """
-    with files.Lock(place.cache + "/" + place.scope + ".lock") as held:
-        if not held:
-            return Summary(0, 0, 0, 0, False, True, ())
-        return _build(place, now, progress)
+    with _lock(place) as held:
+        return _build(place, now, progress) if held else _BUSY
+
+
+def _lock(place: Place) -> files.Lock:
+    return files.Lock(place.cache + "/" + place.scope + ".lock")
 
 
 def _build(place: Place, now: float, progress: Progress = None) -> Summary:
@@ -158,19 +158,17 @@ def refresh(place: Place, now: float, names: Sequence[str] | None = None) -> Sum
     """
     if names is not None:
         return _append_changes(place, now, names)
-    with files.Lock(place.cache + "/" + place.scope + ".lock") as held:
+    with _lock(place) as held:
         if not held:
-            return Summary(0, 0, 0, 0, False, True, ())
+            return _BUSY
         _mark_scan(place)
         try:
             found = indexview.open_index(place, watch=False)
         except IndexFault:
             move_aside_damaged(place)
             return _build(place, now)
-        try:
+        with closing(found):
             return _refresh_all(found, now)
-        finally:
-            found.close()
 
 
 def _append_changes(place: Place, now: float, names: Sequence[str]) -> Summary:
@@ -178,14 +176,12 @@ def _append_changes(place: Place, now: float, names: Sequence[str]) -> Summary:
         base = segment.Segment(indexview.segment_path(place))
     except IndexFault:
         return build(place, now)
-    try:
+    with closing(base):
         found = indexview.Index(place, base, delta.Delta(b""))
         names = list(dict.fromkeys(names))  # a session of many branches writes on one conversation
         changes = make_frames(found, names)
         files.append(indexview.delta_path(place, base.generation), b"".join(changes))
         return Summary(base.records, 0, len(names), 0, False, False, ())
-    finally:
-        base.close()
 
 
 def make_frames(found: indexview.Index, names: Sequence[str]) -> list[bytes]:
@@ -268,9 +264,9 @@ def find_likely_changes(found: indexview.Index) -> list[str]:
     """Return names of changed files without comparing all files.
 
     Compares the times of all folders, which shows files that came, went or were renamed, and saves
-    by rename; the files that changed last; and every file in WRITTEN_IN, where people write, up to
-    GLANCED. An edit in place of an older checkpoint or conversation is not seen: `compare` finds
-    it, behind the answer.
+    by rename; the files that changed last; and every file in EDITED_FOLDERS, up to GLANCED. An edit
+    in place of an older checkpoint or conversation is not seen: `compare` finds it, behind the
+    answer.
     """
     names = indexview.find_watched_changes(found, 1 << 30)
     base, room = found.segment, GLANCED
@@ -367,10 +363,8 @@ def _has_changed(path: str, size: int, checksum: bytes) -> bool:
 def move_aside_damaged(place: Place) -> None:
     """Rename a damaged segment to `….damaged`."""
     path = indexview.segment_path(place)
-    try:
+    with suppress(OSError):
         files.posix.replace(path, path + ".damaged")
-    except OSError:
-        return
 
 
 def delete_index(place: Place) -> None:
@@ -399,13 +393,10 @@ def refresh_after_hook(place: Place, now: float, damaged: bool = False) -> None:
 
 def _is_intact(place: Place) -> bool:
     try:
-        base = segment.Segment(indexview.segment_path(place))
+        with closing(segment.Segment(indexview.segment_path(place))) as base:
+            return base.is_intact()
     except IndexFault:
         return True  # a refresh finds the same fault and mends it
-    try:
-        return base.is_intact()
-    finally:
-        base.close()
 
 
 def _strip_folder_times(data: bytes) -> bytes:
@@ -422,8 +413,7 @@ def verify(place: Place, now: float) -> list[str]:
     """
     from memory.index import assembly
 
-    found = indexview.open_index(place, watch=False)
-    try:
+    with closing(indexview.open_index(place, watch=False)) as found:
         data = assembly.assemble(place, now).data
         if not found.delta.frames:
             with_stamp = files.read(indexview.segment_path(place), 1 << 40)
@@ -447,5 +437,3 @@ def verify(place: Place, now: float) -> list[str]:
                 "the index file differs from a rebuilt one; `dayleaf index build` replaces it"
             )
         return lines
-    finally:
-        found.close()
