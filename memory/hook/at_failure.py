@@ -134,7 +134,6 @@ def split_error_lines(error: str) -> list[str]:
 
 
 def is_unstartable(line: str) -> bool:
-    """Tell whether a line reports a program that could not be started."""
     return "spawn" in line and "ENOENT" in line
 
 
@@ -190,7 +189,6 @@ def _is_test(word: str) -> bool:
 
 
 def _is_rule_name(word: str) -> bool:
-    """Tell whether a word may name a linter's rule."""
     parts = word.lstrip("@").replace("/", "-").replace("_", "-").split("-")
     return all(map(str.isalnum, parts))
 
@@ -430,7 +428,6 @@ def _answer_with_remedy(
 
 
 def _is_silent(settings: config.Config, state: receipts.SessionState) -> bool:
-    """Tell whether a session is to get no more remedies."""
     if not settings["load.enabled"] or not settings["load.walls"]:
         return True
     return state.off or state.pushes >= MOST_PUSHES

@@ -224,7 +224,6 @@ def _holds_more_than_learnings(index: Index) -> bool:
 
 
 def _holds_error(prompt: str) -> bool:
-    """Tell whether a prompt may hold a pasted error."""
     for line in prompt.split("\n"):
         words = line.split(None, 1) if ":" in line else ()
         first = words[0].rstrip(":").lower() if words else ""
@@ -420,7 +419,6 @@ def _take_records(
 
 
 def _format_receipt_row(item: Any, score: float, reason: str, mark: str) -> list[Any]:
-    """Return a receipt's row for a shown record or passage."""
     return [item.id, round(score, 3), reason + (", stale" if mark else "")]
 
 
@@ -534,7 +532,6 @@ def _normalise_start(prompt: str) -> str:
 
 
 def _strip_courtesy(clause: str) -> str:
-    """Return a clause without its opening words of courtesy."""
     while clause.startswith(_POLITE):
         clause = clause.partition(" ")[2]
     return clause
@@ -584,7 +581,6 @@ def _extract_word_handles(word: str, before: str) -> Sequence[str]:
 
 
 def _extract_issue_numbers(url: str) -> list[str]:
-    """Return the number of an issue or pull request in a URL."""
     parts = url.split("/")
     return [
         "#" + number

@@ -381,7 +381,6 @@ def _count_bytes(lines: Sequence[str]) -> int:
 
 
 def _format_session(record: Any) -> str:
-    """Return a line on another session's newest checkpoint."""
     return "- [%s] %s (%s%s)" % (
         fence.clean_id(record),
         handoffs.format_headline(record, OTHER_UNITS),
@@ -510,7 +509,6 @@ def _format_later_outcome(record: Any) -> list[str]:
 
 
 def _is_own_branch(work: handoffs.EarlierWork) -> bool:
-    """Tell whether the checkpoint shown is of the branch checked out."""
     return not work.branch or work.record.meta.get("branch") == work.branch
 
 

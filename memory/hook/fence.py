@@ -312,7 +312,6 @@ def clean_id(record: Any) -> str:
 
 
 def clean_branch(record: Any) -> str:
-    """Return the cleaned name of a re-read record's branch, or ""."""
     return clean_line(str(record.meta.get("branch") or ""), 80)
 
 
@@ -381,7 +380,6 @@ def _format_linter_rule(match: Any) -> str:
 
 
 def _format_occurrence(what: str, match: Any) -> str:
-    """Return where and when a failure occurred."""
     occurrence = match.occurrence
     branch = occurrence.get("branch")
     return "%s on %s (%s%s%s)" % (
@@ -394,7 +392,6 @@ def _format_occurrence(what: str, match: Any) -> str:
 
 
 def _format_missing_path(place: Place, match: Any) -> str:
-    """Return a line with the replacements of a missing path."""
     path, instead = str(match.wall["path"]), match.wall["instead"]
     quoted = "`%s`" % clean_line(path, 200)
     known = ", ".join("`%s`" % clean_line(name, 200) for name in instead)

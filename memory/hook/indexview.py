@@ -74,7 +74,6 @@ def list_stale_causes(marks: dict[str, list[list[str]]], checksum: str) -> list[
 
 
 def _is_cause(row: Any) -> bool:
-    """Tell whether a row of the file of marks is whole."""
     return isinstance(row, list) and len(row) == 4 and all(isinstance(part, str) for part in row)
 
 
@@ -195,7 +194,6 @@ class Index:
         return self._lists[which]
 
     def _file_topics(self) -> list[list[Any]]:
-        """Return the topics of the files read, as the segment has them."""
         from memory.hook import documents
 
         topics = (doc.topics for doc in self.delta.docs)

@@ -63,7 +63,6 @@ class _Part:
 
     @property
     def whole(self) -> str:
-        """The request or title with the text."""
         return self.asked + "\n" + self.text
 
 
@@ -216,7 +215,6 @@ def _drop_kept_turns(index: Index, part: _Part) -> _Part:
 
 
 def _drop_sections(body: str, names: Sequence[str]) -> str:
-    """Return a body without the sections of some headings."""
     kept: list[str] = []
     is_dropped = False
     for row in body.split("\n"):

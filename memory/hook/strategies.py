@@ -83,7 +83,6 @@ def choose_strategy(learnings: int, tokens: int) -> Strategy:
 
 
 def strategy_by_name(name: str) -> Strategy:
-    """Return a strategy by its name; raise KeyError without one."""
     return {strategy.name: strategy for strategy in STRATEGIES}[name]
 
 

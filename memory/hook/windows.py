@@ -220,7 +220,6 @@ def _fill_pieces(rows: list[str], limit: int) -> Iterator[str]:
 
 
 def _split_sentences(row: str) -> list[str]:
-    """Split a row at the ends of its sentences."""
     pieces = [row]
     for stop in _STOPS:
         split = []

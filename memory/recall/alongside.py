@@ -146,7 +146,6 @@ def find_linked_hits(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query
 
 
 def find_active_plan(shelf: Shelf) -> Record | None:
-    """Find a workspace's active plan, or None."""
     for doc in shelf.index.listed("plans"):
         record = shelf.record(doc.name)
         if record is not None and record.active:
@@ -224,7 +223,6 @@ def resolve_target(shelf: Shelf, target: str) -> Record | None:
 
 
 def _read_records(shelf: Shelf, terms: Sequence[str]) -> list[Record]:
-    """Read the records with index terms, at most INTO."""
     docs = {
         doc.name: doc
         for term in terms

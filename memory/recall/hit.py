@@ -125,10 +125,7 @@ class Hit(NamedTuple):
 
 
 def from_record(record: Record, workspace: str, path: str, origin: str = "") -> Hit:
-    """Make a hit of a record, without score and display fields.
-
-    workspace: a place's key. path: the record's file.
-    """
+    """Make a hit of a record, without score and display fields."""
     is_rule = record.kind == "rule"
     return Hit(
         record,
@@ -180,7 +177,6 @@ class Turn(NamedTuple):
 
 
 def split_turns(record: Record) -> list[Turn]:
-    """Return the turns of a conversation in their order."""
     out: list[Turn] = []
     day = clock.iso(record.created)[:10]
     for heading, text in documents.split_turns(record.body):
@@ -247,7 +243,6 @@ def add_display_fields(
 def _find_group(
     record: Record, workspace: str, decided: dict[approvals.Approval, str], root: str
 ) -> str:
-    """Return the group of a record (see Hit)."""
     if record.tier == layout.ADDED:
         return "doc"  # nobody approves or accepts what stands there
     if record.kind == "rule" and record.unsure:
@@ -269,7 +264,6 @@ def _find_group(
 
 
 def record_json(record: Record) -> dict[str, Any]:
-    """Return a record's head as plain data."""
     links = [{"relation": link.relation, "target": link.target} for link in record.links]
     return {
         "id": record.id,
@@ -314,7 +308,7 @@ def record_fields_json(hit: Hit) -> dict[str, Any]:
 
 
 def to_json(hit: Hit) -> dict[str, Any]:
-    """Return a hit as plain data."""
+    """Return a hit with its record as plain data."""
     match = (
         {"linkedFrom": hit.linked_from, "relation": hit.relation}
         if hit.linked_from
@@ -351,5 +345,4 @@ def result_json(found: RecallResult, query: str) -> dict[str, Any]:
 
 
 def claim_json(claim: Claim) -> dict[str, Any]:
-    """Return a claim as plain data."""
     return {"kind": claim.kind, "name": claim.name, "stands": claim.stands, "reason": claim.reason}

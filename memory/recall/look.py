@@ -164,6 +164,5 @@ def _find_distance(first: Sequence[int], second: Sequence[int]) -> int:
 def compute_features(
     candidates: Sequence[Candidate], question: Question, expansion: Expansion
 ) -> list[MatchFeatures]:
-    """Compute the match features of each candidate."""
     matches = Matches(question.weights, expansion)
     return [MatchFeatures(candidate.words, question, matches) for candidate in candidates]

@@ -78,7 +78,6 @@ class Query(NamedTuple):
 
     @property
     def sieve(self) -> Sieve:
-        """The filters that the index applies."""
         return Sieve(self.kinds, self.since, self.until)
 
 
@@ -385,7 +384,6 @@ def query_from_options(
 
 
 def _parse_texts(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Parse options of texts and lists into a query's fields."""
     changes: dict[str, Any] = {}
     for key in ("query", "text", "file", "branch", "session", "workspace"):
         if key in values:
@@ -404,7 +402,6 @@ def _parse_texts(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parse_ranking(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Parse the options of ranking and limits into a query's fields."""
     changes: dict[str, Any] = {}
     if "context-tags" in values:
         said = ",".join(_split_values("context-tags", values["context-tags"]))

@@ -195,7 +195,6 @@ def _list_texts(
 
 
 def _fit_rows(text: str, room: int) -> str:
-    """Return the first rows of a text up to `room` characters."""
     fitting = ""
     for row in text.split("\n"):
         left = room - len(fitting) - bool(fitting)

@@ -154,7 +154,6 @@ def _add_dialogue_parts(
 
 
 def _find_dialogue_factors(record: Record, named: set[str], when: bool) -> list[tuple[str, float]]:
-    """Return a message's factors: named speaker, wanted time, question."""
     body = record.body.rstrip()
     found = []
     if read_speaker(record) in named:
@@ -286,7 +285,6 @@ def tag_factor(record: Record, context_tags: Sequence[tuple[str, float]]) -> flo
 
 
 def outcome_factor(successes: int, failures: int) -> float:
-    """Return the factor of a record's successes and failures."""
     return float(max(0.01, 1.0 + log(1.0 + successes) - 0.5 * log(1.0 + failures)) ** DAMPED)
 
 
@@ -471,7 +469,6 @@ def merge_sessions(hits: Sequence[Hit], turns: Mapping[str, int]) -> list[Hit]:
 
 
 def _merge_hits(hits: Sequence[Hit], turns: Mapping[str, int]) -> Hit:
-    """Merge the hits of a session, best first."""
     checkpoints = [hit for hit in hits if hit.kind == "checkpoint"]
     noted = next((hit.score for hit in hits if hit.kind == "note"), 0.0)
     talk = next((hit for hit in hits if hit.kind == "conversation"), None)

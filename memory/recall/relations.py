@@ -118,7 +118,6 @@ def find_wrong_ends(relation: str, source: str, target: str) -> str:
 
 
 def make_node(record: Record) -> Node:
-    """Return a record as an end of links."""
     return Node(record.name, record.id, record.title, record.end, record.created, record.aliases)
 
 
@@ -240,7 +239,6 @@ def _split_words(key: str) -> list[str]:
 
 
 def _score_similarity(name: str, other: str) -> float:
-    """Return the similarity of two names, 0 to 1."""
     from difflib import SequenceMatcher
 
     if len(name) >= reader.SHORTEST and other.startswith(name):
@@ -340,7 +338,6 @@ def add_link(written: Any, relation: str, target: str) -> Any:
 
 
 def _to_list(written: Any) -> list[Any]:
-    """Return the value of `links` as a list."""
     if isinstance(written, list):
         return written
     if isinstance(written, dict) and written:
@@ -372,7 +369,6 @@ def remove_links(written: Any, gone: set[tuple[str, str]]) -> Any:
 
 
 def _remove_targets(relation: str, value: Any, gone: set[tuple[str, str]]) -> Any:
-    """Remove targets from a relation's value in a map."""
     if isinstance(value, list):
         return [item for item in value if not _is_removed({relation: item}, gone)]
     return None if _is_removed({relation: value}, gone) else value

@@ -156,7 +156,6 @@ class Searcher:
             return search()
 
     def merge_tags(self, query: Query) -> tuple[ContextTag, ...]:
-        """Merge the context tags of a query and of the place."""
         if self._place_tags is None:
             self._place_tags = manifests.project_tags(self.place)
         return context.merge_tags(
@@ -204,8 +203,6 @@ def _find_best_by_file(
 
 
 class _Search:
-    """The search for one query in the opened workspaces."""
-
     def __init__(
         self,
         searcher: Searcher,
@@ -402,7 +399,6 @@ class _Search:
     # ---- candidates
 
     def _find_candidates(self, shelf: Shelf, terms: QueryTerms, most: int) -> list[look.Candidate]:
-        """Return the best candidates of a workspace that pass the filters."""
         most = max(most, 2 * self.limit)
         every, sieve = 2 * shelf.backend.documents, self.query.sieve
         weighted = list(terms.weights.items())
@@ -490,7 +486,6 @@ class _Search:
         return near
 
     def _add_similar(self, pool: list[look.Candidate], rows: Sequence[_NearSection]) -> None:
-        """Add records to the candidates, the nearest first."""
         there = {c.path for c in pool}
         most = len(there) + max(CANDIDATES, 2 * self.limit)
         for i, row in enumerate(rows):
@@ -546,7 +541,6 @@ class _Search:
                     pool.append(other)
 
     def _list_newest(self) -> list[Hit]:
-        """Return the records that pass the filters, newest first."""
         pool: list[look.Candidate] = []
         for shelf in self.shelves:
             numbers = shelf.backend.newest(self.query.sieve)

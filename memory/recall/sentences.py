@@ -105,8 +105,6 @@ def _one_line(text: str) -> str:
 
 
 class _LineParser:
-    """A parser of text into lines."""
-
     def __init__(self) -> None:
         self.found: list[Line] = []
         self.block = 0
@@ -151,14 +149,12 @@ class _LineParser:
             self._add_prose(row)
 
     def _add_prose(self, row: str) -> None:
-        """Add a row to the paragraph, or begin one."""
         if not self.paragraph or self.kind == SAID:
             self._end_paragraph()
             self._end_list()
         self.paragraph.append(row.rstrip())
 
     def _end_paragraph(self) -> None:
-        """End a paragraph or an item."""
         held, kind = [row for row in self.paragraph if row.strip()], self.kind
         self.paragraph, self.kind = [], PROSE
         if not held:

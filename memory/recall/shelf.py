@@ -174,7 +174,6 @@ class Shelf:
         self.index = indexview.Index(self.place, segment.Segment("", data), delta.Delta(b""))
 
     def close(self) -> None:
-        """Close the index."""
         self.index.close()
 
     @property
@@ -235,7 +234,6 @@ class Shelf:
         return False
 
     def path(self, name: str) -> str:
-        """Return the path of a record's file."""
         return self.place.path(name)
 
     def candidate(self, number: int) -> look.Candidate | None:
@@ -291,7 +289,6 @@ class Shelf:
         )
 
     def _get_sections(self, record: Record) -> list[tuple[str, str]]:
-        """Return (heading, text) of a record's sections, cut once."""
         known = self._cut.get(record.name)
         if known is None or known[0] != record.checksum:
             if len(self._cut) >= REMEMBERED:

@@ -227,7 +227,6 @@ def _build_pattern(rule: str) -> str:
 
 
 def _build_cjk_pattern(rule: str) -> str:
-    """Build the pattern of a rule for CJK."""
     names = [(token.rstrip("?"), "?" * (token[-1] == "?")) for token in rule.split()]
     return r"\s?".join(
         "(?:%s)%s" % (_CJK_PARTS.get(name) or _build_alternatives(_WORDS[name].split(), True), may)
@@ -446,7 +445,6 @@ _CJK_RULES: tuple[tuple[str, Handler], ...] = (
 
 @lru_cache(maxsize=1)
 def _compile_rules() -> list[Rule]:
-    """Compile the rules for languages with spaces, in their order."""
     # Words in a name, path or possessive (`today's`, `today.py`) do not count.
     whole = r"(?<![\w./'’-])(?:%s)(?![\w/'’-]|\.\w)"
     points = [("SIDE article? " + rule, _open_one_side(handler)) for rule, handler in _POINTS]
@@ -458,7 +456,6 @@ def _compile_rules() -> list[Rule]:
 
 @lru_cache(maxsize=1)
 def _compile_cjk_rules() -> list[Rule]:
-    """Compile the rules for CJK, in their order."""
     # without spaces, a pronoun or a particle may stand directly before
     whole = (
         r"(?:(?<!\w)|(?<=[我你他她们們在从從自到于是はがでにをのも]))(?:%s)"
