@@ -30,7 +30,7 @@ from memory.hook import receipts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Container, Iterator, Sequence
+    from typing import Any, Iterable, Iterator, Sequence
 
     from memory.core.layout import Place
 
@@ -105,8 +105,8 @@ def build_failure_keys(tool: str, given: str, error: str, roots: Sequence[str] =
         has_place, rule, words = parse_error_line(line)
         if not words:
             continue
-        code = words[0] if _is_error_code(words[0].upper()) else ""
-        keys.update((RULE + name, True) for name in (code, rule) if name and has_place)
+        if has_place:
+            keys.update((RULE + name, True) for name in _list_linter_rules(words[0], rule))
         key = "x|%s|%s" % (name, " ".join(words[:12]))
         if sum(map(_is_telling, words)) >= (1 if has_place else 3):
             keys[key] = True
@@ -114,6 +114,12 @@ def build_failure_keys(tool: str, given: str, error: str, roots: Sequence[str] =
             subjects = _list_call_subjects(tool, given) if subjects is None else subjects
             keys.update((key + "|" + subject, True) for subject in subjects)
     return list(keys)
+
+
+def _list_linter_rules(first: str, rule: str) -> list[str]:
+    """Return the linter's code in a line's first word, and the rule's name."""
+    code = first if _is_error_code(first.upper()) else ""
+    return [name for name in (code, rule) if name]
 
 
 def _is_telling(word: str) -> bool:
@@ -467,7 +473,7 @@ class WallMatch:
 
 
 def find_walls(
-    place: Place, session: str, done: Container[str], tool: str, given: str, error: str
+    place: Place, session: str, done: Iterable[str], tool: str, given: str, error: str
 ) -> list[WallMatch]:
     """Return the first wall of a failure, for linters' rules several.
 
@@ -488,26 +494,34 @@ def find_walls(
 
 
 def _match_keys(
-    fd: int, place: Place, session: str, done: Container[str], wanted: list[str]
+    fd: int, place: Place, session: str, done: Iterable[str], wanted: list[str]
 ) -> list[WallMatch]:
     matches: list[WallMatch] = []
+    known = set(done)
     table = read_key_table(fd)
     for key in wanted:
         hashed = hash_key(key)
-        if hashed[:8] in done or (matches and key[:2] != RULE):
+        if hashed[:8] in known or (matches and key[:2] != RULE):
             continue
         wall = find_wall(fd, table, hashed.encode("ascii"))
-        occurrence = _find_occurrence_elsewhere(place, session, wall) if wall else None
-        if wall is None or occurrence is None:
+        match = _match_wall(place, session, wall, key, wanted) if wall else None
+        if match is None or known.intersection(match.marks):
             continue
-        marks = _list_key_marks(key, wall, wanted)
-        found = {mark for match in matches for mark in match.marks}
-        if any(mark in done or mark in found for mark in marks):
-            continue
-        matches.append(WallMatch(wall, occurrence, marks))
+        known.update(match.marks)
+        matches.append(match)
         if key[:2] != RULE or len(matches) == MOST_RULES:
             break
     return matches
+
+
+def _match_wall(
+    place: Place, session: str, wall: dict[str, Any], key: str, wanted: list[str]
+) -> WallMatch | None:
+    """Return a wall as met by a failure, None without another session's occurrence."""
+    occurrence = _find_occurrence_elsewhere(place, session, wall)
+    if occurrence is None:
+        return None
+    return WallMatch(wall, occurrence, _list_key_marks(key, wall, wanted))
 
 
 def _find_occurrence_elsewhere(place: Place, session: str, wall: dict[str, Any]) -> Any:

@@ -75,13 +75,9 @@ def on_agent(event: Event, env: dict[str, str], now: float) -> tuple[Event | Non
     It gets the block of a person's prompt in these words.  The answer decides no permission.
     """
     given = event.get("tool_input")
-    prompt = given.get("prompt") if isinstance(given, dict) else None
-    if (
-        not isinstance(given, dict)
-        or not isinstance(prompt, str)
-        or env.get(boundary.NESTED)
-        or is_machine_prompt(prompt)
-    ):
+    arguments: Event = given if isinstance(given, dict) else {}
+    prompt = arguments.get("prompt")
+    if not isinstance(prompt, str) or env.get(boundary.NESTED) or is_machine_prompt(prompt):
         return None, False
     session = OpenSession(event, env)
     settings, state = session.settings, session.state
@@ -92,7 +88,7 @@ def on_agent(event: Event, env: dict[str, str], now: float) -> tuple[Event | Non
     index, block = _answer_prompt(event, env, now, "agent", prompt, session)
     if not block:
         return None, index.stale
-    changed = {**given, "prompt": prompt + "\n\n" + block}
+    changed = {**arguments, "prompt": prompt + "\n\n" + block}
     output = {"hookEventName": "PreToolUse", "updatedInput": changed}
     return {"hookSpecificOutput": output}, index.stale
 
@@ -103,27 +99,9 @@ def _answer_prompt(
     """Return (index, block for a prompt) and write the receipt."""
     from memory.hook import loader  # a session's start need not load it
 
-    state, settings = session.state, session.settings
     text = loader.extract_user_text(clip_middle(loader.remove_blocks(prompt)))
-    mode, own = event.get("permission_mode"), layout.valid_id(event.get("session_id"))
-    mode = mode if isinstance(mode, str) else ""
-    is_agent = name == "agent"
-    words = [] if is_agent else hash_words(text)
-    # Of seven blocks with the first prompt after a compaction none was of use: it mostly goes on
-    # with its session's work.
-    is_after_compaction = state.compacted and not state.prompts
-    changes_subject = not is_agent and (is_after_compaction or is_new_subject(words, state))
-    wanted = wants_passages(text, settings, state)
-    units = AGENT_UNITS if is_agent else PROMPT_UNITS
-
-    def work(index: Index) -> tuple[loader.Choice, str, Chosen]:
-        choice = choose_for_prompt(index, text, mode, settings, state, wanted, own, changes_subject)
-        return (choice, *build_block(index, choice, text, state, mode, units))
-
-    most = indexview.CONVERSATION_BYTES if changes_subject or wanted else 0
-    index, (choice, block, shown) = consult_index(
-        session.place, event, env, name + " index", work, text, most
-    )
+    words = hash_words(text) if name == "prompt" else []
+    index, (choice, block, shown) = _consult_for_prompt(event, env, name, text, words, session)
     unfit = _list_unfit(choice, shown)
     # whoever wrote the prompt has given the block on
     if block and 'tag="%s"' % receipts.parse_block_tag(block) in prompt:
@@ -149,6 +127,37 @@ def _answer_prompt(
         row.update((key, value) for key, value in rare.items() if value)
         receipts.write_or_log(env, session.path, row)
     return index, block
+
+
+def _consult_for_prompt(
+    event: Event,
+    env: dict[str, str],
+    name: str,
+    text: str,
+    words: Sequence[str],
+    session: OpenSession,
+) -> tuple[Index, tuple[loader.Choice, str, Chosen]]:
+    """Return (index, (choice, block, shown items)) for a prompt's text.
+
+    words: from `hash_words`, [] for a subagent's prompt.
+    """
+    state, settings = session.state, session.settings
+    mode, own = event.get("permission_mode"), layout.valid_id(event.get("session_id"))
+    mode = mode if isinstance(mode, str) else ""
+    is_agent = name == "agent"
+    # Of seven blocks with the first prompt after a compaction none was of use: it mostly goes on
+    # with its session's work.
+    is_after_compaction = state.compacted and not state.prompts
+    changes_subject = not is_agent and (is_after_compaction or is_new_subject(words, state))
+    wanted = wants_passages(text, settings, state)
+    units = AGENT_UNITS if is_agent else PROMPT_UNITS
+
+    def work(index: Index) -> tuple[loader.Choice, str, Chosen]:
+        choice = choose_for_prompt(index, text, mode, settings, state, wanted, own, changes_subject)
+        return (choice, *build_block(index, choice, text, state, mode, units))
+
+    most = indexview.CONVERSATION_BYTES if changes_subject or wanted else 0
+    return consult_index(session.place, event, env, name + " index", work, text, most)
 
 
 def _list_unfit(choice: loader.Choice, shown: Chosen) -> list[str]:

@@ -332,16 +332,6 @@ def _format_plan(record: Record, units: int, mark: str) -> str:
 # ---- the work of before
 
 
-class _Shown:
-    """The first part of a checkpoint in the brief, and what may follow.
-
-    age: the line above it.  rest: its other sections.  room: bytes for these.
-    """
-
-    def __init__(self, age: str, rest: dict[str, list[str]], room: int):
-        self.age, self.rest, self.room = age, rest, room
-
-
 def _add_work(
     index: Index,
     work: handoffs.EarlierWork,
@@ -368,12 +358,12 @@ def _add_work(
     add_overview()
     if shown is None:
         return ""
-    room = min(shown.room, budget.bytes, budget.left) - 1
-    more = _select_fitting_lines(shown.rest, room)
+    age, rest, most = shown
+    more = _select_fitting_lines(rest, min(most, budget.bytes, budget.left) - 1)
     budget.lines[at] = "\n".join((budget.lines[at], *more))
     budget.left -= sum(tokeniser.count_utf16(line) + 1 for line in more)
     budget.bytes -= _count_bytes(more)
-    return shown.age
+    return age
 
 
 def _count_bytes(lines: Sequence[str]) -> int:
@@ -391,8 +381,11 @@ def _format_session(record: Any) -> str:
 
 def _add_newest_checkpoint(
     index: Index, work: handoffs.EarlierWork, told: Sequence[str], now: float, budget: fence.Budget
-) -> _Shown | None:
-    """Add the newest checkpoint's first part, below its age."""
+) -> tuple[str, dict[str, list[str]], int] | None:
+    """Add the newest checkpoint's first part, below its age.
+
+    Returns (line with its age, sections that may follow, bytes for these), or None.
+    """
     record = work.record
     room = min(budget.bytes, budget.left)
     if record is None or record.id in told or room < LEAST_UNITS:
@@ -417,7 +410,7 @@ def _add_newest_checkpoint(
     elif not _is_own_branch(work):
         most, reason = BESIDE_BYTES, "newest checkpoint of another branch"
     budget.chosen.append([record.id, 1.0, reason])
-    return _Shown(age, rest, min(most, room - _count_bytes(lines)))
+    return age, rest, min(most, room - _count_bytes(lines))
 
 
 def _order_sections(

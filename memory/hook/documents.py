@@ -424,10 +424,7 @@ def find_folder_changes(
     most: compare times of at most so many files; of more, the names alone.
     """
     assert index.segment is not None
-    try:
-        listed = [e for e in files.posix.scandir(path) if e.name[0] != "."]
-    except OSError:
-        listed = []
+    listed = _list_visible(path)
     indexed = index.segment.under(folder)
     names = _list_files_of_new_folders(index, folder, listed, indexed)
     entries = [e for e in listed if is_record(e.name, record_suffixes(folder))]
@@ -441,6 +438,13 @@ def find_folder_changes(
                 names.append(name)
     gone = [name for name in indexed if "/" not in name[len(folder) + 1 :]]
     return names + [name for name in gone if name not in index.delta.names]
+
+
+def _list_visible(path: str) -> list[Any]:
+    try:
+        return [e for e in files.posix.scandir(path) if e.name[0] != "."]
+    except OSError:
+        return []
 
 
 def _list_files_of_new_folders(
@@ -478,7 +482,7 @@ def _list_unindexed(index: Index, folder: str, path: str, depth: int) -> list[st
         entries = [
             (e.name, e.path, e.is_dir(follow_symlinks=False))
             for e in files.posix.scandir(path)
-            if e.name[0] != "." and (e.is_symlink() or e.is_file() or e.is_dir())
+            if e.name[0] != "." and _is_ordinary(e)
         ]
     except OSError:
         return []
@@ -489,3 +493,8 @@ def _list_unindexed(index: Index, folder: str, path: str, depth: int) -> list[st
         elif is_record(file, record_suffixes(folder)) and index.delta.names.get(name, -1) < 0:
             names.append(name)
     return names
+
+
+def _is_ordinary(entry: Any) -> bool:
+    """Tell whether an entry of a folder is no socket, pipe or device."""
+    return bool(entry.is_symlink() or entry.is_file() or entry.is_dir())

@@ -449,35 +449,36 @@ def _search_segment(
     rest = _sum_rest([row[1] for row in lists])
     scores: dict[int, float] = {}
     get = scores.get
-    used, cut, threshold = 0, len(lists), 0.0
-    for i, (length, _, value, term, offset, df) in enumerate(lists):
+    used, threshold = 0, 0.0
+    for i, row in enumerate(lists):
+        length, value = row[0], row[2]
         if rest[i] < least or value * 115.0 < telling:
-            cut = i
             break
         # The threshold costs a sort of all scores: it is only asked where a list is long enough to
         # be worth skipping.
         if length > SHORT_LIST and len(scores) >= limit:
             threshold = sorted(scores.values())[-limit]
             if threshold >= rest[i] or used + length > cap:
-                cut = i
                 break
-        is_cut = length > CHAMPIONS and used + length > cap
-        ids, impacts = (
-            _read_champions(index, part, offset, df) if is_cut else index.postings(term, part)
-        )
+        ids, impacts = _read_list(index, part, row, cap - used)
         for number, impact in zip(ids, impacts):
             scores[number] = get(number, 0.0) + value * impact
         used += len(ids)
-    if cut == len(lists):
+    else:
         return scores
-    return _refine_scores(
-        index,
-        [(row[2], row[3]) for row in lists[cut:]],
-        part,
-        scores,
-        max(threshold, least) - rest[cut],
-        max(limit, REFINED_CANDIDATES),
-    )
+    least = max(threshold, least) - rest[i]
+    unread = [(row[2], row[3]) for row in lists[i:]]
+    return _refine_scores(index, unread, part, scores, least, max(limit, REFINED_CANDIDATES))
+
+
+def _read_list(
+    index: Index, part: int, row: tuple[int, float, float, str, int, int], room: int
+) -> tuple[Any, bytes]:
+    """Return a term's (document numbers, impacts), of a list beyond `room` its champions."""
+    length, _, _, term, offset, df = row
+    if length > CHAMPIONS and length > room:
+        return _read_champions(index, part, offset, df)
+    return index.postings(term, part)
 
 
 def _sum_rest(most: Sequence[float]) -> list[float]:

@@ -144,19 +144,28 @@ def _is_harmless_tag(before: str, after: str, last: bool) -> bool:
         return not last
     after = after.partition("‹")[0]
     head, close = after[:1], after[:1] == "/"
-    if not head or head in "=-(0123456789":
+    if head in "=-(0123456789":  # or no head at all
         return True
     if head in _SPACE:
         return _is_comparison(before, after)
     name = _parse_name(after[close:])
-    stop = after[close + len(name) :][:1]
-    if before[-1:] == "<" and not close:  # the end mark of a heredoc
-        return ">" not in after and _parse_name(after.lstrip("-~'\"\\")).isupper()
-    if name in _HTML and stop in tuple("> /\n\t"):
+    if before[-1:] == "<" and not close:
+        return _is_heredoc(after)
+    if _is_html(name, after[close + len(name) :][:1]):
         return True
     if close or not head.isascii():
         return False
     return _is_reference(after, name) or _is_type(before[-1:], after)
+
+
+def _is_heredoc(after: str) -> bool:
+    """Tell whether the second "<" of `<<` opens a heredoc's end mark."""
+    return ">" not in after and _parse_name(after.lstrip("-~'\"\\")).isupper()
+
+
+def _is_html(name: str, stop: str) -> bool:
+    """Tell whether a harmless element's name ends where it should."""
+    return name in _HTML and stop in tuple("> /\n\t")
 
 
 def _is_comparison(before: str, after: str) -> bool:

@@ -144,8 +144,6 @@ def _read_parts(
     sought: Sequence[str],
 ) -> Iterator[_Part]:
     """Yield the turns and sections of the best sessions."""
-    from memory.hook import fence  # for most prompts no record is read
-
     sessions: dict[str, int] = {}
     read: dict[str, Any] = {}
     for doc in _select_documents(index, hits, shown):
@@ -154,13 +152,20 @@ def _read_parts(
             if is_full:
                 continue  # most likely of another session
             read[doc.id] = next(iter(indexview.reread(index, [doc])), None)
-        record = read[doc.id]
-        session = (fence.field(record, "session") or doc.name) if record else ""
-        if not session or own and own in session or is_full and session not in sessions:
+        session = _name_session(read[doc.id], own)
+        if not session or is_full and session not in sessions:
             continue
         sessions[session] = sessions.get(session, 0) + 1
         if sessions[session] <= MOST_TURNS:
-            yield _build_part(doc, record, session, sought)
+            yield _build_part(doc, read[doc.id], session, sought)
+
+
+def _name_session(record: Any, own: str) -> str:
+    """Return a record's session or name, "" for the asking session and a lost file."""
+    from memory.hook import fence  # for most prompts no record is read
+
+    session = (fence.field(record, "session") or str(record.name)) if record else ""
+    return "" if own and own in session else session
 
 
 def _select_documents(

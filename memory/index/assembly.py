@@ -116,10 +116,10 @@ class _ReadDocuments:
                 size += read[0].size
             if at == len(listed) or len(batch) == BATCH or size > BATCH_CHARS:
                 cleaned = self.cleaner.each([record for _, record, _ in batch])
-                for (one, record, stat), (clean, secret) in zip(batch, cleaned):
+                for (file, record, stat), (clean, secret) in zip(batch, cleaned):
                     if self.heads and not secret:
                         self.heads.put_sure(record, stat)
-                    yield one, clean, secret
+                    yield file, clean, secret
                 batch, size = [], 0
 
     def add_record(self, record: Record, found: Found, secret: bool) -> None:
@@ -224,9 +224,9 @@ def _read_once(
 ) -> set[str]:
     likely: list[Found] = []
     rest: list[Found] = []
-    for one in found:
-        is_likely = one[0][2:].startswith("learnings/") or one[0] in misfiled
-        (likely if is_likely else rest).append(one)
+    for file in found:
+        is_likely = file[0][2:].startswith("learnings/") or file[0] in misfiled
+        (likely if is_likely else rest).append(file)
     done = 0
     for file, record, secret in reading.read_each(sorted(likely, key=_sort_key)):
         if documents.is_pushable(record) and not secret:
@@ -328,12 +328,9 @@ def _add_id_terms(reading: _ReadDocuments, inverted: TermIndex) -> tuple[list[by
     entries, pack = [inverted.entries], segment.ENTRY.pack
     rows = reading.rows
     holders: dict[bytes, list[int]] = {}
-    for at, held in enumerate(reading.ids):
-        for id_ in held:
-            if id_ in holders:
-                holders[id_].append(at)
-            else:
-                holders[id_] = [at]
+    for at, ids in enumerate(reading.ids):
+        for id_ in ids:
+            holders.setdefault(id_, []).append(at)
     extra = array("I")
     for id_, holding in holders.items():
         terms.append(id_)

@@ -186,10 +186,6 @@ class _NearSection(NamedTuple):
     ordinal: int
     shelf: Shelf
 
-    def read(self, number: int) -> look.Candidate | None:
-        """Return the section as a candidate with a number, None if gone."""
-        return self.shelf.section(self.name, self.ordinal, number)
-
 
 def _find_best_by_file(
     scores: Sequence[float], pool: Sequence[look.Candidate]
@@ -489,7 +485,9 @@ class _Search:
         there = {c.path for c in pool}
         most = len(there) + max(CANDIDATES, 2 * self.limit)
         for i, row in enumerate(rows):
-            candidate = row.read(-1 - i) if row.path not in there and len(there) < most else None
+            if row.path in there or len(there) >= most:
+                continue
+            candidate = row.shelf.section(row.name, row.ordinal, -1 - i)
             if candidate and passes_filters(self.query, candidate.record):
                 pool.append(candidate)
                 there.add(row.path)
@@ -517,7 +515,7 @@ class _Search:
         """Yield (similarity, turn) of the nearest turns of conversations."""
         turns = [row for row in nearest if _CONVERSATIONS in row.name]
         for i, row in enumerate(turns[:TURNS]):
-            candidate = row.read(-1 - NEAR - i)
+            candidate = row.shelf.section(row.name, row.ordinal, -1 - NEAR - i)
             if candidate and passes_filters(self.query, candidate.record):
                 yield row.similarity, candidate
 
