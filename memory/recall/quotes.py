@@ -41,13 +41,14 @@ class _Excerpt(NamedTuple):
 class _Origin(NamedTuple):
     """The source of a passage: a record or a turn.
 
-    head: the record's title or the turn's request. turn: its number, or 0.
+    head: the record's title or the turn's request. turn: its number, or 0. hit: number of the hit.
     """
 
     record: Record
     head: str
     turn: int = 0
     at: str = ""
+    hit: int = 0
 
 
 def add_quotes(
@@ -63,30 +64,25 @@ def add_quotes(
     pool: the candidates, with the hits' sections and turns. checkpoints: returns the checkpoints of
         a hit's session. near: (id, turn) -> similarity by vectors, from 0 to 1; {} without.
     """
-    places: list[_Origin] = []
+    origins: list[_Origin] = []
     passages: list[Passage] = []
     for at, each in enumerate(hits):
         beside = checkpoints(each) if at < FIRST else ()
-        for place, text in _list_texts(each, pool, beside, at < FIRST):
-            places.append(place)
-            passages.append(Passage(str(at), place.head, text[:READ]))
+        for origin, text in _list_texts(each, pool, beside, at < FIRST):
+            origins.append(origin._replace(hit=at))
+            passages.append(Passage(str(at), origin.head, text[:READ]))
     found = windows.find_answer(question, passages, expansion).windows
     if near:
-        found = _rerank_by_vectors(
-            found, [near.get((place.record.id, place.turn), 0.0) for place in places]
-        )
-
-    def hit_number(window: Window) -> int:
-        return int(passages[window.passage].session)
-
-    first = [window for window in found if hit_number(window) < FIRST]
-    room = ROOM * min(len(hits), FIRST)
-    quotes = _join_by_passage(_choose_windows(first, hit_number, places, room), passages, places)
+        similarities = [near.get((origin.record.id, origin.turn), 0.0) for origin in origins]
+        found = _rerank_by_vectors(found, similarities)
+    first = [window for window in found if origins[window.passage].hit < FIRST]
+    excerpts = _choose_windows(first, origins, ROOM * min(len(hits), FIRST))
+    quotes = _join_by_passage(excerpts, origins)
     for window in found:
-        at = hit_number(window)
-        if at not in quotes:
-            line = _Excerpt(window.passage, window.at, window.score, _fit_rows(window.text, LATER))
-            quotes.update(_join_by_passage([line], passages, places))
+        if origins[window.passage].hit not in quotes:
+            line = _fit_rows(window.text, LATER)
+            excerpt = _Excerpt(window.passage, window.at, window.score, line)
+            quotes.update(_join_by_passage([excerpt], origins))
     return [each._replace(quotes=tuple(quotes.get(at, ()))) for at, each in enumerate(hits)]
 
 
@@ -107,65 +103,63 @@ def quote_first_line(record: Record) -> tuple[Quote, ...]:
     return ()
 
 
-def _measure_head(window: Window, places: Sequence[_Origin], taken: Sequence[_Excerpt]) -> int:
-    """Return the characters of the line above a window, 0 for none."""
-    is_new_turn = all(window.passage != excerpt.passage for excerpt in taken)
-    return HEAD if places[window.passage].turn and is_new_turn else 0
-
-
 def _choose_windows(
-    found: Sequence[Window],
-    hit_number: Callable[[Window], int],
-    places: Sequence[_Origin],
-    room: int,
+    found: Sequence[Window], origins: Sequence[_Origin], room: int
 ) -> list[_Excerpt]:
     """Choose the windows that fit into `room` characters, the best hit's first."""
-    taken: list[_Excerpt] = []
-    held: set[str] = set()
+    excerpts: list[_Excerpt] = []
+    known_words: set[str] = set()
     shown: dict[int, int] = {}
+
+    def hit_number(window: Window) -> int:
+        return origins[window.passage].hit
+
     best = [window for window in found if hit_number(window) == 0][:1]
     for window in windows.rank_by_diversity(found, best, hit_number, shown):
-        if taken and not window.score:
+        if excerpts and not window.score:
             break
-        head = _measure_head(window, places, taken)
+        is_new = all(window.passage != excerpt.passage for excerpt in excerpts)
+        head = HEAD if is_new and origins[window.passage].turn else 0
         text = windows.strip_lead_ins(_fit_rows(window.text, room - head))
         if not text:
             break
-        if not windows.adds_new_words(text, held):
+        if not windows.adds_new_words(text, known_words):
             continue
         room -= head + len(text)
-        taken.append(_Excerpt(window.passage, window.at, window.score, text))
+        excerpts.append(_Excerpt(window.passage, window.at, window.score, text))
         shown[hit_number(window)] = shown.get(hit_number(window), 0) + 1
         if room < LEAST:
             break
-    return taken
+    return excerpts
 
 
 def _join_by_passage(
-    taken: Sequence[_Excerpt], passages: Sequence[Passage], places: Sequence[_Origin]
+    excerpts: Sequence[_Excerpt], origins: Sequence[_Origin]
 ) -> dict[int, list[Quote]]:
     """Join the windows of each passage into quotes, by hit number."""
-    out: dict[int, list[Quote]] = {}
+    by_passage: dict[int, list[_Excerpt]] = {}
+    for excerpt in excerpts:
+        by_passage.setdefault(excerpt.passage, []).append(excerpt)
+    by_hit: dict[int, list[Quote]] = {}
     scores: dict[Quote, float] = {}
-    for passage in dict.fromkeys(window.passage for window in taken):
-        own = [excerpt for excerpt in taken if excerpt.passage == passage]
-        place = places[passage]
-        asked = place.head if place.turn else ""
-        text = windows.join_windows([(excerpt.at, excerpt.text) for excerpt in own])
-        quote = Quote(place.record.id, place.turn, place.at, asked, text)
-        scores[quote] = score = max(excerpt.score for excerpt in own)
-        quotes = out.setdefault(int(passages[passage].session), [])
+    for passage, parts in by_passage.items():
+        origin = origins[passage]
+        asked = origin.head if origin.turn else ""
+        text = windows.join_windows([(part.at, part.text) for part in parts])
+        quote = Quote(origin.record.id, origin.turn, origin.at, asked, text)
+        scores[quote] = score = max(part.score for part in parts)
+        quotes = by_hit.setdefault(origin.hit, [])
         before = [(scores[other], other.at) for other in quotes]
         quotes.insert(windows.find_insert_position(score, quote.at, before), quote)
-    return out
+    return by_hit
 
 
 def _list_turn_texts(talk: Record, number: int, wide: bool) -> Iterator[tuple[_Origin, str]]:
     """Yield the text of a turn, or of all where `wide`."""
     for turn in hit.split_turns(talk):
         if wide or turn.number == number:
-            place = _Origin(talk, turn.request, turn.number, turn.at)
-            yield place, windows.remove_command_runs(turn.answer)
+            origin = _Origin(talk, turn.request, turn.number, turn.at)
+            yield origin, windows.remove_command_runs(turn.answer)
 
 
 def _list_body_texts(found: Hit, pool: Iterable[Candidate]) -> list[str]:
