@@ -376,14 +376,19 @@ def _build_directory(terms: Sequence[bytes], entries: bytes) -> tuple[bytes, byt
 
 
 def _list_watched(found: Sequence[Found], folders: Sequence[tuple[str, int]]) -> dict[str, Any]:
-    found = [f for f in found if not f[0].startswith(indexview.UNWATCHED)]
-    folders = [f for f in folders if not f[0].startswith(indexview.UNWATCHED)]
-    own = [f for f in folders if f[0].count("/") < 2 and (f[1] or "/" not in f[0])]
-    others = sorted((f for f in folders if f[0].count("/") > 1), key=lambda f: (-f[1], f[0]))[
-        :FOLDERS_WATCHED
-    ]
-    hot = sorted(found, key=lambda f: (-f[2], f[0]))[:HOT] if len(found) > ALL_WATCHED else found
-    return {"folders": [list(f) for f in own + others], "files": [[f[0], f[2], f[3]] for f in hot]}
+    files_ = [(f[0], f[2], f[3]) for f in found if not f[0].startswith(indexview.UNWATCHED)]
+    if len(files_) > ALL_WATCHED:
+        files_ = sorted(files_, key=lambda f: (-f[1], f[0]))[:HOT]
+    upper, deeper = [], []
+    for name, mtime_ns in folders:
+        if name.startswith(indexview.UNWATCHED):
+            continue
+        if name.count("/") > 1:
+            deeper.append((name, mtime_ns))
+        elif mtime_ns or "/" not in name:
+            upper.append((name, mtime_ns))
+    deeper.sort(key=lambda folder: (-folder[1], folder[0]))
+    return {"folders": upper + deeper[:FOLDERS_WATCHED], "files": files_}
 
 
 def _list_brief(rows: Sequence[FirstDocument], pushable: int) -> dict[str, Any]:

@@ -67,16 +67,16 @@ def find_neighbours(
     """
     known = sorted({w for w in vocabulary if w.isalpha() and w not in tokeniser.COMMON})
     limit = 1 if len(term) < 6 else 2
-    found = [
-        (distance, other, term)
-        for other, distance in near(term, _filter_by_length(known, len(term), limit), limit)
-    ]
+    alike = _filter_by_length(known, len(term), limit)
+    found = [(distance, other, term) for other, distance in near(term, alike, limit)]
     if word.isascii() and word.isalpha():
         found += _match_without_ending(word, known, near)
     best: dict[str, tuple[int, bool, int, str]] = {}
     for distance, other, typed in found:
         count = df(other)
-        row = (distance, other[1:2] not in (typed[1:2], typed[2:3]), -count, other)
+        # the second letter is rarely wrong, unless it was swapped with the third
+        is_second_wrong = other[1:2] not in (typed[1:2], typed[2:3])
+        row = (distance, is_second_wrong, -count, other)
         if count and row < best.get(other, (9,)):
             best[other] = row
     return [
@@ -155,18 +155,12 @@ def join_compounds(raws: Sequence[str], df: Callable[[str], int]) -> list[tuple[
     """
     found = []
     words = [raw.strip("-./_").lower() for raw in raws]
-    for a, b in zip(words, words[1:]):
-        whole = a + b
-        if (
-            min(len(a), len(b)) >= LEAST_HALF
-            and whole.isascii()
-            and whole.isalpha()
-            and len(whole) <= tokeniser.LONGEST
-        ):
-            for term in dict.fromkeys((whole, tokeniser.stem(whole))):
-                if df(term):
-                    found.append((term, a, b))
-                    break
+    for first, second in zip(words, words[1:]):
+        joined = first + second
+        is_word = joined.isascii() and joined.isalpha() and len(joined) <= tokeniser.LONGEST
+        if is_word and min(len(first), len(second)) >= LEAST_HALF:
+            terms = [term for term in (joined, tokeniser.stem(joined)) if df(term)]
+            found += [(term, first, second) for term in terms[:1]]
     return found
 
 

@@ -130,24 +130,24 @@ def _add_dialogue_parts(
     candidates: Sequence[Candidate], parts: Sequence[Parts], question: Question
 ) -> list[Parts]:
     """Add the scores of neighbouring messages and sessions, and the factors."""
-    own = {
+    messages = {
         (c.workspace, c.number): (dict(each)["bm25"], _session_key(c))
         for c, each in zip(candidates, parts)
     }
-    support: dict[str, list[float]] = {}
-    for value, session in own.values():
-        support.setdefault(session, []).append(value)
-    best = {session: sum(sorted(values, reverse=True)[:3]) for session, values in support.items()}
+    by_session: dict[str, list[float]] = {}
+    for value, session in messages.values():
+        by_session.setdefault(session, []).append(value)
+    best = {
+        session: sum(sorted(values, reverse=True)[:3]) for session, values in by_session.items()
+    }
     named = find_named_speakers(candidates, question)
     when = _TIME_QUESTION.match(question.text) is not None
     out: list[Parts] = []
     for candidate, each in zip(candidates, parts):
         session = _session_key(candidate)
-        beside = sum(
-            own[key][0]
-            for key in ((candidate.workspace, candidate.number + step) for step in (-1, 1))
-            if key in own and own[key][1] == session
-        )
+        keys = [(candidate.workspace, candidate.number + step) for step in (-1, 1)]
+        neighbours = [messages[key] for key in keys if key in messages]
+        beside = sum(value for value, other in neighbours if other == session)
         more = [("neighbours", NEIGHBOUR * beside), ("session", SESSION * best[session])]
         out.append((*each, *more, *_find_dialogue_factors(candidate.record, named, when)))
     return out

@@ -292,9 +292,7 @@ class _Search:
             return self._scan_newest(), ()
         terms = QueryTerms(self.query.text, self.shelves, self.searcher.fuzzy)
         self._note(terms.notes)
-        pool = [
-            c for shelf in self.shelves for c in self._find_candidates(shelf, terms, CANDIDATES)
-        ]
+        pool = self._find_all_candidates(terms, CANDIDATES)
         question = terms.make_question()
         expansion = self.searcher.expansion
         terms.prefetch_heads(pool, expansion)
@@ -307,11 +305,7 @@ class _Search:
             and "conversation" not in kinds
         )
         if dialogue:
-            pool = [
-                c
-                for shelf in self.shelves
-                for c in self._find_candidates(shelf, terms, DIALOGUE_CANDIDATES)
-            ]
+            pool = self._find_all_candidates(terms, DIALOGUE_CANDIDATES)
             self._add_neighbours(pool)
             question = terms.make_question(rank.find_named_speakers(pool, question))
             features = look.compute_features(pool, question, expansion)
@@ -340,14 +334,11 @@ class _Search:
         scored = rank.adjust_scores(pool, relevance, self._collect_signals(pool))
         hits = []
         words = rank.list_query_words(question)
-        whole, most = sum(question.weights.values()), 0.0
+        full_weight, best_weight = sum(question.weights.values()), 0.0
         for score, i in _find_best_by_file([score for score, _ in scored], pool):
             c = pool[i]
-            most = max(
-                most,
-                sum(question.weights[term] for term in features[i].places),
-                whole * (c.path in self.similar),
-            )
+            matched = sum(question.weights[term] for term in features[i].places)
+            best_weight = max(best_weight, full_weight if c.path in self.similar else matched)
             hits.append(
                 hit.from_record(c.record, c.workspace, c.path, c.origin)._replace(
                     score=score,
@@ -362,7 +353,7 @@ class _Search:
         if not dialogue and not self.query.session:
             hits = rank.merge_sessions(hits, {c.path: c.among for c in pool})
         hits = rank.sort_hits(hits)
-        self.weak = bool(hits) and most < WEAK * whole
+        self.weak = bool(hits) and best_weight < WEAK * full_weight
         return self._drop_low(hits)
 
     def _drop_low(self, hits: list[Hit]) -> list[Hit]:
@@ -393,6 +384,9 @@ class _Search:
         )
 
     # ---- candidates
+
+    def _find_all_candidates(self, terms: QueryTerms, most: int) -> list[look.Candidate]:
+        return [c for shelf in self.shelves for c in self._find_candidates(shelf, terms, most)]
 
     def _find_candidates(self, shelf: Shelf, terms: QueryTerms, most: int) -> list[look.Candidate]:
         most = max(most, 2 * self.limit)
@@ -460,18 +454,19 @@ class _Search:
         semantic, nearest = self.searcher.semantic, self._find_nearest()
         if semantic is None or not nearest:
             return {}
+        # of each file the best, the first in order
         best = {row.path: row for row in reversed(nearest)}
-        order = sorted(best.values(), key=lambda row: (-row.similarity, row.path))
+        files = sorted(best.values(), key=lambda row: (-row.similarity, row.path))
         similar = [row for row in nearest if row.similarity >= semantic.floor]
         self.similar = {row.path: row.similarity for row in reversed(similar)}
-        self._add_similar(pool, order[: len(self.similar)])
-        order = order[:NEAR]
-        low, high = order[-1].similarity, order[0].similarity
+        self._add_similar(pool, files[: len(self.similar)])
+        files = files[:NEAR]
+        low, high = files[-1].similarity, files[0].similarity
 
         def scaled(similarity: float) -> float:
             return max(0.0, (similarity - low) / (high - low)) if high > low else 1.0
 
-        near = {row.path: scaled(row.similarity) for row in order}
+        near = {row.path: scaled(row.similarity) for row in files}
         self._similarities = {(c.record.id, 0): near.get(c.path, 0.0) for c in pool if not c.turn}
         known = {(c.path, c.text) for c in pool}
         for similarity, turn in self._read_nearest_turns(similar):
@@ -482,15 +477,15 @@ class _Search:
         return near
 
     def _add_similar(self, pool: list[look.Candidate], rows: Sequence[_NearSection]) -> None:
-        there = {c.path for c in pool}
-        most = len(there) + max(CANDIDATES, 2 * self.limit)
+        pooled = {c.path for c in pool}
+        most = len(pooled) + max(CANDIDATES, 2 * self.limit)
         for i, row in enumerate(rows):
-            if row.path in there or len(there) >= most:
+            if row.path in pooled or len(pooled) >= most:
                 continue
             candidate = row.shelf.section(row.name, row.ordinal, -1 - i)
             if candidate and passes_filters(self.query, candidate.record):
                 pool.append(candidate)
-                there.add(row.path)
+                pooled.add(row.path)
 
     def _find_nearest(self) -> list[_NearSection]:
         """Return the sections nearest to the query if wanted, best first."""
