@@ -87,7 +87,7 @@ _WRAPPERS = frozenset("sudo time env command exec nohup timeout xargs then do el
 
 
 def build_failure_keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> list[str]:
-    """Return the keys of a failure, each once, in the lines' order.
+    """Return the keys by which a failed call is recognised again.
 
     given: the command, path, pattern or name given to the tool.
     error: as printed, or the telling line of a record.
@@ -168,7 +168,7 @@ def parse_error_line(line: str) -> tuple[bool, str, list[str]]:
 
 
 def _drop_places(words: list[str]) -> bool:
-    """Drop what opens a line; tell whether a place was among it."""
+    """Drop a line's opening words; tell whether they named a file's position."""
     has_place = False
     while words and ((is_place := _is_file_position(words[0])) or _is_opener(words)):
         has_place = has_place or is_place
@@ -538,7 +538,7 @@ def _find_occurrence_elsewhere(place: Place, session: str, wall: dict[str, Any])
 
 
 def _list_key_marks(key: str, wall: dict[str, Any], wanted: list[str]) -> list[str]:
-    """Return the marks of a wall's keys, of which one shown is enough."""
+    """Return the hashes of a wall's keys; showing one shows the wall."""
     if key[:2] == "a|":
         kin = [other for other in wanted if other[:2] == "a|"]
     else:

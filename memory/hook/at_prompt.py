@@ -49,7 +49,7 @@ def on_prompt(event: Event, env: dict[str, str], now: float) -> tuple[Event | No
         event[boundary.STALE] = False
         return None, paused
     index, block = _answer_prompt(event, env, now, "prompt", prompt, session)
-    event[boundary.STALE] = index.stale or is_scan_due(session.place, now)
+    event[boundary.STALE] = index.stale or indexview.is_scan_due(session.place, now)
     needs_worker = event[boundary.STALE] or paused or _may_wish(prompt, settings)
     return build_output("UserPromptSubmit", block, ""), needs_worker
 
@@ -266,15 +266,6 @@ def is_new_subject(words: Sequence[str], state: receipts.SessionState) -> bool:
     return sum(word not in state.met for word in words) >= NEW_SHARE * len(words)
 
 
-def is_scan_due(place: Place, now: float) -> bool:
-    """Tell whether the worker should compare all files again."""
-    try:
-        age = now - files.posix.stat(indexview.scan_path(place)).st_mtime
-    except OSError:
-        return True
-    return not 0 <= age < indexview.SCAN_EVERY
-
-
 def is_machine_prompt(prompt: str) -> bool:
     """Tell whether a prompt is no request of a person.
 
@@ -400,7 +391,7 @@ def build_block(
 
 
 def _read_picked_records(index: Index, choice: loader.Choice) -> list[tuple[Any, float, str, str]]:
-    """Return (record, relevance, reason, mark) of the picks that stand."""
+    """Return (record, relevance, reason, staleness) of the picks still accepted."""
     picked = [
         (record, pick.relevance, pick.reason, index.mark(record))
         for pick in choice.picks

@@ -237,9 +237,9 @@ class Context:
         self.texts, self.labels = texts, labels
 
     def narrow_to_prompt(self) -> Context:
-        """Return the context, of an empty prompt without the place.
+        """Return the context, without the place where the prompt says nothing.
 
-        An empty prompt does not say what it is about: `yes`, `run the tests`.
+        Such as `yes` or `run the tests`.
         """
         if not self.texts[PROMPT] <= tokeniser.COMMON:
             return self

@@ -361,7 +361,7 @@ def build_frame(index: Index, name: str, clean: Clean | None = None) -> bytes:
 def choose_files(
     place: Place, listed: Sequence[Found], most: int, prompt: str
 ) -> tuple[Sequence[Found], int]:
-    """Return (at most `most` files to rank, number not looked at).
+    """Return (the files to rank, number of files not looked at).
 
     For a prompt: half hold its rarest words, the others come first in the order of preference.
     listed: files in that order, which the chosen ones keep.

@@ -320,7 +320,7 @@ def _is_on_branch(record: Any, work: EarlierWork) -> bool:
 
 
 def has_news(index: Index, path: str, session: str) -> bool:
-    """Tell whether other sessions wrote anything since the last brief.
+    """Tell whether other sessions wrote records since this one's last start.
 
     path: of the session's receipts; where they do not say when, all is news.  session: its id.
     """
@@ -410,8 +410,8 @@ def find_note(index: Index, record: Any) -> Any:
 
     None too where the session went on after the note.
     """
-    session = record.meta.get("session")
-    if not isinstance(session, str) or not session:
+    session = fence.field(record, "session")
+    if not session:
         return None
     docs = index.newest(segment.session_term(session), LOOKED)
     notes = indexview.reread(index, [doc for doc in docs if doc.kind == "note"], whole=True)
@@ -446,9 +446,7 @@ def format_note_author(note: Any) -> str:
 
 
 def _session_key(record: Any) -> str:
-    session = record.meta.get("session")
-    is_named = isinstance(session, str) and session
-    return segment.session_key(session) if is_named else str(record.name)
+    return segment.session_key(fence.field(record, "session")) or str(record.name)
 
 
 def split_sections(body: str) -> dict[str, list[str]]:

@@ -530,7 +530,7 @@ def _refine_scores(
     least: float,
     most: int,
 ) -> dict[int, float]:
-    """Return the best candidates with the long lists' scores added."""
+    """Return the best candidates' scores with the unread terms added."""
     order = sorted((-score, number) for number, score in scores.items() if score >= least)[:most]
     kept = {number: -score for score, number in order}
     for value, term in rest:

@@ -123,7 +123,7 @@ def _explain_choice(names_ticket: bool, asks: bool) -> str:
 def _prefer_conversations(
     index: Index, prompt: str, answer: windows.Answer, parts: list[_Part]
 ) -> tuple[windows.Answer, list[_Part]]:
-    """Answer without checkpoints' turns that a conversation holds too, if possible."""
+    """Answer anew without turns that a conversation tells better, if possible."""
     others = [_drop_kept_turns(index, part) for part in parts]
     if others == parts:
         return answer, parts
@@ -289,9 +289,4 @@ def _choose_windows(
 
 def _clip_at_row(text: str, room: int) -> str:
     """Return the first rows of a text, as many as fit."""
-    clipped = ""
-    for row in text.split("\n"):
-        if len(clipped) + len(row) >= room:
-            break
-        clipped += "\n" + row if clipped else row
-    return clipped
+    return text[: max(0, text.rfind("\n", 0, room))]

@@ -39,6 +39,11 @@ ACCEPTED, PINNED, ACTIVE = 1 << 8, 1 << 9, 1 << 10
 SECRET = 1 << 11  # the record holds a secret: hooks show nothing of it
 
 
+def damaged(what: str) -> IndexFault:
+    """Return an index's fault with its remedy."""
+    return IndexFault(what + "; `dayleaf index build` makes a new one")
+
+
 def session_key(session: str) -> str:
     """Return the client's session id, without a day before it.
 
@@ -163,15 +168,13 @@ class Segment:
 
     def _read(self, size: int, offset: int) -> bytes:
         if size < 0 or offset < 0 or offset + size > self._size:
-            raise IndexFault(
-                "a damaged index names bytes beyond its end; `dayleaf index build` makes a new one"
-            )
+            raise damaged("a damaged index names bytes beyond its end")
         return self._source(size, offset)
 
     def _open(self) -> None:
         head = self._read(min(HEADER_SIZE, self._size), 0)
         if len(head) != HEADER_SIZE or head[:8] != MAGIC:
-            raise IndexFault("not an index of this version; `dayleaf index build` makes a new one")
+            raise damaged("not an index of this version")
         (
             _,
             generation,
@@ -194,17 +197,15 @@ class Segment:
         from memory.core.tokeniser import VERSION
 
         if check != compute_header_crc(head) or tokeniser != VERSION:
-            raise IndexFault(
-                "an index of another version, or damaged; `dayleaf index build` makes a new one"
-            )
+            raise damaged("an index of another version, or damaged")
         if self._size != self._at[6] + self._lists_size():
-            raise IndexFault("a truncated index; `dayleaf index build` makes a new one")
+            raise damaged("a truncated index")
         self.generation = generation.decode("ascii", "replace")
 
     def _lists_size(self) -> int:
         sizes = self._read(8, self._at[6])
         if len(sizes) < 8:
-            raise IndexFault("a truncated index; `dayleaf index build` makes a new one")
+            raise damaged("a truncated index")
         watch, brief = PAIR.unpack(sizes)
         return int(8 + watch + brief)
 
@@ -235,9 +236,7 @@ class Segment:
             )
             return high << 32 | low, df, pushable, most
         except (StructError, IndexError):
-            raise IndexFault(
-                "a damaged term directory; `dayleaf index build` makes a new one"
-            ) from None
+            raise damaged("a damaged term directory") from None
 
     def postings(
         self, offset: int, df: int, most: int, champions: bool = False
@@ -255,7 +254,7 @@ class Segment:
         ids = self._read(4 * most, self._at[2] + 4 * offset)
         impacts = self._read(most, self._at[3] + offset)
         if len(ids) != 4 * most or len(impacts) != most:
-            raise IndexFault("truncated lists; `dayleaf index build` makes a new one")
+            raise damaged("truncated lists")
         return memoryview(ids).cast("I"), impacts
 
     def doc(self, number: int) -> Doc:
@@ -267,9 +266,7 @@ class Segment:
         try:
             return unpack_document(row, lambda offset, size: self._read(size, self._at[5] + offset))
         except (StructError, ValueError, IndexError):
-            raise IndexFault(
-                "a damaged document row; `dayleaf index build` makes a new one"
-            ) from None
+            raise damaged("a damaged document row") from None
 
     def name(self, number: int) -> bytes:
         """Return the encoded name of a document, cheaper than the whole document."""
@@ -368,9 +365,9 @@ class Segment:
         try:
             lists = fastjson.parse(self._read(size, self._at[6] + 8 + start))
         except ValueError:
-            raise IndexFault("damaged lists; `dayleaf index build` makes a new one") from None
+            raise damaged("damaged lists") from None
         if not isinstance(lists, dict):
-            raise IndexFault("damaged lists; `dayleaf index build` makes a new one")
+            raise damaged("damaged lists")
         return lists
 
 

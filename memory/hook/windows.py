@@ -174,7 +174,7 @@ def adds_new_words(text: str, known: set[str]) -> bool:
 
 
 def strip_lead_ins(text: str) -> str:
-    """Return a text without trailing headings and lead-ins."""
+    """Return a text without headings and introducing rows at its end."""
     rows = text.split("\n")
     while rows and (not rows[-1].strip() or len(rows) > 1 and _is_lead_in(rows[-1])):
         rows.pop()
@@ -231,7 +231,7 @@ def _split_sentences(row: str) -> list[str]:
 
 
 def _is_lead_in(block: str) -> bool:
-    """Tell whether a block ends in a row leading into the next."""
+    """Tell whether a block's last row introduces the next block."""
     row = block.rpartition("\n")[2].strip()
     bold = row[:2] == row[-2:] == "**"
     ends = row.rstrip("*_ ").endswith((":", "："))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from memory.core import DayleafError, IndexFault, StoreError
+from memory.core import DayleafError, StoreError
 from memory.core.config import Config
 from memory.core.layout import Place
 from memory.doors import registry
@@ -187,7 +187,7 @@ class LocalBackend:
             if base is not None:
                 rows = base.rows()
                 if len(rows) != segment.ROW.size * base.docs:
-                    raise IndexFault("truncated rows; `dayleaf index build` makes a new one")
+                    raise segment.damaged("truncated rows")
                 self._facts = [
                     (row[4], row[5], -1 if n in gone else row[-1])
                     for n, row in enumerate(segment.ROW.iter_unpack(rows))

@@ -138,7 +138,7 @@ class LoopInverter:
         self._lengths.append(length)
 
     def _count_terms(self, text: str, counts: dict[int, int]) -> tuple[dict[int, int], int]:
-        """Add a text's terms to `counts`; return it and their number."""
+        """Add a text's terms to `counts`; return (counts, number of terms)."""
         vocabulary = self._vocabulary
         flat, start, width = vocabulary.flat, vocabulary.start, vocabulary.width
         raws = Counter(map(vocabulary.raws.__getitem__, tokeniser.split(text, self._table)))

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory.core.records import Link, Record
-from memory.hook import documents, segment
+from memory.hook import documents, fence, segment
 from memory.recall import relations
 from memory.recall.hit import Hit, from_record
 from memory.recall.look import Candidate
@@ -50,8 +50,8 @@ def find_session_checkpoint(
 
     The first that ends at or after `at`, else the last, of those that pass the query's filters.
     """
-    session = record.meta.get("session")
-    if record.kind != "conversation" or not isinstance(session, str):
+    session = fence.field(record, "session")
+    if record.kind != "conversation" or not session:
         return None
     checkpoints = [
         other
@@ -74,7 +74,7 @@ def _find_lone_sessions(key: str, pool: Sequence[Candidate]) -> list[str]:
 def find_checkpoints_of_turns(
     shelf: Shelf, pool: Sequence[Candidate], query: Query
 ) -> list[Candidate]:
-    """Return checkpoints of sessions with turns alone among the candidates.
+    """Return checkpoints of sessions that have only turns among the candidates.
 
     A session's score needs both. Of the best LONE sessions, the newest MATES that pass the filters;
     a query for one session gets them apart.

@@ -10,6 +10,7 @@ from memory.capture import progress
 from memory.core import StoreError, UsageError, clock, layout, plaintext
 from memory.core.layout import DATED_KINDS
 from memory.core.records import Record
+from memory.hook import fence
 from memory.recall import lookup
 from memory.recall.hit import Turn
 from memory.session import entries, transcript, whereabouts
@@ -60,11 +61,10 @@ def find_conversation(store: Store, record: Record) -> Record | None:
     """
     if record.kind == "conversation":
         return record
-    session = record.meta.get("session")
-    if record.kind != "checkpoint" or not isinstance(session, str):
+    session, named = fence.field(record, "session"), fence.field(record, "conversation")
+    if record.kind != "checkpoint" or not session:
         return None
-    named = record.meta.get("conversation")
-    if isinstance(named, str) and named:
+    if named:
         with suppress(StoreError):
             return lookup.find_record(store.place, store.config, named)
         return None

@@ -155,8 +155,7 @@ def from_record(record: Record, workspace: str, path: str, origin: str = "") -> 
 def _find_conversation_id(record: Record) -> str:
     if record.kind == "conversation":
         return record.id
-    id = record.meta.get("conversation") if record.kind == "checkpoint" else ""
-    return id if isinstance(id, str) else ""
+    return fence.field(record, "conversation") if record.kind == "checkpoint" else ""
 
 
 class Turn(NamedTuple):

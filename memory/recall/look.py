@@ -105,7 +105,7 @@ class MatchFeatures:
         return at
 
     def _score_title(self, raws: Sequence[str], question: Question, matches: Matches) -> float:
-        """Return the query's weight times the head's covered share of idf."""
+        """Return the query's weight times the share of the title that it covers."""
         rarity = question.rarity
         if rarity is None or not self.head:
             return 0.0

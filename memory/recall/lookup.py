@@ -127,7 +127,7 @@ def _find_in_added_tiers(place: Place, settings: Config, text_: str) -> tuple[Re
 
 
 def credit_successors(place: Place, fold: ledger.Tally) -> ledger.Tally:
-    """Count a ledger's uses of merged records for their successors."""
+    """Add the counted uses of merged records to their successors' counts."""
     merged = archive.successors_in_place(place)
     moved = [id for id in fold.rows if id in merged]
     if not moved:

@@ -142,7 +142,7 @@ class QueryTerms:
             self.surface.setdefault(term, word.strip("-./_"))
 
     def _prefetch(self, *asks: Callable[[Callable[[str], int]], object]) -> None:
-        """Fetch a database's frequencies for functions in one query."""
+        """Fetch all frequencies that some functions ask for in one database query."""
         distant = [shelf.backend for shelf in self._shelves if shelf.is_distant]
         terms: dict[str, int] = {}
         for ask in asks if distant else ():

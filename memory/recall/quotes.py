@@ -163,7 +163,7 @@ def _list_turn_texts(talk: Record, number: int, wide: bool) -> Iterator[tuple[_O
 
 
 def _list_body_texts(found: Hit, pool: Iterable[Candidate]) -> list[str]:
-    """Return the matching sections of a resource, else the whole body."""
+    """Return a resource's matching sections, of any other record the body."""
     sections: list[str] = []
     if found.kind == "resource":
         sections = [c.text for c in pool if c.path == found.path]

@@ -40,7 +40,7 @@ from memory.core import tokeniser
 from memory.core.clock import DAY
 from memory.core.layout import DATED_KINDS, SHARED
 from memory.core.records import Record
-from memory.hook import context, documents
+from memory.hook import context, documents, fence
 from memory.recall.hit import Hit, Parts
 from memory.recall.look import Candidate, MatchFeatures, Question
 
@@ -203,8 +203,7 @@ def _session_key(candidate: Candidate) -> str:
 
 def read_speaker(record: Record) -> str:
     """Return the speaker of a message, "" without a name."""
-    said = record.meta.get("speaker") or record.meta.get("author")
-    return said if isinstance(said, str) else ""
+    return fence.field(record, "speaker") or fence.field(record, "author")
 
 
 def find_named_speakers(candidates: Sequence[Candidate], question: Question) -> set[str]:
@@ -369,7 +368,7 @@ def classify_source(record: Record) -> str:
 def _order_by_source(
     group: Sequence[int], candidates: Sequence[Candidate], out: list[tuple[float, Parts]]
 ) -> None:
-    """Raise the scores of equally relevant records into their sources' order."""
+    """Raise scores so that of equal records the more trusted author leads."""
     floor = 0.0
     for source in SOURCE:
         alike = [
@@ -455,13 +454,8 @@ def merge_sessions(hits: Sequence[Hit], turns: Mapping[str, int]) -> list[Hit]:
     out: list[Hit] = []
     sessions: dict[tuple[str, str], list[Hit]] = {}
     for hit in hits:
-        session = hit.record.meta.get("session")
-        if (
-            hit.kind in DATED_KINDS
-            and hit.source == "auto"
-            and isinstance(session, str)
-            and session
-        ):
+        session = fence.field(hit.record, "session")
+        if session and hit.kind in DATED_KINDS and hit.source == "auto":
             sessions.setdefault((hit.workspace, session), []).append(hit)
         else:
             out.append(hit)

@@ -16,7 +16,7 @@ from memory.core.config import Config
 from memory.core.layout import DATED_KINDS, FOLDERS, GLOBAL, Place
 from memory.core.matches import Expansion
 from memory.core.records import Record
-from memory.hook import context, loader, segment
+from memory.hook import context, fence, loader, segment
 from memory.hook.context import ContextTag
 from memory.index.backend import Unreachable
 from memory.project import manifests
@@ -38,6 +38,7 @@ from memory.store import ledger
 DEFAULT_LIMIT = 10  # hits
 SECTIONS = 4  # of one record that are ranked again
 CANDIDATES = 64  # records that are ranked again
+SLACK = 20  # more that are asked for: some are gone, or of a record already found
 DIALOGUE_CANDIDATES = 200  # short messages, which are cheap to read
 FILTERED_READS = 3000  # files that filters on the text of records may read
 NOISE = 0.02  # share of the best score below which a hit is chance: one common word of many
@@ -399,7 +400,7 @@ class _Search:
                 shelf.backend.search(weighted, every, every * MOST_TERMS, sieve),
                 most,
             )
-        wanted, cap = most + shelf.slack, loader.CAP
+        wanted, cap = most + SLACK, loader.CAP
         while True:
             numbers = shelf.backend.search(weighted, wanted, cap, sieve)
             taken = self._read_candidates(shelf, numbers, most)
@@ -442,7 +443,7 @@ class _Search:
         return found
 
     def _is_duplicate(self, shelf: Shelf, name: str) -> bool:
-        """Tell whether the first shelf already holds a global record."""
+        """Tell whether a global record is already read in the first workspace."""
         return name[0] == GLOBAL and shelf is not self.shelves[0]
 
     def _add_nearest(self, pool: list[look.Candidate]) -> dict[str, float]:
@@ -619,8 +620,8 @@ class _Search:
 
     def _list_checkpoints(self, found: Hit) -> list[Record]:
         """Return the checkpoints of a hit's session."""
-        shelf, session = self._find_shelf(found), found.record.meta.get("session")
-        if shelf is None or shelf.is_distant or not isinstance(session, str):
+        shelf, session = self._find_shelf(found), fence.field(found.record, "session")
+        if shelf is None or shelf.is_distant or not session:
             return []
         if found.kind not in DATED_KINDS or found.source != "auto":
             return []

@@ -28,15 +28,13 @@ class Shelf:
     """One workspace, open for queries until closed.
 
     notes: lines for the user. on_disk: whether the index is one on disk. size: count of documents,
-        deleted ones included. slack: candidates that may be gone or of a record already found.
-        rescan: whether a comparison of all files is due after the answer.
+        deleted ones included. rescan: whether a comparison of all files is due after the answer.
     """
 
     def __init__(self, place: Place, now: float):
         self.place = place
         self.notes: list[str] = []
         self.on_disk, self._drifted, self._glanced, self.rescan = True, False, False, False
-        self.slack = 20
         self._table = tokeniser.Table()
         self._read: dict[str, tuple[tuple[int, int, int], Record]] = {}
         self._words: dict[tuple[str, int], look.Candidate] = {}
@@ -62,17 +60,11 @@ class Shelf:
 
     def _compare_recent(self, now: float) -> None:
         """Compare folders and recent files with the index (builder.find_likely_changes)."""
-        try:
-            scanned = files.posix.stat(indexview.scan_path(self.place)).st_mtime
-        except OSError:
-            scanned = 0.0
-        self.rescan = not 0 <= now - scanned < indexview.SCAN_EVERY
+        self.rescan = indexview.is_scan_due(self.place, now)
         try:
             names = builder.find_likely_changes(self.index)
         except _DAMAGE:
-            raise IndexFault(
-                "damaged lists or rows; `dayleaf index build` makes a new one"
-            ) from None
+            raise segment.damaged("damaged lists or rows") from None
         self._index_changes(names, self.index.records, now)
 
     def _compare_all(self, now: float) -> None:
@@ -261,7 +253,7 @@ class Shelf:
     def _cut_out(
         self, record: Record, name: str, ordinal: int, number: int, checksum: str, workspace: str
     ) -> look.Candidate:
-        """Return a section of a record as a candidate, tokenised once."""
+        """Return a record's section as a candidate, its words split once."""
         key = (name, ordinal)
         known = self._words.get(key)
         if known is None or known.record.checksum != record.checksum:

@@ -71,7 +71,6 @@ class DatabaseShelf(Shelf):
             False,
             False,
         )
-        self.slack = 20
         self._here, self._remote = here, remote
         self._table = tokeniser.Table()
         self._words, self._cut, self._tally = {}, {}, {}
