@@ -19,8 +19,8 @@ MAGIC = b"DLSEG007"
 # magic, generation, scope, tokeniser, documents, pushable, terms, buckets, records, learnings,
 # learning tokens, all tokens, mean length, built, crc32 of the rest of the header, offsets of
 # buckets, directory, ids, impacts, rows, strings, lists
-HEADER = Struct("<8s8s8sIIIIIIIIQddIQQQQQQQ")
-HEADER_SIZE = 144  # HEADER and padding
+HEADER = Struct("<8s8s8sIIIIIIIIQddIQQQQQQQ4x")
+HEADER_SIZE = 144
 BUILT_AT = 72
 ENTRY = Struct("<IBIIB")
 CHAMPIONS = 1024

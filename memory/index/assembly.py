@@ -23,6 +23,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Callable, NamedTuple, Optional
 from zlib import crc32
 
@@ -64,11 +65,15 @@ class FirstDocument(NamedTuple):
 
 
 class Assembly(NamedTuple):
-    """A segment's bytes, its number of records, the names of unreadable files."""
+    """A segment's bytes, and what was read for it.
+
+    skipped: names of unreadable files. folders: (name, mtime in ns) of every folder.
+    """
 
     data: bytes
     records: int
     skipped: tuple[str, ...]
+    folders: Sequence[tuple[str, int]]
 
 
 class _ReadDocuments:
@@ -150,47 +155,36 @@ def assemble(
     place: Place,
     now: float,
     progress: Progress = None,
-    vectorised: bool | None = None,
-    folders: list[tuple[str, int]] | None = None,
     heads: HeadCache | None = None,
 ) -> Assembly:
     """Assemble a place's segment from its files.
 
-    now: the time stamp to write. progress(done, of): called now and then. vectorised: force one of
-        the two inverters; both give the same bytes. folders: receives the name and mtime in ns of
-        every folder. heads: receives every record's head.
+    now: the time stamp to write. progress(done, of): called now and then. heads: receives every
+        record's head.
     """
     import gc
 
-    found, seen = walk(place)
-    if folders is not None:
-        folders += seen
+    found, folders = walk(place)
     enabled = gc.isenabled()
     gc.disable()  # a million small objects, none in a cycle: collecting costs a fifth of the build
     try:
-        watch = _list_watched(found, seen)
+        watch = _list_watched(found, folders)
         cleaner = Cleaner(place, cached=heads is not None)
-        reading = _read_all(found, vectorised, progress, heads, cleaner)
+        reading = _read_all(found, progress, heads, cleaner)
         cleaner.save()
         del found  # 40 MB of names at 100,000, before the arrays come that are larger still
         data = _format_segment(place, now, reading, watch)
-        return Assembly(data, len(reading.rows), tuple(reading.skipped))
+        return Assembly(data, len(reading.rows), tuple(reading.skipped), folders)
     finally:
         if enabled:
             gc.enable()
 
 
-def _make_inverter(found: Sequence[Found], vectorised: bool | None) -> Inverter:
-    if vectorised is None:
-        vectorised = (
-            len(found) >= VECTORISED_FROM
-            or sum(size for _, _, _, size in found) >= VECTORISED_BYTES
-        )
-    if vectorised:
-        try:
+def _make_inverter(found: Sequence[Found]) -> Inverter:
+    size = sum(size for _, _, _, size in found)
+    if len(found) >= VECTORISED_FROM or size >= VECTORISED_BYTES:
+        with suppress(ImportError):
             return NumpyInverter()
-        except ImportError:
-            pass
     return LoopInverter()
 
 
@@ -199,11 +193,7 @@ def _sort_key(found: Found) -> bytes:
 
 
 def _read_all(
-    found: Sequence[Found],
-    vectorised: bool | None,
-    progress: Progress,
-    heads: HeadCache | None,
-    cleaner: Cleaner,
+    found: Sequence[Found], progress: Progress, heads: HeadCache | None, cleaner: Cleaner
 ) -> _ReadDocuments:
     """Read all files, those that a prompt may get first.
 
@@ -212,7 +202,7 @@ def _read_all(
     """
     misfiled: set[str] = set()
     while True:
-        reading = _ReadDocuments(_make_inverter(found, vectorised), heads, cleaner)
+        reading = _ReadDocuments(_make_inverter(found), heads, cleaner)
         more = _read_once(reading, found, misfiled, progress)
         if not more:
             return reading
@@ -317,9 +307,8 @@ def _format_segment(
         0,
         *at,
     ]
-    head = segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0")
-    fields[14] = segment.compute_header_crc(head)
-    return b"".join((segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0"), *parts))
+    fields[14] = segment.compute_header_crc(segment.HEADER.pack(*fields))
+    return b"".join((segment.HEADER.pack(*fields), *parts))
 
 
 def _add_id_terms(reading: _ReadDocuments, inverted: TermIndex) -> tuple[list[bytes], bytes, Any]:

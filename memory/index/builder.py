@@ -71,10 +71,9 @@ def _build(place: Place, now: float, progress: Progress = None) -> Summary:
     from memory.index import assembly, kept
 
     _mark_scan(place)
-    folders: list[tuple[str, int]] = []
     # every file is read here: keep what later figures need of it
     heads = kept.HeadCache(place, now)
-    data, count, skipped = assembly.assemble(place, now, progress, folders=folders, heads=heads)
+    data, count, skipped, folders = assembly.assemble(place, now, progress, heads)
     heads.save()
     path = indexview.segment_path(place)
     before = _read_generation(path)

@@ -162,7 +162,7 @@ class Shelf:
             )
             self.index = indexview.build_from_files(self.place, MOST_FILES)
             return
-        data, _, _ = assembly.assemble(self.place, now)
+        data = assembly.assemble(self.place, now).data
         self.index = indexview.Index(self.place, segment.Segment("", data), delta.Delta(b""))
 
     def close(self) -> None:
