@@ -362,11 +362,9 @@ def read_key_table(fd: int) -> bytes:
 
 
 def find_wall(fd: int, table: bytes, wanted: bytes) -> dict[str, Any] | None:
-    """Return the wall with a key's hash, or None.
+    """Return the wall with a hashed key, or None.
 
-    table: from `read_key_table`.
-    wanted: from `hash_key`.
-    Raises ValueError where the file is damaged.
+    table: from `read_key_table`.  Raises ValueError where the file is damaged.
     """
     low, high = 0, len(table) // ENTRY
     while low < high:
@@ -459,9 +457,7 @@ def _parse_call(event: Event) -> tuple[str, str, str] | None:
 class WallMatch:
     """A wall met by a failure.
 
-    occurrence: the occurrence to show.
-    sessions: their number.
-    marks: 8 hex of each of its keys.
+    occurrence: the one to show.  marks: 8 hex of each of its keys.
     """
 
     def __init__(self, wall: dict[str, Any], occurrence: dict[str, Any], marks: list[str]):

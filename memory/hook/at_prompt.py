@@ -192,9 +192,7 @@ def choose_for_prompt(
 ) -> loader.Choice:
     """Return the learnings, passages and walls chosen for a prompt.
 
-    prompt: from `loader.extract_user_text`.  mode: the host's permission mode.
-    wanted: from `wants_passages`.  own: the session's id.
-    changes_subject: whether the prompt changes the session's subject.
+    prompt: from `loader.extract_user_text`.  wanted: from `wants_passages`.  own: the session's id.
     """
     from memory.hook import loader
 
@@ -287,10 +285,7 @@ def clip_middle(prompt: str) -> str:
 
 
 def open_or_build_index(place: Place, prompt: str = "") -> Index:
-    """Open the index of a place, or build a small one in memory.
-
-    A small one where the index is missing or damaged; its files are chosen for `prompt`.
-    """
+    """Open the index of a place, or build one in memory of files for a prompt."""
     try:
         return indexview.open_index(place)
     except Exception:
@@ -311,8 +306,6 @@ def consult_index(
     The index is closed then.  A flipped bit can pass every check of the reader and surface as any
     error.  Then the failure is logged under `where`, and the event tells the detached refresh to
     build anew.  An error that the files give too is raised.
-    prompt: the files are chosen for it.
-    conversation_bytes: see `indexview.open_index`.
     """
     index: Index | None = None
     try:
@@ -356,11 +349,9 @@ def build_block(
     mode: str = "",
     units: int = PROMPT_UNITS,
 ) -> tuple[str, Chosen]:
-    """Return (block for a prompt, shown items).
+    """Return (block for a prompt, shown items), ("", []) where nothing is relevant.
 
-    mode: the host's permission mode.
-    units: UTF-16 units of the block.
-    ("", []) where nothing reaches the threshold.
+    mode: the host's permission mode.  units: UTF-16 units of the block.
     """
     picked = _read_picked_records(index, choice)
     asked, of_place = _find_rules(index, prompt, mode, state, {row[0].id for row in picked})

@@ -168,10 +168,7 @@ def _is_number(piece: str) -> bool:
 
 
 def list_place_tags(place: Place, derived: Mapping[str, str]) -> tuple[ContextTag, ...]:
-    """Return the context tags of a place's manifests and branch.
-
-    derived: tag -> manifest.
-    """
+    """Return the context tags of a place's manifests (tag -> manifest) and branch."""
     tags = [ContextTag(name, DERIVED_WEIGHT, path) for name, path in derived.items()]
     tags += [
         ContextTag(name, DERIVED_WEIGHT, BRANCH)
@@ -202,10 +199,7 @@ def tags_path(place: Place) -> str:
 
 
 def write_manifest_tags(place: Place, derived: Mapping[str, str]) -> None:
-    """Write the tags of manifests to the cache, if changed.
-
-    derived: tag -> manifest.  Raises OSError.
-    """
+    """Write the tags of manifests (tag -> manifest) to the cache, if changed."""
     rest = "".join("%s\t%s\n" % pair for pair in derived.items()).encode("utf-8", "surrogateescape")
     files.replace_if_changed(tags_path(place), b"1 %08x\n" % crc32(rest) + rest)
 
@@ -270,8 +264,7 @@ def find_candidate_rules(
 ) -> list[Any]:
     """Return the documents of rules possibly in a context, newest first.
 
-    ids: records that are shown, or may be.
-    before: ids that this session has seen.
+    ids: records that are shown, or may be.  before: ids that this session has seen.
     A rule not indexed yet may be in any context.
     """
     table = index.lists("watch").get("ruled", {})
@@ -358,8 +351,7 @@ def find_prompt_rules(
 ) -> list[tuple[Any, str]]:
     """Return (rule, reason) of the approved rules new to this session.
 
-    before: ids that this session has seen.
-    shown: ids of the records that go with the prompt.
+    before: ids that this session has seen.  shown: ids of the records that go with the prompt.
     The brief had the rules of the place; one that it lacked (new, or without room) comes with the
     next prompt that says what it is about.
     """

@@ -71,10 +71,7 @@ def format_versions(versions: Sequence[str]) -> str:
 
 
 def clip_utf16(text: str, units: int, more: str = " …") -> str:
-    """Clip a text to UTF-16 units, at a line or word if near.
-
-    more: the mark of a cut.
-    """
+    """Clip a text to UTF-16 units, at a line or word if near."""
     if count_utf16(text) <= units:
         return text
     room = units - count_utf16(more)
@@ -153,9 +150,8 @@ class Budget:
 def format_record(
     record: Any, units: int, prompt: str = "", misled: bool = False, mark: str = ""
 ) -> str:
-    """Return a record as text: a heading line, then its body.
+    """Return a record as text: a heading line, then its body, in UTF-16 units.
 
-    In at most `units` UTF-16 units.
     prompt: chooses the passage of a body that does not fit; see `extract_passage`.
     misled, mark: see `format_heading`.
     """
@@ -335,11 +331,9 @@ def parse_versions(head: str) -> Sequence[str] | None:
 def add_rules(
     ruled: Iterable[tuple[Any, str]], budget: Budget, mark: Callable[[Any], str] = lambda record: ""
 ) -> None:
-    """Add rules with the reasons why they apply.
+    """Add rules with the reasons why they apply (`context.select_rules`).
 
-    ruled: from `context.select_rules`.
-    A linked rule leaves room for its record.
-    mark: returns the reason for a rule's staleness, or "".
+    A linked rule leaves room for its record.  mark: returns a rule's staleness, or "".
     """
     for record, reason in ruled:
         room = budget.left - (LEAST_UNITS if reason.startswith("rule: linked") else 1)

@@ -244,9 +244,8 @@ class EarlierWork:
 def find_earlier_work(index: Index, source: str, session: str) -> EarlierWork:
     """Return the newest checkpoints, of this branch and other sessions.
 
-    source: the event's.
     The newest checkpoint of a session stands for it.  A resumed session's client still knows its
-    own work; for a compacted session only its own work counts.
+    own work; for a compacted session only its own work counts.  source: of the start's event.
     """
     work = EarlierWork(layout.read_branch(index.place.git), source == "compact")
     key = segment.session_key(session)

@@ -404,11 +404,9 @@ def _find_changed_files(tiers: dict[str, str], rows: Iterable[Sequence[Any]]) ->
 def build_from_files(
     place: Place, most: int, prompt: str = "", conversations: bool = True
 ) -> Index:
-    """Return an index in memory of at most `most` files.
+    """Return an index in memory of at most `most` files, while there is none on disk.
 
-    Used while there is none on disk.  Learnings come first, and the newest; where a prompt is
-    given, half of the files hold its words.
-    conversations: whether to index conversations too.
+    Learnings come first, and the newest; where a prompt is given, half of the files hold its words.
     """
     from memory.core import walk
     from memory.core.layout import FOLDERS

@@ -165,7 +165,6 @@ def find_written_since(index: Index, prompt: str, since: float, shown: set[str])
     """Return learnings written since an instant that a prompt names.
 
     Two of their words are enough: the session's start would have given them.
-    since: seconds since the epoch.  shown: ids that this session has seen.
     """
     terms = damp_common_terms(index.terms(prompt))
     worth = weigh_terms(index, terms)
@@ -303,10 +302,7 @@ def _pick_matches(
 def match_document(
     index: Index, number: int, worth: dict[str, float]
 ) -> tuple[list[tuple[str, float]], float]:
-    """Return (each matched term's share of strength, relevance) of a document.
-
-    worth: from `weigh_terms`.
-    """
+    """Return (each matched term's share of strength, relevance) of a document."""
     norm = log(1.0 + index.documents)
     parts = [(term, value / norm) for term, value in score_terms(index, number, worth)]
     coverage = sum(worth[term] for term, _ in parts) / (sum(worth.values()) or 1.0)
@@ -422,10 +418,7 @@ def _add_from_delta(
 
 
 def score_terms(index: Index, number: int, worth: dict[str, float]) -> list[tuple[str, float]]:
-    """Return (term, score) of each matched term of a document.
-
-    worth: from `weigh_terms`.
-    """
+    """Return (term, score) of each matched term of a document."""
     segment = index.segment
     if segment is None or number >= segment.docs:
         at = number - index.base

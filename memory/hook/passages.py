@@ -289,4 +289,4 @@ def _choose_windows(
 
 def _clip_at_row(text: str, room: int) -> str:
     """Return the first rows of a text, as many as fit."""
-    return text[: max(0, text.rfind("\n", 0, room))]
+    return text[: max(0, text.rfind("\n", 0, room + 1))]

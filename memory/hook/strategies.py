@@ -45,9 +45,9 @@ class Strategy:
         self.whole, self.topics, self.newest, self.routed = whole, topics, newest, routed
 
     def describe(self, given: int, learnings: int) -> str:
-        """Return a sentence on how many learnings the start gives.
+        """Return a sentence on the learnings that the start gives in full, or "".
 
-        given: the number of learnings that fit.  "" where the strategy gives no learning in full.
+        given: the number of learnings that fit.
         """
         if not self.whole or not learnings:
             return ""

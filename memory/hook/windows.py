@@ -109,10 +109,7 @@ def split_windows(text: str, limit: int = LIMIT) -> list[str]:
 
 
 def join_windows(parts: Sequence[tuple[int, str]]) -> str:
-    """Return windows of a passage joined, with … for gaps.
-
-    parts: (place, text) of each.
-    """
+    """Return windows of a passage, (place, text), joined with … for gaps."""
     joined, before = "", -1
     for at, text in sorted(parts):
         if joined:
@@ -161,10 +158,7 @@ def find_insert_position(score: float, at: Any, before: Sequence[tuple[float, An
 
 
 def adds_new_words(text: str, known: set[str]) -> bool:
-    """Tell whether a text adds new words, and record them.
-
-    known: the words of the texts before.
-    """
+    """Tell whether a text adds new words to the known ones, and add them."""
     words = set(tokeniser.split(text.lower()))
     new = len(words - known)
     if known and new < NEW_SHARE * len(words):
@@ -299,10 +293,7 @@ class _TermCounts:
 
 
 def compute_idf_share(rarity: Mapping[str, float], terms: Container[str]) -> float:
-    """Return the terms' share of a question's idf.
-
-    rarity: the idf of each term of the question.
-    """
+    """Return the terms' share of a question's idf (term -> idf)."""
     return sum(idf for term, idf in rarity.items() if term in terms) / (sum(rarity.values()) or 1.0)
 
 

@@ -30,9 +30,8 @@ def answer_lines(
 ) -> Iterator[str]:
     """Answer queries in JSON Lines, one line each; blank lines are skipped.
 
-    now: the instant for lines without their own. base: the command's own options. semantic:
-        provider of vectors; where the base wants vectors, all lines are read first and embedded by
-        one process. dsn: see search.recall.
+    now: the instant for lines without their own. base: the command's own options; where it wants
+        vectors, all lines are read first and embedded by one process. dsn: see search.recall.
     """
     if semantic and semantic.is_wanted(base.semantic if base else None):
         lines = list(lines)

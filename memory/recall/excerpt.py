@@ -79,10 +79,9 @@ def find_conversation(store: Store, record: Record) -> Record | None:
 
 
 def find_turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
-    """Find a conversation's turn by its number or time.
+    """Find a conversation's turn by its number or time; raises UsageError.
 
-    said: `3`, or `14:03` (with or without its day) for the turn then under way. turns: all turns
-        of the record. Raises UsageError where there is none.
+    said: `3`, or `14:03` (with or without its day) for the turn then under way.
     """
     if said.isdigit():
         found = next((turn for turn in turns if turn.number == int(said)), None)
@@ -123,8 +122,8 @@ def read_excerpt(
 
     Oldest first, secrets redacted, subagents' entries included. The period begins after the
     session's checkpoint before and ends at this checkpoint's `until` (without one, when it was
-    written); a conversation's is the whole session. turns, number: the conversation's turns and the
-    wanted turn. Raises StoreError where there is no transcript.
+    written); a conversation's is the whole session, or its turn `number`. Raises StoreError where
+    there is no transcript.
     """
     session = layout.valid_id(record.meta.get("session"))
     if record.kind not in DATED_KINDS or not session:
