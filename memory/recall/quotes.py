@@ -29,15 +29,6 @@ READ = 24_000  # characters of a record or turn that are searched for windows
 Checkpoints = Callable[[Hit], Sequence[Record]]
 
 
-class _Excerpt(NamedTuple):
-    """A window of a passage, cut to the shown length."""
-
-    passage: int
-    at: int
-    score: float
-    text: str
-
-
 class _Origin(NamedTuple):
     """The source of a passage: a record or a turn.
 
@@ -81,7 +72,7 @@ def add_quotes(
     for window in found:
         if origins[window.passage].hit not in quotes:
             line = _fit_rows(window.text, LATER)
-            excerpt = _Excerpt(window.passage, window.at, window.score, line)
+            excerpt = Window(window.passage, window.at, line, window.score)
             quotes.update(_join_by_passage([excerpt], origins))
     return [each._replace(quotes=tuple(quotes.get(at, ()))) for at, each in enumerate(hits)]
 
@@ -103,11 +94,9 @@ def quote_first_line(record: Record) -> tuple[Quote, ...]:
     return ()
 
 
-def _choose_windows(
-    found: Sequence[Window], origins: Sequence[_Origin], room: int
-) -> list[_Excerpt]:
-    """Choose the windows that fit into `room` characters, the best hit's first."""
-    excerpts: list[_Excerpt] = []
+def _choose_windows(found: Sequence[Window], origins: Sequence[_Origin], room: int) -> list[Window]:
+    """Choose windows, cut to fit into `room` characters, the best hit's first."""
+    excerpts: list[Window] = []
     known_words: set[str] = set()
     shown: dict[int, int] = {}
 
@@ -126,7 +115,7 @@ def _choose_windows(
         if not windows.adds_new_words(text, known_words):
             continue
         room -= head + len(text)
-        excerpts.append(_Excerpt(window.passage, window.at, window.score, text))
+        excerpts.append(Window(window.passage, window.at, text, window.score))
         shown[hit_number(window)] = shown.get(hit_number(window), 0) + 1
         if room < LEAST:
             break
@@ -134,10 +123,10 @@ def _choose_windows(
 
 
 def _join_by_passage(
-    excerpts: Sequence[_Excerpt], origins: Sequence[_Origin]
+    excerpts: Sequence[Window], origins: Sequence[_Origin]
 ) -> dict[int, list[Quote]]:
     """Join the windows of each passage into quotes, by hit number."""
-    by_passage: dict[int, list[_Excerpt]] = {}
+    by_passage: dict[int, list[Window]] = {}
     for excerpt in excerpts:
         by_passage.setdefault(excerpt.passage, []).append(excerpt)
     by_hit: dict[int, list[Quote]] = {}
