@@ -132,10 +132,9 @@ class LocalBackend:
 
     def __init__(self, view: indexview.Index):
         self.view = view
-        self._df: dict[str, int] = {}
         self._vocabulary: dict[str, list[str]] = {}
         self._facts: list[tuple[int, int, int]] = []
-        self.doc, self.by_id, self.holding = view.doc, view.by_id, view.holding
+        self.df, self.doc, self.by_id, self.holding = view.df, view.doc, view.by_id, view.holding
 
     @property
     def documents(self) -> int:
@@ -147,11 +146,6 @@ class LocalBackend:
 
     def expect(self, terms: Sequence[str]) -> None:
         """Do nothing; a look-up of a term costs microseconds here."""
-
-    def df(self, term: str) -> int:
-        if term not in self._df:
-            self._df[term] = self.view.df(term)
-        return self._df[term]
 
     def vocabulary(self, start: str, longest: int) -> list[str]:
         found = self._vocabulary.get(start)

@@ -14,6 +14,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from functools import cache
 from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
@@ -157,10 +158,11 @@ class LoopInverter:
     def invert(self, pushable: int, mean: float) -> TermIndex:
         entries, pack = [], segment.ENTRY.pack
         ids, impacts = array("I"), bytearray()
-        weights = _Impacts(mean)
+        # most postings share a few values
+        impact = cache(lambda tf, length: segment.quantise_impact(min(tf, 65535), length, mean))
         for found in self._postings:
             docs = [doc for doc, _ in found]
-            own = bytes([weights[tf, self._lengths[doc]] for doc, tf in found])
+            own = bytes([impact(tf, self._lengths[doc]) for doc, tf in found])
             push, most = bisect_left(docs, pushable), max(own)
             if len(docs) == 1:
                 entries.append(pack(docs[0], most, 1, push, most))
@@ -177,21 +179,6 @@ class LoopInverter:
         return TermIndex(
             list(self._vocabulary.terms), b"".join(entries), to_little_endian(ids), bytes(impacts)
         )
-
-
-class _Impacts(dict[tuple[int, int], int]):
-    """Impacts by a term's frequency and its document's length.
-
-    Most postings share a few values.
-    """
-
-    def __init__(self, mean: float):
-        super().__init__()
-        self._mean = mean
-
-    def __missing__(self, key: tuple[int, int]) -> int:
-        made = self[key] = segment.quantise_impact(float(min(key[0], 65535)), key[1], self._mean)
-        return made
 
 
 class _Chunk(NamedTuple):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from memory.core import tokeniser
@@ -62,7 +62,7 @@ class Question(NamedTuple):
     mean: float
     surface: Mapping[str, str]
     text: str
-    rarity: Mapping[str, float] | None = None
+    rarity: Callable[[str], float] | None = None
 
 
 class MatchFeatures:
@@ -110,10 +110,8 @@ class MatchFeatures:
         if rarity is None or not self.head:
             return 0.0
         terms = {term for raw in raws for term in matches.terms(raw)}
-        covered = sum(rarity[term] for term in terms if term in question.weights)
-        return (
-            sum(question.weights.values()) * covered / (sum(rarity[term] for term in terms) or 1.0)
-        )
+        covered = sum(rarity(term) for term in terms if term in question.weights)
+        return sum(question.weights.values()) * covered / (sum(map(rarity, terms)) or 1.0)
 
     def _score_window(self, weights: Mapping[str, float]) -> float:
         """Return the highest score of WINDOW_TOKENS neighbouring tokens."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from math import log
 from typing import Any, Callable, NamedTuple
 
@@ -79,19 +80,6 @@ class Query(NamedTuple):
     @property
     def sieve(self) -> Sieve:
         return Sieve(self.kinds, self.since, self.until)
-
-
-class IdfTable(dict[str, float]):
-    """Inverse document frequency of terms in all searched workspaces, computed once."""
-
-    def __init__(self, terms: QueryTerms):
-        super().__init__()
-        self._terms = terms
-
-    def __missing__(self, term: str) -> float:
-        terms = self._terms
-        self[term] = found = loader.idf(terms.documents, min(terms.df(term), terms.documents))
-        return found
 
 
 class QueryTerms:
@@ -257,7 +245,8 @@ class QueryTerms:
         weights = {t: self._weigh(t) for t in self.weights}
         weights = {t: w for t, w in weights.items() if t not in ignored} or weights
         sequence = [t for t in self.sequence if t in weights]
-        return look.Question(weights, sequence, mean, self.surface, self._text, IdfTable(self))
+        rarity = cache(lambda term: loader.idf(self.documents, self.df(term)))
+        return look.Question(weights, sequence, mean, self.surface, self._text, rarity)
 
     def find_gaps(self) -> tuple[str, ...]:
         """Return the query's words that no record holds, if at least half.

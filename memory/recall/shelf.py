@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from memory.core import IndexFault, config, files, records, tokeniser, walk
@@ -24,6 +25,10 @@ MOST_KEPT = 8  # shelves that stay open for later queries
 _DAMAGE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, struct.error)
 
 
+# a record's sections are asked for one by one
+_split_sections = lru_cache(maxsize=REMEMBERED)(documents.split_sections)
+
+
 class Shelf:
     """One workspace, open for queries until closed.
 
@@ -38,7 +43,6 @@ class Shelf:
         self._table = tokeniser.Table()
         self._read: dict[str, tuple[tuple[int, int, int], Record]] = {}
         self._words: dict[tuple[str, int], look.Candidate] = {}
-        self._cut: dict[str, tuple[str, list[tuple[str, str]]]] = {}
         self._local: LocalBackend | None = None
         self._secrets: tuple[delta.Delta, frozenset[str]] | None = None
         self._tally: dict[str, ledger.Tally] | None = None
@@ -259,7 +263,7 @@ class Shelf:
         if known is None or known.record.checksum != record.checksum:
             if not record.checksum.startswith(checksum):
                 self._drifted = True
-            sections = self._get_sections(record)
+            sections = _split_sections(record.body, record.kind)
             section, body = sections[ordinal] if ordinal < len(sections) else sections[0]
             turn = documents.turn_number(sections, ordinal) if record.kind == "conversation" else 0
             known = look.Candidate(
@@ -279,17 +283,6 @@ class Shelf:
         return known._replace(
             record=record, workspace=workspace, path=self.path(name), number=number
         )
-
-    def _get_sections(self, record: Record) -> list[tuple[str, str]]:
-        known = self._cut.get(record.name)
-        if known is None or known[0] != record.checksum:
-            if len(self._cut) >= REMEMBERED:
-                self._cut.clear()
-            self._cut[record.name] = known = (
-                record.checksum,
-                documents.split_sections(record.body, record.kind),
-            )
-        return known[1]
 
     def checkpoints(self, session: str) -> list[Record]:
         """Return the checkpoints of a session, sorted by end."""

@@ -347,7 +347,7 @@ def test_a_title_counts_less_for_a_long_query():
 
     def title(words):
         said = look.Question(
-            {"jwt": 1.0}, ["jwt"], 100.0, {}, " ".join(["jwt"] * words), {"jwt": 1.0, "issuer": 1.0}
+            {"jwt": 1.0}, ["jwt"], 100.0, {}, " ".join(["jwt"] * words), lambda term: 1.0
         )
         one = [candidate(title="jwt issuer")]
         return dict(
