@@ -454,15 +454,13 @@ def passes_filters(query: Query, record: Record) -> bool:
 
 
 def _is_in_time(query: Query, record: Record) -> bool:
-    if query.since is not None and record.created < query.since:
-        return False
-    return query.until is None or record.created < query.until
+    is_late_enough = query.since is None or query.since <= record.created
+    return is_late_enough and (query.until is None or record.created < query.until)
 
 
 def _has_kind(query: Query, record: Record) -> bool:
-    if query.kinds and record.kind not in query.kinds:
-        return False
-    return not query.type or record.end == query.type
+    is_wanted = not query.kinds or record.kind in query.kinds
+    return is_wanted and query.type in ("", record.end)
 
 
 def _has_labels(query: Query, record: Record) -> bool:

@@ -18,7 +18,7 @@ from memory.core.matches import Expansion
 from memory.core.records import Record
 from memory.hook import context, fence, loader, segment
 from memory.hook.context import ContextTag
-from memory.index.backend import Unreachable
+from memory.index.backend import Sieve, Unreachable
 from memory.project import manifests
 from memory.recall import alongside, hit, look, quotes, rank, timewords
 from memory.recall.hit import Hit, RecallResult
@@ -583,13 +583,12 @@ class _Search:
     # ---- filters
 
     def _is_filtered(self) -> bool:
-        q = self.query
-        return bool(q.since is not None or q.until is not None or q.kinds) or self._needs_files()
+        return self.query.sieve != Sieve() or self._needs_files()
 
     def _needs_files(self) -> bool:
         """Tell whether a filter needs the records' files."""
         q = self.query
-        return bool(q.type or q.tags or q.topics or q.file or q.branch or q.session or q.versions)
+        return any((q.type, q.tags, q.topics, q.file, q.branch, q.session, q.versions))
 
     # ---- the answer
 

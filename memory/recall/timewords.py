@@ -537,8 +537,8 @@ def parse(query: str, now: float, offset: float) -> Times:
 
 def _intersect(known: Span, span: Span) -> Span:
     """Return the overlap of two periods, else the first."""
-    low = span[0] if known[0] is None else known[0] if span[0] is None else max(known[0], span[0])
-    high = span[1] if known[1] is None else known[1] if span[1] is None else min(known[1], span[1])
+    low = max((start for start, _ in (known, span) if start is not None), default=None)
+    high = min((end for _, end in (known, span) if end is not None), default=None)
     return (low, high) if low is None or high is None or low < high else known
 
 

@@ -73,11 +73,10 @@ def extract_keywords(content: str, df: Callable[[str], int], documents: int) -> 
     """
     counts, forms = _count_terms(content)
     scored = sorted(
-        ((1.0 + log(n)) * log(1.0 + documents / max(1, df(term))), term)
+        (-(1.0 + log(n)) * log(1.0 + documents / max(1, df(term))), term)
         for term, n in counts.items()
     )
-    best = sorted(scored, key=lambda s: (-s[0], s[1]))[:MOST_KEYWORDS]
-    return tuple(forms[term] for _, term in best)
+    return tuple(forms[term] for _, term in scored[:MOST_KEYWORDS])
 
 
 def summarise(body: str) -> str:
