@@ -201,20 +201,8 @@ def resolve_target(shelf: Shelf, target: str) -> Record | None:
 
     A merged record's successor stands for it.
     """
-    doc = shelf.backend.by_id(target)
-    record = shelf.record(doc.name) if doc is not None else None
-    if (
-        record is not None
-        and record.id == target
-        and len(shelf.backend.holding("\x01" + target)) == 1
-    ):
-        return record
-    named = {
-        r.name: r
-        for r in _read_records(
-            shelf, documents.build_name_terms(documents.list_target_keys(target))
-        )
-    }
+    keys = documents.list_target_keys(target)
+    named = {r.name: r for r in _read_records(shelf, documents.build_name_terms(keys))}
     nodes = relations.find_matching_nodes(target, map(relations.make_node, named.values()))
     if nodes:
         return named[nodes[0].name]
