@@ -381,21 +381,18 @@ def _list_watched(found: Sequence[Found], folders: Sequence[tuple[str, int]]) ->
 
 
 def _list_brief(rows: Sequence[FirstDocument], pushable: int) -> dict[str, Any]:
+    candidate = segment.KINDS.index("learning")
+    state = 7 | segment.ACCEPTED  # the bits of a kind, and whether it was accepted
     return {
         "learnings": _list_newest(rows, "learning", 64, segment.ACCEPTED),
         "checkpoints": _list_newest(rows, "checkpoint", 64),
         "plans": _list_newest(rows, "plan", 4, segment.ACTIVE),
-        "candidates": _list_candidates(rows),
+        "candidates": [row.number for row in rows if row.flags & state == candidate][
+            :MOST_CANDIDATES
+        ],
         "secrets": [row.number for row in rows if row.flags & segment.SECRET],
         "topics": documents.count_topics((row.topics, row.number < pushable) for row in rows),
     }
-
-
-def _list_candidates(rows: Sequence[FirstDocument]) -> list[int]:
-    number = segment.KINDS.index("learning")
-    return [
-        row.number for row in rows if row.flags & 7 == number and not row.flags & segment.ACCEPTED
-    ][:MOST_CANDIDATES]
 
 
 def _list_newest(rows: Sequence[FirstDocument], kind: str, most: int, flag: int = 0) -> list[int]:

@@ -23,9 +23,8 @@ from memory.core import tokeniser
 from memory.hook import segment
 
 CHUNK_TOKENS = 1_500_000  # raw tokens that are taken apart and sorted at once: some 80 MB
-KEY_LIMIT = (
-    1 << 32
-)  # term number * documents + document must stay below, in one sort of 32-bit keys
+# term number * documents + document must stay below, in one sort of 32-bit keys
+KEY_LIMIT = 1 << 32
 
 
 class TermIndex(NamedTuple):
@@ -87,13 +86,9 @@ class Vocabulary:
 
     def learn(self) -> None:
         """Expand the raw tokens added since the last call."""
-        number, flat, stems, stop = (
-            self.terms.__getitem__,
-            self.flat,
-            self._stems.__getitem__,
-            tokeniser.STOP,
-        )
-        starts, widths, expand, stem = [], [], tokeniser.expand, tokeniser.stem
+        number, flat, stems = self.terms.__getitem__, self.flat, self._stems.__getitem__
+        expand, stem, stop = tokeniser.expand, tokeniser.stem, tokeniser.STOP
+        starts, widths = [], []
         for raw in self.raws.fresh:
             starts.append(len(flat))
             # Most new tokens are plain words: a call less for each of them is a tenth of the build.
@@ -246,20 +241,22 @@ class NumpyInverter:
         keys = term.astype(kind) * kind(documents) + owner.astype(kind)
         del term, owner
         keys.sort()
-        first = np.flatnonzero(
-            np.concatenate((np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1]))
-        )
+        first = self._find_starts(keys)
         tf = np.minimum(np.diff(first, append=len(keys)), 65535).astype(np.uint16)
         term, doc = np.divmod(keys[first], kind(documents))
-        starts = np.flatnonzero(
-            np.concatenate((np.ones(min(1, len(term)), bool), term[1:] != term[:-1]))
-        )
+        starts = self._find_starts(term)
         counts = np.diff(starts, append=len(term)).astype(np.uint32)
         self._chunks.append(
             _Chunk(self._done, term[starts].astype(np.uint32), counts, doc.astype(np.uint16), tf)
         )
         self._done += documents
         self._raw, self._ends = array("I"), array("q")
+
+    def _find_starts(self, ordered: Any) -> Any:
+        """Return the indexes at which another value starts in sorted values."""
+        np = self._np
+        is_first = np.ones(min(1, len(ordered)), bool)
+        return np.flatnonzero(np.concatenate((is_first, ordered[1:] != ordered[:-1])))
 
     def _list_occurrences(self) -> tuple[Any, Any]:
         """Return (term, document in this chunk) of each occurrence."""
@@ -270,10 +267,8 @@ class NumpyInverter:
             np.diff(np.frombuffer(self._ends, np.int64), prepend=0),
         )
         flat = np.array(self._vocabulary.flat, np.uint32)
-        start, width = (
-            np.array(self._vocabulary.start, np.int64),
-            np.array(self._vocabulary.width, np.int64),
-        )
+        start = np.array(self._vocabulary.start, np.int64)
+        width = np.array(self._vocabulary.width, np.int64)
         each = width[raw]
         ends = np.cumsum(each)
         place = np.repeat(start[raw] - (ends - each), each)
@@ -352,14 +347,8 @@ class NumpyInverter:
     def _copy_champions(self, ids: Any, impacts: Any, at: int, df: int) -> None:
         """Copy a term's best postings, its champions, before its list."""
         np = self._np
-        best = (
-            np.sort(
-                np.argsort(-impacts[at : at + df].astype(np.int16), kind="stable")[
-                    : segment.CHAMPIONS
-                ]
-            )
-            + at
-        )
+        order = np.argsort(-impacts[at : at + df].astype(np.int16), kind="stable")
+        best = at + np.sort(order[: segment.CHAMPIONS])
         ids[at - segment.CHAMPIONS : at] = ids[best]
         impacts[at - segment.CHAMPIONS : at] = impacts[best]
 
