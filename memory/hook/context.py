@@ -271,12 +271,12 @@ def find_candidate_rules(
     numbers: set[int] = set()
     wanted: list[tuple[str, Iterable[str]]] = [("words", terms) for terms in about.texts.values()]
     for key, names in (*wanted, ("labels", about.labels), ("links", ids)):
-        held = table.get(key, {})
-        for name in names if held else ():
-            numbers.update(held.get(name, ()))
-    for needed, held in table.get("phrases", ()):
+        numbers_by_name = table.get(key, {})
+        for name in names if numbers_by_name else ():
+            numbers.update(numbers_by_name.get(name, ()))
+    for needed, ruled in table.get("phrases", ()):
         if any(terms.issuperset(needed) for terms in about.texts.values()):
-            numbers.update(held)
+            numbers.update(ruled)
     docs = [index.doc(number) for number in index.live(numbers)]
     docs += [doc for doc in index.delta.docs if doc.ordinal == 0 and doc.kind == "rule"]
     docs.sort(key=lambda doc: (-doc.created, doc.name))
@@ -305,8 +305,8 @@ def read_approved_rules(index: Index, docs: Iterable[Any]) -> list[Any]:
 
 def matches_tag(tag: str, terms: frozenset[str]) -> bool:
     """Tell whether terms hold all the words of a tag."""
-    whole = list_required_terms(tag)
-    return bool(whole) and terms.issuperset(whole)
+    needed = list_required_terms(tag)
+    return bool(needed) and terms.issuperset(needed)
 
 
 def select_rules(

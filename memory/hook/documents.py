@@ -394,18 +394,18 @@ def _find_words_in_files(
 ) -> list[Sequence[bytes]]:
     """Return the prompt's words in each file, up to READ_BYTES."""
     left = READ_BYTES
-    held: list[Sequence[bytes]] = []
+    words_by_file: list[Sequence[bytes]] = []
     for name, _, _, size in listed:
         if left <= 0:
             break
         try:
             data = place.read(name, min(size, left))[0].lower()
         except OSError:
-            held.append(())
+            words_by_file.append(())
             continue
         left -= max(len(data), LEAST_READ_BYTES)
-        held.append([word for word in sought if word in data])
-    return held
+        words_by_file.append([word for word in sought if word in data])
+    return words_by_file
 
 
 def find_new_folders(tier: str, watch: dict[str, Any]) -> list[str]:

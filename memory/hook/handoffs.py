@@ -90,9 +90,9 @@ def is_repetition(record: Any) -> bool:
 
 def count_starts(place: Place, id: str) -> int:
     """Return the number of session starts that showed a handoff."""
-    row = _read_counter(place)
-    number = row.get("starts")
-    return number if row.get("id") == id and isinstance(number, int) and number > 0 else 0
+    counter = _read_counter(place)
+    number = counter.get("starts")
+    return number if counter.get("id") == id and isinstance(number, int) and number > 0 else 0
 
 
 def record_start(place: Place, session: str) -> None:

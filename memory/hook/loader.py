@@ -217,15 +217,15 @@ def split_prompt(prompt: str) -> list[str]:
     A long prompt's first line, last line and paragraphs.  Text pasted beside the user's own words
     would lower their coverage, and its weak words would add up to a match.
     """
-    whole = prompt.strip()
-    if len(whole) <= PIECE:
-        return [whole]
-    first, last = whole.partition("\n")[0], whole.rpartition("\n")[2]
+    text = prompt.strip()
+    if len(text) <= PIECE:
+        return [text]
+    first, last = text.partition("\n")[0], text.rpartition("\n")[2]
     if len(first) > PIECE:
         first = first[:PIECE].rpartition(" ")[0]
     if len(last) > PIECE:
         last = last[-PIECE:].partition(" ")[2]
-    return list(dict.fromkeys((first, last, *split_paragraphs(whole))))
+    return list(dict.fromkeys((first, last, *split_paragraphs(text))))
 
 
 def split_paragraphs(text: str) -> list[str]:

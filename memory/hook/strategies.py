@@ -141,9 +141,9 @@ def build_categories(
     )
     known = frozenset(term for words in CATEGORIES.values() for term in words)
     table = {name: words - wide for name, words in CATEGORIES.items()}
-    for name, count, own in rows:
-        if count >= FEW and own and not own & (wide | known):
-            table.setdefault(name, own)
+    for name, count, words in rows:
+        if count >= FEW and words and not words & (wide | known):
+            table.setdefault(name, words)
     return {name: words for name, words in table.items() if name and words}
 
 

@@ -120,9 +120,6 @@ class Backend(Protocol):
     def doc(self, number: int) -> Doc:
         """Return a document; raises IndexFault where there is none."""
 
-    def by_id(self, id: str) -> Doc | None:
-        """Return the first document of a record by its id."""
-
     def holding(self, term: str) -> list[int]:
         """Return the numbers of the documents that hold a rare term."""
 
@@ -134,7 +131,7 @@ class LocalBackend:
         self.view = view
         self._vocabulary: dict[str, list[str]] = {}
         self._facts: list[tuple[int, int, int]] = []
-        self.df, self.doc, self.by_id, self.holding = view.df, view.doc, view.by_id, view.holding
+        self.df, self.doc, self.holding = view.df, view.doc, view.holding
 
     @property
     def documents(self) -> int:

@@ -472,12 +472,12 @@ def _has_labels(query: Query, record: Record) -> bool:
         return False
     if not query.tags and not query.topics:
         return True
-    held = {tag.lower() for tag in record.tags}
-    if any(tag.lstrip("#").lower() not in held for tag in query.tags):
+    labels = {tag.lower() for tag in record.tags}
+    if any(tag.lstrip("#").lower() not in labels for tag in query.tags):
         return False
     if query.topics:
-        held |= {topic.lower() for topic in record.topics} | set(documents.derive_topics(record))
-    return all(topic.lower() in held for topic in query.topics)
+        labels |= {topic.lower() for topic in record.topics} | set(documents.derive_topics(record))
+    return all(topic.lower() in labels for topic in query.topics)
 
 
 def _has_origin(query: Query, record: Record) -> bool:

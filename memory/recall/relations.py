@@ -214,9 +214,9 @@ class NameIndex:
     def _find_similar_names(self, key: str) -> list[str]:
         """Return the names that share the most and rarest words."""
         shared: dict[str, float] = {}
-        for held in (self._words.get(word, ()) for word in _split_words(key)):
-            for other in held if len(held) <= COMMON else ():
-                shared[other] = shared.get(other, 0.0) + 1.0 / len(held)
+        for names in (self._words.get(word, ()) for word in _split_words(key)):
+            for other in names if len(names) <= COMMON else ():
+                shared[other] = shared.get(other, 0.0) + 1.0 / len(names)
         return sorted(shared, key=lambda other: (-shared[other], other))[:COMPARED]
 
 

@@ -155,13 +155,13 @@ class _LineParser:
         self.paragraph.append(row.rstrip())
 
     def _end_paragraph(self) -> None:
-        held, kind = [row for row in self.paragraph if row.strip()], self.kind
+        lines, kind = [row for row in self.paragraph if row.strip()], self.kind
         self.paragraph, self.kind = [], PROSE
-        if not held:
+        if not lines:
             return
-        rows = _join_wrapped_rows(held)
+        rows = _join_wrapped_rows(lines)
         if kind in (ITEM, RUN):
-            self._add_item(rows[0] if kind == RUN else " ".join(rows), kind, held[0])
+            self._add_item(rows[0] if kind == RUN else " ".join(rows), kind, lines[0])
             return
         lead = rows.pop() if kind == PROSE and _is_lead(rows[-1]) else ""
         for row in rows:
@@ -231,8 +231,8 @@ def _is_table_row(row: str, after: str, before: str) -> bool:
     return "|" in row and (before == TABLE or bool(_TABLE_RULE.match(after)))
 
 
-def _is_new_fence(held: list[str], row: str) -> bool:
-    return len(held) > 1 and _is_fence(held[-1]) and _is_fence(row)
+def _is_new_fence(block: list[str], row: str) -> bool:
+    return len(block) > 1 and _is_fence(block[-1]) and _is_fence(row)
 
 
 def _is_fence(row: str) -> bool:

@@ -446,10 +446,10 @@ _CJK_RULES: tuple[tuple[str, Handler], ...] = (
 @lru_cache(maxsize=1)
 def _compile_rules() -> list[Rule]:
     # Words in a name, path or possessive (`today's`, `today.py`) do not count.
-    whole = r"(?<![\w./'’-])(?:%s)(?![\w/'’-]|\.\w)"
+    alone = r"(?<![\w./'’-])(?:%s)(?![\w/'’-]|\.\w)"
     points = [("SIDE article? " + rule, _open_one_side(handler)) for rule, handler in _POINTS]
     return [
-        (re.compile(whole % _build_pattern(rule.strip("~ ")), re.I), handler, rule[0] == "~")
+        (re.compile(alone % _build_pattern(rule.strip("~ ")), re.I), handler, rule[0] == "~")
         for rule, handler in (("between ISO to END", _resolve_between), *points, *_RULES)
     ]
 
@@ -457,7 +457,7 @@ def _compile_rules() -> list[Rule]:
 @lru_cache(maxsize=1)
 def _compile_cjk_rules() -> list[Rule]:
     # without spaces, a pronoun or a particle may stand directly before
-    whole = (
+    alone = (
         r"(?:(?<!\w)|(?<=[我你他她们們在从從自到于是はがでにをのも]))(?:%s)"
         r"(?!날)"  # `오늘날` is nowadays
         r"(?:(?P<onward>부터|から|以来|以來|开始|起)[의の的]?|(?:에는|에도|은|는|도|엔)(?!\w)"
@@ -465,7 +465,7 @@ def _compile_cjk_rules() -> list[Rule]:
     )
     return [
         (
-            re.compile(whole % _build_cjk_pattern(rule.strip("~ "))),
+            re.compile(alone % _build_cjk_pattern(rule.strip("~ "))),
             _open_end(handler),
             rule[0] == "~",
         )
@@ -513,7 +513,7 @@ def parse(query: str, now: float, offset: float) -> Times:
         first.
     """
     rest = kept = query
-    whole, only, about = OPEN, OPEN, OPEN
+    period, only, about = OPEN, OPEN, OPEN
     for pattern, handler, may_weigh in _select_rules(query):
         at = 0
         while True:
@@ -524,7 +524,7 @@ def parse(query: str, now: float, offset: float) -> Times:
             if span is None:
                 at = match.end()
                 continue
-            whole = _intersect(whole, span)
+            period = _intersect(period, span)
             if may_weigh and _is_guess(match):
                 about = _intersect(about, span)
             else:
@@ -532,7 +532,7 @@ def parse(query: str, now: float, offset: float) -> Times:
             rest, at = _cut_match(rest, match), match.start()
     latest, rest = _extract_latest(rest)
     kept = " ".join(_extract_latest(kept)[1].split())
-    return Times(" ".join(rest.split()), *whole, latest, kept, only, about)
+    return Times(" ".join(rest.split()), *period, latest, kept, only, about)
 
 
 def _intersect(known: Span, span: Span) -> Span:
