@@ -289,4 +289,9 @@ def _choose_windows(
 
 def _clip_at_row(text: str, room: int) -> str:
     """Return the first rows of a text, as many as fit."""
-    return text[: max(0, text.rfind("\n", 0, room + 1))]
+    clipped = ""
+    for row in text.split("\n"):
+        if len(clipped) + len(row) >= room:
+            break
+        clipped += "\n" + row if clipped else row
+    return clipped
