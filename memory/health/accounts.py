@@ -333,7 +333,7 @@ def explain_load(place: layout.Place, settings: config.Config, prompt: str) -> d
             for id, relevance, reason in in_brief + shown
         ]
         fitted = {row["id"] for row in picks}
-        picked = dict.fromkeys(index.doc(pick.number).id for pick in choice.picks)
+        picked = dict.fromkeys(pick.doc.id for pick in choice.picks)
         unfit = [{"id": id} for id in picked if id not in fitted]
         below = [{"id": id, "relevance": score} for id, score in choice.below]
         listed = (picks, unfit, below, considered)
@@ -369,7 +369,7 @@ def _score_candidates(
     from memory.hook import loader
     from memory.hook.strategies import TopicMembership, build_categories
 
-    picked = {index.doc(pick.number).id for pick in choice.picks}
+    picked = {pick.doc.id for pick in choice.picks}
     rows: dict[str, tuple[float, list[tuple[str, float]]]] = {}
     topics: dict[str, tuple[str, ...]] = {}
     for piece in loader.split_prompt(prompt):
