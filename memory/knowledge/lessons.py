@@ -6,6 +6,7 @@ A lesson that another session's note says too counts as accepted by dayleaf: it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 from memory.capture import wishes
 from memory.core import clock
@@ -67,12 +68,19 @@ def _is_repeated(record: Record, item: Item, note: Record) -> bool:
 def archive_contradicted_wishes(store: Store) -> list[str]:
     """Archive wishes that a later wish contradicts; return their ids."""
     waiting = [rule for rule in store.each(("rule",)) if wishes.is_waiting(store, rule)]
-    dropped = []
-    for pair in contradictions.find_contradictions(waiting):
-        older, newer = sorted(
-            (pair.older.record, pair.newer.record),
-            key=lambda rule: (rule.meta[wishes.SAID], rule.created),
-        )
+    pairs = [
+        (pair.older.record, pair.newer.record)
+        for pair in contradictions.find_contradictions(waiting)
+        if pair.why == contradictions.ANOTHER_NUMBER
+    ]
+    pairs += [
+        (one, other)
+        for one, other in combinations(waiting, 2)
+        if wishes.are_contrary(one.title, other.title)
+    ]
+    dropped: list[str] = []
+    for pair in pairs:
+        older, newer = sorted(pair, key=lambda rule: (rule.meta[wishes.SAID], rule.created))
         if older.id not in dropped:
             store.archive(older.name, "the contrary was said later: " + newer.id, into=newer.id)
             dropped.append(older.id)
