@@ -24,6 +24,7 @@ SLASH, BANG, SUMMARY, GOES_ON, WITHDRAWN, TEAM = (
 ENDED, INTERRUPTED = "ended", "interrupted"
 CALLED, ASIDE = "called", "aside"
 CREATED, EDITED, REMOVED = "created", "edited", "removed"
+THE_PLAN = "the plan"  # what is refused, beside a tool
 WORKING, ANSWER, REFUSED, APPROVED = "while working", "answer", "refused", "approved the plan"
 
 

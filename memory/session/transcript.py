@@ -24,6 +24,7 @@ from memory.session.entries import (
     RESULT,
     REWIND,
     STEER,
+    TASK,
     TODOS,
     USE,
     Entry,
@@ -66,6 +67,7 @@ _TOOLS_BY_KIND = {
     PLAN: ("ExitPlanMode",),
     TODOS: ("TodoWrite", "TaskCreate", "TaskUpdate", "TaskList"),
     REPORT: ("Task", "Agent", "TaskOutput", "AgentOutputTool"),
+    TASK: ("TaskOutput", "AgentOutputTool"),
 }
 _COMPACTED = b'"compact_boundary"'
 _PENDING = 256  # calls without a result that are remembered
