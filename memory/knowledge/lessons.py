@@ -11,13 +11,11 @@ from itertools import combinations
 from memory.capture import wishes
 from memory.core import clock
 from memory.core.plaintext import one_line
-from memory.core.records import HARVEST_KEY, Record, make_derived_links
+from memory.core.records import HARVEST_KEY, TWO_SESSIONS, Record, make_derived_links
 from memory.hook import context
 from memory.knowledge import contradictions, proposals
 from memory.notes.schema import LESSONS, STANDING, Item
 from memory.store.store import Store
-
-BY = "dayleaf: two sessions say so"  # `accepted_by` of a lesson that was met twice
 
 
 def store_note_items(store: Store, note: Record, items: Iterable[Item]) -> list[str]:
@@ -35,7 +33,7 @@ def _store_lessons(store: Store, note: Record, lessons: Sequence[Item]) -> list[
     for item in lessons:
         again = next((one for one in standing if _is_repeated(one, item, note)), None)
         if again is not None:
-            store.edit(again.name, {"accepted": True, "accepted_by": BY}, True)
+            store.edit(again.name, {"accepted": True, "accepted_by": TWO_SESSIONS}, True)
             changed.append(again.name)
             continue
         for proposal in proposals.propose_lesson(item.text, item.quote, item.number, note, known):
