@@ -38,8 +38,20 @@ _DO = (
     r"mention|mock|open|plan|propos|pull|push|put|read|reply|review|run|say|start|test|touch|try|"
     r"us|verify|work|writ)"
 )
+# behind "from now on": the user tells of themselves, and wants nothing
+_SELF_EN = (
+    r"(?!,? i(?:'(?:m|ll|ve)\b| (?!(?:(?:do not|don'?t|never|always|only|just|\w+ly) )?(?:want|"
+    r"need|expect|prefer|wish|would|like|ask|insist|demand|require|hope|love|hate)\b)))"
+)
+_SELF_DE = (
+    r"(?! (?:sind wir|(?!will|möcht|brauch|erwart|bevorzug|hätt|wünsch|mag|würd|bitt)\w+ ich)\b)"
+)
+_SELF_RU = r"(?!,? (?:я (?!не хо|хо|предпоч|прошу|жду|требу|жела)|(?:у )?меня\b))"
+_SELF_ZH = r"(?![,，]?我(?!们|只?[想要]|不[想要]|希望|需要|更?喜欢|偏好|倾向))"
 _EN = (
-    r"from (?:now|here) on\b|going forward\b|(?:we |you (?:must|should|have to|need to) )?"
+    r"(?:from (?:now|here) on|going forward)\b"
+    + _SELF_EN
+    + r"|(?:we |you (?:must|should|have to|need to) )?"
     r"(?:always|never) (?:\w+ly )?" + _DO + r"e?\b(?! into| up)|stop " + _DO + r"\w?ing "
     r"(?!(?:the|this|that|it)\b)|(?:every ?time|whenever) (?:i ask|you) [^?]{3,80},? please\b|"
     r"(?:do not|don'?t) [^?]{3,120}\b(?:(?:ever(?: again)?|every ?time)[.!]?|"
@@ -49,8 +61,11 @@ _EN = (
     r"use (?!th|it\b)[^?.,]{2,60} (?:in|for) (?:the |our |all )[^?.,]{2,50}[.!]?\Z"
 )
 _DE = (
-    r"(?:ab (?:jetzt|sofort)|von (?:jetzt|nun) an)\b|(?:künftig|in zukunft)\b"
-    r"(?! (?:k[aöo]nn|w[iüä]r|werden))|(?:immer|nie(?:mals)?) (?!noch\b|wieder\b|mehr\b|wenn\b|"
+    r"(?:ab (?:jetzt|sofort)|von (?:jetzt|nun) an)\b"
+    + _SELF_DE
+    + r"|(?:künftig|in zukunft)\b"
+    + _SELF_DE
+    + r"(?! (?:k[aöo]nn|w[iüä]r|werden))|(?:immer|nie(?:mals)?) (?!noch\b|wieder\b|mehr\b|wenn\b|"
     r"d(?:er|ie|as)|ge\w+(?:t|en)\b|\w+iert\b)\w|wir (?!bekommen|landen|haben|hatten|sehen|kriegen|"
     r"sind|waren|wissen|k[oö]nn)\w{2,20} (?:immer|nie(?:mals)?|grundsätzlich)\b|(?:fass|rühr|änder|"
     r"lösch|schreib|mach|nutz|benutz|verwend|commit|push|füg|entfern|start|führ|setz|leg|nimm|lass)"
@@ -61,7 +76,9 @@ _DE = (
 )
 _ORDER_RU = r"\w{2,20}(?:й|йте|ите|(?<!л)и)\b"
 _RU = (
-    r"(?:с этого момента|отныне|впредь|с сегодняшнего дня)\b|(?:всегда|никогда не) "
+    r"(?:с этого момента|отныне|впредь|с сегодняшнего дня)\b"
+    + _SELF_RU
+    + r"|(?:всегда|никогда не) "
     + _ORDER_RU
     + r"|мы (?:всегда|никогда не) (?!получа|вид|име|попада|теря)\w{3,20}[еи]м\b|"
     r"(?:запомни(?:те)?|не забывай(?:те)?)\b|я предпочитаю\b(?! эт)|(?:перестань|прекрати)\b|"
@@ -94,8 +111,11 @@ _JA = (
     r"(?![こそあ](?:れ|の|こ))[^?？]{1,30}(?:では|には)[^?？]{1,40}(?:使って|使用して|書いて)(?:ください)?[。！]?\Z"
 )
 _ZH = (
-    r"从(?:现在(?:开始|起)|今以后)|(?:以后|今后)(?!再|的|会|可能|考虑|[^，,]*哪)"
-    r"|我们[^?？]{0,20}(?:从不|绝不|(?:总是|始终)使用|总是先)|[^?？]{0,20}(?:永远|千万|绝对)不要"
+    r"(?:从(?:现在(?:开始|起)|今以后)"
+    + _SELF_ZH
+    + r"|(?:以后|今后)(?!再|的|会|可能|考虑|[^，,]*哪)"
+    + _SELF_ZH
+    + r")|我们[^?？]{0,20}(?:从不|绝不|(?:总是|始终)使用|总是先)|[^?？]{0,20}(?:永远|千万|绝对)不要"
     r"|记住(?:[,，]|要|不要|别|每次|以后|总是|先|我们)|我(?:更)?(?:喜欢|偏好|倾向)(?!于?[这那])"
     r"|别再(?!次|[^，,。]*了)|(?![^?？]{0,4}[这那此该])[^?？]{1,20}(?:中|里)请?(?:使用|用)(?![到户了来于的不])[^?？了]{1,40}\Z"
 )

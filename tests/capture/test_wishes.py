@@ -682,3 +682,70 @@ def test_the_last_of_three_contrary_wishes_stands(env, project, now):
         ending = Ending(env, project, now + at * clock.DAY, "sess-%d" % at)
         ending.ask(said).say("Understood.").end()
     assert [rule.title for rule in rules_of(layout.locate(env, project))] == [first]
+
+
+OF_ONESELF = [
+    "From now on I am on holiday, so finish this today.",
+    "From now on I'm working from home.",
+    "Going forward I will be in Berlin.",
+    "From here on I'll be offline",
+    "Ab sofort bin ich im Urlaub.",
+    "Ab jetzt arbeite ich von zu Hause.",
+    "Von nun an sind wir zu fünft.",
+    "Ab sofort habe ich keine Zeit mehr.",
+    "Künftig bin ich freitags nicht da.",
+    "In Zukunft werde ich in Berlin sein.",
+    "С этого момента я в отпуске.",
+    "Отныне я работаю из дома.",
+    "С сегодняшнего дня меня нет на работе.",
+    "앞으로 저는 휴가입니다.",
+    "이제부터 나는 휴가야.",
+    "지금부터 저는 재택근무해요.",
+    "今後は私は休暇です。",
+    "これからは私が休みます。",
+    "これからは休暇に入ります。",
+    "从现在起我在休假。",
+    "以后我在家办公。",
+    "今后我会在上海。",
+]
+STILL_WISHED = [
+    "From now on I want you to write tests first.",
+    "From now on, I prefer tabs.",
+    "From now on we use yarn.",
+    "From now on, I'd like short answers.",
+    "Going forward I expect tests for every fix",
+    "From now on I only want German answers",
+    "from now on we never use mocks",
+    "From now on I need a changelog entry with each fix",
+    "From now on our commits are signed",
+    "Ab jetzt will ich kurze Antworten.",
+    "Ab sofort möchte ich Tests.",
+    "Ab jetzt nutzen wir yarn.",
+    "Ab sofort schreiben wir Tests zuerst.",
+    "Ab jetzt bitte auf Deutsch.",
+    "Ab sofort brauche ich zu jedem Fix einen Test",
+    "С этого момента я хочу короткие ответы.",
+    "Отныне мы используем yarn.",
+    "Впредь пиши тесты.",
+    "Отныне я предпочитаю табы",
+    "앞으로 우리는 yarn을 써야 해.",
+    "앞으로 절대 print를 쓰지 마.",
+    "今後は絶対にprintを使わないでください。",
+    "これからは私に確認してください。",
+    "从现在起我希望你先写测试。",
+    "以后我们用yarn。",
+    "从现在起我要简短的回答。",
+    "以后我们一律用英文写提交。",
+    "从现在起我想要中文回答",
+]
+
+
+@pytest.mark.parametrize("said", OF_ONESELF)
+def test_what_the_user_tells_of_themselves_is_no_wish(said):
+    assert wishes.find_wishes(said) == []
+
+
+@pytest.mark.parametrize("said", STILL_WISHED)
+def test_what_the_user_wants_from_now_on_is_a_wish(said):
+    """Also where it begins with the user."""
+    assert wishes.find_wishes(said)
