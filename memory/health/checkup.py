@@ -228,6 +228,13 @@ def check_disk(place: layout.Place) -> Iterator[Finding]:
 
 def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Iterator[Finding]:
     doubt = housekeeping.find_clock_doubt(place, found, now)
+    ahead = [one.name for one in found if housekeeping.is_recorded_ahead(one, now)]
+    if ahead and not doubt:
+        yield warn(
+            "%s of work dated ahead of it: %s" % (format_count(len(ahead), "record"), ahead[0]),
+            "correct `created` there, or `dayleaf record forget` it; briefs have it last",
+        )
+        return
     yield finding(
         WARN if doubt else OK,
         doubt or "agrees with the records",
