@@ -56,7 +56,10 @@ DOER = (
     r"(?i)(?:\b(?:them|they|it|all|both|to|not|now|still|will|must|should|do|does)"
     r"|\w(?:[bcdgkmnprt]|[lt]e|ase|ine)s)[ ]\Z"
 )
-DOES = r"(?:[ ](?:for|of|on|from)\b(?!.*(?:\d|[:=]|\b(?:is|was)\b)).*)?[.?!](?:\s|\Z)"
+DOES = (
+    r"(?:[ ](?:for|of|on|from)\b(?!.*(?:\d|[:=]|\b(?:is|was)\b)).*)?"
+    r"(?:[.?!](?:\s|\Z)|[ ]?(?:\n|\Z))"
+)
 # Around a label whose secret is a number.
 PIN = r"\bpin\b|\bcode\b|passcode|пин|暗証|핀번호|비밀번호"
 # After a label with its value beside it: no other word near is its secret.
