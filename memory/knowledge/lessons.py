@@ -63,6 +63,11 @@ def _is_repeated(record: Record, item: Item, note: Record) -> bool:
     )
 
 
+def _get_last_said(rule: Record) -> tuple[str, float, float]:
+    """Return when a wish was said last; of one second the later file counts."""
+    return str(rule.meta[wishes.SAID]), rule.created, rule.updated
+
+
 def archive_contradicted_wishes(store: Store) -> list[str]:
     """Archive wishes that a later wish contradicts; return their ids."""
     waiting = [rule for rule in store.each(("rule",)) if wishes.is_waiting(store, rule)]
@@ -78,7 +83,7 @@ def archive_contradicted_wishes(store: Store) -> list[str]:
     ]
     dropped: list[str] = []
     for pair in pairs:
-        older, newer = sorted(pair, key=lambda rule: (rule.meta[wishes.SAID], rule.created))
+        older, newer = sorted(pair, key=_get_last_said)
         if older.id not in dropped:
             store.archive(older.name, "the contrary was said later: " + newer.id, into=newer.id)
             dropped.append(older.id)
