@@ -250,7 +250,7 @@ class _Queue:
             return [
                 entry
                 for entry in parse_entries(record)
-                if entry.kind == REPORT
+                if entry.kind in (REPORT, TASK)
                 or self._record_if_new(entry.text, self._removed, self._attached)
             ]
         operation, content = record.get("operation"), join_text(record.get("content"))
