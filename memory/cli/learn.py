@@ -46,6 +46,8 @@ def learn(call: Call) -> int:
         else _add_learning(call, store, title, text, tier)
     )
     call.indexed()
+    if not (kept.accepted or is_model):  # a candidate of just before, which a person says too
+        kept = store.edit(kept.name, {"accepted": True})
     done = "already there" if existing else "kept"
     done += "" if kept.accepted else " as a candidate for `dayleaf review`"
     return report_written(call, kept, done, text)
@@ -75,6 +77,12 @@ def _add_learning(call: Call, store: Store, title: str, text: str, tier: str) ->
     )
 
 
+def _accept_again(call: Call, candidate: Record) -> dict[str, Any]:
+    """Return the acceptance by another session that says the same, or {}."""
+    again = candidate.meta.get("session") not in (None, find_session_id(call))
+    return {"accepted": True, "accepted_by": TWO_SESSIONS} if again else {}
+
+
 def _mark_candidate(call: Call) -> dict[str, Any]:
     """Return the mark of what a session's model wrote, {} for a person."""
     return {"accepted": False} if find_author(call) == "agent" else {}
@@ -88,9 +96,8 @@ def _merge_learning(call: Call, store: Store, existing: Record) -> Record:
             "confidence": call.options.confidence or now.confidence,
         }
         old = {"tags": [*now.tags], "versions": [*now.versions], "confidence": now.confidence}
-        again = now.meta.get("session") not in (None, find_session_id(call))
-        met = {} if now.accepted or not again else {"accepted": True, "accepted_by": TWO_SESSIONS}
-        return {key: value for key, value in new.items() if value != old[key]} | met
+        changed = {key: value for key, value in new.items() if value != old[key]}
+        return changed | ({} if now.accepted else _accept_again(call, now))
 
     return store.edit(existing.name, changes) if changes(existing) else existing
 

@@ -250,12 +250,11 @@ def test_a_notice_that_waited_while_the_model_worked_tells_too(session):
     running, result = "Command running in background with ID: b1", {"backgroundTaskId": "b1"}
     given = {"command": "make build", "run_in_background": True}
     session.ask("build it").tool("Bash", given, running, result=result).edit("a.py")
-    for code in (2, 2):
-        note = (
-            "<task-notification>\n<task-id>b1</task-id>\n<status>failed</status>\n<summary>"
-            'Background command "make build" failed with exit code %d</summary>\n</task-notification>' % code
-        )
-        queued = {"type": "queued_command", "prompt": note}
-        session.line("attachment", "", attachment=queued)
+    note = (
+        "<task-notification>\n<task-id>b1</task-id>\n<status>failed</status>\n<summary>Background "
+        'command "make build" failed with exit code 2</summary>\n</task-notification>'
+    )
+    for _ in range(2):
+        session.line("attachment", "", attachment={"type": "queued_command", "prompt": note})
     text = session.edit("b.py").say("I go on.").fire("SessionEnd")[-1]
     assert section(text, "Open").count("failed at the end: exit 2") == 1

@@ -548,9 +548,8 @@ def test_what_a_session_learns_waits_until_a_person_or_another_session_says_so(o
     assert "9999" in str(handled("start", session_id="three"))
 
 
-def test_a_person_accepts_what_a_session_learnt_by_saying_it(ok):
+def test_what_a_person_says_too_is_theirs(ok, handled):
     text = "The gannet service listens on port 9999 always"
     ok("learn", text, CLAUDECODE="1")
     ok("learn", text)
-    found = json.loads(ok("recall", "gannet", "--json"))["hits"]
-    assert any(hit["accepted"] and hit["source"] == "human" for hit in found)
+    assert "9999" in str(handled("start", session_id="two"))
