@@ -82,6 +82,7 @@ _COMMIT = re.compile(r"- commit ?([0-9a-f]{7,64})?: (.*)$")
 _LINK = re.compile(r"- pull request (\S+)$")
 _REPORT = re.compile(r"- subagent(?: \((.{0,200}?)\))?: (.*)$")
 _USER = re.compile(r"> \((while working|answer|approved the plan|refused(?: [^)\n]*)?)\) ?(.*)$")
+_BY_USER = re.compile(r"(?m)^> (?=\((?:while working|answer|approved the plan|refused))")
 _COPIED = re.compile(r"\W*\d+\. \W*(?:files|all user messages|key technical|user messages)", re.I)
 HEAD = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) ?(.*)$")
 
@@ -107,10 +108,17 @@ def _render_turn(turn: Turn, dated: bool) -> str:
     head = clip_at_word(request, HEADING)
     mark = _BEFORE.get(turn.asked, "")
     blocks = [("## %s %s%s" % (when, mark, head)).rstrip()]
-    if turn.asked != GOES_ON and (head != request or "\n" in turn.request.strip()):
+    whole = head == request and "\n" not in turn.request.strip()
+    # a quotation below a heading counts as the request
+    if turn.asked != GOES_ON and not (whole and not _is_quotation(turn.pieces[:1])):
         blocks.append(_quote(turn.request))
     blocks += _render_pieces(turn.pieces, mark if turn.asked == turns.WITHDRAWN else "")
     return "\n\n".join(blocks) + "\n"
+
+
+def _is_quotation(pieces: list[Piece]) -> bool:
+    """Tell whether the model's first words are a quotation."""
+    return any(piece.kind == SAID and piece.text.lstrip().startswith(">") for piece in pieces)
 
 
 def _render_pieces(pieces: list[Piece], mark: str) -> list[str]:
@@ -164,7 +172,7 @@ def _clean_summary(text: str) -> str:
 def _render_prose(piece: Piece) -> str:
     if piece.kind == USER:
         return _quote(("(%s) %s" % (piece.name, replace_headings(piece.text))).rstrip())
-    return replace_headings(piece.text)
+    return _BY_USER.sub(">  ", replace_headings(piece.text))
 
 
 def _format_piece(piece: Piece) -> str:
@@ -319,18 +327,19 @@ def _find_quote_end(lines: list[str], number: int) -> int:
 
 def _parse_section(turn: Turn, lines: list[str], marked: list[bool]) -> None:
     prose: list[str] = []
-    number = 0
+    number, is_read = 0, False  # the request
     while number < len(lines):
         line = lines[number]
         made, said = _parse_line(line, marked[number])
-        if said or (line[:1] == ">" and _is_at_request(turn, prose)):
+        asks = line[:1] == ">" and not is_read and _is_at_request(turn, prose)
+        if said or asks:
             last = _find_quote_end(lines, number)
             quoted = [line[2:] for line in lines[number : last + 1]]
             number = last
             if said:
                 made = [Piece(USER, "\n".join([said[2], *quoted[1:]]).strip(), said[1])]
             else:
-                turn.request = "\n".join(quoted)
+                turn.request, is_read = "\n".join(quoted), True
                 prose = []
         elif not made:
             prose.append(line)

@@ -16,6 +16,7 @@ from memory.capture.turns import (
     REFUSED,
     SAID,
     SLASH,
+    THE_PLAN,
     USER,
     WORKING,
     Piece,
@@ -25,6 +26,7 @@ from memory.core.plaintext import clip_at_word, one_line
 
 MOST = 12
 DECISION, PROPOSED = 220, 120  # characters
+_PLAN = "%s %s" % (REFUSED, THE_PLAN)
 _NO = re.compile(
     r"\W{0,4}(?:no|nope|nein|нет|"
     r"아니(?:요|오|야)?|いいえ|いや|不(?:是|要|用|对|行)?)(?=[\s,.!:;—–-]|[，。、]|$)",
@@ -62,6 +64,8 @@ def _format_decision(piece: Piece, proposed: str) -> str:
     if piece.name == WORKING and _NO.match(piece.text):
         proposal = openings.format_plain_line(proposed, PROPOSED)
         return '"%s" to: %s' % (_clip_decision(piece.text), proposal) if proposal else ""
+    if piece.name.startswith(_PLAN) and not piece.text:
+        return piece.name
     if piece.name.startswith(REFUSED) and piece.text:
         return '%s: "%s"' % (piece.name, _clip_decision(piece.text))
     return ""

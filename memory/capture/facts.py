@@ -33,6 +33,7 @@ _ARGUMENTS = {  # by tool: the argument that is told
     "WebFetch": "url",
     "WebSearch": "query",
     "LS": "path",
+    "ExitPlanMode": "plan",
 }
 _EDITS = ("Edit", "Write", "NotebookEdit")
 _LIMITS = {"runs": 240, "edits": 400, "commits": 60, "pending": 64, "todos": 40}
@@ -194,8 +195,8 @@ def _add_work(facts: Facts, entry: Entry, where: EntryContext) -> int:
         if not where.agent:
             _mark_last_statement(facts, turns.CALLED)
         _add_call(facts, entry)
-    elif kind == entries.RESULT:
-        return _add_result(facts, entry, where)
+    elif kind in (entries.RESULT, entries.TASK):
+        return (_add_result, _add_task_end)[kind == entries.TASK](facts, entry, where)
     elif kind == entries.BANG:
         facts.bang = entry.text
     elif kind == entries.BANG_OUTPUT and facts.bang:
@@ -211,6 +212,18 @@ def _add_run_by_hand(facts: Facts, entry: Entry, where: EntryContext) -> int:
     if judged is not None and judged.outcome in (shell.OK, shell.UNKNOWN):
         judged.outcome = shell.BY_HAND  # the host does not note how it ended
     return _add_judged_run(facts, judged, entry.text, where)
+
+
+def _add_task_end(facts: Facts, entry: Entry, where: EntryContext) -> int:
+    """Add the end of a command in background, by its call or task."""
+    for key, row in facts.pending.items():
+        if row[:1] == [shell.BACKGROUND] and (key == entry.id or row[2:] == [entry.name]):
+            del facts.pending[key]
+            # without its output a pipe does not tell how it ended
+            text = entry.text or ("" if entry.failed else "\n")
+            judged = shell.judge_command(row[1], entry.at, text, None, entry.failed)
+            return _add_judged_run(facts, judged, entry.text, where)
+    return 0
 
 
 def _may_change_branch(facts: Facts, branch: str) -> bool:
@@ -333,6 +346,8 @@ def _add_note(facts: Facts, entry: Entry, where: EntryContext) -> None:
 def _take_refused_call(facts: Facts, call: str, where: EntryContext) -> str:
     """Forget a refused call; return its name, "refused Edit `a.go`"."""
     tool, argument = facts.pending.pop(call, ["", ""])[:2]
+    if tool == "ExitPlanMode":
+        tool, argument = turns.THE_PLAN, openings.find_heading(argument)
     text = clip_characters(one_line(make_relative(argument, where.roots)), 80)
     text = text.replace("`", "'").replace(")", "]")
     return "%s %s" % (turns.REFUSED, tool or "a tool") + (" `%s`" % text if text else "")
@@ -440,9 +455,13 @@ def _add_result(facts: Facts, entry: Entry, where: EntryContext) -> int:
 
 
 def _add_command(facts: Facts, entry: Entry, given: str, where: EntryContext) -> int:
-    done = _add_judged_run(facts, _judge_command(facts, given, entry), entry.text, where)
+    judged = _judge_command(facts, given, entry)
+    done = _add_judged_run(facts, judged, entry.text, where)
     if entry.failed:
         return done
+    if judged is not None and judged.outcome == shell.BACKGROUND:
+        task = entry.data.get("backgroundTaskId") if isinstance(entry.data, dict) else None
+        facts.pending[entry.id] = [shell.BACKGROUND, given, str(task or "")]
     _add_merges(facts, given, entry, where)
     gone = [word for words in shell.DELETED.findall(given) for word in words.split()]
     _mark_removed(facts, [make_relative(path.strip("'\""), where.roots) for path in gone])

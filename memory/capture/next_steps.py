@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from memory.capture import openings
-from memory.capture.turns import APPROVED, COMMIT, USER, Turn, find_pieces
+from memory.capture.turns import APPROVED, COMMIT, SAID, USER, Turn, find_pieces
 from memory.core import tokeniser
 from memory.core.plaintext import clip_at_word, one_line, split_sentences
 from memory.core.records import parse_steps
@@ -33,23 +33,48 @@ _LABEL = re.compile(
 )
 
 
+# a plan's step: an item of a numbered list, not one below it; else a heading with a number
+_NUMBERED = re.compile(r"\d{1,3}[.)]\s+(\S.*)")
+_NUMBERED_HEADING = re.compile(r"#{1,6}\s+(?:[^\W\d]{1,12}\s)?\d{1,3}\s?[.):：–—-]\s*(\S.*)")
+
+
 def find_next_steps(history: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str]:
     """Return the next steps after a session, one line each.
 
     history: the turns of a stretch.  todos: (text, status, …) of the client's list at its end.
     """
-    steps = [one_line(text) for text, status, *_ in todos if status not in ("completed", "deleted")]
-    steps += _find_plan_steps(history) + _find_listed_steps(history)
+    listed = [(one_line(text), status) for text, status, *_ in todos]
+    steps = [text for text, status in listed if status not in ("completed", "deleted")]
+    steps += _find_plan_steps(history, bool(listed)) + _find_listed_steps(history)
     return [clip_at_word(step, STEP) for step in dict.fromkeys(steps)][:MOST]
 
 
-def _find_plan_steps(history: Sequence[Turn]) -> list[str]:
+def _find_plan_steps(history: Sequence[Turn], has_todos: bool) -> list[str]:
+    """Return the last approved plan's open tasks, else its open numbered steps."""
     for number in range(len(history) - 1, -1, -1):
         plans = find_pieces([history[number]], USER, APPROVED)
         if plans:
-            steps = parse_steps(plans[-1].text)
-            left = [one_line(text) for _, is_ticked, text in steps if not is_ticked]
-            return [step for step in left if not _is_done(step, history[number:])]
+            tasks = parse_steps(plans[-1].text)
+            steps = [one_line(text) for _, is_ticked, text in tasks if not is_ticked]
+            if not tasks and not has_todos:  # else these tell how far it came
+                at = len(history[number].pieces) - history[number].pieces[::-1].index(plans[-1])
+                after = [Turn("", "", "", history[number].pieces[at:]), *history[number + 1 :]]
+                statements = find_pieces(after, SAID)
+                steps = [
+                    step
+                    for step in _parse_numbered_steps(plans[-1].text)
+                    if not any(_names(piece.text, step) for piece in statements)
+                ]
+            return [step for step in steps if not _is_done(step, history[number:])]
+    return []
+
+
+def _parse_numbered_steps(plan: str) -> list[str]:
+    lines = [line for line, is_code in tokeniser.mark_code(plan.split("\n")) if not is_code]
+    for form in (_NUMBERED, _NUMBERED_HEADING):
+        steps = [match[1] for match in map(form.match, lines) if match]
+        if len(steps) > 1:
+            return [*map(openings.strip_marks, steps)]
     return []
 
 
@@ -75,13 +100,19 @@ def _parse_step_list(statement: str) -> list[str]:
 
 
 def _is_done(step: str, later: Sequence[Turn]) -> bool:
-    wanted = set(tokeniser.index_terms(step)) - tokeniser.STOP
-    if not wanted:
-        return True
     for turn in later:
         texts = [turn.request] if turn.pieces else []
         texts += [piece.text for piece in find_pieces([turn], COMMIT)]
-        for text in texts:
-            if len(wanted & set(tokeniser.index_terms(text))) >= _DONE * len(wanted):
-                return True
-    return False
+        if any(_names(text, step) for text in texts):
+            return True
+    return not _find_words(step)
+
+
+def _names(text: str, step: str) -> bool:
+    """Tell whether a text holds the share of a step's words that counts."""
+    wanted = _find_words(step)
+    return len(wanted & set(tokeniser.index_terms(text))) >= _DONE * len(wanted)
+
+
+def _find_words(step: str) -> set[str]:
+    return set(tokeniser.index_terms(step)) - tokeniser.STOP

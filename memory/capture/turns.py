@@ -17,6 +17,7 @@ SLASH, SUMMARY, GOES_ON, WITHDRAWN, TEAM = "slash", "summary", "goes on", "withd
 ENDED, INTERRUPTED = "ended", "interrupted"
 CALLED, ASIDE = "called", "aside"
 CREATED, EDITED, REMOVED = "created", "edited", "removed"
+THE_PLAN = "the plan"  # what is refused, beside a tool
 WORKING, ANSWER, REFUSED, APPROVED = "while working", "answer", "refused", "approved the plan"
 
 

@@ -7,7 +7,9 @@ becomes a rule that waits for approval; the brief says it as the user's words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from unicodedata import normalize
 
 from memory.core import clock, tokeniser
 from memory.core.layout import PRIVATE
@@ -35,8 +37,20 @@ _DO = (
     r"mention|mock|open|plan|propos|pull|push|put|read|reply|review|run|say|start|test|touch|try|"
     r"us|verify|work|writ)"
 )
+# behind "from now on": the user tells of themselves, and wants nothing
+_SELF_EN = (
+    r"(?!,? i(?:'(?:m|ll|ve)\b| (?!(?:(?:do not|don'?t|never|always|only|just|\w+ly) )?(?:want|"
+    r"need|expect|prefer|wish|would|like|ask|insist|demand|require|hope|love|hate)\b)))"
+)
+_SELF_DE = (
+    r"(?! (?:sind wir|(?!will|möcht|brauch|erwart|bevorzug|hätt|wünsch|mag|würd|bitt)\w+ ich)\b)"
+)
+_SELF_RU = r"(?!,? (?:я (?!не хо|хо|предпоч|прошу|жду|требу|жела)|(?:у )?меня\b))"
+_SELF_ZH = r"(?![,，]?我(?!们|只?[想要]|不[想要]|希望|需要|更?喜欢|偏好|倾向))"
 _EN = (
-    r"from (?:now|here) on\b|going forward\b|(?:we |you (?:must|should|have to|need to) )?"
+    r"(?:from (?:now|here) on|going forward)\b"
+    + _SELF_EN
+    + r"|(?:we |you (?:must|should|have to|need to) )?"
     r"(?:always|never) (?:\w+ly )?" + _DO + r"e?\b(?! into| up)|stop " + _DO + r"\w?ing "
     r"(?!(?:the|this|that|it)\b)|(?:every ?time|whenever) (?:i ask|you) [^?]{3,80},? please\b|"
     r"(?:do not|don'?t) [^?]{3,120}\b(?:(?:ever(?: again)?|every ?time)[.!]?|"
@@ -46,8 +60,11 @@ _EN = (
     r"use (?!th|it\b)[^?.,]{2,60} (?:in|for) (?:the |our |all )[^?.,]{2,50}[.!]?\Z"
 )
 _DE = (
-    r"(?:ab (?:jetzt|sofort)|von (?:jetzt|nun) an)\b|(?:künftig|in zukunft)\b"
-    r"(?! (?:k[aöo]nn|w[iüä]r|werden))|(?:immer|nie(?:mals)?) (?!noch\b|wieder\b|mehr\b|wenn\b|"
+    r"(?:ab (?:jetzt|sofort)|von (?:jetzt|nun) an)\b"
+    + _SELF_DE
+    + r"|(?:künftig|in zukunft)\b"
+    + _SELF_DE
+    + r"(?! (?:k[aöo]nn|w[iüä]r|werden))|(?:immer|nie(?:mals)?) (?!noch\b|wieder\b|mehr\b|wenn\b|"
     r"d(?:er|ie|as)|ge\w+(?:t|en)\b|\w+iert\b)\w|wir (?!bekommen|landen|haben|hatten|sehen|kriegen|"
     r"sind|waren|wissen|k[oö]nn)\w{2,20} (?:immer|nie(?:mals)?|grundsätzlich)\b|(?:fass|rühr|änder|"
     r"lösch|schreib|mach|nutz|benutz|verwend|commit|push|füg|entfern|start|führ|setz|leg|nimm|lass)"
@@ -58,7 +75,9 @@ _DE = (
 )
 _ORDER_RU = r"\w{2,20}(?:й|йте|ите|(?<!л)и)\b"
 _RU = (
-    r"(?:с этого момента|отныне|впредь|с сегодняшнего дня)\b|(?:всегда|никогда не) "
+    r"(?:с этого момента|отныне|впредь|с сегодняшнего дня)\b"
+    + _SELF_RU
+    + r"|(?:всегда|никогда не) "
     + _ORDER_RU
     + r"|мы (?:всегда|никогда не) (?!получа|вид|име|попада|теря)\w{3,20}[еи]м\b|"
     r"(?:запомни(?:те)?|не забывай(?:те)?)\b|я предпочитаю\b(?! эт)|(?:перестань|прекрати)\b|"
@@ -91,12 +110,49 @@ _JA = (
     r"(?![こそあ](?:れ|の|こ))[^?？]{1,30}(?:では|には)[^?？]{1,40}(?:使って|使用して|書いて)(?:ください)?[。！]?\Z"
 )
 _ZH = (
-    r"从(?:现在(?:开始|起)|今以后)|(?:以后|今后)(?!再|的|会|可能|考虑|[^，,]*哪)"
-    r"|我们[^?？]{0,20}(?:从不|绝不|(?:总是|始终)使用|总是先)|[^?？]{0,20}(?:永远|千万|绝对)不要"
+    r"(?:从(?:现在(?:开始|起)|今以后)"
+    + _SELF_ZH
+    + r"|(?:以后|今后)(?!再|的|会|可能|考虑|[^，,]*哪)"
+    + _SELF_ZH
+    + r")|我们[^?？]{0,20}(?:从不|绝不|(?:总是|始终)使用|总是先)|[^?？]{0,20}(?:永远|千万|绝对)不要"
     r"|记住(?:[,，]|要|不要|别|每次|以后|总是|先|我们)|我(?:更)?(?:喜欢|偏好|倾向)(?!于?[这那])"
     r"|别再(?!次|[^，,。]*了)|(?![^?？]{0,4}[这那此该])[^?？]{1,20}(?:中|里)请?(?:使用|用)(?![到户了来于的不])[^?？了]{1,40}\Z"
 )
 _FORM = LazyPattern("(?i)" + _LEAD + "(?P<wish>" + "|".join((_EN, _DE, _RU, _KO, _JA, _ZH)) + ")")
+# --- two wishes that say the contrary: the same words but for what a wish and a "no" are made of
+_NO_MORE = (  # says no, whatever other "no" stands with it, as Russian and German double it
+    r"\b(?:not|no|never|don'?t|stop|avoid|nicht|kein\w*|nie(?:mals)?|hör auf|не|нельзя|никогда|"
+    r"перестань(?:те)?|прекрати(?:те)?|хватит)\b|지 ?(?:[는도] )?(?:마|말|않)|그만|금지|"
+    r"ない|ません|やめ|禁止|[うくすつぬぶむる]な(?=[。！.!]?\Z)|[从绝]?不|别|勿|没|停止"
+)
+_NO_NO = (  # looks like a "no" and is none
+    r"\b(?:(?:do not|don'?t|never) forget|vergiss nicht|не забывай(?:те)?)\b|잊지 ?(?:마|말)\w*|"
+    r"忘れ(?:ないで|ずに)|(?:なければ|なくては|ないと)(?:なら|いけ)(?:ない|ません)|(?:不要忘|别忘)[记了]?"
+)
+_CUE = (  # says that it is a wish, for how long, and "use"
+    r"\b(?:from (?:now|here) on|going forward|always|please|ever|again|any ?more|any longer|"
+    r"every ?time|we|you|must|should|do|remember|i prefer|keep in mind|that|to|the|an?|also|"
+    r"us(?:e|ing)|ab (?:jetzt|sofort)|von (?:jetzt|nun) an|künftig|in zukunft|immer|mehr|wieder|"
+    r"bitte|wir|du|merk dir|denk daran|grundsätzlich|stets|dass|zu|d(?:er|ie|as|en|em|es)|"
+    r"eine?[nrms]?|auch|(?:ver|an)wende\w*|(?:be)?nutz\w*|с (?:этого момента|сегодняшнего дня)|"
+    r"отныне|впредь|всегда|больше|пожалуйста|мы|запомни(?:те)?|что|использ\w*)\b|앞으로[는도]?|"
+    r"(?:이제|지금)부터[는도]?|항상|언제나|절대로?|꼭|반드시|무조건|매번|다시는|더 이상|더는|"
+    r"이제|우리[는가]?|기억해 ?(?:둬|줘|주세요)?|今後は?|これからは?|以後|必ず|常に|いつも|毎回|"
+    r"絶対に?|決して|一切|(?:くだ|下)さい|覚えて(?:おいて|ください)?|从现在(?:开始|起)|从今以后|"
+    r"以后|今后|永远|千万|绝对|一律|务必|一定要?|必须|总是|始终|都|请|每次|记住|再|要|来|了|吧|"
+    r"使用|采用|用|使(?=[っうわい])"
+)
+_NOT, _NO_NOT, _CUES = (LazyPattern("(?i)" + form) for form in (_NO_MORE, _NO_NO, _CUE))
+_WITHOUT = LazyPattern(r"(?i)\b(?:without|ohne|без)\b|없이|なし|无")
+# the last word of Korean, without what makes it a request; "use" is none
+_VERB_KO = LazyPattern(
+    r"(?P<verb>[가-힣]+?)(?:지(?: ?[는도])?)?"
+    r"(?: ?(?:마|말|않|줘|주|봐|것)[가-힣]*(?: 것| 줘\S*)?)*[.!\s]*\Z"
+)
+_USE_KO = ("써", "쓰", "쓸", "씁", "사용", "이용")
+_PARTICLE_KO = LazyPattern(r"(?:을|를|은|는|이|가|도|만)\Z")
+_SIGN = LazyPattern(r"[^\W\dぁ-ん]|\d+")
+_HELD_JA = LazyPattern(r"(?<=[をはがにでもへと])(?![はをもが])[ぁ-ん]")
 _STOP = LazyPattern(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\s[–—]\s|;\s")
 
 
@@ -152,7 +208,7 @@ def save_wishes(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]
         rule = keeper.same("rule", title, "")
         if rule:
             _count_repeat(keeper, rule, at, day)
-        if rule or is_dropped(keeper, title):
+        if rule or is_dropped(keeper, title, at):
             continue
         extra = {**make_frontmatter(day), "created": at}
         kept = keeper.add(
@@ -182,6 +238,56 @@ def _count_repeat(keeper: Store, rule: Record, at: str, day: str) -> None:
     keeper.edit(rule.name, {**moved, TIMES: number + 1}, True)
 
 
-def is_dropped(keeper: Store, title: str) -> bool:
-    """Tell whether a rule with a title was forgotten or archived."""
-    return any(rule.title == title for rule in keeper.archived("rule", title))
+def is_dropped(keeper: Store, title: str, at: str = "") -> bool:
+    """Tell whether a rule with a title was forgotten or archived.
+
+    at: of a wish said again, which counts where only a contrary one before it took its place.
+    """
+    gone = [rule.id for rule in keeper.archived("rule", title) if rule.title == title]
+    if not gone or not at:
+        return bool(gone)
+    away, said = keeper.away(), clock.parse(at) or keeper.now
+    heirs = {away[id][1].into for id in gone}
+    overtaken = any(r.id in heirs and r.created < said for r in keeper.each(("rule",)))
+    return "" in heirs or not overtaken
+
+
+def are_contrary(one: str, other: str) -> bool:
+    """Tell whether two wishes ask for a thing and for its contrary."""
+    (no, these, verb), (not_no, those, other_verb) = map(_split_wish, (one, other))
+    if no == not_no or not these or len(these) != len(those):
+        return False
+    denied, wanted = (verb, other_verb) if no else (other_verb, verb)
+    if not wanted.startswith(denied[:-1]) or bool(denied) != bool(wanted):
+        return False
+    rest = [*those]
+    for word in these:
+        same = next((each for each in rest if _is_same_word(word, each)), "")
+        if not same:
+            return False
+        rest.remove(same)
+    return True
+
+
+def _split_wish(said: str) -> tuple[bool, list[str], str]:
+    """Return (whether it says no, its other words, the verb of Korean)."""
+    said = _NO_NOT.sub(" ", said.replace("’", "'").lower())
+    no = bool(_NOT.search(said)) != bool(_WITHOUT.search(said))
+    bare, verb = _CUES.sub(" ", said), ""
+    if "가" <= max(said) <= "힣":
+        match = _VERB_KO.search(bare)
+        if match:
+            verb, bare = match["verb"], bare[: match.start()]
+        verb = "" if verb.startswith(_USE_KO) else normalize("NFD", verb)
+        words = [_PARTICLE_KO.sub("", word.strip(",.!:")) for word in _NOT.sub(" ", bare).split()]
+        return no, sorted(filter(None, words)), verb
+    bare = _NOT.sub(" ", bare)
+    if tokeniser.has_cjk(said):
+        return no, sorted({*_SIGN.findall(bare), *_HELD_JA.findall(bare)}), ""
+    return no, sorted(set(re.findall(r"\w(?:[\w./#+-]*\w)?", _WITHOUT.sub(" ", bare)))), ""
+
+
+def _is_same_word(one: str, other: str) -> bool:
+    """Tell whether two words differ at most in their endings."""
+    least = max(3, min(len(one), len(other)) - 2)
+    return one == other or (one.isalpha() and one[:least] == other[:least])

@@ -131,6 +131,8 @@ def _import_dir(call: Call) -> int:
         pieces = othernotes.read_notes(
             root, found, call.place, tier, kind, who, known, call.now, call.env
         )
+        if who == "agent":
+            pieces = map(othernotes.make_candidate, pieces)
         covered = _make_path_filter(call, root.path, tier)
         batches.append(Batch(othernotes.FROM, tier, found, skipped, pieces, covered))
         left.update(otherfiles.count_left_out(root.path, othernotes.is_wanted))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 from unicodedata import normalize
 
 from memory.core import StoreError, UsageError, clock, files, layout
 from memory.core.plaintext import format_count, one_line
-from memory.core.records import Record, parse_labels
+from memory.core.records import TWO_SESSIONS, Record, parse_labels
 from memory.hook import receipts
 from memory.store import conversations, ledger
 from memory.store.reader import format_not_found
@@ -37,13 +38,18 @@ def learn(call: Call) -> int:
     tier = choose_tier(call)
     text = _require_public(text)
     title, store = call.options.title or extract_title(text), call.store()
-    existing = store.same("learning", title, text, tier)
+    is_model = find_author(call) == "agent"
+    existing = store.same("learning", title, text, tier, is_model)
     if existing:
         kept = _merge_learning(call, store, existing)
     else:
         kept = _add_learning(call, store, title, text, tier)
     call.indexed()
-    return report_written(call, kept, "already there" if existing else "kept", text)
+    if not (kept.accepted or is_model):  # a candidate of just before, which a person says too
+        kept = store.edit(kept.name, {"accepted": True})
+    done = "already there" if existing else "kept"
+    done += "" if kept.accepted else " as a candidate for `dayleaf review`"
+    return report_written(call, kept, done, text)
 
 
 def _require_public(text: str) -> str:
@@ -54,7 +60,10 @@ def _require_public(text: str) -> str:
 
 
 def _add_learning(call: Call, store: Store, title: str, text: str, tier: str) -> Record:
-    extra = {"versions": call.options.version, "confidence": call.options.confidence}
+    extra: dict[str, Any] = {
+        "versions": call.options.version,
+        "confidence": call.options.confidence,
+    }
     return store.add(
         "learning",
         title,
@@ -63,8 +72,19 @@ def _add_learning(call: Call, store: Store, title: str, text: str, tier: str) ->
         tags=call.options.tag or (),
         session=find_session_id(call),
         source=call.options.source or find_author(call),
-        extra={key: value for key, value in extra.items() if value},
+        extra={key: value for key, value in extra.items() if value} | _mark_candidate(call),
     )
+
+
+def _accept_again(call: Call, candidate: Record) -> dict[str, Any]:
+    """Return the acceptance by another session that says the same, or {}."""
+    again = candidate.meta.get("session") not in (None, find_session_id(call))
+    return {"accepted": True, "accepted_by": TWO_SESSIONS} if again else {}
+
+
+def _mark_candidate(call: Call) -> dict[str, Any]:
+    """Return the mark of what a session's model wrote, {} for a person."""
+    return {"accepted": False} if find_author(call) == "agent" else {}
 
 
 def _merge_learning(call: Call, store: Store, existing: Record) -> Record:
@@ -76,7 +96,8 @@ def _merge_learning(call: Call, store: Store, existing: Record) -> Record:
             "versions": (list(now.versions), _join_labels(now.versions, options.version)),
             "confidence": (now.confidence, options.confidence or now.confidence),
         }
-        return {key: new for key, (old, new) in pairs.items() if new != old}
+        changed = {key: new for key, (old, new) in pairs.items() if new != old}
+        return changed | ({} if now.accepted else _accept_again(call, now))
 
     return store.edit(existing.name, changes) if changes(existing) else existing
 

@@ -76,7 +76,9 @@ AGENTS = ("codex", "gemini")  # other agents with readable sessions
 # Errors of the machine, not of dayleaf.
 MACHINE_ERRORS = [
     getattr(errno, name)
-    for name in "EACCES EPERM EROFS ENOSPC EDQUOT ENOTDIR ELOOP EIO EMFILE ENFILE EXDEV".split()
+    for name in (
+        "EACCES EPERM EROFS ENOSPC EDQUOT EFBIG ENOTDIR ELOOP EIO EMFILE ENFILE EXDEV".split()
+    )
 ]
 
 

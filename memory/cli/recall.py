@@ -147,7 +147,7 @@ def start_refresh(call: Call, stale: bool) -> None:
     try:
         sys.stdout.flush()
         subprocess.Popen(
-            [sys.executable, "-I", root, "index", "refresh"],
+            [sys.executable, "-IB" if sys.dont_write_bytecode else "-I", root, "index", "refresh"],
             cwd=call.place.project,
             env=call.env,
             stdin=subprocess.DEVNULL,

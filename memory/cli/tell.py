@@ -414,7 +414,10 @@ def _list_branch_checkpoints(call: Call) -> list[Record]:
     ]
     if not found:
         return []
-    branch, newest = min(found, key=lambda one: handoffs.is_unattended(one[1]))
+    branch, newest = min(
+        found,
+        key=lambda one: (handoffs.is_ahead(one[1], call.now), handoffs.is_unattended(one[1])),
+    )
     return _list_session_checkpoints(call, newest, branch)
 
 

@@ -182,9 +182,11 @@ def _write_temp(path: str, data: bytes, mode: int, first: int = 0, synced: bool 
             posix.fsync(fd)
         if posix.fstat(fd).st_size != len(data):
             raise OSError(28, "short write", path)
-    except BaseException:
+    except BaseException as error:
         posix.close(fd)
         posix.unlink(name)
+        if isinstance(error, OSError):
+            error.filename = error.filename or path  # a write names none
         raise
     posix.close(fd)
     return name
@@ -304,6 +306,9 @@ def append(path: str, data: bytes) -> None:
     try:
         if posix.write(fd, data) != len(data):
             raise OSError(28, "short write", path)
+    except OSError as error:
+        error.filename = error.filename or path  # a write names none
+        raise
     finally:
         posix.close(fd)
 

@@ -48,6 +48,7 @@ KINDS = tuple(FOLDERS)
 SOURCES = ("human", "agent", "auto")
 CONFIDENCES = ("low", "medium", "high")
 STATUSES = ("active", "done", "dropped")
+TWO_SESSIONS = "dayleaf: two sessions say so"  # `accepted_by` of a learning that was met twice
 HARVEST_KEY = "harvest"  # key of a candidate's frontmatter
 TITLE_CHARS = 80  # of a title taken from the body
 UNTITLED = (

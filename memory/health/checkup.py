@@ -215,8 +215,14 @@ def check_disk(place: layout.Place) -> Iterator[Finding]:
 
 def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Iterator[Finding]:
     doubt = housekeeping.find_clock_doubt(place, found, now)
+    ahead = [head.name for head in found if housekeeping.is_recorded_ahead(head, now)]
     if doubt:
         yield warn(doubt, "set the clock; until then upkeep archives nothing by age")
+    elif ahead:
+        yield warn(
+            "%s of work dated ahead of it: %s" % (format_count(len(ahead), "record"), ahead[0]),
+            "correct `created` there, or `dayleaf record forget` it; briefs have it last",
+        )
     else:
         yield ok("agrees with the records")
 

@@ -147,7 +147,7 @@ def _make_brief_builder(
     session = layout.valid_id(event.get("session_id"))
 
     def build(index: Index) -> tuple[str, Chosen, str]:
-        work = handoffs.find_earlier_work(index, source, session)
+        work = handoffs.find_earlier_work(index, source, session, now)
         greeting = signs.format_greeting(index, work.last, work.branch, now) if greeted else ""
         if had_brief and not handoffs.has_news(index, had_brief, session):
             return "", [], greeting
@@ -170,7 +170,7 @@ def build_brief(
     work: from `handoffs.find_earlier_work`, None for a new session.
     waiting: earlier handoffs that no session has had yet.
     """
-    work = handoffs.find_earlier_work(index, "startup", "") if work is None else work
+    work = handoffs.find_earlier_work(index, "startup", "", now) if work is None else work
     aside = fence.overhead("brief") + tokeniser.count_utf16(MORE) + 1
     budget = fence.Budget(BRIEF_UNITS - aside)
     misled = fence.read_misleading_ids(index.place)

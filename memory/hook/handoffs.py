@@ -241,7 +241,23 @@ class EarlierWork:
         self.others: list[Any] = []
 
 
-def find_earlier_work(index: Index, source: str, session: str) -> EarlierWork:
+def is_ahead(record: Any, now: float) -> bool:
+    """Tell whether a record was dated by a clock that was ahead."""
+    told = clock.parse(str(record.meta.get("until") or "")) or 0.0
+    return bool(0.0 < now < max(record.created, told) - clock.DAY)
+
+
+def _put_ahead_last(records: Iterable[Any], now: float) -> Iterator[Any]:
+    ahead = []
+    for record in records:
+        if is_ahead(record, now):
+            ahead.append(record)
+        else:
+            yield record
+    yield from ahead
+
+
+def find_earlier_work(index: Index, source: str, session: str, now: float = 0.0) -> EarlierWork:
     """Return the newest checkpoints, of this branch and other sessions.
 
     The newest checkpoint of a session stands for it.  A resumed session's client still knows its
@@ -254,12 +270,12 @@ def find_earlier_work(index: Index, source: str, session: str) -> EarlierWork:
         return work
     known = {key} if source == "resume" else set()
     if work.branch:
-        _find_branch_work(index, work, known)
+        _find_branch_work(index, work, known, now)
     if work.record is not None:
         key = _session_key(work.record)
         work.later = _find_later(index, key, work.record)
     known.add(key)
-    _find_other_work(index, work, known)
+    _find_other_work(index, work, known, now)
     if work.record is None and work.others:
         work.record = _take_unattended(work)
     if work.last is None and work.record is not None and work.record.tier != layout.SHARED:
@@ -281,13 +297,13 @@ def _take_unattended(work: EarlierWork) -> Any:
     return record
 
 
-def _find_branch_work(index: Index, work: EarlierWork, known: Container[str]) -> None:
+def _find_branch_work(index: Index, work: EarlierWork, known: Container[str], now: float) -> None:
     """Find the branch's newest checkpoints, of any session and the user's own.
 
     known: keys of sessions that need no telling.
     """
     docs = index.newest(segment.branch_term(work.branch), LOOKED)
-    for record in _read_work_checkpoints(index, docs):
+    for record in _put_ahead_last(_read_work_checkpoints(index, docs), now):
         if not _is_on_branch(record, work):
             continue
         if work.last is None and _is_users_own(record):
@@ -298,10 +314,10 @@ def _find_branch_work(index: Index, work: EarlierWork, known: Container[str]) ->
             break
 
 
-def _find_other_work(index: Index, work: EarlierWork, known: set[str]) -> None:
+def _find_other_work(index: Index, work: EarlierWork, known: set[str], now: float) -> None:
     """Find the newest checkpoint of each session not known yet."""
     docs = (doc for _, doc in zip(range(LOOKED), _iterate_checkpoints(index)))
-    for record in _read_work_checkpoints(index, docs):
+    for record in _put_ahead_last(_read_work_checkpoints(index, docs), now):
         if work.last is None and _is_users_own(record):
             work.last = record
         if _session_key(record) not in known:

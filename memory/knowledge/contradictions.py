@@ -24,6 +24,7 @@ from memory.index.kept import FactCache, cached_fact
 from memory.recall import sentences
 
 T = TypeVar("T")
+ANOTHER_NUMBER = "another number for the same thing"
 KINDS = ("learning", "rule")
 FEWEST = 2  # terms that two sentences share at least
 # The share of these among those of the longer sentence; in Hangul and the like, of the shorter one.
@@ -189,7 +190,7 @@ def _find_contradiction(one: _Claim, other: _Claim) -> str:
         return ""
     if is_denied:
         return "one says no" if one.numbers == other.numbers else ""
-    return "another number for the same thing" if _differ_in_one_number(one, other) else ""
+    return ANOTHER_NUMBER if _differ_in_one_number(one, other) else ""
 
 
 def _differ_in_one_number(one: _Claim, other: _Claim) -> bool:

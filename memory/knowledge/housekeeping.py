@@ -475,6 +475,11 @@ def find_clock_doubt(place: layout.Place, found: Sequence[Record | Head], now: f
     return ""
 
 
+def is_recorded_ahead(one: Record | Head, now: float) -> bool:
+    """Tell whether work was recorded under a clock that was ahead."""
+    return one.kind in ("checkpoint", "conversation") and one.created - now > AHEAD
+
+
 def _read_mtime(place: layout.Place, name: str) -> float:
     try:
         return os.stat(place.path(name)).st_mtime

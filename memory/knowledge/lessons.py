@@ -6,17 +6,16 @@ A lesson that another session's note says too counts as accepted by dayleaf: it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 from memory.capture import wishes
 from memory.core import clock
 from memory.core.plaintext import one_line
-from memory.core.records import HARVEST_KEY, Record, make_derived_links, meta_text
+from memory.core.records import HARVEST_KEY, TWO_SESSIONS, Record, make_derived_links, meta_text
 from memory.hook import context
 from memory.knowledge import contradictions, proposals
 from memory.notes.schema import LESSONS, STANDING, Item
 from memory.store.store import Store
-
-BY = "dayleaf: two sessions say so"  # `accepted_by` of a lesson that was met twice
 
 
 def store_note_items(store: Store, note: Record, items: Iterable[Item]) -> list[str]:
@@ -34,7 +33,7 @@ def _store_lessons(store: Store, note: Record, lessons: Sequence[Item]) -> list[
     for item in lessons:
         again = next((one for one in standing if _is_repeated(one, item, note)), None)
         if again is not None:
-            store.edit(again.name, {"accepted": True, "accepted_by": BY}, True)
+            store.edit(again.name, {"accepted": True, "accepted_by": TWO_SESSIONS}, True)
             changed.append(again.name)
             continue
         for proposal in proposals.propose_lesson(item.text, item.quote, item.number, note, known):
@@ -55,15 +54,27 @@ def _is_repeated(record: Record, item: Item, note: Record) -> bool:
     )
 
 
+def _get_last_said(rule: Record) -> tuple[str, float, float]:
+    """Return when a wish was said last; of one second the later file counts."""
+    return str(rule.meta[wishes.SAID]), rule.created, rule.updated
+
+
 def archive_contradicted_wishes(store: Store) -> list[str]:
     """Archive wishes that a later wish contradicts; return their ids."""
     waiting = [rule for rule in store.each(("rule",)) if wishes.is_waiting(store, rule)]
-    dropped = []
-    for pair in contradictions.find_contradictions(waiting):
-        older, newer = sorted(
-            (pair.older.record, pair.newer.record),
-            key=lambda rule: (rule.meta[wishes.SAID], rule.created),
-        )
+    pairs = [
+        (pair.older.record, pair.newer.record)
+        for pair in contradictions.find_contradictions(waiting)
+        if pair.why == contradictions.ANOTHER_NUMBER
+    ]
+    pairs += [
+        (one, other)
+        for one, other in combinations(waiting, 2)
+        if wishes.are_contrary(one.title, other.title)
+    ]
+    dropped: list[str] = []
+    for pair in pairs:
+        older, newer = sorted(pair, key=_get_last_said)
         if older.id not in dropped:
             store.archive(older.name, "the contrary was said later: " + newer.id, into=newer.id)
             dropped.append(older.id)

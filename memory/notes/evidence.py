@@ -13,15 +13,16 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory.capture import conversationpage
-from memory.capture.turns import SLASH, USER, Turn
+from memory.capture.turns import ANSWER, APPROVED, SLASH, USER, Turn
 from memory.core import tokeniser
 from memory.distill.proof import Proof, is_takeover
+from memory.hook import WISH_CHARS
 from memory.notes.instruction import RULES
 from memory.notes.schema import QUOTE, STANDING, TITLE, Item, Note
 
 NO_QUOTE, NO_SOURCE, BEYOND = "no quote", "not in the conversation", "not in its turn"
 ORDER = "an order to its reader"
-NOT_BY_USER = "not the user's words"  # of a standing wish
+NOT_BY_USER = "not the user's words"  # of a standing wish; of a decision only `user` goes
 LEAST_WORDS, MOST_WORDS = 2, 40  # of a quote; of one in a script without spaces characters count
 ECHO = 4  # words of a text that counts as copied from the rules
 SHARE = 0.4  # of an item's words in its turn or the one before (evals/README.md, Notes)
@@ -30,6 +31,8 @@ _SAME_CHARACTERS = {
     for to, group in (("'", "‘’‚"), ('"', "“”„«»"), ("", "*`"), (" ", "\u00a0"), ("-", "–—‑"))
     for c in group
 }
+_BROKEN = re.compile("[\ud800-\udfff\ufffd]")  # what stands for bytes that were no text
+_QUOTED = re.compile(r'"[^"]+"|「[^」]+」|『[^』]+』')
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
 
 
@@ -65,10 +68,11 @@ def _check_items(
         if fault or turn is None:
             dropped.append(DroppedItem(item.part, fault, item.text))
             continue
-        is_wish = item.part == STANDING
-        quote = _find_user_sentence(item.quote, turn.typed) if is_wish else item.quote
+        sentence = _find_user_sentence(item.quote, turn.typed)
+        quote = sentence if item.part == STANDING else item.quote
+        mark = "" if item.mark == USER and not sentence else item.mark
         why = item.why if _is_proven(item.why, proof) else ""
-        proven.append(item._replace(number=turn.number, quote=quote, why=why))
+        proven.append(item._replace(number=turn.number, quote=quote, why=why, mark=mark))
     return proven, dropped
 
 
@@ -107,21 +111,36 @@ def _parse_turns(body: str, day: str) -> Iterator[_SearchableTurn]:
 
 
 def _list_user_texts(turn: Turn) -> tuple[str, ...]:
-    request = [turn.request] if turn.asked in ("", SLASH) else []
-    return (*request, *(piece.text for piece in turn.pieces if piece.kind == USER))
+    texts = [turn.request] if turn.asked in ("", SLASH) else []
+    for number, piece in enumerate(turn.pieces):
+        after = turn.pieces[number + 1 : number + 2]
+        is_plan = piece.name == APPROVED and [other.name for other in after] != [APPROVED]
+        if piece.kind == USER and not is_plan:  # before a plan stands the remark on it
+            is_answer = piece.name == ANSWER
+            texts.append(piece.text.rpartition(" → ")[2] if is_answer else piece.text)
+    return tuple(filter(None, map(_keep_typed_lines, texts)))
+
+
+def _keep_typed_lines(text: str) -> str:
+    """Return a text without code and quotations, "" for a pasted one."""
+    lines = tokeniser.mark_code(text.split("\n"))
+    typed = "\n".join(line for line, is_code in lines if not is_code and line[:1] != ">")
+    return typed if len(typed) <= WISH_CHARS else ""
 
 
 def _find_user_sentence(quote: str, typed: Sequence[str]) -> str:
     """Find the user's sentence with a quote, or ""."""
-    wanted = _normalise(quote).strip(" .…\"'")
+    wanted = _normalise(quote).rpartition(" → ")[2].strip(" .…\"'")
     for text in typed:
+        own = _QUOTED.sub(lambda found: found[0].replace(wanted, ""), _normalise(text))
+        if not wanted or wanted not in own:
+            continue
         for line in text.split("\n"):
             for sentence in _SENTENCE.split(line):
                 if wanted in _normalise(sentence):
                     sentence = " ".join(sentence.split())
                     return sentence if len(sentence) <= QUOTE else quote
-        if wanted in _normalise(text):
-            return quote
+        return quote
     return ""
 
 
@@ -177,7 +196,8 @@ def _find_fault(
 
 
 def _is_proven(text: str, proof: Proof) -> bool:
-    return not (is_takeover(text) or _is_echo(text) or proof.find_unproven(text))
+    is_broken = any(sign not in proof.plain for sign in _BROKEN.findall(text))
+    return not (is_broken or is_takeover(text) or _is_echo(text) or proof.find_unproven(text))
 
 
 def _is_echo(text: str) -> bool:

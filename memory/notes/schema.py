@@ -8,6 +8,7 @@ of another type counts as missing.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ PARTS = {
     DEAD_ENDS: ("Dead ends", 3),
 }
 MARKS = ("user", "agent", "plan", "pitfall", "fact", "procedure")  # who decided, what a lesson is
+_MARK = re.compile(r"(?:\s*\((?:%s)\))+\Z" % "|".join(MARKS), re.I)  # as the page writes it
 TITLE, SUMMARY, TEXT, QUOTE, WHY = 120, 900, 400, 240, 300  # characters
 QUESTION_TOKENS = 4_700  # of the mean session of two projects (evals/README.md, Notes)
 ANSWER = 64_000  # characters of an answer that are read
@@ -98,7 +100,7 @@ def _parse_items(part: str, listed: object) -> Iterator[Item]:
         mark = str(row.get("by") or row.get("kind") or "").strip().lower()
         item = Item(
             part,
-            _clip_line(row.get("text"), TEXT),
+            _MARK.sub("", _clip_line(row.get("text"), TEXT)),
             _clip_line(row.get("quote"), QUOTE, whole=True),
             _clip_line(row.get("turn"), 20),
             why=_clip_line(row.get("why"), WHY),

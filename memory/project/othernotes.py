@@ -61,6 +61,21 @@ def find_roots(path: str) -> tuple[list[Root], list[Skip]]:
     return [Root(path, store, path)], []
 
 
+def make_candidate(piece: Piece | Skip) -> Piece | Skip:
+    """Return a session's piece without what only a person may say."""
+
+    def draft(of: Piece) -> Draft | Skip:
+        made = of.draft()
+        if isinstance(made, Skip):
+            return made
+        claims = ("pinned", "confidence")
+        extra = {key: value for key, value in (made.extra or {}).items() if key not in claims}
+        waits = {"accepted": False} if made.kind == "learning" else {}
+        return made._replace(extra={**extra, **waits})
+
+    return piece if isinstance(piece, Skip) else piece._replace(draft=partial(draft, piece))
+
+
 def is_wanted(name: str) -> bool:
     """Tell whether a file may hold text or an export."""
     return name.lower().endswith((*ENDS, claudemem.ENDING))

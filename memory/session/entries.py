@@ -21,7 +21,7 @@ PROMPT, SLASH, BANG, BANG_OUTPUT, TEXT, USE, RESULT, COMPACT = (
 STEER, PLAN, TODOS, SUMMARY = "steer plan todos summary".split()
 TITLE, REPORT, LINK = "title report link".split()
 REWIND, ENDED, INTERRUPTED, TEAM = "rewind", "ended", "interrupted", "team"
-NOTIFIED = "notified"
+NOTIFIED, TASK = "notified", "task"
 # characters of a text kept until secrets are out of it; it is shortened only afterwards
 CLIP = 2000
 RUN = 4096  # signs in a row that no words have
@@ -103,7 +103,7 @@ _REFUSED = re.compile(
     re.S | re.I,
 )
 # without a terminal the host says "user-rejected" of what nobody was asked
-_BY_USER = "The user doesn't want to "
+_BY_USER = ("The user doesn't want to ", "The agent proposed a plan that was rejected by the user")
 _REASON = re.compile(r"the user said:\n(.*)", re.S)
 _WANTS_CLARITY = "The user wants to clarify these questions."
 _CLARIFIED = re.compile(r'^- "(.+?)"\n  Answer: (.+)$', re.M)
@@ -114,6 +114,9 @@ _TRAILER = re.compile(
 )
 # a subagent's output up to its last call
 _UP_TO_LAST_CALL = re.compile(r"\A(?:.*\n)?\[Tool: [^\n]*(?:\n|\Z)", re.S)
+_TASK_PART = re.compile(r"<(?:task|shell)-id>([^<]{1,80})</|<tool-use-id>([^<]{1,80})</")
+_TASK_STATUS = re.compile(r"<status>(failed|completed)</status>")
+_TASK_EXIT = re.compile(r"<summary>.{0,4000}\bexit code:? (\d{1,3})\b.{0,20}</summary>", re.S)
 _TASK_NAME = re.compile(r"<summary>Agent \"(.*?)\"", re.S)
 _PULL = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/pull/\d+")
 _TITLES = {
@@ -156,6 +159,8 @@ class Entry:
         ENDED    the host noted that the turn came to its end
         INTERRUPTED  the user stopped the turn
         NOTIFIED  the host told of a task; what the model says then answers no request
+        TASK     the end of the background command `id`, or of the task `name`: failed, and text as
+                 the result of a command is
         TEAM     a message of another agent or session, or through a channel (data True); name:
                  whose
     uuid: the line's id (a fork keeps it).
@@ -339,6 +344,7 @@ def _parse_result(record: dict[str, Any], block: dict[str, Any]) -> list[Entry]:
         return found
     if isinstance(data, dict):
         found += _parse_todos(record, call, data) or _parse_report(record, call, data)
+        found += _parse_shell_task(record, call, data.get("task"))
         if isinstance(data.get("answers"), dict):
             return found + _parse_answers(record, call, data)
     return found + (_parse_approval(record, text, call, data) if _APPROVED.match(text) else [])
@@ -415,13 +421,37 @@ def _parse_report(record: dict[str, Any], call: str, data: dict[str, Any]) -> li
     return [Entry(REPORT, record, text, call, name)] if text else []
 
 
+def _parse_shell_task(record: dict[str, Any], call: str, task: object) -> list[Entry]:
+    """Return [the end of a background command] from a structured result, or []."""
+    told = task if isinstance(task, dict) and task.get("task_type") == "local_bash" else {}
+    if told.get("status") not in ("failed", "completed"):
+        return []
+    code, failed = told.get("exitCode"), told["status"] == "failed"
+    text = ("Exit code %s\n" % code if failed and code else "") + _str(told.get("output"))
+    return [Entry(TASK, record, text, call, _str(told.get("task_id")), failed=failed)]
+
+
 def _parse_notification(record: dict[str, Any], raw: str) -> list[Entry]:
     task = _TASK_NAME.search(raw)
+    if not task and not _is_sidechain(record):
+        return _parse_task_end(record, raw)
     if not task or _is_sidechain(record):
         return []
     text = raw.partition("<result>")[2].rpartition("</result>")[0]
     report = clean(_TRAILER.sub("", text))
     return [Entry(REPORT, record, report, name=clean(task[1]))] if report else []
+
+
+def _parse_task_end(record: dict[str, Any], raw: str) -> list[Entry]:
+    """Return [the end of a background command] from a notification, or []."""
+    status, code = _TASK_STATUS.search(raw), _TASK_EXIT.search(raw)
+    parts = _TASK_PART.findall(raw)
+    if not status or not parts:
+        return []
+    task, call = ("".join(column) for column in zip(*parts))
+    failed = status[1] == "failed"
+    text = "Exit code %s\n" % code[1] if code and failed else ""
+    return [Entry(TASK, record, text, call, task, failed=failed)]
 
 
 def _parse_attachment(record: dict[str, Any]) -> list[Entry]:

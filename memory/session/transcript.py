@@ -25,6 +25,7 @@ from memory.session.entries import (
     RESULT,
     REWIND,
     STEER,
+    TASK,
     TODOS,
     USE,
     Entry,
@@ -63,6 +64,7 @@ _TOOLS_BY_KIND = {
     PLAN: ("ExitPlanMode",),
     TODOS: ("TodoWrite", "TaskCreate", "TaskUpdate", "TaskList"),
     REPORT: ("Task", "Agent", "TaskOutput", "AgentOutputTool"),
+    TASK: ("TaskOutput", "AgentOutputTool"),
 }
 _COMPACTED = b'"compact_boundary"'
 _PENDING = 256  # calls without a result that are remembered
@@ -234,7 +236,7 @@ class _Queue:
             return [
                 entry
                 for entry in parse_entries(record)
-                if entry.kind == REPORT
+                if entry.kind in (REPORT, TASK)
                 or self._record_if_new(entry.text, self._removed, self._attached)
             ]
         operation, content = record.get("operation"), join_text(record.get("content"))

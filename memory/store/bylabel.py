@@ -22,6 +22,8 @@ from memory.store.secretlabels import (
     CHOSEN_CELL,
     CODE,
     COMMAND,
+    DOER,
+    DOES,
     FILLING,
     GOES_ON,
     GROUPED,
@@ -183,7 +185,9 @@ def _judge_label(piece: str, lower: str, at: int, match: re.Match[str]) -> _Labe
     listed = piece[at - 1 : at] in ("'", '"') and rx(r"[\"'],?\s").match(piece, end)
     near = "" if listed else tier
     if kind == "pass":
-        kind, near = "password", "login" if rx(NOUN).match(piece, end) else ""
+        is_verb = rx(DOES).match(piece, end) and rx(DOER).search(piece, low, at)
+        kind = "password"
+        near = "login" if rx(NOUN).match(piece, end) and not is_verb else ""
     return _LabelFacts(end - at, kind, tier, near, not spans and not assigned and high >= 0, spans)
 
 

@@ -51,6 +51,15 @@ LABEL = (
 COMMAND = r"[ \t$]*pwd[ \t]*(?:\n|&&|[;)|]|\Z)"  # of a shell
 # After `pass` as a password, not a passing.
 NOUN = r"[ ](?:for|of|on|from|is|was)\b|[)\]]{0,2}[?.,:]|[)\]]?[ ]?\n"
+# Before `pass` and behind it where tests or people do it, and nothing beside it is a value.
+DOER = (
+    r"(?i)(?:\b(?:them|they|it|all|both|to|not|now|still|will|must|should|do|does)"
+    r"|\w(?:[bcdgkmnprt]|[lt]e|ase|ine)s)[ ]\Z"
+)
+DOES = (
+    r"(?:[ ](?:for|of|on|from)\b(?!.*(?:\d|[:=]|\b(?:is|was)\b)).*)?"
+    r"(?:[.?!](?:\s|\Z)|[ ]?(?:\n|\Z))"
+)
 # Around a label whose secret is a number.
 PIN = r"\bpin\b|\bcode\b|passcode|пин|暗証|핀번호|비밀번호"
 # After a label with its value beside it: no other word near is its secret.

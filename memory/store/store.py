@@ -71,8 +71,13 @@ class Store(Reader):
         super().__init__(place)
         self.config, self.now, self.on_change, self.keeps = config, now, on_change, keeps
 
-    def same(self, kind: str, title: str, body: str, tier: str = PRIVATE) -> Record | None:
-        """Find the accepted record with the same kind and text, or None."""
+    def same(
+        self, kind: str, title: str, body: str, tier: str = PRIVATE, waiting: bool = False
+    ) -> Record | None:
+        """Find the accepted record with the same kind and text, or None.
+
+        waiting: a candidate counts too.
+        """
         title, body = self.cleaned([title, body])
         title = writer.title_line(title)
         stems = tuple(slug + "-" for slug in writer.slugs(kind, title, body))
@@ -81,7 +86,7 @@ class Store(Reader):
                 with contextlib.suppress(StoreError):
                     record = self.read("%s/%s/%s" % (tier, FOLDERS[kind], file))
                     text = (record.kind, record.title, record.body.strip())
-                    if text == (kind, title, body.strip()) and record.accepted:
+                    if text == (kind, title, body.strip()) and (record.accepted or waiting):
                         return record
         return None
 

@@ -212,3 +212,49 @@ def test_the_commit_of_most_edits_names_the_work(session):
     session.bash("git commit -am x", "[main 3c4d5e6] Merge branch 'other' into main\n 9 files")
     (text,) = session.say("All is in.").fire("SessionEnd")
     assert frontmatter.parse(text.encode()).meta["title"] == "Cache by branch"
+
+
+def notify(session, ids, status, code):
+    return session.line(
+        "user",
+        '<task-notification>\n%s\n<status>%s</status>\n<summary>Background command "make build" '
+        "%s%s</summary>\n</task-notification>" % (ids, status, status, code),
+        promptSource="system",
+        turnOrigin="task_notification",
+    )
+
+
+IDS = ("<task-id>b1</task-id>\n<tool-use-id>toolu_sess-1_1</tool-use-id>", "<task-id>b1</task-id>")
+
+
+@pytest.mark.parametrize("ids", [*IDS, "", "<task-id>b2</task-id>"])
+def test_a_command_that_failed_in_background_is_open(session, ids):
+    """By the client's notice or its structured result, until one that passes covers it."""
+    given = {"command": "make build", "run_in_background": True}
+    running, result = "Command running in background with ID: b1", {"backgroundTaskId": "b1"}
+    session.ask("build it").tool("Bash", given, running, result=result).edit("a.py")
+    if ids:
+        notify(session, ids, "failed", " with exit code 2")
+    else:
+        task = {"task_id": "b1", "task_type": "local_bash", "status": "failed", "exitCode": 2}
+        session.tool("TaskOutput", {"task_id": "b1"}, "x", result={"task": {**task, "output": ""}})
+    text = session.say("I look at it tomorrow.").fire("SessionEnd")[-1]
+    failed = "- `make build` failed at the end: exit 2"
+    assert (section(text, "Open").strip() == failed) is ("b2" not in ids)
+    session.ask("again").tool("Bash", given, running, result={"backgroundTaskId": "b3"})
+    notify(session, "<task-id>b3</task-id>", "completed", " (exit code 0)").edit("b.py")
+    assert failed not in section(session.say("It builds.").fire("SessionEnd")[-1], "Open")
+
+
+def test_a_notice_that_waited_while_the_model_worked_tells_too(session):
+    running, result = "Command running in background with ID: b1", {"backgroundTaskId": "b1"}
+    given = {"command": "make build", "run_in_background": True}
+    session.ask("build it").tool("Bash", given, running, result=result).edit("a.py")
+    note = (
+        "<task-notification>\n<task-id>b1</task-id>\n<status>failed</status>\n<summary>Background "
+        'command "make build" failed with exit code 2</summary>\n</task-notification>'
+    )
+    for _ in range(2):
+        session.line("attachment", "", attachment={"type": "queued_command", "prompt": note})
+    text = session.edit("b.py").say("I go on.").fire("SessionEnd")[-1]
+    assert section(text, "Open").count("failed at the end: exit 2") == 1

@@ -197,3 +197,11 @@ def test_a_long_request_keeps_what_was_typed_at_both_ends():
     said = page(turn(request="why this?\n%s\nit began after the upgrade" % pasted))
     assert "why this?" in said and "> it began after the upgrade" in said
     assert "line 450 of" not in said and "…\n> line" in said and len(said) < 5000
+
+
+def test_what_the_model_quotes_is_not_the_users():
+    """Neither as the request nor as the user's words in between."""
+    said = "> push to main\n\nSo it says.\n\n> (while working) push it"
+    (found,) = again(turn(Piece(SAID, said)))
+    assert (found.request, [piece.kind for piece in found.pieces]) == (ASKED, [SAID])
+    assert found.pieces[0].text.startswith("> push to main")

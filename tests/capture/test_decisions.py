@@ -21,12 +21,16 @@ def test_answers_approvals_and_refusals_are_told_with_their_instant():
             Piece(turns.USER, "# Plan: Use SQLite\n\n- step", turns.APPROVED),
             Piece(turns.USER, "not the whole table", "refused Bash `rm -rf db`"),
             Piece(turns.USER, "", "refused Edit `a.go`"),
+            Piece(turns.USER, "", "refused the plan `Use Redis`"),
+            Piece(turns.USER, "not now", "refused the plan `Use Kafka`"),
         )
     ]
     assert list_decisions(held) == [
         "10:05 answered: Which store? → SQLite",
         "10:05 approved the plan: Use SQLite",
         '10:05 refused Bash `rm -rf db`: "not the whole table"',
+        "10:05 refused the plan `Use Redis`",
+        '10:05 refused the plan `Use Kafka`: "not now"',
     ]
 
 

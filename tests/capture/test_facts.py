@@ -355,3 +355,15 @@ def test_a_failed_call_whose_retry_passed_is_neither_open_nor_told(session):
     session.bash("git push", "ok").bash("./deploy.sh", "refused", 2)
     (text,) = session.say("Pushed.").fire("SessionEnd")
     assert "git push" not in text and "✗ `./deploy.sh`" in section(text, "Commands")
+
+
+@pytest.mark.parametrize("reason", ["", "keep the old worker"])
+def test_a_refused_plan_is_named(session, reason):
+    """By its heading; with the user's reason where there is one."""
+    said = "The user doesn't want to proceed with this tool use." + (
+        " To tell you how to proceed, the user said:\n" + reason if reason else ""
+    )
+    session.ask("plan it").tool("ExitPlanMode", {"plan": "# Move it\n\n1. drop"}, said, failed=True)
+    text = session.ask("no plan then").edit("a.py").say("Done.").fire("SessionEnd")[-1]
+    told = "refused the plan `Move it`" + (': "%s"' % reason if reason else "")
+    assert told + "\n" in text and told.partition(":")[0] in session.talk()

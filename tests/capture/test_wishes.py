@@ -458,3 +458,294 @@ def test_the_contrary_takes_the_place_of_what_was_said_before(env, project, now)
     assert [rule.title for rule in rules_of(layout.locate(env, project))] == [
         "Always use mocks in these tests."
     ]
+
+
+CONTRARY = {
+    "en": [
+        ("From now on always use tabs.", "From now on never use tabs."),
+        ("Always add comments to the code.", "Stop adding comments to the code."),
+        ("Never use mocks in these tests.", "Always use mocks in these tests."),
+        (
+            "From now on, write commit messages in English.",
+            "From now on, don't write commit messages in English.",
+        ),
+        ("Always run the linter before a commit.", "Never run the linter before a commit."),
+        ("We always squash commits.", "We never squash commits."),
+        ("From now on answer in German", "from now on do not answer in German any more"),
+        ("Remember to run make check", "From now on don't run make check"),
+        ("Going forward use yarn", "Going forward, no yarn please"),
+        ("Always use semicolons.", "Please never use semicolons again."),
+        ("Keep in mind to update the changelog", "Stop updating the changelog"),
+        ("I prefer squash merges", "Never squash merge"),
+    ],
+    "de": [
+        ("Ab jetzt immer Tabs verwenden.", "Ab jetzt nie mehr Tabs verwenden."),
+        ("Ab sofort immer auf Deutsch antworten.", "Ab sofort nicht mehr auf Deutsch antworten."),
+        (
+            "Ab jetzt Kommentare in den Code schreiben.",
+            "Ab jetzt keine Kommentare mehr in den Code schreiben.",
+        ),
+        ("Ab sofort bitte Emojis in Commits.", "Ab sofort bitte keine Emojis mehr in Commits."),
+        (
+            "Künftig immer die Tests vor dem Commit laufen lassen.",
+            "Künftig nie die Tests vor dem Commit laufen lassen.",
+        ),
+        (
+            "Verwende immer einfache Anführungszeichen",
+            "Ab jetzt verwende nie einfache Anführungszeichen",
+        ),
+        ("Wir nutzen immer Docker für Tests.", "Wir nutzen nie Docker für Tests."),
+        ("Merk dir: Tests immer mit pytest starten.", "Ab jetzt Tests nicht mit pytest starten."),
+        ("Füge immer Tests hinzu", "Füge nie Tests hinzu"),
+        ("Schreibe immer Docstrings", "Bitte keine Docstrings mehr schreiben"),
+        ("Ab sofort immer committen", "Ab sofort nie committen"),
+    ],
+    "ru": [
+        ("С этого момента всегда используй табы.", "С этого момента никогда не используй табы."),
+        ("Всегда пиши комментарии в коде.", "Больше никогда не пиши комментарии в коде."),
+        ("Отныне отвечай по-русски.", "Отныне не отвечай по-русски."),
+        (
+            "Впредь всегда запускай линтер перед коммитом.",
+            "Впредь не запускай линтер перед коммитом.",
+        ),
+        ("Запомни: коммиты пиши на английском.", "С этого момента не пиши коммиты на английском."),
+        ("Всегда добавляй эмодзи в коммиты", "Перестань добавлять эмодзи в коммиты"),
+        ("Всегда используй докер для тестов", "Никогда не используй докер для тестов"),
+        ("Отныне пиши комментарии", "Хватит писать комментарии"),
+        ("Всегда делай коммит после каждого шага", "Не делай коммит после каждого шага никогда"),
+        ("Всегда спрашивай перед удалением файлов", "Больше не спрашивай перед удалением файлов"),
+    ],
+    "ko": [
+        ("앞으로는 항상 탭을 써 줘.", "앞으로는 절대 탭을 쓰지 마."),
+        ("앞으로 주석을 꼭 달아 줘.", "앞으로 주석을 달지 마."),
+        ("이제부터 커밋은 영어로 써 줘.", "이제부터 커밋은 영어로 쓰지 마세요."),
+        ("항상 테스트를 먼저 작성해 줘.", "절대 테스트를 먼저 작성하지 마."),
+        ("앞으로는 한국어로 답해 주세요.", "앞으로는 한국어로 답하지 말아 주세요."),
+        ("앞으로 커밋에 이모지를 넣어 줘.", "앞으로 커밋에 이모지를 넣지 마."),
+        ("항상 린터를 돌려 줘.", "더 이상 린터를 돌리지 마."),
+        ("앞으로는 모의 객체를 사용하세요.", "앞으로는 모의 객체를 사용하지 마세요."),
+        ("항상 존댓말로 대답해 줘.", "앞으로는 존댓말로 대답하지 마."),
+        ("앞으로 커밋 전에 꼭 물어봐 줘.", "앞으로 커밋 전에 묻지 마."),
+        ("이제부터 항상 주석을 달아 주세요.", "이제부터 주석을 달지 마세요."),
+        ("커밋할 때 항상 이모지를 써 줘", "이모지를 커밋할 때 쓰지 마"),
+        ("앞으로는 세미콜론을 꼭 붙여 줘", "앞으로는 세미콜론을 붙이지 말아 줘"),
+        ("기억해: 항상 yarn을 써", "앞으로 yarn을 쓰지 마"),
+    ],
+    "ja": [
+        ("これからは必ずタブを使ってください。", "これからはタブを使わないでください。"),
+        ("今後は必ずタブを使ってください。", "今後は絶対にタブを使わないでください。"),
+        ("必ずコメントを書いてください。", "今後はコメントを書かないでください。"),
+        ("今後は日本語で答えてください。", "今後は日本語で答えないでください。"),
+        ("今後はコミットに絵文字を入れてください。", "今後はコミットに絵文字を入れないで。"),
+        (
+            "これからは必ずテストを先に書くようにしてください。",
+            "これからはテストを先に書かないようにしてください。",
+        ),
+        ("毎回リンターを実行してください。", "今後はリンターを実行しないでください。"),
+        ("今後はコメントをつけてください。", "今後はコメントをつけないでください。"),
+        ("今後は必ずyarnを使って", "今後はyarnを使わないで"),
+        ("今後はコミットの前に確認してください", "今後はコミットの前に確認しなくていいです"),
+        ("常にセミコロンを付けてください", "これからはセミコロンを付けないでください"),
+        ("いつも型ヒントを書くこと", "今後、型ヒントは書かないこと"),
+        ("これからは敬語で話してください。", "これからは敬語で話すのをやめてください。"),
+    ],
+    "zh": [
+        ("从现在起一律使用制表符。", "从现在起不要使用制表符。"),
+        ("以后都用中文回答。", "以后不要用中文回答。"),
+        ("从现在开始每次提交前运行测试。", "从现在开始提交前不要运行测试。"),
+        ("以后写注释。", "以后别写注释。"),
+        ("记住要在提交信息里加表情符号", "以后不要在提交信息里加表情符号"),
+        ("从现在起必须使用模拟对象", "从现在起绝对不要使用模拟对象"),
+        ("今后一律用英文写提交信息。", "今后永远不要用英文写提交信息。"),
+        ("以后用yarn", "以后别用yarn"),
+        ("以后每次都先问我再删除文件", "以后不用先问我再删除文件"),
+        ("记住，始终加分号", "以后绝不加分号"),
+        ("从现在起请用中文写注释", "从现在起请不要再用中文写注释了"),
+    ],
+}
+APART = {
+    "en": [
+        ("From now on always use tabs.", "From now on never use emojis."),
+        ("Always run the tests before a commit.", "Never run the tests in production."),
+        (
+            "Always use single quotes in python test files please",
+            "Never use double quotes in python test files please",
+        ),
+        ("Always write tests.", "Never write comments."),
+        ("Always add comments to public functions.", "Never add comments to private functions."),
+        ("Don't forget to run the tests", "Always run the tests"),
+        ("Never commit without tests", "Always commit with tests"),
+        ("Always use commits", "Never use comments"),
+        ("Never delete tests", "Always use tests"),
+        ("From now on answer in German", "From now on never answer in German to customers"),
+        ("Always use tabs in python", "Never use tabs in makefiles"),
+        (
+            "From now on never ask before running tests",
+            "From now on always ask before deleting tests",
+        ),
+        ("Always keep lines under 80 characters", "Never keep lines under 100 characters"),
+        ("Going forward add a test for each fix", "Never add a fix without a test"),
+        ("Never push to main", "Always push to a branch"),
+        ("Never use var", "Always use let"),
+    ],
+    "de": [
+        ("Ab jetzt immer Tabs verwenden.", "Ab jetzt nie mehr Emojis verwenden."),
+        ("Schreib immer Tests.", "Schreib nie Kommentare."),
+        ("Ab sofort immer auf Deutsch antworten.", "Ab sofort nicht mehr auf Englisch antworten."),
+        ("Vergiss nicht, die Tests laufen zu lassen.", "Immer die Tests laufen lassen."),
+        (
+            "Ab jetzt immer die Tests vor dem Commit starten",
+            "Ab jetzt nie die Tests nach dem Commit starten",
+        ),
+        ("Künftig keine Mocks in Tests", "Künftig immer Docker in Tests"),
+        ("Nie ohne Tests committen", "Immer mit Tests committen"),
+        ("Immer Tests schreiben", "Nie Texte schreiben"),
+        ("Ab jetzt keine Kommentare löschen", "Ab jetzt Kommentare schreiben"),
+        ("Nie auf main pushen", "Immer auf einen Branch pushen"),
+        ("Nie Emojis in Commits", "Immer Emojis in Antworten"),
+    ],
+    "ru": [
+        ("С этого момента всегда используй табы.", "С этого момента никогда не используй эмодзи."),
+        ("Всегда пиши тесты.", "Никогда не пиши комментарии."),
+        ("Не забывай запускать тесты.", "Всегда запускай тесты."),
+        ("Отныне отвечай по-русски.", "Отныне не отвечай по-английски."),
+        ("Всегда запускай линтер перед коммитом.", "Никогда не запускай линтер после коммита."),
+        ("Всегда используй докер для тестов", "Никогда не используй докер для сборки"),
+        ("Никогда не коммить без тестов", "Всегда коммить с тестами"),
+        ("Никогда не пушь в main", "Всегда пушь в ветку"),
+        ("Никогда не удаляй тесты", "Всегда пиши тесты"),
+        ("Всегда пиши тесты", "Никогда не пиши тексты"),
+    ],
+    "ko": [
+        ("앞으로는 항상 탭을 써 줘.", "앞으로는 절대 이모지를 쓰지 마."),
+        ("항상 테스트를 먼저 작성해 줘.", "절대 테스트를 먼저 실행하지 마."),
+        ("이제부터 커밋은 영어로 써 줘.", "앞으로 커밋에 이모지를 쓰지 마."),
+        ("앞으로 주석을 달아 줘.", "앞으로 주석을 지우지 마."),
+        ("앞으로는 한국어로 답해 줘.", "앞으로는 영어로 답하지 마."),
+        ("테스트 돌리는 것 잊지 마.", "항상 테스트를 돌려 줘."),
+        ("항상 린터를 돌려 줘.", "절대 서버를 돌리지 마."),
+        ("절대 main에 푸시하지 마", "항상 브랜치에 푸시해 줘"),
+        ("앞으로 커밋 전에 물어봐 줘", "앞으로 커밋 전에 지우지 마"),
+        ("항상 주석을 영어로 써 줘", "절대 주석을 한국어로 쓰지 마"),
+        ("파이썬에서는 항상 탭을 써 줘", "고에서는 탭을 쓰지 마"),
+    ],
+    "ja": [
+        ("これからは必ずタブを使ってください。", "これからは絵文字を使わないでください。"),
+        ("必ずテストを書いてください。", "今後はコメントを書かないでください。"),
+        ("今後は日本語で答えてください。", "今後は英語で答えないでください。"),
+        (
+            "今後は必ずコミットメッセージを英語で書いてください。",
+            "今後はコミットメッセージに絵文字を書かないでください。",
+        ),
+        ("必ずテストを書かなければならない", "必ずテストを書いてください"),
+        ("今後はコメントをつけてください。", "今後はコメントをけさないでください。"),
+        ("テストを実行するのを忘れないでください", "必ずテストを実行してください"),
+        ("今後はテストを先に実行してください", "今後はテストを先に削除しないでください"),
+        ("今後はmainにプッシュしないでください", "今後は必ずブランチにプッシュしてください"),
+        ("必ずタブを使ってください", "決してスペースを使わない"),
+        ("Pythonではタブを使って", "Goではタブを使わないで"),
+        ("今後はコメントを必ず入れてください", "今後はコメントを消さないでください"),
+    ],
+    "zh": [
+        ("从现在起一律使用制表符。", "从现在起不要使用空格。"),
+        ("以后都用中文回答。", "以后不要用英文回答。"),
+        ("以后写注释。", "以后不要写测试。"),
+        ("从现在开始每次提交前运行测试。", "从现在开始提交后不要运行测试。"),
+        ("不要忘记运行测试", "以后一律运行测试"),
+        ("今后一律用英文写提交信息。", "今后不要用英文写注释。"),
+        ("以后加注释", "以后不要删注释"),
+        ("以后不要推送到main", "以后一律推送到分支"),
+        ("以后先写测试", "以后不要先写代码"),
+        ("Python里用制表符", "Go里不要用制表符"),
+        ("以后不要删除测试", "以后要写测试"),
+    ],
+}
+
+
+@pytest.mark.parametrize("language", CONTRARY)
+def test_a_wish_and_its_contrary_are_told_in_each_language(language):
+    """Whichever comes first; at most one of a dozen pairs stands."""
+    pairs = CONTRARY[language]
+    found = [wishes.are_contrary(*pair) and wishes.are_contrary(*pair[::-1]) for pair in pairs]
+    assert sum(found) >= len(pairs) - 1
+
+
+@pytest.mark.parametrize("language", APART)
+def test_wishes_about_different_things_stand_side_by_side(language):
+    assert not any(wishes.are_contrary(*pair) for pair in APART[language])
+
+
+def test_the_last_of_three_contrary_wishes_stands(env, project, now):
+    """What was overtaken counts when it is said again, on a later day."""
+    first, second = CONTRARY["ko"][0]
+    for at, said in enumerate((first, second, first)):
+        ending = Ending(env, project, now + at * clock.DAY, "sess-%d" % at)
+        ending.ask(said).say("Understood.").end()
+    assert [rule.title for rule in rules_of(layout.locate(env, project))] == [first]
+
+
+OF_ONESELF = [
+    "From now on I am on holiday, so finish this today.",
+    "From now on I'm working from home.",
+    "Going forward I will be in Berlin.",
+    "From here on I'll be offline",
+    "Ab sofort bin ich im Urlaub.",
+    "Ab jetzt arbeite ich von zu Hause.",
+    "Von nun an sind wir zu fünft.",
+    "Ab sofort habe ich keine Zeit mehr.",
+    "Künftig bin ich freitags nicht da.",
+    "In Zukunft werde ich in Berlin sein.",
+    "С этого момента я в отпуске.",
+    "Отныне я работаю из дома.",
+    "С сегодняшнего дня меня нет на работе.",
+    "앞으로 저는 휴가입니다.",
+    "이제부터 나는 휴가야.",
+    "지금부터 저는 재택근무해요.",
+    "今後は私は休暇です。",
+    "これからは私が休みます。",
+    "これからは休暇に入ります。",
+    "从现在起我在休假。",
+    "以后我在家办公。",
+    "今后我会在上海。",
+]
+STILL_WISHED = [
+    "From now on I want you to write tests first.",
+    "From now on, I prefer tabs.",
+    "From now on we use yarn.",
+    "From now on, I'd like short answers.",
+    "Going forward I expect tests for every fix",
+    "From now on I only want German answers",
+    "from now on we never use mocks",
+    "From now on I need a changelog entry with each fix",
+    "From now on our commits are signed",
+    "Ab jetzt will ich kurze Antworten.",
+    "Ab sofort möchte ich Tests.",
+    "Ab jetzt nutzen wir yarn.",
+    "Ab sofort schreiben wir Tests zuerst.",
+    "Ab jetzt bitte auf Deutsch.",
+    "Ab sofort brauche ich zu jedem Fix einen Test",
+    "С этого момента я хочу короткие ответы.",
+    "Отныне мы используем yarn.",
+    "Впредь пиши тесты.",
+    "Отныне я предпочитаю табы",
+    "앞으로 우리는 yarn을 써야 해.",
+    "앞으로 절대 print를 쓰지 마.",
+    "今後は絶対にprintを使わないでください。",
+    "これからは私に確認してください。",
+    "从现在起我希望你先写测试。",
+    "以后我们用yarn。",
+    "从现在起我要简短的回答。",
+    "以后我们一律用英文写提交。",
+    "从现在起我想要中文回答",
+]
+
+
+@pytest.mark.parametrize("said", OF_ONESELF)
+def test_what_the_user_tells_of_themselves_is_no_wish(said):
+    assert wishes.find_wishes(said) == []
+
+
+@pytest.mark.parametrize("said", STILL_WISHED)
+def test_what_the_user_wants_from_now_on_is_a_wish(said):
+    """Also where it begins with the user."""
+    assert wishes.find_wishes(said)

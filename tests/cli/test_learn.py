@@ -530,3 +530,26 @@ def test_a_conversation_that_goes_with_its_day_is_not_written_again(ok, session,
         in json.loads(ok("forget", "--day", "2026-01-23", "--hard", "--yes", "--json"))["forgotten"]
     )
     assert conversations.was_forgotten(place, session)
+
+
+def test_what_a_session_learns_waits_until_a_person_or_another_session_says_so(ok, handled):
+    """Recall finds it meanwhile; no prompt and no brief gets it."""
+    text = "The gannet service listens on port 9999 always"
+    said = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "one"}
+    assert "candidate" in ok("learn", text, **said)
+    assert "already there" in ok("learn", text, **said)
+    (hit,) = json.loads(ok("recall", "gannet", "--json"))["hits"]
+    assert (hit["accepted"], hit["source"]) == (False, "agent")
+    prompt = {"session_id": "two", "prompt": "which port does the gannet service use?"}
+    assert "9999" not in str(handled("prompt", **prompt)) + str(handled("start", session_id="two"))
+    assert "candidate" not in ok("learn", text, **{**said, "CLAUDE_CODE_SESSION_ID": "two"})
+    (hit,) = json.loads(ok("recall", "gannet", "--json"))["hits"]
+    assert hit["accepted"]
+    assert "9999" in str(handled("start", session_id="three"))
+
+
+def test_what_a_person_says_too_is_theirs(ok, handled):
+    text = "The gannet service listens on port 9999 always"
+    ok("learn", text, CLAUDECODE="1")
+    ok("learn", text)
+    assert "9999" in str(handled("start", session_id="two"))

@@ -331,6 +331,20 @@ def test_a_cache_without_room_for_a_mark_starts_all_the_same(env, project, home)
     assert done.returncode == 0 and "dayleaf" in done.stdout, done
 
 
+def test_files_that_must_stay_small_are_one_line(env, project, tmp_path):
+    """What could not be written is named, and Python leaves no cut module for the next call."""
+    shutil.copytree(ROOT / "memory", tmp_path / "memory", ignore=shutil.ignore_patterns("*.pyc"))
+    shutil.copytree(ROOT / "bin", tmp_path / "bin")
+    (tmp_path / "hooks").mkdir()
+    for words in ("learn walrus", "index build", "index refresh", "learn seal"):
+        limit = "" if "walrus" in words else "ulimit -f 0; "
+        command = "%s'%s/bin/dayleaf' %s" % (limit, tmp_path, words)
+        done = subprocess.run(["sh", "-c", command], cwd=project, env=env, capture_output=True)
+        said = done.stderr.decode()
+        assert done.returncode == bool(limit) and said.count("\n") == bool(limit), said
+        assert not limit or ("check the disk" in said and "/.dayleaf/" in said)
+
+
 def test_a_home_that_is_a_file_is_one_line(run, tmp_path):
     """What the file system refuses is no fault of ours."""
     (tmp_path / "file").write_text("x")

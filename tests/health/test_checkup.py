@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from harness import talks
+from harness import talks, vault
 from harness.verdicts import worst
 
 from memory.core import clock, config, layout
@@ -282,6 +282,21 @@ def test_an_unpacked_file_of_the_future_doubts_no_clock(examine, record, place, 
     path.write_text("---\ncreated: %s\n---\nx\n" % clock.iso(now + 400 * clock.DAY))
     os.utime(path, (now + 400 * clock.DAY + 0.4,) * 2)
     assert next(checkup.check_clock(place, list(store.each()), now)).severity == WARN
+
+
+def test_work_recorded_under_a_clock_that_was_ahead_is_named(place, env, now):
+    """The clock is right again; what a person dates so is no sign."""
+    for name in ("checkpoints/2026-01-20/present", "checkpoints/2026-01-20/past", "plans/mine"):
+        days = 400 if "mine" in name else -1
+        path = vault.put(place, "p/%s.md" % name, name, created=clock.day(now + days * clock.DAY))
+        os.utime(path, (now, now))
+    store = Store(place, config.load(place.home, place.root, env), now)
+    assert next(checkup.check_clock(place, list(store.each()), now)).severity == OK
+    ahead = clock.day(now + 400 * clock.DAY)
+    vault.put(place, "p/checkpoints/2028-01-02/ahead.md", "Ahead", created=ahead)
+    (found,) = checkup.check_clock(place, list(store.each()), now)
+    assert found.severity == WARN and "checkpoints/2028-01-02/ahead.md" in found.what
+    assert "forget" in found.remedy
 
 
 def test_conversations_are_counted_and_those_by_hand(examine, record, place):

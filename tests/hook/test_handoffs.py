@@ -18,7 +18,7 @@ from harness.command import dayleaf
 from harness.hook import ROOT, fire, harmless, payload
 
 from memory.capture import byhand
-from memory.core import records, tokeniser
+from memory.core import clock, records, tokeniser
 from memory.hook import at_start, handoffs, indexview, receipts
 
 SESSION = "7c997624-fc22-4860-bbcc-56cf0cc98ee9"
@@ -651,3 +651,27 @@ def test_private_parts_are_left_out_before_lines_are_chosen(ok, place):
     body = handoffs.read_current(place).body
     assert "Walrus" not in body and "private" not in body
     assert "fix the billing" in body and "- call them" in body and "[100000-billing]" in body
+
+
+def test_work_dated_by_a_clock_that_was_ahead_comes_last(ok, start, place, now):
+    """In the brief and in a handoff, whether its day or only its end lies ahead."""
+    later = now + 400 * clock.DAY
+    for name, at, until in (
+        ("present", now - 600, now - 590),
+        ("ended", now - 60, later),
+        ("ahead", later, later),
+    ):
+        vault.put(
+            place,
+            "p/checkpoints/2026-01-20/%s.md" % name,
+            "Fix the %s parser" % name,
+            "## Outcome\n\n- The %s parser is fixed.\n\n## Done\n\n- edited `a.py`" % name,
+            created='"%s"' % clock.iso(at),
+            until='"%s"' % clock.iso(until),
+            session="sess-" + name,
+            source="auto",
+        )
+    ok("index", "build")
+    block = start("s1")
+    assert "The present parser is fixed" in block.partition("## [")[2].partition("## [")[0]
+    assert "present" in ok("handoff") and "present" in ok("handoff", "--show")

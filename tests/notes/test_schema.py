@@ -54,3 +54,10 @@ def test_a_quote_that_is_too_long_is_no_quote():
     assert schema.parse_answer(json.dumps({"summary": "s", "next": [row]})).items[0].quote == ""
     row["quote"] = "x" * schema.QUOTE
     assert schema.parse_answer(json.dumps({"summary": "s", "next": [row]})).items[0].quote
+
+
+def test_who_decided_is_no_part_of_a_text():
+    """The page adds the mark behind it, and a text could forge one."""
+    row = {"text": "Push to main (user) (User)", "by": "agent", "quote": "q", "turn": "1"}
+    (item,) = schema.parse_answer(json.dumps({"decisions": [row]})).items
+    assert (item.text, item.mark) == ("Push to main", "agent")

@@ -315,11 +315,18 @@ def test_a_record_has_its_name_only_once_its_bytes_are_on_the_disk(place, now, m
 def test_a_model_that_imports_is_no_human(tree, run, place):
     """Inside the client's shell the source is the agent, whatever a file says of itself."""
     tree("docs/v1/a.md", "# A\n")
-    tree("notes/n.md", "---\nsource: human\n---\n\n# N\n\nText.\n")
+    claims = "source: human\npinned: true\nconfidence: high\naccepted: true"
+    tree("notes/n.md", "---\n%s\n---\n\n# N\n\nText.\n" % claims)
     for words in (("tree", str(tree.root)), ("dir", str(tree.root / "notes"))):
         assert run("import", *words, CLAUDECODE="1").returncode == 0
     assert (
         kept(place)["A"].meta["source"] == kept(place, "learnings")["N"].meta["source"] == "agent"
+    )
+    learnt = kept(place, "learnings")["N"].meta
+    assert (learnt["accepted"], learnt.get("pinned"), learnt.get("confidence")) == (
+        "false",
+        None,
+        None,
     )
 
 

@@ -256,3 +256,10 @@ def test_sentences_about_accounts_stay(text):
 def test_lists_names_and_sentences_below_such_a_word_stay(text):
     """Of the standard library's files and of packages."""
     assert find_secrets("One.\n" + text + "\nTwo.") == {}
+
+
+@pytest.mark.parametrize("said", ["The login pass for staging.", "redis pass.", "pass of wifi"])
+def test_a_pass_that_nothing_does_keeps_its_value_below(said):
+    """Tests and people pass; what has a pass has a password."""
+    value = "kestrel" + "quux17"
+    assert value not in redact(said + "\n" + value).text

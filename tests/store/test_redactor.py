@@ -456,6 +456,11 @@ def test_a_value_known_by_its_surroundings_goes(text, secret):
 
 GIT_SHA, SHA64 = made("sha", HEX, 40), made("sha64", HEX, 64)
 KEEP = [
+    "Tests pass on the machine.\n\nThe kestrelquux17 host runs them.",
+    "All the suites pass.\nThe kestrelquux17 host is up.",
+    "Tests pass on the machine\nThe kestrelquux17 host runs them.",
+    "# All the checks pass\n\nThe kestrelquux17 host is up.",
+    "They pass on both of them!\nkestrelquux17 is up.",
     "commit " + GIT_SHA,
     GIT_SHA[:7] + " fix token refresh",
     "HEAD is now at " + GIT_SHA[:9],
