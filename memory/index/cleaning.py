@@ -40,10 +40,12 @@ class Cleaner:
     def each(self, found: Sequence[Record]) -> Iterator[Tuple[Record, bool]]:
         """Yield (record without secrets, whether it held one) of each record."""
         bare = [documents.remove_private(record) for record in found]
-        holding = self._holding([record for record in bare if not self._is_known(record)])
-        for record in bare:
-            if self._kept and record.name not in holding and not redactor.is_captured(record):
+        written = [record for record in bare if not redactor.is_captured(record)]
+        holding = self._holding([record for record in written if not self._is_known(record)])
+        for record in written:
+            if self._kept and record.name not in holding:
                 self._kept.put(record.name, record.checksum[:16], "clean", True)
+        for record in bare:
             if record.name in holding:
                 yield redactor.clean_record(record, self._settings, self._place.key), True
             else:
@@ -51,9 +53,7 @@ class Cleaner:
 
     def _is_known(self, record: Record) -> bool:
         kept = self._kept
-        return redactor.is_captured(record) or bool(
-            kept and kept.get(record.name, record.checksum[:16], "clean")
-        )
+        return bool(kept and kept.get(record.name, record.checksum[:16], "clean"))
 
     def save(self) -> None:
         if self._kept:

@@ -41,7 +41,7 @@ from typing import Any, NamedTuple
 from memory.core import files
 from memory.core.plaintext import find_private_pairs
 from memory.core.records import Record
-from memory.store import disguise
+from memory.store import disguise, writer
 from memory.store.bylabel import find_by_label
 from memory.store.byname import find_by_name, find_by_run, find_by_sentence, is_random
 from memory.store.byshape import (
@@ -525,8 +525,9 @@ _OURS = ("conversation", "created", "id", "kind", "links", "session", "source", 
 
 
 def is_captured(record: Record) -> bool:
-    """Tell whether capture wrote a record, and so cleaned it.  Shared ones may lie."""
-    return record.source == "auto" and record.tier in ("p", "g")
+    """Tell whether capture wrote and cleaned all of a record.  Shared ones may lie."""
+    captured = record.source == "auto" and record.tier in ("p", "g")
+    return captured and writer.is_sealed(record.name, record.meta, record.body)
 
 
 def clean_record(record: Record, config: Any, salt: str) -> Record:

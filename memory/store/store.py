@@ -451,6 +451,7 @@ class Store(Reader):
                     % folder
                 )
             if stat.st_mode & 0o022:
+        data = writer.keep_sealed(name, before, data)
                 os.chmod(folder, stat.st_mode & 0o755)
 
     def _make_folder(self, tier: str, folder: str) -> None:

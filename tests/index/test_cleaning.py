@@ -6,7 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from harness import leaks
 from harness.hook import fire, payload
+
+from memory.core import config
+from memory.store import writer
+from memory.store.store import Store
 
 PASSWORD, PIN = "Hunter2-Xy99z", "998877"
 NOTE = (
@@ -19,6 +24,11 @@ PART = (
 )
 LIMIT = "what is the toucan limit, how many calls?"
 ASKED = "how does partner Zed upload with FTP, and what is the toucan limit of calls?"
+
+
+@pytest.fixture
+def store(place, now) -> Store:
+    return Store(place, config.load(place.home, "", {}), now)
 
 
 def written(folder: str, name: str, text: str) -> Path:
@@ -85,6 +95,35 @@ def test_a_person_hears_once_of_a_record_with_a_secret(world, place, project, ru
     start(world, project, "s8")
     assert "uploads nightly" in start(world, project, "s9")
     assert "secrets    " not in run("doctor").stdout
+
+
+TOKEN = "gh" + "p_" + leaks.made("typed in", leaks.ALNUM, 36)
+TYPED_IN = {  # by whether the file bears the checksum of what dayleaf wrote: where a person types
+    "text": lambda text: text.replace("pulls.", "pulls with " + TOKEN),
+    "title": lambda text: text.replace("title: ", "title: " + TOKEN + " "),
+    "tag": lambda text: text.replace("tags: [deploy]", "tags: [deploy, %s]" % TOKEN),
+    "heading": lambda text: text.replace("## 14:03", "## %s 14:03" % TOKEN),
+    "unknown key": lambda text: text.replace("\n---\n", "\nremark: %s\n---\n" % TOKEN, 1),
+}
+
+
+def test_what_dayleaf_wrote_is_not_looked_at_again(store, place, monkeypatch):
+    """Neither as it was written nor after changes of its own; a person's edit is."""
+    from memory.index import builder
+    from memory.store import redactor
+
+    names = [store.add("checkpoint", "T", "Text", source="auto", session="s").name for _ in "ab"]
+    store.edit(names[0], {"pinned": "true", "title": "Other"}, True)
+    texts, redact = [], redactor.redact
+    monkeypatch.setattr(
+        redactor, "redact", lambda text, *more: texts.append(text) or redact(text, *more)
+    )
+    builder.build(place, 1.0)
+    assert texts == []
+    path = Path(place.path(names[0]))
+    path.write_text(path.read_text() + "More.\n")
+    builder.build(place, 2.0)
+    assert texts
 
 
 def test_a_record_that_calls_itself_automatic_is_looked_at_in_the_shared_tier(
