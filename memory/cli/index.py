@@ -169,9 +169,8 @@ def _export_index(call: Call) -> int:
     from memory.recall import topics
 
     with call.spinner("reading the records"):
-        value = to_json(topics.export(call.place, call.now, build_categories()))
-    print(value)
-    return 0
+        value = topics.export(call.place, call.now, build_categories(), call.store())
+    return call.answer(value, [to_json(value)])
 
 
 WORDS: dict[str, Callable[[Call], int]] = {

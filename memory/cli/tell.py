@@ -487,6 +487,7 @@ def _show_handoff(call: Call) -> int:
     if found is None:
         said = "%s has no handoff; `dayleaf handoff` writes one" % one_line(call.place.key)
         return call.answer(None, [said])
+    found = call.store().read(found.name)
     starts = handoffs.count_starts(call.place, found.id)
     value = {
         **record_json(found),

@@ -15,7 +15,7 @@ from typing import Any
 
 from memory.core import IndexFault, UsageError, config, files, layout, plaintext, records, tokeniser
 from memory.hook import indexview, receipts
-from memory.store import ledger
+from memory.store import ledger, redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -318,7 +318,11 @@ def _read_index_titles(found: indexview.Index, ids: set[str]) -> dict[str, str]:
             doc = found.by_id(id)
             if doc is not None:
                 data = files.read(found.place.path(doc.name), 1 << 20)
-                titles[id] = records.from_bytes(doc.name, data, 0.0).title
+                record = records.from_bytes(doc.name, data, 0.0)
+                if b"privat" in data.lower() or not found.is_clean(record):
+                    settings = config.load_for_place(found.place, {})
+                    record = redactor.clean_record(record, settings, found.place.key)
+                titles[id] = record.title
     return titles
 
 
@@ -359,6 +363,7 @@ def explain_load(
         candidates = (
             [] if choice.strategy.whole else _score_candidates(found, prompt, choice, settings)
         )
+        block = redactor.clean(block, settings, place.key)  # the index may not know an edit yet
         spent = tokeniser.count_tokens(block)
         fitted = {item[0] for item in shown}
         picked = dict.fromkeys(found.doc(pick.number).id for pick in choice.picks)

@@ -205,7 +205,10 @@ class Call:
     def settings(self) -> config.Config:
         """The settings of the place."""
         if self._settings is None:
+            from memory.store import authority
+
             self._settings = config.load_for_place(self.place, self.env)
+            self._settings.masked = self.caller() != authority.PERSON
         return self._settings
 
     def store(self) -> Store:

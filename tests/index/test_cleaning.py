@@ -107,6 +107,37 @@ TYPED_IN = {  # by whether the file bears the checksum of what dayleaf wrote: wh
 }
 
 
+@pytest.mark.parametrize("is_old", [False, True], ids=["of today", "of an older dayleaf"])
+@pytest.mark.parametrize("where", TYPED_IN)
+@pytest.mark.parametrize("kind", ["checkpoint", "handoff", "conversation", "note"])
+def test_a_secret_typed_into_what_dayleaf_wrote_reaches_nobody(
+    kind, where, is_old, store, world, place, project, run
+):
+    """What a person adds to a captured record is looked at like any note by hand."""
+    body = "## 14:03 walrus deploy\n\nThe walrus registry logs in before it pulls.\n"
+    folder = "checkpoint" if kind == "handoff" else kind
+    record = store.add(folder, "Walrus deploy", body, tags=["deploy"], source="auto", session="s0")
+    if kind == "handoff":
+        record = store.promote(record.name, "p/checkpoints/handoff.md")
+    run("index", "build")
+    path = Path(place.path(record.name))
+    text = path.read_text()
+    assert "walrus" in run("recall", "walrus", CLAUDECODE="1").stdout
+    key = "\n%s: %s" % (writer.CLEANED, record.meta[writer.CLEANED])
+    text = TYPED_IN[where](text.replace(key, "") if is_old else text)
+    assert TOKEN in text
+    path.write_text(text)
+    start(world, project, "s1")
+    said = [
+        start(world, project, "s3"),
+        ask(world, project, "how does the walrus registry log in?"),
+    ]
+    for words in (["recall", "walrus"], ["show", record.id], ["standup"], ["handoff", "--show"]):
+        said += [run(*words, *more, CLAUDECODE="1").stdout for more in ([], ["--json"])]
+    assert not [one for one in said if TOKEN in one] and path.read_text() == text
+    assert TOKEN.lower().encode() not in kept(world)
+
+
 def test_what_dayleaf_wrote_is_not_looked_at_again(store, place, monkeypatch):
     """Neither as it was written nor after changes of its own; a person's edit is."""
     from memory.index import builder
