@@ -18,7 +18,7 @@ from memory.core.tokeniser import count_utf16
 from memory.health import FAIL, WARN, Finding, record_path
 from memory.hook import fence
 from memory.recall import relations
-from memory.store import activeplan, localpaths, redactor
+from memory.store import activeplan, localpaths, redactor, writer
 from memory.store.reader import WHOLE_LIMIT
 from memory.store.store import Store
 
@@ -127,7 +127,7 @@ def check_file(
         *_check_links(record, text, lines, linked),
         *(_check_resource(record, lines, place) if record.kind == "resource" else ()),
         *(
-            check_secrets(text, config["redact.allow"], place.key)
+            check_file_secrets(name, text, config["redact.allow"], place.key)
             if config["redact.enabled"]
             else ()
         ),
@@ -246,6 +246,13 @@ def check_secrets(text: str, allow: Sequence[str], salt: str) -> Iterator[Row]:
                 "`redact.allow`"
             )
             yield line, True, "a secret (%s)" % found.kind, remedy
+
+
+def check_file_secrets(path: str, text: str, allow: Sequence[str], salt: str) -> Iterator[Row]:
+    """Report secrets in a file's text and name, and private parts."""
+    yield from check_secrets(text, allow, salt)
+    for found in redactor.redact(writer.bare_stem(path.rpartition("/")[2]), allow, salt).found:
+        yield 1, True, "a secret (%s) in the file's name" % found.kind, "rename the file"
 
 
 def _check_id(

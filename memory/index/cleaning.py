@@ -15,7 +15,7 @@ from memory.core.layout import Place
 from memory.core.records import Record
 from memory.hook import documents
 from memory.index.kept import REDACTION, FactCache
-from memory.store import redactor
+from memory.store import redactor, writer
 from memory.store.secretshapes import SEAM
 
 BATCH, BATCH_CHARS = 64, 1 << 17  # records, and characters of them, that are searched together
@@ -81,7 +81,7 @@ class Cleaner:
 
 def _join_text(record: Record) -> str:
     rows = ["%s: %s" % (key, _format_value(value)) for key, value in record.meta.items()]
-    return "\n".join([*rows, "", record.body])
+    return SEAM.join([writer.bare_stem(record.name), "\n".join([*rows, "", record.body])])
 
 
 def _format_value(value: object) -> str:

@@ -157,6 +157,31 @@ def test_what_dayleaf_wrote_is_not_looked_at_again(store, place, monkeypatch):
     assert texts
 
 
+def test_a_secret_in_a_files_name_is_found_everywhere(world, place, project, run):
+    """The checks name it, nothing shares it, and no session is told it."""
+    written(place.private, "walrus %s.md" % TOKEN, "---\nid: l-a0000003\n---\nwalrus text\n")
+    written(place.private, "%s.md" % TOKEN, "")
+    run("index", "build")
+    said = [start(world, project), ask(world, project, "walrus text", "s4")]
+    for words in (
+        ["recall", "walrus"],
+        ["show", "l-a0000003"],
+        ["index", "export"],
+        ["check"],
+        ["audit"],
+        ["graph"],
+        ["stats"],
+    ):
+        said += [run(*words, *more, CLAUDECODE="1").stdout for more in ([], ["--json"])]
+    assert not [one for one in said if TOKEN in one]
+    for words in (["check"], ["audit", "--strict"], ["share", "l-a0000003"]):
+        done = run(*words)
+        assert done.returncode and "secret" in done.stdout and "name" in done.stdout, words
+    written(place.shared, "b %s.md" % TOKEN, "walrus\n")
+    subprocess.run(["git", "add", "-A"], cwd=project, check=True)
+    assert "in the file's name" in run("check", "--staged").stdout
+
+
 def test_a_record_that_calls_itself_automatic_is_looked_at_in_the_shared_tier(
     world, place, project, run
 ):
