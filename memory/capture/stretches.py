@@ -102,7 +102,7 @@ class Capture:
             name = self.write(trigger)
         if closing:
             self.close()
-        if self._is_removed():
+        if self._is_forgotten():
             progress.forget_texts(state)
         progress.save(state)
         return name
@@ -119,10 +119,10 @@ class Capture:
             self.rewind(1)
             self.read()
 
-    def _is_removed(self) -> bool:
-        """Tell whether a person removed all records of the session."""
-        removed = conversationfile.is_removed(self.place, self.state, self.session)
-        return removed and not self.checkpoints_since("")
+    def _is_forgotten(self) -> bool:
+        """Tell whether a person forgot all records of the session."""
+        forgotten = conversationfile.is_forgotten(self.place, self.state, self.session)
+        return forgotten and not self.checkpoints_since("")
 
     def ends(self) -> bool:
         """Tell whether the stretch ends at the reading's end."""
