@@ -55,15 +55,6 @@ def is_forgotten(place: Place, state: CaptureState, session: str) -> bool:
     return conversations.was_forgotten(place, session)
 
 
-def is_removed(place: Place, state: CaptureState, session: str) -> bool:
-    """Tell whether a person forgot a session for good."""
-    if not is_forgotten(place, state, session):
-        return False
-    from memory.store import conversations
-
-    return conversations.was_removed(place, session)
-
-
 def end_stretch(state: CaptureState) -> None:
     """End a stretch; its turns stay in the file."""
     state.base += state.grown

@@ -91,7 +91,7 @@ class Capture:
             name = self.write(trigger)
         if closing:
             self.close()
-        if self._is_removed():
+        if self._is_forgotten():
             progress.forget_texts(state)
         progress.save(state)
         return name
@@ -108,9 +108,10 @@ class Capture:
             self.rewind(START)
             self.read()
 
-    def _is_removed(self) -> bool:
-        removed = conversationfile.is_removed(self.place, self.state, self.session)
-        return removed and not self.checkpoints_since("")
+    def _is_forgotten(self) -> bool:
+        """Tell whether a person forgot all records of the session."""
+        forgotten = conversationfile.is_forgotten(self.place, self.state, self.session)
+        return forgotten and not self.checkpoints_since("")
 
     def ends(self) -> bool:
         """Tell whether the stretch ends where the reading ends."""

@@ -160,9 +160,8 @@ def _index_status(call: Call) -> int:
 
 def _export_index(call: Call) -> int:
     with call.spinner("reading the records"):
-        value = topics.export(call.place, call.now, build_categories())
-    print(to_json(value))
-    return 0
+        value = topics.export(call.place, call.now, build_categories(), call.store())
+    return call.answer(value, [to_json(value)])
 
 
 WORDS: dict[str, Callable[[Call], int]] = {

@@ -456,6 +456,7 @@ def _show_handoff(call: Call) -> int:
     if found is None:
         line = "%s has no handoff; `dayleaf handoff` writes one" % one_line(call.place.key)
         return call.answer(None, [line])
+    found = call.store().read(found.name)
     starts, path = handoffs.count_starts(call.place, found.id), call.place.path(found.name)
     value = {**record_json(found), "path": path, "body": found.body, "starts": starts}
     often = "at " + format_count(starts, "start") if starts else "not yet"

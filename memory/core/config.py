@@ -148,12 +148,16 @@ DROPPED_KEYS = frozenset(
 
 
 class Config:
-    """Settings by key, with their sources and the problems found."""
+    """Settings by key, with their sources and the problems found.
 
-    __slots__ = ("problems", "sources", "values")
+    masked: whether records read with them are shown without secrets and private parts.
+    """
+
+    __slots__ = ("masked", "problems", "sources", "values")
 
     def __init__(self, values: Values, sources: Dict[str, str], problems: List[str]):
         self.values, self.sources, self.problems = values, sources, problems
+        self.masked = False
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]

@@ -16,7 +16,7 @@ from typing import Any
 
 from memory.core import IndexFault, UsageError, config, files, layout, plaintext, records, tokeniser
 from memory.hook import indexview, receipts
-from memory.store import ledger
+from memory.store import ledger, redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -297,7 +297,11 @@ def _read_index_titles(index: indexview.Index, ids: set[str]) -> dict[str, str]:
             doc = index.by_id(id)
             if doc is not None:
                 data = files.read(index.place.path(doc.name), 1 << 20)
-                titles[id] = records.from_bytes(doc.name, data, 0.0).title
+                record = records.from_bytes(doc.name, data, 0.0)
+                if b"privat" in data.lower() or not index.is_clean(record):
+                    settings = config.load_for_place(index.place, {})
+                    record = redactor.clean_record(record, settings, index.place.key)
+                titles[id] = record.title
     return titles
 
 
@@ -326,6 +330,8 @@ def explain_load(place: layout.Place, settings: config.Config, prompt: str) -> d
         choice = at_prompt.choose_for_prompt(index, prompt, "", settings, state, wanted)
         block, shown = at_prompt.build_block(index, choice, prompt, state, "")
         block = "\n".join(filter(None, (brief, block)))
+        # the index may not know an edit yet
+        block = redactor.clean(block, settings, place.key)
         is_whole = choice.strategy.whole
         considered = [] if is_whole else _score_candidates(index, prompt, choice, settings)
         picks = [

@@ -30,7 +30,7 @@ from memory.core.layout import FOLDERS, PLACES, Place
 from memory.core.records import Record
 from memory.core.tokeniser import expand
 from memory.session import transcript, whereabouts
-from memory.store import archive, conversations
+from memory.store import archive, conversations, writer
 from memory.store.writer import WHOLE, TierWriter
 
 Progress = Callable[[int], None]
@@ -398,7 +398,9 @@ def _clean_file(
     else:
         old, new = tiers.rewrite(
             path,
-            lambda data: conversations.update_checksum(data, _clean_data(path, data, found)),
+            lambda data: writer.keep_sealed(
+                path, data, conversations.update_checksum(data, _clean_data(path, data, found))
+            ),
             role == BEFORE,
         )
         hashes[old.encode("ascii")] = new.encode("ascii")

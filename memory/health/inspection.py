@@ -180,7 +180,8 @@ def find_secrets(
     found: list[tuple[int, str]] | None = kept.get(record.name, record.checksum, "text")
     if found is None:
         text = data.decode("utf-8-sig", "replace")
-        rows = recordfaults.check_secrets(text, settings["redact.allow"], place.key)
+        allow = settings["redact.allow"]
+        rows = recordfaults.check_file_secrets(record.name, text, allow, place.key)
         found = [(line, what) for line, _, what, _ in rows]
         # not for a file above 1 MiB, or changed meanwhile
         if files.sha256(data) == record.checksum and UNREAD not in str(found):
@@ -438,7 +439,8 @@ def find_staged_secrets(
     findings = []
     for (path, _), data in zip(blobs, _parse_batch(place, contents, len(blobs))):
         text, path = data.decode("utf-8", "replace"), place.root + "/" + path
-        for line, _, what, remedy in recordfaults.check_secrets(text, allow, place.key):
+        faults = recordfaults.check_file_secrets(path, text, allow, place.key)
+        for line, _, what, remedy in faults:
             findings.append(Finding(FAIL, "staged", what, remedy, path, line))
     return len(blobs), sorted(findings, key=lambda f: (f.place, f.line, f.what))
 

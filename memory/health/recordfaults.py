@@ -18,7 +18,7 @@ from memory.core.tokeniser import count_utf16
 from memory.health import FAIL, WARN, Finding, record_path
 from memory.hook import fence
 from memory.recall import relations
-from memory.store import activeplan, localpaths, redactor
+from memory.store import activeplan, localpaths, redactor, writer
 from memory.store.reader import WHOLE_LIMIT
 from memory.store.store import Store
 
@@ -116,7 +116,7 @@ def check_file(
     if record.kind == "resource":
         rows += _check_resource(record, lines, place)
     if config["redact.enabled"]:
-        rows += check_secrets(text, config["redact.allow"], place.key)
+        rows += check_file_secrets(name, text, config["redact.allow"], place.key)
     if name[:1] == layout.SHARED:
         paths = localpaths.find(text, place)
         rows += [(line, False, what, remedy) for line, what, remedy in paths]
@@ -223,6 +223,13 @@ def check_secrets(text: str, allow: Sequence[str], salt: str) -> Iterator[Row]:
             remedy = "delete it here and change it where it is used; "
             remedy += "if it is none, add it to `redact.allow`"
             yield line, True, "a secret (%s)" % secret.kind, remedy
+
+
+def check_file_secrets(path: str, text: str, allow: Sequence[str], salt: str) -> Iterator[Row]:
+    """Report secrets in a file's text and name, and private parts."""
+    yield from check_secrets(text, allow, salt)
+    for found in redactor.redact(writer.bare_stem(path.rpartition("/")[2]), allow, salt).found:
+        yield 1, True, "a secret (%s) in the file's name" % found.kind, "rename the file"
 
 
 def _check_id(

@@ -332,7 +332,25 @@ def remove_private(record: Record) -> Record:
     from memory.hook import markup
 
     title, body = markup.remove_private(record.title), markup.remove_private(record.body)
-    return record if body == record.body else record.replaced(title=title, body=body)
+    same = (title, body) == (record.title, record.body)
+    return record if same else record.replaced(title=title, body=body)
+
+
+def remove_all_private(record: Record) -> Record:
+    """Return a record without private parts, those of its head too."""
+    bare, meta = remove_private(record), _remove_private_texts(record.meta)
+    tags, topics = records.parse_labels(meta.get("tags")), records.parse_labels(meta.get("topics"))
+    return bare if meta == record.meta else bare.replaced(meta=meta, tags=tags, topics=topics)
+
+
+def _remove_private_texts(value: Any) -> Any:
+    from memory.hook import markup
+
+    if isinstance(value, str):
+        return markup.remove_private(value) if "privat" in value.lower() else value
+    if isinstance(value, dict):
+        return {key: _remove_private_texts(item) for key, item in value.items()}
+    return [_remove_private_texts(item) for item in value] if isinstance(value, list) else value
 
 
 def build_frame(index: Index, name: str, clean: Clean | None = None) -> bytes:

@@ -216,13 +216,24 @@ class Index:
         docs = map(self.doc, self.holding("\x01" + id))
         return min(docs, key=lambda doc: doc.tier == "s", default=None)
 
-    def is_secret(self, name: str) -> bool:
-        """Tell whether a record's file held a secret when indexed."""
+    def find_document(self, name: str) -> segment.Doc | None:
+        """Return the first document of a record by its name, or None."""
         at = self.delta.names.get(name)
         if at is not None:
-            return at >= 0 and bool(self.delta.docs[at].flags & segment.SECRET)
+            return self.delta.docs[at] if at >= 0 else None
         first, count = self.segment.find(name) if self.segment else (0, 0)
-        return bool(count) and bool(self.doc(first).flags & segment.SECRET)
+        return self.doc(first) if count else None
+
+    def is_secret(self, name: str) -> bool:
+        """Tell whether a record's file held a secret when indexed."""
+        doc = self.find_document(name)
+        return doc is not None and bool(doc.flags & segment.SECRET)
+
+    def is_clean(self, record: Any) -> bool:
+        """Tell whether a record is as indexed, and held no secret."""
+        doc = self.find_document(record.name)
+        same = doc is not None and doc.checksum.hex() == record.checksum[:16]
+        return same and not self.is_secret(record.name)
 
     def live(self, numbers: Iterable[int]) -> list[int]:
         """Return those numbers of documents that the delta does not replace."""
@@ -521,4 +532,4 @@ def _parse_full_record(name: str, data: bytes, mtime: float, private: bool) -> A
         return read
     from memory.hook import documents
 
-    return documents.remove_private(read)
+    return documents.remove_all_private(read)

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterator
 
-MAGIC = b"DLSEG007"
+MAGIC = b"DLSEG008"
 # magic, generation, scope, tokeniser, documents, pushable, terms, buckets, records, learnings,
 # learning tokens, all tokens, mean length, built, crc32 of the rest of the header, offsets of
 # buckets, directory, ids, impacts, rows, strings, lists

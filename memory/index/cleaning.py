@@ -15,7 +15,7 @@ from memory.core.layout import Place
 from memory.core.records import Record
 from memory.hook import documents
 from memory.index.kept import REDACTION, FactCache
-from memory.store import redactor
+from memory.store import redactor, writer
 from memory.store.secretshapes import SEAM
 
 BATCH, BATCH_CHARS = 64, 1 << 17  # records, and characters of them, that are searched together
@@ -40,10 +40,12 @@ class Cleaner:
     def each(self, found: Sequence[Record]) -> Iterator[tuple[Record, bool]]:
         """Yield (record without secrets, whether it held one) of each record."""
         bare = [documents.remove_private(record) for record in found]
-        holding = self._holding([record for record in bare if not self._is_known(record)])
-        for record in bare:
-            if self._kept and record.name not in holding and not redactor.is_captured(record):
+        written = [record for record in bare if not redactor.is_captured(record)]
+        holding = self._holding([record for record in written if not self._is_known(record)])
+        for record in written:
+            if self._kept and record.name not in holding:
                 self._kept.put(record.name, record.checksum[:16], "clean", True)
+        for record in bare:
             if record.name in holding:
                 yield redactor.clean_record(record, self._settings, self._place.key), True
             else:
@@ -51,9 +53,7 @@ class Cleaner:
 
     def _is_known(self, record: Record) -> bool:
         kept = self._kept
-        return redactor.is_captured(record) or bool(
-            kept and kept.get(record.name, record.checksum[:16], "clean")
-        )
+        return bool(kept and kept.get(record.name, record.checksum[:16], "clean"))
 
     def save(self) -> None:
         if self._kept:
@@ -81,7 +81,7 @@ class Cleaner:
 
 def _join_text(record: Record) -> str:
     rows = ["%s: %s" % (key, _format_value(value)) for key, value in record.meta.items()]
-    return "\n".join([*rows, "", record.body])
+    return SEAM.join([writer.bare_stem(record.name), "\n".join([*rows, "", record.body])])
 
 
 def _format_value(value: object) -> str:

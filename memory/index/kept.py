@@ -281,7 +281,7 @@ def _read_head(store: Reader, cache: HeadCache, name: str) -> Head:
     head = cache.get(name, stat)
     if head is None:
         record = store.read(name)
-        if redactor.redact(record.title).found:
+        if redactor.redact("\n".join((record.title, *record.topics, *record.tags))).found:
             stat = None  # no cache holds a secret
         head = cache.put(record, stat, bool(conversations.find_edited(store, [record])))
     return head

@@ -104,6 +104,8 @@ def find_hindrances(
         line = done.text.count("\n", 0, max(at, 0)) + 1
         what = "a <private> part" if found.kind == "private" else "a secret (%s)" % found.kind
         out.append(Hindrance(line, what, "remove it with `dayleaf record edit %s`" % record.id))
+    if redactor.redact(writer.bare_stem(record.name), allow, place.key).found:
+        out.append(Hindrance(1, "a secret in its file's name", "rename the file"))
     out += [Hindrance(*row) for row in localpaths.find(text, place)]
     return sorted(out)
 

@@ -13,11 +13,12 @@ from collections.abc import Iterator, Mapping
 from math import log
 from typing import Any, Callable
 
-from memory.core import clock, files, records, tokeniser, walk
+from memory.core import clock, tokeniser
 from memory.core.layout import Place
 from memory.core.records import Record
 from memory.hook import documents
 from memory.recall.sentences import extract_statements
+from memory.store.reader import Reader
 
 VERSION = 1
 MOST_KEYWORDS = 15
@@ -106,12 +107,17 @@ def derive_topics(
     return tuple(found.values())[: documents.MOST_TOPICS]
 
 
-def export(place: Place, now: float, categories: Mapping[str, frozenset[str]]) -> dict[str, Any]:
+def export(
+    place: Place,
+    now: float,
+    categories: Mapping[str, frozenset[str]],
+    store: Reader | None = None,
+) -> dict[str, Any]:
     """Export the learnings in scope (schema above), without candidates.
 
-    categories: category -> stems of its topics.
+    categories: category -> stems of its topics. store: reads the records.
     """
-    learnings = list(_read_learnings(place))
+    learnings = list(_read_learnings(store or Reader(place)))
     counted = [_count_terms(_join_text(record)) for record in learnings]
     df = Counter(term for counts, _ in counted for term in counts)
     rows: list[dict[str, Any]] = []
@@ -152,12 +158,6 @@ def _join_text(record: Record) -> str:
     return "%s\n%s" % (record.title, record.body[:TEXT_LIMIT])
 
 
-def _read_learnings(place: Place) -> Iterator[Record]:
+def _read_learnings(store: Reader) -> Iterator[Record]:
     """Read the accepted learnings by name, without unreadable ones."""
-    for name, path, mtime_ns, _ in sorted(walk.walk(place)[0]):
-        try:
-            record = records.from_bytes(name, files.read(path, records.READ_LIMIT), mtime_ns / 1e9)
-        except OSError:
-            continue
-        if documents.is_pushable(record):
-            yield record
+    return filter(documents.is_pushable, store.each_by(store.read, store.names()))

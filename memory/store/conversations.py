@@ -134,12 +134,6 @@ def read_forgotten(root: str) -> list[str]:
     return list(dict.fromkeys(session for session, _ in found))
 
 
-def was_removed(place: Place, session: str) -> bool:
-    """Tell whether a session was forgotten for good."""
-    rows = archive.read_log(files.real_path(place.private))
-    return any(named == session and reason == archive.REMOVED for _, reason, named in rows)
-
-
 def was_forgotten(place: Place, session: str) -> bool:
     """Tell whether a session was forgotten, and may not be written again."""
     return session in read_forgotten(files.real_path(place.private))

@@ -41,7 +41,7 @@ from typing import Any, NamedTuple
 from memory.core import files
 from memory.core.plaintext import find_private_pairs
 from memory.core.records import Record
-from memory.store import disguise
+from memory.store import disguise, writer
 from memory.store.bylabel import find_by_label
 from memory.store.byname import find_by_name, find_by_run, find_by_sentence, is_random
 from memory.store.byshape import (
@@ -91,6 +91,7 @@ class Redacted(NamedTuple):
 
 
 BEFORE_PRIVATE = tuple("<＜;cC/\\")  # last characters of the forms that open a tag
+NAME_MOST = 255  # characters of a file's name
 PASSES = 12  # over a text; no real one has taken more than four
 NEAR = 1200  # characters around a change that are searched again
 # full-width letters and digits, as Japanese keyboards write them
@@ -525,8 +526,9 @@ _OURS = ("conversation", "created", "id", "kind", "links", "session", "source", 
 
 
 def is_captured(record: Record) -> bool:
-    """Tell whether capture wrote a record, and so cleaned it.  Shared ones may lie."""
-    return record.source == "auto" and record.tier in ("p", "g")
+    """Tell whether capture wrote and cleaned all of a record.  Shared ones may lie."""
+    captured = record.source == "auto" and record.tier in ("p", "g")
+    return captured and writer.is_sealed(record.name, record.meta, record.body)
 
 
 def clean_record(record: Record, config: Any, salt: str) -> Record:
@@ -540,6 +542,18 @@ def clean_record(record: Record, config: Any, salt: str) -> Record:
     return record.replaced(
         title=title, body=body, tags=tuple(tags), topics=tuple(topics), meta={**record.meta, **meta}
     )
+
+
+def clean_file_names(text: str, config: Any, salt: str) -> str:
+    """Return a text without the secrets in its names of markdown files."""
+    pieces, allow = text.split(".md"), config["redact.allow"]
+    starts = [max(piece.rfind(sign, -NAME_MOST) for sign in '/\n"') + 1 for piece in pieces[:-1]]
+    names = [piece[start:][-NAME_MOST:] for piece, start in zip(pieces, starts)]
+    if not config["redact.enabled"] or not redact(SEAM.join(names), allow, salt).found:
+        return text
+    for at, name in enumerate(names):
+        pieces[at] = pieces[at].removesuffix(name) + redact(name, allow, salt).text
+    return ".md".join(pieces)
 
 
 def clean_change(before: bytes, after: bytes, config: Any, salt: str) -> bytes:

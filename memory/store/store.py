@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from functools import cached_property
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from memory.core import (
@@ -70,6 +71,26 @@ class Store(Reader):
         """
         super().__init__(place)
         self.config, self.now, self.on_change, self.keeps = config, now, on_change, keeps
+
+    def read_both(self, name: str) -> tuple[Record, bytes]:
+        """Read a record, as its reader may see it, and its bytes."""
+        record, data = super().read_both(name)
+        return (self._mask(record) if self.config.masked else record), data
+
+    def _mask(self, record: Record) -> Record:
+        """Return a record without secrets and private parts."""
+        if self._index and self._index.is_clean(record):  # a search takes ten times as long
+            return redactor.strip_private_record(record)
+        return redactor.clean_record(record, self.config, self.place.key)
+
+    @cached_property
+    def _index(self) -> Any:
+        from memory.hook import indexview
+
+        try:
+            return indexview.open_index(self.place, watch=False)
+        except (DayleafError, OSError):
+            return None
 
     def same(
         self, kind: str, title: str, body: str, tier: str = PRIVATE, waiting: bool = False
@@ -228,7 +249,7 @@ class Store(Reader):
             self.check(name)
         with self._locked(name):
             before = self.raw(name)
-            values = changes(self.read(name)) if callable(changes) else changes
+            values = changes(super().read_both(name)[0]) if callable(changes) else changes
             data = frontmatter.edit(before, self.cleaned(dict(values)), name)
             if data != before:
                 self._replace_bytes(name, before, data)
@@ -435,6 +456,7 @@ class Store(Reader):
                 "again" % self.place.path(name)
             )
         data = redactor.clean_change(before, data, self.config, self.place.key)
+        data = writer.keep_sealed(name, before, data)
         self.fits(name[:1], data, before)
         self._restrict_access(name[:1])
         path = self._resolve_path(name)

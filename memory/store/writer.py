@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
+from zlib import crc32
 
 from memory.core import StoreError, UsageError, clock, files, frontmatter, layout, records
 from memory.core.layout import DATED_KINDS, FOLDERS, SHARED, Place
@@ -17,6 +18,8 @@ from memory.core.plaintext import one_line
 
 TITLE_LIMIT = 200
 WHOLE = 1 << 40  # bytes of a file that is rewritten: all of it
+# key of a captured record: the checksum of its name, head and text as they were cleaned
+CLEANED = "cleaned"
 
 
 class NewRecord(NamedTuple):
@@ -73,17 +76,21 @@ def compose_record(
         "session": given.pop("session") or None,
         **given,
     }
-    return NewRecord(
-        FOLDERS[kind] + "/" + stem(kind, title, body, created),
-        seed,
-        id,
-        frontmatter.format_file(meta, body),
-    )
+    name = FOLDERS[kind] + "/" + stem(kind, title, body, created)
+    return NewRecord(name, seed, id, _format_sealed(name, meta, body))
+
+
+def _format_sealed(name: str, meta: Mapping[str, Any], body: str) -> bytes:
+    """Return the bytes of a new record, a captured one sealed."""
+    if meta["source"] != "auto":
+        return frontmatter.format_file(meta, body)
+    data = frontmatter.format_file({**meta, CLEANED: "crc-00000000"}, body)
+    return seal(name + "-0000.md", data)
 
 
 def _drop_own_keys(extra: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys that a caller may set in a record's frontmatter."""
-    own = ("id", "kind", "title", "source")
+    own = ("id", "kind", "title", "source", CLEANED)
     return {key: value for key, value in extra.items() if key not in own}
 
 
@@ -116,6 +123,36 @@ def stem(kind: str, title: str, body: str, created: float) -> str:
 def body_checksum(body: str) -> str:
     """Return 12 hex digits of a text's SHA-256, as `written` holds them."""
     return files.sha256(body.strip().encode("utf-8", "surrogateescape"))[:12]
+
+
+def is_sealed(name: str, meta: Mapping[str, Any], body: str) -> bool:
+    """Tell whether a record is as dayleaf cleaned and wrote it."""
+    return CLEANED in meta and meta[CLEANED] == _sum_clean(name, meta, body)
+
+
+def _sum_clean(name: str, meta: Mapping[str, Any], body: str) -> str:
+    # a CRC takes a twentieth of the time of a SHA-256, and only has to notice an edit
+    head = dict(meta)
+    for key in (CLEANED, "imported"):  # two imports give the same bytes, but for the instant
+        head.pop(key, None)
+    known = crc32((bare_stem(name.rpartition("/")[2]) + str(head)).encode("utf-8", "replace"))
+    return "crc-%08x" % crc32(body.encode("utf-8", "surrogateescape"), known)
+
+
+def seal(name: str, data: bytes) -> bytes:
+    """Return a record's bytes with the present checksum in `cleaned`."""
+    page = frontmatter.parse(data)
+    old, new = page.meta.get(CLEANED), _sum_clean(name, page.meta, page.body)
+    line = "\n%s: %%s\n" % CLEANED
+    return data.replace((line % old).encode("utf-8", "replace"), (line % new).encode(), 1)
+
+
+def keep_sealed(name: str, before: bytes, after: bytes) -> bytes:
+    """Return a record's new bytes, sealed again if the former were."""
+    if CLEANED.encode() not in before:
+        return after
+    page = frontmatter.parse(before)
+    return seal(name, after) if is_sealed(name, page.meta, page.body) else after
 
 
 def bare_stem(file: str) -> str:

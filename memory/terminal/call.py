@@ -203,7 +203,10 @@ class Call:
     def settings(self) -> config.Config:
         """The settings of the place."""
         if self._settings is None:
+            from memory.store import authority
+
             self._settings = config.load_for_place(self.place, self.env)
+            self._settings.masked = self.caller() != authority.PERSON
         return self._settings
 
     def store(self) -> Store:
@@ -264,10 +267,12 @@ class Call:
 
     def answer(self, value: Any, lines: Iterable[str]) -> int:
         """Print the value with --json, else the lines."""
-        if self.options.json:
-            print(to_json(value))
-        else:
-            print("\n".join(lines))
+        text = to_json(value) if self.options.json else "\n".join(lines)
+        if self.settings.masked:
+            from memory.store import redactor
+
+            text = redactor.clean_file_names(text, self.settings, self.place.key)
+        print(text)
         # a full disk or closed pipe ends the command here, and nothing else is said
         sys.stdout.flush()
         return 0

@@ -228,6 +228,18 @@ def test_what_else_names_a_removed_record_is_said(ok, run, place):
     assert "its name still stands in other record: " in done.stdout and "other.md" in done.stdout
 
 
+def test_a_session_that_goes_on_after_it_was_forgotten_leaves_no_trace(ok, env, project, now, home):
+    """Its later words stand nowhere, in no state either."""
+    session = Session(env, project, now)
+    work(session.ask("Add the quokka login in src/a.py")).say("The quokka has a login.")
+    session.fire("SessionEnd")
+    ok("forget", "--session", session.name, "--yes")
+    work(session.ask("and the numbat export"), name="o").say("Numbat exported.")
+    session.fire("Stop")
+    session.fire("SessionEnd")
+    assert holding(home, "numbat") == []
+
+
 def test_a_session_that_goes_on_after_it_was_removed_leaves_no_trace(ok, env, project, now, home):
     """Nothing that is said in it is kept, in no state either."""
     session = Session(env, project, now)

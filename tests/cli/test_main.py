@@ -315,6 +315,18 @@ def test_a_read_only_home_is_one_line(run, ok, home):
                 folder.chmod(0o700)
 
 
+def test_the_mark_that_the_python_runs_here_is_for_its_user_alone(env, project, home):
+    """Whatever the umask lets others do."""
+    python = Path(home, ".dayleaf/runtime/bin/python")
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    Path(home, ".dayleaf/cache").mkdir()
+    command = ["sh", "-c", 'umask 000 && "$0" --version', ROOT / "bin/dayleaf"]
+    subprocess.run(command, cwd=project, env=env, capture_output=True, check=True)
+    (mark,) = Path(home, ".dayleaf/cache").glob("runtime-*")
+    assert mark.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_cache_without_room_for_a_mark_starts_all_the_same(env, project, home):
     """The mark that its Python runs here, where the home cannot be written."""
     python = Path(home, ".dayleaf/runtime/bin/python")

@@ -6,7 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from harness import leaks
 from harness.hook import fire, payload
+
+from memory.core import config
+from memory.store import writer
+from memory.store.store import Store
 
 PASSWORD, PIN = "Hunter2-Xy99z", "998877"
 NOTE = (
@@ -19,6 +24,11 @@ PART = (
 )
 LIMIT = "what is the toucan limit, how many calls?"
 ASKED = "how does partner Zed upload with FTP, and what is the toucan limit of calls?"
+
+
+@pytest.fixture
+def store(place, now) -> Store:
+    return Store(place, config.load(place.home, "", {}), now)
 
 
 def written(folder: str, name: str, text: str) -> Path:
@@ -85,6 +95,91 @@ def test_a_person_hears_once_of_a_record_with_a_secret(world, place, project, ru
     start(world, project, "s8")
     assert "uploads nightly" in start(world, project, "s9")
     assert "secrets    " not in run("doctor").stdout
+
+
+TOKEN = "gh" + "p_" + leaks.made("typed in", leaks.ALNUM, 36)
+TYPED_IN = {  # by whether the file bears the checksum of what dayleaf wrote: where a person types
+    "text": lambda text: text.replace("pulls.", "pulls with " + TOKEN),
+    "title": lambda text: text.replace("title: ", "title: " + TOKEN + " "),
+    "tag": lambda text: text.replace("tags: [deploy]", "tags: [deploy, %s]" % TOKEN),
+    "heading": lambda text: text.replace("## 14:03", "## %s 14:03" % TOKEN),
+    "unknown key": lambda text: text.replace("\n---\n", "\nremark: %s\n---\n" % TOKEN, 1),
+}
+
+
+@pytest.mark.parametrize("is_old", [False, True], ids=["of today", "of an older dayleaf"])
+@pytest.mark.parametrize("where", TYPED_IN)
+@pytest.mark.parametrize("kind", ["checkpoint", "handoff", "conversation", "note"])
+def test_a_secret_typed_into_what_dayleaf_wrote_reaches_nobody(
+    kind, where, is_old, store, world, place, project, run
+):
+    """What a person adds to a captured record is looked at like any note by hand."""
+    body = "## 14:03 walrus deploy\n\nThe walrus registry logs in before it pulls.\n"
+    folder = "checkpoint" if kind == "handoff" else kind
+    record = store.add(folder, "Walrus deploy", body, tags=["deploy"], source="auto", session="s0")
+    if kind == "handoff":
+        record = store.promote(record.name, "p/checkpoints/handoff.md")
+    run("index", "build")
+    path = Path(place.path(record.name))
+    text = path.read_text()
+    assert "walrus" in run("recall", "walrus", CLAUDECODE="1").stdout
+    key = "\n%s: %s" % (writer.CLEANED, record.meta[writer.CLEANED])
+    text = TYPED_IN[where](text.replace(key, "") if is_old else text)
+    assert TOKEN in text
+    path.write_text(text)
+    start(world, project, "s1")
+    said = [
+        start(world, project, "s3"),
+        ask(world, project, "how does the walrus registry log in?"),
+    ]
+    for words in (["recall", "walrus"], ["show", record.id], ["standup"], ["handoff", "--show"]):
+        said += [run(*words, *more, CLAUDECODE="1").stdout for more in ([], ["--json"])]
+    assert not [one for one in said if TOKEN in one] and path.read_text() == text
+    assert TOKEN.lower().encode() not in kept(world)
+
+
+def test_what_dayleaf_wrote_is_not_looked_at_again(store, place, monkeypatch):
+    """Neither as it was written nor after changes of its own; a person's edit is."""
+    from memory.index import builder
+    from memory.store import redactor
+
+    names = [store.add("checkpoint", "T", "Text", source="auto", session="s").name for _ in "ab"]
+    store.edit(names[0], {"pinned": "true", "title": "Other"}, True)
+    texts, redact = [], redactor.redact
+    monkeypatch.setattr(
+        redactor, "redact", lambda text, *more: texts.append(text) or redact(text, *more)
+    )
+    builder.build(place, 1.0)
+    assert texts == []
+    path = Path(place.path(names[0]))
+    path.write_text(path.read_text() + "More.\n")
+    builder.build(place, 2.0)
+    assert texts
+
+
+def test_a_secret_in_a_files_name_is_found_everywhere(world, place, project, run):
+    """The checks name it, nothing shares it, and no session is told it."""
+    written(place.private, "walrus %s.md" % TOKEN, "---\nid: l-a0000003\n---\nwalrus text\n")
+    written(place.private, "%s.md" % TOKEN, "")
+    run("index", "build")
+    said = [start(world, project), ask(world, project, "walrus text", "s4")]
+    for words in (
+        ["recall", "walrus"],
+        ["show", "l-a0000003"],
+        ["index", "export"],
+        ["check"],
+        ["audit"],
+        ["graph"],
+        ["stats"],
+    ):
+        said += [run(*words, *more, CLAUDECODE="1").stdout for more in ([], ["--json"])]
+    assert not [one for one in said if TOKEN in one]
+    for words in (["check"], ["audit", "--strict"], ["share", "l-a0000003"]):
+        done = run(*words)
+        assert done.returncode and "secret" in done.stdout and "name" in done.stdout, words
+    written(place.shared, "b %s.md" % TOKEN, "walrus\n")
+    subprocess.run(["git", "add", "-A"], cwd=project, check=True)
+    assert "in the file's name" in run("check", "--staged").stdout
 
 
 def test_a_record_that_calls_itself_automatic_is_looked_at_in_the_shared_tier(

@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from harness import command
+from harness import command, leaks
 from harness.command import on_terminal
 from harness.hook import ROOT
 
 from memory.core import layout
+from memory.hook import receipts
+from memory.store import authority
 
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
 EVIL = (
@@ -46,6 +48,68 @@ def test_escape_sequences_of_records_reach_no_terminal(run, place):
         said = done.stdout + done.stderr
         assert "red" in said or words[0] in ("status", "doctor")
         assert not set(said) & set("\x1b\x07\x9b‮"), (words, said)
+
+
+HANDWRITTEN = (
+    "---\nid: %(kind)s-1\ntitle: Walrus %(kind)s <private>PRIVATE title</private>\n%(head)s\n"
+    "tags: ['<private>PRIVATE tag</private>', always]\nrationale: <private>PRIVATE why</private>\n"
+    "---\nThe walrus %(kind)s token: %(secret)s <private>PRIVATE text</private>\n"
+    "- [ ] step <private>PRIVATE step</private>\n"
+)
+HEADS = {
+    "learning": "links: [{relation: related_to, target: rule-1}]",
+    "rule": "suggested_by: x",
+    "plan": "status: active",
+    "resource": "type: doc\npath: calc.py",
+    "checkpoint": "session: s0\nbranch: main",
+    "note": "session: s0",
+    "conversation": "session: s0",
+}
+WORDS = {  # of verbs that need words of their own
+    "resource": (["search", "walrus"], ["refresh"]),
+    "index": (["export"], ["verify"]),
+    "show": (["walls"], ["file", "calc.py"]),
+    "plan": (["show"], ["list"]),
+    "rule": (["list", "--pending"],),
+    "handoff": (["--show"],),
+    "load": (["walrus token", "--explain"],),
+    "how": (["git"],),
+    "blame": (["calc.py"],),
+    "harvest": (["list"],),
+}
+WRITING = {"learn", "checkpoint", "import", "mcp", "on", "off", "statusline"}
+
+
+@pytest.mark.parametrize("folder", ["private", "shared", "everyone"])
+def test_no_verb_that_a_session_may_type_prints_what_is_private_or_secret(folder, place, run):
+    """Of records written by hand, of a repository too: by any verb, as text and as JSON."""
+    secret = "gh" + "p_" + leaks.made("verbs", leaks.ALNUM, 36)
+    for kind, head in HEADS.items():
+        if folder != "private" and kind in ("note", "conversation"):
+            continue
+        day = "2026-11-20/" if kind in layout.DATED_KINDS else ""
+        path = Path(getattr(place, folder), layout.FOLDERS[kind], day + kind + ".md")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(HANDWRITTEN % {"kind": kind, "head": head, "secret": secret})
+    run("index", "build")
+    receipts.write(
+        place.receipts("s9"),
+        {"v": 1, "event": "start", "brief": "x", "chosen": [["learning-1", 1.0, "listed"]]},
+    )
+    calls = [
+        [verb, *words]
+        for verb, row in authority.VERBS.items()
+        if row.least == authority.SESSION and verb not in WRITING
+        for words in ([], ["walrus"], *([kind + "-1"] for kind in HEADS), *WORDS.get(verb, ()))
+    ]
+    told = set()
+    for words in [*calls, ["checkpoint", "a note of walrus"], ["handoff"]]:
+        for more in ([], ["--json"]):
+            done = run(*words, *more, CLAUDECODE="1")
+            said = done.stdout + done.stderr
+            assert secret not in said and "PRIVATE" not in said, (words, more, said)
+            told |= {words[0]} if "alrus" in said else set()
+    assert told >= {"recall", "show", "graph", "link", "stats"}
 
 
 def test_colours_and_the_spinner_are_for_terminals(env, project, ok):

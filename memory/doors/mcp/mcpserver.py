@@ -21,7 +21,7 @@ from memory.core import DayleafError, PersonsRecord, UsageError, boundary, clock
 from memory.core.plaintext import one_line
 from memory.doors.mcp import mcptools, requests
 from memory.doors.mcp.mcptools import Arguments, ToolAnswer, without_surrogates
-from memory.store import authority
+from memory.store import authority, redactor
 from memory.terminal.call import Call, clip_input, suggest_word
 
 INSTRUCTIONS = (
@@ -315,11 +315,14 @@ def run_tool(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> To
     if refused:
         raise UsageError(refused)
     try:
-        return tool.run(call, values)
+        told = tool.run(call, values)
     except PersonsRecord as error:
         return mcptools.suggest_change(
             call, error, [verb, *words, *(str(value) for value in values.values())]
         )
+    return told._replace(
+        block=redactor.clean_file_names(told.text(), call.settings, call.place.key)
+    )
 
 
 _SCHEMAS: dict[str, dict[str, Any]] = {

@@ -182,7 +182,10 @@ class Catalogue:
             first = self._kept is None
             if first:
                 self._kept = FactCache(
-                    self._place, "page", (sys.modules[__name__], records), bool(find_spec("yaml"))
+                    self._place,
+                    "page",
+                    (sys.modules[__name__], records, redactor),
+                    bool(find_spec("yaml")),
                 )
             changed = self._refresh_records() + self._refresh_receipts()
             self._looked = self._now()

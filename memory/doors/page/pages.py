@@ -97,6 +97,7 @@ class Pages:
         dsn: str = "",
     ):
         self.place, self.settings, self._clock = place, settings, clock
+        settings.masked = True
         self._semantic, self._dsn = semantic, dsn
         self.catalogue = catalogue.Catalogue(place, settings, clock)
         self._lock = threading.RLock()

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from harness import conversations, page, pushes, vault
+from harness import conversations, leaks, page, pushes, vault
 
 from memory.core import StoreError, UsageError, files, layout
 from memory.doors.page.pages import Pages
@@ -43,6 +43,22 @@ def test_the_timeline_tells_sessions_by_day_with_their_outcomes(book):
     )
     assert "Move the cache" in said and said.count('class="item session') == 4
     assert said.index('?branch=main"') < said.index('?branch=cache"')
+
+
+def test_no_page_shows_what_is_private_or_a_secret_in_a_note_by_hand(own):
+    """In its title, tags and text, of the repository's records too."""
+    secret = "gh" + "p_" + leaks.made("page", leaks.ALNUM, 36)
+    for name in ("p/learnings/hand.md", "s/learnings/hand2.md", "p/checkpoints/2026-11-19/h.md"):
+        vault.put(
+            own.place,
+            name,
+            "Walrus <private>PRIVATE title</private>",
+            "walrus token: %s <private>PRIVATE text</private>" % secret,
+            tags="['<private>PRIVATE tag</private>']",
+        )
+    said = "".join(map(own.html, ("timeline", "knowledge", "stats", "review", "failures")))
+    said += own.html("search", "walrus") + own.html("record", "hand")
+    assert "Walrus" in said and "PRIVATE" not in said and secret not in said
 
 
 def test_each_column_of_the_strip_leads_to_its_time(book):
