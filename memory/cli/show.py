@@ -335,9 +335,10 @@ def expand(call: Call) -> int:
     lines = ["%s  %s%s" % (one_line(found.title), found.id, "#" + number if number else "")]
     if len(said) > len(shown_):
         lines.append("the last %d of %d entries; `--json` has all" % (len(shown_), len(said)))
-    offset = clock.local_offset(found.created)
     for one in shown_:
-        lines += screen.format_transcript_entry(one.at, one.who, one.text, offset, RESULT_LINES)
+        lines += screen.format_transcript_entry(
+            one.at, one.who, one.text, clock.local_offset, RESULT_LINES
+        )
     return call.answer(
         {"id": found.id, "turn": int(number or 0), "entries": [one._asdict() for one in said]},
         lines,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from memory.core import StoreError, config, layout
+from memory.core import StoreError, clock, config, layout
 from memory.core.records import Record
 from memory.health import rankingmetrics
 from memory.health.goldens import FUZZY, GREP, LEXICAL, MEASURES, SEMANTIC, Golden, GoldenSet
@@ -69,7 +69,7 @@ def measure_rankers(
     records: Sequence[Record],
     successors: Mapping[str, str],
     now: float,
-    offset: float,
+    offset: clock.Offset,
     told: Progress,
 ) -> Measurement:
     """Ask every golden query of every available ranker.
@@ -142,7 +142,7 @@ def _ask_recall(
     settings: config.Config,
     golden: Sequence[Golden],
     now: float,
-    offset: float,
+    offset: clock.Offset,
     vectors: Semantic | None,
     fuzzy: bool = True,
 ) -> dict[str, list[str]]:

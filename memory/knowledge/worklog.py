@@ -98,7 +98,7 @@ class WorkReport(NamedTuple):
 
     asked: str
     since: float
-    offset: float
+    offset: clock.Offset
     spaces: tuple[WorkspaceWork, ...]
     until: float | None = None
 
@@ -125,7 +125,7 @@ def collect_work(
     workspace: str,
     since: float,
     now: float,
-    offset: float,
+    offset: clock.Offset,
     until: float | None = None,
 ) -> WorkReport:
     """Return the work of a period.
@@ -174,7 +174,12 @@ def _list_facts(work: SessionWork) -> list[str]:
 
 
 def _collect_workspace(
-    place: Place, settings: Config, since: float, now: float, offset: float, until: float | None
+    place: Place,
+    settings: Config,
+    since: float,
+    now: float,
+    offset: clock.Offset,
+    until: float | None,
 ) -> tuple[SessionWork, ...]:
     """Return one workspace's work, newest first."""
     found = _read_records(place, settings, since, now)
@@ -194,12 +199,12 @@ def _collect_workspace(
 
 
 def _group_checkpoints(
-    found: Sequence[tuple[float, Record]], offset: float
+    found: Sequence[tuple[float, Record]], offset: clock.Offset
 ) -> dict[str, list[_Stretch]]:
     """Group checkpoints by session, then by day and branch."""
     sessions: dict[str, list[_Stretch]] = {}
     for at, record in sorted(found, key=lambda pair: (pair[0], pair[1].id)):
-        day, branch = clock.day(at + offset), meta_text(record, "branch")
+        day, branch = clock.day(at + offset(at)), meta_text(record, "branch")
         of = sessions.setdefault(meta_text(record, "session") or record.id, [])
         # what was begun on a trunk goes along
         moves = of and of[-1].branch not in (branch, *TRUNKS)

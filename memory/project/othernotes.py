@@ -310,10 +310,7 @@ def _parse_date(said: str) -> float | None:
     for form in ("%d.%m.%Y", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%Y-%m"):
         with suppress(ValueError, OverflowError):
             return float(timegm(time.strptime(said, form)))
-    found, day = clock.parse(said), clock.parse(said[:10])
-    # clock.parse takes 30 February for 1 March
-    wrong = said[4:5] == "-" and day is not None and clock.day(day) != said[:10]
-    return None if wrong else found
+    return clock.parse(said)
 
 
 def _parse_path_date(source: Source) -> float | None:

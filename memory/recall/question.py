@@ -327,7 +327,7 @@ class Interpretation(NamedTuple):
     about: timewords.Span
 
 
-def interpret(query: Query, now: float, offset: float) -> Interpretation:
+def interpret(query: Query, now: float, offset: clock.Offset) -> Interpretation:
     """Turn a query's time words and kinds into missing filters."""
     if not query.text:
         return Interpretation(query, False, False, timewords.OPEN)
@@ -383,7 +383,7 @@ def _find_wanted_kinds(query: Query, words: Sequence[str], timed: bool) -> Tuple
 
 
 def query_from_options(
-    given: Mapping[str, Any], now: float, offset: float, base: Optional[Query] = None
+    given: Mapping[str, Any], now: float, offset: clock.Offset, base: Optional[Query] = None
 ) -> Query:
     """Build a query from named options of a batch line or command.
 

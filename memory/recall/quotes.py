@@ -113,7 +113,7 @@ def quote_first_line(record: Record) -> Tuple[Quote, ...]:
     title = record.title.strip().lower()
     for line in parse_lines(record.body[:READ]):
         if line.kind not in (LEAD, CODE, TABLE) and line.text.strip("#*- ").lower() != title:
-            return (Quote(record.id, 0, "", "", _fit_rows(line.text, LATER)),)
+            return (Quote(record.id, 0, "", "", _fit_rows(line.text, LATER), record.created),)
     return ()
 
 
@@ -162,7 +162,7 @@ def _join_by_passage(
         place = places[passage]
         asked = place.head if place.turn else ""
         text = windows.join_windows([(excerpt.at, excerpt.text) for excerpt in own])
-        quote = Quote(place.record.id, place.turn, place.at, asked, text)
+        quote = Quote(place.record.id, place.turn, place.at, asked, text, place.record.created)
         scores[quote] = score = max(excerpt.score for excerpt in own)
         quotes = out.setdefault(int(passages[passage].session), [])
         before = [(scores[other], other.at) for other in quotes]

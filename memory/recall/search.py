@@ -21,7 +21,7 @@ from typing import (
     Tuple,
 )
 
-from memory.core import IndexFault, UsageError, approvals, tokeniser
+from memory.core import IndexFault, UsageError, approvals, clock, tokeniser
 from memory.core.config import Config
 from memory.core.layout import DATED_KINDS, FOLDERS, GLOBAL, Place
 from memory.core.matches import Expansion
@@ -63,7 +63,7 @@ def recall(
     settings: Config,
     query: Query,
     now: float,
-    offset: float,
+    offset: clock.Offset,
     places: Optional[Sequence[Place]] = None,
     semantic: Optional[Semantic] = None,
     links: bool = False,
@@ -71,7 +71,7 @@ def recall(
 ) -> RecallResult:
     """Search workspaces for a query and return the hits.
 
-    offset: seconds that local time is ahead of UTC. places: workspaces to search instead of the
+    offset: of local time. places: workspaces to search instead of the
         query's. semantic: provider of vectors. links: add linked records (alongside.py). dsn:
         another database to ask. Raises UsageError for an unknown workspace or kind.
     """
@@ -113,7 +113,7 @@ class Searcher:
         self,
         query: Query,
         now: float,
-        offset: float,
+        offset: clock.Offset,
         places: Optional[Sequence[Place]] = None,
         links: bool = False,
     ) -> RecallResult:
@@ -141,7 +141,7 @@ class Searcher:
         shelves: List[Shelf],
         query: Query,
         now: float,
-        offset: float,
+        offset: clock.Offset,
         links: bool,
         notes: List[str],
     ) -> RecallResult:
@@ -222,7 +222,7 @@ class _Search:
         shelves: Sequence[Shelf],
         query: Query,
         now: float,
-        offset: float,
+        offset: clock.Offset,
         notes: List[str],
     ):
         self.searcher, self.shelves, self.query = searcher, shelves, query

@@ -270,7 +270,7 @@ def _explain_nothing(value: dict[str, Any]) -> str:
 # --- what sessions did
 
 
-def remedy_lines(answer: Sequence[Met], style: Style, offset: float) -> list[str]:
+def remedy_lines(answer: Sequence[Met], style: Style, offset: clock.Offset) -> list[str]:
     """Return earlier remedies of an error in lines, newest first."""
     if not answer:
         return ["nothing here has failed like that before"]
@@ -320,9 +320,11 @@ def nearest_lines(hits: Sequence[Hit], style: Style) -> list[str]:
     return ["", style.bold("nearest, from recall"), *rows] if rows else []
 
 
-def _format_head(at: float, where: str, past: PastSession, style: Style, offset: float) -> str:
+def _format_head(
+    at: float, where: str, past: PastSession, style: Style, offset: clock.Offset
+) -> str:
     place = one_line(", ".join(filter(None, (past.branch, past.workspace))))
-    when = clock.iso(at + offset)[:16].replace("T", " ")
+    when = clock.iso(at + offset(at))[:16].replace("T", " ")
     return (
         style.dim("  %s  %s  " % (when, where))
         + one_line(past.title, 70)
@@ -342,7 +344,7 @@ def _format_failure(met: FailureAftermath) -> str:
     return "%s`%s`%s" % (tool, shorten_command(met.ran), telling)
 
 
-def _format_occurrence(met: FailureAftermath, style: Style, offset: float) -> list[str]:
+def _format_occurrence(met: FailureAftermath, style: Style, offset: clock.Offset) -> list[str]:
     """Return one occurrence in lines: failure, attempts, success."""
     again = met.passed == met.ran
     passed = _passed(met) if met.passed else ""
@@ -406,7 +408,7 @@ def invocation_lines(
     return out + ([style.dim(_more(rest, "form"))] if rest > 0 else [])
 
 
-def touch_lines(found: Sequence[Touch], path: str, style: Style, offset: float) -> list[str]:
+def touch_lines(found: Sequence[Touch], path: str, style: Style, offset: clock.Offset) -> list[str]:
     """Return a file's sessions in lines: requests, decisions, commits."""
     if not found:
         return ["no session here touched or discussed `%s`" % one_line(path)]
@@ -432,7 +434,7 @@ def _turn_request(ref: str, request: str) -> str:
     )
 
 
-def wall_lines(met: Sequence[RepeatedFailure], style: Style, offset: float) -> list[str]:
+def wall_lines(met: Sequence[RepeatedFailure], style: Style, offset: clock.Offset) -> list[str]:
     """Return errors that several sessions met, in lines, with remedies."""
     if not met:
         return ["no error here was met by several sessions"]
@@ -442,7 +444,7 @@ def wall_lines(met: Sequence[RepeatedFailure], style: Style, offset: float) -> l
         seen = "  %s, %s, last %s in %s" % (
             format_count(wall.sessions, "session"),
             format_count(wall.times, "time"),
-            clock.day(wall.last + offset),
+            clock.day(wall.last + offset(wall.last)),
             wall.where[0],
         )
         out.append("  %s%s" % (shorten_command(wall.path or wall.ran, 120), style.dim(seen)))

@@ -187,7 +187,7 @@ def quote_lines(quote: Quote, columns: int, hit: Hit) -> list[str]:
     out: list[str] = []
     for row in quote.text.split("\n"):
         indent = row[: len(row) - len(row.lstrip(" "))][: columns // 2]
-        row = localtimes.localize_line(hit.kind, one_line(row), hit.created)
+        row = localtimes.localize_line(hit.kind, one_line(row), quote.created)
         out += [
             indent + part for part in screen.wrap_text(row, columns - len(indent) - 2, MOST_LINES)
         ]
@@ -341,7 +341,7 @@ def _render_hit(hit: Hit, units: int) -> str:
         id,
         fence.clean_line(one_line(hit.title), 160),
         _STANDINGS.get(hit.group, hit.kind),
-        clock.day(hit.created),
+        clock.format_local_day(hit.created),
         ", " + fence.format_versions(hit.versions) if hit.versions else "",
         origin,
         ", " + fence.clean_line(": ".join([_freshness(hit), *_format_gone(hit)]), 240)

@@ -15,7 +15,7 @@ def teller(place, now):
     columns.
     """
 
-    def call(workspace="", since=NIGHT, columns=80, offset=0.0):
+    def call(workspace="", since=NIGHT, columns=80, offset=clock.utc):
         told = worklog.collect_work(place, vault.settings(), workspace, since, now, offset)
         return "\n".join(workdays.standup_lines(told, screen.Style(columns)))
 

@@ -9,7 +9,7 @@ from harness import vault
 from harness.asking import ask, ids, write
 from harness.candidates import FITS, WORTH, listed
 
-from memory.core import UsageError, records
+from memory.core import UsageError, clock, records
 from memory.hook import fence
 from memory.index import builder
 from memory.recall import question, search
@@ -86,7 +86,7 @@ def test_gaps_name_the_words_that_no_record_holds(store, now):
 def test_a_malformed_option_is_refused(given, now):
     """One line, exit 2."""
     with pytest.raises(UsageError):
-        question.query_from_options(given, now, 0.0)
+        question.query_from_options(given, now, clock.utc)
 
 
 @pytest.mark.parametrize(("asked", "held", "fit"), FITS)
@@ -115,7 +115,7 @@ def test_a_recall_scores_by_the_table_and_never_shows_a_disjoint_one(
         "stop words": "so it is",
     }[way]
     found = search.recall(
-        place, vault.settings(), search.Query(text, versions=tuple(listed(asked))), now, 0.0
+        place, vault.settings(), search.Query(text, versions=tuple(listed(asked))), now, clock.utc
     )
     assert [hit.record.id for hit in found.hits] == ([] if fit is None else ["a"])
     if fit and way != "newest":
@@ -146,7 +146,7 @@ def test_any_number_of_better_matches_for_other_versions_hide_nothing(place, now
     )
     builder.build(place, now)
     found = search.recall(
-        place, vault.settings(), search.Query(query, versions=("2.1",), limit=5), now, 0.0
+        place, vault.settings(), search.Query(query, versions=("2.1",), limit=5), now, clock.utc
     )
     assert [hit.record.id for hit in found.hits] == ["one"] and found.left_out == 0
 
@@ -259,7 +259,7 @@ def test_what_a_machine_wrote_says_nothing_of_time(place, now):
         "ERROR: latest migration of yesterday failed\n"
         '  File "/app/today.py", line 3, in recent\nwhy does kafka fail'
     )
-    said = question.interpret(question.Query(log), now, 0.0)
+    said = question.interpret(question.Query(log), now, clock.utc)
     assert (said.query.text, said.narrowed, said.latest, said.about) == (
         log,
         False,
@@ -272,14 +272,14 @@ def test_what_a_machine_wrote_says_nothing_of_time(place, now):
         "the kafka error: what happened yesterday",
         "at work yesterday",
     ):
-        assert question.interpret(question.Query(said), now, 0.0).narrowed
+        assert question.interpret(question.Query(said), now, clock.utc).narrowed
     for said in (
         "npm ERR! notsup latest version",
         "app.py:3: ValueError: latest",
         "panic: no latest node",
         "    return latest",
     ):
-        assert not question.interpret(question.Query(said), now, 0.0).latest
+        assert not question.interpret(question.Query(said), now, clock.utc).latest
 
 
 @pytest.mark.parametrize(
@@ -296,10 +296,12 @@ def test_a_kind_s_name_alone_lists_it(store, now, query, expected):
     found = ids(store, now, query, limit=50)
     assert expected is None or set(found) == expected
     assert (
-        question.interpret(question.Query("plan the checkpoints of jwt"), now, 0.0).query.kinds
+        question.interpret(
+            question.Query("plan the checkpoints of jwt"), now, clock.utc
+        ).query.kinds
         == ()
     )
-    assert question.interpret(question.Query("plan"), now, 0.0).query.kinds == ()
+    assert question.interpret(question.Query("plan"), now, clock.utc).query.kinds == ()
 
 
 @pytest.mark.parametrize(

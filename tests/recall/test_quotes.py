@@ -5,12 +5,13 @@ from __future__ import annotations
 from harness import talks, vault
 from harness.candidates import candidate
 
+from memory.core import clock
 from memory.recall import hit, quotes, search
 from memory.recall.question import Query
 
 
 def ask(place, now, words, **more):
-    return search.recall(place, vault.settings(), Query(words, **more), now, 0.0).hits
+    return search.recall(place, vault.settings(), Query(words, **more), now, clock.utc).hits
 
 
 def said(found):
