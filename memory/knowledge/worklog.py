@@ -1,8 +1,8 @@
 """What was done since a time, for a standup, from what checkpoints and conversations hold.
 
-A checkpoint belongs to the day of the last thing that it tells, so that a session which goes on for
-days is told for each.  Sessions of one branch are told as one.  Files are read, not the index: what
-a checkpoint was updated with is in no list there.
+A checkpoint belongs to the day of the last thing that it tells, its turns of days before to those,
+so that a session which goes on for days is told for each.  Sessions of one branch are told as one.
+Files are read, not the index: what a checkpoint was updated with is in no list there.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memory.capture import checkpointoutline, conversationfile, conversationpage, openings
+from memory.capture import checkpointoutline, conversationfile, conversationpage, openings, titles
 from memory.capture.checkpointpage import LEFT
-from memory.capture.turns import COMMIT, FILE, LINK, MERGED, SUMMARY, Turn
+from memory.capture.turns import COMMIT, FILE, LINK, MERGED, SUMMARY, Turn, find_pieces
 from memory.core import clock, walk
 from memory.core.config import Config
 from memory.core.layout import DATED_KINDS, GLOBAL, TRUNKS, Place
@@ -184,34 +184,79 @@ def _collect_workspace(
     """Return one workspace's work, newest first."""
     found = _read_records(place, settings, since, now)
     end = until if until is not None else float("inf")
-    sessions = _group_checkpoints([pair for pair in found.checkpoints if pair[0] < end], offset)
+    sessions = _group_checkpoints(found.checkpoints, offset, end)
     merges = [
         merge for held in found.turns.values() for merge in _find_merges(held) if merge[0][0] < end
     ]
     work = []
     for session, stretches in sessions.items():
-        held = [turn for turn in found.turns.get(session, ()) if _parse_instant(turn) > since - 60]
+        every = found.turns.get(session, ())
+        held = [turn for turn in every if _parse_instant(turn) > since - 60]
         ends = [stretch.told[-1][0] for stretch in stretches]
         for stretch, own in zip(stretches, conversationfile.split_by_checkpoint(held, ends)):
-            joined, newest = _join_checkpoints(stretch, own, merges), stretch.told[-1][1]
+            *before, (last, said) = _split_by_day(stretch, own, every, offset, end)
+            work += [_join_checkpoints(part, turns, merges) for part, turns in before]
+            joined, newest = _join_checkpoints(last, said, merges), last.told[-1][1]
             work.append(_apply_note(joined, newest, found.notes.get(session)))
-    return tuple(sorted(work, key=lambda one: (-one.at, one.ids)))
+    there = [one for one in work if one.at < end]
+    return tuple(sorted(there, key=lambda one: (-one.at, one.ids)))
 
 
 def _group_checkpoints(
-    found: Sequence[tuple[float, Record]], offset: clock.Offset
+    found: Sequence[tuple[float, Record]], offset: clock.Offset, end: float
 ) -> dict[str, list[_Stretch]]:
-    """Group checkpoints by session, then by day and branch."""
+    """Group checkpoints by session, then by day and branch, and before `end`."""
     sessions: dict[str, list[_Stretch]] = {}
     for at, record in sorted(found, key=lambda pair: (pair[0], pair[1].id)):
         day, branch = clock.day(at + offset(at)), meta_text(record, "branch")
         of = sessions.setdefault(meta_text(record, "session") or record.id, [])
         # what was begun on a trunk goes along
         moves = of and of[-1].branch not in (branch, *TRUNKS)
-        if not of or moves or of[-1].day != day:
+        if not of or moves or of[-1].day != day or of[-1].told[-1][0] < end <= at:
             of.append(_Stretch(day, branch, []))
         of[-1] = of[-1]._replace(branch=branch, told=[*of[-1].told, (at, record)])
     return sessions
+
+
+def _split_by_day(
+    stretch: _Stretch,
+    own: Sequence[Turn],
+    every: Sequence[Turn],
+    offset: clock.Offset,
+    end: float,
+) -> list[tuple[_Stretch, Sequence[Turn]]]:
+    """Return a stretch and its turns by the days on which they began.
+
+    The last part is the checkpoints' own, with the last turn. every: of the session.
+    """
+    days: dict[tuple[str, bool], list[Turn]] = {}
+    for turn in own[:-1]:
+        at = _parse_instant(turn)
+        days.setdefault((clock.day(at + offset(at)), at < end), []).append(turn)
+    at, newest = stretch.told[-1]
+    last = [*days.pop((stretch.day, at < end), []), *own[-1:]]
+    parts: list[tuple[_Stretch, Sequence[Turn]]] = []
+    for (day, _), turns in days.items():
+        files = [piece.text for piece in find_pieces(turns, FILE)]
+        told = newest.replaced(
+            body="## Turns\n\n- before midnight", meta={**newest.meta, "files": files}
+        )
+        began = _parse_instant(turns[-1])
+        parts.append(
+            (stretch._replace(day=day, told=[(began, _retitle(told, turns, every))]), turns)
+        )
+    told = _retitle(newest, last, every)
+    return [*parts, (stretch._replace(told=[*stretch.told[:-1], (at, told)]), last)]
+
+
+def _retitle(record: Record, held: Sequence[Turn], every: Sequence[Turn]) -> Record:
+    """Return a record with a title of its turns, if it has another turn's."""
+    own, known = (
+        titles.list_titles(turns, "", [piece.text for piece in find_pieces(turns, COMMIT)])
+        for turns in (held, every)
+    )
+    is_foreign = own and record.title in known and record.title not in own
+    return record.replaced(title=own[0]) if is_foreign else record
 
 
 def _read_records_since(
