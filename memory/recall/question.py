@@ -41,11 +41,15 @@ _OPTIONS = frozenset(
     "version versions workspace context-tags limit min-score semantic lexical explain json".split()
 )
 # Stems of question words and other words without a subject: no gaps where no record holds them.
-ASKING = frozenset(
+_ASKING_ELSEWHERE = frozenset(
+    "몇 뭐 무엇 어떻 왜 언제 어디 누가 누구 어떤 얼마 얼마나 했 何 何を は何 いつ どこ 怎么 "
+    "什么 了什 我们 们做 做了 时候 谁 哪里 warum wie wann wo wer welch woran womit wir haben hat "
+    "gemacht getan passiert что чем кто мы было как почему когда где делал сдела случи".split()
+)
+ASKING = _ASKING_ELSEWHERE.union(
     "know happen use work chang fix add find make tell say explain last latest newest recent week "
-    "month yesterday todai hour dai mani much long often ever thing stuff anyth someth about 몇 뭐 "
-    "무엇 어떻 왜 언제 어디 누가 누구 어떤 얼마 얼마나 何 いつ どこ 怎么 什么 时候 谁 哪里 warum "
-    "wie was wann wo wer welch".split()
+    "month yesterday todai hour dai mani much long often ever thing stuff anyth someth about done "
+    "was".split()
 )
 
 
@@ -290,6 +294,24 @@ class QueryTerms:
         sequence = [t for t in self.sequence if t in weights]
         return look.Question(weights, sequence, mean, self.surface, self._text, IdfTable(self))
 
+    def is_bare_question(self) -> bool:
+        """Tell whether a question has no word that a record holds, but ASKING's.
+
+        Of English no other word at all.
+        """
+        elsewhere, unknown = False, False
+        for raw, terms in self._terms_by_word.items():
+            elsewhere = elsewhere or not _ASKING_ELSEWHERE.isdisjoint((raw, *terms))
+            # a run without spaces holds more than the word that asks
+            is_run = tokeniser.is_cjk(raw[0]) and not tokeniser.is_hangul(raw[0])
+            if not terms or not is_run and not ASKING.isdisjoint((raw, *terms)):
+                continue
+            heavy = {term for term, weight in tokeniser.expand(raw) if weight >= 1.0} - ASKING
+            if any(map(self.df, heavy)):
+                return False
+            unknown = True
+        return elsewhere or not unknown
+
     def find_gaps(self) -> Tuple[str, ...]:
         """Return the query's words that no record holds, if at least half.
 
@@ -318,13 +340,15 @@ class Interpretation(NamedTuple):
     """A query with its time words and kinds turned into filters.
 
     narrowed: whether time words made a filter. latest: whether it asks for the newest. about: the
-        period of a date that only weighs.
+        period of a date that only weighs. rest: the words without time. period: of all time words.
     """
 
     query: Query
     narrowed: bool
     latest: bool
     about: timewords.Span
+    rest: str = ""
+    period: timewords.Span = timewords.OPEN
 
 
 def interpret(query: Query, now: float, offset: clock.Offset) -> Interpretation:
@@ -343,10 +367,11 @@ def interpret(query: Query, now: float, offset: clock.Offset) -> Interpretation:
         return _interpret_wordless(query, times, timed)
     if given:
         return Interpretation(query, False, times.latest, about)
-    timed = only != timewords.OPEN
+    period, timed = (times.since, times.until), only != timewords.OPEN
     if timed or times.latest:
         query = query._replace(text=" ".join((kept, *pasted)), since=only[0], until=only[1])
-    return Interpretation(query, timed, times.latest, about)
+    rest = " ".join((times.rest, *pasted))
+    return Interpretation(query, timed, times.latest, about, rest, period)
 
 
 def _interpret_wordless(query: Query, times: timewords.Times, timed: bool) -> Interpretation:

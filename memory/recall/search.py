@@ -244,7 +244,11 @@ class _Search:
         for shelf in self.shelves:
             self._note(shelf.notes)
         asked = self.query
-        self.query, timed, self.latest, self.about = interpret(asked, self.now, self.offset)
+        self.query, timed, self.latest, self.about, rest, period = interpret(
+            asked, self.now, self.offset
+        )
+        if period != timewords.OPEN:
+            self._list_for_bare_question(QueryTerms(rest, self.shelves, False), period)
         hits, gaps = self._find_hits()
         if not hits:
             hits = self._find_fallback(asked, timed)
@@ -263,6 +267,17 @@ class _Search:
             weak=self.weak,
             plan=next(iter(self.searcher.add_display_fields(plan, self.now)), None),
         )
+
+    def _list_for_bare_question(self, terms: QueryTerms, period: timewords.Span) -> None:
+        """Drop a question's words if they have no subject that a record holds."""
+        if not terms.is_bare_question():
+            return
+        self.query = self.query._replace(text="", since=period[0], until=period[1])
+        gaps = terms.find_gaps()
+        if gaps:
+            self.notes.append(
+                "no record holds '%s'; showing what is of that time" % "', '".join(gaps)
+            )
 
     def _note(self, notes: Iterable[str]) -> None:
         self.notes += [note for note in notes if note not in self.notes]

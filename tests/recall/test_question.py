@@ -251,6 +251,51 @@ def test_a_date_in_a_question_hides_nothing_and_lifts_what_is_near(place, now):
     assert ids(place, now, "retries before 2026-02-01") == ["then"]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "what was done yesterday",
+        "was haben wir gestern gemacht?",
+        "woran haben wir gestern gearbeitet?",
+        "was haben wir am 2026-11-20 gemacht?",
+        "что мы делали вчера?",
+        "что было сделано вчера",
+        "어제 뭐 했지?",
+        "어제 무엇을 했나요",
+        "昨日何をしましたか",
+        "昨日は何をした？",
+        "昨天做了什么",
+        "我们昨天做了什么？",
+    ],
+)
+def test_a_question_with_no_word_but_its_time_lists_that_time(place, now, query):
+    """Also where an older record is written in its language."""
+    old = "Wir haben den Cache gemacht. Мы делали кэш. 우리는 캐시를 했다. 我们做了缓存。"
+    for id, day, text in (("old", "2026-11-10", old), ("new", "2026-11-20", "Beta is fixed.")):
+        file = "p/checkpoints/%s/100000-x.md" % day
+        vault.put(place, file, "Work", text, id=id, kind="checkpoint", created=day + "T10:00Z")
+    assert ids(place, now, query) == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("was haben wir gestern am Cache gemacht?", ["old"]),
+        ("昨天缓存做了什么", ["old"]),
+        ("what did we do with kafka yesterday?", []),
+        ("kafka gestern", []),
+        ("was haben wir vorgestern gemacht?", []),
+    ],
+)
+def test_a_question_with_a_subject_searches_it(place, now, query, expected):
+    """A record of another time, or none, rather than what the time has of other subjects."""
+    old = "Der Cache ist schnell. 缓存很快。"
+    for id, day, text in (("old", "2026-11-10", old), ("new", "2026-11-20", "Beta is fixed.")):
+        file = "p/checkpoints/%s/100000-x.md" % day
+        vault.put(place, file, "Work", text, id=id, kind="checkpoint", created=day + "T10:00Z")
+    assert ids(place, now, query) == expected
+
+
 def test_what_a_machine_wrote_says_nothing_of_time(place, now):
     """A pasted log's `latest` and `yesterday` neither narrow nor lift; what is typed beside it
     does.
