@@ -542,15 +542,20 @@ def _has_labels(query: Query, record: Record) -> bool:
         return False
     if not query.tags and not query.topics:
         return True
-    held = {tag.lower() for tag in record.tags}
-    if any(tag.lstrip("#").lower() not in held for tag in query.tags):
+    held = {_fold(tag) for tag in record.tags}
+    if any(_fold(tag.lstrip("#")) not in held for tag in query.tags):
         return False
     if query.topics:
-        held |= {topic.lower() for topic in record.topics} | set(documents.derive_topics(record))
-    return all(topic.lower() in held for topic in query.topics)
+        held |= {_fold(topic) for topic in record.topics} | set(documents.derive_topics(record))
+    return all(_fold(topic) in held for topic in query.topics)
+
+
+def _fold(label: str) -> str:
+    return tokeniser.compose(label).lower()
 
 
 def _has_origin(query: Query, record: Record) -> bool:
-    if query.branch and str(record.meta.get("branch", "")) != query.branch:
+    branch = str(record.meta.get("branch", ""))
+    if query.branch and tokeniser.compose(branch) != tokeniser.compose(query.branch):
         return False
     return str(record.meta.get("session", "")).startswith(query.session)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from unicodedata import normalize
 
 import pytest
 from harness import vault
@@ -294,6 +295,33 @@ def test_a_question_with_a_subject_searches_it(place, now, query, expected):
         file = "p/checkpoints/%s/100000-x.md" % day
         vault.put(place, file, "Work", text, id=id, kind="checkpoint", created=day + "T10:00Z")
     assert ids(place, now, query) == expected
+
+
+@pytest.mark.parametrize(("kept", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_a_name_is_found_in_either_form_of_its_letters(place, now, kept, asked):
+    """macOS gives file names in NFD; a keyboard types NFC."""
+    held, typed = (normalize(form, "größe") for form in (kept, asked))
+    vault.put(
+        place,
+        "p/checkpoints/2026-11-20/100000-x.md",
+        "Sizes",
+        "Checked `src/%s.go`." % held,
+        id="c-1",
+        kind="checkpoint",
+        tags=held,
+        branch="fix/" + held,
+        files="lib/%s.py" % held,
+        created="2026-11-20T10:00Z",
+    )
+    for given in (
+        {"tag": typed},
+        {"topic": "G" + typed[1:]},
+        {"branch": "fix/" + typed},
+        {"file": typed + ".py"},
+        {"file": "src/%s.go" % typed},
+    ):
+        assert ids(place, now, "", **given) == ["c-1"], given
+    assert not ids(place, now, "", branch="fix/" + "G" + typed[1:])
 
 
 def test_what_a_machine_wrote_says_nothing_of_time(place, now):
