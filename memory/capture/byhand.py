@@ -11,10 +11,10 @@ from memory.capture.checkpointpage import fit_sections
 from memory.capture.turns import COMMIT, FILE, GOES_ON, LINK, Turn
 from memory.core import UsageError, clock, layout
 from memory.core.plaintext import clip_at_word, one_line
-from memory.core.records import Record, parse_steps
+from memory.core.records import Record, meta_text, parse_steps
 from memory.hook import handoffs
 from memory.session import entries, git
-from memory.store import store
+from memory.store import activeplan, store
 
 NOTE = 70  # characters of a note's title
 
@@ -31,13 +31,9 @@ def write_note(
     """Write a checkpoint from a person's note.
 
     words: the note (markdown; <private> parts are left out).
-    labels: tags.
     session: id of the running session, or "".
-    source: human or agent.
     Raises UsageError for an empty note.
     """
-    from memory.store import activeplan
-
     words = entries.clean(words)
     if not words:
         raise UsageError("the checkpoint is empty; give the note as an argument or on stdin")
@@ -79,7 +75,6 @@ class HandoffDraft(NamedTuple):
 
 
 def _split_note(note: Record | None) -> dict[str, list[str]]:
-    """Return a note's lines by section, without list marks."""
     sections = handoffs.split_note_sections(note) if note else {}
     return {name: [line.removeprefix("- ") for line in lines] for name, lines in sections.items()}
 
@@ -87,47 +82,51 @@ def _split_note(note: Record | None) -> dict[str, list[str]]:
 def draft_handoff(
     checkpoints: Sequence[Record],
     plan: Record | None,
-    held: Sequence[Turn] = (),
+    history: Sequence[Turn] = (),
     note: Record | None = None,
     uncommitted: Container[str] = (),
 ) -> HandoffDraft:
     """Make a handoff of at most 2,000 characters, which ends with its sources.
 
     checkpoints: of one session, newest first, at least one.  plan: the active one, or None.
-    held: the turns of the conversation.  note: of the session, or None; its lines come first.
+    history: the turns of the conversation.  note: of the session, or None; its lines come first.
     uncommitted: paths with changes by git.
     """
     pages = [checkpointoutline.split_sections(record.body) for record in checkpoints]
-    newest, told = pages[0], _split_note(note)
+    newest_page, note_lines = pages[0], _split_note(note)
     decisions = dict.fromkeys(
         line for page in pages for line in reversed(page.get("decisions", ()))
     )
-    found = {
-        "Where it stands": told.get("") or newest.get("outcome", []),
-        "Notes": [] if "outcome" in newest else newest[""],
-        "Work": _list_work(pages, held, uncommitted),
-        "Next": [*(told.get("Next") or newest.get("next") or ()), *_format_plan(plan)],
-        "Open": told.get("Open") or newest.get("open", []),
-        "Decisions": told.get("Decisions") or [*decisions],
-        "Last requests": [] if note else _list_requests(pages, held),
+    sections_found = {
+        "Where it stands": note_lines.get("") or newest_page.get("outcome", []),
+        "Notes": [] if "outcome" in newest_page else newest_page[""],
+        "Work": _list_work(pages, history, uncommitted),
+        "Next": [*(note_lines.get("Next") or newest_page.get("next") or ()), *_format_plan(plan)],
+        "Open": note_lines.get("Open") or newest_page.get("open", []),
+        "Decisions": note_lines.get("Decisions") or [*decisions],
+        "Last requests": [] if note else _list_requests(pages, history),
     }
     widths = {"Where it stands": _STANDS}
     sections = [
-        (name, [clip_at_word(one, widths.get(name, _LINE)) for one in lines[: _MOST.get(name)]], 1)
-        for name, lines in found.items()
+        (
+            name,
+            [clip_at_word(line, widths.get(name, _LINE)) for line in lines[: _MOST.get(name)]],
+            1,
+        )
+        for name, lines in sections_found.items()
     ]
-    end = _format_sources(checkpoints)
-    if note and told.get(""):
+    sources_line = _format_sources(checkpoints)
+    if note and note_lines.get(""):
         by = handoffs.format_note_author(note)
-        end = "%s, in the words of a note by %s." % (end.rstrip("."), by)
-    text = fit_sections(sections, BODY - len(end) - 2).lstrip("\n") + "\n" + end + "\n"
-    return HandoffDraft(
-        _format_title(checkpoints[0]), text, tuple(record.id for record in checkpoints)
-    )
+        sources_line = "%s, in the words of a note by %s." % (sources_line.rstrip("."), by)
+    page = fit_sections(sections, BODY - len(sources_line) - 2).lstrip("\n")
+    text = page + "\n" + sources_line + "\n"
+    ids = tuple(record.id for record in checkpoints)
+    return HandoffDraft(_format_title(checkpoints[0]), text, ids)
 
 
 def _format_title(checkpoint: Record) -> str:
-    branch = _text(checkpoint.meta.get("branch"))
+    branch = meta_text(checkpoint, "branch")
     lead = "Handoff%s: " % (" (%s)" % clip_at_word(branch, BRANCH) if branch else "")
     return one_line(lead + one_line(checkpoint.title), TITLE)
 
@@ -140,14 +139,14 @@ def reword_draft(made: HandoffDraft, lines: Sequence[str], by: str) -> HandoffDr
 
 
 def _list_work(
-    pages: Sequence[dict[str, list[str]]], held: Sequence[Turn], uncommitted: Container[str]
+    pages: Sequence[dict[str, list[str]]], history: Sequence[Turn], uncommitted: Container[str]
 ) -> list[str]:
     """Return lines on the last commit, pull request and uncommitted edits."""
-    done = [line for page in reversed(pages) for line in page.get("done", ())]
-    commits = [line for line in done if line.startswith("commit ")]
-    pulls = [line for line in done if line.startswith("pull request ")]
+    done_lines = [line for page in reversed(pages) for line in page.get("done", ())]
+    commits = [line for line in done_lines if line.startswith("commit ")]
+    pulls = [line for line in done_lines if line.startswith("pull request ")]
     edited: dict[str, None] = {}
-    for piece in (piece for turn in held for piece in turn.pieces):
+    for piece in (piece for turn in history for piece in turn.pieces):
         if piece.kind == COMMIT:
             edited.clear()
             commits.append("commit %s: %s" % (piece.name, piece.text))
@@ -161,36 +160,27 @@ def _list_work(
     return [*("last " + line for line in commits[-1:]), *pulls[-1:], *changed]
 
 
-def _list_requests(pages: Sequence[dict[str, list[str]]], held: Sequence[Turn]) -> list[str]:
-    """Return the user's requests, newest first."""
-    asked = [turn.request for turn in held if turn.request and turn.asked != GOES_ON]
-    if not held:
-        told = [line for page in reversed(pages) for line in page.get("turns", ())]
-        asked = [line[len("09:00 ") :].partition(" → ")[0] for line in told]
-    return [*dict.fromkeys(one_line(request, _REQUEST) for request in reversed(asked))]
+def _list_requests(pages: Sequence[dict[str, list[str]]], history: Sequence[Turn]) -> list[str]:
+    requests = [turn.request for turn in history if turn.request and turn.asked != GOES_ON]
+    if not history:
+        turn_lines = [line for page in reversed(pages) for line in page.get("turns", ())]
+        requests = [line[len("09:00 ") :].partition(" → ")[0] for line in turn_lines]
+    return [*dict.fromkeys(one_line(request, _REQUEST) for request in reversed(requests))]
 
 
 def _format_plan(plan: Record | None) -> list[str]:
     """Return [a line with a plan's open steps], [] without a plan."""
     if plan is None:
         return []
-    left = (
-        "; ".join(text for _, ticked, text in parse_steps(plan.body) if not ticked)
-        or "no open step"
-    )
-    return ["plan [%s] %s: %s" % (plan.id, one_line(plan.title), left)]
+    left = "; ".join(text for _, is_ticked, text in parse_steps(plan.body) if not is_ticked)
+    return ["plan [%s] %s: %s" % (plan.id, one_line(plan.title), left or "no open step")]
 
 
 def _format_sources(checkpoints: Sequence[Record]) -> str:
     """Return a sentence with the day, ids, branch and commit of checkpoints."""
-    meta = checkpoints[0].meta
     day = clock.format_local_day(checkpoints[0].created)
     ids = ", ".join("[%s]" % record.id for record in checkpoints[:4])
     ids += " and %d more" % (len(checkpoints) - 4) if len(checkpoints) > 4 else ""
-    branch, commit = _text(meta.get("branch")), _text(meta.get("commit"))
+    branch, commit = (meta_text(checkpoints[0], key) for key in ("branch", "commit"))
     named = [" on branch `%s`" % branch] * bool(branch) + [" at commit " + commit] * bool(commit)
     return one_line("From %s (%s)%s." % (ids, day, ",".join(named)), 140)
-
-
-def _text(value: object) -> str:
-    return value.strip() if isinstance(value, str) else ""

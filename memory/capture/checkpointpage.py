@@ -50,33 +50,32 @@ _TOOLS = frozenset(
 def list_files(facts: Facts) -> tuple[list[str], list[str]]:
     """Return (files made, files changed), each once, in order of first touch."""
     made = {edit.path for edit in facts.edits if edit.made}
-    back = find_reversed_paths(facts)
+    reversed_paths = find_reversed_paths(facts)
     kept = dict.fromkeys(
-        edit.path for edit in facts.edits if not edit.undone and edit.path not in back
+        edit.path for edit in facts.edits if not edit.undone and edit.path not in reversed_paths
     )
     return [path for path in kept if path in made], [path for path in kept if path not in made]
 
 
 def choose_title(facts: Facts, taken: Container[str] = ()) -> tuple[str, list[str]]:
-    """Return (title, [first request unless used as title]).
+    """Return (title, [first request, unless the title says it]).
 
-    The title has at most 70 characters.
     taken: the titles of other checkpoints of the day.
     """
-    found = titles.list_titles(facts.turns, facts.title, _rank_subjects(facts))
+    candidates = titles.list_titles(facts.turns, facts.title, _rank_subjects(facts))
     earlier = openings.find_topic(facts.earlier)
-    found += [earlier] if earlier else []
-    found = found or [_make_work_title(facts)]
-    title = next((name for name in found if name not in taken), "")
+    candidates += [earlier] if earlier else []
+    candidates = candidates or [_make_work_title(facts)]
+    title = next((name for name in candidates if name not in taken), "")
     if not title:
         when = " (%s)" % (facts.until[11:16] or "again")
-        title = openings.cut_clause(found[0], TITLE - len(when)) + when
+        title = openings.cut_clause(candidates[0], TITLE - len(when)) + when
     request = titles.find_first_request(facts.turns)
     return title, [request] if request not in ("", title) else []
 
 
 def _rank_subjects(facts: Facts) -> list[str]:
-    """Return the subjects of the commits, by their edits, merges last."""
+    """Return the commits' subjects, most edits first, merges last."""
     times = [at for *_, at in facts.commits]
     changes = Counter[int]()
     for edit in facts.edits:
@@ -89,7 +88,6 @@ def _rank_subjects(facts: Facts) -> list[str]:
 
 
 def _make_work_title(facts: Facts) -> str:
-    """Return a title from the files or commands of the work."""
     if facts.withdrawn and not facts.turns:
         return "Taken back by a rewind"
     made, changed = list_files(facts)
@@ -144,17 +142,16 @@ def render_body(facts: Facts) -> str:
     ]
     others = [*first, *rest]
     used = len(fit_sections(others, BODY // 2)) if any(lines for _, lines, _ in others) else 0
-    told = ("Turns", _format_turns(facts, BODY - used - 40), 1)
-    return fit_sections([*first, told, *rest], BODY)
+    turn_lines = ("Turns", _format_turns(facts, BODY - used - 40), 1)
+    return fit_sections([*first, turn_lines, *rest], BODY)
 
 
 def _format_withdrawn(facts: Facts) -> list[str]:
-    """Return a line for each turn withdrawn by a rewind."""
     lines = []
     for turn in facts.withdrawn[-WITHDRAWN:]:
         commits = [piece.name for piece in turn.pieces if piece.kind == turns.COMMIT and piece.name]
         request = clip_at_word(one_line(turn.request), LEAST_LINE)
-        line = "%s taken back by a rewind: %s" % (turn.at[11:16], request)
+        line = "%s taken back by a rewind: %s" % (turn.time, request)
         lines.append(line + ("; its commit %s remains" % commits[-1] if commits else ""))
     return lines
 
@@ -180,7 +177,6 @@ def fit_sections(sections: list[tuple[str, list[str], int]], most: int) -> str:
 
 
 def _format_outcome(facts: Facts) -> list[str]:
-    """Return lines on where the work stands."""
     turn = openings.find_last_telling_turn(facts.turns)
     if turn is None:
         return []
@@ -204,7 +200,7 @@ def _format_outcome(facts: Facts) -> list[str]:
 
 
 def _find_work_before(facts: Facts, closing: Turn) -> Turn | None:
-    """Return the turn with work before a side question, or None."""
+    """Return the working turn before a side question, or None."""
     work = openings.find_last_working_turn(facts.turns)
     return work if work and work is not closing and openings.find_outcome(work) else None
 
@@ -214,18 +210,19 @@ def _format_turns(facts: Facts, room: int) -> list[str]:
 
     Where not all fit, each line gets less; then the oldest turns but the first are left out.
     """
-    told = [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
+    shown = [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
     most = max(2, room // LEAST_LINE)
-    if len(told) > most:
-        told = [told[0], *told[1 - most :]]
+    if len(shown) > most:
+        shown = [shown[0], *shown[1 - most :]]
     last = openings.find_last_telling_turn(facts.turns)
     work = _find_work_before(facts, last) if last and openings.is_finished(last) else None
-    between = [_format_interjections(turn) for turn in told]
-    each = max(LEAST_LINE, (room - sum(map(len, between))) // max(1, len(told)) - 14)
+    interjections = [_format_interjections(turn) for turn in shown]
+    each = max(LEAST_LINE, (room - sum(map(len, interjections))) // max(1, len(shown)) - 14)
     lines = list[str]()
-    for turn, said in zip(told, between):
-        lines.append(_format_turn(turn, each, turn is last or turn is work, len(told) == 1))
-        lines += [said] * bool(said)
+    for turn, interjection in zip(shown, interjections):
+        lines.append(_format_turn(turn, each, turn is last or turn is work, len(shown) == 1))
+        if interjection:
+            lines.append(interjection)
     return lines
 
 
@@ -237,7 +234,7 @@ def _format_interjections(turn: Turn) -> str:
     ]
     if not telling:
         return ""
-    return "%s (%s) %s" % (turn.at[11:16], turns.WORKING, clip_at_word("; ".join(telling), OUTCOME))
+    return "%s (%s) %s" % (turn.time, turns.WORKING, clip_at_word("; ".join(telling), OUTCOME))
 
 
 def _format_turn(turn: Turn, most: int, in_outcome: bool, alone: bool) -> str:
@@ -251,11 +248,10 @@ def _format_turn(turn: Turn, most: int, in_outcome: bool, alone: bool) -> str:
         statement = openings.remove_questions(openings.find_outcome(turn))
         outcome = openings.format_plain_line(statement, room)
         outcome = outcome or clip_at_word(_format_last_actions(turn), room)
-    return "%s %s%s" % (turn.at[11:16], request, " → " + outcome if outcome else "")
+    return "%s %s%s" % (turn.time, request, " → " + outcome if outcome else "")
 
 
 def _format_last_actions(turn: Turn) -> str:
-    """Return the last three commands and edited files of a turn."""
     done = [
         clip_at_word(conversationpage.format_run(piece)[2:], 140)
         if piece.kind == turns.RUN
@@ -270,8 +266,8 @@ def _format_done(facts: Facts) -> list[str]:
     made, changed = list_files(facts)
     gone = turns.find_pieces(facts.turns, turns.FILE, turns.REMOVED)
     removed = [piece.text for piece in gone if piece.text not in made + changed]
-    told = made + changed + removed
-    back = dict.fromkeys(edit.path for edit in facts.edits if edit.path not in told)
+    standing = made + changed + removed
+    taken_back = dict.fromkeys(edit.path for edit in facts.edits if edit.path not in standing)
     lines = [
         ("commit " + h).rstrip() + ": " + clip_at_word(one_line(s), 120)
         for h, s, _ in facts.commits[-MOST_COMMITS:]
@@ -282,7 +278,7 @@ def _format_done(facts: Facts) -> list[str]:
         ("created", made),
         ("edited", changed),
         ("removed", removed),
-        ("taken back:", [*back]),
+        ("taken back:", [*taken_back]),
     ):
         if paths:
             extra = " and %d more" % (len(paths) - MOST_FILES) if len(paths) > MOST_FILES else ""
@@ -291,7 +287,6 @@ def _format_done(facts: Facts) -> list[str]:
 
 
 def _format_reports(facts: Facts) -> list[str]:
-    """Return the last reports by subagents, shortened."""
     lines = []
     for report in turns.find_pieces(facts.turns, turns.REPORT)[-MOST_REPORTS:]:
         task = " (%s)" % one_line(report.name, 80) if report.name else ""
@@ -305,20 +300,17 @@ def _format_commands(facts: Facts, mended: list[Fix]) -> list[str]:
     passed = {run.command: run.last for run in facts.runs if run.outcome == shell.OK}
     lines = []
     for at, run in enumerate(facts.runs):
-        if not run.bad or run.is_gate or run.command in told or commandline.is_noise(run.key):
-            continue
-        if passed.get(run.command, "") > run.last:
-            continue
-        told.add(run.command)
-        lines.append(_format_failed_command(run, facts.runs[at + 1 :]))
+        is_told = run.command in told or passed.get(run.command, "") > run.last
+        if run.bad and not run.is_gate and not is_told and not commandline.is_noise(run.key):
+            told.add(run.command)
+            lines.append(_format_failed_command(run, facts.runs[at + 1 :]))
     return lines[-MOST_COMMANDS:]
 
 
 def _format_failed_command(run: Run, later: list[Run]) -> str:
-    """Return a failed command in a line, with its success after."""
     passed = (other.command for other in later if (other.outcome, other.key) == (shell.OK, run.key))
     then = next((command for command in passed if command != run.command), "")
-    why = one_line(run.detail.partition("\n")[0], 140)
+    why = one_line(run.cause, 140)
     return "✗ %s → %s%s%s" % (
         quote_command(run.command),
         run.outcome,
@@ -335,8 +327,7 @@ def quote_command(command: str, most: int = 160) -> str:
 
 
 def _format_fix(fix: Fix) -> str:
-    """Return a line on a failure and its fix."""
-    why = one_line(fix.failure.detail.partition("\n")[0], 160)
+    why = one_line(fix.failure.cause, 160)
     other = " (%s)" % quote_command(fix.success.command, 100)
     return "%s → %s%s; passed%s after editing %s" % (
         quote_command(fix.failure.command),
@@ -351,6 +342,6 @@ def _format_open_failures(facts: Facts) -> list[str]:
     """Return the commands that failed at the end, with their telling lines."""
     lines = []
     for run in fixes.find_open_failures([*facts.failing, *facts.runs])[-MOST_OPEN:]:
-        reason = run.detail.partition("\n")[0] or run.summary or run.outcome
+        reason = run.cause or run.summary or run.outcome
         lines.append(quote_command(run.command) + FAILS[1:] + one_line(reason, 160))
     return lines

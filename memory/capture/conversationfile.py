@@ -7,21 +7,18 @@ hash than `written`) is left alone from then on, and a deleted file stays delete
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
 
 from memory.capture import checkpointpage, conversationpage
 from memory.capture.progress import CaptureState
 from memory.capture.turns import GOES_ON, Turn
 from memory.core import StoreError, UsageError, clock, config, files, frontmatter, tokeniser
 from memory.core.layout import TRUNKS, Place
-from memory.core.records import Record
+from memory.core.records import Record, meta_text
 from memory.store import writer
 from memory.store.redactor import strip_private_record
 from memory.store.store import Store
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 KIND, GONE, NEXT = "conversation", "-", "+"
 MOST = 300_000  # characters of a file; later turns go into another
@@ -40,12 +37,12 @@ def update_file(
     if named and not state.talk:
         state.talk = GONE
         return ""
-    told = conversationpage.render(state.facts.all_turns, state.day).strip("\n")
-    if not told and not state.retold:
+    text = conversationpage.render(state.facts.all_turns, state.day).strip("\n")
+    if not text and not state.retold:
         return named
     if state.talk in ("", NEXT):
-        return _start_file(keeper, state, session, told)
-    return _continue_file(keeper, state, told)
+        return _start_file(keeper, state, session, text)
+    return _continue_file(keeper, state, text)
 
 
 def is_forgotten(place: Place, state: CaptureState, session: str) -> bool:
@@ -68,7 +65,7 @@ def is_removed(place: Place, state: CaptureState, session: str) -> bool:
 
 
 def end_stretch(state: CaptureState) -> None:
-    """End a stretch: the file's present text stays."""
+    """End a stretch; its turns stay in the file."""
     state.base += state.grown
     state.grown = 0
     state.day = next((turn.at[:10] for turn in reversed(state.facts.all_turns)), state.day)
@@ -77,7 +74,7 @@ def end_stretch(state: CaptureState) -> None:
 
 
 def resume_newest(place: Place, state: CaptureState, names: Sequence[str]) -> None:
-    """Go on with the newest conversation of a session without a state."""
+    """Take up the newest conversation of a session whose state is lost."""
     if names:
         state.talk = names[-1]
         if state.since:  # else all of it is told again
@@ -85,30 +82,29 @@ def resume_newest(place: Place, state: CaptureState, names: Sequence[str]) -> No
 
 
 def _read_body(place: Place, name: str) -> str:
-    """Return the whole text of a conversation."""
     return frontmatter.parse(files.read(place.path(name), 64 << 20)).body.strip("\n")
 
 
-def _make_frontmatter(state: CaptureState, told: str) -> dict[str, Any]:
+def _make_frontmatter(state: CaptureState, text: str) -> dict[str, Any]:
     facts = state.facts
     return {
         "branch": facts.branch or None,
         "until": facts.until or None,
         "files": list(dict.fromkeys(edit.path for edit in facts.edits))[:40] or None,
-        "written": writer.body_checksum(told),
+        "written": writer.body_checksum(text),
     }
 
 
-def _start_file(keeper: Store, state: CaptureState, session: str, told: str) -> str:
+def _start_file(keeper: Store, state: CaptureState, session: str, text: str) -> str:
     facts = state.facts
     began = next((turn.at for turn in facts.all_turns if turn.at), facts.until)
     title, aliases = checkpointpage.choose_title(facts)
-    extra = {"created": began, **_make_frontmatter(state, told)}
+    extra = {"created": began, **_make_frontmatter(state, text)}
     record = keeper.add(
         KIND,
         # the title tells of the work so far, but a conversation goes on
         next(iter(aliases), title),
-        told + "\n",
+        text + "\n",
         tags=checkpointpage.list_tags(facts),
         source="auto",
         session=session,
@@ -119,46 +115,44 @@ def _start_file(keeper: Store, state: CaptureState, session: str, told: str) -> 
     return record.id
 
 
-def read_turns(keeper: Store, record: Record, every: Sequence[Record] = ()) -> tuple[Turn, ...]:
+def read_turns(
+    keeper: Store, record: Record, checkpoints: Sequence[Record] = ()
+) -> tuple[Turn, ...]:
     """Return the turns of a checkpoint's conversation, () for none.
 
-    every: the checkpoints of its session; by them turns of another branch, no trunk, are left out.
+    checkpoints: of its session; by them turns of another branch, no trunk, are left out.
     """
-    name = record.meta.get("conversation")
     try:
-        page = strip_private_record(keeper.find(name.strip() if isinstance(name, str) else ""))
+        page = strip_private_record(keeper.find(meta_text(record, "conversation")))
     except (StoreError, UsageError):
         return ()
     if page.kind != KIND:
         return ()
-    held = conversationpage.parse(page.body, clock.day(page.created))
+    history = conversationpage.parse(page.body, clock.day(page.created))
     ends = sorted(
-        (clock.parse(str(one.meta.get("until"))) or one.created, str(one.meta.get("branch") or ""))
-        for one in every
+        (clock.parse(meta_text(each, "until")) or each.created, meta_text(each, "branch"))
+        for each in checkpoints
     )
-    own = str(record.meta.get("branch") or "")
-    parts = split_by_checkpoint(held, [until for until, _ in ends])
-    branches = [*(branch for _, branch in ends), own]
-    kept = [part for part, branch in zip(parts, branches) if branch in (own, *TRUNKS)]
+    own_branch = meta_text(record, "branch")
+    parts = split_by_checkpoint(history, [until for until, _ in ends])
+    branches = [*(branch for _, branch in ends), own_branch]
+    kept = [part for part, branch in zip(parts, branches) if branch in (own_branch, *TRUNKS)]
     return tuple(turn for part in kept for turn in part)
 
 
-def split_by_checkpoint(held: Sequence[Turn], ends: Sequence[float]) -> list[tuple[Turn, ...]]:
+def split_by_checkpoint(history: Sequence[Turn], ends: Sequence[float]) -> list[tuple[Turn, ...]]:
     """Split a session's turns by checkpoints, with a last part after them.
 
     ends: the instants at which the checkpoints end, in order.
     Turns know only their minute: one that goes on in the last minute goes on after it.
     """
-    begun = [(clock.parse(turn.at) or 0.0) + 60 * (turn.asked == GOES_ON) for turn in held]
+    begun = [(clock.parse(turn.at) or 0.0) + 60 * (turn.asked == GOES_ON) for turn in history]
     cuts = [bisect_right(begun, until) for until in ends]
-    return [tuple(held[start:end]) for start, end in zip([0, *cuts], [*cuts, len(held)])]
+    return [tuple(history[start:end]) for start, end in zip([0, *cuts], [*cuts, len(history)])]
 
 
 def take_first_turns(body: str, number: int) -> str:
-    """Return a page up to the end of a turn.
-
-    number: of turns, 0 for the text above the first.
-    """
+    """Return the first turns of a page.  number: of turns, 0 for the text above the first."""
     lines = body.split("\n")
     heads = [
         at
@@ -168,7 +162,7 @@ def take_first_turns(body: str, number: int) -> str:
     return "\n".join(lines[: heads[number]] if number < len(heads) else lines).rstrip("\n")
 
 
-def _continue_file(keeper: Store, state: CaptureState, told: str) -> str:
+def _continue_file(keeper: Store, state: CaptureState, text: str) -> str:
     path = keeper.place.path(state.talk)
     try:
         old = files.read(path, 64 << 20)
@@ -183,13 +177,13 @@ def _continue_file(keeper: Store, state: CaptureState, told: str) -> str:
     if page.meta.get("written") != writer.body_checksum(body):
         return id
     before = _render_before(state, body)
-    whole = "\n\n".join(filter(None, (before, told)))
-    if whole == body:
+    new_body = "\n\n".join(filter(None, (before, text)))
+    if new_body == body:
         state.grown = len(state.facts.all_turns)
         return id
-    changes = {key: value for key, value in _make_frontmatter(state, whole).items() if value}
+    changes = {key: value for key, value in _make_frontmatter(state, new_body).items() if value}
     data = frontmatter.edit(old, {"updated": clock.iso(keeper.now), **changes})
-    data = data[: frontmatter.split_head(data)[1]] + b"\n" + whole.encode("utf-8") + b"\n"
+    data = data[: frontmatter.split_head(data)[1]] + b"\n" + new_body.encode("utf-8") + b"\n"
     record = keeper.replace(state.talk, data, files.sha256(old))
     kept = _read_body(keeper.place, state.talk)
     # the store removed a secret that only the whole text gave away
@@ -200,7 +194,6 @@ def _continue_file(keeper: Store, state: CaptureState, told: str) -> str:
 
 
 def _render_before(state: CaptureState, body: str) -> str:
-    """Return the conversation before this stretch."""
     kept = take_first_turns(body, state.base - len(state.retold))
     if not state.retold:
         return kept

@@ -35,6 +35,8 @@ the model's last statement in it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from memory.capture import turns
 from memory.capture.turns import (
@@ -55,10 +57,6 @@ from memory.capture.turns import (
 from memory.core import tokeniser
 from memory.core.plaintext import clip_at_word, one_line, strip_bold
 from memory.session import shell
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 HEADING, COMMAND, TELLING, REPORTED, ASKED = 72, 180, 200, 240, 4000  # characters
 LAST = 1500  # characters from the end of a request that is cut
@@ -101,7 +99,7 @@ def render(turns: Iterable[Turn], day: str = "") -> str:
 
 
 def _render_turn(turn: Turn, dated: bool) -> str:
-    when = ((turn.at[:10] + " ") if dated else "") + (turn.at[11:16] or "00:00")
+    when = ((turn.at[:10] + " ") if dated else "") + (turn.time or "00:00")
     if turn.asked == SUMMARY:
         blocks = ["## %s %s" % (when, _BY_CLIENT), *map(_clean_summary, turn.statements())]
         return "\n\n".join(blocks) + "\n"
@@ -116,25 +114,29 @@ def _render_turn(turn: Turn, dated: bool) -> str:
 
 
 def _render_pieces(pieces: list[Piece], mark: str) -> list[str]:
-    """Return pieces as blocks and lists.  mark: before each statement."""
+    """Return pieces in markdown, each statement behind a mark."""
+    shown = [piece for at, piece in enumerate(pieces) if not _is_lead_in(pieces, at)]
     blocks: list[str] = []
-    listed: list[str] = []
-    for number, piece in enumerate(pieces):
-        if _is_lead_in(pieces, number):
-            continue
-        line = _format_piece(piece)
-        if not line:
-            if listed:
-                blocks.append("\n".join(listed))
-                listed = []
-            blocks.append((mark if piece.kind == SAID else "") + _render_prose(piece))
-        elif piece.kind in (FILE, turns.MERGED) and listed and listed[-1].startswith(_TOUCHED):
-            listed[-1] += ", " + line[2:]
+    for is_prose, group in groupby(shown, lambda piece: piece.kind in (SAID, USER)):
+        if is_prose:
+            blocks += [
+                (mark if piece.kind == SAID else "") + _render_prose(piece) for piece in group
+            ]
         else:
-            listed.append(line)
-    if listed:
-        blocks.append("\n".join(listed))
+            blocks.append("\n".join(_format_list(group)))
     return blocks
+
+
+def _format_list(pieces: Iterable[Piece]) -> list[str]:
+    """Return pieces as list lines, files that follow each other in one."""
+    lines: list[str] = []
+    for piece in pieces:
+        line = _format_piece(piece)
+        if piece.kind in (FILE, turns.MERGED) and lines and lines[-1].startswith(_TOUCHED):
+            lines[-1] += ", " + line[2:]
+        else:
+            lines.append(line)
+    return lines
 
 
 def _is_lead_in(pieces: Sequence[Piece], number: int) -> bool:
@@ -166,29 +168,23 @@ def _render_prose(piece: Piece) -> str:
 
 
 def _format_piece(piece: Piece) -> str:
-    """Return a piece as a list line, "" for prose."""
-    if piece.kind == RUN:
+    """Return a piece as a list line."""
+    kind, name, text = piece.kind, piece.name, piece.text
+    if kind == RUN:
         return format_run(piece)
-    if piece.kind == FILE:
-        return "- %s %s" % (piece.name, format_code(piece.text))
-    if piece.kind == turns.MERGED:
-        return "- merged %s%s" % (
-            format_code(piece.text),
-            " (#%s)" % piece.name if piece.name else "",
-        )
-    if piece.kind == turns.MET:
-        return "- changed for %s: %s" % (
-            format_code(clip_at_word(piece.name, TELLING)),
-            format_code(piece.text),
-        )
-    if piece.kind == COMMIT:
-        return ("- commit " + piece.name).rstrip() + ": " + one_line(piece.text, 200)
-    if piece.kind == REPORT:
-        return "- subagent%s: %s" % (
-            " (%s)" % one_line(piece.name, 80).replace(")", "]") if piece.name else "",
-            clip_at_word(one_line(piece.text), REPORTED),
-        )
-    return "- pull request " + piece.text if piece.kind == LINK else ""
+    if kind == FILE:
+        return "- %s %s" % (name, format_code(text))
+    if kind == turns.MERGED:
+        return "- merged " + format_code(text) + (" (#%s)" % name if name else "")
+    if kind == turns.MET:
+        finding = format_code(clip_at_word(name, TELLING))
+        return "- changed for %s: %s" % (finding, format_code(text))
+    if kind == COMMIT:
+        return ("- commit " + name).rstrip() + ": " + one_line(text, 200)
+    if kind == REPORT:
+        task = " (%s)" % one_line(name, 80).replace(")", "]") if name else ""
+        return "- subagent%s: %s" % (task, clip_at_word(one_line(text), REPORTED))
+    return "- pull request " + text
 
 
 def format_run(piece: Piece) -> str:
@@ -214,7 +210,7 @@ def _quote(text: str) -> str:
 
 
 def _clip_quote(text: str) -> str:
-    """Clip a text in its middle, where a paste mostly stands."""
+    """Clip a text in its middle, where mostly a paste stands."""
     if len(text) <= ASKED:
         return text
     end = text[-LAST:]
@@ -316,7 +312,6 @@ def _is_at_request(turn: Turn, prose: list[str]) -> bool:
 
 
 def _find_quote_end(lines: list[str], number: int) -> int:
-    """Return the index of a quotation's last line."""
     while number + 1 < len(lines) and lines[number + 1].startswith(">"):
         number += 1
     return number
@@ -347,7 +342,6 @@ def _parse_section(turn: Turn, lines: list[str], marked: list[bool]) -> None:
 
 
 def _flush_prose(turn: Turn, prose: list[str]) -> None:
-    """Move gathered lines into a statement of a turn."""
     text = "\n".join(prose).strip()
     prose.clear()
     if text:
@@ -361,7 +355,6 @@ def _parse_run(match: re.Match[str]) -> Piece:
 
 
 def _parse_list_line(line: str) -> list[Piece]:
-    """Return the pieces in a list line, [] for another line."""
     if not line.startswith("- "):
         return []
     run = _RUN.match(line)

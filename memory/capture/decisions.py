@@ -32,37 +32,36 @@ _NO = re.compile(
 )
 
 
-def list_decisions(held: Sequence[Turn]) -> list[str]:
+def list_decisions(history: Sequence[Turn]) -> list[str]:
     """Return the decisions in some turns, one line each, newest last."""
-    lines = [line for number in range(len(held)) for line in _find_in_turn(held, number)]
+    lines = [line for number in range(len(history)) for line in _find_in_turn(history, number)]
     return list(dict.fromkeys(lines))[-MOST:]
 
 
-def _find_in_turn(held: Sequence[Turn], number: int) -> Iterator[str]:
-    """Yield the decisions in a turn, one line each."""
-    turn = held[number]
+def _find_in_turn(history: Sequence[Turn], number: int) -> Iterator[str]:
+    turn = history[number]
     if turn.asked in ("", SLASH) and number and _NO.match(turn.request):
-        proposed = openings.format_plain_line(openings.find_outcome(held[number - 1]), PROPOSED)
+        proposed = openings.format_plain_line(openings.find_outcome(history[number - 1]), PROPOSED)
         if proposed:
-            yield '%s "%s" to: %s' % (turn.at[11:16], _clip_decision(turn.request), proposed)
+            yield '%s "%s" to: %s' % (turn.time, _clip_decision(turn.request), proposed)
     proposed = ""
     for piece in turn.pieces:
         if piece.kind == SAID:
             proposed = piece.text
         line = _format_decision(piece, proposed) if piece.kind == USER else ""
         if line:
-            yield "%s %s" % (turn.at[11:16], line)
+            yield "%s %s" % (turn.time, line)
 
 
 def _format_decision(piece: Piece, proposed: str) -> str:
-    """Return the decision in the user's words between, or ""."""
+    """Return the user's words in a turn as a decision, or ""."""
     if piece.name == ANSWER:
         return "answered: " + _clip_decision(piece.text)
     if piece.name == APPROVED:
         return "approved the plan: " + clip_at_word(openings.find_heading(piece.text), DECISION)
     if piece.name == WORKING and _NO.match(piece.text):
-        said = openings.format_plain_line(proposed, PROPOSED)
-        return '"%s" to: %s' % (_clip_decision(piece.text), said) if said else ""
+        proposal = openings.format_plain_line(proposed, PROPOSED)
+        return '"%s" to: %s' % (_clip_decision(piece.text), proposal) if proposal else ""
     if piece.name.startswith(REFUSED) and piece.text:
         return '%s: "%s"' % (piece.name, _clip_decision(piece.text))
     return ""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from memory.capture import openings, turns
+from memory.capture import findings, openings, turns
 from memory.capture.turns import Piece, Turn, make_relative
 from memory.core import files, layout
 from memory.core.plaintext import one_line
@@ -15,10 +15,6 @@ from memory.session import entries, git, shell, tellingline
 from memory.session.entries import Entry, clip_characters
 from memory.session.shell import Run
 from memory.store import writer
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 # in the first line of every prompt that dayleaf itself gives to a model
 OWN_PROMPT_MARK = "dayleaf-distill-prompt"
@@ -108,18 +104,21 @@ class Facts:
     @property
     def all_turns(self) -> list[Turn]:
         """Every turn in order, withdrawn turns included."""
-        return (
-            sorted([*self.turns, *self.withdrawn], key=lambda turn: turn.at)
-            if self.withdrawn
-            else self.turns
-        )
+        if not self.withdrawn:
+            return self.turns
+        return sorted([*self.turns, *self.withdrawn], key=lambda turn: turn.at)
 
     def withdraw(self, other: Facts) -> None:
-        """Add the turns of other facts as withdrawn by a rewind."""
+        """Add the turns of other facts, as withdrawn by a rewind."""
         self.withdrawn += [
             Turn(turn.at, turn.request, turns.WITHDRAWN, turn.pieces) for turn in other.turns
         ]
         self.until = max(self.until, other.until)
+
+    @property
+    def last_pieces(self) -> list[Piece]:
+        """The pieces of the last turn, [] without turns."""
+        return self.turns[-1].pieces if self.turns else []
 
     @property
     def asked(self) -> list[Turn]:
@@ -135,7 +134,6 @@ class Facts:
 class EntryContext(NamedTuple):
     """The instant and place of an entry.
 
-    cwd: its directory.
     roots: the directories of the project, and that of the session.
     agent: the subagent's file, _IN_PARENT, or "".
     """
@@ -154,28 +152,27 @@ def add_entry(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: st
     """
     facts.until = max(facts.until, entry.at)
     facts.cwd = facts.cwd or entry.cwd
-    agent = agent or _IN_PARENT * entry.by_subagent
+    agent = agent or (_IN_PARENT if entry.by_subagent else "")
     where = EntryContext(entry.at, entry.cwd or facts.cwd, (*roots, facts.cwd), agent)
     kind, asks = entry.kind, entry.kind in (entries.PROMPT, entries.SLASH)
     if not agent:
         _follow_branch(facts, entry.branch, asks)
         if asks:
-            facts.typed = facts.typed or not entry.headless
+            facts.typed |= not entry.headless
             return _add_request(facts, entry)
     if facts.muted == "all":
         return 0
     if kind in (entries.ENDED, entries.INTERRUPTED):
-        if not agent:
-            _end_turn(facts, kind)
-        return 0
-    if kind == entries.NOTIFIED:
+        _end_turn(facts, kind, agent)
+    elif kind == entries.NOTIFIED:
         _mark_last_statement(facts)
-        return 0
-    return _add_work(facts, entry, where)
+    else:
+        return _add_work(facts, entry, where)
+    return 0
 
 
-def _end_turn(facts: Facts, how: str) -> None:
-    if facts.turns:
+def _end_turn(facts: Facts, how: str, agent: str) -> None:
+    if facts.turns and not agent:
         facts.turns[-1].end = how
         _mark_last_statement(facts)
 
@@ -189,7 +186,6 @@ def _follow_branch(facts: Facts, branch: str, asks: bool) -> None:
 
 
 def _add_work(facts: Facts, entry: Entry, where: EntryContext) -> int:
-    """Add a statement, a call, its result, or a note."""
     kind = entry.kind
     if kind == entries.TEXT:
         if not where.agent:
@@ -218,7 +214,7 @@ def _add_run_by_hand(facts: Facts, entry: Entry, where: EntryContext) -> int:
 
 
 def _may_change_branch(facts: Facts, branch: str) -> bool:
-    """Tell whether nothing in this turn holds the work on its branch."""
+    """Tell whether no edit or commit of this turn was on the branch."""
     since = facts.turns[-1].at if facts.turns and branch not in layout.TRUNKS else ""
     times = [edit.at for edit in facts.edits[-1:]] + [at for *_, at in facts.commits[-1:]]
     return all(at < since for at in times)
@@ -239,7 +235,6 @@ def _clip_request(text: str) -> str:
 
 
 def _is_repeated_request(facts: Facts, request: str, asked: str) -> bool:
-    """Tell whether the last turn is the same request, without an answer."""
     last = facts.turns[-1] if facts.turns else None
     return last is not None and (last.request, last.asked) == (request, asked) and not last.pieces
 
@@ -248,9 +243,9 @@ def _add_request(facts: Facts, entry: Entry) -> int:
     if OWN_PROMPT_MARK in entry.text:
         facts.muted = "all"
         return 0
-    own = entry.kind == entries.SLASH and entry.text.startswith("/dayleaf")
-    facts.muted = "text" if own else ""
-    if own:
+    is_dayleaf = entry.kind == entries.SLASH and entry.text.startswith("/dayleaf")
+    facts.muted = "text" if is_dayleaf else ""
+    if is_dayleaf:
         return 0
     request = _clip_request(entry.text)
     if _PLAN_PROMPT.match(request):  # the plan itself comes as an entry of its own
@@ -290,33 +285,30 @@ def _add_piece(facts: Facts, at: str, piece: Piece) -> None:
 
 def _mark_last_statement(facts: Facts, result: str = turns.ENDED) -> None:
     """Mark the last statement as followed by a call or an end."""
-    pieces = facts.turns[-1].pieces if facts.turns else []
-    last = pieces[-1] if pieces else None
-    if last is None or last.kind != turns.SAID or last.result:
+    pieces = facts.last_pieces
+    if not pieces or pieces[-1].kind != turns.SAID or pieces[-1].result:
         return
     if result == turns.ENDED:
-        before = (p for p in reversed(pieces) if p.kind != turns.SAID or p.result)
-        if next(before, last).result == turns.ENDED:
+        before = (piece for piece in reversed(pieces) if piece.kind != turns.SAID or piece.result)
+        if next(before, pieces[-1]).result == turns.ENDED:
             result = turns.ASIDE
-    pieces[-1] = last._replace(result=result)
+    pieces[-1] = pieces[-1]._replace(result=result)
 
 
 def _add_steer(facts: Facts, entry: Entry, text: str, where: EntryContext) -> None:
-    """Add the user's words while the model worked."""
     if entry.name == turns.REFUSED:
-        last = facts.turns[-1].pieces if facts.turns else []
-        if last and last[-1].outcome == shell.DECLINED:
-            last.pop()  # the user's words to it tell more
+        pieces = facts.last_pieces
+        if pieces and pieces[-1].outcome == shell.DECLINED:
+            pieces.pop()  # the user's words to it tell more
         name = _take_refused_call(facts, entry.id, where)
         _add_piece(facts, entry.at, Piece(turns.USER, text, name))
     elif text:
-        facts.typed = facts.typed or entry.name == turns.ANSWER  # a menu takes a person
+        facts.typed |= entry.name == turns.ANSWER  # a menu takes a person
         name = turns.APPROVED if entry.name == "plan" else entry.name
         _add_piece(facts, entry.at, Piece(turns.USER, text, name))
 
 
 def _add_note(facts: Facts, entry: Entry, where: EntryContext) -> None:
-    """Add the user's words outside prompts, and the client's notes."""
     kind, text = entry.kind, clip_characters(entry.text, _LONG)
     if kind == entries.STEER:
         _add_steer(facts, entry, text, where)
@@ -333,13 +325,13 @@ def _add_note(facts: Facts, entry: Entry, where: EntryContext) -> None:
         if not any(p.text == text for turn in facts.turns for p in turn.pieces):
             _add_piece(facts, entry.at, Piece(kind, text, clip_characters(entry.name, 120)))
     elif kind == entries.TEAM:
-        facts.typed = facts.typed or bool(entry.data)
+        facts.typed |= bool(entry.data)
         request = "(teammate %s) %s" % (clip_characters(entry.name, 80), text)
         facts.turns.append(Turn(entry.at, request, turns.TEAM))
 
 
 def _take_refused_call(facts: Facts, call: str, where: EntryContext) -> str:
-    """Drop a refused call; return a name, "refused Edit `a.go`"."""
+    """Forget a refused call; return its name, "refused Edit `a.go`"."""
     tool, argument = facts.pending.pop(call, ["", ""])[:2]
     text = clip_characters(one_line(make_relative(argument, where.roots)), 80)
     text = text.replace("`", "'").replace(")", "]")
@@ -355,7 +347,6 @@ def set_session_title(facts: Facts, entry: Entry) -> None:
 
 
 def _update_todos(facts: Facts, entry: Entry) -> None:
-    """Update the todo list by a whole list or changes."""
     if entry.name == "list":
         facts.todos = []
     for id, text, status in entry.data:
@@ -377,7 +368,6 @@ def _change_todo(facts: Facts, id: str, text: str, status: str) -> None:
 
 
 def _find_argument(entry: Entry) -> Any:
-    """Return the telling argument of a call, None for none."""
     argument = entry.data.get(_ARGUMENTS[entry.name]) if entry.name in _ARGUMENTS else None
     if argument is None and (entry.name.startswith("mcp__") or entry.name == "Skill"):
         return next((value for value in entry.data.values() if isinstance(value, str)), "")
@@ -450,7 +440,6 @@ def _add_result(facts: Facts, entry: Entry, where: EntryContext) -> int:
 
 
 def _add_command(facts: Facts, entry: Entry, given: str, where: EntryContext) -> int:
-    """Add a command with its merges, removed and written files."""
     done = _add_judged_run(facts, _judge_command(facts, given, entry), entry.text, where)
     if entry.failed:
         return done
@@ -463,7 +452,6 @@ def _add_command(facts: Facts, entry: Entry, given: str, where: EntryContext) ->
 
 
 def _add_edit(facts: Facts, entry: Entry, given: str, ways: list[str], where: EntryContext) -> int:
-    """Add a tool's edit, and the linter's findings that it answers."""
     data: dict[str, Any] = entry.data if isinstance(entry.data, dict) else {}
     path = make_relative(given, where.roots)
     kind = data.get("type", "create" if entry.text.startswith("File created") else "")
@@ -478,8 +466,6 @@ def _add_edit(facts: Facts, entry: Entry, given: str, ways: list[str], where: En
 
 def _add_finding_answers(facts: Facts, at: str, path: str, patch: object) -> None:
     """Add an edit's answers to findings, a kind once a turn."""
-    from memory.capture import findings  # most edits answer nothing
-
     met = turns.find_pieces(facts.turns[-1:], turns.MET)
     kinds = {findings.find_rule_kind(piece.name) for piece in met}
     for finding, text in findings.take_answered(facts.findings, path, patch):
@@ -500,10 +486,10 @@ def _judge_command(facts: Facts, command: str, entry: Entry) -> Run | None:
         return None
     if run.passed:
         hashes = tellingline.learn_passing_lines(facts.printed, run.key, entry.text)
-        for failed in facts.runs if hashes else ():
-            if failed.detail:
-                _remove_chatter(facts, failed, hashes)
-    elif run.bad and tellingline.is_chatter(facts.printed, run.key, run.detail.partition("\n")[0]):
+        failures = [failed for failed in facts.runs if failed.detail] if hashes else []
+        for failed in failures:
+            _remove_chatter(facts, failed, hashes)
+    elif run.bad and tellingline.is_chatter(facts.printed, run.key, run.cause):
         text = tellingline.remove_chatter(facts.printed, run.key, entry.text)
         return shell.judge_command(command, entry.at, text, *result)
     return run
@@ -519,8 +505,7 @@ def _remove_chatter(facts: Facts, run: Run, hashes: list[str]) -> None:
     ):
         return
     run.detail = rest
-    old = run.outcome + ": " + one_line(first)
-    new = run.outcome + (": " + one_line(rest.partition("\n")[0]) if rest else "")
+    old, new = _format_result(run.outcome, first), _format_result(run.outcome, run.cause)
     for turn in facts.turns:
         for at, piece in enumerate(turn.pieces):
             if (piece.kind, piece.text, piece.result) == (turns.RUN, run.command, old):
@@ -540,14 +525,11 @@ def _add_failed_call(
 
 def _keep_findings(facts: Facts, judged: Run, output: str) -> None:
     if judged.bad and judged.kind in (tellingline.LINT, tellingline.BUILD):
-        from memory.capture import findings
-
         found = findings.parse_findings(entries.clean(output), judged.command)
         facts.findings = found or facts.findings
 
 
 def _find_same_task(facts: Facts, judged: Run) -> Run | None:
-    """Return the last run of the same command, or None."""
     for run in reversed(facts.runs[-_NEAR:]):
         mends = run.bad and not judged.bad
         if run.key == judged.key and (mends or run.command == judged.command):
@@ -589,7 +571,6 @@ def _drop_amended(facts: Facts, command: str, made: list[list[str]]) -> None:
 
 
 def _add_commits(facts: Facts, judged: Run, output: str, where: EntryContext) -> bool:
-    """Add a command's commits and tell whether there were any."""
     output = entries.clean(output)
     known = {tuple(commit[:2]) for commit in facts.commits}
     made = [
@@ -608,14 +589,14 @@ def _add_commits(facts: Facts, judged: Run, output: str, where: EntryContext) ->
         for commit in facts.commits:
             commit[0] = ""
     facts.commits.extend(made)
-    for name, subject, _ in made if not where.agent else ():
-        _add_piece(facts, where.at, Piece(turns.COMMIT, subject, name))
+    if not where.agent:
+        for name, subject, _ in made:
+            _add_piece(facts, where.at, Piece(turns.COMMIT, subject, name))
     del facts.commits[: -_LIMITS["commits"]]
     return bool(made)
 
 
 def _drop_commit(facts: Facts, commit: list[str]) -> None:
-    """Remove a replaced commit, from its turn too."""
     facts.commits.remove(commit)
     for turn in reversed(facts.turns):
         kept = [piece for piece in turn.pieces if piece[:2] != (turns.COMMIT, commit[1])]
@@ -625,7 +606,6 @@ def _drop_commit(facts: Facts, commit: list[str]) -> None:
 
 
 def _add_merges(facts: Facts, command: str, entry: Entry, where: EntryContext) -> None:
-    """Add the branches merged by or listed by a command."""
     if where.agent:
         return
     merges = git.parse_merges(command, entry.text, where.cwd, where.roots)
@@ -637,7 +617,6 @@ def _add_merges(facts: Facts, command: str, entry: Entry, where: EntryContext) -
 
 
 def _mark_discarded(facts: Facts, command: str) -> None:
-    """Mark the edits that a git command discarded as undone."""
     for path in git.find_discarded_paths(command):
         for edit in facts.edits:
             known, given = "/" + edit.path, "/" + path
@@ -645,14 +624,12 @@ def _mark_discarded(facts: Facts, command: str) -> None:
 
 
 def _mark_removed(facts: Facts, gone: list[str]) -> None:
-    """Mark the edits of removed files and folders as undone."""
     folders = tuple(path for path in gone if path.endswith("/"))
     for edit in facts.edits if gone else ():
         edit.undone |= edit.path in gone or edit.path.startswith(folders)
 
 
 def _add_removal(facts: Facts, edit: Edit, where: EntryContext) -> int:
-    """Add a file's removal and mark its edits as removed."""
     _mark_removed(facts, [edit.path])
     if not where.agent:
         path = clip_characters(edit.path.replace("\n", " "))
@@ -661,26 +638,28 @@ def _add_removal(facts: Facts, edit: Edit, where: EntryContext) -> int:
 
 
 def _add_run(facts: Facts, run: Run, at: str) -> None:
-    """Add a run to its turn, joined with an equal run before."""
-    why = (run.detail.partition("\n")[0] or run.summary) if run.bad else ""
-    result = run.outcome + (": " + one_line(why) if why else "")
-    piece = Piece(turns.RUN, run.command, "", result)
-    before = facts.turns[-1].pieces[-1:] if facts.turns else []
-    if before and before[0]._replace(times=1) == piece:
-        facts.turns[-1].pieces[-1] = piece._replace(times=before[0].times + 1)
+    """Add a run, joined with an equal one before."""
+    cause = (run.cause or run.summary) if run.bad else ""
+    piece = Piece(turns.RUN, run.command, "", _format_result(run.outcome, cause))
+    pieces = facts.last_pieces
+    if pieces and pieces[-1]._replace(times=1) == piece:
+        pieces[-1] = piece._replace(times=pieces[-1].times + 1)
     else:
         _add_piece(facts, at, piece)
 
 
+def _format_result(outcome: str, cause: str) -> str:
+    return outcome + (": " + one_line(cause) if cause else "")
+
+
 def _repeat_key(run: Run) -> tuple[str, ...]:
-    """Return the values by which runs count as repeated."""
     return run.command, run.outcome, run.detail if run.bad else ""
 
 
 def _add_file_piece(facts: Facts, edit: Edit) -> None:
-    """Add an edited file to the turn, if not just named."""
-    pieces = facts.turns[-1].pieces if facts.turns else []
-    if not any(p.kind == turns.FILE and p.text == edit.path for p in pieces[-_SAME_TURN:]):
+    """Add a file to the turn, unless just named."""
+    pieces = facts.last_pieces[-_SAME_TURN:]
+    if not any(piece.kind == turns.FILE and piece.text == edit.path for piece in pieces):
         how = turns.CREATED if edit.made else turns.EDITED
         _add_piece(facts, edit.at, Piece(turns.FILE, edit.path, how))
 

@@ -7,19 +7,15 @@ changed; an edit of a finding's line, or of a line beside it, answers the findin
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from memory.core.plaintext import clip_at_word, one_line
 from memory.session import tellingline
 from memory.session.latepattern import LazyPattern
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any, TypeAlias
-
-    Finding: TypeAlias = list[Any]  # path, line, message
-    Block: TypeAlias = tuple[int, list[str], list[str]]  # first old line, lines removed, added
-
+Finding = list[Any]  # path, line, message
+Block = tuple[int, list[str], list[str]]  # first old line, lines removed, added
 MOST = 40  # findings of one report
 SMALL = 3  # lines of a change that answers a finding as a whole
 LINE = 200  # characters of a change
@@ -35,22 +31,22 @@ def parse_findings(output: str, command: str) -> list[Finding]:
     return [[match[1].removeprefix("./"), int(match[2]), match[3]] for match in matches]
 
 
-def find_rules(said: str) -> list[str]:
+def find_rules(finding: str) -> list[str]:
     """Return the code and the name of a finding's rule."""
-    matches = (pattern.search(said.rstrip()) for pattern in (_CODE, _RULE))
+    matches = (pattern.search(finding.rstrip()) for pattern in (_CODE, _RULE))
     return [match[1] for match in matches if match]
 
 
-def find_rule_kind(said: str) -> str:
+def find_rule_kind(finding: str) -> str:
     """Return the rules that a finding names, else the finding."""
-    return " ".join(find_rules(said)) or said
+    return " ".join(find_rules(finding)) or finding
 
 
-def names_rule(text: str, said: str) -> bool:
-    """Tell whether code names a finding's rule (`nolint:errcheck`)."""
+def names_rule(text: str, finding: str) -> bool:
+    """Tell whether a line of code names a finding's rule (`nolint:errcheck`)."""
     return any(
         re.search(r"(?:[:=\[(\"/,]|disable[\w-]{0,20})\s?%s(?![\w-])" % re.escape(rule), text)
-        for rule in find_rules(said)
+        for rule in find_rules(finding)
     )
 
 
@@ -77,11 +73,11 @@ def take_answered(findings: list[Finding], path: str, patch: object) -> list[tup
     return answers
 
 
-def _find_answer(removed: list[str], added: list[str], said: str) -> str:
+def _find_answer(removed: list[str], added: list[str], finding: str) -> str:
     """Return the added lines that answer a finding, joined, or ""."""
     old = {"", *map(str.strip, removed)}
     new = [line for line in map(str.strip, added) if line not in old]
-    naming = [line for line in new if names_rule(line, said)]
+    naming = [line for line in new if names_rule(line, finding)]
     answer = naming[:1] or (new if len(new) <= SMALL else [])
     return clip_at_word(one_line(" ⏎ ".join(answer)), LINE)
 

@@ -25,10 +25,7 @@ _LASTING = frozenset(
 
 @dataclass(frozen=True)
 class Fix:
-    """A failure and its fix.
-
-    edits: the changes since its last failure.
-    """
+    """A failure and its fix.  edits: the changes since its last failure."""
 
     failure: Run
     success: Run
@@ -44,20 +41,21 @@ class Fix:
 def find_fixes(facts: Facts) -> list[Fix]:
     """Return the failures that passed after edits, oldest first, each error once."""
     runs = sorted((*facts.failing, *facts.runs), key=lambda run: run.at)
-    back = find_reversed_paths(facts)
-    edited = [edit for edit in facts.edits if edit.path not in back]
-    found: dict[str, Fix] = {}
-    for at, failure in enumerate(runs):
+    reversed_paths = find_reversed_paths(facts)
+    edited = [edit for edit in facts.edits if edit.path not in reversed_paths]
+    fixes: dict[str, Fix] = {}
+    for index, failure in enumerate(runs):
         if not failure.bad or failure.kind == tellingline.USE:  # no edit mends a wrong call
             continue
-        later = (run for run in runs[at + 1 :] if run.at > failure.at and shows_pass(run, failure))
-        success = next(later, None)
+        later = (run for run in runs[index + 1 :] if run.at > failure.at)
+        success = next((run for run in later if shows_pass(run, failure)), None)
         if success is None:
             continue
         edits = tuple(edit for edit in edited if failure.last < edit.at < success.at)
         if edits:
-            found.setdefault(failure.key + "\n" + failure.detail, Fix(failure, success, edits))
-    return list(found.values())
+            error = failure.key + "\n" + failure.detail
+            fixes.setdefault(error, Fix(failure, success, edits))
+    return list(fixes.values())
 
 
 def shows_pass(run: Run, failure: Run) -> bool:
@@ -78,13 +76,13 @@ def find_open_failures(runs: Iterable[Run]) -> list[Run]:
     runs: in any order.  Counted are tests, linters, builds, and commands that change something for
     good (`git push`, `npm install`), if not merely called wrongly.
     """
-    every = sorted(runs, key=lambda run: run.last)
+    ordered = sorted(runs, key=lambda run: run.last)
     return [
         run
-        for at, run in enumerate(every)
+        for index, run in enumerate(ordered)
         if run.bad
         and _awaits_fix(run)
-        and not any(_settles(later, run) for later in every[at + 1 :] if later.last > run.last)
+        and not any(_settles(later, run) for later in ordered[index + 1 :] if later.last > run.last)
     ]
 
 
@@ -98,7 +96,6 @@ def _awaits_fix(run: Run) -> bool:
 
 
 def _settles(later: Run, failure: Run) -> bool:
-    """Tell whether a later run ends or repeats a failure."""
     if later.command == failure.command:
         return later.bad or later.passed
     if later.passed and failure.key.startswith("git "):
@@ -109,7 +106,6 @@ def _settles(later: Run, failure: Run) -> bool:
 
 
 def _repeats(later: Run, failure: Run) -> bool:
-    """Tell whether a later failure covers the same task."""
     task, other = commandline.find_main_task(later), commandline.find_main_task(failure)
     return (
         later.bad

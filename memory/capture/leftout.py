@@ -20,6 +20,7 @@ from memory.capture import progress
 from memory.core import fastjson, files, layout
 from memory.hook import receipts
 from memory.session import transcript
+from memory.session.whereabouts import list_stems, read_size
 
 _END = 1 << 62  # after every offset
 
@@ -55,7 +56,7 @@ class Pauses:
 
 
 def load(place: layout.Place, session: str) -> Pauses:
-    """Read the pauses of a session, unreadable ones as a whole pause."""
+    """Read the pauses of a session; where unreadable, all is paused."""
     try:
         value = fastjson.parse(files.read(receipts.pauses_path(place.receipts(session)), 16 << 20))
         return Pauses(
@@ -72,29 +73,28 @@ def load(place: layout.Place, session: str) -> Pauses:
 
 def list_paused_sessions(place: layout.Place) -> list[str]:
     """Return the sessions that were paused here."""
-    found = files.list_visible(place.receipts_folder)
-    return [name[: -len(".left")] for name in found if name.endswith(".left")]
+    return list_stems(place.receipts_folder, ".left")
 
 
 def begin_pause(
     place: layout.Place, env: dict[str, str], session: str, path: str, starts: bool = False
 ) -> None:
-    """Leave out a session from here on; its earlier capture stays.
+    """Leave out a session's transcript from here on.
 
     path: of its transcript, "" while there is none.
     starts: a session starts here; the transcript so far is older.
     Raises OSError.
     """
-    held = load(place, session)
-    if not held.open:
+    pauses = load(place, session)
+    if not pauses.open:
         state = None if starts else progress.load("%s/sessions/%s.json" % (place.cache, session))
         read = state.spans if state else {}
         for key, file in _list_transcripts(path, env):
-            at = _read_size(file) if starts else read.get(key, [0])[0]
-            held.spans.setdefault(key, []).append([at, at])
-        held.open = True
-    _extend_spans(held, path, env, "")
-    _save(place, session, held)
+            at = read_size(file) if starts else read.get(key, [0])[0]
+            pauses.spans.setdefault(key, []).append([at, at])
+        pauses.open = True
+    _extend_spans(pauses, path, env, "")
+    _save(place, session, pauses)
 
 
 def end_pause(
@@ -104,38 +104,37 @@ def end_pause(
 
     prompt: the host's id of the first prompt to be read.  Raises OSError.
     """
-    held = load(place, session)
-    if held.open:
-        _extend_spans(held, path, env, prompt)
-        _save(place, session, replace(held, open=False))
-    return held.open
+    pauses = load(place, session)
+    if pauses.open:
+        _extend_spans(pauses, path, env, prompt)
+        _save(place, session, replace(pauses, open=False))
+    return pauses.open
 
 
 def _list_transcripts(path: str, env: dict[str, str]) -> list[tuple[str, str]]:
-    """Return (key in the spans, path) of a session's transcripts."""
+    """Return (key in the spans, path) pairs."""
     agents = transcript.agents(path, env) if path else ()
     return [("", path), *((agent.rpartition("/")[2], agent) for agent in agents)]
 
 
-def _extend_spans(held: Pauses, path: str, env: dict[str, str], prompt: str) -> None:
+def _extend_spans(pauses: Pauses, path: str, env: dict[str, str], prompt: str) -> None:
     """Move the ends of the last spans to the files' ends."""
     for key, file in _list_transcripts(path, env):
-        span = held.spans.setdefault(key, [[0, 0]])[-1]
-        stop = _read_size(file)
+        span = pauses.spans.setdefault(key, [[0, 0]])[-1]
+        stop = read_size(file)
         if prompt and not key:
             stop = _find_prompt_line(file, span[1], prompt, stop)
         if stop > span[1]:
             reading = transcript.read(file, span[1], stop - span[1])
-            held.ids |= {progress.shorten_id(entry.uuid) for entry in reading if entry.uuid}
+            pauses.ids |= {progress.shorten_id(entry.uuid) for entry in reading if entry.uuid}
             span[1] = stop
-    if not held.first and _read_size(path):
+    if not pauses.first and read_size(path):
         reading = transcript.read(path)
-        held.first = next((entry.uuid for entry in reading if entry.uuid), "")
+        pauses.first = next((entry.uuid for entry in reading if entry.uuid), "")
         reading.close()
 
 
 def _find_prompt_line(path: str, start: int, prompt: str, end: int) -> int:
-    """Return the offset of a prompt's line, else the end."""
     if not end:
         return end
     fd = files.open_read(path, follow=False)
@@ -147,15 +146,8 @@ def _find_prompt_line(path: str, start: int, prompt: str, end: int) -> int:
     return end if at < 0 else start + data.rfind(b"\n", 0, at) + 1
 
 
-def _read_size(path: str) -> int:
-    try:
-        return os.stat(path).st_size if path else 0
-    except OSError:
-        return 0
-
-
-def _save(place: layout.Place, session: str, held: Pauses) -> None:
-    value = {"v": 1, **vars(held), "ids": "".join(sorted(held.ids))}
+def _save(place: layout.Place, session: str, pauses: Pauses) -> None:
+    value = {"v": 1, **vars(pauses), "ids": "".join(sorted(pauses.ids))}
     files.replace(
         receipts.pauses_path(place.receipts(session)),
         (fastjson.dump(value) + "\n").encode("ascii", "replace"),

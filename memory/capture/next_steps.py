@@ -10,8 +10,9 @@ from itertools import takewhile
 
 from memory.capture import openings
 from memory.capture.turns import APPROVED, COMMIT, USER, Turn, find_pieces
-from memory.core import records, tokeniser
+from memory.core import tokeniser
 from memory.core.plaintext import clip_at_word, one_line, split_sentences
+from memory.core.records import parse_steps
 
 STEP = 200  # characters
 MOST = 8
@@ -32,40 +33,35 @@ _LABEL = re.compile(
 )
 
 
-def find_next_steps(held: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str]:
+def find_next_steps(history: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str]:
     """Return the next steps after a session, one line each.
 
-    held: the turns of a stretch.  todos: (text, status, …) of the client's list at its end.
+    history: the turns of a stretch.  todos: (text, status, …) of the client's list at its end.
     """
     steps = [one_line(text) for text, status, *_ in todos if status not in ("completed", "deleted")]
-    steps += _find_plan_steps(held) + _find_listed_steps(held)
+    steps += _find_plan_steps(history) + _find_listed_steps(history)
     return [clip_at_word(step, STEP) for step in dict.fromkeys(steps)][:MOST]
 
 
-def _find_plan_steps(held: Sequence[Turn]) -> list[str]:
-    for number in range(len(held) - 1, -1, -1):
-        plans = find_pieces([held[number]], USER, APPROVED)
+def _find_plan_steps(history: Sequence[Turn]) -> list[str]:
+    for number in range(len(history) - 1, -1, -1):
+        plans = find_pieces([history[number]], USER, APPROVED)
         if plans:
-            steps = [
-                one_line(text)
-                for _, ticked, text in records.parse_steps(plans[-1].text)
-                if not ticked
-            ]
-            return [step for step in steps if not _is_done(step, held[number:])]
+            steps = parse_steps(plans[-1].text)
+            left = [one_line(text) for _, is_ticked, text in steps if not is_ticked]
+            return [step for step in left if not _is_done(step, history[number:])]
     return []
 
 
-def _find_listed_steps(held: Sequence[Turn]) -> list[str]:
-    """Return the newest list under a heading of next steps."""
-    for number in range(len(held) - 1, -1, -1):
-        items = _parse_step_list(openings.find_outcome(held[number]))
+def _find_listed_steps(history: Sequence[Turn]) -> list[str]:
+    for number in range(len(history) - 1, -1, -1):
+        items = _parse_step_list(openings.find_outcome(history[number]))
         if items:
-            return [item for item in items if not _is_done(item, held[number + 1 :])]
+            return [item for item in items if not _is_done(item, history[number + 1 :])]
     return []
 
 
 def _parse_step_list(statement: str) -> list[str]:
-    """Return the items under a heading of next steps, else labelled sentences."""
     lines = openings.list_prose_lines(statement)
     for number, line in enumerate(lines):
         head = line.strip("#*_ ")
@@ -83,9 +79,9 @@ def _is_done(step: str, later: Sequence[Turn]) -> bool:
     if not wanted:
         return True
     for turn in later:
-        said = [turn.request] if turn.pieces else []
-        said += [piece.text for piece in find_pieces([turn], COMMIT)]
-        for text in said:
+        texts = [turn.request] if turn.pieces else []
+        texts += [piece.text for piece in find_pieces([turn], COMMIT)]
+        for text in texts:
             if len(wanted & set(tokeniser.index_terms(text))) >= _DONE * len(wanted):
                 return True
     return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import groupby, takewhile
+from itertools import dropwhile, groupby, takewhile
 
 from memory.capture import turns
 from memory.capture.conversationpage import format_code
@@ -44,55 +44,56 @@ def find_outcome(turn: Turn) -> str:
 
     A statement before a call, or in answer to a notice, is final only where no other is.
     """
-    said = [piece for piece in turn.pieces if piece.kind == turns.SAID]
-    final = [piece.text for piece in said if piece.result == turns.ENDED]
+    statements = [piece for piece in turn.pieces if piece.kind == turns.SAID]
+    final = [piece.text for piece in statements if piece.result == turns.ENDED]
     if not is_finished(turn):
-        long = [piece.text for piece in said if len(piece.text) >= _SUBSTANCE]
+        long = [piece.text for piece in statements if len(piece.text) >= _SUBSTANCE]
         return (final or long or [""])[-1]
-    last = [piece.text for piece in said if piece.result not in (turns.CALLED, turns.ASIDE)]
+    last = [piece.text for piece in statements if piece.result not in (turns.CALLED, turns.ASIDE)]
     return (last or turn.statements() or [""])[-1]
 
 
-def find_last_telling_turn(held: Sequence[Turn]) -> Turn | None:
+def find_last_telling_turn(history: Sequence[Turn]) -> Turn | None:
     """Return the last turn with content, else the last turn, or None."""
-    asked = [turn for turn in held if turn.asked != SUMMARY]
+    asked = [turn for turn in history if turn.asked != SUMMARY]
     telling = [turn for turn in asked if turn.pieces or is_meaningful(turn.request)]
     return next(reversed(telling or asked), None)
 
 
-def find_last_working_turn(held: Sequence[Turn]) -> Turn | None:
+def find_last_working_turn(history: Sequence[Turn]) -> Turn | None:
     """Return the last turn with work, if any committed."""
-    kinds = {piece.kind for turn in held for piece in turn.pieces}
+    kinds = {piece.kind for turn in history for piece in turn.pieces}
     if kinds.isdisjoint((turns.COMMIT, turns.LINK)):
         return None
-    return [turn for turn in held if any(piece.kind in _WORK for piece in turn.pieces)][-1]
+    return [turn for turn in history if any(piece.kind in _WORK for piece in turn.pieces)][-1]
 
 
-def find_questions(held: Sequence[Turn]) -> list[str]:
+def find_questions(history: Sequence[Turn]) -> list[str]:
     """Return the unanswered questions at the end of the last statement."""
-    last = find_last_telling_turn(held)
+    last = find_last_telling_turn(history)
     lines = list_prose_lines(find_outcome(last)) if last and is_finished(last) else []
-    said = [sentence for line in lines[-2:] for sentence in split_sentences(strip_marks(line))]
+    sentences = [sentence for line in lines[-2:] for sentence in split_sentences(strip_marks(line))]
     return [
-        clip_at_word(sentence, 240) for sentence in said[-3:] if sentence.endswith(("?", "？"))
+        clip_at_word(sentence, 240) for sentence in sentences[-3:] if sentence.endswith(("?", "？"))
     ][-2:]
 
 
 def remove_questions(statement: str) -> str:
     lines = statement.rstrip().split("\n")
     while lines:
-        said = split_sentences(lines[-1])
-        rest = len(said)
-        while rest and said[rest - 1].rstrip("*_ ").endswith(("?", "？")):
-            rest -= 1
-        if rest:
-            lines[-1:] = [" ".join(said[:rest])] if rest < len(said) else lines[-1:]
+        sentences = split_sentences(lines[-1])
+        kept = [*dropwhile(_is_question, reversed(sentences))][::-1]
+        if kept == sentences and lines[-1].strip():
             break
-        if said or not lines[-1].strip():
-            lines.pop()
-        else:
+        lines.pop()
+        if kept:
+            lines.append(" ".join(kept))
             break
     return "\n".join(lines) or statement
+
+
+def _is_question(sentence: str) -> bool:
+    return sentence.rstrip("*_ ").endswith(("?", "？"))
 
 
 # --- texts
@@ -150,7 +151,7 @@ def _join_parts(parts: Sequence[tuple[str, str]]) -> str:
 
 
 def list_prose_lines(text: str) -> list[str]:
-    """Return the stripped lines of a text outside code."""
+    """Return the lines of a text outside code, stripped."""
     marked = tokeniser.mark_code(text.split("\n"))
     return [line.strip() for line, is_code in marked if line.strip() and not is_code]
 
@@ -178,10 +179,7 @@ def cut_clause(text: str, most: int = TITLE) -> str:
 
 
 def _trim_end(cut: str, least: int) -> str:
-    """Remove an open bracket and joining words from a text's end.
-
-    least: characters that stay.
-    """
+    """Remove an open bracket and joining words from a text's end.  least: characters that stay."""
     opened = cut.rfind("(")
     if opened >= least and ")" not in cut[opened:]:
         cut = cut[:opened].rstrip(" .;:,–—")
@@ -233,7 +231,6 @@ def find_opening(statements: Iterable[str], most: int, about: str = "") -> str:
 
 
 def _list_opening_sentences(statement: str) -> list[str]:
-    """Return a statement's first sentences of prose, else [its first list]."""
     parts = _parse_parts(statement)
     lines = [text for kind, text in parts if kind == PROSE and not text.endswith((":", "："))]
     found = [

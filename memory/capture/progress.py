@@ -20,25 +20,21 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory.capture.facts import Edit, Facts, add_entry
 from memory.capture.turns import Piece, Turn, extract_stem
 from memory.core import fastjson, files, layout
+from memory.hook import receipts
 from memory.session import entries, shell, transcript
 from memory.session.rewinds import WithdrawnSpan
 from memory.session.shell import Run
 from memory.session.transcript import StretchEnd
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from memory.session.entries import Entry
-
 VERSION = 4
+READ, START, WRITTEN = 0, 1, 2  # the offsets in a file's span
 _BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([^"\\]+)"')
 _CHANGES = re.compile(
     rb'"name"\s*:\s*"(?:Edit|Write|NotebookEdit|Task'
@@ -99,6 +95,11 @@ class CaptureState:
     closed: list[ClosedStretch] = field(default_factory=list)
     retold: list[Turn] = field(default_factory=list)
     private: bool = False
+
+    @property
+    def offset(self) -> int:
+        """The offset up to which the session's own transcript is read."""
+        return self.spans.get("", [0])[READ]
 
 
 class RecordHead(NamedTuple):
@@ -305,13 +306,11 @@ def find_branch_switches(path: str, offset: int = 0, branch: str = "") -> list[S
 
 
 def _find_branch(head: bytes, before: str) -> str:
-    """Return the branch in a line's head, else the one before."""
     match = _BRANCH.search(head)
     return match[1].decode("utf-8", "replace") if match else before
 
 
 def _begins_work(head: bytes) -> bool:
-    """Tell whether a line changes something or ends its turn."""
     changes = b'"assistant"' in head and _CHANGES.search(head)
     return bool(changes or _TURN_ENDED.search(head))
 
@@ -320,11 +319,13 @@ def _find_prompt_instant(head: bytes, line: bytes) -> list[str]:
     """Return [instant] of a prompt's line, [] for any other."""
     if b'"user"' not in head or b'"tool_result"' in line or len(line) > transcript.LONGEST:
         return []
-    parsed = entries.parse_entries(transcript.parse_line(line))
+    parsed = entries.parse_entries(entries.parse_line(line))
     return [entry.at for entry in parsed if entry.kind in (entries.PROMPT, entries.SLASH)][:1]
 
 
-def was_work_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> bool | None:
+def was_work_left(
+    facts: Facts, ahead: Iterable[entries.Entry], roots: tuple[str, ...]
+) -> bool | None:
     """Tell whether a switch of branches left work behind, None for undecided.
 
     ahead: the entries after it; the first turn that changes something decides.
@@ -340,10 +341,11 @@ def was_work_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) 
         if (later.edits or later.commits) and entry.kind in (entries.PROMPT, entries.SLASH):
             break
         add_entry(later, entry, roots)
-    edits, commits = later.edits, later.commits
-    if commits and commits[0][2] <= min((edit.at for edit in edits), default="~"):
+    first_edit = min((edit.at for edit in later.edits), default="~")
+    if later.commits and later.commits[0][2] <= first_edit:
         return False
-    return uncommitted.isdisjoint(extract_stem(edit.path) for edit in edits) if edits else None
+    edited = {extract_stem(edit.path) for edit in later.edits}
+    return uncommitted.isdisjoint(edited) if edited else None
 
 
 def carry_over(facts: Facts) -> Facts:
@@ -393,15 +395,11 @@ def read_captured_size(place: layout.Place, session: str) -> int:
     return size if isinstance(size, int) else -1
 
 
-def read_transcript_path(receipts: str) -> object:
-    """Read the transcript's untrusted path from a session's receipts, or "".
-
-    receipts: path of the session's receipts.
-    """
+def read_transcript_path(path: str) -> object:
+    """Return the transcript's untrusted path in a session's receipts, or "".  path: of these."""
     try:
-        lines = files.read(receipts, 4 << 20).split(b"\n")
+        rows = receipts.read(path)
     except OSError:
         return ""
-    starts = fastjson.parse_rows(b"\n".join(line for line in lines if b'"start"' in line))
-    paths = [row.get("transcript") for row in starts if row.get("event") == "start"]
+    paths = [row.get("transcript") for row in rows if row.get("event") == "start"]
     return next(filter(None, reversed(paths)), "")

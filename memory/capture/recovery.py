@@ -7,20 +7,14 @@ the host's; other sessions are found in the folders of this project.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
 from memory.capture import leftout, progress
 from memory.core import clock, config, files, layout
 from memory.session import transcript, whereabouts
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from memory.session.whereabouts import TranscriptEnds
-
-    OnChange = Callable[[str], None] | None
+from memory.session.whereabouts import TranscriptEnds, TranscriptFolders
 
 QUIET = 30.0  # seconds without a change after which a session counts as dead
 KEEP = 40 * clock.DAY  # the host deletes transcripts after 30 days; their state is of no use then
@@ -70,12 +64,12 @@ def recover(
 def _is_interrupted(place: layout.Place, session: str, path: str, now: float) -> bool:
     if _is_captured(place, session, path):
         return False
-    seen = _read_ends(path)
-    return seen is not None and seen.rests(now, QUIET) and now - seen.last < KEEP
+    ends = _read_ends(path)
+    return ends is not None and ends.rests(now, QUIET) and now - ends.last < KEEP
 
 
 def _find_transcript(
-    place: layout.Place, session: str, folders: whereabouts.TranscriptFolders, env: dict[str, str]
+    place: layout.Place, session: str, folders: TranscriptFolders, env: dict[str, str]
 ) -> str:
     return folders.find(session) or transcript.validate_path(
         progress.read_transcript_path(place.receipts(session)), env
@@ -86,9 +80,9 @@ def find_uncaptured(
     place: layout.Place, env: dict[str, str], now: float, current: str
 ) -> UncapturedSessions:
     """Return the sessions without a capture; see `recover`."""
-    folders = whereabouts.TranscriptFolders(env)
-    found, here = UncapturedSessions([], [], []), set(_list_started(place))
-    for session in sorted(here):
+    folders = TranscriptFolders(env)
+    found, started = UncapturedSessions([], [], []), set(_list_started(place))
+    for session in sorted(started):
         path = _find_transcript(place, session, folders, env)
         if path:
             if session != current and _is_interrupted(place, session, path, now):
@@ -96,18 +90,17 @@ def find_uncaptured(
         elif not progress.read_head(place.cache + "/sessions/" + session + ".json"):
             found.gone.append(session)
     since = _read_first_receipt_time(place, now) - GRACE
-    for session, path, seen in _find_unseen(place, env, folders, {*here, current}):
-        if not seen.rests(now, QUIET):
+    for session, path, ends in _find_unseen(place, env, folders, {*started, current}):
+        if not ends.rests(now, QUIET):
             continue
-        if seen.last < since:
+        if ends.last < since:
             found.before.append(session)
-        elif now - seen.last < KEEP:
+        elif now - ends.last < KEEP:
             found.sessions.append((session, path))
     return found
 
 
 def _read_ends(path: str) -> TranscriptEnds | None:
-    """Read the ends of a transcript, None where unreadable."""
     try:
         return whereabouts.read_ends(path)
     except OSError:
@@ -116,25 +109,22 @@ def _read_ends(path: str) -> TranscriptEnds | None:
 
 def capture_running(
     place: layout.Place, settings: config.Config, env: dict[str, str], now: float
-) -> int:
-    """Capture and close running sessions; return the number of checkpoints."""
+) -> None:
+    """Capture and close running sessions."""
     if not settings["capture.enabled"]:
-        return 0
+        return
     from memory.capture.stretches import capture
 
-    folders, made = whereabouts.TranscriptFolders(env), 0
+    folders = TranscriptFolders(env)
     for session in _list_started(place):
         path = folders.find(session)
         if path and not _is_captured(place, session, path):
-            made += bool(capture(place, settings, env, now, session, path, "manual"))
-    return made
+            capture(place, settings, env, now, session, path, "manual")
 
 
 def _list_started(place: layout.Place) -> list[str]:
-    """Return the sessions with a receipt."""
-    names = files.list_visible(place.receipts_folder)
-    ids = (layout.valid_id(name[: -len(".jsonl")]) for name in names if name.endswith(".jsonl"))
-    return [*filter(None, ids)]
+    names = whereabouts.list_stems(place.receipts_folder, ".jsonl")
+    return [*filter(None, map(layout.valid_id, names))]
 
 
 def _is_other_project(place: layout.Place, key: str) -> bool:
@@ -149,7 +139,6 @@ def _find_uncaptured_path(place: layout.Place, session: str, listed: str) -> str
 
 
 def _list_folder_prefixes(place: layout.Place, env: dict[str, str], past: list[str]) -> set[str]:
-    """Return the prefixes of the client's folders for this project."""
     paths = (
         place.root,
         place.project,
@@ -165,31 +154,30 @@ def _list_folder_prefixes(place: layout.Place, env: dict[str, str], past: list[s
 def _find_unseen(
     place: layout.Place,
     env: dict[str, str],
-    folders: whereabouts.TranscriptFolders,
+    folders: TranscriptFolders,
     known: set[str],
 ) -> Iterator[tuple[str, str, TranscriptEnds]]:
     """Yield (session, path, ends) of uncaptured transcripts, without known sessions."""
-    past = [path for path in layout.list_known_paths(place) if not files.exists(path)]
+    past_folders = [path for path in layout.list_known_paths(place) if not files.exists(path)]
     rows = layout.read_place_rows(place.home)
     keys: dict[str, str] = {}
-    for session, listed in folders.list_in(_list_folder_prefixes(place, env, past)):
+    for session, listed in folders.list_in(_list_folder_prefixes(place, env, past_folders)):
         path = "" if session in known else _find_uncaptured_path(place, session, listed)
-        seen = _read_ends(path)
-        if seen is None or not seen.directory:
+        ends = _read_ends(path)
+        if ends is None or not ends.directory:
             continue
-        owner = layout.find_workspace_at(rows, place.anchor, clock.iso(seen.began or seen.last))
+        owner = layout.find_workspace_at(rows, place.anchor, clock.iso(ends.began or ends.last))
         if _is_other_project(place, owner):
             continue  # the directory was another project's then
-        moved = (seen.directory + "/").startswith(tuple(one + "/" for one in past))
-        if moved or _find_workspace(seen, env, keys) == place.key:
-            yield session, path, seen
+        moved = (ends.directory + "/").startswith(tuple(folder + "/" for folder in past_folders))
+        if moved or _find_workspace(ends, env, keys) == place.key:
+            yield session, path, ends
 
 
-def _find_workspace(seen: TranscriptEnds, env: dict[str, str], keys: dict[str, str]) -> str:
-    """Return the workspace of a transcript's directory; keys: a cache."""
-    if seen.directory not in keys:
-        keys[seen.directory] = layout.locate(env, seen.directory).key
-    return keys[seen.directory]
+def _find_workspace(ends: TranscriptEnds, env: dict[str, str], keys: dict[str, str]) -> str:
+    if ends.directory not in keys:
+        keys[ends.directory] = layout.locate(env, ends.directory).key
+    return keys[ends.directory]
 
 
 def _is_captured(place: layout.Place, session: str, path: str) -> bool:
@@ -204,7 +192,6 @@ def _is_captured(place: layout.Place, session: str, path: str) -> bool:
 
 
 def _read_first_receipt_time(place: layout.Place, now: float) -> float:
-    """Return the instant of dayleaf's first receipt, at most `now`."""
     receipts = place.home + "/log/receipts/"
     first = now
     for key in files.list_visible(receipts):

@@ -10,27 +10,22 @@ after `until` in the frontmatter of its checkpoints (the instant of the last ent
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy, deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from memory.capture import checkpointpage, conversationfile, leftout, progress, wishes
 from memory.capture.checkpointpage import has_answer, is_worth_checkpoint
 from memory.capture.facts import Facts, add_early_statement, add_entry, set_session_title
-from memory.capture.progress import CaptureState, RecordHead, RecordHeads
+from memory.capture.progress import READ, START, WRITTEN, CaptureState, RecordHead, RecordHeads
 from memory.core import boundary, clock, config, files, frontmatter, layout
-from memory.session import entries, git, transcript
+from memory.session import entries, git, transcript, whereabouts
 from memory.session.entries import Entry
 from memory.session.rewinds import WithdrawnSpan
 from memory.session.transcript import StretchEnd, TranscriptReader
-from memory.store import redactor, store, writer
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    OnChange = Callable[[str], None] | None
+from memory.store import activeplan, redactor, store, writer
 
 # new edits, commands and prompts after which a Stop writes the checkpoint
 STOP_AFTER = 8
@@ -42,60 +37,54 @@ PORTION = 8 << 20  # bytes of a transcript that are read before `pause` is asked
 _SEAM = "\n\x1e\n"  # `entries.clean` leaves no such character in a text
 
 
+@dataclass(eq=False)
 class Capture:
-    """A worker's run for one session, under the session's lock."""
+    """A worker's run for one session, under the session's lock.
 
-    def __init__(
-        self,
-        place: layout.Place,
-        settings: config.Config,
-        env: dict[str, str],
-        now: float,
-        session: str,
-        path: str,
-        on_change: OnChange = None,
-        stop: StretchEnd | None = None,
-        ended: bool = False,
-        imported: bool = False,
-        source: TranscriptReader = transcript,
-        pause: Callable[[], bool] | None = None,
-        heads: RecordHeads | None = None,
-    ):
-        """Load a session's state.
+    stop: the end of an earlier stretch to be captured.
+    ended: nobody writes the transcript any more.
+    imported: the checkpoints are marked as imported.
+    pause: tells after each PORTION whether to leave the rest for the next capture.
+    shared_heads: shared with other captures.
+    """
 
-        stop: the end of an earlier stretch to be captured.
-        ended: nobody writes the transcript any more.
-        imported: the checkpoints are marked as imported.
-        source: the reader of the transcript.
-        pause: tells after each PORTION whether to leave the rest for the next capture.
-        heads: shared with other captures.
-        """
-        self.place, self.settings, self.env, self.now = place, settings, env, now
-        self.session, self.path, self.on_change = session, path, on_change
-        self.stop, self.ended, self.imported = stop, ended, imported
-        self.source, self.pause = source, pause
-        self.folder, self.said = place.cache + "/sessions", ""
-        self.roots = place.root, place.project
-        self.left = leftout.load(place, session)
+    place: layout.Place
+    settings: config.Config
+    env: dict[str, str]
+    now: float
+    session: str
+    path: str
+    on_change: Callable[[str], None] | None = None
+    stop: StretchEnd | None = None
+    ended: bool = False
+    imported: bool = False
+    source: TranscriptReader = transcript
+    pause: Callable[[], bool] | None = None
+    shared_heads: RecordHeads | None = None
+
+    def __post_init__(self) -> None:
+        self.folder, self.statement = self.place.cache + "/sessions", ""
+        self.roots = self.place.root, self.place.project
+        self.left = leftout.load(self.place, self.session)
         self.foreign: set[str] = set(self.left.ids)
         self.rewound = ""  # the first instant that a rewind read here withdrew
-        self.heads = heads or RecordHeads(place)
-        state_path = self.folder + "/" + session + ".json"
+        self.heads = self.shared_heads or RecordHeads(self.place)
+        state_path = self.folder + "/" + self.session + ".json"
         loaded = progress.load(state_path)
         self.state = loaded or CaptureState(state_path)
         if loaded is None:
             self.state.since = self._find_covered_until()
         self.private: set[str] = set()  # the words of <private> parts
         if self.state.private:
-            before = self.source.read(path, 0, self.state.spans.get("", [0])[0])
+            before = self.source.read(self.path, 0, self.state.offset)
             self.private = {word for entry in before for word in _find_private_words(entry)}
         self.known = set(self.state.seen)
         for name in self.state.kin:
             self._add_kin(name)
 
-    def run(self, trigger: str, said: str = "") -> str:
+    def run(self, trigger: str, statement: str = "") -> str:
         """Read new entries; return the name of the checkpoint written."""
-        state, self.said, name = self.state, entries.clean(said), ""
+        state, self.statement, name = self.state, entries.clean(statement), ""
         self._catch_up()
         closing = trigger != "stop" and self.ends()
         if closing or trigger == "stop" and state.units >= STOP_AFTER:
@@ -114,18 +103,17 @@ class Capture:
         state.units += self.read()
         if self.rewound:
             self._read_again()
-        if secret and (self.said or state.facts.until != until):
+        if secret and (self.statement or state.facts.until != until):
             # a new entry may hold a secret without its label: only together is it found
-            self.rewind(1)
+            self.rewind(START)
             self.read()
 
     def _is_removed(self) -> bool:
-        """Tell whether a person removed all records of the session."""
         removed = conversationfile.is_removed(self.place, self.state, self.session)
         return removed and not self.checkpoints_since("")
 
     def ends(self) -> bool:
-        """Tell whether the stretch ends at the reading's end."""
+        """Tell whether the stretch ends where the reading ends."""
         return self.stop is None or not self.stop.switch or self._was_work_left() is not False
 
     def is_undecided(self) -> bool:
@@ -142,8 +130,8 @@ class Capture:
     def read(self) -> int:
         """Read all new entries, redacted; return the units of work."""
         units = self.advance()
-        if self.said and not self.state.facts.muted:
-            add_early_statement(self.state.facts, self.said)
+        if self.statement and not self.state.facts.muted:
+            add_early_statement(self.state.facts, self.statement)
         self.redact()
         return units
 
@@ -157,7 +145,7 @@ class Capture:
         if base:
             state.bases = [base, base]
         self.rewound = ""
-        self.rewind(1)
+        self.rewind(START)
         state.units += self.read() + STOP_AFTER  # it is written at once
 
     def _reread_stretch(self, row: progress.ClosedStretch, base: Facts) -> Facts:
@@ -171,7 +159,11 @@ class Capture:
             bases=[base, base],
             spans_taken=self.state.spans_taken,
         )
-        again.known, again.said, again.stop = set(), "", StretchEnd(row.end.get("", 0), row.until)
+        again.known, again.statement, again.stop = (
+            set(),
+            "",
+            StretchEnd(row.end.get("", 0), row.until),
+        )
         again.read()
         row.base = progress.serialize_facts(base)
         self.state.retold += again.state.facts.all_turns
@@ -180,7 +172,7 @@ class Capture:
         return progress.carry_over(again.state.facts)
 
     def _rewrite_checkpoint(self, row: progress.ClosedStretch, facts: Facts) -> None:
-        """Rewrite a checkpoint, unless a person changed or removed it."""
+        """Rewrite a checkpoint that no person changed or removed."""
         try:
             old = self._read_record(row.name)
         except OSError:
@@ -198,7 +190,7 @@ class Capture:
     def _replace_page(
         self, name: str, old: bytes, changes: dict[str, Any], facts: Facts, checksum: str
     ) -> str:
-        """Replace a checkpoint that has a checksum; return the new checksum."""
+        """Write a checkpoint anew if it has a checksum; return the new one."""
         data = frontmatter.edit(old, changes)
         body = checkpointpage.render_body(facts).encode("utf-8")
         data = data[: frontmatter.split_head(data)[1]] + b"\n" + body
@@ -206,7 +198,6 @@ class Capture:
         return self._open_store().replace(name, data, checksum).checksum
 
     def _make_head(self, facts: Facts, created: object) -> dict[str, Any]:
-        """Return a checkpoint's title, aliases, tags and files."""
         day = clock.day(clock.parse(str(created)) or self.now)
         heads = self.heads.list_day("checkpoints", day)
         taken = {head.title for head in heads if head.name != self.state.name}
@@ -251,29 +242,27 @@ class Capture:
         state, units = self.state, 0
         for key, path in self.sources():
             span = state.spans.setdefault(key, [0, 0, 0])
-            end = self.stop.offset if self.stop and not key else span[0] + transcript.READ_LIMIT
-            while span[0] < end and not (self.pause and self.pause()):
-                start = span[0] = self.left.next_readable(key, span[0])
+            end = self.stop.offset if self.stop and not key else span[READ] + transcript.READ_LIMIT
+            while span[READ] < end and not (self.pause and self.pause()):
+                start = span[READ] = self.left.next_readable(key, span[READ])
                 units += self._read_portion(path, key, span, end)
-                if span[0] == start:
+                if span[READ] == start:
                     break
         return units
 
     def _read_portion(self, path: str, key: str, span: list[int], end: int) -> int:
-        """Read a portion of a file; return the units of work."""
-        start, units = span[0], 0
+        start, units = span[READ], 0
         room = min(end, self.left.next_pause(key, start)) - start
         for limit in (min(room, PORTION), room):
-            if span[0] == start and room > 0:
+            if span[READ] == start and room > 0:
                 units += self._read_file(path, key, span, limit)
         return units
 
     def _read_file(self, path: str, key: str, span: list[int], limit: int) -> int:
-        """Read new lines of a file; return the units of work."""
         state, units = self.state, 0
-        reading = self.source.read(path, span[0], limit, self.ended)
+        reading = self.source.read(path, span[READ], limit, self.ended)
         uuid, is_new, at = "", True, ""
-        after_pause = self.left.follows_pause(key, span[0])
+        after_pause = self.left.follows_pause(key, span[READ])
         titles = list[Entry]()
         withdrawn = Facts(branch=state.facts.branch, cwd=state.facts.cwd)
         for entry in reading:
@@ -291,7 +280,7 @@ class Capture:
                 units += add_entry(facts, entry, self.roots, key)
         state.facts.withdraw(withdrawn)
         self._set_titles(titles)
-        span[0] = reading.offset
+        span[READ] = reading.offset
         if not key:
             state.size = reading.offset
         return units
@@ -309,7 +298,6 @@ class Capture:
                 set_session_title(self.state.facts, entry)
 
     def _is_new(self, entry: Entry, key: str) -> bool:
-        """Tell whether an entry is new, and record it."""
         if not entry.uuid:
             return True
         state = self.state
@@ -324,23 +312,16 @@ class Capture:
         return not state.since or entry.at > state.since
 
     def _find_kin(self) -> None:
-        """Find sessions with the same UUID or first entry."""
         mine, first = progress.extract_uuid(self.session), self.state.first
-        names = files.list_visible(self.folder)
-        states = {name[: -len(".json")] for name in names if name.endswith(".json")}
+        states = set(whereabouts.list_stems(self.folder, ".json"))
         paused = set(leftout.list_paused_sessions(self.place))
         for name in sorted((states | paused) - {self.session}):
-            if (
-                progress.extract_uuid(name) == mine
-                or self._read_first_entry(name) == first
-                or name in paused
-                and leftout.load(self.place, name).first == first
-            ):
+            is_kin = progress.extract_uuid(name) == mine or self._read_first_entry(name) == first
+            if is_kin or (name in paused and leftout.load(self.place, name).first == first):
                 self.state.kin.append(name)
                 self._add_kin(name)
 
     def _read_first_entry(self, session: str) -> str:
-        """Return the first entry's id of another captured session."""
         firsts = self.heads.firsts
         if not firsts.get(session):
             head = progress.read_head("%s/%s.json" % (self.folder, session))
@@ -348,16 +329,15 @@ class Capture:
         return firsts[session]
 
     def _add_kin(self, name: str) -> None:
-        """Leave out the entries of a copy or fork."""
         self.foreign |= progress.read_seen_ids(self.folder + "/" + name + ".json")
         self.foreign |= leftout.load(self.place, name).ids
 
-    def rewind(self, index: int) -> None:
-        """Go back to the stretch's start (1) or last write (2)."""
+    def rewind(self, to: int) -> None:
+        """Go back to the stretch's START, or to what was WRITTEN last."""
         state = self.state
         for span in state.spans.values():
-            span[0] = span[index]
-        state.facts = deepcopy(state.bases[index - 1])
+            span[READ] = span[to]
+        state.facts = deepcopy(state.bases[to - START])
         self.known = set()
 
     def redact(self) -> None:
@@ -383,7 +363,6 @@ class Capture:
         self.state.facts = progress.parse_facts(progress.map_texts(value, lambda _: next(rest)))
 
     def _make_mask(self) -> Callable[[str], str]:
-        """Return a function that masks the words of <private> parts."""
         if not self.private:
             return str
         from memory.store import privatewords
@@ -399,7 +378,6 @@ class Capture:
         return clock.parse(self.source.began(self.path))
 
     def _find_covered_until(self) -> str:
-        """Return the end of the session's last checkpoint, or ""."""
         if self.began is None:
             return ""
         latest = clock.iso(self.now + clock.DAY)  # a later instant is of a wrong clock
@@ -410,8 +388,9 @@ class Capture:
         """Write the stretch's checkpoint and return its name, "" for none."""
         state = self.state
         self._leave_edited_file()
-        self._keep_wishes()
         forgotten = conversationfile.is_forgotten(self.place, state, self.session)
+        if not forgotten:
+            self._keep_wishes()
         if not is_worth_checkpoint(state.facts) and not (state.name and state.facts.withdrawn):
             if not forgotten:
                 self._keep_answer()
@@ -428,6 +407,11 @@ class Capture:
         self._mark_written()
         return name
 
+    def _keep_wishes(self) -> None:
+        facts = self.state.facts
+        if self.settings["capture.wishes"] and facts.typed:
+            wishes.save_wishes(self._open_store(), facts.turns, self.session)
+
     def _keep_answer(self) -> None:
         if has_answer(self.state.facts) or self.state.retold:
             self._update_conversation()
@@ -439,9 +423,9 @@ class Capture:
             return
         state.name = state.checksum = ""
         conversationfile.end_stretch(state)
-        self.rewind(2)
+        self.rewind(WRITTEN)
         for span in state.spans.values():
-            span[1] = span[2]
+            span[START] = span[WRITTEN]
         state.bases[0] = state.bases[1]
         self.read()
 
@@ -459,7 +443,7 @@ class Capture:
         state = self.state
         state.units = 0
         for span in state.spans.values():
-            span[2] = span[0]
+            span[WRITTEN] = span[READ]
         state.bases[1] = _copy_without_output(progress.carry_over(state.facts))
 
     def _is_unedited(self) -> bool:
@@ -469,7 +453,6 @@ class Capture:
             return False
 
     def _find_checkout(self, is_past: bool) -> tuple[str, str]:
-        """Return the (branch, commit) of the work."""
         facts = self.state.facts
         if is_past:
             return facts.branch, next((hash for hash, *_ in reversed(facts.commits) if hash), "")
@@ -494,7 +477,6 @@ class Capture:
         }
 
     def _update_conversation(self) -> str:
-        """Update the session's conversation and return its id."""
         state, named = self.state, ""
         if not state.talk:
             since = clock.day((self.began or self.now) - clock.DAY)
@@ -509,22 +491,10 @@ class Capture:
         self.heads.forget(state.talk)
         return id
 
-    def _keep_wishes(self) -> None:
-        facts = self.state.facts
-        forgotten = conversationfile.is_forgotten(self.place, self.state, self.session)
-        if self.settings["capture.wishes"] and facts.typed and not forgotten:
-            wishes.save_wishes(self._open_store(), facts.turns, self.session)
-
     def _find_plan(self, is_past: bool) -> str:
-        """Return the active plan's id at the end, or ""."""
-        keeper = store.Store(self.place, self.settings, self.now)
-        if not any(keeper.names(("plan",))):
-            return ""
-        from memory.store import activeplan
-
         ended = clock.parse(self.state.facts.until) if is_past else None
         at = self.now if ended is None else ended
-        return activeplan.find_plan_between(keeper, at, at)
+        return activeplan.find_plan_between(self._open_store(), at, at)
 
     def _add_checkpoint(self, trigger: str, talk: str) -> str:
         state, facts = self.state, self.state.facts
@@ -551,7 +521,6 @@ class Capture:
         return files.read(self.place.path(name), 64 << 20)
 
     def _is_told(self, page: frontmatter.Page, talk: str) -> bool:
-        """Tell whether a checkpoint already has the facts and the conversation."""
         same = page.body.strip() == checkpointpage.render_body(self.state.facts).strip()
         return same and (not talk or page.meta.get("conversation") == talk)
 
@@ -583,7 +552,7 @@ class Capture:
         self._keep_offsets()
         conversationfile.end_stretch(state)
         for span in state.spans.values():
-            span[1] = span[2] = span[0]
+            span[START] = span[WRITTEN] = span[READ]
         state.facts = progress.carry_over(state.facts)
         base = _copy_without_output(state.facts)
         state.bases = [base, base]
@@ -593,7 +562,7 @@ class Capture:
     def _keep_offsets(self) -> None:
         """Keep this stretch's offsets for a later rewind."""
         state = self.state
-        start, end = ({key: span[at] for key, span in state.spans.items()} for at in (1, 0))
+        start, end = ({key: span[at] for key, span in state.spans.items()} for at in (START, READ))
         if start != end:
             mark, title = self._read_marks(state.name) if state.name else ("", "")
             until, base = state.facts.until, progress.serialize_facts(state.bases[0])
@@ -622,10 +591,7 @@ def find_session(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
     if not session or event.get("agent_id") or env.get(boundary.NESTED):
         return "", ""
     path = transcript.validate_path(event.get("transcript_path"), env)
-    if not path:
-        from memory.session import whereabouts  # it moved, or is not there yet
-
-        path = whereabouts.find_transcript(env, session)
+    path = path or whereabouts.find_transcript(env, session)  # it moved, or is not there yet
     return (session, path) if path else ("", "")
 
 
@@ -637,26 +603,28 @@ def capture(
     session: str,
     path: str,
     trigger: str,
-    said: str = "",
-    on_change: OnChange = None,
+    statement: str = "",
+    on_change: Callable[[str], None] | None = None,
     pause: Callable[[], bool] | None = None,
 ) -> str:
     """Capture one session up to now.
 
     path: from `transcript.validate_path`.  trigger: stop | pre_compact | session_end | recovery.
-    said: the model's last statement, which the transcript may lack (Stop).  pause: see Capture.
+    statement: the model's last one, which the transcript may lack (Stop).  pause: see Capture.
     Returns the name of the checkpoint written, or "".
     """
-    with files.Lock(place.cache + "/sessions/" + session + ".lock", wait=trigger != "stop") as held:
-        if not held:
+    with files.Lock(
+        place.cache + "/sessions/" + session + ".lock", wait=trigger != "stop"
+    ) as is_locked:
+        if not is_locked:
             return ""
         ended = trigger == "recovery"
         run = Capture(place, settings, env, now, session, path, on_change, ended=ended, pause=pause)
-        start = run.state.spans.get("", [0])[0]
+        start = run.state.offset
         stops = progress.find_branch_switches(path, start, run.state.facts.branch)
         for run.stop in stops:
             if trigger == "stop" and run.is_undecided():
                 return run.run(trigger)  # the rest is read with the next turn
             run.run("switch")
         run.stop = None
-        return run.run(trigger, said)
+        return run.run(trigger, statement)

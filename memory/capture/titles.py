@@ -13,24 +13,26 @@ _LEAST = 4  # characters of a title
 MOST_REQUESTS = 8  # that may name the work
 
 
-def list_titles(held: Sequence[Turn], by_client: str, commits: Sequence[str]) -> list[str]:
+def list_titles(history: Sequence[Turn], by_client: str, commits: Sequence[str]) -> list[str]:
     """Return titles for the work of some turns, best first.
 
     by_client: the title that the client gave the session.  commits: subjects, best first.
     """
-    plans = [openings.find_heading(plan.text) for plan in find_pieces(held[::-1], USER, APPROVED)]
-    names = [*plans, by_client, *commits, *islice(_list_requests(held), MOST_REQUESTS)]
+    plans = [
+        openings.find_heading(plan.text) for plan in find_pieces(history[::-1], USER, APPROVED)
+    ]
+    names = [*plans, by_client, *commits, *islice(_list_requests(history), MOST_REQUESTS)]
     titles = dict.fromkeys(openings.cut_clause(one_line(name)) for name in names)
     return [title for title in titles if len(title) >= _LEAST]
 
 
-def find_first_request(held: Sequence[Turn]) -> str:
+def find_first_request(history: Sequence[Turn]) -> str:
     """Return the first meaningful request of some turns as a clause, or ""."""
-    return next(_list_requests(held), "")
+    return next(_list_requests(history), "")
 
 
-def _list_requests(held: Sequence[Turn]) -> Iterator[str]:
-    for turn in held:
+def _list_requests(history: Sequence[Turn]) -> Iterator[str]:
+    for turn in history:
         topic = openings.find_topic(turn.request) if turn.asked in ("", SLASH) else ""
         if topic:
             yield topic

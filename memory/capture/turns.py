@@ -13,14 +13,7 @@ SAID, USER, RUN, FILE, COMMIT, REPORT, LINK, MERGED = (
     "said user run file commit report link merged".split()
 )
 MET = "met"
-SLASH, BANG, SUMMARY, GOES_ON, WITHDRAWN, TEAM = (
-    "slash",
-    "bang",
-    "summary",
-    "goes on",
-    "withdrawn",
-    "team",
-)
+SLASH, SUMMARY, GOES_ON, WITHDRAWN, TEAM = "slash", "summary", "goes on", "withdrawn", "team"
 ENDED, INTERRUPTED = "ended", "interrupted"
 CALLED, ASIDE = "called", "aside"
 CREATED, EDITED, REMOVED = "created", "edited", "removed"
@@ -77,7 +70,7 @@ class Turn:
 
     at: the instant of the request, ISO 8601 UTC.
     request: the user's text.
-    asked: the form of the request: "" typed, SLASH, BANG, SUMMARY (no request: the client's summary
+    asked: the form of the request: "" typed, SLASH, SUMMARY (no request: the client's summary
         at a compaction), GOES_ON (the request is of before a compaction), WITHDRAWN (by a rewind),
         TEAM (another agent of the session's team asked).
     end: ENDED or INTERRUPTED where the host noted it, else "".
@@ -90,6 +83,11 @@ class Turn:
     end: str = ""
 
     @property
+    def time(self) -> str:
+        """The hour and minute of the request, "" for an unknown instant."""
+        return self.at[11:16]
+
+    @property
     def did(self) -> bool:
         """Whether the turn changed a file or committed."""
         return any(piece.kind in (FILE, COMMIT) for piece in self.pieces)
@@ -99,9 +97,9 @@ class Turn:
         return [piece.text for piece in self.pieces if piece.kind == SAID]
 
 
-def find_pieces(held: Iterable[Turn], kind: str, name: str = "") -> list[Piece]:
+def find_pieces(history: Iterable[Turn], kind: str, name: str = "") -> list[Piece]:
     """Return the pieces of a kind, or of a kind and name."""
-    every = (piece for turn in held for piece in turn.pieces if piece.kind == kind)
+    every = (piece for turn in history for piece in turn.pieces if piece.kind == kind)
     return [piece for piece in every if name in ("", piece.name)]
 
 

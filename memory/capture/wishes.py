@@ -7,6 +7,8 @@ becomes a rule that waits for approval; the brief says it as the user's words.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from memory.core import clock, tokeniser
 from memory.core.layout import PRIVATE
 from memory.core.plaintext import one_line
@@ -15,8 +17,6 @@ from memory.session.latepattern import LazyPattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from memory.capture.turns import Turn
     from memory.core.records import Record
     from memory.store.store import Store
@@ -123,12 +123,12 @@ def _split_sentences(request: str) -> Iterator[str]:
             yield from (part.strip() for part in _STOP.split(bare))
 
 
-def _extract_wish(said: str) -> str:
-    short = len(said.encode()) < LEAST
-    if short or len(said) > MOST or said.endswith(("?", "？", ":", "：")):
+def _extract_wish(sentence: str) -> str:
+    short = len(sentence.encode()) < LEAST
+    if short or len(sentence) > MOST or sentence.endswith(("?", "？", ":", "：")):
         return ""
-    match = _FORM.match(said.replace("’", "'"))
-    return said[match.start("wish") :] if match else ""
+    match = _FORM.match(sentence.replace("’", "'"))
+    return sentence[match.start("wish") :] if match else ""
 
 
 def save_wishes(keeper: Store, turns: Iterable[Turn], session: str) -> list[str]:
@@ -173,7 +173,6 @@ def is_waiting(keeper: Store, rule: Record) -> bool:
 
 
 def _count_repeat(keeper: Store, rule: Record, at: str, day: str) -> None:
-    """Count a wish repeated on another day, later or earlier."""
     last, first = str(rule.meta.get(SAID) or ""), clock.day(rule.created)
     if first <= day <= last or not is_waiting(keeper, rule):
         return

@@ -6,12 +6,16 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
-from typing import Any
+from typing import Any, Callable
 
 from memory.core import StoreError, UsageError, files, layout
 from memory.core.plaintext import format_count, one_line
-from memory.terminal import reports, screen
+from memory.health import figures, inspection, recordfaults
+from memory.index import builder
+from memory.store import redactor
+from memory.terminal import reports, screen, statspage
 from memory.terminal.call import Call, ask_confirmation, read_stdin, unknown_word, warn
 
 TYPE_CHECKING = False
@@ -23,19 +27,13 @@ if TYPE_CHECKING:
 
 
 def status(call: Call) -> int:
-    from memory.health import figures
-
     with call.spinner("reading the records"):
-        value = {
-            **figures.read_state(call.place, call.settings, call.now),
-            "command": _find_command(call.env),
-        }
+        value = figures.read_state(call.place, call.settings, call.now)
+        value["command"] = _find_command(call.env)
     return call.answer(value, reports.state_lines(value, call.style()))
 
 
 def _find_command(env: dict[str, str]) -> str:
-    import shutil
-
     own = os.path.realpath(layout.plugin_folder() + "/bin")
     path = [part for part in env.get("PATH", "").split(os.pathsep) if os.path.realpath(part) != own]
     path.append(env.get("HOME", "") + "/.local/bin")  # a client's PATH may lack it
@@ -43,9 +41,6 @@ def _find_command(env: dict[str, str]) -> str:
 
 
 def stats(call: Call) -> int:
-    from memory.health import figures
-    from memory.terminal import statspage
-
     if call.options.spend:
         spent = figures.read_spending(call.place.home, call.settings, call.now)
         return call.answer(spent, statspage.spend_lines(spent))
@@ -62,29 +57,27 @@ def doctor(call: Call) -> int:
     with call.spinner("checking"):
         done = examination.mend_faults(call.place, call.now) if call.options.fix else []
         found = examination.examine(call.place, call.settings, call.env, call.now)
-    value: Any = [
-        {**check._asdict(), "verdict": check.severity, "what": check.about, "found": check.summary}
-        for check in found
+    checks = [
+        {**row._asdict(), "verdict": row.severity, "what": row.about, "found": row.summary}
+        for row in found
     ]
-    told = [one_line(line) for line in done] or ["nothing that --fix can mend"]
-    call.answer(
-        {"fixed": done, "checks": value} if call.options.fix else value,
-        [*([*told, ""] if call.options.fix else []), *reports.verdict_lines(found, call.style())],
-    )
-    return 1 if any(check.is_error for check in found) else 0
+    value: Any = checks
+    lines = reports.verdict_lines(found, call.style())
+    if call.options.fix:
+        value = {"fixed": done, "checks": checks}
+        lines = [*(map(one_line, done) if done else ["nothing that --fix can mend"]), "", *lines]
+    call.answer(value, lines)
+    return 1 if any(row.is_error for row in found) else 0
 
 
 def check(call: Call) -> int:
     """Report the faults of record files; return 1 for an error."""
-    from memory.health import inspection, recordfaults
-
     if call.options.staged and call.words:
         raise UsageError("--staged checks what git would commit; leave FILE out")
     with call.spinner("reading the records"):
         if call.options.staged:
-            looked, faults = inspection.find_staged_secrets(
-                call.place, call.env, call.settings["redact.allow"]
-            )
+            allow = call.settings["redact.allow"]
+            looked, faults = inspection.find_staged_secrets(call.place, call.env, allow)
         elif call.words:
             looked, faults = recordfaults.check_files(call.store(), call.words)
         else:
@@ -104,29 +97,22 @@ def check(call: Call) -> int:
 
 def audit(call: Call) -> int:
     """List the faults of the memory with their remedies."""
-    from memory.health import inspection
-
     for word in call.words:
         if word not in inspection.SECTIONS:
             raise unknown_word("audit", word, inspection.SECTIONS)
-    sections = [
-        section for section in inspection.SECTIONS if section in call.words or not call.words
-    ]
+    sections = [name for name in inspection.SECTIONS if name in call.words or not call.words]
     with call.spinner("reading the records") as spinner:
         audited = inspection.audit(call.place, call.settings, call.now, sections, spinner.show)
-    findings = [
-        {**finding._asdict(), "section": finding.about, "path": finding.place}
-        for finding in audited.findings
-    ]
-    call.answer(
-        {
-            "records": audited.records,
-            "counts": audited.counts(sections),
-            "notes": audited.notes,
-            "findings": findings,
-        },
-        reports.audit_lines(audited, sections, call.place.root, call.style()),
-    )
+    value = {
+        "records": audited.records,
+        "counts": audited.counts(sections),
+        "notes": audited.notes,
+        "findings": [
+            {**finding._asdict(), "section": finding.about, "path": finding.place}
+            for finding in audited.findings
+        ],
+    }
+    call.answer(value, reports.audit_lines(audited, sections, call.place.root, call.style()))
     return 1 if audited.findings and call.options.strict else 0
 
 
@@ -134,62 +120,42 @@ def redact(call: Call) -> int:
     """Remove the secrets of a record, or a text, from all files."""
     from memory.capture import recovery
     from memory.health import erasure
-    from memory.index import builder
 
-    record = _find_record(call, call.single_word("ID"))
-    own = frozenset({call.place.path(record.name)})
-    texts = _list_texts(call, record)
-    found = erasure.make_finder(texts)
-    why = erasure.find_refusal(found)
+    place, record = call.place, _find_record(call, call.single_word("ID"))
+    own = frozenset({place.path(record.name)})
+    finder = erasure.make_finder(_list_texts(call, record))
+    why = erasure.find_refusal(finder)
     if why:
         raise UsageError("this text cannot be removed: %s; give more of it" % why)
     with call.spinner("searching") as spinner:
-        searched, held = erasure.search(
-            call.place,
-            found,
-            own,
-            lambda done: spinner.show("searching: %s" % format_count(done, "file")),
-        )
-        elsewhere = _find_transcripts(call, found)
+        searched, held = erasure.search(place, finder, own, _count_files(spinner, "searching"))
+        transcripts = _find_transcripts(call, finder)
     everywhere = bool(call.options.everywhere)
-    others = [one for one in held if one.role == erasure.OTHER]
-    lines = [
-        *_holder_lines(found, held),
-        "%s of %s contain it, %s in all"
-        % (
-            len(held),
-            format_count(searched, "file"),
-            format_count(sum(one.hits for one in held), "time"),
-        ),
-    ]
     if not call.options.apply:
+        hits = format_count(sum(holder.hits for holder in held), "time")
+        number = format_count(searched, "file")
+        lines = _holder_lines(finder, held)
+        lines.append("%s of %s contain it, %s in all" % (len(held), number, hits))
         print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
-        if not ask_confirmation(
-            "remove it from %s? type yes: "
-            % format_count(len(erasure.select_cleanable(held, everywhere)), "file")
-        ):
-            return _report_plan(call, found, held, [] if everywhere else others)
-        everywhere = everywhere or bool(
-            others
-            and ask_confirmation(
-                "and from %s? type yes: " % format_count(len(others), "other record")
-            )
-        )
+        others = sum(holder.role == erasure.OTHER for holder in held) * (not everywhere)
+        number = format_count(len(erasure.select_cleanable(held, everywhere)), "file")
+        if not ask_confirmation("remove it from %s? type yes: " % number):
+            return _report_plan(call, finder, held, others)
+        if others:
+            number = format_count(others, "other record")
+            everywhere = ask_confirmation("and from %s? type yes: " % number)
     with call.spinner("removing it") as spinner:
         # an open session would write its earlier words after the proof
-        recovery.capture_running(call.place, call.settings, call.env, call.now)
-        held = erasure.search(call.place, found, own)[1]
-        done = erasure.erase(
-            call.place,
-            found,
-            held,
-            own,
-            everywhere,
-            call.now,
-            lambda done: spinner.show("checking: %s" % format_count(done, "file")),
-        )
-        builder.build(call.place, call.now)
-    return _report_erasure(call, found, held, done, elsewhere)
+        recovery.capture_running(place, call.settings, call.env, call.now)
+        held = erasure.search(place, finder, own)[1]
+        progress = _count_files(spinner, "checking")
+        done = erasure.erase(place, finder, held, own, everywhere, call.now, progress)
+        builder.build(place, call.now)
+    return _report_erasure(call, finder, held, done, transcripts)
+
+
+def _count_files(spinner: screen.Spinner, step: str) -> Callable[[int], None]:
+    return lambda done: spinner.show("%s: %s" % (step, format_count(done, "file")))
 
 
 def _find_record(call: Call, id: str) -> Record:
@@ -205,7 +171,6 @@ def _find_record(call: Call, id: str) -> Record:
 
 def _list_texts(call: Call, record: Record) -> dict[str, str]:
     from memory.health import erasure
-    from memory.store import redactor
 
     raw = call.store().raw(record.name).decode("utf-8", "surrogateescape")
     key, named = call.place.key, _read_text_option(call)
@@ -246,7 +211,7 @@ def _read_text_option(call: Call) -> str:
     return str(text)
 
 
-def _find_transcripts(call: Call, found: Finder) -> list[str]:
+def _find_transcripts(call: Call, finder: Finder) -> list[str]:
     from memory.health import erasure
     from memory.project import backfill
 
@@ -254,67 +219,59 @@ def _find_transcripts(call: Call, found: Finder) -> list[str]:
         one for one in backfill.find_sessions(call.env) if isinstance(one, backfill.Session)
     ]
     folders = {
-        os.path.dirname(one.path).rpartition("/")[2]
-        for one in backfill.select_sessions(sessions, call.place, call.env, 0.0)
+        os.path.dirname(session.path).rpartition("/")[2]
+        for session in backfill.select_sessions(sessions, call.place, call.env, 0.0)
     }
-    return erasure.find_transcripts(found, call.env, sorted(folders))
+    return erasure.find_transcripts(finder, call.env, sorted(folders))
 
 
-def _holder_lines(found: Finder, held: list[Holder]) -> list[str]:
-    return screen.format_table(
-        [
-            [one.role, "%dx" % one.hits if one.hits else "name", _clean_path(found, one.path)]
-            for one in held
-        ],
-        "  ",
-        (1,),
-    )
+def _holder_lines(finder: Finder, held: list[Holder]) -> list[str]:
+    rows = []
+    for holder in held:
+        hits = "%dx" % holder.hits if holder.hits else "name"
+        rows.append([holder.role, hits, _clean_path(finder, holder.path)])
+    return screen.format_table(rows, "  ", (1,))
 
 
-def _clean_path(found: Finder, path: str) -> str:
-    return one_line(
-        found.cleaned(path.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
-    )
+def _clean_path(finder: Finder, path: str) -> str:
+    cleaned = finder.cleaned(path.encode("utf-8", "surrogateescape"))
+    return one_line(cleaned.decode("utf-8", "replace"))
 
 
-def _holders_json(found: Finder, held: list[Holder]) -> list[dict[str, Any]]:
+def _holders_json(finder: Finder, held: list[Holder]) -> list[dict[str, Any]]:
     return [
-        {"path": _clean_path(found, one.path), "role": one.role, "hits": one.hits} for one in held
+        {"path": _clean_path(finder, holder.path), "role": holder.role, "hits": holder.hits}
+        for holder in held
     ]
 
 
-def _report_plan(call: Call, found: Finder, held: list[Holder], others: list[Holder]) -> int:
-    more = (
-        "; add --everywhere for the %s" % format_count(len(others), "other record")
-        if others
-        else ""
-    )
-    value = {"applied": False, "held": _holders_json(found, held)}
-    return call.answer(value, ["nothing was changed: --apply removes it%s" % more])
+def _report_plan(call: Call, finder: Finder, held: list[Holder], others: int) -> int:
+    line = "nothing was changed: --apply removes it"
+    if others:
+        line += "; add --everywhere for the %s" % format_count(others, "other record")
+    return call.answer({"applied": False, "held": _holders_json(finder, held)}, [line])
 
 
 def _report_erasure(
-    call: Call, found: Finder, before: list[Holder], done: ErasureResult, elsewhere: list[str]
+    call: Call, finder: Finder, before: list[Holder], done: ErasureResult, transcripts: list[str]
 ) -> int:
     from memory.health import erasure
 
-    for problem in done.problems:
-        warn(_clean_path(found, problem))
-    notes = [
-        "the approval of %s contained it and was removed; approve it again by `dayleaf review`" % id
-        for id in done.pending
-    ]
-    if any(call.place.shared and one.path.startswith(call.place.shared + "/") for one in before):
-        notes.append(
-            "git still has what was committed: `git filter-repo --replace-text FILE` rewrites it"
+    place, problems = call.place, [_clean_path(finder, problem) for problem in done.problems]
+    transcripts = [_clean_path(finder, path) for path in transcripts]
+    for problem in problems:
+        warn(problem)
+    lines = ["removed it from %s" % format_count(done.changed, "file")]
+    approval = "the approval of %s contained it and was removed; approve it again by"
+    lines += ["  " + approval % id + " `dayleaf review`" for id in done.pending]
+    if any(place.shared and holder.path.startswith(place.shared + "/") for holder in before):
+        lines.append(
+            "  git still has what was committed: `git filter-repo --replace-text FILE` rewrites it"
         )
-    notes += [
-        "Claude Code's own transcript still contains it: " + _clean_path(found, path)
-        for path in elsewhere
-    ]
-    if elsewhere:
-        notes.append(
-            "`dayleaf store import transcripts` would bring it back from there; so would an open "
+    lines += ["  Claude Code's own transcript still contains it: " + path for path in transcripts]
+    if transcripts:
+        lines.append(
+            "  `dayleaf store import transcripts` would bring it back from there; so would an open "
             "session that says it again: end it"
         )
     remedies = {
@@ -324,34 +281,28 @@ def _report_erasure(
         erasure.SYNC: "sync keeps the old file name, by which other machines remove the file",
         erasure.FOREIGN: "not dayleaf's file: edit or delete it yourself",
     }
-    lines = [
-        "removed it from %s" % format_count(done.changed, "file"),
-        *("  " + note for note in notes),
-        *["  older backups may contain it"] * bool(done.changed),
+    if done.changed:
+        lines.append("  older backups may contain it")
+    shared = " and " + place.shared if files.is_folder(place.shared) else ""
+    lines += [
         "%d of %s contain it" % (len(done.held), format_count(done.searched, "file")),
-        *_holder_lines(found, done.held),
-        *sorted({"  " + remedies.get(one.role, "run this again") for one in done.held}),
+        *_holder_lines(finder, done.held),
+        *sorted({"  " + remedies.get(holder.role, "run this again") for holder in done.held}),
         "  searched: every byte and file name below %s%s, except %s/runtime"
-        % (
-            call.place.home,
-            " and " + call.place.shared if files.is_folder(call.place.shared) else "",
-            call.place.home,
-        ),
+        % (place.home, shared, place.home),
         "  in these forms: " + erasure.SEARCHED,
     ]
-    call.answer(
-        {
-            "applied": True,
-            "changed": done.changed,
-            "pending": done.pending,
-            "searched": done.searched,
-            "held": _holders_json(found, done.held),
-            "transcripts": [_clean_path(found, path) for path in elsewhere],
-            "problems": [_clean_path(found, problem) for problem in done.problems],
-        },
-        lines,
-    )
-    return 1 if done.held or done.problems else 0
+    value = {
+        "applied": True,
+        "changed": done.changed,
+        "pending": done.pending,
+        "searched": done.searched,
+        "held": _holders_json(finder, done.held),
+        "transcripts": transcripts,
+        "problems": problems,
+    }
+    call.answer(value, lines)
+    return 1 if done.held or problems else 0
 
 
 def eval(call: Call) -> int:
@@ -375,57 +326,47 @@ def _draft_queries(call: Call) -> int:
     try:
         files.create(path, goldens.format_template(drafts).encode("utf-8", "replace"))
     except OSError as error:
+        reason = (error.strerror or "").lower()
         raise StoreError(
-            "%s could not be written: %s; name another file"
-            % (path, (error.strerror or "").lower())
+            "%s could not be written: %s; name another file" % (path, reason)
         ) from None
+    number = "1 query" if len(drafts) == 1 else "%d queries" % len(drafts)
     named = " " + shlex.quote(one_line(path)) if call.words else ""
-    return call.answer(
-        {"path": path, "queries": len(drafts)},
-        [
-            "drafted %d quer%s: %s" % (len(drafts), "y" if len(drafts) == 1 else "ies", path),
-            "edit them to what you would ask, then `dayleaf debug eval%s`" % named,
-        ],
-    )
+    lines = [
+        "drafted %s: %s" % (number, path),
+        "edit them to what you would ask, then `dayleaf debug eval%s`" % named,
+    ]
+    return call.answer({"path": path, "queries": len(drafts)}, lines)
 
 
 def _measure_rankers(call: Call) -> int:
     from memory.health import goldens, measurements
 
-    records, merged = _read_records(call), call.store().successors()
-    results = []
-    for path in _list_query_files(call):
-        golden = goldens.read(path, call.now, call.offset)
-        with call.spinner("asking") as spinner:
-            found = measurements.measure_rankers(
-                call.place,
-                call.settings,
-                call.env,
-                golden,
-                records,
-                merged,
-                call.now,
-                call.offset,
-                lambda ranker: spinner.show("asking %s" % ranker),
-            )
-        results.append(_result_json(golden, found))
-    below = [fault for one in results for fault in one["below"]]
-    if call.options.strict and not any(one["floor"] for one in results):
-        raise UsageError(
-            "--strict needs a floor in the file, such as `floor: {recall@5: 0.8, mrr: 0.6}`"
-        )
-    call.answer(results, reports.measurement_lines(results, call.style()))
-    return 1 if call.options.strict and below else 0
-
-
-def _read_records(call: Call) -> list[Record]:
     with call.spinner("reading the records"):
         records = list(call.store().each())
     if not records:
         raise StoreError(
             'no record here yet, so there is nothing to find; `dayleaf learn "…"` keeps the first'
         )
-    return records
+    results = []
+    for path in _list_query_files(call):
+        golden = goldens.read(path, call.now, call.offset)
+        with call.spinner("asking") as spinner:
+            found = measurements.measure_rankers(
+                call.store(),
+                call.env,
+                golden,
+                records,
+                call.offset,
+                lambda ranker: spinner.show("asking %s" % ranker),
+            )
+        results.append(_result_json(golden, found))
+    if call.options.strict and not any(result["floor"] for result in results):
+        raise UsageError(
+            "--strict needs a floor in the file, such as `floor: {recall@5: 0.8, mrr: 0.6}`"
+        )
+    call.answer(results, reports.measurement_lines(results, call.style()))
+    return 1 if call.options.strict and any(result["below"] for result in results) else 0
 
 
 def _list_query_files(call: Call) -> list[str]:
@@ -445,15 +386,11 @@ def _list_query_files(call: Call) -> list[str]:
 
 
 def _result_json(golden: GoldenSet, found: Measurement) -> dict[str, Any]:
-    measures = found.measures[found.main]
-    misses = [
-        {
-            "query": one.id,
-            "text": one.query.text,
-            "missed": [id for id, rank in found.ranks[one.id].items() if not rank],
-        }
-        for one in found.golden
-    ]
+    measures, misses = found.measures[found.main], []
+    for query in found.golden:
+        missed = [id for id, rank in found.ranks[query.id].items() if not rank]
+        if missed:
+            misses.append({"query": query.id, "text": query.query.text, "missed": missed})
     return {
         "path": golden.path,
         "queries": len(found.golden),
@@ -462,7 +399,7 @@ def _result_json(golden: GoldenSet, found: Measurement) -> dict[str, Any]:
         "main": found.main,
         "rankers": found.measures,
         "notes": found.notes,
-        "misses": [one for one in misses if one["missed"]],
+        "misses": misses,
         "floor": golden.floor,
         "below": [
             {"measure": name, "floor": least, "reached": measures[name]}

@@ -8,10 +8,11 @@ from typing import Any, Callable
 from memory.cli.rule import PendingRecord, ReviewKind
 from memory.core import StoreError, UsageError, clock
 from memory.core.plaintext import escape_invisible, format_age, format_count, one_line
-from memory.core.records import HARVEST_KEY, Record, make_derived_links
+from memory.core.records import Record, meta_text
 from memory.hook.handoffs import is_repetition
 from memory.knowledge import suggestions
 from memory.recall.hit import record_json
+from memory.store.redactor import strip_private_record
 from memory.store.store import Store
 from memory.terminal import screen
 from memory.terminal.call import (
@@ -28,7 +29,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.knowledge.proposals import Proposal
 
-OPTIONS = ("since", "dry_run")
 DECISIONS = {"accept": "accepted", "reject": "rejected"}
 
 
@@ -40,12 +40,10 @@ def harvest(call: Call) -> int:
         raise UsageError("`dayleaf review` goes through candidates, rules and scripts")
     if words[0] not in WORDS:
         raise unknown_word("harvest", words[0], WORDS, "use none, or one of " + ", ".join(WORDS))
-    given = [name for name in OPTIONS if getattr(call.options, name)]
+    given = call.list_given(("since", "dry_run"))
     if given:
-        raise UsageError(
-            "harvest %s takes no --%s: only `dayleaf notes harvest` does"
-            % (words[0], given[0].replace("_", "-"))
-        )
+        message = "harvest %s takes no %s: only `dayleaf notes harvest` does"
+        raise UsageError(message % (words[0], given[0]))
     return WORDS[words[0]](call, words[1:])
 
 
@@ -60,54 +58,39 @@ def _propose_candidates(call: Call) -> int:
         checkpoints = _read_records(call, store, "checkpoint")
         standing = list(store.each(("learning",)))
         known = [*standing, *store.archived("learning")]
-        found = proposals.harvest(
-            checkpoints, known, proposals.LIMIT, _read_records(call, store, "conversation")
-        )
-    kept = [
-        None
-        if call.options.dry_run
-        else store.add(
-            "learning",
-            one.title,
-            one.body,
-            source="auto",
-            extra={
-                "confidence": "low",
-                "links": make_derived_links(one.from_ids),
-                HARVEST_KEY: one.key,
-            },
-        )
-        for one in found
+        talks = _read_records(call, store, "conversation")
+        found = proposals.harvest(checkpoints, known, talks)
+    rows = [
+        (proposal, None if call.options.dry_run else proposals.store_candidate(store, proposal))
+        for proposal in found
     ]
     call.indexed()
-    waiting = sum(not r.accepted for r in standing) + sum(r is not None for r in kept)
+    waiting = sum(not record.accepted for record in standing)
+    waiting += sum(record is not None for _, record in rows)
     value = {
         "checkpoints": len(checkpoints),
         "waiting": waiting,
         "notes": [],
-        "proposals": [_proposal_json(p, r) for p, r in zip(found, kept)],
+        "proposals": [_proposal_json(*row) for row in rows],
     }
-    return call.answer(value, _result_lines(found, kept, len(checkpoints), waiting))
+    return call.answer(value, _result_lines(rows, len(checkpoints), waiting))
 
 
 def _read_records(call: Call, store: Store, kind: str) -> list[Record]:
-    from memory.store.redactor import strip_private_record
-
     low = call.parse_time(call.options.since) if call.options.since else float("-inf")
-    return [
-        strip_private_record(r)
-        for r in store.each((kind,))
-        if not is_repetition(r)
-        and max(r.created, clock.parse(str(r.meta.get("until") or "")) or 0.0) >= low
-    ]
+    found = []
+    for record in store.each((kind,)):
+        until = clock.parse(meta_text(record, "until")) or 0.0
+        if not is_repetition(record) and max(record.created, until) >= low:
+            found.append(strip_private_record(record))
+    return found
 
 
 def _proposal_json(proposal: Proposal, kept: Record | None) -> dict[str, Any]:
-    told = kept or proposal
     return {
         "id": kept.id if kept else None,
-        "title": told.title,
-        "body": told.body,
+        "title": (kept or proposal).title,
+        "body": (kept or proposal).body,
         "from": list(proposal.from_ids),
         "reason": proposal.reason,
         "key": proposal.key,
@@ -116,10 +99,10 @@ def _proposal_json(proposal: Proposal, kept: Record | None) -> dict[str, Any]:
 
 
 def _result_lines(
-    found: Sequence[Proposal], kept: Sequence[Record | None], read: int, waiting: int
+    rows: Sequence[tuple[Proposal, Record | None]], read: int, waiting: int
 ) -> list[str]:
     lines = []
-    for proposal, record in zip(found, kept):
+    for proposal, record in rows:
         head = "candidate " + record.id if record else "would suggest"
         lines += [
             "%s  %s" % (head, one_line((record or proposal).title)),
@@ -127,7 +110,7 @@ def _result_lines(
         ]
     if not read:
         lines.append("no checkpoint to harvest")
-    elif not found:
+    elif not rows:
         lines.append("nothing new in %s" % format_count(read, "checkpoint"))
     return lines + (["%s; %s" % (format_waiting(waiting), REVIEW)] if waiting else [])
 
@@ -140,23 +123,23 @@ def format_waiting(number: int) -> str:
 
 
 def list_candidates(store: Store) -> list[Record]:
-    return sorted(
-        (r for r in store.each(("learning",)) if not r.accepted), key=lambda r: (r.created, r.id)
-    )
+    found = [record for record in store.each(("learning",)) if not record.accepted]
+    return sorted(found, key=lambda record: (record.created, record.id))
 
 
 def _list_waiting(call: Call, words: list[str]) -> int:
     if words:
         raise UsageError("harvest list takes no more words; leave '%s' out" % clip_input(words[0]))
-    waiting = list_candidates(call.store())
-    rows = [[one_line(r.id), format_age(call.now - r.created), one_line(r.title)] for r in waiting]
+    rows, value = [], []
+    for record in list_candidates(call.store()):
+        age = format_age(call.now - record.created)
+        rows.append([one_line(record.id), age, one_line(record.title)])
+        value.append({**record_json(record), "path": call.place.path(record.name)})
     lines = ["no candidate is waiting"]
     if rows:
         waits = "%s; %s" % (format_waiting(len(rows)), REVIEW)
         lines = [*screen.format_table(rows, right=(1,)), waits]
-    return call.answer(
-        [{**record_json(r), "path": call.place.path(r.name)} for r in waiting], lines
-    )
+    return call.answer(value, lines)
 
 
 def _find_candidates(store: Store, verb: str, words: list[str]) -> list[Record]:
@@ -167,9 +150,10 @@ def _find_candidates(store: Store, verb: str, words: list[str]) -> list[Record]:
     for record in found:
         if record.kind != "learning" or record.accepted:
             kind = "an accepted learning" if record.kind == "learning" else "a " + record.kind
-            other = "; `dayleaf record forget %s` archives it" % record.id
-            other *= verb == "reject"
-            raise UsageError("%s is %s, not a candidate%s" % (record.id, kind, other))
+            message = "%s is %s, not a candidate" % (record.id, kind)
+            if verb == "reject":
+                message += "; `dayleaf record forget %s` archives it" % record.id
+            raise UsageError(message)
     return found
 
 
@@ -177,7 +161,7 @@ def _decide_named(call: Call, words: list[str], way: str) -> int:
     require_person(call, "a candidate", "notes harvest %s %s" % (way, " ".join(words)[:80] or "ID"))
     store = call.store()
     found = _find_candidates(store, way, words)
-    done = [_decide(call, store, PendingRecord(record, b"", ""), way) for record in found]
+    done = [_decide(call, store, PendingRecord(record), way) for record in found]
     call.indexed()
     return finish_decisions(call, done, "no candidate")
 
@@ -197,22 +181,25 @@ def _decide(call: Call, store: Store, pending: PendingRecord, way: str) -> dict[
         store.edit(record.name, {"accepted": True})
     else:
         store.archive(record.name, "rejected")
-    print_decision(call, DECISIONS[way], record.id, record.title)
-    return {"id": record.id, "decision": DECISIONS[way], "title": one_line(record.title)}
+    done, title = DECISIONS[way], one_line(record.title)
+    print_decision(call, done, record.id, title)
+    return {"id": record.id, "decision": done, "title": title}
 
 
 def _format_content(call: Call, pending: PendingRecord) -> list[str]:
-    record, links = pending.record, ", ".join(pending.record.derived_from)
-    head = ["%s  %s" % (record.id, record.title)]
-    head += ["tags: " + ", ".join(record.tags)] if record.tags else []
-    head += ["derived from " + links] if links else []
-    return list(map(escape_invisible, [*head, "", *record.body.rstrip("\n").split("\n")]))
+    record = pending.record
+    lines = ["%s  %s" % (record.id, record.title)]
+    if record.tags:
+        lines.append("tags: " + ", ".join(record.tags))
+    if record.derived_from:
+        lines.append("derived from " + ", ".join(record.derived_from))
+    return [escape_invisible(line) for line in (*lines, "", *record.body.rstrip("\n").split("\n"))]
 
 
 def _list_with_reasons(call: Call, store: Store) -> list[tuple[Record, str]]:
     waiting = list_candidates(store)
-    doubts = _find_contradictions(store) if waiting else {}
-    return [(record, "suggested" + doubts.get(record.name, "")) for record in waiting]
+    against = _find_contradictions(store) if waiting else {}
+    return [(record, "suggested" + against.get(record.name, "")) for record in waiting]
 
 
 def _find_contradictions(store: Store) -> dict[str, str]:
@@ -221,21 +208,17 @@ def _find_contradictions(store: Store) -> dict[str, str]:
     found: dict[str, str] = {}
     for pair in contradictions.find_contradictions(store.each(contradictions.KINDS)):
         for side, other in ((pair.older, pair.newer), (pair.newer, pair.older)):
-            found[side.record.name] = "; against %s of %s (%s): %s" % (
-                other.record.id,
-                clock.day(other.record.created),
-                pair.why,
-                escape_invisible(one_line(other.said, 160)),
-            )
+            record, quote = other.record, escape_invisible(one_line(other.said, 160))
+            about = "%s of %s (%s): %s" % (record.id, clock.day(record.created), pair.why, quote)
+            found[side.record.name] = "; against " + about
     return found
 
 
 CANDIDATE = ReviewKind(
-    "harvest",
     "learning",
     "accept",
     _list_with_reasons,
-    lambda store, name: PendingRecord(store.read(name), b"", ""),
+    lambda store, name: PendingRecord(store.read(name)),
     _format_content,
     _decide,
 )

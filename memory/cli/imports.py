@@ -13,6 +13,8 @@ from typing import Any, Callable, NamedTuple
 from memory.core import StoreError, UsageError, clock, config, files, layout
 from memory.core.plaintext import format_count, one_line
 from memory.doors import registry
+from memory.knowledge import discoveries, lessons, walls
+from memory.knowledge.discoveries import Discovery
 from memory.project import adoption, backfill, clientmemory, otherfiles, othernotes, trees
 from memory.project.intake import Piece, Result, import_pieces
 from memory.project.otherfiles import Skip, Source
@@ -30,10 +32,6 @@ from memory.terminal.call import (
     unknown_word,
     warn,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.knowledge.discoveries import Discovery
 
 INTERRUPTED = 130  # exit status after Ctrl-C
 MOST_SHOWN = 12  # lines of skipped or vanished sources
@@ -56,35 +54,32 @@ class Batch(NamedTuple):
     covered: Callable[[str], bool]
 
 
-def _check_words(kind: str, words: Sequence[str]) -> None:
-    if kind in ("tree", "dir"):
-        if len(words) != 1:
-            raise UsageError("import %s takes one directory, not %d" % (kind, len(words)))
-    elif words:
-        raise UsageError(
-            "import %s takes no more words; leave '%s' out" % (kind, clip_input(words[0]))
-        )
-
-
 def import_(call: Call) -> int:
     """Import a tree, a directory, the client's memory or past sessions."""
-    kind = call.words[0] if call.words else ""
-    if not kind:
+    if not call.words:
         raise UsageError("store import needs to know what to import: one of " + ", ".join(KINDS))
+    kind, *words = call.words
     if kind not in KINDS:
         raise unknown_word("import", kind, KINDS)
-    for name, of in OPTIONS.items():
-        if getattr(call.options, name) and kind not in of:
-            raise UsageError(
-                "--%s is for import %s"
-                % (name.removeprefix("tier_").replace("_", "-"), " and ".join(of))
-            )
-    _check_words(kind, call.words[1:])
+    _check_usage(call, kind, words)
     try:
         return KINDS[kind](call)
     except KeyboardInterrupt:
         warn("interrupted; what was written stays, and the same command continues from there")
         raise
+
+
+def _check_usage(call: Call, kind: str, words: list[str]) -> None:
+    for name, takers in OPTIONS.items():
+        if getattr(call.options, name) and kind not in takers:
+            flag = "--" + name.removeprefix("tier_")
+            raise UsageError("%s is for import %s" % (flag, " and ".join(takers)))
+    takes_folder = kind in ("tree", "dir")
+    if takes_folder and len(words) != 1:
+        raise UsageError("import %s takes one directory, not %d" % (kind, len(words)))
+    if words and not takes_folder:
+        message = "import %s takes no more words; leave '%s' out"
+        raise UsageError(message % (kind, clip_input(words[0])))
 
 
 def _import_tree(call: Call) -> int:
@@ -94,17 +89,12 @@ def _import_tree(call: Call) -> int:
     found, covered = [*tree.found, *tree.skipped], _make_path_filter(call, tree.root, tier)
     result = _import_batches(call, [Batch(trees.FROM, tier, found, (), pieces, covered)])
     left = trees.count_outside(tree)
-    notes = []
+    notes = _warn_of_outside(call, tree.root, tier)
     if left:
         much = "more than " * (left == trees.COUNTED) + format_count(left, "file")
-        notes.append("left out %s that are not in docs/, scripts/, shared/ or unversioned/" % much)
-    return _report_result(
-        call,
-        "file",
-        result,
-        {"from": tree.root, "left_out": left},
-        [*notes, *_warn_of_outside(call, tree.root, tier)],
-    )
+        note = "left out %s that are not in docs/, scripts/, shared/ or unversioned/"
+        notes.insert(0, note % much)
+    return _report_result(call, "file", result, {"from": tree.root, "left_out": left}, notes)
 
 
 def _warn_of_outside(call: Call, root: str, tier: str) -> list[str]:
@@ -123,17 +113,15 @@ def _make_path_filter(call: Call, root: str, tier: str) -> Callable[[str], bool]
 
 def _import_dir(call: Call) -> int:
     tier = choose_tier(call)
-    batches: list[Batch] = []
     path = otherfiles.resolve_folder(call.words[1], call.place)
     notes = _warn_of_outside(call, path, tier)
-    active = activeplan.list_active(call.store().each(("plan",)))
-    origin = active[0].meta.get(otherfiles.ORIGIN) if active else None
-    known = {
-        str(origin.get("path")) if isinstance(origin, dict) else "": one.id for one in active[:1]
-    }
+    known = {}
+    for plan in activeplan.list_active(call.store().each(("plan",)))[:1]:
+        origin = plan.meta.get(otherfiles.ORIGIN)
+        known[str(origin.get("path")) if isinstance(origin, dict) else ""] = plan.id
     roots, linked = othernotes.find_roots(path)
     left, read = Counter[str](), Counter[str]()
-    batches.append(Batch(othernotes.FROM, tier, (), linked, (), lambda path: False))
+    batches = [Batch(othernotes.FROM, tier, (), linked, (), lambda path: False)]
     for root in roots:
         found, skipped = otherfiles.separate_skips(
             otherfiles.find_files(root.path, othernotes.is_wanted)
@@ -146,32 +134,25 @@ def _import_dir(call: Call) -> int:
         covered = _make_path_filter(call, root.path, tier)
         batches.append(Batch(othernotes.FROM, tier, found, skipped, pieces, covered))
         left.update(otherfiles.count_left_out(root.path, othernotes.is_wanted))
-        read.update(otherfiles.extension(one.name) for one in found)
+        read.update(otherfiles.extension(source.name) for source in found)
         if root.store:
-            notes.append(
-                "%s: a store of another tool, %s" % (root.shown, format_count(len(found), "file"))
-            )
-    notes += ["read " + otherfiles.format_endings(read)] if set(read) - {".md"} else []
+            number = format_count(len(found), "file")
+            notes.append("%s: a store of another tool, %s" % (root.shown, number))
+    if set(read) - {".md"}:
+        notes.append("read " + otherfiles.format_endings(read))
     notes += filter(None, [otherfiles.format_left_out(left)])
-    return _report_result(
-        call, "file", _import_batches(call, batches), {"from": path, "endings": left}, notes
-    )
+    result = _import_batches(call, batches)
+    return _report_result(call, "file", result, {"from": path, "endings": left}, notes)
 
 
 def _import_claude_memory(call: Call) -> int:
-    batches, notes, results = [], [], Result()
+    notes, total = [], Result()
     for place in _list_places(call):
-        folder = clientmemory.memory_folder(place, call.env)
-        found, skipped = clientmemory.find_memories(folder)
+        found, skipped = clientmemory.find_memories(clientmemory.memory_folder(place, call.env))
         rules, more = clientmemory.find_rule_files(place)
-        notes.append(
-            "%s: Claude Code's memory holds %s, the project %s"
-            % (
-                place.key,
-                format_count(len(found), "file"),
-                format_count(len(rules), "CLAUDE.md file"),
-            )
-        )
+        counts = format_count(len(found), "file"), format_count(len(rules), "CLAUDE.md file")
+        note = "%s: Claude Code's memory holds %s, the project %s"
+        notes.append(note % (place.key, *counts))
         tier = layout.PRIVATE
         pieces = clientmemory.read_memories(found, place, tier)
         batches = [
@@ -183,40 +164,48 @@ def _import_claude_memory(call: Call) -> int:
             if own:
                 notes.append("your own folder holds " + format_count(len(own), "CLAUDE.md file"))
             batches.append(_make_rules_batch(place, layout.GLOBAL, own, []))
-        _merge_result(results, _import_batches(call, batches, place))
-    if results.new and not call.options.dry_run:
+        _merge_result(total, _import_batches(call, batches, place))
+    if total.new and not call.options.dry_run:
         notes.append(
             "Claude Code loads these files itself, so they are kept as candidates: recall finds "
             "them, prompts get them once you accept them (`dayleaf review`)"
         )
-    return _report_result(call, "section", results, {}, notes)
+    return _report_result(call, "section", total, {}, notes)
 
 
 def _make_rules_batch(
     place: layout.Place, tier: str, found: list[Source], skipped: list[Skip]
 ) -> Batch:
-    """Return the batch of a tier's CLAUDE.md files; absolute paths are global."""
+    def is_of_tier(path: str) -> bool:
+        return (path[:1] == "/") == (tier == layout.GLOBAL)  # absolute paths are global
+
     pieces = clientmemory.read_rule_files(found, place, tier)
-    own = tier == layout.GLOBAL
-    return Batch(
-        clientmemory.RULES, tier, found, skipped, pieces, lambda path: (path[:1] == "/") == own
-    )
+    return Batch(clientmemory.RULES, tier, found, skipped, pieces, is_of_tier)
 
 
 def _list_places(call: Call) -> list[layout.Place]:
     found = {call.place.key: call.place}
-    if call.options.all:
-        known = {
-            one.directory
-            for one in backfill.find_sessions(call.env)
-            if isinstance(one, backfill.Session)
-        }
-        for directory in sorted(known):
-            if files.is_folder(directory):
-                place = layout.locate(call.env, directory)
-                place = place if call.options.dry_run else adoption.adopt(place, call.now)
-                found.setdefault(place.key, place)
+    sessions = _find_sessions(call)[0] if call.options.all else []
+    for directory in sorted({session.directory for session in sessions}):
+        if files.is_folder(directory):
+            place = layout.locate(call.env, directory)
+            place = place if call.options.dry_run else adoption.adopt(place, call.now)
+            found.setdefault(place.key, place)
     return list(found.values())
+
+
+def _find_sessions(call: Call) -> tuple[list[backfill.Session], list[Skip]]:
+    agent = call.options.agent
+    found = backfill.find_sessions(call.env)
+    if agent:
+        found = registry.offer("agents", "sessions")(agent, call.env, _list_known_paths(call))
+    readable, unread = [], []
+    for entry in found:
+        if isinstance(entry, Skip):
+            unread.append(entry)
+        else:
+            readable.append(entry)
+    return readable, unread
 
 
 def _merge_result(total: Result, more: Result) -> None:
@@ -225,36 +214,29 @@ def _merge_result(total: Result, more: Result) -> None:
 
 
 def _import_batches(call: Call, batches: list[Batch], place: layout.Place | None = None) -> Result:
-    place, total, done = place or call.place, Result(), 0
-    of = sum(len(batch.found) + len(batch.skipped) for batch in batches)
-    with files.Lock(place.cache + "/import.lock") as held, call.spinner("importing") as spinner:
-        if not held:
+    place, total = place or call.place, Result()
+    number_of_sources = sum(len(batch.found) + len(batch.skipped) for batch in batches)
+    with files.Lock(place.cache + "/import.lock") as is_free, call.spinner("importing") as spinner:
+        if not is_free:
             raise StoreError(
                 "another import into this workspace is running; wait until it has finished"
             )
+
+        def show_progress(number: int) -> None:
+            done = total.done + number
+            bar = screen.format_progress(done, number_of_sources)
+            spinner.step = "importing %s %d of %d" % (bar, done, number_of_sources)
+
         settings = call.settings if place is call.place else config.load_for_place(place, call.env)
         changed: list[str] = []
         store = Store(place, settings, call.now, changed.append, call.open_store(place).keeps)
+        dry = call.options.dry_run
         try:
             for batch in batches:
-
-                def show_progress(number: int, before: int = done) -> None:
-                    spinner.step = "importing %s %d of %d" % (
-                        screen.format_progress(before + number, of),
-                        before + number,
-                        of,
-                    )
-
+                pieces = chain(batch.skipped, batch.pieces)
                 result = import_pieces(
-                    store,
-                    chain(batch.skipped, batch.pieces),
-                    batch.from_,
-                    batch.tier,
-                    call.options.dry_run,
-                    show_progress,
-                    batch.covered,
+                    store, pieces, batch.from_, batch.tier, dry, show_progress, batch.covered
                 )
-                done += result.done
                 _merge_result(total, result)
         finally:
             spinner.step = "indexing"
@@ -265,72 +247,57 @@ def _import_batches(call: Call, batches: list[Batch], place: layout.Place | None
 def _report_result(
     call: Call, noun: str, result: Result, more: dict[str, Any], notes: list[str]
 ) -> int:
+    dry, private = call.options.dry_run, result.private
     counts = {
         "new": len(result.new),
         "unchanged": len(result.same),
         "changed": len(result.changed),
         "skipped": len(result.skipped),
     }
-    if result.private:
-        few = " ".join(result.private[:MOST_SHOWN]) + (
-            " …" if len(result.private) > MOST_SHOWN else ""
-        )
-        notes = [
-            *notes,
+    if private:
+        way = "`dayleaf record forget --hard ID`, then the import again,"
+        notes.append(
             "%s still in the private tier from an earlier import; to move them, run %s for each "
             "(%s)"
             % (
-                "1 record is"
-                if len(result.private) == 1
-                else "%d records are" % len(result.private),
-                "`dayleaf record share ID`"
-                if call.options.shared
-                else "`dayleaf record forget --hard ID`, then the import again,",
-                few,
-            ),
-        ]
-    lines = [one_line(note) for note in notes]
-    lines.append(
-        "%s: %s%s"
-        % (
-            format_count(result.done, noun),
-            ", ".join(f"{number:,} {name}" for name, number in counts.items()),
-            "; nothing was written (--dry-run)" if call.options.dry_run else "",
+                "1 record is" if len(private) == 1 else "%d records are" % len(private),
+                "`dayleaf record share ID`" if call.options.shared else way,
+                " ".join(private[:MOST_SHOWN]) + " …" * (len(private) > MOST_SHOWN),
+            )
         )
-    )
-    lines += _list_first(result.skipped, lambda skip: "skipped %s: %s; %s" % skip)
+    lines = [one_line(note) for note in notes]
+    numbers = ", ".join(f"{number:,} {name}" for name, number in counts.items())
+    end = "; nothing was written (--dry-run)" if dry else ""
+    lines.append("%s: %s%s" % (format_count(result.done, noun), numbers, end))
+    lines += _list_first("skipped %s: %s; %s" % skip for skip in result.skipped)
     if result.cleaned:
         lines.append("a secret or a <private> part was left out:")
-    lines += _list_first(result.cleaned, str)
+    lines += _list_first(result.cleaned)
     troubled = len({path for path, _ in result.troubled})
     if troubled:
         have = "has" if troubled == 1 else "have"
         lines.append("%s %s trouble in the frontmatter:" % (format_count(troubled, "file"), have))
-    lines += _list_first(result.troubled, lambda one: "%s: %s" % one)
-    lines += _list_first(
-        result.gone,
-        lambda one: (
-            "gone: %s; its record stays, `dayleaf record forget %s` archives it" % (one[1], one[0])
-        ),
-    )
+    lines += _list_first("%s: %s" % row for row in result.troubled)
+    gone = "gone: %s; its record stays, `dayleaf record forget %s` archives it"
+    lines += _list_first(gone % (path, id) for id, path in result.gone)
     value = {
         **more,
-        "dry_run": call.options.dry_run,
+        "dry_run": dry,
         **counts,
         "skipped": [skip._asdict() for skip in result.skipped],
         "troubled": [{"path": path, "problem": problem} for path, problem in result.troubled],
         "gone": [{"id": id, "path": path} for id, path in result.gone],
-        "records": {"new": result.new, "changed": result.changed, "private": result.private},
+        "records": {"new": result.new, "changed": result.changed, "private": private},
         "notes": notes,
     }
     return call.answer(value, lines)
 
 
-def _list_first(rows: list[Any], line: Callable[[Any], str]) -> list[str]:
-    rest = len(rows) - MOST_SHOWN
-    return ["  " + one_line(line(row)) for row in rows[:MOST_SHOWN]] + (
-        ["  … and %d more; --json lists them all" % rest] if rest > 0 else []
-    )
+def _list_first(rows: Iterable[str]) -> list[str]:
+    lines = ["  " + one_line(row) for row in rows]
+    rest = len(lines) - MOST_SHOWN
+    more = ["  … and %d more; --json lists them all" % rest] * (rest > 0)
+    return lines[:MOST_SHOWN] + more
 
 
 # ---- past sessions
@@ -342,37 +309,30 @@ class ReadingProgress:
     def __init__(
         self,
         spinner: screen.Spinner,
-        of: int,
+        size: int,
         tick: Callable[[], float] = time.monotonic,
         every: float = LINE_INTERVAL,
     ):
-        """of: bytes in all.  tick: a monotonic clock.  every: seconds between lines, 0 for none."""
-        self.spinner, self.of, self.tick, self.every = spinner, of, tick, every
+        """size: bytes in all.  tick: a monotonic clock.  every: seconds between lines, or 0."""
+        self.spinner, self.size, self.tick, self.every = spinner, size, tick, every
         self.began = self.last = tick()
 
-    def done(self, size: int, read: int) -> None:
-        """Show the progress; size: bytes passed, read: bytes read."""
-        took = self.tick() - self.began
-        left = (
-            ", about %s left" % format_duration(took / read * (self.of - size))
-            if read and took >= 1 and size < self.of
-            else ""
-        )
+    def done(self, passed: int, read: int) -> None:
+        """Show the progress in bytes; unchanged files are passed but not read."""
+        now = self.tick()
+        took, left = now - self.began, ""
+        if read and took >= 1 and passed < self.size:
+            left = ", about %s left" % format_duration(took / read * (self.size - passed))
+        bar = screen.format_progress(passed, self.size)
         self.spinner.step = "reading transcripts %s %d of %d MB%s" % (
-            screen.format_progress(size, self.of),
-            size >> 20,
-            self.of >> 20,
+            bar,
+            passed >> 20,
+            self.size >> 20,
             left,
         )
-        now = self.began + took
         if self.every and not self.spinner.enabled and now - self.last >= self.every:
             self.last = now
             warn(self.spinner.step)
-
-    @property
-    def took(self) -> float:
-        """Seconds since the start."""
-        return self.tick() - self.began
 
 
 def format_duration(seconds: float) -> str:
@@ -382,29 +342,18 @@ def format_duration(seconds: float) -> str:
 
 def _list_sessions(call: Call) -> tuple[list[backfill.Session], list[Skip]]:
     since = call.parse_time(call.options.since) if call.options.since else 0.0
-    agent = call.options.agent
-    found = list(
-        registry.offer("agents", "sessions")(agent, call.env, _list_known_paths(call))
-        if agent
-        else backfill.find_sessions(call.env)
-    )
-    readable = [one for one in found if not isinstance(one, Skip)]
-    unread = [one for one in found if isinstance(one, Skip)]
-    if call.options.all:
-        return backfill.select_sessions(readable, None, call.env, since), unread
-    # sessions of an unknown directory may be of this one
-    unread = [one for one in unread if one.reason == backfill.NO_DIRECTORY]
-    return backfill.select_sessions(readable, call.place, call.env, since), unread
+    readable, unread = _find_sessions(call)
+    place = None if call.options.all else call.place
+    if place:
+        # sessions of an unknown directory may be of this one
+        unread = [skip for skip in unread if skip.reason == backfill.NO_DIRECTORY]
+    return backfill.select_sessions(readable, place, call.env, since), unread
 
 
 def _format_stopped(call: Call, done: int, of: int) -> str:
     words = " ".join(word for word in call.argv if word != "--ask")
-    return "stopped after %d of %s; `%s store %s` goes on from there" % (
-        done,
-        format_count(of, "session"),
-        offers.find_command(call.env),
-        words,
-    )
+    number, command = format_count(of, "session"), offers.find_command(call.env)
+    return f"stopped after {done} of {number}; `{command} store {words}` goes on from there"
 
 
 def _import_transcripts(call: Call) -> int:
@@ -416,30 +365,27 @@ def _import_transcripts(call: Call) -> int:
             return 0
         wanted = list(plan.sessions)
         later = [offers.later_line(plan.later, offers.find_command(call.env))] if plan.later else []
+    dry, stopped = call.options.dry_run, False
+    imported: list[backfill.ImportedSession] = []
     with contextlib.ExitStack() as stack:
-        if not call.options.dry_run and not stack.enter_context(
+        if not dry and not stack.enter_context(
             files.Lock(call.place.home + "/cache/transcripts.lock")
         ):
             raise StoreError("another import of transcripts is running; wait until it has finished")
         spinner = stack.enter_context(call.spinner("reading transcripts"))
-        told: list[backfill.ImportedSession] = []
         every = 0.0 if call.options.json else LINE_INTERVAL
-        pace = ReadingProgress(spinner, sum(session.size for session in wanted), every=every)
-        stopped = False
+        progress = ReadingProgress(spinner, sum(session.size for session in wanted), every=every)
         try:
-            told.extend(
-                backfill.import_sessions(
-                    wanted, call.env, call.now, call.options.dry_run, pace.done
-                )
+            imported.extend(
+                backfill.import_sessions(wanted, call.env, call.now, dry, progress.done)
             )
         except KeyboardInterrupt:
             stopped = True
-        took, spinner.step = pace.took, "indexing"
-        discoveries = _index_imported(call, told)
+        took, spinner.step = time.monotonic() - progress.began, "indexing"
+        found = _index_imported(call, imported)
     if stopped:
-        unread = []
-        later = [_format_stopped(call, len(told), len(wanted))]
-    _report_sessions(call, told, unread, took, discoveries, later)
+        unread, later = [], [_format_stopped(call, len(imported), len(wanted))]
+    _report_sessions(call, imported, unread, took, found, later)
     return INTERRUPTED if stopped else 0
 
 
@@ -460,7 +406,8 @@ def _ask_for_plan(call: Call, wanted: list[backfill.Session]) -> offers.ImportPl
         yes = False
     if not yes:
         print("Nothing was imported; `%s %s` does it at any time." % (command, offers.ALL))
-    return plan if yes else None
+        return None
+    return plan
 
 
 def _list_known_paths(call: Call) -> list[str]:
@@ -468,17 +415,13 @@ def _list_known_paths(call: Call) -> list[str]:
     return [*adoption.known_paths(call.place.home), *filter(None, here)]
 
 
-def _index_imported(call: Call, told: Iterable[backfill.ImportedSession]) -> list[Discovery]:
-    from memory.knowledge import discoveries, lessons, walls
-
+def _index_imported(call: Call, imported: Iterable[backfill.ImportedSession]) -> list[Discovery]:
     changed: dict[str, tuple[layout.Place, list[str]]] = {}
-    for one in told:
-        if one.place is not None:
-            changed.setdefault(one.place.key, (one.place, []))[1].extend(one.written)
+    for session in imported:
+        if session.place is not None and session.written:
+            changed.setdefault(session.place.key, (session.place, []))[1].extend(session.written)
     found: list[Discovery] = []
     for place, names in changed.values():
-        if not names:
-            continue
         store = Store(place, call.settings, call.now)
         dropped = any("/rules/" in name for name in names) and lessons.archive_contradicted_wishes(
             store
@@ -489,71 +432,62 @@ def _index_imported(call: Call, told: Iterable[backfill.ImportedSession]) -> lis
     return discoveries.pick_best(found)
 
 
-def _count_sessions(told: list[backfill.ImportedSession]) -> dict[str, int]:
-    live = [one for one in told if not (one.before or one.skip)]
-    old = sum(1 for one in live if one.old)
-    new = sum(1 for one in live if not one.old and (one.written or any(one.plan)))
-    return {
-        "new": new,
-        "updated": old,
-        "before": sum(one.before for one in told),
-        "without": len(live) - new - old,
-    }
+def _count_sessions(imported: list[backfill.ImportedSession]) -> dict[str, int]:
+    live = [session for session in imported if not (session.before or session.skip)]
+    old = sum(1 for session in live if session.old)
+    new = sum(1 for session in live if not session.old and (session.written or any(session.plan)))
+    before = sum(session.before for session in imported)
+    return {"new": new, "updated": old, "before": before, "without": len(live) - new - old}
 
 
-def _skipped_lines(told: list[backfill.ImportedSession], unread: list[Skip]) -> list[str]:
-    lines = _format_gone([one.session.directory for one in told if one.gone])
-    return lines + _list_first(
-        [one.skip for one in told if one.skip and not one.gone] + unread,
-        lambda skip: "skipped %s: %s; %s" % skip,
-    )
+def _skipped_lines(imported: list[backfill.ImportedSession], unread: list[Skip]) -> list[str]:
+    others = [session.skip for session in imported if session.skip and not session.gone] + unread
+    lines = _format_gone([session.session.directory for session in imported if session.gone])
+    return lines + _list_first("skipped %s: %s; %s" % skip for skip in others)
 
 
 def _format_no_session(call: Call) -> str:
     where = transcript.find_host_folder(call.env) + "/projects"
     if call.options.agent:
         where = "what %s keeps" % call.options.agent
-    if call.options.all:
-        return one_line(where) + " holds no session"
-    return "%s holds no session of this workspace; --all takes those of every workspace" % one_line(
-        where
-    )
+    of = "" if call.options.all else " of this workspace; --all takes those of every workspace"
+    return one_line(where) + " holds no session" + of
 
 
 def _report_sessions(
     call: Call,
-    told: list[backfill.ImportedSession],
+    imported: list[backfill.ImportedSession],
     unread: list[Skip],
     took: float,
     found: list[Discovery],
     later: list[str],
 ) -> int:
-    dry, skipped = call.options.dry_run, [one.skip for one in told if one.skip] + unread
-    records = sorted(name for one in told for name in one.written)
-    made = [name for name in records if "/checkpoints/" in name]
-    conversations = [name for name in records if "/conversations/" in name]
-    plan = (
-        backfill.Plan(*(sum(one.plan[at] for one in told) for at in (0, 1)))
-        if dry
-        else backfill.Plan(len(made), len(conversations))
+    dry, skipped = (
+        call.options.dry_run,
+        [session.skip for session in imported if session.skip] + unread,
     )
-    counts = _count_sessions(told)
-    lines = [_format_summary(counts, len(told) + len(unread), plan, len(skipped), dry)]
-    lines += _skipped_lines(told, unread)
-    if not told:
+    records = sorted(name for session in imported for name in session.written)
+    checkpoints = [name for name in records if "/checkpoints/" in name]
+    conversations = [name for name in records if "/conversations/" in name]
+    plan = backfill.Plan(len(checkpoints), len(conversations))
+    if dry:
+        plan = backfill.Plan(*map(sum, zip(*(session.plan for session in imported))))
+    counts, sessions = _count_sessions(imported), len(imported) + len(unread)
+    lines = [_format_summary(counts, sessions, plan, len(skipped), dry)]
+    lines += _skipped_lines(imported, unread)
+    if not imported:
         lines.append(_format_no_session(call))
     lines += later
-    if made and not dry:
-        lines += offers.discovery_lines(
-            found, offers.find_command(call.env), call.offset, call.style()
-        )
+    if checkpoints and not dry:
+        command = offers.find_command(call.env)
+        lines += offers.discovery_lines(found, command, call.offset, call.style())
     value = {
         "dry_run": dry,
-        "sessions": len(told) + len(unread),
+        "sessions": sessions,
         **counts,
-        "checkpoints": made,
+        "checkpoints": checkpoints,
         "conversations": conversations,
-        "discoveries": [{**one._asdict(), "at": clock.iso(one.at)} for one in found],
+        "discoveries": [{**session._asdict(), "at": clock.iso(session.at)} for session in found],
         "records": plan._asdict(),
         "seconds": round(took, 1),
         "skipped": [skip._asdict() for skip in skipped],
@@ -564,7 +498,7 @@ def _report_sessions(
 def _format_summary(
     counts: dict[str, int], sessions: int, plan: backfill.Plan, skipped: int, dry: bool
 ) -> str:
-    would = "would be " if dry else ""
+    would = "would be " * dry
     parts = (
         (counts["new"], would + "imported"),
         (counts["updated"], would + "updated"),
@@ -572,36 +506,24 @@ def _format_summary(
         (counts["without"], "with nothing worth keeping"),
         (skipped, "skipped"),
     )
-    said = ", ".join("%d %s" % part for part in parts if part[0])
-    records = ", ".join(
-        format_count(number, noun)
-        for number, noun in zip(plan, ("checkpoint", "conversation"))
-        if number
-    )
-    return "; ".join(
-        filter(
-            None,
-            [
-                format_count(sessions, "session") + (": " + said if said else ""),
-                records and records + (" would be written" if dry else " written"),
-                "nothing was written (--dry-run)" if dry else "",
-            ],
-        )
-    )
+    counted = ", ".join("%d %s" % part for part in parts if part[0])
+    kinds = zip(plan, ("checkpoint", "conversation"))
+    records = ", ".join(format_count(number, kind) for number, kind in kinds if number)
+    line = format_count(sessions, "session") + (": " + counted if counted else "")
+    if records:
+        line += "; %s %swritten" % (records, would)
+    return line + "; nothing was written (--dry-run)" * dry
 
 
 def _format_gone(directories: list[str]) -> list[str]:
     if not directories:
         return []
-    few = sorted(set(directories), key=lambda one: (-directories.count(one), one))
+    few = [one_line(name) for name, _ in Counter(sorted(directories)).most_common()]
+    more = " and %d more" % (len(few) - 3) if len(few) > 3 else ""
     return [
         "  skipped %s whose directory is gone (%s%s); make it again (`git worktree add`, or an "
         "empty directory), then import again"
-        % (
-            format_count(len(directories), "session"),
-            ", ".join(map(one_line, few[:3])),
-            " and %d more" % (len(few) - 3) if len(few) > 3 else "",
-        )
+        % (format_count(len(directories), "session"), ", ".join(few[:3]), more)
     ]
 
 

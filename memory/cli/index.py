@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import Any, Callable
 
 from memory.core import StoreError, UsageError, clock, files, layout, spellings
@@ -16,11 +17,14 @@ from memory.core.config import (
     parse_value,
 )
 from memory.core.plaintext import format_count, one_line
-from memory.health import figures
+from memory.doors import registry
+from memory.health import accounts, figures
 from memory.hook import receipts
-from memory.index import builder
+from memory.hook.strategies import build_categories
+from memory.index import backend, builder
 from memory.knowledge import walls
 from memory.project import otherfiles
+from memory.recall import lookup, topics
 from memory.terminal import reports, screen
 from memory.terminal.call import (
     Call,
@@ -61,12 +65,8 @@ def _build_index(call: Call) -> int:
 
 
 def _build_vectors(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
-    from memory.doors import registry
-    from memory.recall import lookup
-
-    places = lookup.find_searched_places(
-        call.place, call.settings, call.options.workspace or "", []
-    )
+    name = call.options.workspace or ""
+    places = lookup.find_searched_places(call.place, call.settings, name, [])
     made: tuple[list[dict[str, Any]], list[str]] = registry.offer("vectors", "build")(call, places)
     return made
 
@@ -80,23 +80,22 @@ def _refresh_index(call: Call) -> int:
 
 
 def _list_readable_tiers(call: Call) -> list[otherfiles.AddedTier]:
-    return [
-        tier for tier in otherfiles.list_added_tiers(call.place, call.settings) if not tier.fault
-    ]
+    tiers = otherfiles.list_added_tiers(call.place, call.settings)
+    return [tier for tier in tiers if not tier.fault]
 
 
 def _summary_lines(call: Call, done: Any) -> list[str]:
     if done.busy:
         return ["another process is building the index already; nothing else to do"]
-    said = "%s: %d added, %d changed, %d removed%s" % (
+    line = "%s: %d added, %d changed, %d removed" % (
         format_count(done.records, "record"),
         done.added,
         done.changed,
         done.removed,
-        "; rebuilt" if done.built else "",
     )
     skipped = [one_line(call.place.path(name)) for name in done.skipped]
-    return [said, *("skipped %s; `dayleaf doctor` says why" % path for path in skipped)]
+    lines = ["skipped %s; `dayleaf doctor` says why" % path for path in skipped]
+    return [line + "; rebuilt" * done.built, *lines]
 
 
 def _verify_index(call: Call) -> int:
@@ -112,9 +111,6 @@ def _verify_index(call: Call) -> int:
 
 
 def _choose_backend(call: Call, asked: list[str]) -> int:
-    from memory.doors import registry
-    from memory.index import backend
-
     name = call.options.backend
     if name not in backend.BACKENDS:
         names = ", ".join(backend.BACKENDS)
@@ -136,41 +132,36 @@ def _choose_backend(call: Call, asked: list[str]) -> int:
 
 
 def _index_status(call: Call) -> int:
-    from memory.index import backend
-
     with call.spinner("reading the records"):
         value = figures.read_state(call.place, call.settings, call.now)
+    lines = reports.index_lines(value)
     database = backend.read_state(call.place, call.settings, call.env)
-    built, said = builder.read_last_build(call.place), []
-    if built:
-        made = "last build: %(t)s, %(records)s records, %(tokens)s tokens, in %(ms)s ms"
-        said.append(made % built)
     if database is not None:
-        held = "%s of %s, %d of them from this workspace" % (
+        counts = "%s of %s, %d of them from this workspace" % (
             format_count(database["documents"], "document"),
             format_count(database["workspaces"], "workspace"),
             database["here"],
         )
-        said.insert(0, "database: %s" % (database["problem"] or held))
-    return call.answer(
-        {
-            **{key: value[key] for key in ("workspace", "index", "vectors", "records", "skipped")},
-            "audit": value["audit"] or None,
-            "lastBuild": built or None,
-            "backend": call.settings["index.backend"],
-            "database": database,
-        },
-        [*reports.index_lines(value), *said, reports.format_last_audit(value["audit"])],
+        lines.append("database: %s" % (database["problem"] or counts))
+    built = builder.read_last_build(call.place)
+    if built:
+        made = "last build: %(t)s, %(records)s records, %(tokens)s tokens, in %(ms)s ms"
+        lines.append(made % built)
+    lines.append(reports.format_last_audit(value["audit"]))
+    kept = {key: value[key] for key in ("workspace", "index", "vectors", "records", "skipped")}
+    kept.update(
+        audit=value["audit"] or None,
+        lastBuild=built or None,
+        backend=call.settings["index.backend"],
+        database=database,
     )
+    return call.answer(kept, lines)
 
 
 def _export_index(call: Call) -> int:
-    from memory.hook.strategies import build_categories
-    from memory.recall import topics
-
     with call.spinner("reading the records"):
-        value = to_json(topics.export(call.place, call.now, build_categories()))
-    print(value)
+        value = topics.export(call.place, call.now, build_categories())
+    print(to_json(value))
     return 0
 
 
@@ -201,8 +192,8 @@ def config(call: Call) -> int:
         raise UsageError("unknown key '%s'; %s" % (clip_input(key), known))
     if word == "get":
         value, source = call.settings[key], call.settings.sources[key]
-        said = value if isinstance(value, str) else to_json(value)
-        return call.answer({"key": key, "value": value, "source": source}, [said])
+        text = value if isinstance(value, str) else to_json(value)
+        return call.answer({"key": key, "value": value, "source": source}, [text])
     return _set_setting(call, key, parse_setting(key, rest[1]) if word == "set" else None)
 
 
@@ -215,10 +206,8 @@ def _list_settings(call: Call) -> int:
 
 
 def _apply_setting(call: Call, key: str, value: Any) -> list[str]:
-    """Apply a setting's side effects; return lines for the user."""
+    """Do what a setting needs beyond its file; return lines on it."""
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
-        from memory.doors import registry
-
         return [registry.offer("mcp", "register")(call.env, bool(value))]
     return [SECRETS_STAY] if key == "redact.enabled" and value is False else []
 
@@ -226,47 +215,38 @@ def _apply_setting(call: Call, key: str, value: Any) -> list[str]:
 def _set_setting(call: Call, key: str, value: Any) -> int:
     path = find_settings_file(call, "")[0]
     # first: where that fails, the setting stays as it was
-    told = _apply_setting(call, key, value)
+    effects = _apply_setting(call, key, value)
     if value is not None or files.exists(path):
         change_config(path, key, value, files.FILE_MODE)
     call._settings = None
     now, source = call.settings[key], call.settings.sources[key]
     given = now if value is None else value
-    said = "%s = %s" % (key, to_json(given))
+    line = "%s = %s" % (key, to_json(given))
     if source not in ("user", "default"):
-        said += (
-            " (%s)" % source
-            if value is None
-            else "; but the %s overrides it with %s" % (source, to_json(now))
-        )
+        override = "; but the %s overrides it with %s" % (source, to_json(now))
+        line += " (%s)" % source if value is None else override
     if key == "index.backend" and given == "postgres":
         from memory.cli import recall
 
         recall.find_dsn(call)  # which says where there is no database
-    return call.answer(
-        {"key": key, "value": given, **({"told": told[0]} if told else {})}, [said, *told]
-    )
+    answer = {"key": key, "value": given, **({"told": effects[0]} if effects else {})}
+    return call.answer(answer, [line, *effects])
 
 
 def parse_setting(key: str, text: str) -> Any:
     """Parse a setting's value; raise UsageError if it is invalid."""
     value = parse_value(text, DEFAULTS[key])
-    wrong = find_fault(key, value)
-    if wrong:
+    fault = find_fault(key, value)
+    if fault:
         near = find_closest(text, CHOICES.get(key, ()))
-        more = "; did you mean '%s'?" % near if near else ""
+        advice = "; did you mean '%s'?" % near if near else ""
         if isinstance(DEFAULTS[key], list):
-            more = '; write it as JSON: ["a","b"]'
-        raise UsageError("%s, not '%s'%s" % (wrong, clip_input(text), more))
+            advice = '; write it as JSON: ["a","b"]'
+        raise UsageError("%s, not '%s'%s" % (fault, clip_input(text), advice))
     if key == "index.backend" and value == "postgres":
-        from memory.doors import registry
-
         registry.offer("postgres", "dsn")  # raises if the door is not installed
-    if key == "index.dsn":
-        from memory.index import backend
-
-        if backend.has_password(value):
-            raise UsageError("index.dsn " + backend.PASSWORD_ADVICE)
+    if key == "index.dsn" and backend.has_password(value):
+        raise UsageError("index.dsn " + backend.PASSWORD_ADVICE)
     return value
 
 
@@ -293,30 +273,27 @@ def change_config(path: str, key: str, value: Any, mode: int) -> None:
 
 def _change_config(path: str, key: str, value: Any, mode: int) -> None:
     try:
-        held = json.loads(files.read(path, 1 << 18).decode("utf-8-sig"))
+        settings = json.loads(files.read(path, 1 << 18).decode("utf-8-sig"))
     except FileNotFoundError:
-        held = {}
+        settings = {}
     except (OSError, ValueError):
-        held = None
-    if not isinstance(held, dict):
+        settings = None
+    if not isinstance(settings, dict):
         raise StoreError("%s is not one JSON object; correct it by hand first" % path)
     group, _, last = key.partition(".")
-    held.pop(key, None)
-    inner = held.get(group)
+    settings.pop(key, None)
+    inner = settings.get(group)
     if isinstance(inner, dict):
         inner.pop(last, None)
         if value is not None:
             inner[last] = value
         elif not inner:
-            del held[group]
+            del settings[group]
     elif value is not None:
-        held[key] = value
-    text = json.dumps(held, ensure_ascii=False, indent=2) + "\n"
+        settings[key] = value
+    text = json.dumps(settings, ensure_ascii=False, indent=2) + "\n"
     # a folder's name may hold surrogates for bytes that are not UTF-8: escape them
-    if not text.isascii():
-        text = "".join(
-            "\\u%04x" % ord(sign) if "\ud800" <= sign <= "\udfff" else sign for sign in text
-        )
+    text = re.sub("[\ud800-\udfff]", lambda match: "\\u%04x" % ord(match[0]), text)
     files.replace(path, text.encode("utf-8"), mode)
 
 
@@ -332,24 +309,19 @@ def off(call: Call) -> int:
 
 
 def _switch(call: Call, on: bool) -> int:
-    if call.words not in ([], ["mine"], ["project"]):
-        raise UsageError(
-            "%s takes `mine`, `project` or no word (this session)" % spellings.spell_verb(call.verb)
-        )
-    named = call.options.session
-    if call.words and named and named != call.env.get("CLAUDE_CODE_SESSION_ID"):
-        raise UsageError(
-            "%s takes `%s` or --session, not both"
-            % (spellings.spell_verb(call.verb), call.words[0])
-        )
-    if call.words:
-        return (_switch_mine if call.words == ["mine"] else _switch_project)(call, on)
-    session, said = _find_session_to_switch(call, on), "no session of this project is switched off"
+    words, named, verb = call.words, call.options.session, spellings.spell_verb(call.verb)
+    if words not in ([], ["mine"], ["project"]):
+        raise UsageError("%s takes `mine`, `project` or no word (this session)" % verb)
+    if words and named and named != call.env.get("CLAUDE_CODE_SESSION_ID"):
+        raise UsageError("%s takes `%s` or --session, not both" % (verb, words[0]))
+    if words:
+        return (_switch_mine if words == ["mine"] else _switch_project)(call, on)
+    session, line = _find_session_to_switch(call, on), "no session of this project is switched off"
     if session:
-        said = _switch_session(call, session, on)
+        line = _switch_session(call, session, on)
     if on and not call.settings["load.enabled"]:
-        said += "; but load.enabled is off (%s)" % call.settings.sources["load.enabled"]
-    return call.answer({"session": session, "enabled": on}, [said])
+        line += "; but load.enabled is off (%s)" % call.settings.sources["load.enabled"]
+    return call.answer({"session": session, "enabled": on}, [line])
 
 
 def _switch_mine(call: Call, on: bool) -> int:
@@ -357,20 +329,20 @@ def _switch_mine(call: Call, on: bool) -> int:
     listed = call.settings["capture.projects"] == "listed"
     change_config(path, "capture.enabled", on if listed or not on else None, mode)
     change_config(path, "load.enabled", None if on else False, mode)
-    said = "dayleaf keeps and pushes notes in this project, %s" % call.place.key
+    line = "dayleaf keeps and pushes notes in this project, %s" % call.place.key
     if not on:
-        said = (
+        line = (
             "paused for you only: dayleaf keeps and pushes nothing in this project "
             "until `dayleaf push on mine`"
         )
-    return call.answer({"workspace": call.place.key, "config": path, "enabled": on}, [said])
+    return call.answer({"workspace": call.place.key, "config": path, "enabled": on}, [line])
 
 
 def _switch_project(call: Call, on: bool) -> int:
     path, mode = find_settings_file(call, "project")
     change_config(path, "load.enabled", None if on else False, mode)
-    said = "pushes are %s in this project, for everyone who has this file: %s"
-    lines = [said % ("on again" if on else "off", path)]
+    message = "pushes are %s in this project, for everyone who has this file: %s"
+    lines = [message % ("on again" if on else "off", path)]
     return call.answer({"project": call.place.root, "config": path, "enabled": on}, lines)
 
 
@@ -380,13 +352,13 @@ def _switch_session(call: Call, session: str, on: bool) -> str:
     )
     if on:
         return "dayleaf speaks again in session %s" % session
-    said = "dayleaf says nothing more in session %s" % session
+    line = "dayleaf says nothing more in session %s" % session
     if call.settings["capture.enabled"]:
-        said += (
+        line += (
             "; the session is still written down, and gets a note if notes are on; `dayleaf "
             "push off mine` stops that too, in this project"
         )
-    return said
+    return line
 
 
 def _find_session_to_switch(call: Call, on: bool) -> str:
@@ -394,14 +366,9 @@ def _find_session_to_switch(call: Call, on: bool) -> str:
 
     For `on` the newest that is off, or "". Raises UsageError where none has run.
     """
-    from memory.health import accounts
-
     ran, named = accounts.list_sessions(call.place), find_session_id(call)
-    if (
-        call.options.session
-        and named != call.env.get("CLAUDE_CODE_SESSION_ID")
-        and named not in ran
-    ):
+    is_running = named == call.env.get("CLAUDE_CODE_SESSION_ID")
+    if call.options.session and not is_running and named not in ran:
         newest = "the newest is " + ran[0] if ran else "no session has run in this workspace"
         raise UsageError("no session '%s' here; %s" % (clip_input(call.options.session), newest))
     if named:
@@ -413,6 +380,5 @@ def _find_session_to_switch(call: Call, on: bool) -> str:
         )
     if not on:
         return ran[0]
-    return next(
-        (session for session in ran if receipts.read_session(call.place.receipts(session)).off), ""
-    )
+    is_off = (session for session in ran if receipts.read_session(call.place.receipts(session)).off)
+    return next(is_off, "")

@@ -13,6 +13,7 @@ from memory.core.plaintext import one_line
 from memory.core.records import Record
 from memory.hook import context
 from memory.recall.hit import record_json
+from memory.store.redactor import strip_private
 from memory.terminal.call import REVIEW, Call
 
 TITLE_LENGTH = 200  # characters; a longer text goes into the body
@@ -24,8 +25,6 @@ def _is_person_present(call: Call) -> bool:
 
 def keep(call: Call) -> int:
     """Write the user's words as a rule, and approve it."""
-    from memory.store.redactor import strip_private
-
     text = strip_private(call.text()).strip()
     if not text:
         raise UsageError('rule keep needs the rule: `dayleaf rule keep "never use print in src"`')
@@ -46,7 +45,7 @@ def keep(call: Call) -> int:
             % kept.id
         )
     call.indexed()
-    record, data, path, hindrance = RULE.read(store, kept.name)
+    record, data, path, scope, hindrance = RULE.read(store, kept.name)
     if hindrance:
         raise UsageError("%s cannot be approved: %s" % (record.name, hindrance))
     # a script cannot approve: its rule waits for a person
@@ -56,8 +55,7 @@ def keep(call: Call) -> int:
             "  it waits for review: " + REVIEW,
         ]
         return call.answer({**record_json(record), "path": path, "state": "pending"}, lines)
-    workspace = approvals.approval_workspace(record.name, call.place.key)
-    approvals.approve(call.place.home, workspace, record.id, data, getpass.getuser(), call.now)
+    approvals.approve(call.place.home, scope, record.id, data, getpass.getuser(), call.now)
     where = "every session here starts with it"
     if call.options.tag:
         where = "prompts about %s get it" % ", ".join(tags)

@@ -1,4 +1,4 @@
-"""The verbs that write records: learn, checkpoint, forget, restore, edit."""
+"""The verbs that write records: learn, checkpoint, forget, edit."""
 
 from __future__ import annotations
 
@@ -38,11 +38,10 @@ def learn(call: Call) -> int:
     text = _require_public(text)
     title, store = call.options.title or extract_title(text), call.store()
     existing = store.same("learning", title, text, tier)
-    kept = (
-        _merge_learning(call, store, existing)
-        if existing
-        else _add_learning(call, store, title, text, tier)
-    )
+    if existing:
+        kept = _merge_learning(call, store, existing)
+    else:
+        kept = _add_learning(call, store, title, text, tier)
     call.indexed()
     return report_written(call, kept, "already there" if existing else "kept", text)
 
@@ -69,45 +68,43 @@ def _add_learning(call: Call, store: Store, title: str, text: str, tier: str) ->
 
 
 def _merge_learning(call: Call, store: Store, existing: Record) -> Record:
+    options = call.options
+
     def changes(now: Record) -> dict[str, object]:
-        new = {
-            "tags": _join_labels(now.tags, call.options.tag),
-            "versions": _join_labels(now.versions, call.options.version),
-            "confidence": call.options.confidence or now.confidence,
+        pairs = {
+            "tags": (list(now.tags), _join_labels(now.tags, options.tag)),
+            "versions": (list(now.versions), _join_labels(now.versions, options.version)),
+            "confidence": (now.confidence, options.confidence or now.confidence),
         }
-        old = {"tags": [*now.tags], "versions": [*now.versions], "confidence": now.confidence}
-        return {key: value for key, value in new.items() if value != old[key]}
+        return {key: new for key, (old, new) in pairs.items() if new != old}
 
     return store.edit(existing.name, changes) if changes(existing) else existing
 
 
-def _join_labels(there: Iterable[str], more: Iterable[str] | None) -> list[str]:
-    return list(parse_labels([*there, *(more or ())]))
+def _join_labels(labels: Iterable[str], more: Iterable[str] | None) -> list[str]:
+    return list(parse_labels([*labels, *(more or ())]))
 
 
 def checkpoint(call: Call) -> int:
     """Write a checkpoint of a note, or of a session's work."""
     from memory.capture import byhand
 
-    text = call.text()
+    text, session = call.text(), find_session_id(call)
     if call.options.note:
-        kept = _write_session_note(call, text)
+        kept = _write_session_note(call, text, session)
     elif text.strip():
         _require_public(text)
-        store = call.store()
-        kept = byhand.write_note(
-            store, call.place, text, call.options.tag or (), find_session_id(call), call.now
-        )
+        tags = call.options.tag or ()
+        kept = byhand.write_note(call.store(), call.place, text, tags, session, call.now)
     else:
-        kept = _write_session_checkpoint(call)
+        kept = _write_session_checkpoint(call, session)
     call.indexed()
     return report_written(call, kept, "written", text if text.strip() else None)
 
 
-def _write_session_note(call: Call, text: str) -> Record:
+def _write_session_note(call: Call, text: str, session: str) -> Record:
     from memory.health import notekeeping
 
-    session = find_session_id(call)
     if not session:
         raise UsageError("a note is of a session; name it with --session ID")
     path = find_transcript(call, session)
@@ -115,13 +112,12 @@ def _write_session_note(call: Call, text: str) -> Record:
         capture_now(call, session, path)
     made, changed = notekeeping.keep_session_note(call.store(), session, strip_private(text))
     call.changed += changed
-    for one in made.dropped:
-        warn("left out, %s: %s" % (one.why, one_line(one.text)[:120]))
+    for dropped in made.dropped:
+        warn("left out, %s: %s" % (dropped.why, one_line(dropped.text)[:120]))
     return made.record
 
 
-def _write_session_checkpoint(call: Call) -> Record:
-    session = find_session_id(call)
+def _write_session_checkpoint(call: Call, session: str) -> Record:
     if not session:
         raise UsageError("there is nothing to write; give a note, or --session ID")
     path = find_transcript(call, session)
@@ -168,39 +164,64 @@ def capture_now(call: Call, session: str, path: str) -> str:
 
 def forget(call: Call) -> int:
     """Archive matching records, or remove them with --hard."""
-    many = [name for name in ("session", "day", "file", "mentions") if getattr(call.options, name)]
+    many = call.list_given(("session", "day", "file", "mentions"))
     if many and call.words:
-        raise UsageError("record forget takes one ID or --%s, not both" % many[0])
+        raise UsageError("record forget takes one ID or %s, not both" % many[0])
+    if call.options.session and len(many) > 1:
+        raise UsageError(
+            "--session takes all records of a session; leave %s out, or --session" % many[1]
+        )
     if call.options.session:
-        if len(many) > 1:
-            raise UsageError(
-                "--session takes all records of a session; leave --%s out, or --session" % many[1]
-            )
         return _forget_session(call, call.options.session)
     if many:
         return _forget_matching(call)
     if not call.words:
         raise UsageError("say what to forget: an ID, or --session, --day, --file or --mentions")
-    id = call.single_word("ID")
-    if call.options.hard:
-        return _forget_hard(call, id)
+    return _forget_one(call, call.single_word("ID"))
+
+
+def _forget_one(call: Call, id: str) -> int:
+    store, hard = call.store(), call.options.hard
+    found = _find_to_forget(call, store, id)
+    title, value = one_line(found.title), dict[str, object](id=found.id)
+    question = "remove %s '%s' for good? type yes: " % (found.id, title)
+    if hard and not call.options.yes and not ask_confirmation(question):
+        raise UsageError("%s was not removed%s" % (found.id, _format_without_yes("--hard")))
+    _mark_forgotten(call, found)
+    if hard:
+        digests, traces = _remove_records(call, store, [found])
+        value.update(removed=found.name, bytes=found.size, digests=digests)
+        size, answers = format_count(found.size, "byte"), format_count(digests, "cached answer")
+        path = call.place.path(found.name)
+        lines = [
+            "removed %s  %s" % (found.id, title),
+            "  %s, %s; %s removed; the index was rebuilt" % (path, size, answers),
+        ]
+        if found.tier == layout.SHARED:
+            lines.append("  git still has it if it was committed")
+        lines += traces
+    else:
+        value.update({"from": found.name, "to": store.archive(found.name, "forgotten")})
+        call.indexed()
+        ledger.recount_after_moves(call.place)
+        way = "  `dayleaf store restore %s` brings it back" % found.id
+        lines = ["archived %s  %s" % (found.id, title), way]
+    value["stays"], note = _list_staying(store, found)
+    return call.answer(value, lines + note)
+
+
+def _find_to_forget(call: Call, store: Store, id: str) -> Record:
     from memory.recall import lookup
 
-    store = call.store()
-    found = lookup.find_writable(call.place, call.settings, id)
-    _mark_forgotten(call, found)
-    away = store.archive(found.name, "forgotten")
-    call.indexed()
-    ledger.recount_after_moves(call.place)
-    stays, note = _list_staying(store, [found])
-    return call.answer(
-        {"id": found.id, "from": found.name, "to": away, "stays": stays},
-        [
-            "archived %s  %s" % (found.id, one_line(found.title)),
-            "  `dayleaf store restore %s` brings it back" % found.id,
-            *note,
-        ],
-    )
+    try:
+        return lookup.find_writable(call.place, call.settings, id)
+    except StoreError as no_such_record:
+        if not call.options.hard:
+            raise
+        try:
+            return store.find_archived(id)
+        except StoreError:
+            raise no_such_record from None
 
 
 def _mark_forgotten(call: Call, found: Record) -> None:
@@ -209,67 +230,19 @@ def _mark_forgotten(call: Call, found: Record) -> None:
         conversations.log_forgotten(call.place, session, found.id, call.now, hard)
 
 
-def _list_staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]]:
-    session = str(gone[0].meta.get("session") or "") if gone[0].kind in layout.DATED_KINDS else ""
+def _list_staying(store: Store, gone: Record) -> tuple[list[str], list[str]]:
+    session = str(gone.meta.get("session") or "") if gone.kind in layout.DATED_KINDS else ""
     stays = [
-        record
-        for record in conversations.find_by_session(store, session)
-        if record.id not in {one.id for one in gone}
+        record for record in conversations.find_by_session(store, session) if record.id != gone.id
     ]
+    if not stays:
+        return [], []
     talks = sum(record.kind == conversations.KIND for record in stays)
     counts = ((talks, conversations.KIND), (len(stays) - talks, "checkpoint"))
-    said = [format_count(number, kind) for number, kind in counts if number]
-    note = "  %s of its session stay%s; `dayleaf record forget --session %s` removes all" % (
-        " and ".join(said),
-        "s" * (len(stays) == 1),
-        session,
-    )
-    return [record.id for record in stays], [note] * bool(stays)
-
-
-def _forget_hard(call: Call, id: str) -> int:
-    from memory.recall import lookup
-
-    store = call.store()
-    note = []
-    try:
-        found = lookup.find_writable(call.place, call.settings, id)
-    except StoreError as no_such_record:
-        try:
-            found = store.find_archived(id)
-        except StoreError:
-            raise no_such_record from None
-    title = one_line(found.title)
-    if not call.options.yes and not ask_confirmation(
-        "remove %s '%s' for good? type yes: " % (found.id, title)
-    ):
-        raise UsageError("%s was not removed%s" % (found.id, _format_without_yes("--hard")))
-    _mark_forgotten(call, found)
-    digests, left = _remove_records(call, store, [found])
-    if found.tier == layout.SHARED:
-        note.append("  git still has it if it was committed")
-    stays, more = _list_staying(store, [found])
-    return call.answer(
-        {
-            "id": found.id,
-            "removed": found.name,
-            "bytes": found.size,
-            "digests": digests,
-            "stays": stays,
-        },
-        [
-            "removed %s  %s" % (found.id, title),
-            "  %s, %s; %s; the index was rebuilt"
-            % (
-                call.place.path(found.name),
-                format_count(found.size, "byte"),
-                format_count(digests, "cached answer") + " removed",
-            ),
-            *note,
-            *left,
-            *more,
-        ],
-    )
+    named = " and ".join(format_count(number, kind) for number, kind in counts if number)
+    stay = "stays" if len(stays) == 1 else "stay"
+    note = "  %s of its session %s; `dayleaf record forget --session %s` removes all"
+    return [record.id for record in stays], [note % (named, stay, session)]
 
 
 def _remove_records(call: Call, store: Store, gone: Sequence[Record]) -> tuple[int, list[str]]:
@@ -298,35 +271,27 @@ def _remove_records(call: Call, store: Store, gone: Sequence[Record]) -> tuple[i
 
 
 def _forget_session(call: Call, start: str) -> int:
-    store = call.store()
-    found = conversations.find_session_records(store, start, bool(call.options.hard))
+    store, hard = call.store(), bool(call.options.hard)
+    found = conversations.find_session_records(store, start, hard)
     if not found.records:
-        raise StoreError(
-            format_not_found(
-                "session",
-                start,
-                found.ids,
-                found.known,
-                "`dayleaf recall --kind checkpoint` lists some",
-            )
-        )
+        listing = "`dayleaf recall --kind checkpoint` lists some"
+        raise StoreError(format_not_found("session", start, found.ids, found.known, listing))
     of = "%s of session %s" % (format_count(len(found.records), "record"), one_line(found.session))
     lines = _ask_to_forget(call, found.records, of, "--session")
     talk = next((record.id for record in found.records if record.kind == conversations.KIND), "")
-    conversations.log_forgotten(call.place, found.session, talk, call.now, bool(call.options.hard))
-    done, kept = _forget_records(call, store, found.records, "session forgotten")
+    conversations.log_forgotten(call.place, found.session, talk, call.now, hard)
+    done, traces = _forget_records(call, store, found.records, "session forgotten")
+    lines.append("%s %s" % (done, of))
     ids, left = [record.id for record in found.records], [record.id for record in found.others]
-    note = []
     if left:
         named = ", ".join(left[:5]) + ", …" * (len(left) > 5)
-        stay = "stay" + "s" * (len(left) == 1)
-        note.append("  %s made from it %s: %s" % (format_count(len(left), "record"), stay, named))
-    if not call.options.hard:
-        note.append("  `dayleaf store restore ID` brings each back: " + ", ".join(ids))
-    return call.answer(
-        {"session": found.session, done: ids, "stays": left},
-        [*lines, "%s %s" % (done, of), *note, *kept, "  Claude Code's own transcript of it stays"],
-    )
+        stay = "stays" if len(left) == 1 else "stay"
+        number = format_count(len(left), "record")
+        lines.append("  %s made from it %s: %s" % (number, stay, named))
+    if not hard:
+        lines.append("  `dayleaf store restore ID` brings each back: " + ", ".join(ids))
+    lines += [*traces, "  Claude Code's own transcript of it stays"]
+    return call.answer({"session": found.session, done: ids, "stays": left}, lines)
 
 
 def _forget_matching(call: Call) -> int:
@@ -335,10 +300,8 @@ def _forget_matching(call: Call) -> int:
         there = list(store.each())
         if hard:
             there += [record for kind in layout.FOLDERS for record in store.archived(kind)]
-        found = sorted(
-            {one.name: one for one in filter(_make_forget_filter(call), there)}.values(),
-            key=lambda record: (-record.created, record.name),
-        )
+        by_name = {record.name: record for record in filter(_make_forget_filter(call), there)}
+        found = sorted(by_name.values(), key=lambda record: (-record.created, record.name))
     searched = "  other projects%s were not searched" % ("" if hard else " and the archive")
     if not found:
         return call.answer(
@@ -349,20 +312,15 @@ def _forget_matching(call: Call) -> int:
     lines = _ask_to_forget(call, found, of, "forgetting " + of)
     for record in found:
         _mark_forgotten(call, record)
-    done, left = _forget_records(call, store, found, "forgotten")
-    note = ["  git still has %s if committed" % format_count(shared, "shared record")]
-    note *= bool(hard and shared)
-    return call.answer(
-        {"forgotten": [record.id for record in found], "hard": hard},
-        [
-            *lines,
-            "%s %s" % (done, of),
-            *note,
-            *left,
-            *([] if hard else ["  `dayleaf store restore ID` brings one back"]),
-            searched,
-        ],
-    )
+    done, traces = _forget_records(call, store, found, "forgotten")
+    lines.append("%s %s" % (done, of))
+    if hard and shared:
+        lines.append("  git still has %s if committed" % format_count(shared, "shared record"))
+    lines += traces
+    if not hard:
+        lines.append("  `dayleaf store restore ID` brings one back")
+    value = {"forgotten": [record.id for record in found], "hard": hard}
+    return call.answer(value, [*lines, searched])
 
 
 def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> list[str]:
@@ -370,28 +328,18 @@ def _ask_to_forget(call: Call, found: Sequence[Record], of: str, what: str) -> l
 
     of: their description. what: the action to confirm. Raises UsageError without a yes.
     """
-    hard = bool(call.options.hard)
-    lines = screen.format_table(
-        [
-            [
-                one.kind,
-                one.id,
-                clock.format_local(one.created)[:10],
-                "" if one.tier == layout.PRIVATE else layout.TIER_NAMES[one.tier],
-                one_line(one.title),
-            ]
-            for one in found
-        ],
-        style=call.style(),
-        give=4,
-    )
+    rows = []
+    for record in found:
+        tier = "" if record.tier == layout.PRIVATE else layout.TIER_NAMES[record.tier]
+        day = clock.format_local(record.created)[:10]
+        rows.append([record.kind, record.id, day, tier, one_line(record.title)])
+    lines = screen.format_table(rows, style=call.style(), give=4)
     if call.options.yes:
         return lines
     if not call.options.json or sys.stderr.isatty():
         print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
-    if not ask_confirmation(
-        "%s %s%s? type yes: " % ("remove" if hard else "archive", of, " for good" if hard else "")
-    ):
+    question = "remove %s for good?" if call.options.hard else "archive %s?"
+    if not ask_confirmation(question % of + " type yes: "):
         raise UsageError("nothing was forgotten" + _format_without_yes(what))
     return []
 
@@ -417,14 +365,13 @@ def _forget_records(
 def _make_forget_filter(call: Call) -> Callable[[Record], bool]:
     from memory.project.mentions import mentions_file
 
-    text = _fold_text(call.options.mentions or "")
-    day = call.options.day or "today"
-    start, end = (call.parse_time(day, ends) for ends in (False, True))
+    options, text = call.options, _fold_text(call.options.mentions or "")
+    start, end = (call.parse_time(options.day or "today", ends) for ends in (False, True))
 
     def is_meant(record: Record) -> bool:
         return (
-            (not call.options.day or start <= record.created <= end)
-            and (not call.options.file or mentions_file(record, call.options.file))
+            (not options.day or start <= record.created <= end)
+            and (not options.file or mentions_file(record, options.file))
             and (not text or text in _fold_text(record.title + "\n" + record.body))
         )
 
@@ -432,16 +379,7 @@ def _make_forget_filter(call: Call) -> Callable[[Record], bool]:
 
 
 def _fold_text(text: str) -> str:
-    """Return a text in NFC, case-folded, on one line."""
     return " ".join(normalize("NFC", text).casefold().split())
-
-
-def restore(call: Call) -> int:
-    """Bring a record back from the archive."""
-    found = call.store().restore(call.single_word("ID"))
-    call.indexed()
-    ledger.recount_after_moves(call.place)
-    return report_written(call, found, "restored")
 
 
 def edit(call: Call) -> int:

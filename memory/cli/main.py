@@ -13,7 +13,8 @@ import importlib
 import keyword
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import ModuleType
 
 from memory import __version__
@@ -38,7 +39,6 @@ from memory.terminal.arguments import (
     decimal_number,
     flag,
     format_help,
-    make_choice_type,
     opt,
     parse_kinds,
     parse_versions,
@@ -48,7 +48,16 @@ from memory.terminal.arguments import (
     suggest_verb,
     unknown_family_word,
 )
-from memory.terminal.call import Call, Part, Verb, clip_input, find_session_id, to_json, warn
+from memory.terminal.call import (
+    Call,
+    Option,
+    Part,
+    Verb,
+    clip_input,
+    find_session_id,
+    to_json,
+    warn,
+)
 
 INDEX = ("build", "refresh", "verify", "status", "export")
 RESOURCE = "add|list|show|refresh|update|delete|search|reindex|approve|reject|run"
@@ -56,16 +65,13 @@ NOTE_WRITERS = CHOICES["notes.provider"][1:]
 MODELS = tuple(name for name in PROVIDERS if name not in ("extract", "none"))
 # Versions of the formats on disk, as in the modules that own them.
 FORMATS_KEPT = {
-    "record": 1,
-    "trust": 1,
-    "ledger": 1,
-    "receipts": 1,
+    **dict.fromkeys(("record", "trust", "ledger", "receipts"), 1),
     "index": 7,
     "backup": 1,
     "json": 1,
 }
 CONFIDENCES = ("low", "medium", "high")
-PROVIDER = opt("--provider", "ask a model: %s" % ", ".join(MODELS), type=make_choice_type(MODELS))
+PROVIDER = opt("--provider", "ask a model: " + ", ".join(MODELS), MODELS)
 AGENTS = ("codex", "gemini")  # other agents with readable sessions
 # Errors of the machine, not of dayleaf.
 MACHINE_ERRORS = [
@@ -74,24 +80,18 @@ MACHINE_ERRORS = [
 ]
 
 
-def _warn_of_ignored_variables(given: dict[str, str]) -> None:
-    for key, path in environment.find_repository_variables(
-        given, _list_project_folders(given)
-    ).items():
-        warn(environment.IGNORED % (key, path))
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
     argv: the words after the program's name; None for the process's own.
     """
     given, now = files.read_environ(), clock.now()
-    env = environment.trusted_environment(given, _list_project_folders(given))
+    folders = _list_project_folders(given)
+    env = environment.trusted_environment(given, folders)
     _set_stream_encoding()
     try:
         if env is not given:
-            _warn_of_ignored_variables(given)
+            _warn_of_ignored_variables(given, folders)
         status = run(list(sys.argv[1:] if argv is None else argv), env, now)
         sys.stdout.flush()
         return status
@@ -103,25 +103,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except KeyboardInterrupt:
         return 130
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno in MACHINE_ERRORS:
-            return _report_failure(
-                "%s: %s; check the disk and its permissions"
-                % (error.filename or "the output", error.strerror),
-                1,
-            )
+    except OSError as error:
+        if error.errno not in MACHINE_ERRORS:
+            return _report_failure(_log_bug(env, now), 3)
+        message = "%s: %s; check the disk and its permissions"
+        return _report_failure(message % (error.filename or "the output", error.strerror), 1)
+    except Exception:
         return _report_failure(_log_bug(env, now), 3)
+
+
+def _warn_of_ignored_variables(given: dict[str, str], folders: list[str]) -> None:
+    for variable, path in environment.find_repository_variables(given, folders).items():
+        warn(environment.IGNORED % (variable, path))
 
 
 def _list_project_folders(env: dict[str, str]) -> list[str]:
     """List the directories whose settings the client may have read."""
-    try:
-        here = [os.getcwd()]
-    except OSError:
-        here = []
-    return [
-        folder for folder in (*here, env.get("CLAUDE_PROJECT_DIR", "")) if os.path.isabs(folder)
-    ]
+    folders = [env.get("CLAUDE_PROJECT_DIR", "")]
+    with suppress(OSError):
+        folders.insert(0, os.getcwd())
+    return list(filter(os.path.isabs, folders))
 
 
 def _set_stream_encoding() -> None:
@@ -144,16 +145,12 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
         return 0
     name, used = _verb_or_family(argv)
     given = argv[used:]
-    if any(
-        word in ("--help", "-h") for word in given[: given.index("--") if "--" in given else None]
-    ):
+    is_bare_family = name not in VERBS and not given
+    if is_bare_family and name == "store":
+        name, used = "status", 2
+    elif is_bare_family or _asks_for_help(given):
         print(format_help(VERBS, argv))
         return 0
-    if name not in VERBS and not given:
-        if name != "store":
-            print(format_help(VERBS, argv))
-            return 0
-        name, used = "status", 2
     if name not in VERBS:
         raise unknown_family_word(name, given)
     words, option = spellings.replace_old_option(name, given)
@@ -161,6 +158,11 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
     if not {"--hook", "--args-from-stdin"}.intersection(given):
         _warn_of_old_spelling(name, option, used)
     return _run_verb(name, words, env, now)
+
+
+def _asks_for_help(words: list[str]) -> bool:
+    options = words[: words.index("--")] if "--" in words else words
+    return "--help" in options or "-h" in options
 
 
 def _verb_or_family(argv: list[str]) -> tuple[str, int]:
@@ -173,17 +175,19 @@ def _verb_or_family(argv: list[str]) -> tuple[str, int]:
 def _warn_of_old_spelling(name: str, option: str, used: int) -> None:
     if not option and (used != 1 or name not in spellings.MOVED):
         return
-    typed = "dayleaf " + " ".join(filter(None, (name, option)))
-    new = spellings.OPTIONS[name][option] if option else ""
-    now = " ".join(filter(None, (spellings.format_command(name), new)))
-    warn("`%s` is `%s` now; the next release drops the old spelling" % (typed, now))
+    typed, now = "dayleaf " + name, spellings.format_command(name)
+    if option:
+        typed += " " + option
+        now += " " + spellings.OPTIONS[name][option]
+    warn("`%s` is `%s` now; the next release drops the old spelling" % (typed, now.strip()))
 
 
 def _run_verb(name: str, argv: list[str], env: dict[str, str], now: float) -> int:
-    call = read_call(name, VERBS[name], argv, env, now)
-    call.require(VERBS[name].options)
-    refuse_foreign_options(VERBS[name], call)
-    _refuse_extra_words(VERBS[name], call)
+    verb = VERBS[name]
+    call = read_call(name, verb, argv, env, now)
+    call.require(verb.options)
+    refuse_foreign_options(verb, call)
+    _refuse_extra_words(verb, call)
     module = import_module_of(name)  # all modules would cost each command 10 ms
     try:
         status: int = getattr(module, name + "_" * keyword.iskeyword(name))(call)
@@ -193,20 +197,22 @@ def _run_verb(name: str, argv: list[str], env: dict[str, str], now: float) -> in
 
 
 def _refuse_extra_words(verb: Verb, call: Call) -> None:
-    first = call.words[:1] if call.words and call.words[0] in verb.parts else []
-    takes = verb.parts[first[0]].words if first else verb.words
+    part = verb.parts.get(call.words[0]) if call.words else None
+    first = call.words[:1] if part else []
     more = call.words[len(first) :]
-    if more and not takes:
-        timed = any(option.flag == "--since" for option in verb.options)
-        raise UsageError(
-            "%s takes no %swords; leave '%s' out%s"
-            % (
-                " ".join((spellings.spell_verb(call.verb) or "today", *first)),
-                "more " * len(first),
-                clip_input(" ".join(more)),
-                ", or name a time with `--since`" * timed,
-            )
+    if not more or (part.words if part else verb.words):
+        return
+    name = " ".join((spellings.spell_verb(call.verb) or "today", *first))
+    timed = any(option.flag == "--since" for option in verb.options)
+    raise UsageError(
+        "%s takes no %swords; leave '%s' out%s"
+        % (
+            name,
+            "more " * len(first),
+            clip_input(" ".join(more)),
+            ", or name a time with `--since`" * timed,
         )
+    )
 
 
 def import_module_of(name: str) -> ModuleType:
@@ -223,14 +229,13 @@ def _store_suggestion(call: Call, refused: PersonsRecord) -> int:
     words = [call.stdin_text if word == "-" and call.stdin_text else word for word in call.argv]
     kept = suggestions.store_suggestion(call.store(), refused, words, find_session_id(call))
     call.indexed()
-    return call.answer(
-        {"id": kept.id, "suggested": suggestions.read_suggestion(kept), "of": refused.id},
-        [
-            "suggested %s  %s" % (kept.id, one_line(kept.title)),
-            "  a person wrote %s, so it was not changed; they can accept this in `dayleaf review`"
-            % refused.id,
-        ],
-    )
+    value = {"id": kept.id, "suggested": suggestions.read_suggestion(kept), "of": refused.id}
+    lines = [
+        "suggested %s  %s" % (kept.id, one_line(kept.title)),
+        "  a person wrote %s, so it was not changed; they can accept this in `dayleaf review`"
+        % refused.id,
+    ]
+    return call.answer(value, lines)
 
 
 def run_suggested(words: list[str], env: dict[str, str], now: float) -> int:
@@ -247,12 +252,9 @@ def run_suggested(words: list[str], env: dict[str, str], now: float) -> int:
 
 
 def _print_version(as_json: bool) -> int:
-    print(
-        to_json({"dayleaf": __version__, **FORMATS_KEPT})
-        if as_json
-        else "dayleaf %s (formats: %s)"
-        % (__version__, ", ".join("%s %s" % item for item in FORMATS_KEPT.items()))
-    )
+    formats = ", ".join("%s %s" % item for item in FORMATS_KEPT.items())
+    text = "dayleaf %s (formats: %s)" % (__version__, formats)
+    print(to_json({"dayleaf": __version__, **FORMATS_KEPT}) if as_json else text)
     return 0
 
 
@@ -271,18 +273,15 @@ def _log_bug(env: dict[str, str], now: float) -> str:
     import traceback
 
     kind, error, _ = sys.exc_info()
-    said = "a bug in dayleaf (%s)" % (kind.__name__ if kind else "")
-    trace = "dayleaf %s, Python %s\n%s" % (
-        __version__,
-        sys.version.split()[0],
-        traceback.format_exc(),
-    )
+    bug = "a bug in dayleaf (%s)" % (kind.__name__ if kind else "")
+    versions = "dayleaf %s, Python %s\n" % (__version__, sys.version.split()[0])
+    trace = versions + traceback.format_exc()
     try:
         path = "%s/log/bug-%s.txt" % (layout.find_home(env), clock.iso(now).replace(":", ""))
         files.replace(path, trace.encode("utf-8", "replace"))
     except (OSError, DayleafError):
-        return "%s: %s; the trace could not be kept" % (said, error)
-    return "%s; please report it, with the trace in %s" % (said, path)
+        return "%s: %s; the trace could not be kept" % (bug, error)
+    return "%s; please report it, with the trace in %s" % (bug, path)
 
 
 SESSION = opt("--session ID", "the session")
@@ -294,7 +293,7 @@ TIERS = (
 WORKSPACE = opt("--workspace NAME", "another workspace, or `all`")
 # Options that slash commands pass on from the client.
 CLIENTS_SESSION = opt("--session ID", argparse.SUPPRESS)
-SOURCE = opt("--source", argparse.SUPPRESS, type=make_choice_type(("human", "agent")))
+SOURCE = opt("--source", argparse.SUPPRESS, ("human", "agent"))
 TRANSCRIPT = opt("--transcript PATH", argparse.SUPPRESS)
 VERSION = opt(
     "--version V",
@@ -332,394 +331,394 @@ SECTIONS = (
     opt("--section S", "only this section: heading or number"),
     flag("--outline", "list the sections"),
 )
-VERBS: dict[str, Verb] = {
-    "recall": Verb(
-        "recall",
-        "[QUERY]",
-        "search the memory",
-        (
-            *FILTERS,
-            VECTORS_BY,
-            opt("--type", "only resources: " + ", ".join(TYPES), type=make_choice_type(TYPES)),
-            flag("--group", "group hits by kind"),
-            flag("--batch", "read queries from stdin, as JSONL"),
+VERBS: dict[str, Verb] = {}
+
+
+def _add(
+    name: str,
+    module: str,
+    words: str,
+    purpose: str,
+    *options: Option,
+    prose: bool = False,
+    parts: Mapping[str, Part] = {},
+) -> None:
+    VERBS[name] = Verb(module, words, purpose, options, prose, parts)
+
+
+_add(
+    "recall",
+    "recall",
+    "[QUERY]",
+    "search the memory",
+    *FILTERS,
+    VECTORS_BY,
+    opt("--type", "only resources: " + ", ".join(TYPES), TYPES),
+    flag("--group", "group hits by kind"),
+    flag("--batch", "read queries from stdin, as JSONL"),
+)
+_add("show", "show", "ID[#TURN]", "print one record, or one turn of a conversation", *SECTIONS)
+_add("expand", "show", "ID[#TURN]", "print the transcript behind a checkpoint or a turn")
+_add(
+    "fix", "recall", "ERROR|-", "show what was done about this error before", WORKSPACE, prose=True
+)
+_add("how", "recall", "TOOL [VERB]", "show which calls of a tool worked here")
+_add("blame", "recall", "PATH", "show which sessions touched a file, and what was decided")
+_add("friction", "recall", "", "show the errors that several sessions ran into")
+_add(
+    "distill",
+    "tell",
+    "QUESTION",
+    "answer from the records in a few bullets",
+    *FILTERS,
+    opt("--max-tokens N", "50 or more (default: 500)", type=positive_integer),
+    opt("--provider", ", ".join(PROVIDERS), PROVIDERS),
+    flag("--save", "keep the answer as a learning"),
+    flag("--no-cache", "reuse no saved answer"),
+)
+_add(
+    "harvest",
+    "harvest",
+    "[list|accept ID…|reject ID…]",
+    "propose learnings from the checkpoints",
+    opt("--since WHEN", "only newer checkpoints"),
+    flag("--dry-run", "write nothing"),
+)
+_add(
+    "learn",
+    "learn",
+    "TEXT|-",
+    "keep a learning",
+    TAG,
+    VERSION,
+    opt("--title T", "its title (default: first sentence)"),
+    opt("--confidence", ", ".join(CONFIDENCES), CONFIDENCES),
+    *TIERS,
+    SOURCE,
+    CLIENTS_SESSION,
+    prose=True,
+)
+_add(
+    "checkpoint",
+    "learn",
+    "[NOTE|-]",
+    "write down what was done",
+    TAG,
+    CLIENTS_SESSION,
+    TRANSCRIPT,
+    flag("--note", argparse.SUPPRESS),
+    prose=True,
+)
+_add(
+    "notes",
+    "notes",
+    "[on|off [project|mine]|status|write]",
+    "let a model write a note of each session",
+    opt("--provider", "with on: %s (default: claude)" % ", ".join(NOTE_WRITERS), NOTE_WRITERS),
+    opt("--since WHEN", "with write: sessions since then (default: 30d)"),
+    flag("--dry-run", "with write: only count the tokens"),
+    flag("--yes", "with write: do not ask"),
+)
+_add(
+    "handoff",
+    "tell",
+    "[NOTE|-]",
+    "leave a note for the next session",
+    flag("--show", "print the current one"),
+    flag("--clear", "stop showing it"),
+    CLIENTS_SESSION,
+    TRANSCRIPT,
+    PROVIDER,
+    prose=True,
+)
+_add(
+    "standup",
+    "tell",
+    "[WHEN]",
+    "report what was done since a given time",
+    opt("--since WHEN", "2h, a date, `Friday` (default: 1d)"),
+    opt("--until WHEN", "a date, `Friday`"),
+    flag("--markdown", "as markdown, for a message"),
+    WORKSPACE,
+    PROVIDER,
+)
+_add(
+    "plan",
+    "plan",
+    "[TEXT|-|list|show|update|step N|done|drop]",
+    "write down what to do, and tick it off",
+    flag("--shared", "new plan: in the repository"),
+    flag("--replace", "new plan: drop the active plan"),
+    opt("--step STEP", "new plan: a step (repeatable)", action="append"),
+    flag("--append", "with update: add text"),
+    flag("--undo", "with step N: not done"),
+    prose=True,
+)
+_add(
+    "load",
+    "recall",
+    "PROMPT",
+    "show what the model would be given with a prompt",
+    flag("--explain", "say why each note was chosen or left out"),
+)
+_add(
+    "why",
+    "recall",
+    "[SESSION|PROMPT_ID|last]",
+    "show what the model was given with each prompt, and why",
+)
+_add("on", "index", "[project|mine]", "speak to the model again", SESSION)
+_add("off", "index", "[project|mine]", "say nothing to the model", SESSION)
+_add("status", "audit", "", "show paths, counts, freshness, settings")
+_add("today", "tell", "", "show where the work stands, as plain `dayleaf` does")
+_add("statusline", "tell", "", "print a line for the client's status line")
+_add(
+    "doctor",
+    "audit",
+    "",
+    "check everything, and say how to mend each fault",
+    flag("--fix", "mend permissions, index, leftovers; change no record"),
+)
+_add(
+    "check",
+    "audit",
+    "[FILE…]",
+    "find mistakes in record files",
+    flag("--staged", "only secrets, in .dayleaf files that git would commit"),
+)
+_add(
+    "stats",
+    "audit",
+    "",
+    "show records, pushes, times, uses and model calls",
+    opt("--since WHEN", "7d, a date, `Monday`"),
+    flag("--spend", "what models cost"),
+)
+_add(
+    "eval",
+    "audit",
+    "[FILE…]",
+    "measure recall with your own questions",
+    flag("--template", "draft such questions from your records, into FILE"),
+    flag("--strict", "exit 1 below the floor in the file"),
+)
+_add(
+    "index",
+    "index",
+    "|".join(INDEX),
+    "build, verify or export the index; print its status",
+    flag("--embeddings", "with build or --backend postgres: make vectors too"),
+    VECTORS_BY,
+    opt("--workspace NAME", "with build --embeddings: another workspace, or `all`"),
+    opt("--backend NAME", "where recall searches: local, or postgres (loads the records)"),
+    opt("--dsn DSN", "with --backend postgres: the server, without a password"),
+    flag("--private", "with --backend postgres: private and global records too"),
+)
+_add(
+    "feedback",
+    "show",
+    "ID up|down [WHY]",
+    "say whether a record helped or misled; WHY stays in the record",
+    prose=True,
+)
+_add(
+    "forget",
+    "learn",
+    "ID",
+    "move a record to the archive",
+    opt("--session ID", "all of a session"),
+    opt("--day DATE", "all of a day: a date, `today`, `yesterday`"),
+    opt("--file PATH", "all that mentions a file"),
+    opt("--mentions TEXT", "all that contains a text"),
+    flag("--hard", "remove it for good"),
+    flag("--yes", "do not ask"),
+)
+_add(
+    "restore",
+    "upkeep",
+    "ID|TITLE|FILE",
+    "bring back a record, or all from a backup",
+    opt("--into DIR", "FILE: into this empty directory, as a separate home"),
+    flag("--merge", "FILE: add, replace nothing"),
+    flag(
+        "--replace", "FILE, with --merge: also what was forgotten; archive and replace what differs"
+    ),
+    flag("--trust", "FILE: ask, then also restore approvals, programs and redaction settings"),
+    opt("--identity KEYFILE", "FILE: decrypt with this age or SSH key"),
+    flag("--dry-run", "FILE: write nothing"),
+)
+_add(
+    "backup",
+    "upkeep",
+    "[FILE]",
+    "back everything up into one file",
+    opt("--workspace NAME", "only this one, with its logs of pushes"),
+    flag("--shared", "the repository's .dayleaf too"),
+    flag("--here", "allow FILE inside a git work tree"),
+    opt("--age RECIPIENT", "encrypt for age1…, or the line of an SSH key's .pub"),
+)
+_add("share", "team", "ID", "move a record into the repository, for the team")
+_add("unshare", "team", "ID", "move a record out of the repository again")
+_add("shared", "team", "[status]", "say who shared what, what is new, what did not merge")
+_add(
+    "sync",
+    "doors",
+    "[setup WHERE|status|take COPY|drop COPY]",
+    "bring your machines up to date with one another",
+    opt("--identity FILE", "setup: another machine's key"),
+    flag("--gone", "send even if many records are gone here"),
+    flag("--anew", "write all again, and remove this machine's older files"),
+)
+_add(
+    "upkeep",
+    "upkeep",
+    "",
+    "merge duplicates and archive what is old",
+    flag("--apply", "do it, instead of printing the plan"),
+    flag("--clock-is-right", "archive even if the clock seems wrong"),
+)
+_add("undo", "upkeep", "", "undo the last upkeep")
+_add(
+    "audit",
+    "audit",
+    "[SECTION…]",
+    "find what is wrong in the records, and how to mend it",
+    flag("--strict", "exit 1 if anything is found"),
+)
+_add(
+    "import",
+    "imports",
+    "tree|dir|claude-memory|transcripts [DIR]",
+    "import the notes of other tools, and past sessions",
+    flag("--dry-run", "write nothing"),
+    flag("--shared", "tree, dir: in the repository"),
+    flag("--global", "tree, dir: for every project", dest="tier_global"),
+    opt(
+        "--kind",
+        "dir: the kind of files that name none (default: learning)",
+        [kind for kind in KINDS if kind not in layout.TRANSCRIBED_KINDS],
+    ),
+    flag("--all", "claude-memory, transcripts: from every project"),
+    opt("--since WHEN", "transcripts: sessions that ended since then"),
+    opt("--agent", "transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS), AGENTS),
+    flag("--ask", "transcripts, --all: show a plan first"),
+)
+_add("edit", "learn", "ID", "change a record in $EDITOR; a copy is checked before it is saved")
+_add(
+    "keep",
+    "keep",
+    "WORDS|-",
+    "keep what you say as a rule that holds from now on",
+    opt("--tag T", "only with prompts about this (repeatable)", action="append"),
+)
+_add(
+    "rule",
+    "rule",
+    "keep|suggest|list|approve|reject",
+    "suggest rules, list them, decide on them",
+    opt("--rationale WHY", "why it is needed (required)"),
+    opt("--body TEXT", "text, or `-` for stdin"),
+    opt("--title T", "the title, if TITLE is not given"),
+    TAG,
+    opt("--link ID", "a record it belongs to (repeatable)", action="append"),
+    *TIERS,
+    flag("--pending", "only those that wait"),
+    parts={
+        "suggest": Part(
+            "TITLE",
+            "suggest a rule; it waits for review",
+            "--rationale --body --title --tag --link --global --shared",
         ),
-    ),
-    "show": Verb("show", "ID[#TURN]", "print one record, or one turn of a conversation", SECTIONS),
-    "expand": Verb("show", "ID[#TURN]", "print the transcript behind a checkpoint or a turn"),
-    "fix": Verb(
-        "recall", "ERROR|-", "show what was done about this error before", (WORKSPACE,), True
-    ),
-    "how": Verb("recall", "TOOL [VERB]", "show which calls of a tool worked here"),
-    "blame": Verb("recall", "PATH", "show which sessions touched a file, and what was decided"),
-    "friction": Verb("recall", "", "show the errors that several sessions ran into"),
-    "distill": Verb(
-        "tell",
-        "QUESTION",
-        "answer from the records in a few bullets",
-        (
-            *FILTERS,
-            opt("--max-tokens N", "50 or more (default: 500)", type=positive_integer),
-            opt("--provider", ", ".join(PROVIDERS), type=make_choice_type(PROVIDERS)),
-            flag("--save", "keep the answer as a learning"),
-            flag("--no-cache", "reuse no saved answer"),
+        "list": Part("", "list rules and their state", "--pending"),
+        "approve": Part("ID…", "approve this exact text"),
+        "reject": Part("ID…", "reject this exact text"),
+    },
+)
+_add("review", "review", "", "decide on waiting rules, scripts and candidates")
+_add(
+    "resource",
+    "resource",
+    RESOURCE,
+    "keep, show and run documents and scripts",
+    opt("--path PATH", "the file"),
+    opt("--type", "doc, script, both; `add` guesses it", TYPES),
+    opt("--title T", "its title"),
+    *TIERS,
+    flag("--stale", "only those whose file changed or is gone"),
+    *SECTIONS,
+    opt("--timeout S", "seconds (default: 60)", type=positive_integer),
+    TAG,
+    VERSION,
+    parts={
+        "add": Part(
+            "PATH",
+            "copy a document, or list a script in place",
+            "--path --type --title --version --tag --shared --global",
         ),
-    ),
-    "harvest": Verb(
-        "harvest",
-        "[list|accept ID…|reject ID…]",
-        "propose learnings from the checkpoints",
-        (opt("--since WHEN", "only newer checkpoints"), flag("--dry-run", "write nothing")),
-    ),
-    "learn": Verb(
-        "learn",
-        "TEXT|-",
-        "keep a learning",
-        (
-            TAG,
-            VERSION,
-            opt("--title T", "its title (default: first sentence)"),
-            opt("--confidence", ", ".join(CONFIDENCES), type=make_choice_type(CONFIDENCES)),
-            *TIERS,
-            SOURCE,
-            CLIENTS_SESSION,
+        "list": Part("", "list them, and whether their files changed", "--type --stale"),
+        "show": Part("ID", "print it, its outline or one section", "--section --outline"),
+        "refresh": Part("[ID…]", "read changed files again"),
+        "update": Part(
+            "ID", "change title, tags, versions or file", "--title --version --tag --path"
         ),
-        True,
-    ),
-    "checkpoint": Verb(
-        "learn",
-        "[NOTE|-]",
-        "write down what was done",
-        (TAG, CLIENTS_SESSION, TRANSCRIPT, flag("--note", argparse.SUPPRESS)),
-        True,
-    ),
-    "notes": Verb(
-        "notes",
-        "[on|off [project|mine]|status|write]",
-        "let a model write a note of each session",
-        (
-            opt(
-                "--provider",
-                "with on: %s (default: claude)" % ", ".join(NOTE_WRITERS),
-                type=make_choice_type(NOTE_WRITERS),
-            ),
-            opt("--since WHEN", "with write: sessions since then (default: 30d)"),
-            flag("--dry-run", "with write: only count the tokens"),
-            flag("--yes", "with write: do not ask"),
-        ),
-    ),
-    "handoff": Verb(
-        "tell",
-        "[NOTE|-]",
-        "leave a note for the next session",
-        (
-            flag("--show", "print the current one"),
-            flag("--clear", "stop showing it"),
-            CLIENTS_SESSION,
-            TRANSCRIPT,
-            PROVIDER,
-        ),
-        True,
-    ),
-    "standup": Verb(
-        "tell",
-        "[WHEN]",
-        "report what was done since a given time",
-        (
-            opt("--since WHEN", "2h, a date, `Friday` (default: 1d)"),
-            opt("--until WHEN", "a date, `Friday`"),
-            flag("--markdown", "as markdown, for a message"),
-            WORKSPACE,
-            PROVIDER,
-        ),
-    ),
-    "plan": Verb(
-        "plan",
-        "[TEXT|-|list|show|update|step N|done|drop]",
-        "write down what to do, and tick it off",
-        (
-            flag("--shared", "new plan: in the repository"),
-            flag("--replace", "new plan: drop the active plan"),
-            opt("--step STEP", "new plan: a step (repeatable)", action="append"),
-            flag("--append", "with update: add text"),
-            flag("--undo", "with step N: not done"),
-        ),
-        True,
-    ),
-    "load": Verb(
-        "recall",
-        "PROMPT",
-        "show what the model would be given with a prompt",
-        (flag("--explain", "say why each note was chosen or left out"),),
-    ),
-    "why": Verb(
-        "recall",
-        "[SESSION|PROMPT_ID|last]",
-        "show what the model was given with each prompt, and why",
-    ),
-    "on": Verb("index", "[project|mine]", "speak to the model again", (SESSION,)),
-    "off": Verb("index", "[project|mine]", "say nothing to the model", (SESSION,)),
-    "status": Verb("audit", "", "show paths, counts, freshness, settings"),
-    "today": Verb("tell", "", "show where the work stands, as plain `dayleaf` does"),
-    "statusline": Verb("tell", "", "print a line for the client's status line"),
-    "doctor": Verb(
-        "audit",
-        "",
-        "check everything, and say how to mend each fault",
-        (flag("--fix", "mend permissions, index, leftovers; change no record"),),
-    ),
-    "check": Verb(
-        "audit",
-        "[FILE…]",
-        "find mistakes in record files",
-        (flag("--staged", "only secrets, in .dayleaf files that git would commit"),),
-    ),
-    "stats": Verb(
-        "audit",
-        "",
-        "show records, pushes, times, uses and model calls",
-        (opt("--since WHEN", "7d, a date, `Monday`"), flag("--spend", "what models cost")),
-    ),
-    "eval": Verb(
-        "audit",
-        "[FILE…]",
-        "measure recall with your own questions",
-        (
-            flag("--template", "draft such questions from your records, into FILE"),
-            flag("--strict", "exit 1 below the floor in the file"),
-        ),
-    ),
-    "index": Verb(
-        "index",
-        "|".join(INDEX),
-        "build, verify or export the index; print its status",
-        (
-            flag("--embeddings", "with build or --backend postgres: make vectors too"),
-            VECTORS_BY,
-            opt("--workspace NAME", "with build --embeddings: another workspace, or `all`"),
-            opt("--backend NAME", "where recall searches: local, or postgres (loads the records)"),
-            opt("--dsn DSN", "with --backend postgres: the server, without a password"),
-            flag("--private", "with --backend postgres: private and global records too"),
-        ),
-    ),
-    "feedback": Verb(
-        "show",
-        "ID up|down [WHY]",
-        "say whether a record helped or misled; WHY stays in the record",
-        prose=True,
-    ),
-    "forget": Verb(
-        "learn",
-        "ID",
-        "move a record to the archive",
-        (
-            opt("--session ID", "all of a session"),
-            opt("--day DATE", "all of a day: a date, `today`, `yesterday`"),
-            opt("--file PATH", "all that mentions a file"),
-            opt("--mentions TEXT", "all that contains a text"),
-            flag("--hard", "remove it for good"),
-            flag("--yes", "do not ask"),
-        ),
-    ),
-    "restore": Verb(
-        "upkeep",
-        "ID|TITLE|FILE",
-        "bring back a record, or all from a backup",
-        (
-            opt("--into DIR", "FILE: into this empty directory, as a separate home"),
-            flag("--merge", "FILE: add, replace nothing"),
-            flag(
-                "--replace",
-                "FILE, with --merge: also what was forgotten; archive and replace what differs",
-            ),
-            flag(
-                "--trust", "FILE: ask, then also restore approvals, programs and redaction settings"
-            ),
-            opt("--identity KEYFILE", "FILE: decrypt with this age or SSH key"),
-            flag("--dry-run", "FILE: write nothing"),
-        ),
-    ),
-    "backup": Verb(
-        "upkeep",
-        "[FILE]",
-        "back everything up into one file",
-        (
-            opt("--workspace NAME", "only this one, with its logs of pushes"),
-            flag("--shared", "the repository's .dayleaf too"),
-            flag("--here", "allow FILE inside a git work tree"),
-            opt("--age RECIPIENT", "encrypt for age1…, or the line of an SSH key's .pub"),
-        ),
-    ),
-    "share": Verb("team", "ID", "move a record into the repository, for the team"),
-    "unshare": Verb("team", "ID", "move a record out of the repository again"),
-    "shared": Verb("team", "[status]", "say who shared what, what is new, what did not merge"),
-    "sync": Verb(
-        "doors",
-        "[setup WHERE|status|take COPY|drop COPY]",
-        "bring your machines up to date with one another",
-        (
-            opt("--identity FILE", "setup: another machine's key"),
-            flag("--gone", "send even if many records are gone here"),
-            flag("--anew", "write all again, and remove this machine's older files"),
-        ),
-    ),
-    "upkeep": Verb(
-        "upkeep",
-        "",
-        "merge duplicates and archive what is old",
-        (
-            flag("--apply", "do it, instead of printing the plan"),
-            flag("--clock-is-right", "archive even if the clock seems wrong"),
-        ),
-    ),
-    "undo": Verb("upkeep", "", "undo the last upkeep"),
-    "audit": Verb(
-        "audit",
-        "[SECTION…]",
-        "find what is wrong in the records, and how to mend it",
-        (flag("--strict", "exit 1 if anything is found"),),
-    ),
-    "import": Verb(
-        "imports",
-        "tree|dir|claude-memory|transcripts [DIR]",
-        "import the notes of other tools, and past sessions",
-        (
-            flag("--dry-run", "write nothing"),
-            flag("--shared", "tree, dir: in the repository"),
-            flag("--global", "tree, dir: for every project", dest="tier_global"),
-            opt(
-                "--kind",
-                "dir: the kind of files that name none (default: learning)",
-                type=make_choice_type(
-                    [kind for kind in KINDS if kind not in layout.TRANSCRIBED_KINDS]
-                ),
-            ),
-            flag("--all", "claude-memory, transcripts: from every project"),
-            opt("--since WHEN", "transcripts: sessions that ended since then"),
-            opt(
-                "--agent",
-                "transcripts: from %s (default: Claude Code)" % " or ".join(AGENTS),
-                type=make_choice_type(AGENTS),
-            ),
-            flag("--ask", "transcripts, --all: show a plan first"),
-        ),
-    ),
-    "edit": Verb("learn", "ID", "change a record in $EDITOR; a copy is checked before it is saved"),
-    "keep": Verb(
-        "keep",
-        "WORDS|-",
-        "keep what you say as a rule that holds from now on",
-        (opt("--tag T", "only with prompts about this (repeatable)", action="append"),),
-    ),
-    "rule": Verb(
-        "rule",
-        "keep|suggest|list|approve|reject",
-        "suggest rules, list them, decide on them",
-        (
-            opt("--rationale WHY", "why it is needed (required)"),
-            opt("--body TEXT", "text, or `-` for stdin"),
-            opt("--title T", "the title, if TITLE is not given"),
-            TAG,
-            opt("--link ID", "a record it belongs to (repeatable)", action="append"),
-            *TIERS,
-            flag("--pending", "only those that wait"),
-        ),
-        parts={
-            "suggest": Part(
-                "TITLE",
-                "suggest a rule; it waits for review",
-                "--rationale --body --title --tag --link --global --shared",
-            ),
-            "list": Part("", "list rules and their state", "--pending"),
-            "approve": Part("ID…", "approve this exact text"),
-            "reject": Part("ID…", "reject this exact text"),
-        },
-    ),
-    "review": Verb("review", "", "decide on waiting rules, scripts and candidates"),
-    "resource": Verb(
-        "resource",
-        RESOURCE,
-        "keep, show and run documents and scripts",
-        (
-            opt("--path PATH", "the file"),
-            opt("--type", "doc, script, both; `add` guesses it", type=make_choice_type(TYPES)),
-            opt("--title T", "its title"),
-            *TIERS,
-            flag("--stale", "only those whose file changed or is gone"),
-            *SECTIONS,
-            opt("--timeout S", "seconds (default: 60)", type=positive_integer),
-            TAG,
-            VERSION,
-        ),
-        parts={
-            "add": Part(
-                "PATH",
-                "copy a document, or list a script in place",
-                "--path --type --title --version --tag --shared --global",
-            ),
-            "list": Part("", "list them, and whether their files changed", "--type --stale"),
-            "show": Part("ID", "print it, its outline or one section", "--section --outline"),
-            "refresh": Part("[ID…]", "read changed files again"),
-            "update": Part(
-                "ID", "change title, tags, versions or file", "--title --version --tag --path"
-            ),
-            "delete": Part("ID", "archive it; its file stays"),
-            "search": Part("QUERY", "search them", "--type --tag --version"),
-            "reindex": Part("[ID…]", "index them again"),
-            "approve": Part("ID…", "approve this exact text"),
-            "reject": Part("ID…", "reject this exact text"),
-            "run": Part("ID [-- ARGS]", "run an approved script", "--timeout"),
-        },
-    ),
-    "link": Verb(
-        "link",
-        "FROM [RELATION] TO, or ID",
-        "link two records, or list a record's links",
-        (flag("--remove", "remove the link"),),
-    ),
-    "graph": Verb("link", "[ID]", "draw the links of a record, or of all"),
-    "redact": Verb(
-        "audit",
-        "ID",
-        "remove a text or secrets from a record and everything derived from it",
-        (
-            opt("--text TEXT", "the text; `-` asks or reads stdin (default: the secrets found)"),
-            flag("--everywhere", "from other records too"),
-            flag("--apply", "do not ask"),
-        ),
-    ),
-    "completion": Verb("recall", "|".join(SHELLS), "print a shell's completion script"),
-    "config": Verb(
-        "index", "list|get KEY|set KEY VALUE|unset KEY", "list, show, set or unset settings"
-    ),
-    "mcp": Verb(
-        "doors",
-        "[DIR]",
-        "serve this memory to any agent (Model Context Protocol)",
-        (flag("--read-only", "offer no tool that writes or runs"),),
-    ),
-    "view": Verb(
-        "doors",
-        "",
-        "show the memory in a browser of this machine",
-        (
-            opt("--port N", "default: a free one", type=positive_integer),
-            opt("--export FILE", "write shared records into one HTML file"),
-            flag("--private", "with --export: private and global records too"),
-        ),
-    ),
-    "tier": Verb(
-        "resource",
-        "add|list|remove [DIR]",
-        "search another folder of markdown in place",
-        (flag("--everywhere", "in every project"),),
-        parts={
-            "add": Part("DIR", "search it from now on; dayleaf never writes there", "--everywhere"),
-            "list": Part("", "list the folders"),
-            "remove": Part("DIR", "stop searching it; the folder stays", "--everywhere"),
-        },
-    ),
-    "workspace": Verb(
-        "recall", "[claim [NAME]]", "show the project's memory and folders; claim: use another one"
-    ),
-}
+        "delete": Part("ID", "archive it; its file stays"),
+        "search": Part("QUERY", "search them", "--type --tag --version"),
+        "reindex": Part("[ID…]", "index them again"),
+        "approve": Part("ID…", "approve this exact text"),
+        "reject": Part("ID…", "reject this exact text"),
+        "run": Part("ID [-- ARGS]", "run an approved script", "--timeout"),
+    },
+)
+_add(
+    "link",
+    "link",
+    "FROM [RELATION] TO, or ID",
+    "link two records, or list a record's links",
+    flag("--remove", "remove the link"),
+)
+_add("graph", "link", "[ID]", "draw the links of a record, or of all")
+_add(
+    "redact",
+    "audit",
+    "ID",
+    "remove a text or secrets from a record and everything derived from it",
+    opt("--text TEXT", "the text; `-` asks or reads stdin (default: the secrets found)"),
+    flag("--everywhere", "from other records too"),
+    flag("--apply", "do not ask"),
+)
+_add("completion", "recall", "|".join(SHELLS), "print a shell's completion script")
+_add("config", "index", "list|get KEY|set KEY VALUE|unset KEY", "list, show, set or unset settings")
+_add(
+    "mcp",
+    "doors",
+    "[DIR]",
+    "serve this memory to any agent (Model Context Protocol)",
+    flag("--read-only", "offer no tool that writes or runs"),
+)
+_add(
+    "view",
+    "doors",
+    "",
+    "show the memory in a browser of this machine",
+    opt("--port N", "default: a free one", type=positive_integer),
+    opt("--export FILE", "write shared records into one HTML file"),
+    flag("--private", "with --export: private and global records too"),
+)
+_add(
+    "tier",
+    "resource",
+    "add|list|remove [DIR]",
+    "search another folder of markdown in place",
+    flag("--everywhere", "in every project"),
+    parts={
+        "add": Part("DIR", "search it from now on; dayleaf never writes there", "--everywhere"),
+        "list": Part("", "list the folders"),
+        "remove": Part("DIR", "stop searching it; the folder stays", "--everywhere"),
+    },
+)
+_add(
+    "workspace",
+    "recall",
+    "[claim [NAME]]",
+    "show the project's memory and folders; claim: use another one",
+)

@@ -6,8 +6,8 @@ import time
 from typing import Any, Callable
 
 from memory.cli.index import change_config, find_settings_file
-from memory.core import UsageError, clock, config, files, plaintext
-from memory.core.plaintext import format_count
+from memory.core import UsageError, clock, config, files
+from memory.core.plaintext import format_count, one_line
 from memory.core.records import Record
 from memory.distill import spend
 from memory.distill.providers import CallFailed
@@ -41,24 +41,27 @@ def _switch_on(call: Call) -> int:
     call._settings = None
     pause.record_start(call.place.home, call.now)
     notekeeping.mark_answered(call.place.home)
-    lines = ["from now on, %s writes a note of each session" % chosen, *_format_price(call)]
-    lines += [
+    lines = [
+        "from now on, %s writes a note of each session" % chosen,
+        *_format_price(call),
         "  what leaves this machine: each conversation, without its secrets, goes to %s" % chosen,
         "  `dayleaf notes off` stops this; `dayleaf notes write` writes notes of past sessions",
     ]
     try:
         generation.load_provider(call.settings, call.env)
     except CallFailed as error:
+        reason = error.args[0].removeprefix("absent: ")
+        lines.append("! no notes yet, since %s cannot be asked: %s" % (chosen, reason))
+    provider, source = _read_provider(call)
+    if provider != chosen:
         lines.append(
-            "! no notes yet, since %s cannot be asked: %s"
-            % (chosen, error.args[0].removeprefix("absent: "))
+            "! but in this project notes.provider stays `%s` (set by: %s)" % (provider, source)
         )
-    if call.settings["notes.provider"] != chosen:
-        lines.append(
-            "! but in this project notes.provider stays `%s` (set by: %s)"
-            % (call.settings["notes.provider"], call.settings.sources["notes.provider"])
-        )
-    return call.answer({"provider": call.settings["notes.provider"], "config": path}, lines)
+    return call.answer({"provider": provider, "config": path}, lines)
+
+
+def _read_provider(call: Call) -> tuple[str, str]:
+    return call.settings["notes.provider"], call.settings.sources["notes.provider"]
 
 
 def _lift_off(call: Call) -> int:
@@ -69,51 +72,41 @@ def _lift_off(call: Call) -> int:
     change_config(path, "notes.provider", None, mode)
     call._settings = None
     pause.record_start(call.place.home, call.now)  # sessions until now go to no model
-    provider = call.settings["notes.provider"]
-    said = (
-        "`dayleaf notes on` lets a model write them"
-        if call.settings.sources["notes.provider"] == "default"
-        else "notes.provider is `%s`" % provider
-    )
-    lines = ["notes are no longer off%s; %s" % (where, said)]
+    provider, source = _read_provider(call)
+    state = "notes.provider is `%s`" % provider
+    if source == "default":
+        state = "`dayleaf notes on` lets a model write them"
+    lines = ["notes are no longer off%s; %s" % (where, state)]
     return call.answer({"provider": provider, "config": path}, lines)
 
 
 def _find_scope(call: Call) -> tuple[str, int, str]:
     """Return (settings file, its permissions, words on its scope)."""
     scope = "".join(call.words[1:])
-    path, mode = find_settings_file(call, scope)
     where = {
         "project": " in this project, for all who work on it",
         "mine": " in this project, for you",
     }
-    return path, mode, where.get(scope, "")
+    return (*find_settings_file(call, scope), where.get(scope, ""))
 
 
 def _switch_off(call: Call) -> int:
     path, mode, where = _find_scope(call)
     change_config(path, "notes.provider", config.OFF, mode)
     notekeeping.mark_answered(call.place.home)
-    return call.answer(
-        {"provider": config.OFF, "config": path},
-        ["no model writes notes%s; existing ones stay" % where],
-    )
+    value = {"provider": config.OFF, "config": path}
+    return call.answer(value, ["no model writes notes%s; existing ones stay" % where])
 
 
 def _format_price(call: Call) -> list[str]:
     mean = notekeeping.mean_tokens(call.store())
     of = "your last sessions here" if mean else "other projects, as you have no sessions here yet"
+    line = f"  a note costs about {mean or QUESTION_TOKENS:,} tokens read and 400 written, "
+    line += "measured on " + of
     made = _count_recent_calls(call)
-    paid = (
-        ", %.4f US dollars a call so far" % (made.cost / made.calls)
-        if made.calls and made.cost
-        else ""
-    )
-    return [
-        "  a note costs about {:,} tokens read and 400 written, measured on {}{}".format(
-            mean or QUESTION_TOKENS, of, paid
-        )
-    ]
+    if made.calls and made.cost:
+        line += ", %.4f US dollars a call so far" % (made.cost / made.calls)
+    return [line]
 
 
 def _count_recent_calls(call: Call) -> spend.Totals:
@@ -127,14 +120,15 @@ def _count_recent_calls(call: Call) -> spend.Totals:
 
 def _report_status(call: Call) -> int:
     settings, home = call.settings, call.place.home
+    provider, source = _read_provider(call)
     made, today = _count_recent_calls(call), spend.sum_today(home, call.now, spend.NOTES)
     kept = list(call.store().each((generation.KIND,)))
     dropped = sum(generation.to_integer(record.meta.get("dropped")) for record in kept)
     held = pause.read(home)
-    most = spend.to_integer(settings["notes.dailyCalls"])
+    most = settings["notes.dailyCalls"]
     value = {
-        "provider": settings["notes.provider"],
-        "source": settings.sources["notes.provider"],
+        "provider": provider,
+        "source": source,
         "model": settings["notes.model"],
         "notes": len(kept),
         "dropped": dropped,
@@ -149,79 +143,59 @@ def _report_status(call: Call) -> int:
         "pausedUntil": clock.iso(held.until) if held.until > call.now else None,
         "why": held.why,
     }
-    off = settings["notes.provider"] == config.OFF
+    is_off = provider == config.OFF
+    here = "%s, %d edited by hand; %s dropped because no conversation supported them"
+    month = "{}, {failed} failed; {tokensIn:,} tokens read, {tokensOut:,} written; {dollars:.4f} US"
+    month += " dollars, as far as known"
     rows = [
         [
             "notes by a model",
-            "off; `dayleaf notes on` switches them on" if off else str(settings["notes.provider"]),
+            "off; `dayleaf notes on` switches them on" if is_off else provider,
         ],
         [
             "in this workspace",
-            "%s, %d edited by hand; %s dropped because no conversation supported them"
+            here
             % (format_count(len(kept), "note"), value["edited"], format_count(dropped, "item")),
         ],
         ["today", "%d of %d calls" % (today.calls, most)],
-        [
-            "the last %d days" % MONTH,
-            "%s, %d failed; %s tokens read, %s written; %.4f US dollars, as far as known"
-            % (
-                format_count(made.calls, "call"),
-                made.failed,
-                "{:,}".format(made.tokens_in),
-                "{:,}".format(made.tokens_out),
-                made.cost,
-            ),
-        ],
+        ["the last %d days" % MONTH, month.format(format_count(made.calls, "call"), **value)],
     ]
     if held.until > call.now:
         rows.append(["paused", "until %s: %s" % (clock.format_local(held.until), held.why)])
-    return call.answer(
-        value,
-        [
-            *screen.format_table(rows, style=call.style(), give=1),
-            *([] if off else _format_price(call)),
-        ],
-    )
+    lines = screen.format_table(rows, style=call.style(), give=1)
+    return call.answer(value, lines if is_off else [*lines, *_format_price(call)])
 
 
 # ---- past sessions
 
 
 def _write_notes(call: Call) -> int:
-    if call.settings["notes.provider"] == config.OFF:
+    provider = call.settings["notes.provider"]
+    if provider == config.OFF:
         raise UsageError("notes are off; `dayleaf notes on` allows a model to write them")
     talks = _list_without_note(call)
     tokens = sum(instruction.build_for_record(talk).tokens for talk in talks)
-    value: dict[str, Any] = {
-        "sessions": len(talks),
-        "tokens": tokens,
-        "written": [],
-        "failed": "",
-    }
-    said = "%s without a note; writing them takes some %s tokens of %s" % (
-        format_count(len(talks), "session"),
-        "{:,}".format(tokens),
-        call.settings["notes.provider"],
-    )
+    value: dict[str, Any] = {"sessions": len(talks), "tokens": tokens, "written": [], "failed": ""}
     if not talks:
-        said = "nothing to write: every session has its note, or is too short for one"
-        return call.answer(value, [said])
+        line = "nothing to write: every session has its note, or is too short for one"
+        return call.answer(value, [line])
+    number = format_count(len(talks), "session")
+    line = f"{number} without a note; writing them takes some {tokens:,} tokens of {provider}"
     if call.options.dry_run:
-        return call.answer(value, [said + "; no model was asked (--dry-run)"])
-    warn(said)
+        return call.answer(value, [line + "; no model was asked (--dry-run)"])
+    warn(line)
     if not call.options.yes and not ask_confirmation("write them? [y/N] ", short=True):
         raise UsageError(
             "no note was written; `dayleaf notes write --yes` does it without a question"
         )
     written, failed = _write_all(call, talks)
     call.indexed()
-    left = len(talks) - len(written)
-    value.update(written=[one.id for one in written], failed=failed)
+    value.update(written=[record.id for record in written], failed=failed)
     lines = ["%s written" % format_count(len(written), "note")]
+    left = len(talks) - len(written)
     if left:
-        lines.append(
-            "%s left%s; the same command writes them" % (left, ": " + failed if failed else "")
-        )
+        reason = ": " + failed if failed else ""
+        lines.append("%s left%s; the same command writes them" % (left, reason))
     call.answer(value, lines)
     return 1 if failed and not written else 0
 
@@ -237,12 +211,8 @@ def _write_all(call: Call, talks: list[Record]) -> tuple[list[Record], str]:
     written: list[Record] = []
     with call.spinner("writing notes") as spinner:
         for number, talk in enumerate(talks):
-            spinner.step = "%s %d of %d: %s" % (
-                screen.format_progress(number, len(talks)),
-                number + 1,
-                len(talks),
-                plaintext.one_line(talk.title)[:40],
-            )
+            bar, title = screen.format_progress(number, len(talks)), one_line(talk.title)[:40]
+            spinner.step = "%s %d of %d: %s" % (bar, number + 1, len(talks), title)
             try:
                 one = _ask_until_allowed(call, talk)
             except generation.CallDeclined as error:

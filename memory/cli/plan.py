@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Callable
 
 from memory.core import StoreError, UsageError, clock, files, frontmatter, layout, records
@@ -9,6 +10,7 @@ from memory.core.plaintext import format_count, one_line, strip_hidden
 from memory.core.records import Record
 from memory.recall.hit import record_json
 from memory.store import activeplan
+from memory.store.redactor import strip_private
 from memory.store.store import Store
 from memory.terminal import screen
 from memory.terminal.call import (
@@ -23,7 +25,6 @@ from memory.terminal.call import (
 )
 
 MOST_ENDED = 5  # ended plans in a list
-MARKS = {True: "x", False: " "}
 
 
 def _split_words(call: Call) -> list[str]:
@@ -44,32 +45,23 @@ def plan(call: Call) -> int:
     _refuse_options(call, "a new plan", ("shared", "replace", "step"))
     if len(words) == 1 and word.isalpha() and suggest_word(word, WORDS, ""):
         raise unknown_word("plan", word, WORDS)
-    title, body = split_title(
-        call.read_stdin() if words == ["-"] else " ".join(words), call.options.step or ()
-    )
-    return report_written(
-        call,
-        make_plan(call, title, body, layout.SHARED if call.options.shared else layout.PRIVATE),
-        "planned",
-        title + body,
-    )
+    text = call.read_stdin() if words == ["-"] else " ".join(words)
+    title, body = _split_title(text, call.options.step or ())
+    tier = layout.SHARED if call.options.shared else layout.PRIVATE
+    return report_written(call, _make_plan(call, title, body, tier), "planned", title + body)
 
 
 def _refuse_options(call: Call, what: str, allowed: tuple[str, ...]) -> None:
-    given = [name for name in OPTIONS if getattr(call.options, name) and name not in allowed]
+    given = call.list_given(name for name in OPTIONS if name not in allowed)
     if given:
-        raise UsageError(
-            "%s takes no --%s; `dayleaf plan --help` lists what does" % (what, given[0])
-        )
+        raise UsageError("%s takes no %s; `dayleaf plan --help` lists what does" % (what, given[0]))
 
 
 # ---- making
 
 
-def split_title(text: str, steps: Any = ()) -> tuple[str, str]:
+def _split_title(text: str, steps: Iterable[str]) -> tuple[str, str]:
     """Split a plan's text into (title, body); steps: added as task items."""
-    from memory.store.redactor import strip_private
-
     text = strip_private(text).strip()
     if not text:
         raise UsageError("the plan is empty; give its text as an argument or on stdin")
@@ -77,23 +69,18 @@ def split_title(text: str, steps: Any = ()) -> tuple[str, str]:
     first, _, rest = text.partition("\n")
     body = rest.strip("\n") if one_line(first.lstrip("#")).rstrip(".;。 ") == title else text
     items = "\n".join("- [ ] " + one_line(step) for step in steps)
-    whole = "\n\n".join(part for part in (body, items) if part)
-    return title, whole + "\n" if whole else ""
+    body = "\n\n".join(filter(None, (body, items)))
+    return title, body and body + "\n"
 
 
-def make_plan(call: Call, title: str, body: str, tier: str) -> Record:
-    """Write a new active plan; raise StoreError for another one without --replace."""
-    store = call.store()
+def _make_plan(call: Call, title: str, body: str, tier: str) -> Record:
+    """Write a new plan; refuse a second active one without --replace."""
+    store, author, session = call.store(), find_author(call), find_session_id(call)
+    extra = {"status": "active"}
     with files.Lock(call.place.cache + "/plan.lock", wait=True):
-        before = list_replaceable_plans(call, store)
+        before = _list_replaceable_plans(call, store)
         kept = store.add(
-            "plan",
-            title,
-            body,
-            tier=tier,
-            source=find_author(call),
-            session=find_session_id(call),
-            extra={"status": "active"},
+            "plan", title, body, tier=tier, source=author, session=session, extra=extra
         )
         for old in before:
             if old.name != kept.name:
@@ -102,8 +89,8 @@ def make_plan(call: Call, title: str, body: str, tier: str) -> Record:
     return kept
 
 
-def list_replaceable_plans(call: Call, store: Store) -> list[Record]:
-    """List the active plans; raise StoreError for one without --replace."""
+def _list_replaceable_plans(call: Call, store: Store) -> list[Record]:
+    """List the active plans; refuse to replace them without --replace."""
     found = activeplan.list_active(store.each(("plan",)))
     if found and not call.options.replace:
         id = found[0].id
@@ -136,59 +123,55 @@ def _list_plans(call: Call, words: list[str]) -> int:
         )
     lines += [""] * bool(ended) + [_format_line(record) for record in ended[:MOST_ENDED]]
     if len(ended) > MOST_ENDED:
-        lines.append(
-            "and %d more; `dayleaf recall --kind plan` lists them" % (len(ended) - MOST_ENDED)
-        )
+        more = "and %d more; `dayleaf recall --kind plan` lists them"
+        lines.append(more % (len(ended) - MOST_ENDED))
     return call.answer([_plan_json(record) for record in [*found, *ended]], lines)
 
 
 def _format_line(record: Record) -> str:
     done, of = activeplan.count_steps(record)
-    cells = [
-        one_line(record.id),
-        record.status,
-        *(["%d of %s done" % (done, format_count(of, "step"))] if of else []),
-        one_line(record.title),
-    ]
+    cells = [one_line(record.id), record.status, one_line(record.title)]
+    if of:
+        cells.insert(2, "%d of %s done" % (done, format_count(of, "step")))
     return "  ".join(cells)
 
 
-def _list_steps(record: Record) -> list[tuple[int, str, str]]:
+def _list_steps(record: Record) -> list[tuple[int, bool, str]]:
     return [
-        (number, MARKS[ticked], one_line(text))
+        (number, ticked, one_line(text))
         for number, (_, ticked, text) in enumerate(records.parse_steps(record.body), 1)
     ]
 
 
 def _format_steps(record: Record) -> list[str]:
-    return ["  %2d [%s] %s" % row for row in _list_steps(record)]
+    return [
+        "  %2d [%s] %s" % (number, "x" if ticked else " ", text)
+        for number, ticked, text in _list_steps(record)
+    ]
 
 
 def _plan_json(record: Record) -> dict[str, Any]:
     done, of = activeplan.count_steps(record)
     steps = [
-        {"number": number, "done": mark == MARKS[True], "text": text}
-        for number, mark, text in _list_steps(record)
+        {"number": number, "done": ticked, "text": text}
+        for number, ticked, text in _list_steps(record)
     ]
     return {**record_json(record), "status": record.status, "done": done, "of": of, "steps": steps}
 
 
 def _show_plan(call: Call, words: list[str]) -> int:
     found = _find_plan(call, call.store(), words)
-    facts = [("status", found.status), ("file", call.place.path(found.name))]
+    path = call.place.path(found.name)
+    facts = [("status", found.status), ("file", path)]
     head = screen.format_record_head(found, call.now, call.style(), facts)
-    return call.answer(
-        {**_plan_json(found), "path": call.place.path(found.name), "body": found.body},
-        [*head, "", strip_hidden(found.body).rstrip("\n")],
-    )
+    value = {**_plan_json(found), "path": path, "body": found.body}
+    return call.answer(value, [*head, "", strip_hidden(found.body).rstrip("\n")])
 
 
 # ---- changing
 
 
 def _update_plan(call: Call, words: list[str]) -> int:
-    from memory.store.redactor import strip_private
-
     text = strip_private(call.read_stdin() if words == ["-"] else " ".join(words)).strip()
     if not text:
         raise UsageError("the update is empty; give its text as an argument, or `-` for stdin")
@@ -207,13 +190,12 @@ def _tick_step(call: Call, words: list[str]) -> int:
         raise UsageError("plan step takes one number; `dayleaf plan` lists them")
     store = call.store()
     found = _find_plan(call, store, [])
+    number, undo = int(words[0]), call.options.undo
     before = store.raw(found.name)
-    after = activeplan.mark_step(before, int(words[0]), not call.options.undo)
+    after = activeplan.mark_step(before, number, not undo)
     if after == before:
-        return call.answer(
-            _plan_json(found),
-            ["step %d is %s already" % (int(words[0]), "open" if call.options.undo else "done")],
-        )
+        line = "step %d is %s already" % (number, "open" if undo else "done")
+        return call.answer(_plan_json(found), [line])
     return _save_change(call, store, found, before, after)
 
 
@@ -236,10 +218,10 @@ def _end_named(call: Call, words: list[str], status: str) -> int:
     kept = _end_plan(call, store, found, status)
     call.indexed()
     done, of = activeplan.count_steps(kept)
-    left = ["  %s still open" % format_count(of - done, "step")] if of > done else []
-    return call.answer(
-        _plan_json(kept), ["%s %s  %s" % (status, kept.id, one_line(kept.title)), *left]
-    )
+    lines = ["%s %s  %s" % (status, kept.id, one_line(kept.title))]
+    if of > done:
+        lines.append("  %s still open" % format_count(of - done, "step"))
+    return call.answer(_plan_json(kept), lines)
 
 
 def _end_plan(call: Call, store: Store, found: Record, status: str, reason: str = "") -> Record:

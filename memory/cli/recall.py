@@ -8,9 +8,12 @@ import sys
 from memory.core import DayleafError, UsageError, files, layout
 from memory.core.config import DEFAULTS
 from memory.core.plaintext import one_line
-from memory.recall import lookup
+from memory.index import backend
+from memory.index.kept import read_heads
+from memory.project import material
+from memory.recall import hit, lookup
 from memory.store import authority
-from memory.terminal import results, screen
+from memory.terminal import pastlines, results, screen
 from memory.terminal.arguments import SHELLS, list_completions
 from memory.terminal.call import (
     Call,
@@ -38,55 +41,39 @@ if TYPE_CHECKING:
 
 
 def recall(call: Call) -> int:
-    from memory.recall import batch, hit
+    from memory.recall import batch
 
-    words = " ".join(call.words)
-    if call.options.batch:
-        offset = call.offset
+    words, options, place = " ".join(call.words), call.options, call.place
+    if options.batch:
         for line in batch.answer_lines(
             map(decode_question, sys.stdin.buffer),
-            call.place,
+            place,
             call.settings,
             call.now,
-            offset,
-            _make_query(call, words, call.options.limit),
+            call.offset,
+            _make_query(call, words, options.limit),
             semantic=_make_semantic(call),
             dsn=find_dsn(call),
         ):
             print(line)
         return 0
-    found = search_records(call, words, call.options.limit, call.verb == "recall")
-    way = results.ADD if call.options.kind == ["resource"] else results.LEARN
-    if call.options.hook:
+    found = search_records(call, words, options.limit, call.verb == "recall")
+    way = results.ADD if options.kind == ["resource"] else results.LEARN
+    if options.hook:
         print(results.render_for_model(found, words, way))
     else:
-        call.answer(
-            hit.result_json(found, words),
-            [
-                *results.hit_lines(
-                    found,
-                    words,
-                    call.place.key,
-                    call.style(),
-                    call.options.explain,
-                    call.options.group,
-                    way,
-                ),
-                *_suggest_other_projects(call, found),
-            ],
+        lines = results.hit_lines(
+            found, words, place.key, call.style(), options.explain, options.group, way
         )
+        lines += _suggest_other_projects(call, found)
+        call.answer(hit.result_json(found, words), lines)
     start_refresh(call, found.stale or found.rescan)
-    refresh_scripts(
-        call,
-        {
-            each.record.name: each.record for each in found.hits if each.workspace == call.place.key
-        }.values(),
-    )
+    own = {each.record.name: each.record for each in found.hits if each.workspace == place.key}
+    refresh_scripts(call, own.values())
     return 0
 
 
 def _suggest_other_projects(call: Call, found: RecallResult) -> list[str]:
-    """Return a hint at other projects if nothing was found."""
     from memory.project import adoption
 
     if call.verb != "recall" or found.hits or call.options.workspace:
@@ -107,16 +94,10 @@ def search_records(call: Call, words: str, limit: int | None, links: bool = Fals
     from memory.recall import search
 
     with call.spinner("searching"):
-        query = _make_query(call, words, limit)
+        query, semantic = _make_query(call, words, limit), _make_semantic(call)
+        place, settings, dsn = call.place, call.settings, find_dsn(call)
         return search.recall(
-            call.place,
-            call.settings,
-            query,
-            call.now,
-            call.offset,
-            semantic=_make_semantic(call),
-            links=links,
-            dsn=find_dsn(call),
+            place, settings, query, call.now, call.offset, semantic=semantic, links=links, dsn=dsn
         )
 
 
@@ -124,8 +105,6 @@ def find_dsn(call: Call) -> str:
     """Return the connection string of the database, "" for none."""
     if call.settings["index.backend"] == "local":
         return ""
-    from memory.index import backend
-
     found = backend.find_dsn(call.settings, call.place.home, call.env)
     if not found:
         warn(backend.NO_DATABASE)
@@ -182,8 +161,6 @@ def start_refresh(call: Call, stale: bool) -> None:
 
 def refresh_scripts(call: Call, found: Iterable[Record]) -> list[Record]:
     """Return records, with changed scripts read again."""
-    from memory.project import material
-
     store, out = None, []
     for record in found:
         if record.kind == "resource":
@@ -199,8 +176,6 @@ def refresh_scripts(call: Call, found: Iterable[Record]) -> list[Record]:
 
 def fix(call: Call) -> int:
     from memory.knowledge import remedies
-    from memory.recall import hit
-    from memory.terminal import pastlines
 
     error = call.text(kept=False).strip()
     if not error:
@@ -232,20 +207,14 @@ def find_remedies(
 
 def how(call: Call) -> int:
     from memory.knowledge import practice
-    from memory.terminal import pastlines
 
     tool = " ".join(call.words).strip()
     if not tool:
         raise UsageError('show tool needs a tool, such as `gh` or "go test"')
     past, found = find_invocations(call, tool)
-    value = {
-        "tool": tool,
-        "forms": [practice.shape_json(shape) for shape in found],
-        "notes": past.notes,
-    }
-    return call.answer(
-        value, [*pastlines.invocation_lines(found, tool, call.style(), call.now), *past.notes]
-    )
+    forms = [practice.shape_json(shape) for shape in found]
+    lines = pastlines.invocation_lines(found, tool, call.style(), call.now)
+    return call.answer({"tool": tool, "forms": forms, "notes": past.notes}, [*lines, *past.notes])
 
 
 def find_invocations(call: Call, tool: str) -> tuple[SessionsRead, list[InvocationShape]]:
@@ -258,7 +227,6 @@ def find_invocations(call: Call, tool: str) -> tuple[SessionsRead, list[Invocati
 
 def blame(call: Call) -> int:
     from memory.knowledge import history
-    from memory.terminal import pastlines
 
     path = call.single_word("PATH")
     name = path.replace("\\", "/").strip("/").rpartition("/")[2]
@@ -266,28 +234,22 @@ def blame(call: Call) -> int:
         raise UsageError("show file needs the path of a file, or its end")
     past = _read_sessions(call, history.make_word_filter(name))
     found = history.blame(past.sessions, path)
+    sessions = [history.touch_json(touch, call.place) for touch in found]
+    lines = pastlines.touch_lines(found, path, call.style(), call.offset)
     return call.answer(
-        {
-            "path": path,
-            "sessions": [history.touch_json(touch, call.place) for touch in found],
-            "notes": past.notes,
-        },
-        [*pastlines.touch_lines(found, path, call.style(), call.offset), *past.notes],
+        {"path": path, "sessions": sessions, "notes": past.notes}, [*lines, *past.notes]
     )
 
 
 def friction(call: Call) -> int:
     """Show the failures met by several sessions, with their remedies."""
     from memory.knowledge import walls
-    from memory.terminal import pastlines
 
     with call.spinner("reading the sessions"):
         rows = walls.find_failures(call.place, call.settings, call.now)
-        met = walls.find_repeated(call.place, rows)
-    return call.answer(
-        {"walls": [walls.to_json(wall) for wall in met]},
-        pastlines.wall_lines(met, call.style(), call.offset),
-    )
+        repeated = walls.find_repeated(call.place, rows)
+    value = {"walls": [walls.to_json(wall) for wall in repeated]}
+    return call.answer(value, pastlines.wall_lines(repeated, call.style(), call.offset))
 
 
 def _read_sessions(call: Call, holds: Holds, workspace: str = "") -> SessionsRead:
@@ -301,69 +263,51 @@ def load(call: Call) -> int:
     """Show the records that a prompt would get."""
     from memory.health import accounts
     from memory.project import manifests
-    from memory.terminal import pastlines
 
     with contextlib.suppress(OSError):  # as the start of a session does
         manifests.cache_tags(call.place)
-    value = accounts.explain_load(call.place, call.settings, call.text(kept=False).strip(), "")
+    value = accounts.explain_load(call.place, call.settings, call.text(kept=False).strip())
     return call.answer(value, pastlines.load_lines(value, call.options.explain))
 
 
 def why(call: Call) -> int:
     """Show the records given with each prompt."""
     from memory.health import accounts
-    from memory.terminal import pastlines
 
     if len(call.words) > 1:
         raise UsageError("push why takes one SESSION or PROMPT_ID, not %d words" % len(call.words))
     word = call.words[0].strip() if call.words else ""
-    value = accounts.report_pushes(
-        call.place,
-        "" if word == "session" else "last" if word == "prompt" else word,
-        find_session_id(call) if word != "last" else "",
-    )
+    wanted = {"session": "", "prompt": "last"}.get(word, word)
+    session = find_session_id(call) if word != "last" else ""
+    value = accounts.report_pushes(call.place, wanted, session)
     lines = pastlines.push_lines(value, call.now)
-    if not value["session"] and word not in ("", "session", "prompt", "last"):
+    if not value["session"] and wanted not in ("", "last"):
         lines = ["no session or prompt '%s' in this project" % clip_input(word)]
     return call.answer(value, lines)
 
 
 def workspace(call: Call) -> int:
     """Show the workspace and its tiers, or claim another workspace."""
-    if call.words[:1] == ["claim"] and len(call.words) < 3:
-        return _claim_workspace(call, *call.words[1:])
-    if call.words[:1] == ["claim"]:
-        raise UsageError("workspace claim takes one NAME, not %d words" % len(call.words[1:]))
     if call.words:
-        raise unknown_word("workspace", call.words[0], ["claim"])
+        word, *names = call.words
+        if word != "claim":
+            raise unknown_word("workspace", word, ["claim"])
+        if len(names) > 1:
+            raise UsageError("workspace claim takes one NAME, not %d words" % len(names))
+        return _claim_workspace(call, "".join(names))
     place = call.place
     tiers = {layout.TIER_NAMES[letter]: folder for letter, folder in place.tiers()}
     wanted = place.claimed or _find_known_workspace(place)
-    claimed = {"claimed": wanted} if wanted else {}
-    told = (
-        [["claimed", wanted + "; if it is yours: `dayleaf store workspace claim`"]]
-        if claimed
-        else []
-    )
+    value: dict[str, object] = {"workspace": place.key}
+    rows = [["workspace", place.key]]
+    if wanted:
+        value["claimed"] = wanted
+        rows.append(["claimed", wanted + "; if it is yours: `dayleaf store workspace claim`"])
     if place.named not in (place.key, wanted):
-        told.append(["apart", "`dayleaf store workspace claim %s`: its own memory" % place.named])
-    rows = [
-        ["workspace", place.key],
-        *told,
-        ["root", place.root],
-        *([name, folder] for name, folder in tiers.items()),
-        ["cache", place.cache],
-    ]
-    return call.answer(
-        {
-            "workspace": place.key,
-            **claimed,
-            "root": place.root,
-            "tiers": tiers,
-            "cache": place.cache,
-        },
-        screen.format_table(rows),
-    )
+        rows.append(["apart", "`dayleaf store workspace claim %s`: its own memory" % place.named])
+    value.update(root=place.root, tiers=tiers, cache=place.cache)
+    rows += [["root", place.root], *map(list, tiers.items()), ["cache", place.cache]]
+    return call.answer(value, screen.format_table(rows))
 
 
 def _find_known_workspace(place: layout.Place) -> str:
@@ -391,47 +335,38 @@ def _format_claim_question(place: layout.Place, wanted: str, moved: bool) -> str
     why = "claims to be" if wanted == place.claimed else "is to be"
     if moved:
         why = layout.explain_relation(place, wanted)
+    records = "move with it" if adoption.owns_workspace_alone(place) else "stay there"
     return (
-        "%s %s %s; use that project's private memory here? The records of %s %s; "
-        "%stype yes: "
-        % (
-            place.root,
-            why,
-            wanted,
-            place.key,
-            "move with it" if adoption.owns_workspace_alone(place) else "stay there",
-            "`no` stops asking; " if moved else "",
-        )
+        "%s %s %s; use that project's private memory here? The records of %s %s; %stype yes: "
+        % (place.root, why, wanted, place.key, records, "`no` stops asking; " * moved)
     )
 
 
-def _claim_workspace(call: Call, name: str = "") -> int:
+def _claim_workspace(call: Call, name: str) -> int:
     from memory.project import adoption
 
-    place, done = call.place, []
+    place, claimed = call.place, []
     wanted, moved = _find_workspace_to_claim(place, name)
+    line = "nothing was changed" if wanted else "this directory already belongs to " + place.key
     if wanted:
         require_person(call, authority.DECIDED["workspace"], "store workspace claim")
         reply = ask_line(_format_claim_question(place, wanted, moved))
         if reply in ("y", "yes"):
             place.claimed = wanted
-            done = [adoption.confirm_claim(place, "person", call.now).key]
+            claimed = [adoption.confirm_claim(place, "person", call.now).key]
+            line = "this directory now belongs to " + claimed[0]
         elif reply in ("n", "no") and moved:
             adoption.decline_offer(place, wanted, call.now)
-    return call.answer(
-        {"claimed": done},
-        ["this directory now belongs to %s" % key for key in done]
-        or [
-            "nothing was changed" if wanted else "this directory already belongs to %s" % place.key
-        ],
-    )
+    return call.answer({"claimed": claimed}, [line])
 
 
 def _find_named_workspace(place: layout.Place, name: str) -> str:
     """Return the key of a named workspace, "" for the present one."""
     if name in (place.key, place.claimed, place.named):
         return name if name != place.key else ""
-    found = [one.key for one in lookup.find_workspaces(place, name, False) if one.key != place.key]
+    found = [
+        other.key for other in lookup.find_workspaces(place, name, False) if other.key != place.key
+    ]
     if len(found) > 1:
         raise UsageError(
             "several workspaces are called '%s'; name one of %s" % (name, ", ".join(found))
@@ -453,8 +388,8 @@ def completion(call: Call) -> int:
         )
     if len(call.words) == 1:
         path = "%s/memory/terminal/shells/dayleaf.%s" % (layout.plugin_folder(), shell)
-        said = files.read(path).decode("utf-8")
-        return call.answer({"shell": shell, "script": said}, [said.rstrip("\n")])
+        script = files.read(path).decode("utf-8")
+        return call.answer({"shell": shell, "script": script}, [script.rstrip("\n")])
     from memory.cli.main import VERBS
 
     def known(wanted: str, typed: str) -> list[tuple[str, str]]:
@@ -473,8 +408,6 @@ def completion(call: Call) -> int:
 
 def _complete_from_store(call: Call, wanted: str, typed: str) -> list[tuple[str, str]]:
     """Return the settings (KEY) or records (ID) with a typed prefix."""
-    from memory.index.kept import read_heads
-
     if wanted == "KEY":
         return [(key, to_json(call.settings[key])) for key in DEFAULTS if key.startswith(typed)]
     every = read_heads(call.store(), call.now) if wanted == "ID" else ()

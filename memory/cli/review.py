@@ -19,20 +19,16 @@ def review(call: Call) -> int:
     require_person(call, "rules, scripts and candidates", "review")
     store, done = call.store(), list[dict[str, Any]]()
     waiting = [
-        (matter, *one)
+        (matter, record, why)
         for matter in (RULE, SCRIPT, harvest.CANDIDATE)
-        for one in matter.waiting(call, store)
+        for record, why in matter.waiting(call, store)
     ]
     if not waiting:
         return call.answer([], ["nothing waits for review"])
     for number, (matter, record, why) in enumerate(waiting, 1):
-        head = "%d of %d  %s  %s" % (
-            number,
-            len(waiting),
-            one_line(record.id),
-            one_line(record.title),
-        )
-        decided = _review_record(call, store, matter, record.name, "%s  (%s)" % (head, why))
+        count, name = "%d of %d" % (number, len(waiting)), one_line(record.id)
+        head = "%s  %s  %s  (%s)" % (count, name, one_line(record.title), why)
+        decided = _review_record(call, store, matter, record.name, head)
         if decided is None:
             break
         done += decided
@@ -59,18 +55,18 @@ def _review_record(
     """Ask about one record; return the decisions, None to quit."""
     while True:
         try:
-            one = matter.read(store, name)
+            pending = matter.read(store, name)
         except StoreError as error:
             warn(str(error))
             return []
-        notes = ["cannot be approved: " + one_line(one.hindrance)] if one.hindrance else []
-        sys.stderr.write("\n".join(["", where, *matter.content(call, one), *notes, ""]))
-        way = _ask_decision(matter, name, one.hindrance)
+        notes = ["cannot be approved: " + one_line(pending.hindrance)] if pending.hindrance else []
+        sys.stderr.write("\n".join(["", where, *matter.content(call, pending), *notes, ""]))
+        way = _ask_decision(matter, name, pending.hindrance)
         try:
             if way in (matter.yes, "reject"):
-                return [matter.decide(call, store, one, way)]
+                return [matter.decide(call, store, pending, way)]
             if way != "edit":
                 return [] if way == "skip" else None
-            edit_record(call, one.record)
+            edit_record(call, pending.record)
         except (StoreError, UsageError) as error:
             warn(str(error))

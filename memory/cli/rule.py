@@ -21,8 +21,10 @@ from memory.core.plaintext import escape_invisible, format_count, one_line
 from memory.core.records import Record
 from memory.knowledge import approvalstate
 from memory.knowledge.approvalstate import ApprovalState
+from memory.project import material
 from memory.recall.hit import record_json
 from memory.store import reader
+from memory.store.redactor import strip_private
 from memory.store.store import Store
 from memory.terminal import screen
 from memory.terminal.call import (
@@ -53,8 +55,6 @@ def rule(call: Call) -> int:
 
 
 def _read_title_and_rationale(call: Call, words: list[str]) -> tuple[str, str]:
-    from memory.store.redactor import strip_private
-
     options = call.options
     title = strip_private(options.title or " ".join(words)).strip()
     rationale = strip_private(options.rationale or "").strip()
@@ -66,49 +66,36 @@ def _read_title_and_rationale(call: Call, words: list[str]) -> tuple[str, str]:
     return title, rationale
 
 
-def _read_body(call: Call) -> str:
-    given = call.options.body
-    body = (read_stdin() if given == "-" else given or "").strip()
-    return body + "\n" if body else ""
-
-
 def _suggest_rule(call: Call, words: list[str]) -> int:
-    options = call.options
     title, rationale = _read_title_and_rationale(call, words)
-    tier = choose_tier(call)
-    store, who = call.store(), find_author(call)
-    links = [
-        {"relation": "related_to", "target": _find_link_target(store, id)}
-        for id in options.link or ()
-    ]
-    body = _read_body(call)
+    tier, store, author = choose_tier(call), call.store(), find_author(call)
+    extra: dict[str, Any] = {"rationale": rationale, "suggested_by": author}
+    if call.options.link:
+        targets = [_find_link_target(store, id) for id in call.options.link]
+        extra["links"] = [{"relation": "related_to", "target": target} for target in targets]
+    body = _read_body(call.options.body or "")
     existing = store.same("rule", title, body, tier)
-    tags = list(options.tag or ())
     kept = existing or store.add(
-        "rule",
-        title,
-        body,
-        tier=tier,
-        tags=tags,
-        source=who,
-        extra={"rationale": rationale, "suggested_by": who, **({"links": links} if links else {})},
+        "rule", title, body, tier=tier, tags=call.options.tag or [], source=author, extra=extra
     )
     call.indexed()
-    found = approvalstate.list_rule_states([kept], call.place)[0]
-    lines = [
-        "%s %s  %s" % ("already there" if existing else "suggested", kept.id, one_line(kept.title)),
-        "  " + call.place.path(kept.name),
-    ]
-    if found.state == "pending":
+    state = approvalstate.list_rule_states([kept], call.place)[0].state
+    path = call.place.path(kept.name)
+    done = "already there" if existing else "suggested"
+    lines = ["%s %s  %s" % (done, kept.id, one_line(kept.title)), "  " + path]
+    if state == "pending":
         lines.append("  it waits for review: " + REVIEW)
     if not kept.tags and not kept.links:
         lines.append(
             "  it has no --tag or --link, so no prompt will ever get it; `--tag always` is for "
             "every session"
         )
-    return call.answer(
-        {**record_json(kept), "path": call.place.path(kept.name), "state": found.state}, lines
-    )
+    return call.answer({**record_json(kept), "path": path, "state": state}, lines)
+
+
+def _read_body(given: str) -> str:
+    body = (read_stdin() if given == "-" else given).strip()
+    return body and body + "\n"
 
 
 def _find_link_target(store: Store, id: str) -> str:
@@ -119,39 +106,29 @@ def _find_link_target(store: Store, id: str) -> str:
 
 
 def _list_rules(call: Call, words: list[str]) -> int:
-    found = [
-        one
-        for one in approvalstate.list_rule_states(call.store().each(("rule",)), call.place)
-        if one.state == "pending" or not call.options.pending
-    ]
-    rows = [
-        [
-            one_line(cell)
-            for cell in (
-                r.id,
-                STATES.get(state, state) + (" (%s)" % why if why else ""),
-                r.title,
-                ", ".join(r.tags),
-            )
-        ]
-        for r, state, why, _ in found
-    ]
-    return call.answer(
-        [
+    only_pending, rows, value = call.options.pending, [], []
+    for record, state, why, _ in approvalstate.list_rule_states(
+        call.store().each(("rule",)), call.place
+    ):
+        if only_pending and state != "pending":
+            continue
+        reason = " (%s)" % why if why else ""
+        cells = (record.id, STATES.get(state, state) + reason, record.title, ", ".join(record.tags))
+        rows.append(list(map(one_line, cells)))
+        value.append(
             {
-                "id": one.record.id,
-                "state": one.state,
-                "why": one.why,
-                "title": one_line(one.record.title),
-                "tags": list(one.record.tags),
-                "tier": layout.TIER_NAMES[one.record.tier],
-                "name": one.record.name,
+                "id": record.id,
+                "state": state,
+                "why": why,
+                "title": one_line(record.title),
+                "tags": list(record.tags),
+                "tier": layout.TIER_NAMES[record.tier],
+                "name": record.name,
             }
-            for one in found
-        ],
-        screen.format_table(rows, style=call.style(), give=2, kinds=["rule"] * len(rows))
-        or ["no rule is waiting" if call.options.pending else "no rules here"],
-    )
+        )
+    lines = screen.format_table(rows, style=call.style(), give=2, kinds=["rule"] * len(rows))
+    none = "no rule is waiting" if only_pending else "no rules here"
+    return call.answer(value, lines or [none])
 
 
 # ---- deciding
@@ -171,28 +148,29 @@ DECISIONS = {"approve": "approved", "reject": "rejected"}
 class PendingRecord(NamedTuple):
     """A record to decide on.
 
-    data: the bytes to approve. path: their file. hindrance: why they cannot be approved, or "".
+    data: the bytes to approve. path: their file. scope: the workspace that an approval holds for.
+        hindrance: why the bytes cannot be approved, or "".
     """
 
     record: Record
-    data: bytes
-    path: str
+    data: bytes = b""
+    path: str = ""
+    scope: str = ""
     hindrance: str = ""
 
 
 class ReviewKind(NamedTuple):
     """A kind of record that a person decides on.
 
-    verb: of the command line. yes: the word that accepts. waiting: lists (waiting record, reason).
-        read: by name. content: lines for the person. decide: stores a decision on the bytes that
-        were read, returns it as plain data. read and decide raise StoreError, decide also where the
-        bytes changed. edits: whether a review offers an editor.
+    yes: the word that accepts. waiting: lists (waiting record, reason). read: by name. content:
+        lines for the person. decide: stores a decision on the bytes that were read, returns it as
+        plain data. read and decide raise StoreError, decide also where the bytes changed. edits:
+        whether a review offers an editor.
     """
 
-    verb: str
     kind: str
     yes: str
-    waiting: Callable[[Call, Store], Iterable[tuple[Record, str]]]
+    waiting: Callable[[Call, Store], list[tuple[Record, str]]]
     read: Callable[[Store, str], PendingRecord]
     content: Callable[[Call, PendingRecord], list[str]]
     decide: Callable[[Call, Store, PendingRecord, str], dict[str, Any]]
@@ -200,51 +178,46 @@ class ReviewKind(NamedTuple):
 
 
 def find_named(
-    store: Store, matter: ReviewKind, verb: str, words: Sequence[str], one: bool = False
+    store: Store, kind: str, verb: str, words: Sequence[str], one: bool = False
 ) -> list[Record]:
     """Find the named records; raise UsageError for another kind.
 
-    verb: the word after the kind's verb. one: allow exactly one.
+    verb: the word after `rule` or `resource`. one: allow exactly one.
     """
-    listing = "`%s list` names " % spellings.format_command(matter.verb)
+    listing = "`%s list` names " % spellings.format_command(kind)
     if not words or (one and len(words) > 1):
-        raise UsageError(
-            "%s %s takes %s; %sthem"
-            % (spellings.spell_verb(matter.verb), verb, "one ID" if one else "an ID", listing)
-        )
+        count = "one ID" if one else "an ID"
+        raise UsageError("%s %s takes %s; %sthem" % (kind, verb, count, listing))
     found: dict[str, Record] = {}
     for word in words:
         try:
             record = store.find(word)
         except StoreError as error:
-            raise StoreError(
-                str(error).replace(reader.LISTED, listing + "the %ss" % matter.verb)
-            ) from None
+            way = listing + "the %ss" % kind
+            raise StoreError(str(error).replace(reader.LISTED, way)) from None
         twins = [] if word == record.name else store.duplicates.get(record.id, [])
         if twins:
             raise UsageError(
                 "%s is the id of %d files; name the one you mean: %s"
                 % (record.id, len(twins), ", ".join(twins))
             )
-        if record.kind != matter.kind:
-            raise UsageError("%s is a %s, not a %s" % (record.id, record.kind, matter.kind))
+        if record.kind != kind:
+            raise UsageError("%s is a %s, not a %s" % (record.id, record.kind, kind))
         found[record.name] = record
     return list(found.values())
 
 
 def decide_each(call: Call, matter: ReviewKind, decision: str, words: Sequence[str]) -> int:
     """Show each named record and ask whether to `approve` or `reject` it."""
-    store, noun = call.store(), "script" if matter is SCRIPT else matter.kind
-    found = find_named(store, matter, decision, words)
-    require_person(
-        call,
-        "a " + noun,
-        "%s %s %s" % (matter.verb, decision, " ".join(one_line(record.id) for record in found)),
-    )
+    store, noun = call.store(), "script" if matter is SCRIPT else "rule"
+    found = find_named(store, matter.kind, decision, words)
+    ids = " ".join(one_line(record.id) for record in found)
+    require_person(call, "a " + noun, "%s %s %s" % (matter.kind, decision, ids))
     done = []
-    for pending in (matter.read(store, record.name) for record in found):
-        if decision == "approve" and pending.hindrance:
-            raise UsageError("%s cannot be approved: %s" % (pending.record.name, pending.hindrance))
+    for record in found:
+        pending = matter.read(store, record.name)
+        if decision == "approve":
+            _refuse_hindered(pending)
         sys.stderr.write("\n".join(matter.content(call, pending)) + "\n")
         if ask_confirmation("%s exactly this? type yes: " % decision, short=True):
             done.append(matter.decide(call, store, pending, decision))
@@ -253,30 +226,28 @@ def decide_each(call: Call, matter: ReviewKind, decision: str, words: Sequence[s
     return finish_decisions(call, done, "no " + noun)
 
 
+def _refuse_hindered(pending: PendingRecord) -> None:
+    if pending.hindrance:
+        raise UsageError("%s cannot be approved: %s" % (pending.record.name, pending.hindrance))
+
+
 # ---- rules and scripts
 
 
-def _decide(
-    call: Call,
-    store: Store,
-    pending: PendingRecord,
-    decision: str,
-    matter: ReviewKind,
-    workspace: str,
-) -> dict[str, Any]:
+def _decide(call: Call, store: Store, pending: PendingRecord, decision: str) -> dict[str, Any]:
     """Approve or reject the shown bytes; raise StoreError if the file changed."""
     home, record, digest = call.place.home, pending.record, files.sha256(pending.data)
-    now = matter.read(store, record.name)
+    is_rule = record.kind == "rule"
+    now = (RULE if is_rule else SCRIPT).read(store, record.name)
     if now.data != pending.data or now.record.id != record.id:
         raise StoreError(
             "%s changed while it was being shown, so it stays pending; review it again"
             % record.name
         )
     if decision == "approve":
-        if now.hindrance:
-            raise UsageError("%s cannot be approved: %s" % (record.name, now.hindrance))
+        _refuse_hindered(now)
         data = pending.data
-        if matter is RULE and not record.meta.get("id"):
+        if is_rule and not record.meta.get("id"):
             # without its id in the file, the approval would be lost with the file's name
             data = frontmatter.edit(data, {"id": record.id}, record.name)
             store.replace(record.name, data, digest)
@@ -288,36 +259,32 @@ def _decide(
                 "approved, but no copy could be kept to compare later edits with (%s)"
                 % error.strerror
             )
-    approvals.append_decision(
-        home, workspace, record.id, digest, decision, getpass.getuser(), call.now
-    )
-    if approvals.read_decisions(home).get((workspace, record.id, digest)) != decision:
+    key = (pending.scope, record.id, digest)
+    approvals.append_decision(home, *key, decision, getpass.getuser(), call.now)
+    if approvals.read_decisions(home).get(key) != decision:
         raise StoreError(
             "%s/%s can be written by others, so it does not count; `chmod 600` it and decide again"
             % (home, approvals.LEDGER)
         )
-    print_decision(call, DECISIONS[decision], record.id, record.title)
-    return {
-        "id": record.id,
-        "decision": decision,
-        "sha256": digest,
-        "title": one_line(record.title),
-    }
+    done, title = DECISIONS[decision], one_line(record.title)
+    print_decision(call, done, record.id, title)
+    return {"id": record.id, "decision": decision, "sha256": digest, "title": title}
 
 
-def _format_content(call: Call, pending: PendingRecord, workspace: str, errors: str) -> list[str]:
-    home, now = call.place.home, files.sha256(pending.data)
+def _format_content(call: Call, pending: PendingRecord) -> list[str]:
+    record, home, now = pending.record, call.place.home, files.sha256(pending.data)
+    errors = "replace" if record.kind == "rule" else "backslashreplace"
     text = escape_invisible(pending.data.decode("utf-8", errors))
-    digest = approvals.find_last_approved(
-        approvals.read_decisions(home), workspace, pending.record.id
-    )
-    before = approvals.read_approved_bytes(home, digest) if digest and digest != now else None
     lines = [one_line(pending.path), "", *text.rstrip("\n").split("\n"), ""]
-    if before is not None:
-        lines += ["changed since it was approved:", *screen.diff_contents(before, pending.data), ""]
-    elif digest and digest != now:
-        lines += ["changed since it was approved; the approved text was not kept", ""]
-    if "approved" in pending.record.meta:
+    digest = approvals.find_last_approved(approvals.read_decisions(home), pending.scope, record.id)
+    if digest and digest != now:
+        before = approvals.read_approved_bytes(home, digest)
+        if before is None:
+            lines += ["changed since it was approved; the approved text was not kept", ""]
+        else:
+            changes = screen.diff_contents(before, pending.data)
+            lines += ["changed since it was approved:", *changes, ""]
+    if "approved" in record.meta:
         lines.append("the file calls itself `approved`; that has no effect")
     return [*lines, "%s, sha256 %s" % (format_count(len(pending.data), "byte"), now)]
 
@@ -327,55 +294,41 @@ def _list_pending(found: Iterable[ApprovalState]) -> list[tuple[Record, str]]:
 
 
 def _read_rule(store: Store, name: str) -> PendingRecord:
-    data = store.raw(name)
+    data, place = store.raw(name), store.place
     return PendingRecord(
         records.from_bytes(name, data, 0.0),
         data,
-        store.place.path(name),
-        approvalstate.find_rule_obstacle(store.place, name, data),
+        place.path(name),
+        approvals.approval_workspace(name, place.key),
+        approvalstate.find_rule_obstacle(place, name, data),
     )
 
 
 def _read_script(store: Store, name: str) -> PendingRecord:
-    from memory.project import material
-
-    record = store.read(name)
+    record, place = store.read(name), store.place
     if material.resource_type(record) != "script":
         raise StoreError("%s is a doc; only scripts can be run" % record.id)
-    source = material.read_source(record, store.place)
+    source = material.read_source(record, place)
     return PendingRecord(
-        record, source.data, source.path, approvalstate.find_script_obstacle(source)
+        record,
+        source.data,
+        source.path,
+        approvals.script_workspace(name, place.key),
+        approvalstate.find_script_obstacle(source),
     )
 
 
-def _rule_scope(call: Call, one: PendingRecord) -> str:
-    return approvals.approval_workspace(one.record.name, call.place.key)
+def _list_pending_rules(call: Call, store: Store) -> list[tuple[Record, str]]:
+    return _list_pending(approvalstate.list_rule_states(store.each(("rule",)), call.place))
 
 
-def _script_scope(call: Call, one: PendingRecord) -> str:
-    return approvals.script_workspace(one.record.name, call.place.key)
+def _list_pending_scripts(call: Call, store: Store) -> list[tuple[Record, str]]:
+    return _list_pending(approvalstate.list_script_states(store.each(("resource",)), call.place))
 
 
 RULE: ReviewKind = ReviewKind(
-    "rule",
-    "rule",
-    "approve",
-    lambda call, store: _list_pending(
-        approvalstate.list_rule_states(store.each(("rule",)), call.place)
-    ),
-    _read_rule,
-    lambda call, one: _format_content(call, one, _rule_scope(call, one), "replace"),
-    lambda call, store, one, way: _decide(call, store, one, way, RULE, _rule_scope(call, one)),
+    "rule", "approve", _list_pending_rules, _read_rule, _format_content, _decide
 )
 SCRIPT: ReviewKind = ReviewKind(
-    "resource",
-    "resource",
-    "approve",
-    lambda call, store: _list_pending(
-        approvalstate.list_script_states(store.each(("resource",)), call.place)
-    ),
-    _read_script,
-    lambda call, one: _format_content(call, one, _script_scope(call, one), "backslashreplace"),
-    lambda call, store, one, way: _decide(call, store, one, way, SCRIPT, _script_scope(call, one)),
-    edits=False,
+    "resource", "approve", _list_pending_scripts, _read_script, _format_content, _decide, False
 )

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Sequence
+from contextlib import closing, suppress
 from typing import Any
 
-from memory.cli.recall import refresh_scripts
-from memory.core import IndexFault, PersonsRecord, StoreError, UsageError, clock, files, layout
+from memory.cli.recall import find_dsn, refresh_scripts
+from memory.core import (
+    IndexFault,
+    PersonsRecord,
+    StoreError,
+    UsageError,
+    approvals,
+    clock,
+    files,
+    layout,
+    tokeniser,
+)
+from memory.core.layout import Place
 from memory.core.plaintext import clip_at_word, format_age, format_count, one_line, strip_hidden
-from memory.store import authority, ledger, redactor
+from memory.core.records import Record
+from memory.hook import indexview
+from memory.project import claims, material, otherfiles
+from memory.recall import alongside, excerpt, hit, lookup, relations
+from memory.recall.hit import Hit, Turn, record_json
+from memory.recall.rank import outcome_factor
+from memory.recall.shelf import Shelf
+from memory.store import authority, ledger, redactor, sections
+from memory.store.redactor import strip_private
+from memory.store.store import Store
 from memory.terminal import localtimes, screen
 from memory.terminal.call import Call, clip_input, find_session_id, suggest_word, unknown_word
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.core.layout import Place
-    from memory.core.records import Record
-    from memory.recall.hit import Hit, Turn
 
 MOST_ENTRIES = 100  # of a transcript
 RESULT_LINES = 8  # of an entry
@@ -26,48 +40,39 @@ RESULT_LINES = 8  # of an entry
 
 def show(call: Call) -> int:
     """Print a record, its outline or a section."""
-    from memory.project import claims
-    from memory.recall import hit, lookup
-
     try:
-        found, place, merged, number = _find_target(call)
+        found, place, merged, turn = _find_target(call)
     except StoreError as missing:
         return _show_distant(call, missing)
-    if number:
-        return _show_turn(call, found, place, number)
+    if turn:
+        return _show_turn(call, found, place, turn)
     if place.key == call.place.key:
         found = refresh_scripts(call, [found])[0]
     if call.caller() != authority.PERSON:
         found = redactor.clean_record(found, call.settings, place.key)
     if call.options.outline:
         return _show_outline(call, found)
-    one = _prepare_hit(call, hit.from_record(found, place.key, place.path(found.name)), place)
+    shown = _prepare_hit(call, hit.from_record(found, place.key, place.path(found.name)), place)
     inward = _list_incoming_links(place, found, call.now)
     book = ledger.find_ledger(place, found.name)
     counts = lookup.credit_successors(place, ledger.read(book)).counts(found.id)
-    stands = merged and (
-        "%s was merged into this record; `dayleaf store restore %s` brings it back"
-        % (merged, merged)
-    )
-    freshness = "; ".join([one.freshness, *(claim.reason for claim in one.gone)])
+    freshness = "; ".join([shown.freshness, *(claim.reason for claim in shown.gone)])
+    stands = "%s was merged into this record; `dayleaf store restore %s` brings it back"
     facts = [
         *_format_turn_count(call, found, place),
         ("linked from", ", ".join("%s (%s)" % row for row in inward)),
         ("outcome", format_counts(counts, call.now) if any(counts) else ""),
         ("feedback", "; ".join(list_reasons(found))),
-        ("freshness", freshness * (one.freshness != claims.UNKNOWN)),
-        *screen.group_claims(one.claims),
-        ("merged", stands),
-        ("file", one.path),
+        ("freshness", freshness * (shown.freshness != claims.UNKNOWN)),
+        *screen.group_claims(shown.claims),
+        ("merged", merged and stands % (merged, merged)),
+        ("file", shown.path),
         *_format_source(found, place),
     ]
-    return _print_record(call, one, facts, counts, inward, merged)
+    return _print_record(call, shown, facts, counts, inward, merged)
 
 
 def _show_distant(call: Call, missing: StoreError) -> int:
-    from memory.cli.recall import find_dsn
-    from memory.recall import lookup
-
     known = lookup.find_distant(call.place, call.single_word("ID"), find_dsn(call), missing)
     if call.options.outline:
         return _show_outline(call, known.record)
@@ -75,27 +80,23 @@ def _show_distant(call: Call, missing: StoreError) -> int:
     return _print_record(call, _prepare_hit(call, known, call.place), facts, ledger.Counts())
 
 
-def _prepare_hit(call: Call, one: Hit, place: Place) -> Hit:
-    from memory.core import approvals
-    from memory.recall import hit
-
-    return hit.add_display_fields([one], place, approvals.read_decisions(place.home), call.now)[0]
+def _prepare_hit(call: Call, found: Hit, place: Place) -> Hit:
+    decided = approvals.read_decisions(place.home)
+    return hit.add_display_fields([found], place, decided, call.now)[0]
 
 
 def _print_record(
     call: Call,
-    one: Hit,
+    shown: Hit,
     facts: list[tuple[str, str]],
     counts: ledger.Counts,
     inward: Sequence[tuple[str, str]] = (),
     merged: str = "",
 ) -> int:
-    from memory.recall import hit
-
-    found = one.record
+    found = shown.record
     body, more, ways = _select_section(call, found)
     value = {
-        **hit.record_fields_json(one),
+        **hit.record_fields_json(shown),
         "body": body,
         "merged": merged,
         "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward],
@@ -106,9 +107,8 @@ def _print_record(
     }
     facts = [*facts, ("trouble", "; ".join(found.problems))]
     head = screen.format_record_head(found, call.now, call.style(), facts)
-    return call.answer(
-        value, [*head, "", strip_hidden(localtimes.localize_body(found, body)).rstrip("\n"), *ways]
-    )
+    text = strip_hidden(localtimes.localize_body(found, body)).rstrip("\n")
+    return call.answer(value, [*head, "", text, *ways])
 
 
 # ID#TURN, where the turn is a number, a time, or a day and time
@@ -120,20 +120,18 @@ def _find_target(call: Call) -> tuple[Record, Place, str, str]:
 
     `#` begins a turn only after the name of a session's record: titles and paths may hold it too.
     """
-    from memory.recall import lookup
-
     if not call.words:
         raise UsageError("show needs an ID, or `file`, `tool`, `walls` or `transcript`")
-    said = call.single_word("ID").strip()
-    match, other = _TURN.fullmatch(said), None
+    target = call.single_word("ID").strip()
+    match, other = _TURN.fullmatch(target), None
     if match:
-        with contextlib.suppress(StoreError):
+        with suppress(StoreError):
             found, place = lookup.find_anywhere(call.place, call.settings, match[1])
             if found.kind in layout.DATED_KINDS:
                 return found, place, "", match[2].replace(" ", "T")
             other = found
     try:
-        return (*lookup.find_or_successor(call.place, call.settings, said), "")
+        return (*lookup.find_or_successor(call.place, call.settings, target), "")
     except StoreError:
         if other is None:
             raise
@@ -144,9 +142,6 @@ def _find_target(call: Call) -> tuple[Record, Place, str, str]:
 
 
 def _find_conversation(call: Call, found: Record, place: Place) -> Record:
-    from memory.recall import excerpt
-    from memory.store.store import Store
-
     talk = excerpt.find_conversation(Store(place, call.settings, call.now), found)
     if talk is None:
         raise StoreError(
@@ -157,202 +152,134 @@ def _find_conversation(call: Call, found: Record, place: Place) -> Record:
 
 
 def _format_turn_count(call: Call, found: Record, place: Place) -> list[tuple[str, str]]:
-    from memory.recall import excerpt, hit
-    from memory.store.store import Store
-
-    if (
-        found.kind not in layout.DATED_KINDS
-        or found.kind == "checkpoint"
-        and not found.meta.get("conversation")
-    ):
+    if found.kind not in layout.DATED_KINDS:
+        return []
+    if found.kind == "checkpoint" and not found.meta.get("conversation"):
         return []
     talk = excerpt.find_conversation(Store(place, call.settings, call.now), found)
     turns = hit.split_turns(talk) if talk else []
     if talk is None or not turns:
         return []
-    return [
-        (
-            "conversation" if talk is not found else "turns",
-            "%s%s: `dayleaf show %s#%d` prints the last"
-            % (
-                talk.id + ", " if talk is not found else "",
-                format_count(len(turns), "turn"),
-                found.id,
-                len(turns),
-            ),
-        )
-    ]
+    name, of = ("turns", "") if talk is found else ("conversation", talk.id + ", ")
+    way = "`dayleaf show %s#%d` prints the last" % (found.id, len(turns))
+    return [(name, "%s%s: %s" % (of, format_count(len(turns), "turn"), way))]
 
 
-def _show_turn(call: Call, found: Record, place: Place, said: str) -> int:
-    from memory.recall import hit
-
+def _show_turn(call: Call, found: Record, place: Place, wanted: str) -> int:
     talk = _find_conversation(call, found, place)
     turns = hit.split_turns(talk)
-    one = _find_turn(talk, turns, said)
+    turn = _find_turn(talk, turns, wanted)
     ways = [
         "%s: %s  `dayleaf show %s#%d`" % (word, one_line(turns[at].request), talk.id, at + 1)
-        for word, at in (("before", one.number - 2), ("after", one.number))
+        for word, at in (("before", turn.number - 2), ("after", turn.number))
         if 0 <= at < len(turns)
     ]
-    head = "turn %d of %d  %s  %s  %s" % (
-        one.number,
-        len(turns),
-        clock.format_zoned(clock.parse(one.at) or talk.created),
-        talk.id,
-        one_line(talk.title),
-    )
+    at = clock.format_zoned(clock.parse(turn.at) or talk.created)
+    head = "turn %d of %d  %s  %s  " % (turn.number, len(turns), at, talk.id)
     value = {
         "id": talk.id,
         "session": talk.meta.get("session"),
         "title": talk.title,
-        "turn": one.number,
+        "turn": turn.number,
         "turns": len(turns),
-        "at": one.at + "Z",
-        "request": one.request,
-        "body": one.text,
+        "at": turn.at + "Z",
+        "request": turn.request,
+        "body": turn.text,
     }
-    return call.answer(
-        value,
-        [head, "", strip_hidden(_localize_turn(one)).rstrip("\n"), *([""] * bool(ways)), *ways],
-    )
+    text = strip_hidden(_localize_turn(turn)).rstrip("\n")
+    lines = [head + one_line(talk.title), "", text]
+    return call.answer(value, [*lines, "", *ways] if ways else lines)
 
 
-def _localize_turn(one: Turn) -> str:
-    heading, newline, rest = one.text.partition("\n")
+def _localize_turn(turn: Turn) -> str:
+    heading, newline, rest = turn.text.partition("\n")
     if not heading.startswith("## "):
-        return one.text
-    time = localtimes.to_local(one.at)[11:]
-    return ("## %s %s" % (time, one.request)).rstrip() + newline + rest
+        return turn.text
+    time = localtimes.to_local(turn.at)[11:]
+    return ("## %s %s" % (time, turn.request)).rstrip() + newline + rest
 
 
-def _find_turn(talk: Record, turns: Sequence[Turn], said: str) -> Turn:
-    from memory.recall import excerpt
-
-    local = [one._replace(at=localtimes.to_local(one.at).replace(" ", "T")) for one in turns]
-    exact = any(one.at.endswith(said) for one in turns) and not any(
-        one.at.endswith(said) for one in local
-    )
-    return turns[excerpt.find_turn(talk, turns if exact else local, said).number - 1]
+def _find_turn(talk: Record, turns: Sequence[Turn], wanted: str) -> Turn:
+    local = [turn._replace(at=localtimes.to_local(turn.at).replace(" ", "T")) for turn in turns]
+    is_local = any(turn.at.endswith(wanted) for turn in local)
+    is_utc = not is_local and any(turn.at.endswith(wanted) for turn in turns)
+    return turns[excerpt.find_turn(talk, turns if is_utc else local, wanted).number - 1]
 
 
 def _format_source(found: Record, place: Place) -> list[tuple[str, str]]:
-    from memory.project import material, otherfiles
-
     if found.kind != "resource" or found.tier == layout.ADDED:
         return []
     state = material.compare_with_source(found, place)
-    then = found.meta.get("source_ref") or ""
-    now = otherfiles.find_commit(state.source.path) if state.source and then else ""
-    trouble = (
-        "%s: `dayleaf resource refresh %s`" % (state.why, found.id)
-        if state.word == material.STALE
-        else state.why
-    )
-    head = "HEAD is %s" % now if now not in ("", then) else ""
-    said = [found.path, "at commit %s" % then if then else "", head, trouble]
-    return [
-        ("type", material.resource_type(found)),
-        ("source", "; ".join(part for part in said if part)),
-    ]
+    parts = [found.path]
+    then = found.meta.get("source_ref")
+    if then:
+        parts.append("at commit %s" % then)
+        now = otherfiles.find_commit(state.source.path) if state.source else ""
+        parts.append("HEAD is %s" % now if now not in ("", then) else "")
+    way = ": `dayleaf resource refresh %s`" % found.id if state.word == material.STALE else ""
+    parts.append(state.why + way)
+    return [("type", material.resource_type(found)), ("source", "; ".join(filter(None, parts)))]
 
 
 def _show_outline(call: Call, found: Record) -> int:
-    from memory.core import tokeniser
-    from memory.store import sections
-
-    rows = [
-        (one, tokeniser.count_tokens(sections.text(found.body, one)))
-        for one in sections.outline(found.body)
-    ]
-    value = [
-        {"number": one.number, "level": one.level, "section": one.path, "tokens": tokens}
-        for one, tokens in rows
-    ]
-    cells = [
-        [
-            str(one.number),
-            "  " * max(one.level - 1, 0) + one_line(sections.name(one).rpartition(" > ")[2]),
-            "%s tokens" % format(tokens, ","),
-        ]
-        for one, tokens in rows
-    ]
-    return call.answer(
-        {"id": found.id, "sections": value},
-        [
-            *screen.format_table(cells, right=(0, 2)),
-            "`dayleaf show %s --section N` prints one" % found.id,
-        ],
-    )
+    value, rows = [], []
+    for section in sections.outline(found.body):
+        tokens = tokeniser.count_tokens(sections.text(found.body, section))
+        number, level, path = section.number, section.level, section.path
+        value.append({"number": number, "level": level, "section": path, "tokens": tokens})
+        name = one_line(sections.name(section).rpartition(" > ")[2])
+        rows.append([str(number), "  " * max(level - 1, 0) + name, f"{tokens:,} tokens"])
+    lines = screen.format_table(rows, right=(0, 2))
+    lines.append("`dayleaf show %s --section N` prints one" % found.id)
+    return call.answer({"id": found.id, "sections": value}, lines)
 
 
 def _select_section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]:
     """Return (text, fields for --json, lines on neighbours) of a section."""
-    from memory.store import sections
-
-    o = call.options
-    if not o.section:
+    wanted = call.options.section
+    if not wanted:
         return found.body, {}, []
     listed = sections.outline(found.body)
-    one = sections.find(listed, o.section)
-    if one is None:
+    section = sections.find(listed, wanted)
+    if section is None:
         headings = [each.path for each in listed if each.path]
-        known = suggest_word(
-            o.section, headings, "it has %s" % (", ".join(headings[:8]) or "no headings")
-        )
-        raise UsageError("%s has no section '%s'; %s" % (found.id, clip_input(o.section), known))
-    beside = dict(zip(("previous", "next"), sections.neighbours(listed, one)))
-    ways = [
-        "%s: %d %s  `dayleaf show %s --section %d`"
-        % (word, other.number, one_line(sections.name(other)), found.id, other.number)
-        for word, other in beside.items()
-        if other
-    ]
-    value = {
-        "section": one.path,
-        "number": one.number,
-        **{word: other and other.number for word, other in beside.items()},
-    }
-    return sections.text(found.body, one), value, [""] * bool(ways) + ways
+        otherwise = "it has %s" % (", ".join(headings[:8]) or "no headings")
+        advice = suggest_word(wanted, headings, otherwise)
+        raise UsageError("%s has no section '%s'; %s" % (found.id, clip_input(wanted), advice))
+    value, ways = {"section": section.path, "number": section.number}, []
+    for word, other in zip(("previous", "next"), sections.neighbours(listed, section)):
+        value[word] = other and other.number
+        if other:
+            name, number = one_line(sections.name(other)), other.number
+            way = "`dayleaf show %s --section %d`" % (found.id, number)
+            ways.append("%s: %d %s  %s" % (word, number, name, way))
+    return sections.text(found.body, section), value, ["", *ways] if ways else []
 
 
 def expand(call: Call) -> int:
     """Print the transcript behind a checkpoint or a turn."""
-    from memory.recall import excerpt, hit
-    from memory.store.store import Store
-
-    found, place, _, number = _find_target(call)
-    turns: list[Turn] = []
-    if number:
+    found, place, _, wanted = _find_target(call)
+    turns, number = list[Turn](), 0
+    if wanted:
         found = _find_conversation(call, found, place)
         turns = hit.split_turns(found)
-        number = str(excerpt.find_turn(found, turns, number).number)
+        number = excerpt.find_turn(found, turns, wanted).number
     with call.spinner("reading the transcript"):
-        said = excerpt.read_excerpt(
-            Store(place, call.settings, call.now), found, call.env, turns, int(number or 0)
-        )
-    shown_ = said[-MOST_ENTRIES:]
-    lines = ["%s  %s%s" % (one_line(found.title), found.id, "#" + number if number else "")]
-    if len(said) > len(shown_):
-        lines.append("the last %d of %d entries; `--json` has all" % (len(shown_), len(said)))
-    for one in shown_:
-        lines += screen.format_transcript_entry(
-            one.at, one.who, one.text, clock.local_offset, RESULT_LINES
-        )
-    return call.answer(
-        {"id": found.id, "turn": int(number or 0), "entries": [one._asdict() for one in said]},
-        lines,
-    )
+        store = Store(place, call.settings, call.now)
+        entries = excerpt.read_excerpt(store, found, call.env, turns, number)
+    shown = entries[-MOST_ENTRIES:]
+    lines = ["%s  %s%s" % (one_line(found.title), found.id, "#%d" % number if number else "")]
+    if len(entries) > len(shown):
+        lines.append("the last %d of %d entries; `--json` has all" % (len(shown), len(entries)))
+    for entry in shown:
+        at, who, text = entry.at, entry.who, entry.text
+        lines += screen.format_transcript_entry(at, who, text, clock.local_offset, RESULT_LINES)
+    value = {"id": found.id, "turn": number, "entries": [entry._asdict() for entry in entries]}
+    return call.answer(value, lines)
 
 
 def _list_incoming_links(place: layout.Place, found: Record, now: float) -> list[tuple[str, str]]:
     """List (id, relation from here) of the links to a record."""
-    from contextlib import closing
-
-    from memory.hook import indexview
-    from memory.recall import alongside, relations
-    from memory.recall.shelf import Shelf
-
     if not files.exists(indexview.segment_path(place)):
         return []
     try:
@@ -372,9 +299,6 @@ APPROVED_KINDS = ("rule", "resource")
 
 
 def feedback(call: Call) -> int:
-    from memory.recall import lookup
-    from memory.recall.hit import record_json
-
     id, word, why = _parse_words(call)
     found, place = lookup.find_anywhere(call.place, call.settings, id)
     if why and found.kind in APPROVED_KINDS and found.tier != layout.ADDED:
@@ -385,8 +309,9 @@ def feedback(call: Call) -> int:
     if why:
         found = _add_reason(call, place, found, "%s %s: %s" % (clock.day(call.now), word, why))
     if found.tier != layout.ADDED:
-        call.open_store(place).check(found.name)
-        found = call.open_store(place).keep_id(found)
+        store = call.open_store(place)
+        store.check(found.name)
+        found = store.keep_id(found)
     book = ledger.find_ledger(place, found.name)
     before = lookup.credit_successors(place, ledger.read(book)).counts(found.id)
     ledger.append_event(book, found.id, word, call.now, find_session_id(call))
@@ -400,30 +325,26 @@ def feedback(call: Call) -> int:
         **counts_json(counts, call.now),
         "misled": misled,
     }
-    return call.answer(
-        value,
-        [
-            "noted: %s %s  %s"
-            % (found.id, "helped" if word == "up" else "misled", one_line(found.title)),
-            "  " + format_counts(counts, call.now),
-            *_explain_effect(found, before, counts, misled),
-        ],
-    )
+    done = "helped" if word == "up" else "misled"
+    lines = [
+        "noted: %s %s  %s" % (found.id, done, one_line(found.title)),
+        "  " + format_counts(counts, call.now),
+        *_explain_effect(found, before, counts, misled),
+    ]
+    return call.answer(value, lines)
 
 
 def _explain_effect(
     found: Record, before: ledger.Counts, now: ledger.Counts, misled: bool
 ) -> list[str]:
-    from memory.recall.rank import outcome_factor
-
     if (before.up, before.down) == (now.up, now.down):
         return ["  this session has reported that before; nothing changes"]
-    lower = outcome_factor(now.up, now.down) < outcome_factor(before.up, before.down)
-    pushed = misled and found.kind == "learning" and found.accepted
-    return [
-        *(["  it ranks lower than before"] if lower else []),
-        *(["  prompts get it last from now on, marked as misleading"] if pushed else []),
-    ]
+    lines = []
+    if outcome_factor(now.up, now.down) < outcome_factor(before.up, before.down):
+        lines.append("  it ranks lower than before")
+    if misled and found.kind == "learning" and found.accepted:
+        lines.append("  prompts get it last from now on, marked as misleading")
+    return lines
 
 
 def counts_json(counts: ledger.Counts, now: float) -> dict[str, object]:
@@ -439,18 +360,14 @@ def counts_json(counts: ledger.Counts, now: float) -> dict[str, object]:
 
 def format_counts(counts: ledger.Counts, now: float) -> str:
     """Format a record's counts: `used 3 times, up 1, down 0, last 2d ago`."""
-    ago = format_age(now - counts.last)
-    return ", ".join(
-        part
-        for part in (
-            "used %s" % format_count(counts.uses, "time"),
-            "up %d" % counts.up,
-            "down %d" % counts.down,
-            "learned again %s" % format_count(counts.again, "time") if counts.again else "",
-            ("last now" if ago == "now" else "last %s ago" % ago) if counts.last else "",
-        )
-        if part
-    )
+    parts = ["used %s" % format_count(counts.uses, "time")]
+    parts += ["up %d" % counts.up, "down %d" % counts.down]
+    if counts.again:
+        parts.append("learned again %s" % format_count(counts.again, "time"))
+    if counts.last:
+        ago = format_age(now - counts.last)
+        parts.append("last now" if ago == "now" else "last %s ago" % ago)
+    return ", ".join(parts)
 
 
 def list_reasons(found: Record) -> list[str]:
@@ -479,19 +396,17 @@ def _parse_words(call: Call) -> tuple[str, str, str]:
 
 def _split_words(words: Sequence[str]) -> tuple[str, str, str]:
     """Return (a record's id or title, the next word, the rest)."""
-    said = " ".join(words).split()
-    at = next((n for n, word in enumerate(said) if n and word in WORDS), min(1, len(said)))
-    return " ".join(said[:at]), "".join(said[at : at + 1]), " ".join(said[at + 1 :])
+    typed = " ".join(words).split()
+    at = next((n for n, word in enumerate(typed) if n and word in WORDS), min(1, len(typed)))
+    return " ".join(typed[:at]), "".join(typed[at : at + 1]), " ".join(typed[at + 1 :])
 
 
 def _add_reason(call: Call, place: Place, found: Record, reason: str) -> Record:
     """Add a reason to a record's `feedback`, and return the record."""
-    from memory.store.redactor import strip_private
-
-    said = strip_private(reason).strip()
+    public = strip_private(reason).strip()
     try:
         changed = call.open_store(place).edit(
-            found.name, lambda now: {"feedback": [*list_reasons(now), said][-MOST_REASONS:]}
+            found.name, lambda now: {"feedback": [*list_reasons(now), public][-MOST_REASONS:]}
         )
     except PersonsRecord:
         raise

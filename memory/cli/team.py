@@ -7,20 +7,18 @@ from contextlib import suppress
 
 from memory.core import StoreError, UsageError, approvals, layout
 from memory.core.plaintext import one_line
+from memory.core.records import Record
+from memory.knowledge import approvalstate
+from memory.project import sharing
+from memory.store import safegit
 from memory.store.reader import Unreadable
+from memory.store.store import Store
 from memory.terminal import reports
 from memory.terminal.call import Call, unknown_word
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.core.records import Record
-    from memory.store.store import Store
 
 
 def share(call: Call) -> int:
     """Move a record into the repository, unless it holds private things."""
-    from memory.project import sharing
-
     store = call.store()
     found = store.find(call.single_word("ID"))
     if found.tier == layout.SHARED:
@@ -29,8 +27,8 @@ def share(call: Call) -> int:
         )
     data, allow = store.raw(found.name), call.settings["redact.allow"]
     lines = [
-        "  line %d: %s; %s" % (one.line, one_line(one.what), one_line(one.remedy))
-        for one in sharing.find_hindrances(found, data, call.place, allow)
+        "  line %d: %s; %s" % (hindrance.line, one_line(hindrance.what), one_line(hindrance.remedy))
+        for hindrance in sharing.find_hindrances(found, data, call.place, allow)
     ]
     if lines:
         if call.options.json:
@@ -45,24 +43,13 @@ def share(call: Call) -> int:
         )
     found = _sign_rule(call, store, found)
     name = sharing.move_record(store, found, layout.SHARED)
-    doubts = ["  " + one_line(doubt) for doubt in sharing.question_temporary_paths(data)]
-    return _report_move(
-        call,
-        found,
-        name,
-        [
-            *_list_link_warnings(store, found),
-            *doubts,
-            *_list_hints(call, sharing.find_commit_hook(call.place)),
-        ],
-    )
+    notes = _list_link_warnings(store, found)
+    notes += ["  " + one_line(doubt) for doubt in sharing.question_temporary_paths(data)]
+    return _report_move(call, found, name, notes + _list_hints(call))
 
 
 def _sign_rule(call: Call, store: Store, found: Record) -> Record:
     """Replace "you" in a rule by its author's name; an approval stays."""
-    from memory.knowledge import approvalstate
-    from memory.store import safegit
-
     if found.meta.get("suggested_by") != "you":
         return found
     asked = safegit.read(call.place.root, call.env, "config", "user.name")
@@ -71,18 +58,14 @@ def _sign_rule(call: Call, store: Store, found: Record) -> Record:
     rationale = found.rationale.replace("You said", who + " said", 1)
     found = store.edit(found.name, {"suggested_by": who, "rationale": rationale})
     if approved:
-        data, workspace = (
-            store.raw(found.name),
-            approvals.approval_workspace(found.name, call.place.key),
-        )
-        approvals.approve(call.place.home, workspace, found.id, data, getpass.getuser(), call.now)
+        data, user = store.raw(found.name), getpass.getuser()
+        workspace = approvals.approval_workspace(found.name, call.place.key)
+        approvals.approve(call.place.home, workspace, found.id, data, user, call.now)
     return found
 
 
 def unshare(call: Call) -> int:
     """Move a record from the repository into the private tier."""
-    from memory.project import sharing
-
     store = call.store()
     found = store.find(call.single_word("ID"))
     if found.tier != layout.SHARED:
@@ -104,9 +87,8 @@ def _report_move(call: Call, found: Record, name: str, notes: list[str]) -> int:
         "path": path,
         "notes": [note.strip() for note in notes],
     }
-    return call.answer(
-        value, ["%s %s  %s" % (done, found.id, one_line(found.title)), "  " + path, *notes]
-    )
+    head = "%s %s  %s" % (done, found.id, one_line(found.title))
+    return call.answer(value, [head, "  " + path, *notes])
 
 
 def _list_link_warnings(store: Store, found: Record) -> list[str]:
@@ -118,56 +100,49 @@ def _list_link_warnings(store: Store, found: Record) -> list[str]:
     return out
 
 
-def _list_hints(call: Call, hook: tuple[bool, str]) -> list[str]:
-    from memory.store import safegit
-
-    notes = ["  commit it, so that others can pull it: `git add .dayleaf && git commit`"]
-    file = call.place.shared + "/x.md"
-    ignored = (
-        call.place.git
-        and safegit.read(call.place.root, call.env, "check-ignore", "-q", "--", file).rc == 0
-    )
-    if ignored:
-        notes = [
-            "  git ignores .dayleaf here, so nobody will get it: remove the line from .gitignore"
-        ]
-    wanted = ["  to check for secrets before each commit: " + hook[1]]
+def _list_hints(call: Call) -> list[str]:
+    note = "  commit it, so that others can pull it: `git add .dayleaf && git commit`"
+    ignored = ("check-ignore", "-q", "--", call.place.shared + "/x.md")
+    if call.place.git and safegit.read(call.place.root, call.env, *ignored).rc == 0:
+        note = "  git ignores .dayleaf here, so nobody will get it: remove the line from .gitignore"
+    has_hook, way = sharing.find_commit_hook(call.place)
     shared = sum(name[:1] == layout.SHARED for name in call.store().names())
-    return notes if hook[0] or not hook[1] or shared > 1 else [*notes, *wanted]
+    if has_hook or not way or shared > 1:
+        return [note]
+    return [note, "  to check for secrets before each commit: " + way]
 
 
 def shared(call: Call) -> int:
     """Report the shared records: authors, news and merge conflicts."""
-    from memory.project import sharing
-
     if call.words not in ([], ["status"]):
         raise unknown_word("shared", call.words[0], ["status"])
     store = call.store()
     with call.spinner("asking git"):
         found = sharing.read_status(store, call.env)
-    skipped = [one for one in store.skipped if one.name[:1] == layout.SHARED]
-    titles = {}
-    for held in found.records:
+    skipped = [file for file in store.skipped if file.name[:1] == layout.SHARED]
+    titles: dict[str, tuple[str, str]] = {}
+    names: dict[str, str] = {}
+    for shared_record in found.records:
         try:
-            record = store.read(held.name)
-            titles[held.name] = record.id, record.title
+            record = store.read(shared_record.name)
         except Unreadable as error:
             skipped.append(error.skipped)
-    ids: dict[str, str] = {}
-    for name, (id, _) in titles.items():
-        if ids.setdefault(id, name) != name:
-            found.conflicts.append(
-                (name, "%s has the same id (%s): keep one, or give one another id" % (ids[id], id))
-            )
+            continue
+        titles[shared_record.name] = record.id, record.title
+        other = names.setdefault(record.id, shared_record.name)
+        if other != shared_record.name:
+            message = "%s has the same id (%s): keep one, or give one another id"
+            found.conflicts.append((shared_record.name, message % (other, record.id)))
     value = {
         "records": [
-            {**held._asdict(), "id": titles.get(held.name, ("", ""))[0]} for held in found.records
+            {**shared_record._asdict(), "id": titles.get(shared_record.name, ("", ""))[0]}
+            for shared_record in found.records
         ],
         "conflicts": [list(row) for row in found.conflicts],
         "ahead": found.ahead,
         "behind": found.behind,
         "since": found.since,
         "removed": [gone._asdict() for gone in found.removed],
-        "unreadable": [list(one) for one in skipped],
+        "unreadable": [list(file) for file in skipped],
     }
     return call.answer(value, reports.team_lines(found, titles, skipped))

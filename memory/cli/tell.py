@@ -13,10 +13,12 @@ from memory.core import StoreError, UsageError, boundary, files, layout
 from memory.core.plaintext import format_count, one_line, strip_hidden
 from memory.core.records import Record, make_derived_links
 from memory.distill import cache
-from memory.hook import handoffs
+from memory.hook import fence, handoffs
 from memory.project import manifests
 from memory.recall.hit import record_json
-from memory.terminal import results, screen
+from memory.store import redactor
+from memory.store.redactor import strip_private, strip_private_record
+from memory.terminal import pastlines, results, screen
 from memory.terminal.call import (
     Call,
     clip_input,
@@ -55,29 +57,19 @@ MOST_HITS = 20  # records that distill reads by default
 
 
 def _is_cacheable(call: Call, question: str, digest: Digest) -> bool:
-    """Return whether the question would get the same answer later."""
+    """Tell whether the question would get the same answer later."""
+    from memory.recall import timewords
+
     # a client that is absent from PATH is part of the cache's key
-    skipped = [step for step in digest.steps[:-1] if not step.outcome.endswith(" is not on PATH")]
-    return not skipped and not _depends_on_time(call, question)
-
-
-def _print_cached(call: Call, key: str) -> bool:
-    said = cache.read_answer(call.place, key, call.now)
-    if said:
-        print(said, flush=True)
-    return bool(said)
-
-
-def _check_call(call: Call, question: str) -> None:
-    from memory.distill import providerchain
-
-    chosen = call.options.provider or str(call.settings["distill.provider"])
-    providerchain.validate_call(question, chosen, call.settings, call.options.max_tokens)
+    if any(not step.outcome.endswith(" is not on PATH") for step in digest.steps[:-1]):
+        return False
+    times = timewords.parse(question, call.now, call.offset)
+    return times.since is None and times.until is None and not times.latest
 
 
 def distill(call: Call) -> int:
     """Answer a question from the records in a few bullets."""
-    question = " ".join(call.words).strip()
+    question, options = " ".join(call.words).strip(), call.options
     if not question:
         raise UsageError("distill needs a question")
     key = _make_cache_key(call, question)
@@ -87,43 +79,56 @@ def distill(call: Call) -> int:
 
     _check_call(call, question)
     before = cache.hash_files(call.place) if key else ""
-    found = search_records(call, question, call.options.limit or MOST_HITS)
-    used: list[list[Any]] | None = None
-    with suppress(OSError):  # a file is gone
-        used = cache.stat_files([hit.path for hit in found.hits]) if key else None
+    found = search_records(call, question, options.limit or MOST_HITS)
+    used = _stat_hits(found, key)
+    sources, use_cache = digests.build_sources(found), not options.no_cache
     with call.spinner("distilling") as spinner:
-        digest = ask_providers(
-            call,
-            question,
-            digests.build_sources(found),
-            spinner,
-            call.options.max_tokens,
-            not call.options.no_cache,
-        )
+        digest = _ask_providers(call, question, sources, spinner, options.max_tokens, use_cache)
     saved = _save_answer(call, question, digest, found)
     print(_render_answer(call, digest, found, saved), flush=True)
-    if key and _is_cacheable(call, question, digest):
-        _cache_answer(
-            call,
-            key,
-            digest.made or call.now,
-            _render_answer(call, providerchain.mark_cached(digest), found, None),
-            before,
-            used,
-        )
+    if used is not None and _is_cacheable(call, question, digest):
+        answer = _render_answer(call, providerchain.mark_cached(digest), found, None)
+        _cache_answer(call, key, digest.made or call.now, answer, before, used)
     start_refresh(call, found.stale or found.rescan)
     return 0
 
 
-def ask_providers(
+def _check_call(call: Call, question: str) -> None:
+    from memory.distill import providerchain
+
+    provider = call.options.provider or str(call.settings["distill.provider"])
+    providerchain.validate_call(question, provider, call.settings, call.options.max_tokens)
+
+
+def _print_cached(call: Call, key: str) -> bool:
+    answer = cache.read_answer(call.place, key, call.now)
+    if answer:
+        print(answer, flush=True)
+    return bool(answer)
+
+
+def _cache_answer(
+    call: Call, key: str, made: float, answer: str, before: str, used: list[list[Any]]
+) -> None:
+    """Cache the printed answer, unless it holds a secret."""
+    if redactor.clean(answer, call.settings, call.place.key) == answer:
+        cache.write_answer(call.place, key, made, answer, before, used)
+
+
+def _stat_hits(found: RecallResult, key: str) -> list[list[Any]] | None:
+    with suppress(OSError):  # a file is gone
+        return cache.stat_files([hit.path for hit in found.hits]) if key else None
+    return None
+
+
+def _ask_providers(
     call: Call,
     question: str,
     sources: Sequence[Source],
     spinner: screen.Spinner,
-    max_tokens: int | None = None,
+    max_tokens: int | None,
     use_cache: bool = True,
 ) -> Digest:
-    """Answer a question from sources by the call's chain of providers."""
     from memory.distill import providerchain
 
     return providerchain.distill(
@@ -146,9 +151,7 @@ def _make_cache_key(call: Call, question: str) -> str:
     moving = (o.since, o.days, o.from_, o.to, o.workspace, o.semantic, settings["recall.semantic"])
     if any(moving) or o.save or o.no_cache or not settings["distill.cache"]:
         return ""
-    folders = [
-        folder for folder in call.env.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)
-    ]
+    folders = list(filter(os.path.isabs, call.env.get("PATH", "").split(os.pathsep)))
     clients = [
         name
         for name in CLIENTS
@@ -160,57 +163,37 @@ def _make_cache_key(call: Call, question: str) -> str:
     )
 
 
-def _cache_answer(
-    call: Call, key: str, made: float, said: str, before: str, used: list[list[Any]] | None
-) -> None:
-    """Cache the printed answer, unless it holds a secret."""
-    from memory.store import redactor
-
-    if used is not None and redactor.clean(said, call.settings, call.place.key) == said:
-        cache.write_answer(call.place, key, made, said, before, used)
-
-
-def _depends_on_time(call: Call, question: str) -> bool:
-    from memory.recall import timewords
-
-    times = timewords.parse(question, call.now, call.offset)
-    return times.since is not None or times.until is not None or times.latest
-
-
 def _render_answer(call: Call, digest: Digest, found: RecallResult, saved: Record | None) -> str:
     from memory.distill import digests
 
+    text = digests.render(digest)
     if call.options.hook:
-        from memory.hook import fence
-
-        return fence.format_block(
-            "distill",
-            [fence.clip_utf16(fence.clean(digests.render(digest)), results.MODEL_UNITS - 400)],
-        )
+        text = fence.clip_utf16(fence.clean(text), results.MODEL_UNITS - 400)
+        return fence.format_block("distill", [text])
     if call.options.json:
-        return to_json(_answer_json(digest, found, saved))
-    return "\n".join(
-        [
-            strip_hidden(digests.render(digest)).rstrip("\n"),
-            *(_explain_answer(digest, found) if call.options.explain else []),
-            *([] if digest.bullets else results.gap_line(found)),
-            *(["saved as %s" % saved.id] if saved else []),
-        ]
-    )
+        value = {
+            **_digest_json(digest),
+            "sources": [hit.id for hit in found.hits],
+            "scores": [round(hit.score, 6) for hit in found.hits],
+            "saved": saved.id if saved else None,
+        }
+        return to_json(value)
+    lines = [strip_hidden(text).rstrip("\n")]
+    if call.options.explain:
+        lines += _explain_answer(digest, found)
+    if not digest.bullets:
+        lines += results.gap_line(found)
+    if saved:
+        lines.append("saved as %s" % saved.id)
+    return "\n".join(lines)
 
 
 def _explain_answer(digest: Digest, found: RecallResult) -> list[str]:
     from memory.terminal import reports
 
-    rows = [[what, one_line(of)] for what, of in reports.list_digest_steps(digest)]
-    return [
-        "",
-        "how:",
-        *screen.format_table(rows, "  "),
-        "",
-        "from:",
-        *("  %s  %.2f  %s" % (hit.id, hit.score, one_line(hit.title)) for hit in found.hits),
-    ]
+    rows = [[step, one_line(outcome)] for step, outcome in reports.list_digest_steps(digest)]
+    hits = ["  %s  %.2f  %s" % (hit.id, hit.score, one_line(hit.title)) for hit in found.hits]
+    return ["", "how:", *screen.format_table(rows, "  "), "", "from:", *hits]
 
 
 def _save_answer(call: Call, question: str, digest: Digest, found: RecallResult) -> Record | None:
@@ -218,42 +201,26 @@ def _save_answer(call: Call, question: str, digest: Digest, found: RecallResult)
         return None
     from memory.distill.digests import format_bullets
 
-    store = call.store()
-    said, title = format_bullets(digest.bullets) + "\n", extract_title(question)
-    own = [hit.record for hit in found.hits if hit.workspace == call.place.key]
-    before = [
-        record
-        for record in own
-        if (record.kind, record.title, record.source) == ("learning", title, "agent")
-        and record.derived_from
+    store, title = call.store(), extract_title(question)
+    text = format_bullets(digest.bullets) + "\n"
+    earlier = [
+        hit.record
+        for hit in found.hits
+        if hit.workspace == call.place.key
+        and (hit.record.kind, hit.record.title, hit.record.source) == ("learning", title, "agent")
+        and hit.record.derived_from
     ]
-    same: Record | None = next(
-        (record for record in before if record.body.strip() == said.strip()), None
-    )
-    if same:
-        return same
-    cited = list(dict.fromkeys(id for bullet in digest.bullets for id in bullet.ids))
-    kept = store.add(
-        "learning",
-        title,
-        said,
-        source="agent",
-        session=find_session_id(call),
-        extra={"links": make_derived_links(cited)},
-    )
-    for record in before:
+    for record in earlier:
+        if record.body.strip() == text.strip():
+            return record
+    cited = dict.fromkeys(id for bullet in digest.bullets for id in bullet.ids)
+    extra = {"links": make_derived_links(list(cited))}
+    session = find_session_id(call)
+    kept = store.add("learning", title, text, source="agent", session=session, extra=extra)
+    for record in earlier:
         store.archive(record.name, "answered again by " + kept.id)
     call.indexed()
     return kept
-
-
-def _answer_json(digest: Digest, found: RecallResult, saved: Record | None) -> dict[str, Any]:
-    return {
-        **_digest_json(digest),
-        "sources": [h.id for h in found.hits],
-        "scores": [round(h.score, 6) for h in found.hits],
-        "saved": saved.id if saved else None,
-    }
 
 
 def _digest_json(digest: Digest) -> dict[str, Any]:
@@ -280,20 +247,19 @@ def _ask_model(
     if not call.options.provider or not sources:
         return None
     with call.spinner("asking a model") as spinner:
-        digest = ask_providers(call, question, sources, spinner, max_tokens)
+        digest = _ask_providers(call, question, sources, spinner, max_tokens)
     if digest.provider != "extract" and digest.bullets:
         return digest
-    why = [_format_reason(step.provider, step.outcome) for step in digest.steps[:-1]]
-    why += ["%s found nothing to tell" % digest.provider] * (digest.provider != "extract")
-    said = "no model answered (%s); this %s holds the recorded facts only"
-    warn(said % ("; ".join(why), call.verb))
+    reasons = []
+    for step in digest.steps[:-1]:
+        why = step.outcome.partition("skipped: ")[2]
+        named = why.startswith(step.provider)
+        reasons.append(why if named else "%s %s" % (step.provider, step.outcome))
+    if digest.provider != "extract":
+        reasons.append("%s found nothing to tell" % digest.provider)
+    message = "no model answered (%s); this %s holds the recorded facts only"
+    warn(message % ("; ".join(reasons), call.verb))
     return None
-
-
-def _format_reason(provider: str, outcome: str) -> str:
-    """Return why a provider gave no answer, beginning with its name."""
-    why = outcome.partition("skipped: ")[2]
-    return why if why.startswith(provider) else "%s %s" % (provider, outcome)
 
 
 _REPLACED = {  # by whether the older handoff was not read yet
@@ -304,18 +270,19 @@ _REPLACED = {  # by whether the older handoff was not read yet
 
 def handoff(call: Call) -> int:
     """Leave a note for the next session, or show or clear it."""
-    if call.options.show or call.options.clear:
+    options = call.options
+    if options.show or options.clear:
         return _show_or_clear(call)
-    said = _read_handoff_note(call)
+    note = _read_handoff_note(call)
     before = handoffs.read_current(call.place)
-    kept = _write_handoff(call, said) if said else _draft_handoff(call)
+    kept = _write_handoff(call, note) if note else _draft_handoff(call)
     call.indexed()
-    is_for_person = not (call.options.json or call.options.hook)
+    is_for_person = not (options.json or options.hook)
     if before is not None and is_for_person:
-        waits = any(one.id == before.id for one in handoffs.list_waiting(call.place))
+        waits = before.id in [waiting.id for waiting in handoffs.list_waiting(call.place)]
         print(_REPLACED[waits] % (before.id, one_line(before.title)))
-    status = report_written(call, kept, "handed off", said or None)
-    if not said and is_for_person:
+    status = report_written(call, kept, "handed off", note or None)
+    if not note and is_for_person:
         print("\n" + strip_hidden(kept.body).strip("\n"), flush=True)
     return status
 
@@ -330,29 +297,30 @@ def _show_or_clear(call: Call) -> int:
 
 def _read_handoff_note(call: Call) -> str:
     """Return the given note, "" to draft one from the session."""
-    said = call.text()
-    is_empty = not said.strip()
-    if call.options.provider and not is_empty:
+    note = call.text()
+    if not note.strip():
+        if call.words:
+            raise UsageError(
+                "the handoff is empty; give a note, or no words at all to have one "
+                "made from the session"
+            )
+        return ""
+    if call.options.provider:
         raise UsageError("--provider has a model write the handoff; leave the other words out")
-    if call.words and is_empty:
-        raise UsageError(
-            "the handoff is empty; give a note, or no words at all to have one "
-            "made from the session"
-        )
-    return "" if is_empty else said
+    return note
 
 
-def _write_handoff(call: Call, said: str) -> Record:
+def _write_handoff(call: Call, text: str) -> Record:
     from memory.session import entries, git
-    from memory.store.redactor import strip_private
 
-    note = entries.clean(said)
-    if not strip_private(note).strip():
+    note = entries.clean(text)
+    public = strip_private(note)
+    if not public.strip():
         raise UsageError("nothing is left to hand off: all of it is marked private")
     head = git.read_head(call.place.git)
     return handoffs.write_handoff(
         call.store(),
-        extract_title(strip_private(note)),
+        extract_title(public),
         note + "\n",
         find_author(call),
         find_session_id(call),
@@ -361,7 +329,6 @@ def _write_handoff(call: Call, said: str) -> Record:
 
 
 def _draft_handoff(call: Call) -> Record:
-    from memory.capture import byhand, conversationfile
     from memory.cli.learn import capture_now, find_transcript  # late, for a cached digest's speed
 
     session = find_session_id(call)
@@ -370,67 +337,67 @@ def _draft_handoff(call: Call) -> Record:
         capture_now(call, session, path)
     call.indexed()
     sources = _list_checkpoints(call, session) if session else _list_branch_checkpoints(call)
-    if not sources:
+    if not sources and session:
         raise StoreError(
             "nothing to hand off from session %s: it has no checkpoint and no transcript; "
             "give a note instead" % session
-            if session
-            else "nothing to hand off from this workspace: it has no checkpoint; "
+        )
+    if not sources:
+        raise StoreError(
+            "nothing to hand off from this workspace: it has no checkpoint; "
             "`dayleaf store import transcripts` brings in past sessions, or give a note instead"
         )
-    told_session = str(sources[0].meta.get("session") or "")
-    plan = next((record for record in _list_newest(call, "plan", "", 4) if record.active), None)
-    held = conversationfile.read_turns(
-        call.store(), sources[0], _list_session_checkpoints(call, sources[0])
+    return _draft_from(call, sources)
+
+
+def _draft_from(call: Call, sources: list[Record]) -> Record:
+    """Draft a handoff from a session's checkpoints, the newest first."""
+    from memory.capture import byhand, conversationfile
+
+    latest = sources[0]
+    its_session = str(latest.meta.get("session") or "")
+    plans = [record for record in _list_newest(call, "plan", "", 4) if record.active]
+    turns = conversationfile.read_turns(
+        call.store(), latest, _list_session_checkpoints(call, latest)
     )
-    note = next(
-        (
-            one
-            for one in _list_newest(call, "note", told_session, 1)
-            if handoffs.covers(one, sources[0])
-        ),
-        None,
+    notes = [
+        note for note in _list_newest(call, "note", its_session, 1) if handoffs.covers(note, latest)
+    ]
+    note = notes[0] if notes else None
+    draft = byhand.draft_handoff(
+        sources, plans[0] if plans else None, turns, note, _list_uncommitted(call)
     )
-    made = byhand.draft_handoff(sources, plan, held, note, _list_uncommitted(call))
-    digest = _ask_model(call, HANDOFF, _list_handoff_sources(made, sources, note), HANDOFF_TOKENS)
-    meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
+    facts = _list_handoff_sources(draft, [*notes, *sources], latest)
+    digest = _ask_model(call, HANDOFF, facts, HANDOFF_TOKENS)
+    meta = {key: latest.meta.get(key) for key in ("branch", "commit")}
     if digest:
-        made = byhand.reword_draft(
-            made, [bullet.statement for bullet in digest.bullets], digest.provider
-        )
+        statements = [bullet.statement for bullet in digest.bullets]
+        draft = byhand.reword_draft(draft, statements, digest.provider)
         meta["by"] = digest.provider
-    return handoffs.write_handoff(
-        call.store(),
-        made.title,
-        made.body,
-        "auto",
-        told_session,
-        {**meta, "links": make_derived_links(made.sources)},
-    )
+    meta["links"] = make_derived_links(draft.sources)
+    return handoffs.write_handoff(call.store(), draft.title, draft.body, "auto", its_session, meta)
 
 
 def _list_uncommitted(call: Call) -> set[str]:
     """List existing uncommitted files, by relative and by absolute path."""
     from memory.store import safegit
 
-    done = safegit.read(
-        call.place.root, call.env, "status", "--porcelain", "-z", "--no-renames", "-uall"
-    )
+    root = call.place.root
+    done = safegit.read(root, call.env, "status", "--porcelain", "-z", "--no-renames", "-uall")
     rows = done.out.split(b"\0") if not done.rc else []
-    paths = [os.fsdecode(row[3:]) for row in rows]
-    found = [path for path in paths if path and files.exists(call.place.root + "/" + path)]
-    return {name for path in found for name in (path, call.place.root + "/" + path)}
+    paths = [os.fsdecode(row[3:]) for row in rows if row[3:]]
+    found = [path for path in paths if files.exists(root + "/" + path)]
+    return {*found, *(root + "/" + path for path in found)}
 
 
 def _list_handoff_sources(
-    made: HandoffDraft, checkpoints: list[Record], note: Record | None
+    draft: HandoffDraft, records: list[Record], latest: Record
 ) -> list[Source]:
     from dataclasses import replace  # late, for a cached digest's speed
 
     from memory.distill.digests import build_source
 
-    facts = replace(build_source(checkpoints[0], made.body), checksum="")
-    records = [*([note] if note else []), *checkpoints]
+    facts = replace(build_source(latest, draft.body), checksum="")
     return [facts, *(build_source(record, record.body) for record in records)]
 
 
@@ -475,7 +442,6 @@ def _list_session_checkpoints(call: Call, record: Record, branch: str = "") -> l
 
 def _list_newest(call: Call, kind: str, session: str, most: int, branch: str = "") -> list[Record]:
     from memory.recall import question, search
-    from memory.store.redactor import strip_private_record
 
     query = question.Query(kinds=(kind,), session=session, branch=branch, limit=most)
     found = search.recall(call.place, call.settings, query, call.now, call.offset, [call.place])
@@ -485,24 +451,17 @@ def _list_newest(call: Call, kind: str, session: str, most: int, branch: str = "
 def _show_handoff(call: Call) -> int:
     found = handoffs.read_current(call.place)
     if found is None:
-        said = "%s has no handoff; `dayleaf handoff` writes one" % one_line(call.place.key)
-        return call.answer(None, [said])
-    starts = handoffs.count_starts(call.place, found.id)
-    value = {
-        **record_json(found),
-        "path": call.place.path(found.name),
-        "body": found.body,
-        "starts": starts,
-    }
+        line = "%s has no handoff; `dayleaf handoff` writes one" % one_line(call.place.key)
+        return call.answer(None, [line])
+    starts, path = handoffs.count_starts(call.place, found.id), call.place.path(found.name)
+    value = {**record_json(found), "path": path, "body": found.body, "starts": starts}
     often = "at " + format_count(starts, "start") if starts else "not yet"
-    head = screen.format_record_head(
-        found, call.now, call.style(), [("shown", often), ("file", call.place.path(found.name))]
-    )
+    facts = [("shown", often), ("file", path)]
+    head = screen.format_record_head(found, call.now, call.style(), facts)
     return call.answer(value, [*head, "", strip_hidden(found.body).strip("\n")])
 
 
 def _clear_handoff(call: Call) -> int:
-    """Withdraw the handoff; it becomes an ordinary checkpoint."""
     if handoffs.read_current(call.place) is None and not handoffs.list_waiting(call.place):
         return call.answer(None, ["there is no handoff to clear"])
     kept = handoffs.clear(call.store())
@@ -511,17 +470,16 @@ def _clear_handoff(call: Call) -> int:
 
 
 def _parse_period(call: Call) -> tuple[float, float | None]:
-    """Parse a call's (start, end), None for an open end."""
-    if call.words and call.options.since:
-        raise UsageError("--since has the time; leave '%s' out" % clip_input(" ".join(call.words)))
-    said = call.options.since or " ".join(call.words) or "1d"
-    until = call.parse_time(call.options.until, end=True) if call.options.until else None
-    since = call.parse_time(said)
-    if until is not None and until <= since:
-        raise UsageError(
-            "--until %s is not after %s" % (clip_input(call.options.until), clip_input(said))
-        )
-    return since, until
+    """Return (start, end) of a standup, None for an open end."""
+    since, until, words = call.options.since, call.options.until, " ".join(call.words)
+    if words and since:
+        raise UsageError("--since has the time; leave '%s' out" % clip_input(words))
+    since = since or words or "1d"
+    end = call.parse_time(until, end=True) if until else None
+    start = call.parse_time(since)
+    if end is not None and end <= start:
+        raise UsageError("--until %s is not after %s" % (clip_input(until), clip_input(since)))
+    return start, end
 
 
 def standup(call: Call) -> int:
@@ -530,53 +488,45 @@ def standup(call: Call) -> int:
     from memory.terminal import workdays
 
     since, until = _parse_period(call)
+    where = call.options.workspace or ""
     with call.spinner("reading the checkpoints"):
-        told = worklog.collect_work(
-            call.place,
-            call.settings,
-            call.options.workspace or "",
-            since,
-            call.now,
-            call.offset,
-            until,
+        report = worklog.collect_work(
+            call.place, call.settings, where, since, call.now, call.offset, until
         )
-    digest = _ask_model(call, STANDUP, worklog.list_sources(told), STANDUP_TOKENS)
+    digest = _ask_model(call, STANDUP, worklog.list_sources(report), STANDUP_TOKENS)
     style = call.style()
-    columns = style.columns if sys.stdout.isatty() else STANDUP_COLUMNS
-    style = screen.Style(columns, style.colour, style.cut)
-    return call.answer(
-        {**workdays.to_json(told), "digest": _digest_json(digest) if digest else None},
-        workdays.standup_lines(told, style, call.options.markdown, digest),
-    )
+    if not sys.stdout.isatty():
+        style.columns = STANDUP_COLUMNS
+    value = {**workdays.to_json(report), "digest": _digest_json(digest) if digest else None}
+    return call.answer(value, workdays.standup_lines(report, style, call.options.markdown, digest))
 
 
 def today(call: Call) -> int:
     """Show the last sessions, the waiting reviews and common failures."""
     from memory.terminal import workdays
 
+    place, settings = call.place, call.settings
     with call.spinner("reading the sessions"):
-        seen = workdays.read_glance(call.place, call.settings, call.now, call.offset)
+        seen = workdays.read_glance(place, settings, call.now, call.offset)
     from memory.health import accounts
     from memory.project import adoption
-    from memory.terminal import pastlines
 
-    wanted = call.place.claimed or adoption.read_offered_workspace(call.place)
-    off = accounts.find_disabled_pushes(call.place, call.settings, 1)
-    unkept = accounts.find_disabled_capture(call.settings)
-    return call.answer(
-        {**workdays.glance_json(seen), "off": off, "unkept": unkept},
-        [
-            *pastlines.switched_off_lines(off),
-            *pastlines.switched_off_lines(unkept, "capture"),
-            *workdays.glance_lines(seen, call.now, call.style()),
-            *([adoption.OFFER_MESSAGE % wanted] if wanted else []),
-        ],
-    )
+    off = accounts.find_disabled_pushes(place, settings, 1)
+    unkept = accounts.find_disabled_capture(settings)
+    lines = [
+        *pastlines.switched_off_lines(off),
+        *pastlines.switched_off_lines(unkept, "capture"),
+        *workdays.glance_lines(seen, call.now, call.style()),
+    ]
+    wanted = place.claimed or adoption.read_offered_workspace(place)
+    if wanted:
+        lines.append(adoption.OFFER_MESSAGE % wanted)
+    return call.answer({**workdays.glance_json(seen), "off": off, "unkept": unkept}, lines)
 
 
 def statusline(call: Call) -> int:
     event = {} if sys.stdin.isatty() else boundary.read_event()
     from memory.hook.statusline import on_statusline
 
-    said, _ = on_statusline(event, call.env, call.now)
-    return call.answer({"line": said}, [said])
+    line, _ = on_statusline(event, call.env, call.now)
+    return call.answer({"line": line}, [line])

@@ -10,14 +10,24 @@ from typing import Any
 
 from memory.core import StoreError, UsageError, boundary, clock, files, layout
 from memory.core.plaintext import clip_columns, format_count, one_line
+from memory.health import agefile, bundle, restoration
+from memory.health.bundle import Backup
+from memory.health.restoration import HeldBack, RestoreResult, Step, Target
+from memory.knowledge import housekeeping
+from memory.knowledge.housekeeping import Change
+from memory.project import adoption
+from memory.recall import lookup
+from memory.store import ledger
+from memory.store.writer import TierWriter
 from memory.terminal import screen
-from memory.terminal.call import Call, ask_confirmation, require_person, to_json, warn
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.health.bundle import Backup
-    from memory.health.restoration import HeldBack, RestoreResult, Step, Target
-    from memory.knowledge.housekeeping import Change, UpkeepPlan
+from memory.terminal.call import (
+    Call,
+    ask_confirmation,
+    report_written,
+    require_person,
+    to_json,
+    warn,
+)
 
 TITLE_COLUMNS = 60  # columns of a title
 CLOCK_REMEDY = "confirm the clock with `dayleaf store upkeep --clock-is-right`"
@@ -25,58 +35,43 @@ CLOCK_REMEDY = "confirm the clock with `dayleaf store upkeep --clock-is-right`"
 
 def upkeep(call: Call) -> int:
     """Plan the upkeep, or apply it with --apply."""
-    from memory.knowledge import housekeeping
-
-    options = call.options
-    if options.apply:
-        return _apply_upkeep(call)
-    with call.spinner("reading the records"):
-        found = housekeeping.plan_upkeep(
-            call.store(), _count_successes(call), clock_is_right=options.clock_is_right
-        )
-    lines = [
-        *_format_changes([*found.changes]),
-        *_format_doubt(found),
-        housekeeping.format_counts(found.records, found.merged, found.archived),
-    ]
-    if found.changes:
-        lines.append("`dayleaf store upkeep --apply` does it; `dayleaf store undo` undoes it")
-    return call.answer({**housekeeping.plan_to_json(found), "applied": False}, lines)
-
-
-def _apply_upkeep(call: Call) -> int:
-    from memory.knowledge import housekeeping
-    from memory.store import ledger
-
+    applied, problems = call.options.apply, list[str]()
     with call.spinner("reading the records") as spinner:
-        did = housekeeping.apply(
-            call.store(),
-            _count_successes(call),
-            call.options.clock_is_right,
-            spinner.counting("upkeep"),
+        store, successes = call.store(), _count_successes(call)
+        if applied:
+            result = housekeeping.apply(
+                store, successes, call.options.clock_is_right, spinner.counting("upkeep")
+            )
+            plan, problems = result.plan._replace(changes=result.changes), list(result.problems)
+        else:
+            plan = housekeeping.plan_upkeep(store, successes, call.options.clock_is_right)
+    if applied:
+        _finish_moves(call, problems)
+    lines = _format_changes(plan.changes, applied)
+    if plan.doubt:
+        doubt = one_line(plan.doubt)
+        lines.append(
+            "upkeep archives nothing by age: %s; correct it, or %s" % (doubt, CLOCK_REMEDY)
         )
+    lines.append(housekeeping.format_counts(plan.records, plan.merged, plan.archived))
+    if plan.changes:
+        way = "" if applied else "`dayleaf store upkeep --apply` does it; "
+        lines.append(way + "`dayleaf store undo` undoes it")
+    value = {**housekeeping.plan_to_json(plan), "applied": applied}
+    if applied:
+        value["problems"] = problems
+    call.answer(value, lines)
+    return 1 if problems else 0
+
+
+def _finish_moves(call: Call, problems: Iterable[str]) -> None:
     call.indexed()
     ledger.recount_after_moves(call.place)
-    for problem in did.problems:
+    for problem in problems:
         warn(problem)
-    done = did.plan._replace(changes=did.changes)
-    lines = [
-        *_format_changes([*done.changes], True),
-        *_format_doubt(done),
-        housekeeping.format_counts(done.records, done.merged, done.archived),
-    ]
-    if done.changes:
-        lines.append("`dayleaf store undo` undoes it")
-    call.answer(
-        {**housekeeping.plan_to_json(done), "applied": True, "problems": list(did.problems)}, lines
-    )
-    return 1 if did.problems else 0
 
 
 def _count_successes(call: Call) -> Mapping[str, int]:
-    from memory.recall import lookup
-    from memory.store import ledger
-
     folds = [
         lookup.credit_successors(call.place, ledger.read(book))
         for book in ledger.ledgers(call.place)
@@ -84,10 +79,10 @@ def _count_successes(call: Call) -> Mapping[str, int]:
     return {id: fold.counts(id).up for fold in folds for id in fold.rows}
 
 
-def _format_changes(changes: list[Change], is_done: bool = False) -> list[str]:
+def _format_changes(changes: Iterable[Change], applied: bool) -> list[str]:
     rows = [
         [
-            ("merge" if change.kept else "archive") + "d" * is_done,
+            ("merge" if change.kept else "archive") + "d" * applied,
             change.record.id,
             clip_columns(one_line(change.record.title), TITLE_COLUMNS),
             "into %s: same words" % change.kept.id if change.kept else change.reason,
@@ -97,30 +92,14 @@ def _format_changes(changes: list[Change], is_done: bool = False) -> list[str]:
     return [*screen.format_table(rows), ""] if rows else []
 
 
-def _format_doubt(found: UpkeepPlan) -> list[str]:
-    said = "upkeep archives nothing by age: %s; correct it, or %s" % (
-        one_line(found.doubt),
-        CLOCK_REMEDY,
-    )
-    return [said] if found.doubt else []
-
-
 def undo(call: Call) -> int:
-    from memory.knowledge import housekeeping
-    from memory.store import ledger
-
     with call.spinner("reading the journal") as spinner:
         back = housekeeping.undo(call.store(), spinner.counting("undo"))
     if back is None:
-        return call.answer(
-            {"undone": None},
-            ["nothing to undo: no upkeep was applied here, or all of it is undone already"],
-        )
-    call.indexed()
-    ledger.recount_after_moves(call.place)
-    for problem in back.problems:
-        warn(problem)
-    said = "undid the upkeep of %s: %s restored, %d put back to the old text" % (
+        lines = ["nothing to undo: no upkeep was applied here, or all of it is undone already"]
+        return call.answer({"undone": None}, lines)
+    _finish_moves(call, back.problems)
+    line = "undid the upkeep of %s: %s restored, %d put back to the old text" % (
         back.began[:16].replace("T", " "),
         format_count(len(back.restored), "record"),
         len(back.reset),
@@ -132,8 +111,8 @@ def undo(call: Call) -> int:
         "problems": list(back.problems),
     }
     if back.problems:
-        said += "; %d could not be undone, see above" % len(back.problems)
-    call.answer(value, [said])
+        line += "; %d could not be undone, see above" % len(back.problems)
+    call.answer(value, [line])
     return 1 if back.problems else 0
 
 
@@ -141,8 +120,6 @@ MOST_LISTED = 20  # files of a plan
 
 
 def _find_workspace(call: Call) -> str:
-    from memory.recall import lookup
-
     name = call.options.workspace or ""
     places = lookup.find_workspaces(call.place, name) if name not in ("", "all") else []
     if len(places) > 1:
@@ -153,16 +130,12 @@ def _find_workspace(call: Call) -> str:
     return places[0].key if places else ""
 
 
-def _choose_backup_file(call: Call, sealing: bool) -> str:
-    target = (
-        os.path.abspath(call.words[0])
-        if call.words
-        else _find_free_name(os.getcwd(), call.now, sealing)
-    )
+def _choose_backup_file(call: Call, end: str) -> str:
+    target = os.path.abspath(call.words[0] if call.words else _find_free_name(".", call.now, end))
     if call.options.here:
         return target
     if not call.words and find_work_tree(target):
-        target = _find_free_name(call.env.get("HOME") or os.getcwd(), call.now, sealing)
+        target = _find_free_name(call.env.get("HOME") or os.getcwd(), call.now, end)
     tree = find_work_tree(target)
     if tree:
         raise StoreError(
@@ -174,61 +147,41 @@ def _choose_backup_file(call: Call, sealing: bool) -> str:
 
 def backup(call: Call) -> int:
     """Write everything into one backup file."""
-    from memory.health import agefile, bundle
-
     if len(call.words) > 1:
         raise UsageError("store backup takes one FILE, not %d words" % len(call.words))
-    place, workspace = call.place, _find_workspace(call)
-    sealing = call.options.age is not None
-    recipient = agefile.parse_recipient(call.options.age) if sealing else None
-    target = _choose_backup_file(call, sealing)
+    shared, workspace, seal = bool(call.options.shared), _find_workspace(call), None
+    if call.options.age is not None:
+        seal = agefile.make_encryptor(agefile.parse_recipient(call.options.age))
+    target = _choose_backup_file(call, ".tar.gz.age" if seal else ".tar.gz")
     with call.spinner("writing the backup") as spinner:
-        made = bundle.write_backup(
-            place,
-            target,
-            call.now,
-            workspace,
-            bool(call.options.shared),
-            spinner.counting(spinner.step),
-            agefile.make_encryptor(recipient) if sealing else None,
-        )
-    if call.options.shared and not any(
-        kept.name.startswith(bundle.SHARED + "/") for kept in made.files
-    ):
+        progress = spinner.counting(spinner.step)
+        made = bundle.write_backup(call.place, target, call.now, workspace, shared, progress, seal)
+    if shared and not any(kept.name.startswith(bundle.SHARED + "/") for kept in made.files):
         warn("there is no shared tier here, so the backup has none")
     size = os.stat(target).st_size
-    lines = [
-        "backed up %s (%s bytes) to %s"
-        % (format_count(len(made.files), "file"), "{:,}".format(size), target),
-        *("  left out %s: %s" % (one_line(name), why) for name, why in made.left),
-        *(
-            ["  %s disappeared meanwhile" % format_count(made.vanished, "file")]
-            if made.vanished
-            else []
-        ),
-        "  it was read back and is complete; `dayleaf store restore FILE` restores it"
-        if not sealing
-        else (
-            "  it was read back, then encrypted; `dayleaf store restore FILE --identity "
-            "KEYFILE` restores it"
-        ),
-    ]
-    return call.answer(
-        {
-            "file": target,
-            "bytes": size,
-            "files": len(made.files),
-            "vanished": made.vanished,
-            "encrypted": sealing,
-            "left": [list(row) for row in made.left],
-        },
-        lines,
-    )
+    number = format_count(len(made.files), "file")
+    lines = ["backed up {} ({:,} bytes) to {}".format(number, size, target)]
+    lines += ["  left out %s: %s" % (one_line(name), why) for name, why in made.left]
+    if made.vanished:
+        lines.append("  %s disappeared meanwhile" % format_count(made.vanished, "file"))
+    if seal:
+        state, way = "it was read back, then encrypted", "FILE --identity KEYFILE"
+    else:
+        state, way = "it was read back and is complete", "FILE"
+    lines.append("  %s; `dayleaf store restore %s` restores it" % (state, way))
+    value = {
+        "file": target,
+        "bytes": size,
+        "files": len(made.files),
+        "vanished": made.vanished,
+        "encrypted": bool(seal),
+        "left": [list(row) for row in made.left],
+    }
+    return call.answer(value, lines)
 
 
-def _find_free_name(folder: str, now: float, sealed: bool = False) -> str:
+def _find_free_name(folder: str, now: float, end: str) -> str:
     stem = "%s/dayleaf-%s" % (folder.rstrip("/"), clock.day(now))
-    end = ".tar.gz.age" if sealed else ".tar.gz"
     number, path = 1, stem + end
     while os.path.lexists(path):
         number += 1
@@ -254,83 +207,55 @@ def _is_backup(word: str) -> bool:
 
 def restore(call: Call) -> int:
     """Restore a record from the archive, or all records from a backup."""
-    from memory.cli import learn
-    from memory.health import agefile
-
     if not (len(call.words) == 1 and _is_backup(call.words[0])):
-        given = [
-            name
-            for name in ("into", "merge", "replace", "trust", "identity", "dry_run")
-            if getattr(call.options, name)
-        ]
+        given = call.list_given(("into", "merge", "replace", "trust", "identity", "dry_run"))
         if given:
-            raise UsageError(
-                "--%s is only for a backup: `dayleaf store restore FILE`"
-                % given[0].replace("_", "-")
-            )
-        return learn.restore(call)
-    path = os.path.abspath(call.words[0])
+            raise UsageError("%s is only for a backup: `dayleaf store restore FILE`" % given[0])
+        found = call.store().restore(call.single_word("ID"))
+        _finish_moves(call, ())
+        return report_written(call, found, "restored")
+    path, key = os.path.abspath(call.words[0]), call.options.identity
     if not agefile.is_encrypted(path):
-        if call.options.identity:
+        if key:
             raise UsageError(
                 "--identity is for an encrypted backup, and %s is not encrypted" % path
             )
         return _restore_backup(call, path, path)
-    if not call.options.identity:
+    if not key:
         raise UsageError(
             "%s is encrypted; name your key file: `dayleaf store restore FILE --identity KEYFILE`"
             % path
         )
-    with agefile.decrypted(
-        path, os.path.abspath(call.options.identity), files.make_folder(call.place.home + "/cache")
-    ) as plain:
+    folder = files.make_folder(call.place.home + "/cache")
+    with agefile.decrypted(path, os.path.abspath(key), folder) as plain:
         return _restore_backup(call, path, plain)
 
 
 def _restore_backup(call: Call, named: str, path: str) -> int:
-    from memory.health import bundle, restoration
-
+    options = call.options
     with call.spinner("reading the backup"):
         target, empty = _find_target(call, named)
         found = bundle.read_backup(path)
         plan = restoration.plan_restore(found, target, path)
-        held = restoration.find_held_back(path, plan, target, bool(call.options.replace))
-    note = restoration.find_refusal(found, target)
-    if call.options.dry_run:
-        return call.answer(
-            {
-                **_plan_json(found, plan, False),
-                "held": _held_json(held.settings),
-                "approvalsHeld": held.decisions,
-            },
-            [
-                *_format_plan(plan, note),
-                *_format_held(call, target, held),
-                "nothing was written (--dry-run)",
-            ],
-        )
-    if (
-        not empty
-        and not call.options.merge
-        and restoration.count_states(plan)[restoration.SAME] < len(plan)
-    ):
-        call.answer(_plan_json(found, plan, False), _format_plan(plan, note))
+        held = restoration.find_held_back(path, plan, target, bool(options.replace))
+    value, lines = _plan_json(found, plan, False), _format_plan(found, plan, target)
+    if options.dry_run:
+        value.update(held=_held_json(held.settings), approvalsHeld=held.decisions)
+        lines += [*_format_held(call, target, held), "nothing was written (--dry-run)"]
+        return call.answer(value, lines)
+    changes = len(plan) - restoration.count_states(plan)[restoration.SAME]
+    if changes and not empty and not options.merge:
+        call.answer(value, lines)
         raise StoreError(
             "%s already holds files; --merge adds the new ones, with --replace also those that "
             "differ, --into DIR restores elsewhere" % target.home
         )
-    if _ask_to_take_over(call, target, held):
-        target = target._replace(trust=True)
-        plan, held = restoration.plan_restore(found, target, path), restoration.HeldBack([], 0)
+    if any(held) and not options.json and not boundary.is_agent(call.env):
+        question = [*_format_held(call, target, held), "take it over? type yes: "]
+        if ask_confirmation("\n".join(question)):
+            target = target._replace(trust=True)
+            plan, held = restoration.plan_restore(found, target, path), HeldBack([], 0)
     return _apply_restore(call, path, found, plan, target, held)
-
-
-def _ask_to_take_over(call: Call, target: Target, held: HeldBack) -> bool:
-    if not any(held) or call.options.json or boundary.is_agent(call.env):
-        return False
-    return ask_confirmation(
-        "\n".join((*_format_held(call, target, held), "take it over? type yes: "))
-    )
 
 
 def _check_restore(call: Call, path: str) -> None:
@@ -345,26 +270,20 @@ def _check_restore(call: Call, path: str) -> None:
 
 def _find_target(call: Call, path: str) -> tuple[Target, bool]:
     """Return (target of a restore, whether it is empty)."""
-    from memory.health import restoration
-
     options, place = call.options, call.place
     _check_restore(call, path)
     if options.into:
         home = files.real_path(os.path.abspath(options.into).rstrip("/") or "/")
         if os.path.lexists(home) and (not files.is_folder(home) or os.listdir(home)):
             raise UsageError("--into %s: the directory is not empty; name another one" % home)
-        return restoration.Target(home, "", options.trust), True
-    target = restoration.Target(place.home, place.shared if place.git else "", options.trust)
+        return Target(home, "", options.trust), True
+    target = Target(place.home, place.shared if place.git else "", options.trust)
     return target, restoration.is_empty(place.home)
 
 
 def _apply_restore(
     call: Call, path: str, found: Backup, plan: list[Step], target: Target, held: HeldBack
 ) -> int:
-    from memory.health import restoration
-    from memory.project import adoption
-    from memory.store.writer import TierWriter
-
     files.make_folder(target.home)
     spaces = target.home + "/workspaces/"
     fresh = [row for row in found.known if not files.is_folder(spaces + row[0])]
@@ -381,30 +300,27 @@ def _apply_restore(
     call.indexed()
     for problem in done.problems:
         warn(problem)
-    call.answer(
-        {
-            **_plan_json(found, plan, True),
-            "home": target.home,
-            "written": done.written,
-            "joined": done.joined,
-            "replaced": done.replaced,
-            "problems": done.problems,
-            "held": _held_json(done.held),
-            "approvalsHeld": held.decisions,
-        },
-        [
-            *_format_restored(plan, target, done, found, replace),
-            *_format_held(call, target, held._replace(settings=done.held)),
-        ],
-    )
+    value = {
+        **_plan_json(found, plan, True),
+        "home": target.home,
+        "written": done.written,
+        "joined": done.joined,
+        "replaced": done.replaced,
+        "problems": done.problems,
+        "held": _held_json(done.held),
+        "approvalsHeld": held.decisions,
+    }
+    lines = [
+        *_format_restored(plan, target, done, found, replace),
+        *_format_held(call, target, held._replace(settings=done.held)),
+    ]
+    call.answer(value, lines)
     if not call.options.into:
         call.warn_of_known_project()
     return 1 if done.problems else 0
 
 
 def _plan_json(found: Backup, plan: list[Step], applied: bool) -> dict[str, Any]:
-    from memory.health import restoration
-
     return {
         "made": found.made,
         "workspace": found.workspace,
@@ -416,31 +332,28 @@ def _plan_json(found: Backup, plan: list[Step], applied: bool) -> dict[str, Any]
     }
 
 
-def _format_plan(plan: list[Step], note: str | None) -> list[str]:
-    from memory.health import restoration
-
-    told = [step for step in plan if step.state not in (restoration.SAME, restoration.NEW)]
-    lines = ["%-9s  %s" % (step.state, one_line(step.path)) for step in told[:MOST_LISTED]]
-    more = len(told) - MOST_LISTED
+def _format_plan(found: Backup, plan: list[Step], target: Target) -> list[str]:
+    changed = [step for step in plan if step.state not in (restoration.SAME, restoration.NEW)]
+    lines = ["%-9s  %s" % (step.state, one_line(step.path)) for step in changed[:MOST_LISTED]]
+    if len(changed) > MOST_LISTED:
+        lines.append("… and %d more; --json lists all" % (len(changed) - MOST_LISTED))
     number = restoration.count_states(plan)
-    sums = "%s: %d new, %d the same, %d different here, %d with lines that are missing here" % (
+    counts = "%s: %d new, %d the same, %d different here, %d with lines that are missing here" % (
         format_count(len(plan), "file"),
         number[restoration.NEW],
         number[restoration.SAME],
         number[restoration.DIFFERENT],
         number[restoration.BEHIND],
     )
-    gone = number[restoration.FORGOTTEN]
-    sums += ", %d forgotten here" % gone * bool(gone)
-    rest = "… and %d more; --json lists all" % more if more > 0 else ""
-    return list(filter(None, (*lines, rest, sums, note)))
+    if number[restoration.FORGOTTEN]:
+        counts += ", %d forgotten here" % number[restoration.FORGOTTEN]
+    refusal = restoration.find_refusal(found, target)
+    return [*lines, counts, *([refusal] if refusal else [])]
 
 
 def _format_restored(
     plan: list[Step], target: Target, done: RestoreResult, found: Backup, replace: bool
 ) -> list[str]:
-    from memory.health import restoration
-
     number = restoration.count_states(plan)
     same, kept = number[restoration.SAME], number[restoration.DIFFERENT] - done.replaced
     gone = number[restoration.FORGOTTEN] * (not replace)
@@ -469,22 +382,21 @@ def _held_json(settings: Iterable[tuple[str, str, Any]]) -> list[dict[str, Any]]
 
 
 def _format_held(call: Call, target: Target, held: HeldBack) -> list[str]:
-    lines = []
+    lines, prefix = [], ""
+    if target.home != call.place.home:
+        prefix = "DAYLEAF_HOME=%s " % shlex.quote(target.home)
     for path, key, value in held.settings:
-        lines.append("  held back '%s' of %s" % (key, one_line(path)))
+        line = "  held back '%s' of %s" % (key, one_line(path))
         if path == target.home + "/config.json":
-            home = (
-                ""
-                if target.home == call.place.home
-                else "DAYLEAF_HOME=%s " % shlex.quote(target.home)
-            )
-            said = shlex.quote(value if isinstance(value, str) else to_json(value))
-            lines[-1] += ": `%sdayleaf config set %s %s` sets it" % (home, key, one_line(said))
+            text = one_line(shlex.quote(value if isinstance(value, str) else to_json(value)))
+            line += ": `%sdayleaf config set %s %s` sets it" % (prefix, key, text)
+        lines.append(line)
     if held.decisions:
         number = format_count(held.decisions, "decision")
         lines.append("  held back its approvals (%s): they let rules bind and scripts run" % number)
-    last = (
-        "  a person must decide on approvals, on commands and on redaction; in a terminal, "
-        "--trust takes them over"
-    )
-    return [*lines, last] if lines else []
+    if lines:
+        lines.append(
+            "  a person must decide on approvals, on commands and on redaction; in a terminal, "
+            "--trust takes them over"
+        )
+    return lines

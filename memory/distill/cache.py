@@ -56,6 +56,10 @@ def _path(folder: str, key: str) -> str:
     return "%s/%s.json" % (folder, key)
 
 
+def _hash(text: str) -> str:
+    return files.sha256(text.encode("utf-8", "replace"))
+
+
 def _read_fresh(folder: str, key: str, version: int, now: float) -> dict[str, Any]:
     """Read an entry within its lifetime; raises _FAULTS."""
     row: dict[str, Any] = fastjson.read_sealed(_path(folder, key))
@@ -65,10 +69,7 @@ def _read_fresh(folder: str, key: str, version: int, now: float) -> dict[str, An
 
 
 def prune(folder: str, now: float | None) -> int:
-    """Delete expired entries and return their number.
-
-    now: None deletes all, as none may survive a redaction.
-    """
+    """Delete expired entries, all for None; return their number."""
     gone = 0
     try:
         entries = [entry for entry in os.scandir(folder) if entry.name.endswith(".json")]
@@ -89,31 +90,18 @@ def digest_key(
     question: str, sources: Sequence[Source], config: Config, name: str, model: str, budget: int
 ) -> str:
     """Return the key of a digest."""
-    rows = [
-        [
-            s.id,
-            s.created,
-            s.checksum or files.sha256((s.title + "\0" + s.body).encode("utf-8", "replace")),
-        ]
-        for s in sources
-    ]
-    parts = [
-        TEMPLATE,
-        rows,
-        question,
-        name,
-        model,
-        budget,
-        config["redact.enabled"],
-        config["redact.allow"],
-    ]
+    rows = [(s.id, s.created, s.checksum or _hash(s.title + "\0" + s.body)) for s in sources]
+    parts = [TEMPLATE, rows, question, name, model, budget]
+    parts += [config["redact.enabled"], config["redact.allow"]]
     if name == "command":
         parts.append(config["distill.command"])
-    return files.sha256(json.dumps(parts).encode())
+    return _hash(json.dumps(parts))
 
 
 def write_digest(folder: str, key: str, now: float, digest: Digest) -> None:
-    """Cache a digest; a failure to write is ignored."""
+    """Cache a digest, if there is a folder; a failure to write is ignored."""
+    if not folder:
+        return
     row = {
         "v": 2,
         "t": now,
@@ -132,7 +120,9 @@ def write_digest(folder: str, key: str, now: float, digest: Digest) -> None:
 
 
 def read_digest(folder: str, key: str, now: float) -> Digest | None:
-    """Read a cached digest, or None."""
+    """Read a cached digest, None without one or a folder."""
+    if not folder:
+        return None
     from memory.distill.digests import Bullet, CheckResult, Digest, RejectedBullet
 
     try:
@@ -143,16 +133,9 @@ def read_digest(folder: str, key: str, now: float) -> Digest | None:
             len(bullets),
             tuple(RejectedBullet(str(why), str(what)) for why, what in row["cut"]),
         )
-        return Digest(
-            bullets,
-            str(row["provider"]),
-            int(row["in"]),
-            int(row["out"]),
-            True,
-            tuple(map(str, row["notes"])),
-            checked,
-            made=float(row["t"]),
-        )
+        provider, notes = str(row["provider"]), tuple(map(str, row["notes"]))
+        tokens_in, tokens_out, made = int(row["in"]), int(row["out"]), float(row["t"])
+        return Digest(bullets, provider, tokens_in, tokens_out, True, notes, checked, made=made)
     except _FAULTS:
         return None
 
@@ -163,7 +146,7 @@ def read_digest(folder: str, key: str, now: float) -> Digest | None:
 def answer_key(words: Sequence[str], options: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the key of a printed answer."""
     parts = [__version__, TEMPLATE, list(words), sorted(options.items()), sorted(settings.items())]
-    return files.sha256(repr(parts).encode("utf-8", "replace"))
+    return _hash(repr(parts))
 
 
 def write_answer(
@@ -171,8 +154,7 @@ def write_answer(
 ) -> None:
     """Cache a command's output; a failure to write is ignored.
 
-    before: hash_files of the place before the search. used: stat_files of the records read. A
-        change while the answer was made makes the entry invalid.
+    before: `hash_files` before the search. used: `stat_files` of the records read.
     """
     with contextlib.suppress(OSError):
         fastjson.write_sealed(
@@ -196,7 +178,7 @@ def hash_files(place: Place) -> str:
     found = sorted((name, time, size) for name, _, time, size in walk.walk(place)[0])
     paths = [each.path for each in ledger.ledgers(place)]
     found += [(path, 0, files.posix.stat(path).st_size) for path in paths if files.exists(path)]
-    return files.sha256(repr(found).encode("utf-8", "replace"))
+    return _hash(repr(found))
 
 
 def stat_files(paths: Sequence[str]) -> list[list[Any]]:

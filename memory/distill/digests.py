@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Sequence
 
 from memory.core import plaintext, tokeniser
-from memory.core.records import Record, parse_labels
+from memory.core.records import Record, meta_text, parse_labels
 from memory.hook import fence
 from memory.hook.handoffs import is_repetition
 from memory.recall.hit import RecallResult, split_turns
@@ -28,10 +28,9 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[
 class Source:
     """A record as a summariser reads it.
 
-    created: seconds since the epoch. tier: `p`, `s` or `g`. checksum: SHA-256 of the record's file,
-        or "". score: from recall, or 0. body: of a conversation, the turn found. turns: of the
-        conversation, for the extract. retold: of an automatic checkpoint, its conversation's id.
-        branch, tags, files: for a model.
+    created: epoch seconds. tier: `p`, `s` or `g`. checksum: of the record's file, or "". body: of a
+    conversation, the turn found. turns: of the conversation, for the extract. retold: of an
+    automatic checkpoint, its conversation's id.
     """
 
     id: str
@@ -86,10 +85,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class ChainStep:
-    """A step of the provider chain.
-
-    outcome: `answered`, from the cache, or the reason of a skip, refusal or failure.
-    """
+    """A step of the provider chain, and how it ended."""
 
     provider: str
     outcome: str
@@ -99,10 +95,9 @@ class ChainStep:
 class Digest:
     """The short answer of distil.
 
-    provider: its author. tokens_in, tokens_out: tokens of the sources and of the bullets. cached:
-        whether it comes from the cache. notes: lines on skips, rejections and failures. steps: the
-        chain as far as it went. calls: model calls made now, failed ones too. nearest: (id, title)
-        of the nearest records, where none answers. made: of a cached one, seconds since the epoch.
+    provider: its author. tokens_in, tokens_out: of the sources and of the bullets. notes: lines on
+    skips, rejections and failures. calls: model calls made now, failed ones too. nearest: (id,
+    title) of the nearest records, where none answers. made: of a cached one, epoch seconds.
     """
 
     bullets: tuple[Bullet, ...]
@@ -121,8 +116,8 @@ class Digest:
 def build_sources(found: RecallResult) -> list[Source]:
     """Build a summariser's sources from hits.
 
-    A conversation's turn stands beside its checkpoint. A stored digest is left out if its sources
-    are among the hits, and so is a handoff made of checkpoints.
+    A conversation's turn stands beside its checkpoint. A digest or handoff is left out if its own
+    sources are among the hits.
     """
     ids = {hit.id for hit in found.hits}
     out = []
@@ -144,7 +139,6 @@ def build_sources(found: RecallResult) -> list[Source]:
 
 def build_source(record: Record, body: str) -> Source:
     """Build a summariser's source from a part of a record's text."""
-    branch = record.meta.get("branch")
     return Source(
         record.id,
         record.kind,
@@ -153,7 +147,7 @@ def build_source(record: Record, body: str) -> Source:
         body,
         record.tier,
         record.checksum,
-        branch=branch if isinstance(branch, str) else "",
+        branch=meta_text(record, "branch"),
         tags=record.tags,
         files=parse_labels(record.meta.get("files"))[:FILES],
     )
@@ -174,6 +168,26 @@ def count_source_tokens(sources: Sequence[Source]) -> int:
     return sum(tokeniser.count_tokens(source.title + "\n" + source.body) for source in sources)
 
 
+def make_digest(
+    bullets: Sequence[Bullet],
+    provider: str,
+    sources: Sequence[Source],
+    notes: Sequence[str],
+    checked: CheckResult = CheckResult(),
+    nearest: tuple[tuple[str, str], ...] = (),
+) -> Digest:
+    """Return a digest with the tokens of its sources and bullets."""
+    return Digest(
+        tuple(bullets),
+        provider,
+        count_source_tokens(sources),
+        tokeniser.count_tokens(format_bullets(bullets)),
+        notes=tuple(notes),
+        checked=checked,
+        nearest=nearest,
+    )
+
+
 def list_nearest(sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
     """Return (id, title) of the best sources, one per session."""
     retold = {source.retold for source in sources}
@@ -189,8 +203,7 @@ def render(digest: Digest) -> str:
     absent = [match[1] for match in map(_ABSENT.fullmatch, digest.notes) if match]
     notes = [note for note in digest.notes if not _ABSENT.fullmatch(note) and note != NO_RECORD]
     if absent:
-        names = " and ".join(filter(None, (", ".join(absent[:-1]), absent[-1])))
-        verb = "is" if len(absent) == 1 else "are"
+        names, verb = " and ".join(absent), "is" if len(absent) == 1 else "are"
         notes.insert(0, "no model was asked: %s %s not on PATH" % (names, verb))
     return "\n".join(lines + ["note: " + clean(note) for note in notes]) + "\n"
 
@@ -222,14 +235,9 @@ def format_reduction(digest: Digest) -> str:
 
 def as_json(digest: Digest) -> dict[str, Any]:
     """Return a digest's check, chain and nearest records for --json."""
-    checked = digest.checked
     return {
-        "checked": {
-            "bullets": checked.bullets,
-            "kept": checked.kept,
-            "cut": [{"why": cut.why, "what": cut.what} for cut in checked.cut],
-        },
-        "chain": [{"provider": step.provider, "outcome": step.outcome} for step in digest.steps],
+        "checked": {**vars(digest.checked), "cut": [vars(cut) for cut in digest.checked.cut]},
+        "chain": [vars(step) for step in digest.steps],
         "calls": digest.calls,
         "nearest": [{"id": id, "title": title} for id, title in digest.nearest],
     }

@@ -1,21 +1,21 @@
 """Extractive summary, made without a model: lines of the best windows, word for word.
 
-Windows (hook/windows.py) are cut of all sources and weighted by their score squared, times the
-record's score in recall.  Of the best WINDOWS, lines are taken by maximal marginal relevance
-(Carbonell and Goldstein, SIGIR 1998), the highest gain per byte first:
+Windows (hook/windows.py) are weighted by their score squared, times the record's score in recall.
+Of the best WINDOWS, lines are taken by maximal marginal relevance (Carbonell and Goldstein, SIGIR
+1998), the highest gain per byte first:
 
     weight (0.3 + 2 share of the question's idf + 0.5 technical words) (1 - 0.7 likeness) /
     bytes^0.5
 
 A line is a sentence, list item, code block or table, with the line that introduces it or the
-sentence before it.  A heading's words count for the first line below it too.  Likeness is the
-greatest cosine of its words with a taken line's.  A tool's line counts only if it alone holds a
-word of the question, a passing remark before a tool call not at all.  Of two lines on the same
-subject, the newer is taken.  The choice ends at the budget, at a small gain, or after ENOUGH bytes.
+sentence before it. A heading's words count for the first line below it too. Likeness is the
+greatest cosine of its words with a taken line's. A tool's line counts only if it alone holds a word
+of the question, a passing remark before a tool call not at all. Of two lines on the same subject,
+the newer is taken. The choice ends at the budget, at a small gain, or after ENOUGH bytes.
 
 The turn of the first line is quoted from the opening of its reply, with the next sentence if that
-is short: a yes or no stays with its reason.  A turn is one bullet: its request in a few words, the
-lines, its record and day.  The best stands first, but newer before older on the same subject.
+is short: a yes or no stays with its reason. A turn is one bullet: its request in a few words, the
+lines, its record and day. The best stands first, but newer before older on the same subject.
 
 Where the windows answer too little (Answered.is_answered), the nearest records are named instead.
 """
@@ -23,7 +23,7 @@ Where the windows answer too little (Answered.is_answered), the nearest records 
 from __future__ import annotations
 
 import math
-from typing import Dict, FrozenSet, List, NamedTuple, Sequence, Set, Tuple
+from typing import Iterable, NamedTuple, Sequence
 
 from memory.core import clock, plaintext, tokeniser
 from memory.distill.digests import (
@@ -33,9 +33,8 @@ from memory.distill.digests import (
     Digest,
     Source,
     clean,
-    count_source_tokens,
-    format_bullets,
     list_nearest,
+    make_digest,
 )
 from memory.distill.sources import SourcePassage, split_sources
 from memory.distill.technical import find_technical
@@ -65,8 +64,7 @@ def extract(
 ) -> Digest:
     """Answer a question by quotes from sources, best first.
 
-    max_tokens: of the formatted bullets; never exceeded. floor: refuse where the sources answer too
-        little.
+    floor: refuse where the sources answer too little.
     """
     notes = [
         "%s: only its first %d characters were read" % (source.id, BODY_LIMIT)
@@ -78,14 +76,15 @@ def extract(
         _without_time_words(question, sources), [each.passage for each in passages], limit=WINDOW
     )
     if floor and not found.is_answered:
-        return _make_digest(sources, [], notes, list_nearest(sources))
+        return make_digest((), "extract", sources, notes, nearest=list_nearest(sources))
     bullets = _QuoteSelection(passages, found, 4 * max_tokens).select_bullets()
     if floor and bullets:
         notes += _note_missing_words(question, found, bullets)
     if sources and not bullets:
         full = "nothing fits into %d tokens: raise --max-tokens" % max_tokens
         notes.append(full if found.windows else "the records are empty")
-    return _make_digest(sources, bullets, notes)
+    checked = CheckResult(len(bullets), len(bullets))
+    return make_digest(bullets, "extract", sources, notes, checked)
 
 
 def _without_time_words(question: str, sources: Sequence[Source]) -> str:
@@ -95,29 +94,9 @@ def _without_time_words(question: str, sources: Sequence[Source]) -> str:
     return timewords.parse(text, newest, clock.utc).rest or text
 
 
-def _make_digest(
-    sources: Sequence[Source],
-    bullets: Sequence[Bullet],
-    notes: Sequence[str],
-    near: Tuple[Tuple[str, str], ...] = (),
-) -> Digest:
-    size = tokeniser.count_tokens(format_bullets(bullets))
-    checked = CheckResult(len(bullets), len(bullets))
-    return Digest(
-        tuple(bullets),
-        "extract",
-        count_source_tokens(sources),
-        size,
-        False,
-        tuple(notes),
-        checked,
-        nearest=near,
-    )
-
-
 def _note_missing_words(
     question: str, found: windows.Answer, bullets: Sequence[Bullet]
-) -> List[str]:
+) -> list[str]:
     """Return a note on question words missing in the bullets, or []."""
     if not found.rarity or found.held >= HALF:
         return []
@@ -132,18 +111,66 @@ def _note_missing_words(
     return ["this may be about something else: it has nothing on " + ", ".join(missing[:LACKING])]
 
 
+class _Page:
+    """A passage's lines, and the places of the quoted ones."""
+
+    def __init__(self, passage: SourcePassage, texts: Iterable[str]):
+        """Parse the texts of the passage's windows, in their order."""
+        self.passage = passage
+        self.lines: list[Line] = []
+        self.starts = [0]  # place of each window, and the end of the last
+        for text in texts:
+            start, block = len(self.lines), self.lines[-1].block + 1 if self.lines else 0
+            for line in sentences.parse_lines(text):
+                lead = line.lead + start if line.lead >= 0 else -1
+                self.lines.append(line._replace(block=line.block + block, lead=lead))
+            self.starts.append(len(self.lines))
+        self.remarks = _find_passing_remarks(self.lines)
+        self.taken: set[int] = set()
+        self.citation = "[%s] %s" % (passage.source.id, passage.day)
+        self.frame = _count_bytes(self.citation) + 2  # bytes around the lines of a bullet
+        self.request = plaintext.clip_at_word(plaintext.one_line(passage.request), REQUEST)
+        if self.request:
+            self.request = 'asked "%s":' % self.request
+            self.frame += _count_bytes(self.request)
+
+    def find_lead(self, place: int) -> int:
+        """Return the place of the line quoted before another, -1 for none."""
+        line = self.lines[place]
+        if not place or line.kind != PROSE or line.lead >= place - 1:
+            return line.lead
+        before = self.lines[place - 1]
+        return place - 1 if (before.kind, before.block) == (PROSE, line.block) else -1
+
+
 class _Quote(NamedTuple):
     """A line that may be quoted.
 
-    place: index in its passage. lead: place of the line before that is quoted too, -1 for none.
+    place: index in its page. lead: place of the line before it that is quoted too, or -1.
     """
 
-    passage: int
+    page: _Page
     place: int
     lead: int
     text: str
     worth: float
-    terms: FrozenSet[str]
+    terms: frozenset[str]
+
+    @property
+    def kind(self) -> str:
+        return self.page.lines[self.place].kind
+
+    @property
+    def day(self) -> str:
+        return self.page.passage.day
+
+    @property
+    def size(self) -> int:
+        """The bytes that the quote would add to its bullet."""
+        size = _count_bytes(self.text)
+        if self.lead >= 0 and self.lead not in self.page.taken:
+            size += _count_bytes(self.page.lines[self.lead].text)
+        return size
 
 
 class _QuoteSelection:
@@ -152,16 +179,13 @@ class _QuoteSelection:
     def __init__(self, passages: Sequence[SourcePassage], found: windows.Answer, room: int):
         """Collect the lines to choose from; room: bytes of all bullets."""
         self.passages, self.found, self.room = passages, found, room
-        self.lines: Dict[int, List[Line]] = {}
-        # places where each window of a passage starts, and the end of the last
-        self.starts: Dict[int, List[int]] = {}
-        self.remarks: Dict[int, Set[int]] = {}
+        self.pages: dict[int, _Page] = {}
         self.quotes = self._collect_quotes()
         self.likeness = [0.0] * len(self.quotes)
-        self.taken: Dict[int, Set[int]] = {}  # places by passage, in the order of the choice
+        self.quoted: list[_Page] = []  # in the order of the choice
         self.used = 0
 
-    def select_bullets(self) -> List[Bullet]:
+    def select_bullets(self) -> list[Bullet]:
         """Take quotes while they gain enough, and return them as bullets."""
         first = 0.0
         while self.used <= ENOUGH:
@@ -171,10 +195,10 @@ class _QuoteSelection:
             if not first:
                 self._take_opening(self.quotes[at])
             first = first or gain
-            self._take(self._find_newest(at))
-        return [self._make_bullet(passage) for passage in self._order_passages()]
+            self._take(self.quotes[self._find_newest(at)])
+        return [self._make_bullet(page) for page in self._order_pages()]
 
-    def _collect_quotes(self) -> List[_Quote]:
+    def _collect_quotes(self) -> list[_Quote]:
         """Return the lines of the best windows."""
         top = max((each.source.score for each in self.passages), default=0.0) or 1.0
         weighed = [
@@ -185,40 +209,24 @@ class _QuoteSelection:
         greatest = weighed[0][0] if weighed else 0.0
         quotes = []
         for rank, (weight, window) in enumerate(weighed[:WINDOWS]):
-            if window.passage not in self.lines:
-                self._parse_passage(window.passage)
+            page = self._open_page(window.passage)
             share = (weight / greatest) ** STEEP if greatest else 1 / (1 + rank)
-            start, end = self.starts[window.passage][window.at : window.at + 2]
-            quotes += [
-                self._make_quote(window.passage, place, self.lines[window.passage][place], share)
-                for place in range(start, end)
-            ]
-        said = [quote for quote in quotes if self._kind(quote) != RUN]
-        run_only = self.found.rarity.keys() - {term for quote in said for term in quote.terms}
-        return [q for q in quotes if self._kind(q) != RUN or q.terms & run_only][:QUOTES]
+            start, end = page.starts[window.at : window.at + 2]
+            quotes += [self._make_quote(page, place, share) for place in range(start, end)]
+        said = {term for quote in quotes if quote.kind != RUN for term in quote.terms}
+        run_only = self.found.rarity.keys() - said
+        return [q for q in quotes if q.kind != RUN or q.terms & run_only][:QUOTES]
 
-    def _parse_passage(self, passage: int) -> None:
-        """Parse the windows of a passage into lines."""
-        own = [window for window in self.found.windows if window.passage == passage]
-        found: List[Line] = []
-        starts = [0]
-        for window in sorted(own, key=lambda window: window.at):
-            place, block = len(found), found[-1].block + 1 if found else 0
-            found += [
-                line._replace(
-                    block=line.block + block, lead=line.lead + place if line.lead >= 0 else -1
-                )
-                for line in sentences.parse_lines(window.text)
-            ]
-            starts.append(len(found))
-        self.lines[passage], self.starts[passage] = found, starts
-        self.remarks[passage] = _find_passing_remarks(found)
+    def _open_page(self, number: int) -> _Page:
+        if number not in self.pages:
+            own = [window for window in self.found.windows if window.passage == number]
+            own.sort(key=lambda window: window.at)
+            texts = (window.text for window in own)
+            self.pages[number] = _Page(self.passages[number], texts)
+        return self.pages[number]
 
-    def _kind(self, quote: _Quote) -> str:
-        return self.lines[quote.passage][quote.place].kind
-
-    def _make_quote(self, passage: int, place: int, line: Line, weight: float) -> _Quote:
-        before = self.lines[passage][place - 1] if place else None
+    def _make_quote(self, page: _Page, place: int, weight: float) -> _Quote:
+        line, before = page.lines[place], page.lines[place - 1] if place else None
         terms = frozenset(tokeniser.index_terms(line.text))
         with_heading = terms
         if before is not None and before.kind == LEAD and line.lead == place - 1:
@@ -229,53 +237,25 @@ class _QuoteSelection:
             worth += BASE + NAMES * names
         if line.kind in (CODE, TABLE):
             worth *= BLOCK
-        elif place in self.remarks[passage]:
+        elif place in page.remarks:
             worth = 0.0
-        lead, text = self._find_lead(passage, place), self._fit_line(passage, line)
-        return _Quote(passage, place, lead, text, weight * worth, terms)
+        text = _fit_line(line, self.room - page.frame, self.room)
+        return _Quote(page, place, page.find_lead(place), text, weight * worth, terms)
 
-    def _find_lead(self, passage: int, place: int) -> int:
-        """Return the place of the line quoted before another, -1 for none."""
-        line = self.lines[passage][place]
-        if not place or line.kind != PROSE or line.lead >= place - 1:
-            return line.lead
-        before = self.lines[passage][place - 1]
-        return place - 1 if (before.kind, before.block) == (PROSE, line.block) else -1
-
-    def _fit_line(self, passage: int, line: Line) -> str:
-        """Return a line's text, clipped to fit, or ""."""
-        most = self.room - self._measure_frame(passage)
-        if _count_bytes(line.text) <= most:
-            return line.text
-        most = min(most - _count_bytes(""), max(self.room // 2, CUT))
-        if line.kind not in (CODE, TABLE):
-            return sentences.clip_at_clause(line.text, most)
-        rows = line.text.split("\n")
-        held: List[str] = []
-        for row in rows:
-            if len("\n".join([*held, row, rows[-1]]).encode()) + 2 * len(held) > most:
-                break
-            held.append(row)
-        return "\n".join([*held, rows[-1]] if line.kind == CODE else held) if len(held) > 1 else ""
-
-    def _find_best(self) -> Tuple[int, float]:
+    def _find_best(self) -> tuple[int, float]:
         """Return (index, gain) of the quote with most gain per byte."""
         best, most = -1, 0.0
         for at, quote in enumerate(self.quotes):
-            is_taken = quote.place in self.taken.get(quote.passage, ())
+            is_taken = quote.place in quote.page.taken
             if is_taken or not quote.text or self.likeness[at] >= SAME:
                 continue
-            if self._has_sentence_before(quote) and not self._fits(quote):
+            follows_sentence = quote.lead >= 0 and quote.page.lines[quote.lead].kind == PROSE
+            if follows_sentence and not self._fits(quote):
                 quote = self.quotes[at] = quote._replace(lead=-1)
-            size = self._measure(quote)
-            gain = quote.worth * (1 - NOVELTY * self.likeness[at]) / (size + MARK) ** COST
+            gain = quote.worth * (1 - NOVELTY * self.likeness[at]) / (quote.size + MARK) ** COST
             if gain > most and self._fits(quote):
                 best, most = at, gain
         return best, most
-
-    def _has_sentence_before(self, quote: _Quote) -> bool:
-        """Tell whether the sentence before is quoted too."""
-        return quote.lead >= 0 and self.lines[quote.passage][quote.lead].kind == PROSE
 
     def _find_newest(self, at: int) -> int:
         """Return the index of the newest fitting quote on the same subject."""
@@ -283,118 +263,100 @@ class _QuoteSelection:
         alike = [
             i
             for i, other in enumerate(self.quotes)
-            if self._day(other) > self._day(quote)
+            if other.day > quote.day
             and self.likeness[i] < SAME
             and other.text
             and _cosine(quote.terms, other.terms) >= ALIKE
             and self._fits(other)
         ]
-        return max(
-            alike, key=lambda i: (self._day(self.quotes[i]), self.quotes[i].worth), default=at
-        )
-
-    def _day(self, quote: _Quote) -> str:
-        return self.passages[quote.passage].day
-
-    def _measure(self, quote: _Quote) -> int:
-        """Return the bytes that a quote would add."""
-        size = _count_bytes(quote.text)
-        if quote.lead >= 0 and quote.lead not in self.taken.get(quote.passage, ()):
-            size += _count_bytes(self.lines[quote.passage][quote.lead].text)
-        return size
+        return max(alike, key=lambda i: (self.quotes[i].day, self.quotes[i].worth), default=at)
 
     def _fits(self, quote: _Quote) -> bool:
-        around = 0 if quote.passage in self.taken else self._measure_frame(quote.passage)
-        return self.used + around + self._measure(quote) <= self.room
+        around = 0 if quote.page.taken else quote.page.frame
+        return self.used + around + quote.size <= self.room
 
-    def _measure_frame(self, passage: int) -> int:
-        """Return the bytes of a bullet's mark, request and citation."""
-        request = self._format_request(passage)
-        size = _count_bytes(self._format_citation(passage)) + 2
-        return size + _count_bytes(request) if request else size
-
-    def _take(self, at: int) -> None:
-        quote = self.quotes[at]
+    def _take(self, quote: _Quote) -> None:
         self._add(quote)
         for i, other in enumerate(self.quotes):
             self.likeness[i] = max(self.likeness[i], _cosine(quote.terms, other.terms))
 
     def _add(self, quote: _Quote) -> None:
-        self.used += self._measure(quote)
-        if quote.passage not in self.taken:
-            self.used += self._measure_frame(quote.passage)
-        self.taken.setdefault(quote.passage, set()).update({quote.place, quote.lead} - {-1})
+        page = quote.page
+        self.used += quote.size
+        if not page.taken:
+            self.used += page.frame
+            self.quoted.append(page)
+        page.taken.update({quote.place, quote.lead} - {-1})
 
     def _take_opening(self, quote: _Quote) -> None:
         """Take the opening sentences of a quote's reply, if they fit."""
-        found = self.lines[quote.passage]
-        if self.passages[quote.passage].source.kind != "conversation":
+        page, start = quote.page, quote.place
+        if page.passage.source.kind != "conversation":
             return
-        start = quote.place
-        while start and found[start - 1].kind != RUN:
+        while start and page.lines[start - 1].kind != RUN:
             start -= 1
-        prose = [place for place in range(start, len(found)) if found[place].kind == PROSE][:2]
-        for number, place in enumerate(prose):
-            if number and len(found[prose[0]].text) >= SHORT:
-                break
-            text = found[place].text
-            terms = frozenset(tokeniser.index_terms(text))
-            opening = _Quote(quote.passage, place, -1, text, 0.0, terms)
-            size = self._measure(opening) + self._measure(quote)
-            size += self._measure_frame(quote.passage)
+        prose = [at for at in range(start, len(page.lines)) if page.lines[at].kind == PROSE][:2]
+        if prose and len(page.lines[prose[0]].text) >= SHORT:
+            prose = prose[:1]
+        for place in prose:
+            opening = _Quote(page, place, -1, page.lines[place].text, 0.0, frozenset())
+            size = opening.size + quote.size + page.frame
             if place != quote.place and self.used + size <= self.room:
                 self._add(opening)
 
-    def _order_passages(self) -> List[int]:
-        """Return the quoted passages, best first, newer before older ones alike."""
-        order: List[int] = []
-        for passage in self.taken:
-            older = [at for at, other in enumerate(order) if self._is_update(passage, other)]
-            order.insert(older[0] if older else len(order), passage)
+    def _order_pages(self) -> list[_Page]:
+        """Return the quoted pages, best first, newer before older ones alike."""
+        order: list[_Page] = []
+        for page in self.quoted:
+            older = [at for at, other in enumerate(order) if self._is_update(page, other)]
+            order.insert(older[0] if older else len(order), page)
         return order
 
-    def _is_update(self, passage: int, other: int) -> bool:
-        """Tell whether a passage is newer than another on the same subject."""
-        if self.passages[passage].day <= self.passages[other].day:
-            return False
-        return any(
-            _cosine(own, before) >= ALIKE
-            for own in self._taken_terms(passage)
-            for before in self._taken_terms(other)
+    def _is_update(self, page: _Page, other: _Page) -> bool:
+        """Tell whether a page is newer than another on the same subject."""
+        return page.passage.day > other.passage.day and any(
+            _cosine(quote.terms, before.terms) >= ALIKE
+            for quote in self._list_taken(page)
+            for before in self._list_taken(other)
         )
 
-    def _taken_terms(self, passage: int) -> List[FrozenSet[str]]:
-        return [
-            quote.terms
-            for quote in self.quotes
-            if quote.passage == passage and quote.place in self.taken[passage]
-        ]
+    def _list_taken(self, page: _Page) -> list[_Quote]:
+        return [q for q in self.quotes if q.page is page and q.place in page.taken]
 
-    def _format_request(self, passage: int) -> str:
-        request = self.passages[passage].request
-        if not request:
-            return ""
-        return 'asked "%s":' % plaintext.clip_at_word(plaintext.one_line(request), REQUEST)
-
-    def _format_citation(self, passage: int) -> str:
-        return "[%s] %s" % (self.passages[passage].source.id, self.passages[passage].day)
-
-    def _make_bullet(self, passage: int) -> Bullet:
-        texts = {quote.place: quote.text for quote in self.quotes if quote.passage == passage}
-        places = sorted(self.taken[passage])
-        found = self.lines[passage]
-        rows = [texts.get(place) or found[place].text for place in places]
-        request = self._format_request(passage)
-        text = "\n".join([request, *rows] if request else rows)
-        text += "\n" if found[places[-1]].kind in (CODE, TABLE) else " "
-        text += self._format_citation(passage)
-        return Bullet(text, (self.passages[passage].source.id,))
+    def _make_bullet(self, page: _Page) -> Bullet:
+        texts = {quote.place: quote.text for quote in self._list_taken(page)}
+        places = sorted(page.taken)
+        rows = [page.request] if page.request else []
+        rows += [texts.get(place) or page.lines[place].text for place in places]
+        joint = "\n" if page.lines[places[-1]].kind in (CODE, TABLE) else " "
+        return Bullet("\n".join(rows) + joint + page.citation, (page.passage.source.id,))
 
 
-def _find_passing_remarks(found: Sequence[Line]) -> Set[int]:
+def _fit_line(line: Line, most: int, room: int) -> str:
+    """Return a line's text, clipped to `most` bytes, or "".
+
+    room: bytes of all bullets, of which a cut line may have half.
+    """
+    if _count_bytes(line.text) <= most:
+        return line.text
+    most = min(most - _count_bytes(""), max(room // 2, CUT))
+    if line.kind not in (CODE, TABLE):
+        return sentences.clip_at_clause(line.text, most)
+    rows = line.text.split("\n")
+    kept: list[str] = []
+    for row in rows:
+        if len("\n".join([*kept, row, rows[-1]]).encode()) + 2 * len(kept) > most:
+            break
+        kept.append(row)
+    if len(kept) < 2:
+        return ""
+    return "\n".join([*kept, rows[-1]] if line.kind == CODE else kept)
+
+
+def _find_passing_remarks(found: Sequence[Line]) -> set[int]:
     """Return the places of short remarks before a tool call."""
-    out: Set[int] = set()
-    since_call: List[int] = []
+    out: set[int] = set()
+    since_call: list[int] = []
     for place, line in enumerate(found):
         if line.kind == RUN:
             if sum(len(found[at].text) for at in since_call) <= REMARK:
@@ -410,6 +372,6 @@ def _count_bytes(text: str) -> int:
     return len(text.encode()) + 3 + 2 * text.count("\n")
 
 
-def _cosine(one: FrozenSet[str], other: FrozenSet[str]) -> float:
+def _cosine(one: frozenset[str], other: frozenset[str]) -> float:
     """Return the cosine similarity of two sets of words."""
     return len(one & other) / math.sqrt(len(one) * len(other) or 1)

@@ -16,9 +16,8 @@ from memory.distill.digests import (
     CheckResult,
     Digest,
     Source,
-    count_source_tokens,
-    format_bullets,
     list_nearest,
+    make_digest,
 )
 
 if TYPE_CHECKING:
@@ -36,8 +35,8 @@ class CallDeclined(ProviderError):
 class Job:
     """A question with the inputs of each step of the chain.
 
-    sources: best first, without secrets. now: seconds since the epoch. budget: tokens of the
-        digest. progress: called with one line before each wait. made: names of providers called.
+    sources: best first, without secrets. budget: tokens of the digest. progress: called with a line
+    before each wait. made: names of providers called.
     """
 
     question: str
@@ -71,16 +70,8 @@ def ask_provider(job: Job, step: providers.Provider, model: str) -> Digest:
             "%s read the best %d of %d records: no more fit into a prompt"
             % (step.name, len(sources), len(job.sources)),
         )
-    return Digest(
-        bullets,
-        step.name,
-        count_source_tokens(job.sources),
-        tokeniser.count_tokens(format_bullets(bullets)),
-        False,
-        tuple(notes),
-        checked,
-        nearest=() if bullets else list_nearest(job.sources),
-    )
+    nearest = () if bullets else list_nearest(job.sources)
+    return make_digest(bullets, step.name, job.sources, notes, checked, nearest)
 
 
 def fit_sources(sources: Sequence[Source]) -> list[Source]:
@@ -112,8 +103,7 @@ def _ask(
         reasons = "; ".join(verdict.format_notes(checked)) or "no list"
         raise ProviderError("%d sound bullets (%s)" % (len(bullets), reasons))
 
-    timeout = job.config["distill.timeout"]
-    seconds = float(timeout) if isinstance(timeout, (int, float)) else 30.0
+    seconds = float(job.config["distill.timeout"])
     request = providers.Request(prompt, prompts.SYSTEM, seconds, job.env, model)
     job.made.append(step.name)
     try:
@@ -138,7 +128,7 @@ def call_provider(
     """Call a provider within the caps, log it, parse the answer.
 
     plan: most tokens of the call. parse: raises ProviderError for an unsound answer. Raises
-    CallDeclined where a cap refuses the call, else ProviderError.
+    CallDeclined where a cap refuses.
     """
     with spend.hold_slot(home, config, now, plan, purpose) as refusal:
         if refusal:

@@ -51,8 +51,8 @@ word """
 def build(question: str, sources: Sequence[Source], budget: int) -> str:
     """Build the prompt for a question on records.
 
-    budget: tokens of the answer. The question stands first and last; each record is one line of
-    JSON in a fence of its own, so that its text cannot close the fence.
+    The question stands first and last; each record is one line of JSON in a fence of its own, so
+    that its text cannot close the fence.
     """
     asked = "The question, as a JSON string: " + json.dumps(question, ensure_ascii=False)
     head = "%s %d\n%s\n\n%s" % (MARKER, TEMPLATE, asked, DATA)

@@ -1,15 +1,16 @@
 """Prove a statement by records: every technical word of it must occur in them.
 
 Technical are paths, identifiers, options, addresses, hashes, numbers (with a unit of time, size or
-share), dates, quotations of three words and more, code, markup and orders to a reader; the rest is
-prose and needs no proof.  Equal forms count as one: thousands separators, full-width letters, `60s`
-and `60 seconds`, `21 November` and `2026-11-21`, `three` and `3`.
+share), dates, quotations of three words and more, code, markup and orders to a reader. Equal forms
+count as one: thousands separators, full-width letters, `60s` and `60 seconds`, `21 November` and
+`2026-11-21`, `three` and `3`.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Iterator
 
 from memory.recall.timewords import MONTHS
@@ -80,33 +81,10 @@ _IDENTIFIER = re.compile(  # options, snake_case, camelCase, `a::b`, `$VAR`, `x.
     re.ASCII,
 )
 _DIGITS = re.compile(r"\d(?:[\d.]*\d)?")
-_PLAIN_WORDS = frozenset(
-    {
-        "and/or",
-        "i/o",
-        "input/output",
-        "read/write",
-        "client/server",
-        "ci/cd",
-        "tcp/ip",
-        "n/a",
-        "yes/no",
-        "on/off",
-        "und/oder",
-        "request/response",
-        "before/after",
-        "e.g",
-        "i.e",
-        "z.b",
-        "d.h",
-        "u.a",
-        "a.m",
-        "p.m",
-        "https",
-        "ascii",
-        "posix",
-    }
-)  # look technical and are not
+_PLAIN_WORDS = frozenset(  # look technical and are not
+    "and/or i/o input/output read/write client/server ci/cd tcp/ip n/a yes/no on/off und/oder "
+    "request/response before/after e.g i.e z.b d.h u.a a.m p.m https ascii posix".split()
+)
 # scripts whose letters pass for Latin ones
 _LOOKALIKE_SCRIPTS = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC")
 
@@ -143,31 +121,17 @@ _MEASURE = re.compile(  # a number with a unit, or with a noun
     re.IGNORECASE,
 )
 _SPELLINGS = {
-    digits: words.split()
-    for digits, words in {
-        "2": "two zwei",
-        "3": "three drei",
-        "4": "four vier",
-        "5": "five fünf",
-        "6": "six sechs",
-        "7": "seven sieben",
-        "8": "eight acht",
-        "9": "nine neun",
-        "10": "ten zehn",
-        "11": "eleven elf",
-        "12": "twelve zwölf",
-        "15": "fifteen fünfzehn",
-        "20": "twenty zwanzig",
-        "30": "thirty dreißig",
-        "40": "forty vierzig",
-        "50": "fifty fünfzig",
-        "60": "sixty sechzig",
-        "70": "seventy siebzig",
-        "80": "eighty achtzig",
-        "90": "ninety neunzig",
-        "100": "hundred hundert",
-        "1000": "thousand tausend",
-    }.items()
+    digits: words
+    for digits, *words in map(
+        str.split,
+        (
+            "2 two zwei, 3 three drei, 4 four vier, 5 five fünf, 6 six sechs, 7 seven sieben, "
+            "8 eight acht, 9 nine neun, 10 ten zehn, 11 eleven elf, 12 twelve zwölf, "
+            "15 fifteen fünfzehn, 20 twenty zwanzig, 30 thirty dreißig, 40 forty vierzig, "
+            "50 fifty fünfzig, 60 sixty sechzig, 70 seventy siebzig, 80 eighty achtzig, "
+            "90 ninety neunzig, 100 hundred hundert, 1000 thousand tausend"
+        ).split(","),
+    )
 }
 _NUMBER_WORDS = {word: digits for digits, words in _SPELLINGS.items() for word in words}
 _UNIT_PATTERNS = {
@@ -319,9 +283,9 @@ class Proof:
             if match[1].casefold()[: max(3, len(match[1]) - 2)] not in self.lower:
                 yield match[0]
         for words, same in _FRACTIONS:
-            found = words.search(said)
-            if found and not same.search(self.lower):
-                yield found[0]
+            fraction = words.search(said)
+            if fraction and not same.search(self.lower):
+                yield fraction[0]
 
     def _find_changes(self, said: str) -> Iterator[str]:
         """Yield ranges and increases or decreases that the records reverse."""
@@ -403,7 +367,7 @@ class Proof:
         )
 
 
-# --- Forms of the same ----------------------------------------------------------------------------
+# --- Forms of the same
 
 
 def _normalise(value: str) -> str:
@@ -435,13 +399,9 @@ def _parse_dates(value: str) -> Iterator[tuple[str, tuple[str, str, str]]]:
 def _singularise(noun: str) -> str:
     """Return the singular of an English noun."""
     noun = noun.casefold()
-    return (
-        noun[:-3] + "y"
-        if noun.endswith("ies")
-        else noun[:-1]
-        if noun.endswith("s") and not noun.endswith("ss")
-        else noun
-    )
+    if noun.endswith("ies"):
+        return noun[:-3] + "y"
+    return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun
 
 
 def _mixes_scripts(word: str) -> bool:
@@ -465,7 +425,7 @@ def _split_run(run: str) -> list[str]:
     return [piece.rstrip(".!?") for part in run.split("=") for piece in part.split(":") if piece]
 
 
-# --- Borders --------------------------------------------------------------------------------------
+# --- Borders
 
 
 def _occurs(word: str, within: str, left: str, right: str) -> bool:
@@ -474,59 +434,42 @@ def _occurs(word: str, within: str, left: str, right: str) -> bool:
     left, right: characters that continue the word there and so exclude a match: `w` letters, digits
     and `_`; `-`; `.`; on the right also `u`, all but a short unit.
     """
+    before, after = _compile_borders(word[0], word[-1], left, right)
     at = within.find(word)
     while at >= 0:
-        before, after = within[max(at - 2, 0) : at], within[at + len(word) : at + len(word) + 6]
-        if not _touches_left(before, left, word[0]) and not _touches_right(after, right, word[-1]):
+        if not before.search(within[max(at - 2, 0) : at]) and not after.match(
+            within, at + len(word)
+        ):
             return True
         at = within.find(word, at + 1)
     return False
 
 
+# a character that continues a word, by the mark of a rule
+_BEFORE = {"w": r"\w", "-": "-", ".": r"\."}
+_BEHIND = {"w": r"\w", "-": "-", ".": r"\.\w", "u": r"\w{4}|\w{0,3}\d|[.,]\d"}
+_NEVER = "(?!)"  # matches nothing
+
+
+@lru_cache(1024)
+def _compile_borders(
+    first: str, last: str, left: str, right: str
+) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return two patterns: characters that continue a word before and behind.
+
+    first, last: the word's own characters. left, right: as of `_occurs`.
+    """
+    before = [_BEFORE[mark] for mark in left if mark != "w" or _is_word_char(first)]
+    if first == "/" and "." in left:  # the rest of a relative path is no absolute one
+        before = [r"[\w.~-]"]
+    if first.isdigit():
+        before.append(r"\d[.,-]")
+    behind = [_BEHIND[mark] for mark in right if mark != "w" or _is_word_char(last)]
+    return (
+        re.compile(r"(?:%s)\Z" % "|".join([_NEVER, *before]), re.ASCII),
+        re.compile("|".join([_NEVER, *behind]), re.ASCII),
+    )
+
+
 def _is_word_char(char: str) -> bool:
     return char.isascii() and (char.isalnum() or char == "_")
-
-
-def _is_digit_and_mark(text: str) -> bool:
-    """Tell whether two characters are a digit and `.`, `,` or `-`."""
-    return len(text) == 2 and text[0].isdigit() and text[1] in ".,-"
-
-
-def _joins(rule: str, own: str, beside: str) -> bool:
-    """Tell whether the character beside a word continues it."""
-    return ("w" in rule and _is_word_char(own) and _is_word_char(beside)) or (
-        "-" in rule and beside == "-"
-    )
-
-
-def _touches_left(before: str, rule: str, first: str) -> bool:
-    last = before[-1:]
-    if not last:
-        return False
-    if first.isdigit() and _is_digit_and_mark(before):
-        return True
-    if first == "/" and "." in rule:  # the rest of a relative path is no absolute one
-        return _is_word_char(last) or last in ".~-"
-    return _joins(rule, first, last) or ("." in rule and last == ".")
-
-
-def _touches_right(after: str, rule: str, last: str) -> bool:
-    following = after[:1]
-    if rule == "u":
-        return _is_more_than_unit(after)
-    if not following:
-        return False
-    return _joins(rule, last, following) or (
-        "." in rule and following == "." and _is_word_char(after[1:2] or " ")
-    )
-
-
-def _is_more_than_unit(after: str) -> bool:
-    """Tell whether more than a unit follows a number."""
-    letters = re.match(r"\w*", after, re.ASCII)
-    more = letters[0] if letters else ""
-    return (
-        len(more) > 3
-        or any(c.isdigit() for c in more)
-        or (after[:1] in (".", ",") and after[1:2].isdigit())
-    )

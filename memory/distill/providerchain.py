@@ -9,17 +9,18 @@ records do not tell.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from typing import Callable, Mapping, Sequence
 
 from memory.core import ProviderError, UsageError, boundary
-from memory.distill import cache, spend
+from memory.distill import cache
 from memory.distill.digests import NO_RECORD, ChainStep, Digest, Source, clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.core.config import Config
-    from memory.distill import modelcall, providers
+    from memory.distill import modelcall
 
 CHAINS = {
     "auto": ("claude", "gemini"),
@@ -46,44 +47,40 @@ def distill(
     provider: str | None = None,
     max_tokens: int | None = None,
     use_cache: bool = True,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Digest:
     """Return the digest of the chain's first step with an answer.
 
-    sources: best first, with checksums. cache_dir: the workspace's folder of derived files.
-        provider, max_tokens: instead of the configured ones. progress: called with one line before
-        each wait. Raises UsageError as `validate_call` does.
+    sources: best first, with checksums. progress: called with a line before each wait. Raises
+    UsageError as `validate_call` does.
     """
     chosen = provider or str(config["distill.provider"])
     budget = validate_call(question, chosen, config, max_tokens)
     if not sources:
         return Digest((), "extract", 0, 0, False, (NO_RECORD,))
     folder = cache.digests_folder(cache_dir) if use_cache and config["distill.cache"] else ""
-    job: modelcall.Job | None = None
     steps: list[ChainStep] = []
     made: list[str] = []
 
+    @functools.cache
     def make_job() -> modelcall.Job:
         from memory.distill import modelcall
 
         safe = _redact_sources(sources, config, os.path.basename(cache_dir.rstrip("/")))
-        tell = progress or (lambda line: None)
-        return modelcall.Job(clean(question), safe, config, env, home, now, budget, tell, made)
+        return modelcall.Job(clean(question), safe, config, env, home, now, budget, progress, made)
 
     for name in (*CHAINS[chosen], "extract"):
         model = _choose_model(config, name, chosen)
         key = cache.digest_key(question, sources, config, name, model, budget)
-        digest = cache.read_digest(folder, key, now) if folder else None
+        digest = cache.read_digest(folder, key, now)
         outcome = FROM_CACHE if digest else "answered"
         if not digest:
             try:
-                _require(name, config, env)
-                job = job or make_job()
-                digest = _take_step(job, name, model)
+                digest = _take_step(make_job, name, model, config, env)
             except ProviderError as error:
                 steps.append(ChainStep(name, str(error)))
                 continue
-            if folder and digest.bullets:
+            if digest.bullets:
                 cache.write_digest(folder, key, now, digest)
         notes = ("%s %s" % (step.provider, step.outcome) for step in steps)
         return dataclasses.replace(
@@ -108,12 +105,12 @@ def mark_cached(digest: Digest) -> Digest:
 def validate_call(question: str, chosen: str, config: Config, max_tokens: int | None) -> int:
     """Validate a call and return its budget in tokens.
 
-    chosen: the provider's name. max_tokens: instead of the configured number. Raises UsageError for
-    an unknown provider, a budget below LEAST_TOKENS, a question over QUESTION_CHARS.
+    Raises UsageError for an unknown provider, a budget below LEAST_TOKENS, a question over
+    QUESTION_CHARS.
     """
     if chosen not in CHAINS:
         raise UsageError("unknown provider '%s'; use one of %s" % (chosen, ", ".join(CHAINS)))
-    budget = spend.to_integer(config["distill.maxTokens"]) if max_tokens is None else max_tokens
+    budget = int(config["distill.maxTokens"]) if max_tokens is None else max_tokens
     if budget < LEAST_TOKENS:
         raise UsageError(
             "the budget must be at least %d tokens, not %d; set %s"
@@ -127,14 +124,28 @@ def validate_call(question: str, chosen: str, config: Config, max_tokens: int | 
     return budget
 
 
-def _take_step(job: modelcall.Job, name: str, model: str) -> Digest:
+def _take_step(
+    make_job: Callable[[], modelcall.Job],
+    name: str,
+    model: str,
+    config: Config,
+    env: Mapping[str, str],
+) -> Digest:
+    """Return a step's digest; raises ProviderError for a skip or failure."""
     if name == "extract":
         from memory.distill import extract
 
+        job = make_job()
         return extract.extract(job.question, job.sources, job.budget, True)
-    from memory.distill import modelcall
+    from memory.distill import modelcall, providers
 
-    return modelcall.ask_provider(job, _load_provider(name, job.config), model)
+    provider = providers.load_provider(name, config["distill.command"])
+    reason = provider.available(env)
+    if env.get(boundary.NESTED):
+        reason = "this runs inside a model call by dayleaf"
+    if reason:
+        raise ProviderError("skipped: " + reason)
+    return modelcall.ask_provider(make_job(), provider, model)
 
 
 def _choose_model(config: Config, name: str, chosen: str) -> str:
@@ -148,42 +159,17 @@ def _redact_sources(sources: Sequence[Source], config: Config, salt: str) -> lis
     """Redact secrets in sources."""
     from memory.store import redactor
 
-    allow = config["redact.allow"]
-    allowed = [str(item) for item in allow] if isinstance(allow, (list, tuple)) else []
-
-    def safe(value: str) -> str:
-        # Private passages go even without redaction.
-        return clean(
-            redactor.redact(value, allowed, salt).text
-            if config["redact.enabled"]
-            else redactor.strip_private(value)
-        )
+    def redact(text: str) -> str:
+        if config["redact.enabled"]:
+            return clean(redactor.redact(text, config["redact.allow"], salt).text)
+        return clean(redactor.strip_private(text))  # private passages go all the same
 
     return [
         dataclasses.replace(
-            s, title=safe(s.title), body=safe(s.body), turns=tuple(map(safe, s.turns))
+            source,
+            title=redact(source.title),
+            body=redact(source.body),
+            turns=tuple(map(redact, source.turns)),
         )
-        for s in sources
+        for source in sources
     ]
-
-
-# --- Asking a model -------------------------------------------------------------------------------
-
-
-def _load_provider(name: str, config: Config) -> providers.Provider:
-    from memory.distill import providers
-
-    return providers.load_provider(name, config["distill.command"])
-
-
-def _require(name: str, config: Config, env: Mapping[str, str]) -> None:
-    """Raise ProviderError where a provider cannot be called."""
-    if name == "extract":
-        return
-    reason = (
-        "this runs inside a model call by dayleaf"
-        if env.get(boundary.NESTED)
-        else _load_provider(name, config).available(env)
-    )
-    if reason:
-        raise ProviderError("skipped: " + reason)

@@ -1,8 +1,8 @@
 """Local commands that answer a prompt: claude, gemini, ollama, or the user's own.
 
 Each is a child with its own session, an empty temporary directory, no tools, a cleaned environment
-with the nesting guard, a deadline, a cap on output, and the prompt on stdin: argv is public.  The
-answer is untrusted text.  spend.py decides whether a call may be made.
+with the nesting guard, a deadline, a cap on output, and the prompt on stdin: argv is public. The
+answer is untrusted text.
 """
 
 from __future__ import annotations
@@ -11,45 +11,33 @@ import contextlib
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Mapping, NamedTuple, Protocol, Sequence
 
 from memory.core import ProviderError, boundary, files, layout
 from memory.distill.digests import clean
 from memory.distill.prompts import MARKER, NONE
+from memory.distill.spend import to_number
 from memory.store import process
 
 OUTPUT_LIMIT = 4 << 20  # bytes of stdout
-HELP_TIMEOUT = 10.0
+HELP_TIMEOUT = 10.0  # seconds for a question about the command itself
 
 # Variables of a session that a new top-level client must not see.  Credentials and the choice of a
 # cloud (CLAUDE_CODE_OAUTH_TOKEN, CLAUDE_CODE_USE_*, CLAUDE_CONFIG_DIR, ANTHROPIC_*, AWS_*,
 # GOOGLE_*) pass: dropping all of CLAUDE_CODE_* left another tool without a model for seven weeks.
-DROPPED = (
-    "CLAUDECODE",
-    "CLAUDE_PID",
-    "CLAUDE_ENV_FILE",
-    "CLAUDE_PROJECT_DIR",
-    "CLAUDE_JOB_DIR",
-    "CLAUDE_SESSION_ID",
-    "CLAUDE_SKILL_DIR",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "GEMINI_CLI",
+DROPPED = frozenset(
+    "CLAUDECODE CLAUDE_PID CLAUDE_ENV_FILE CLAUDE_PROJECT_DIR CLAUDE_JOB_DIR CLAUDE_SESSION_ID "
+    "CLAUDE_SKILL_DIR CLAUDE_CODE_ENTRYPOINT GEMINI_CLI".split()
 )
-DROPPED_STARTS = (
-    "CLAUDE_CODE_SESSION",
-    "CLAUDE_CODE_CHILD",
-    "CLAUDE_CODE_MESSAGING_",
-    "CLAUDE_PLUGIN_",
+DROPPED_STARTS = tuple(
+    "CLAUDE_CODE_SESSION CLAUDE_CODE_CHILD CLAUDE_CODE_MESSAGING_ CLAUDE_PLUGIN_".split()
 )
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A model's answer.
-
-    tokens_in, tokens_out, cost (US dollars): None where the command does not tell.
-    """
+    """A model's answer, with None for what the command does not tell."""
 
     text: str
     model: str
@@ -70,10 +58,7 @@ class CallFailed(ProviderError):
 
 
 class Request(NamedTuple):
-    """A prompt for a provider.
-
-    timeout: seconds. model: "" for the provider's own choice.
-    """
+    """A prompt for a provider; model: "" for the provider's own choice."""
 
     prompt: str
     system: str
@@ -116,42 +101,25 @@ class Claude(_Client):
 
     def complete(self, request: Request) -> Answer:
         """Answer through the user's own login, by default with `haiku`."""
-        program = _require_program("claude", request.env)
+        program = _find_program(self, self.name, request.env)
         # one request, and no other
         passed = dict(make_nested_env(request.env), CLAUDE_CODE_MAX_RETRIES="0")
         # --bare would be leaner, but never reads a subscription's login; clients before 2.1.169
         # lack --safe-mode.
         known = run([program, "--help"], "", min(request.timeout, HELP_TIMEOUT), passed).out
         isolation = ["--safe-mode"] if "--safe-mode" in known else ["--setting-sources", ""]
-        done = run(
-            [
-                program,
-                "-p",
-                *isolation,
-                "--tools",
-                "",
-                "--strict-mcp-config",
-                "--no-session-persistence",
-                "--system-prompt",
-                request.system,
-                "--model",
-                request.model or "haiku",
-                "--output-format",
-                "json",
-            ],
-            request.prompt,
-            request.timeout,
-            passed,
-        )
+        options = ["-p", *isolation, "--tools", "", "--strict-mcp-config"]
+        options += ["--no-session-persistence", "--system-prompt", request.system]
+        options += ["--model", request.model or "haiku", "--output-format", "json"]
+        done = run([program, *options], request.prompt, request.timeout, passed)
         return _check_answer(_parse_claude(done), request.prompt)
 
 
 class Gemini(_Client):
     """`gemini -p` without tools, hooks and servers.
 
-    Project settings in its working directory switch them off. That directory is always the same,
-    since the client keeps a history for each one. It obeys the settings only in a trusted one
-    (--skip-trust alone comes too late), and takes an empty list of servers for none (0.61).
+    Project settings in its working directory switch them off: always the same one, since the client
+    keeps a history for each, and a trusted one (--skip-trust alone comes too late).
     """
 
     name = "gemini"
@@ -166,7 +134,7 @@ class Gemini(_Client):
 
     def complete(self, request: Request) -> Answer:
         """Answer through the user's own login."""
-        program = _require_program("gemini", request.env)
+        program = _find_program(self, self.name, request.env)
         stand = layout.find_home(dict(request.env)) + "/spawn/gemini"
         try:
             files.replace(stand + "/.gemini/settings.json", json.dumps(self.settings).encode())
@@ -178,24 +146,9 @@ class Gemini(_Client):
             GEMINI_CLI_TRUST_WORKSPACE="true",
             GEMINI_SYSTEM_MD=stand + "/.gemini/system.md",
         )
-        chosen = ["-m", request.model] if request.model else []
-        done = run(
-            [
-                program,
-                "-p",
-                "Answer as told above.",
-                "-o",
-                "json",
-                "--skip-trust",
-                "-e",
-                "none",
-                *chosen,
-            ],
-            request.prompt,
-            request.timeout,
-            passed,
-            stand,
-        )
+        options = ["-p", "Answer as told above.", "-o", "json", "--skip-trust", "-e", "none"]
+        options += ["-m", request.model] if request.model else []
+        done = run([program, *options], request.prompt, request.timeout, passed, stand)
         return _check_answer(_parse_gemini(done), request.prompt)
 
 
@@ -206,7 +159,7 @@ class Ollama(_Client):
 
     def complete(self, request: Request) -> Answer:
         """Answer with the local model that is named."""
-        program = _require_program("ollama", request.env)
+        program = _find_program(self, self.name, request.env)
         if not request.model or request.model.startswith("-"):
             raise CallFailed("no model", "set distill.model to one that `ollama list` shows")
         passed = make_nested_env(request.env)
@@ -215,15 +168,8 @@ class Ollama(_Client):
             raise CallFailed(
                 "no model", "ollama has no '%s'; pull it or set distill.model" % request.model
             )
-        done = run(
-            [program, "run", request.model],
-            request.system + "\n\n" + request.prompt,
-            request.timeout,
-            passed,
-        )
-        _check_status(done)
-        return _check_answer(
-            Answer(_strip_thoughts(done.out), request.model, cost=0.0), request.prompt
+        return replace(
+            _ask_for_text([program, "run", request.model], request, passed, request.model), cost=0.0
         )
 
 
@@ -237,57 +183,44 @@ class Command:
 
     def available(self, env: Mapping[str, str]) -> str:
         """Return the fault of `distill.command`, or ""."""
-        words = [word for word in self.argv if isinstance(word, str) and "\0" not in word]
-        if not words or words != self.argv:
+        if not self.argv or not all(isinstance(w, str) and "\0" not in w for w in self.argv):
             return "set distill.command to a list: the program, then its arguments"
-        if not process.which(words[0], env):
-            return "'%s' is not an absolute path and not on PATH" % words[0]
+        if not process.which(self.argv[0], env):
+            return "'%s' is not an absolute path and not on PATH" % self.argv[0]
         return ""
 
     def complete(self, request: Request) -> Answer:
         """Answer with the command; DAYLEAF_MODEL holds a given model."""
-        reason = self.available(request.env)
-        if reason:
-            raise CallFailed("absent", reason)
+        program = _find_program(self, next(iter(self.argv), ""), request.env)
         passed = make_nested_env(request.env)
         if request.model:
             passed["DAYLEAF_MODEL"] = request.model
-        done = run(
-            [_require_program(self.argv[0], request.env), *self.argv[1:]],
-            request.system + "\n\n" + request.prompt,
-            request.timeout,
-            passed,
-        )
-        _check_status(done)
-        return _check_answer(
-            Answer(_strip_thoughts(done.out), request.model or os.path.basename(self.argv[0])),
-            request.prompt,
-        )
+        model = request.model or os.path.basename(self.argv[0])
+        return _ask_for_text([program, *self.argv[1:]], request, passed, model)
 
 
-def load_provider(name: str, command: object) -> Provider:
+def load_provider(name: str, command: Sequence[str]) -> Provider:
     """Return the provider with a name; command: the words of `distill.command`."""
     if name == "command":
-        return Command(command if isinstance(command, (list, tuple)) else ())
-    made: dict[str, type[Provider]] = {"claude": Claude, "gemini": Gemini, "ollama": Ollama}
-    return made[name]()
+        return Command(command)
+    classes: dict[str, type[Provider]] = {"claude": Claude, "gemini": Gemini, "ollama": Ollama}
+    return classes[name]()
 
 
-# --- Programs and their environment ---------------------------------------------------------------
+# --- Programs and their environment
 
 
-def _require_program(program: str, env: Mapping[str, str]) -> str:
-    found = process.which(program, env)
-    if not found:
-        raise CallFailed("absent", "%s is not on PATH" % program)
-    return found
+def _find_program(provider: Provider, program: str, env: Mapping[str, str]) -> str:
+    reason = provider.available(env)
+    if reason:
+        raise CallFailed("absent", reason)
+    return process.which(program, env)
 
 
 def make_nested_env(env: Mapping[str, str]) -> dict[str, str]:
     """Make the environment of a nested client, with the nesting guard.
 
-    A session's own variables are removed. Raises CallFailed inside such a client: a model never
-    starts a model.
+    Raises CallFailed inside such a client: a model never starts a model.
     """
     if env.get(boundary.NESTED):
         raise CallFailed("nested", "this runs inside a model call by dayleaf")
@@ -299,7 +232,7 @@ def make_nested_env(env: Mapping[str, str]) -> dict[str, str]:
     return {**passed, "PATH": process.keep_absolute(env.get("PATH", "")), boundary.NESTED: "1"}
 
 
-# --- Running --------------------------------------------------------------------------------------
+# --- Running
 
 
 @dataclass(frozen=True)
@@ -316,9 +249,9 @@ def run(
 ) -> ProcessResult:
     """Run a command, and end its process group afterwards.
 
-    argv: argv[0] absolute. timeout: seconds. env: from make_nested_env. folder: its working
-        directory; "" for a temporary one. Raises CallFailed without the nesting guard, for a failed
-        start, a missed deadline and more than OUTPUT_LIMIT bytes.
+    argv: argv[0] absolute. folder: its working directory; "" for a temporary one. Raises CallFailed
+    without the nesting guard, for a failed start, a missed deadline and more than OUTPUT_LIMIT
+    bytes.
     """
     if not env.get(boundary.NESTED):
         raise CallFailed(
@@ -341,14 +274,11 @@ def run(
     )
 
 
-# --- Answers --------------------------------------------------------------------------------------
+# --- Answers
 
 _THOUGHTS = re.compile(r"(?s)\A\s*<think(?:ing)?>.*?</think(?:ing)?>")
 _BLOCKED = re.compile(r"operation blocked by hook", re.IGNORECASE)
-
-
-def _strip_thoughts(value: str) -> str:
-    return _THOUGHTS.sub("", value)
+_TOKENS_READ = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 def _first_line(value: str) -> str:
@@ -362,21 +292,30 @@ def _check_status(done: ProcessResult) -> None:
         raise CallFailed("exit %d" % done.rc, _first_line(done.err) or _first_line(done.out))
 
 
+def _ask_for_text(
+    argv: Sequence[str], request: Request, env: Mapping[str, str], model: str
+) -> Answer:
+    """Ask a command that prints nothing but its answer."""
+    done = run(argv, request.system + "\n\n" + request.prompt, request.timeout, env)
+    _check_status(done)
+    return _check_answer(Answer(_THOUGHTS.sub("", done.out), model), request.prompt)
+
+
 def _check_answer(answer: Answer, prompt: str) -> Answer:
     """Strip an answer; raises CallFailed if empty, blocked or echoed."""
     # all seen with exit status 0
-    said = answer.text.strip()
-    if not said:
+    text = answer.text.strip()
+    if not text:
         raise CallFailed("empty", answer=answer)
-    if _BLOCKED.search(said[:400]):
+    if _BLOCKED.search(text[:400]):
         raise CallFailed("blocked by a hook", answer=answer)
     if (
-        MARKER in said
-        or (said in prompt and said != NONE)
-        or (len(said) > 40 and prompt.strip()[:200] in said)
+        MARKER in text
+        or (text in prompt and text != NONE)
+        or (len(text) > 40 and prompt.strip()[:200] in text)
     ):
         raise CallFailed("echo", "the prompt came back", answer)
-    return Answer(said, answer.model, answer.tokens_in, answer.tokens_out, answer.cost)
+    return replace(answer, text=text)
 
 
 def _parse_json_object(value: str) -> dict[str, Any]:
@@ -393,11 +332,7 @@ def _parse_json_object(value: str) -> dict[str, Any]:
 
 def _sum_tokens(*values: object) -> int | None:
     """Sum token counts, None without any number."""
-    known = [
-        int(v)
-        for v in values
-        if isinstance(v, (int, float)) and not isinstance(v, bool) and 0 <= v < 1e12
-    ]
+    known = [int(number) for number in map(to_number, values) if number is not None]
     return sum(known) if known else None
 
 
@@ -420,18 +355,13 @@ def _parse_claude(done: ProcessResult) -> Answer:
         _check_status(done)
         raise CallFailed("no JSON", _first_line(done.out))
     usage, models = _to_dict(result.get("usage")), _to_dict(result.get("modelUsage"))
-    cost = result.get("total_cost_usd")
     said = result.get("result")
     answer = Answer(
         said if isinstance(said, str) else "",
         next(iter(models), ""),
-        _sum_tokens(
-            usage.get("input_tokens"),
-            usage.get("cache_read_input_tokens"),
-            usage.get("cache_creation_input_tokens"),
-        ),
+        _sum_tokens(*map(usage.get, _TOKENS_READ)),
         _sum_tokens(usage.get("output_tokens")),
-        float(cost) if isinstance(cost, (int, float)) and 0 <= cost < 1e15 else None,
+        to_number(result.get("total_cost_usd")),
     )
     if done.rc or result.get("is_error") is not False:
         raise _make_claude_failure(done, result, answer)
@@ -446,10 +376,10 @@ def _parse_gemini(done: ProcessResult) -> Answer:
     """Parse the output of `gemini -o json`."""
     result = _parse_json_object(done.out)
     if done.rc or not result or result.get("error"):
-        told = result.get("error") or _parse_json_object(
+        error = result.get("error") or _parse_json_object(
             done.err[max(done.err.find('{\n  "'), 0) :]
         ).get("error")
-        detail = str(_to_dict(told).get("message", "")) or _first_line(done.err)
+        detail = str(_to_dict(error).get("message", "")) or _first_line(done.err)
         raise CallFailed("exit %d" % done.rc if done.rc else "no JSON", _first_line(detail))
     models = _to_dict(_to_dict(result.get("stats")).get("models"))
     tokens = [_to_dict(_to_dict(value).get("tokens")) for value in models.values()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, List, NamedTuple, Sequence
+from typing import Iterator, NamedTuple, Sequence
 
 from memory.core import clock
 from memory.distill.digests import BODY_LIMIT, Source, clean
@@ -24,11 +24,11 @@ class SourcePassage(NamedTuple):
     request: str
 
 
-def split_sources(sources: Sequence[Source]) -> List[SourcePassage]:
+def split_sources(sources: Sequence[Source]) -> list[SourcePassage]:
     """Split sources into passages, without checkpoints of given conversations."""
     # each conversation once, at its best rank
     talks = {source.id: source for source in reversed(sources) if source.kind == "conversation"}
-    found: List[SourcePassage] = []
+    found: list[SourcePassage] = []
     for source in sources:
         if source.kind == "conversation":
             found += _split_turns(source) if talks[source.id] is source else ()
@@ -43,12 +43,13 @@ def split_sources(sources: Sequence[Source]) -> List[SourcePassage]:
 def _split_turns(source: Source) -> Iterator[SourcePassage]:
     day = clock.day(source.created)
     for text in source.turns or (source.body,):
-        head = text.partition("\n")[0]
-        headed = _TURN_HEADING.match(head)
-        day = headed[1] or day if headed else day
-        quoted, answer = split_turn(text) if headed else ("", text)
-        whole = " ".join(line.lstrip("> ") for line in quoted.split("\n")).strip()
-        asked = clean(whole or (head[headed.end() :] if headed else source.title)).strip()
-        yield SourcePassage(
-            source, Passage(source.id, asked, clean(answer[:TURN_LIMIT])), day, asked
-        )
+        request, answer = source.title, text
+        heading = _TURN_HEADING.match(text)
+        if heading:
+            day = heading[1] or day
+            quoted, answer = split_turn(text)
+            request = " ".join(line.lstrip("> ") for line in quoted.split("\n")).strip()
+            request = request or text.partition("\n")[0][heading.end() :]
+        request = clean(request).strip()
+        passage = Passage(source.id, request, clean(answer[:TURN_LIMIT]))
+        yield SourcePassage(source, passage, day, request)

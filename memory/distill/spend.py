@@ -66,8 +66,7 @@ def append_call(
 ) -> None:
     """Append one call to the ledger.
 
-    why: "" for a success, else a word for the failure. plan: most tokens. purpose: DISTILL or
-        NOTES. Raises OSError.
+    why: "" for a success, else a word for the failure. plan: most tokens.
     """
     line = {
         "v": 1,
@@ -86,7 +85,7 @@ def append_call(
 
 
 def sum_calls(home: str, start: float, end: float, purpose: str = "") -> Totals:
-    """Sum the calls in [start, end), epoch seconds, without unreadable lines.
+    """Sum the calls in [start, end), without unreadable lines.
 
     purpose: DISTILL or NOTES, "" for all calls. Raises OSError.
     """
@@ -96,18 +95,14 @@ def sum_calls(home: str, start: float, end: float, purpose: str = "") -> Totals:
 
 
 def sum_by_day(home: str, start: float, end: float) -> list[tuple[str, str, Totals]]:
-    """Return (day, provider, totals) of the calls in [start, end).
-
-    UTC days, newest first. Raises OSError.
-    """
+    """Return (UTC day, provider, totals) of calls, newest first."""
     groups: dict[tuple[float, str], list[dict[str, Any]]] = {}
     for instant, row in _read_rows(home, start, end):
-        groups.setdefault((-clock.midnight(instant), str(row.get("provider", ""))[:40]), []).append(
-            row
-        )
+        key = -clock.midnight(instant), str(row.get("provider", ""))[:40]
+        groups.setdefault(key, []).append(row)
     return [
-        (clock.day(-day), provider, _sum_rows(rows))
-        for (day, provider), rows in sorted(groups.items(), key=lambda g: g[0])
+        (clock.day(-midnight), provider, _sum_rows(groups[midnight, provider]))
+        for midnight, provider in sorted(groups)
     ]
 
 
@@ -126,25 +121,21 @@ def _sum_rows(rows: Sequence[dict[str, Any]]) -> Totals:
     failed = unknown = tokens_in = tokens_out = planned = 0
     cost = 0.0
     for row in rows:
+        given, got, plan, price = (to_number(row.get(key)) for key in ("in", "out", "plan", "cost"))
+        is_unknown = given is None or got is None
+        given, got = int(given or 0), int(got or 0)
+        if is_unknown:
+            planned += max(0, int(plan or 0) - given - got)
         failed += row.get("ok") is not True
-        given, got, price = (
-            _to_number(row.get("in")),
-            _to_number(row.get("out")),
-            _to_number(row.get("cost")),
-        )
-        if given is None or got is None:
-            unknown += 1
-            planned += max(
-                0, int(_to_number(row.get("plan")) or 0) - int((given or 0) + (got or 0))
-            )
-        tokens_in += int(given or 0)
-        tokens_out += int(got or 0)
+        unknown += is_unknown
+        tokens_in += given
+        tokens_out += got
         cost += price or 0.0
     return Totals(len(rows), failed, unknown, tokens_in, tokens_out, cost, planned)
 
 
 def sum_today(home: str, now: float, purpose: str = "") -> Totals:
-    """Sum the calls of the present UTC day; purpose: as in `sum_calls`."""
+    """Sum the calls of the present UTC day."""
     start = clock.midnight(now)
     return sum_calls(home, start, start + clock.DAY, purpose)
 
@@ -154,7 +145,7 @@ def check_caps(
 ) -> str:
     """Return the daily cap against a further call of `tokens`, or ""."""
     key = purpose + ".dailyCalls"
-    calls, most = to_integer(config[key]), MOST_TOKENS
+    calls, most = int(config[key]), MOST_TOKENS
     try:
         spent = sum_today(home, now, purpose)
         started = [
@@ -193,11 +184,11 @@ def hold_slot(
 
 
 class _CallStart(NamedTuple):
-    """A started call; instant: seconds since the epoch, plan: planned tokens."""
+    """A started call; plan: its most tokens."""
 
     instant: float
     plan: int
-    purpose: str = DISTILL
+    purpose: str
 
 
 def _admit(stack: contextlib.ExitStack, home: str, config: Config, start: _CallStart) -> str:
@@ -205,7 +196,7 @@ def _admit(stack: contextlib.ExitStack, home: str, config: Config, start: _CallS
     now = start.instant
     folder = files.make_folder(home + "/spawn")
     with files.Lock(folder + "/lock", wait=True):
-        reason = check_caps(home, config, now, start.plan, purpose=start.purpose)
+        reason = check_caps(home, config, now, start.plan, start.purpose)
         if reason:
             return reason
         starts = [
@@ -237,7 +228,6 @@ def _take_slot(stack: contextlib.ExitStack, path: str) -> bool:
 
 
 def _find_holders(slots: Sequence[str]) -> set[int]:
-    """Return the ids of the processes that hold slots."""
     found = set()
     for path in slots:
         with files.Lock(path) as free, contextlib.suppress(OSError, ValueError):
@@ -274,13 +264,9 @@ def _read_starts(home: str) -> list[_CallStart]:
     """Read the recent starts, without invalid lines."""
     found = []
     for line in _read_tail(home + "/spawn/starts"):
-        words = line.decode("ascii", "replace").split()
-        with contextlib.suppress(ValueError, IndexError):
-            found.append(
-                _CallStart(
-                    float(words[0]), int((words[1:] or ["0"])[0]), (words[2:] or [DISTILL])[0]
-                )
-            )
+        with contextlib.suppress(ValueError):
+            instant, plan, purpose = line.decode("ascii", "replace").split()
+            found.append(_CallStart(float(instant), int(plan), purpose))
     return [start for start in found if math.isfinite(start.instant)]
 
 
@@ -297,12 +283,8 @@ def _read_tail(path: str) -> list[bytes]:
     return data.splitlines()
 
 
-def _to_number(value: object) -> float | None:
+def to_number(value: object) -> float | None:
+    """Return a count or price from foreign JSON, None for anything else."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e15:
         return float(value)
     return None
-
-
-def to_integer(value: object) -> int:
-    """Return a setting as an integer, 0 for no number."""
-    return int(value) if isinstance(value, (int, float)) else 0

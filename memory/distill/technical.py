@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import List
 
 from memory.session.latepattern import LazyPattern
 
@@ -18,7 +17,7 @@ _TECHNICAL = (
 _EDGES = "\"'()[]{}<>,;:.!?*“”「」、。"
 
 
-def find_technical(value: str) -> List[str]:
+def find_technical(value: str) -> list[str]:
     """Return the distinct technical words of a text."""
     words = dict.fromkeys(word.strip(_EDGES) for word in value.split())
     return [

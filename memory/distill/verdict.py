@@ -59,24 +59,17 @@ def check(
 def format_notes(checked: CheckResult) -> list[str]:
     """Format the reasons of rejections, one line each."""
     over = sum(cut.why == OVER for cut in checked.cut)
-    said = {
+    templates = {
         NO_ID: "a bullet without a record's id was cut",
-        UNHELD: "a bullet was cut: no record holds '%s'",
-        UNCITED: "a bullet was cut: no record that it cites holds '%s'",
+        UNHELD: "a bullet was cut: no record holds '{}'",
+        UNCITED: "a bullet was cut: no record that it cites holds '{}'",
     }
-    lines = [
-        said[cut.why] % cut.what if "%s" in said[cut.why] else said[cut.why]
-        for cut in checked.cut
-        if cut.why != OVER
-    ]
+    lines = [templates[cut.why].format(cut.what) for cut in checked.cut if cut.why != OVER]
     return lines + (["%d bullets over the budget were cut" % over] if over else [])
 
 
 def parse_list(answer: str) -> list[str]:
-    """Parse the items of a markdown list, with indented continuations.
-
-    Text around the list is left out.
-    """
+    """Parse the items of a markdown list, without the text around it."""
     items: list[str] = []
     inside, fenced = False, False
     for line in answer.split("\n"):
@@ -143,17 +136,15 @@ def _shorten(line: str) -> str:
 
 def _parse_bullet(line: str, ids: set[str]) -> Bullet:
     """Parse a bullet and its citations, and remove unknown ids."""
-    found: list[str] = []
+    cited: dict[str, None] = {}
 
     def keep(match: re.Match[str]) -> str:
         known = [part for part in re.split(r"[,;\s`#*]+|\bid:", match[1]) if part in ids]
-        found.extend(part for part in known if part not in found)
+        cited.update(dict.fromkeys(known))
         if known:
             return "[%s]" % ", ".join(known)
         return match[0] if " " in match[1].strip() else ""
 
-    told = _BRACKET.sub(keep, line.replace("【", "[").replace("】", "]"))
-    return Bullet(
-        "\n".join(part.rstrip() for part in re.sub(r"(?<=\S) {2,}", " ", told).split("\n")),
-        tuple(found),
-    )
+    text = _BRACKET.sub(keep, line.replace("【", "[").replace("】", "]"))
+    text = re.sub(r"(?<=\S) {2,}", " ", text)
+    return Bullet("\n".join(part.rstrip() for part in text.split("\n")), tuple(cited))

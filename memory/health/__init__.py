@@ -16,9 +16,8 @@ class Finding(NamedTuple):
     """One result of a check.
 
     severity: OK, WARN (works, but less well or hardly as meant) or FAIL. about: the subject, such
-        as `index` for doctor, a section for audit, `record` for check. what: the result. remedy:
-        "" for none. place: path of the file, or "". line: from 1, 0 for none. id, title: of the
-        record, or "".
+    as `index`. place: path of the file, or "". line: from 1, 0 for none. id, title: of the record,
+    or "".
     """
 
     severity: str

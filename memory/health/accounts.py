@@ -1,5 +1,4 @@
-"""Reports of what reached the model and why, from the receipts, and of what the loader would choose
-for a prompt.
+"""Reports of what reached the model and why, and of what the loader would choose for a prompt.
 
 Receipts hold ids; titles are read from the present records, so a deleted record shows its id alone.
 """
@@ -7,10 +6,12 @@ Receipts hold ids; titles are read from the present records, so a deleted record
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from contextlib import closing
+from functools import partial
 from typing import Any
 
 from memory.core import IndexFault, UsageError, config, files, layout, plaintext, records, tokeniser
@@ -40,18 +41,10 @@ EVENT_KEYS = (
 ).split()
 
 
-def _empty_report() -> dict[str, Any]:
-    return {"session": "", "events": [], "moments": []}
-
-
-def _gave_something(row: dict[str, Any]) -> bool:
-    return row.get("event") == "prompt" and bool(row.get("chosen"))
-
-
 def _find_session_with(
     place: layout.Place, sessions: list[str], fits: Callable[[dict[str, Any]], bool]
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Return (first session with fitting receipts, these), ("", []) for none."""
+    """Return (latest session with fitting receipts, these), ("", []) for none."""
     for name in sessions:
         rows = [row for row in _read_receipts(place, name) if fits(row)]
         if rows:
@@ -63,37 +56,35 @@ def report_pushes(place: layout.Place, word: str, session: str) -> dict[str, Any
     """Report the records given to the model in a session or prompt.
 
     word: a session's id, the start of a prompt's id, `last` for the latest prompt with records, or
-        "" for `session`, else the newest session. Raises UsageError where it fits no receipt.
+    "" for `session`, else the newest session. Raises UsageError where it fits no receipt.
     """
     sessions = list_sessions(place)
     if not sessions:
-        return _empty_report()
-    if not word:
-        word = session if session in sessions else sessions[0]
+        return _build_report(place, "", [])
+    word = word or (session if session in sessions else sessions[0])
     if word == "last":
-        name, rows = _find_session_with(place, sessions, _gave_something)
-        return _build_report(place, name, rows[-1:]) if rows else _empty_report()
-    if word in sessions:
-        return _build_report(place, word, _read_receipts(place, word))
-    name, rows = _find_session_with(
-        place, sessions, lambda row: str(row.get("prompt", "")).startswith(word)
-    )
-    if rows:
-        return _build_report(place, name, rows)
-    begun = [name for name in sessions if name.startswith(word)]
-    if len(begun) == 1:
-        return _build_report(place, begun[0], _read_receipts(place, begun[0]))
-    raise UsageError(
-        "nothing is known of a session or prompt '%s'; the newest session is %s"
-        % (plaintext.one_line(word)[:60], sessions[0])
-    )
+        name, rows = _find_session_with(
+            place, sessions, lambda row: row.get("event") == "prompt" and bool(row.get("chosen"))
+        )
+        return _build_report(place, name, rows[-1:])
+    if word not in sessions:
+        name, rows = _find_session_with(
+            place, sessions, lambda row: str(row.get("prompt", "")).startswith(word)
+        )
+        if rows:
+            return _build_report(place, name, rows)
+        begun = [name for name in sessions if name.startswith(word)]
+        if len(begun) != 1:
+            raise UsageError(
+                "nothing is known of a session or prompt '%s'; the newest session is %s"
+                % (plaintext.one_line(word)[:60], sessions[0])
+            )
+        word = begun[0]
+    return _build_report(place, word, _read_receipts(place, word))
 
 
 def list_sessions(place: layout.Place) -> list[str]:
-    """Return the sessions that ran here, latest first.
-
-    A session that was only switched on or off does not count.
-    """
+    """Return the sessions that ran here, latest first."""
     return list(_find_sessions(place))
 
 
@@ -132,7 +123,7 @@ def find_disabled_pushes(
             source, ("by the " + source, "its load.enabled switches them on")
         )
         found.append({"where": where, "remedy": remedy})
-    for at, session in enumerate(islice(_find_sessions(place), most)):
+    for at, session in enumerate(itertools.islice(_find_sessions(place), most)):
         if receipts.read_session(place.receipts(session)).off:
             word = "push on --session " + session if at else "push on"
             found.append(
@@ -142,7 +133,7 @@ def find_disabled_pushes(
 
 
 def find_disabled_capture(settings: config.Config) -> list[dict[str, str]]:
-    """Return `where` and `remedy` of the setting that switches capture off."""
+    """Return `where` and `remedy` of the setting against capture."""
     if settings["capture.enabled"]:
         return []
     source = settings.sources["capture.enabled"]
@@ -169,21 +160,19 @@ def read_sessions(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any
 
 
 def find_pushes(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]:
-    """Return the latest pushes of one record, at most `most`.
+    """Return the latest pushes of one record.
 
     Each has session, t, event, prompt, score and reason.
     """
-    found: list[dict[str, Any]] = []
+    pushes: list[dict[str, Any]] = []
     wanted = b'"%s"' % id.encode("utf-8", "replace")
     for session in _find_sessions(place):
         with contextlib.suppress(OSError):
             if wanted in files.read(place.receipts(session), receipts.LIMIT):
-                found += [
+                pushes += [
                     {
                         "session": session,
-                        "t": row.get("t"),
-                        "event": row.get("event"),
-                        "prompt": row.get("prompt"),
+                        **{key: row.get(key) for key in ("t", "event", "prompt")},
                         "score": item[1],
                         "reason": str(item[2]),
                     }
@@ -191,9 +180,9 @@ def find_pushes(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]
                     for item in _chosen_items(row)
                     if item[0] == id
                 ]
-        if len(found) >= most:
+        if len(pushes) >= most:
             break
-    return found[:most]
+    return pushes[:most]
 
 
 def _read_receipts(place: layout.Place, session: str) -> list[dict[str, Any]]:
@@ -232,16 +221,16 @@ def count_by_moment(
     """Return the number of pushes and uses by moment.
 
     times: receipts. given: receipts whose records reached the model. pushed: these records. used:
-        the records then used, None where this is not recorded; at starts each record counts once a
-        session.
+    the records then used, None where this is not recorded; at starts each record counts once a
+    session.
     """
     counts: dict[str, Counter[str]] = {}
-    left = set(uses)
+    unclaimed = set(uses)
     for session, rows in sessions:
         for row in rows:
             ids = [] if row.get("lost") else [str(item[0]) for item in receipts.list_chosen(row)]
-            keys = {use_key(session, row, id) for id in ids} & left
-            left -= keys
+            keys = {use_key(session, row, id) for id in ids} & unclaimed
+            unclaimed -= keys
             counts.setdefault(row["moment"], Counter()).update(
                 times=1, given=bool(ids), pushed=len(ids), used=len(keys)
             )
@@ -257,7 +246,7 @@ def count_by_moment(
 
 
 def _build_report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    known = _read_titles(place, {str(item[0]) for row in rows for item in _chosen_items(row)})
+    titles = _read_titles(place, {str(item[0]) for row in rows for item in _chosen_items(row)})
     uses = {
         (ledger.hash_id(session), *use)
         for book in ledger.ledgers(place)
@@ -267,25 +256,21 @@ def _build_report(place: layout.Place, session: str, rows: list[dict[str, Any]])
     for row in rows:
         if row.get("event") == "lost":
             continue
-        items = [
-            {
-                "id": str(item[0]),
-                "title": known.get(str(item[0]), ""),
-                "score": item[1],
-                "reason": str(item[2]),
-                "used": None  # unknown
-                if row["moment"] in UNWATCHED
-                else use_key(session, row, str(item[0])) in uses,
-            }
-            for item in _chosen_items(row)
-        ]
-        event: dict[str, Any] = {key: row[key] for key in EVENT_KEYS if key in row}
-        events.append({**event, "chosen": items})
-    return {
-        "session": session,
-        "events": events,
-        "moments": count_by_moment([(session, rows)], uses),
-    }
+        chosen = []
+        for id, score, reason in _chosen_items(row):
+            is_used = use_key(session, row, str(id)) in uses
+            chosen.append(
+                {
+                    "id": str(id),
+                    "title": titles.get(str(id), ""),
+                    "score": score,
+                    "reason": str(reason),
+                    "used": None if row["moment"] in UNWATCHED else is_used,
+                }
+            )
+        events.append({**{key: row[key] for key in EVENT_KEYS if key in row}, "chosen": chosen})
+    moments = count_by_moment([(session, rows)], uses)
+    return {"session": session, "events": events, "moments": moments}
 
 
 def _chosen_items(row: dict[str, Any]) -> list[list[Any]]:
@@ -297,27 +282,21 @@ def _read_titles(place: layout.Place, ids: set[str]) -> dict[str, str]:
     from memory.hook import at_prompt
 
     titles: dict[str, str] = {}
-    for watch in (True, False):
-        with contextlib.suppress(IndexFault, OSError):
-            found = (
-                at_prompt.open_or_build_index(place)
-                if watch
-                else indexview.open_index(place, watch=False)
-            )
-            try:
-                titles.update(_read_index_titles(found, ids - titles.keys()))
-            finally:
-                found.close()
+    for open_index in (at_prompt.open_or_build_index, partial(indexview.open_index, watch=False)):
+        if ids <= titles.keys():
+            break
+        with contextlib.suppress(IndexFault, OSError), closing(open_index(place)) as index:
+            titles.update(_read_index_titles(index, ids - titles.keys()))
     return titles
 
 
-def _read_index_titles(found: indexview.Index, ids: set[str]) -> dict[str, str]:
+def _read_index_titles(index: indexview.Index, ids: set[str]) -> dict[str, str]:
     titles: dict[str, str] = {}
     for id in ids:
         with contextlib.suppress(IndexFault, OSError):
-            doc = found.by_id(id)
+            doc = index.by_id(id)
             if doc is not None:
-                data = files.read(found.place.path(doc.name), 1 << 20)
+                data = files.read(index.place.path(doc.name), 1 << 20)
                 titles[id] = records.from_bytes(doc.name, data, 0.0).title
     return titles
 
@@ -325,12 +304,10 @@ def _read_index_titles(found: indexview.Index, ids: set[str]) -> dict[str, str]:
 # ---- what would be loaded
 
 
-def explain_load(
-    place: layout.Place, settings: config.Config, prompt: str, mode: str
-) -> dict[str, Any]:
+def explain_load(place: layout.Place, settings: config.Config, prompt: str) -> dict[str, Any]:
     """Return the loader's choice for a prompt of a new session.
 
-    mode: the host's permission mode, or "". Raises UsageError for an empty prompt.
+    Raises UsageError for an empty prompt.
     """
     if not prompt:
         raise UsageError("debug load needs a prompt")
@@ -338,82 +315,74 @@ def explain_load(
     from memory.hook.strategies import choose_strategy
 
     prompt = loader.extract_user_text(at_prompt.clip_middle(prompt))
-    found = at_prompt.open_or_build_index(place, prompt)
-    try:
-        state, start = receipts.SessionState(), ""
-        shown_before: list[list[Any]] = []
-        brief, at_first = at_start.build_brief(found, handoffs.read_current(place))
-        if choose_strategy(found.learnings, found.learning_tokens).whole:
-            start, shown_before = brief, at_first
-        else:
-            shown_before = [
-                [*item[:2], item[2] + ", at the start"]
-                for item in at_first
-                if item[2].startswith("rule: ")
-            ]
-        state.shown.update(item[0] for item in shown_before)
+    with closing(at_prompt.open_or_build_index(place, prompt)) as index:
+        brief, in_brief = at_start.build_brief(index, handoffs.read_current(place))
+        if not choose_strategy(index.learnings, index.learning_tokens).whole:
+            rules = [row for row in in_brief if row[2].startswith("rule: ")]
+            brief, in_brief = "", [[*row[:2], row[2] + ", at the start"] for row in rules]
+        state = receipts.SessionState()
+        state.shown.update(row[0] for row in in_brief)
         wanted = at_prompt.wants_passages(prompt, settings, state)
-        choice = at_prompt.choose_for_prompt(found, prompt, mode, settings, state, wanted)
-        block, shown = at_prompt.build_block(found, choice, prompt, state, mode)
-        block, shown = "\n".join(part for part in (start, block) if part), shown_before + shown
-        candidates = (
-            [] if choice.strategy.whole else _score_candidates(found, prompt, choice, settings)
-        )
-        spent = tokeniser.count_tokens(block)
-        fitted = {item[0] for item in shown}
-        picked = dict.fromkeys(found.doc(pick.number).id for pick in choice.picks)
+        choice = at_prompt.choose_for_prompt(index, prompt, "", settings, state, wanted)
+        block, shown = at_prompt.build_block(index, choice, prompt, state, "")
+        block = "\n".join(filter(None, (brief, block)))
+        is_whole = choice.strategy.whole
+        considered = [] if is_whole else _score_candidates(index, prompt, choice, settings)
+        picks = [
+            {"id": id, "relevance": relevance, "reason": reason}
+            for id, relevance, reason in in_brief + shown
+        ]
+        fitted = {row["id"] for row in picks}
+        picked = dict.fromkeys(pick.doc.id for pick in choice.picks)
+        unfit = [{"id": id} for id in picked if id not in fitted]
         below = [{"id": id, "relevance": score} for id, score in choice.below]
-        others = [row["id"] for row in (*candidates, *below)]
-        titles = _read_index_titles(found, {*fitted, *picked, *others})
+        listed = (picks, unfit, below, considered)
+        titles = _read_index_titles(index, {row["id"] for rows in listed for row in rows})
+        for row in itertools.chain(*listed):
+            row["title"] = titles.get(row["id"], "")
+        tokens = tokeniser.count_tokens(block)
         return {
             "strategy": choice.strategy.name,
             "category": choice.category,
-            "learnings": found.learnings,
-            "learningTokens": found.learning_tokens,
+            "learnings": index.learnings,
+            "learningTokens": index.learning_tokens,
             "candidates": choice.candidates,
             "threshold": loader.RELEVANCE,
-            "picks": [
-                {"id": id, "title": titles.get(id, ""), "relevance": relevance, "reason": reason}
-                for id, relevance, reason in shown
-            ],
-            "didNotFit": [
-                {"id": id, "title": titles.get(id, "")} for id in picked if id not in fitted
-            ],
-            "below": [{**row, "title": titles.get(row["id"], "")} for row in below],
+            "picks": picks,
+            "didNotFit": unfit,
+            "below": below,
             "push": settings["load.push"],
-            "considered": [{**row, "title": titles.get(row["id"], "")} for row in candidates],
+            "considered": considered,
             "enabled": bool(settings["load.enabled"] and settings["load.prompt"]),
             "off": find_disabled_pushes(place, settings, 1),
             "characters": tokeniser.count_utf16(block),
-            "tokens": spent,
-            "saved": max(0, found.learning_tokens - spent) if block else 0,
+            "tokens": tokens,
+            "saved": max(0, index.learning_tokens - tokens) if block else 0,
             "block": block,
         }
-    finally:
-        found.close()
 
 
 def _score_candidates(
-    found: indexview.Index, prompt: str, choice: loader.Choice, settings: config.Config
+    index: indexview.Index, prompt: str, choice: loader.Choice, settings: config.Config
 ) -> list[dict[str, Any]]:
     """Return the best documents for a prompt, with why each was left out."""
     from memory.hook import loader
     from memory.hook.strategies import TopicMembership, build_categories
 
-    picked = {found.doc(pick.number).id for pick in choice.picks}
+    picked = {pick.doc.id for pick in choice.picks}
     rows: dict[str, tuple[float, list[tuple[str, float]]]] = {}
     topics: dict[str, tuple[str, ...]] = {}
     for piece in loader.split_prompt(prompt):
         terms = loader.damp_common_terms(tokeniser.query_terms(piece))
-        worth = loader.weigh_terms(found, terms)
-        for _, number in loader.search(found, terms, loader.CANDIDATES, indexview.PUSHED):
-            parts, total = loader.match_document(found, number, worth)
-            doc = found.doc(number)
+        worth = loader.weigh_terms(index, terms)
+        for _, number in loader.search(index, terms, loader.CANDIDATES, indexview.PUSHED):
+            parts, total = loader.match_document(index, number, worth)
+            doc = index.doc(number)
             topics[doc.id] = doc.topics
             if total > rows.get(doc.id, (LEAST_RELEVANCE, []))[0]:
                 rows[doc.id] = (total, parts)
     order = sorted(rows.items(), key=lambda row: (-row[1][0], row[0]))[:MOST_CANDIDATES]
-    table = build_categories(found.lists("brief").get("topics", ()), found.learnings)
+    table = build_categories(index.lists("brief").get("topics", ()), index.learnings)
     stems = frozenset(term for term, _ in tokeniser.query_terms(prompt))
     member = TopicMembership(choice.category, table.get(choice.category, frozenset()) | stems)
     best = max((pick.relevance for pick in choice.picks), default=0.0)

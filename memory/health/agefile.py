@@ -27,10 +27,7 @@ def import_pyrage() -> Any:
 
 
 def parse_recipient(word: str) -> Any:
-    """Parse a recipient, `age1…` or a line of an SSH key's `.pub`.
-
-    Raises UsageError, StoreError.
-    """
+    """Parse an age recipient: `age1…` or a public SSH key."""
     pyrage, word = import_pyrage(), word.strip()
     try:
         return (pyrage.ssh if word.startswith("ssh-") else pyrage.x25519).Recipient.from_str(word)
@@ -42,10 +39,7 @@ def parse_recipient(word: str) -> Any:
 
 
 def make_encryptor(to: Any) -> Callable[[str, str], None]:
-    """Return a function that encrypts (a file, into a new path).
-
-    It raises OSError, StoreError.
-    """
+    """Return a function that encrypts (a file, into a new path)."""
 
     def seal(plain: str, path: str) -> None:
         pyrage = import_pyrage()
@@ -77,8 +71,7 @@ def is_encrypted(path: str) -> bool:
 def decrypted(path: str, identity: str, folder: str) -> Iterator[str]:
     """Yield a decrypted copy of a file, removed afterwards.
 
-    folder: for the copy. identity: the file of an age key, or of an SSH key without a passphrase.
-        Raises StoreError.
+    identity: the file of an age key, or of an SSH key without a passphrase.
     """
     plain = files.temp_path(folder, "plain")
     try:
@@ -105,7 +98,6 @@ def _decrypt(path: str, identity: str, plain: str) -> None:
 
 
 def _create_empty(path: str) -> None:
-    """Create an empty file that only its owner can read."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, files.FILE_MODE))
 
 

@@ -58,8 +58,6 @@ BROKEN = (
 
 
 class BackupFile(NamedTuple):
-    """A file of a backup.  mode: permission bits."""
-
     name: str
     size: int
     mode: int
@@ -70,9 +68,9 @@ class BackupFile(NamedTuple):
 class Backup(NamedTuple):
     """The contents of a backup.
 
-    made: ISO 8601. workspace: "" for all. folders: (name, mode, mtime in ns). left: (name, why)
-        of files left out. vanished: number of files deleted meanwhile. known: (workspace, commit,
-        name by its remote), by which repositories are recognised elsewhere.
+    made: ISO 8601. workspace: "" for all. folders: (name, mode, mtime in ns). left: (name, why) of
+    files left out. vanished: number of files deleted meanwhile. known: (workspace, commit, name by
+    its remote), by which repositories are recognised elsewhere.
     """
 
     made: str
@@ -102,15 +100,14 @@ def write_backup(
     now: float,
     workspace: str = "",
     shared: bool = False,
-    told: Progress = lambda done, of: None,
+    progress: Progress = lambda done, of: None,
     seal: Callable[[str, str], None] | None = None,
 ) -> Backup:
     """Write and verify a backup in a new file; return its contents.
 
     workspace: the key of the only one, with its receipts; "" for the whole home. shared: the
-        repository's tier too. told: called with (files done, files). seal: encrypts a file into
-        another one; the unencrypted file stays in the home. Raises StoreError where the file
-        exists, cannot be written, or does not read back.
+    repository's tier too. progress: called with (files done, files). seal: encrypts a file into
+    another one. Raises StoreError where the file exists, cannot be written, or does not read back.
     """
     _check_target(place, target)
     folder = os.path.dirname(target)
@@ -118,15 +115,11 @@ def write_backup(
     plain = files.temp_path(files.make_folder(place.home + "/cache"), "plain") if seal else temp
     try:
         with _lock_store(place.home):
-            known = tuple(
-                row
-                for row in adoption.read_known_workspaces(place.home)
-                if workspace in ("", row[0])
-            )
-            made = Backup(clock.iso(now), workspace, [], [], [], known=known)
-            made = _write_archive(
-                plain, list(_list_roots(place, workspace, shared)), made, now, told
-            )
+            known = adoption.read_known_workspaces(place.home)
+            known = [row for row in known if workspace in ("", row[0])]
+            made = Backup(clock.iso(now), workspace, [], [], [], known=tuple(known))
+            roots = list(_list_roots(place, workspace, shared))
+            made = _write_archive(plain, roots, made, now, progress)
         if read_backup(plain) != made._replace(vanished=0):
             raise StoreError("%s cannot be read back as written; check the disk" % target)
         if seal:
@@ -148,7 +141,7 @@ def write_backup(
 
 @contextmanager
 def _lock_store(home: str) -> Iterator[None]:
-    """Lock the store, so that no record moves; a read-only home needs no lock."""
+    """Lock the store against moves of records; a read-only home needs none."""
     lock = files.Lock(home + "/cache/store.lock", wait=True)
     try:
         lock.__enter__()
@@ -173,7 +166,7 @@ def _list_roots(place: Place, workspace: str, shared: bool) -> Iterator[tuple[st
 
 
 def _write_archive(
-    temp: str, roots: list[tuple[str, str]], made: Backup, now: float, told: Progress
+    temp: str, roots: list[tuple[str, str]], made: Backup, now: float, progress: Progress
 ) -> Backup:
     fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, files.FILE_MODE)
     with os.fdopen(fd, "wb") as raw:
@@ -181,56 +174,52 @@ def _write_archive(
             gzip.GzipFile("", "wb", 6, raw, 0) as packed,
             tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
         ):
-            made = _add_files(tar, roots, made, told)
+            made = _add_files(tar, roots, made, progress)
             line = fastjson.dump(
                 {
                     "v": VERSION,
                     "dayleaf": __version__,
                     "made": made.made,
                     "workspace": made.workspace,
-                    "folders": list(map(list, made.folders)),
-                    "files": list(map(list, made.files)),
-                    "left": list(map(list, made.left)),
-                    "known": list(map(list, made.known)),
+                    "folders": made.folders,
+                    "files": made.files,
+                    "left": made.left,
+                    "known": made.known,
                 }
             ).encode("ascii")
-            _add_member(
-                tar, BackupFile(MANIFEST, len(line), files.FILE_MODE, int(now) * 10**9, ""), line
-            )
+            manifest = BackupFile(MANIFEST, len(line), files.FILE_MODE, int(now) * 10**9, "")
+            _add_member(tar, manifest, line)
         raw.flush()
         os.fsync(raw.fileno())
     return made
 
 
 def _add_files(
-    tar: tarfile.TarFile, roots: list[tuple[str, str]], made: Backup, told: Progress
+    tar: tarfile.TarFile, roots: list[tuple[str, str]], made: Backup, progress: Progress
 ) -> Backup:
     done: dict[str, BackupFile] = {}
-    gone, unread = set[str](), list[tuple[str, str]]()
+    vanished, unread = set[str](), dict[str, str]()
     for _ in range(MOST_WALKS):
         folders, found, left = _list_files(roots)
-        new = [(name, path) for name, path in found if name not in done and name not in gone]
+        known = {*done, *vanished, *unread}
+        new = [(name, path) for name, path in found if name not in known]
         for number, (name, path) in enumerate(new):
-            told(number, len(new))
+            progress(number, len(new))
             try:
-                kept = _read_file(name, path)
+                done[name], data = _read_file(name, path)
+                _add_member(tar, done[name], data)
+            except FileNotFoundError:
+                vanished.add(name)
             except OSError as error:
-                unread.append((name, (error.strerror or "unreadable").lower()))
-                kept = None
-            if kept is None:
-                gone.add(name)
-                continue
-            done[name] = kept[0]
-            _add_member(tar, *kept)
+                unread[name] = (error.strerror or "unreadable").lower()
         if not new:
             break
-    ordered = [done[name] for name in sorted(done)]
     spelled = sorted(
-        (name.encode("utf-8", "replace").decode("utf-8"), why) for name, why in left + unread
+        (name.encode("utf-8", "replace").decode("utf-8"), why)
+        for name, why in (*left, *unread.items())
     )
-    return made._replace(
-        folders=folders, files=ordered, left=spelled, vanished=len(gone) - len(unread)
-    )
+    ordered = [done[name] for name in sorted(done)]
+    return made._replace(folders=folders, files=ordered, left=spelled, vanished=len(vanished))
 
 
 def _list_files(
@@ -248,14 +237,16 @@ def _list_files(
             if why is None:
                 why = _find_hindrance(path, stat)
             if why is None and walk.is_folder(stat):
-                folders.append(
-                    (name, stat.st_mode & 0o777, max(-LAST_TIME, min(stat.st_mtime_ns, LAST_TIME)))
-                )
+                folders.append((name, stat.st_mode & 0o777, _clip_time(stat)))
             elif why is None:
                 found.append((name, path))
             elif why:
                 left.append((name, why))
     return sorted(folders), sorted(found), sorted(left)
+
+
+def _clip_time(stat: os.stat_result) -> int:
+    return max(-LAST_TIME, min(stat.st_mtime_ns, LAST_TIME))
 
 
 def _find_hindrance(path: str, stat: Any) -> str | None:
@@ -278,12 +269,9 @@ def _find_exclusion(top: str, inner: str) -> str | None:
     return None if is_utf8 else "a name that is not UTF-8; rename it"
 
 
-def _read_file(name: str, path: str) -> tuple[BackupFile, bytes] | None:
-    """Return (the file's row, its bytes) for a backup, None if deleted."""
-    try:
-        fd = files.open_read(path, follow=False)
-    except FileNotFoundError:
-        return None
+def _read_file(name: str, path: str) -> tuple[BackupFile, bytes]:
+    """Return (the file's row, its bytes) for a backup; raises OSError."""
+    fd = files.open_read(path, follow=False)
     try:
         stat = os.fstat(fd)
         data = files.read_fd(fd)
@@ -291,8 +279,8 @@ def _read_file(name: str, path: str) -> tuple[BackupFile, bytes] | None:
         os.close(fd)
     if name.endswith(".jsonl"):  # another process may be in the middle of a line
         data = data[: data.rfind(b"\n") + 1]
-    time = max(-LAST_TIME, min(stat.st_mtime_ns, LAST_TIME))
-    return BackupFile(name, len(data), stat.st_mode & 0o777, time, files.sha256(data)), data
+    mode, time = stat.st_mode & 0o777, _clip_time(stat)
+    return BackupFile(name, len(data), mode, time, files.sha256(data)), data
 
 
 def _add_member(tar: tarfile.TarFile, kept: BackupFile, data: bytes) -> None:
@@ -335,10 +323,7 @@ class _TarReader:
         self.read(-size % tarfile.BLOCKSIZE)
 
     def read_header(self) -> tuple[str, int] | None:
-        """Return (name, size) of the next member, None at the end.
-
-        Raises ValueError for a member that no backup has.
-        """
+        """Return (name, size) of the next member, None at the end."""
         more: dict[str, str] = {}
         while True:
             block = self.read(tarfile.BLOCKSIZE)
@@ -383,27 +368,23 @@ def read_backup(path: str) -> Backup:
     that would unpack outside the home and the repository's tier.
     """
     seen: dict[str, tuple[int, str]] = {}
-    said = b""
+    manifest = b""
     for name, size, pieces in read_members(path):
         if name == MANIFEST:
-            with _raise_store_errors(path):
-                if size > FREE_MANIFEST + ROW_BYTES * len(seen):
-                    raise ValueError("its manifest is too large")
-            said = b"".join(pieces)
+            if size > FREE_MANIFEST + ROW_BYTES * len(seen):
+                raise _make_refusal(path, "its manifest is too large")
+            manifest = b"".join(pieces)
         else:
             seen[name] = size, _hash_pieces(pieces)
-    if not said:
+    if not manifest:
         raise _make_refusal(path, "it has no manifest: it is cut short, or not a dayleaf backup")
     with _raise_store_errors(path):
-        found = _parse_manifest(fastjson.parse(said))
-        told = {kept.name: (kept.size, kept.sha256) for kept in found.files}
-        wrong = sorted(
-            name for name in seen.keys() | told.keys() if seen.get(name) != told.get(name)
-        )
-        if wrong or len(told) != len(found.files):
-            raise ValueError(
-                "%s is not as its manifest says" % quote_name((wrong or sorted(told))[0])
-            )
+        found = _parse_manifest(fastjson.parse(manifest))
+        listed = {kept.name: (kept.size, kept.sha256) for kept in found.files}
+        wrong = sorted(name for name, _ in seen.items() ^ listed.items())
+        if wrong or len(listed) != len(found.files):
+            name = (wrong or sorted(listed))[0]
+            raise ValueError("%s is not as its manifest says" % quote_name(name))
     return found
 
 
@@ -415,23 +396,14 @@ def _hash_pieces(pieces: Iterator[bytes]) -> str:
 
 
 def read_members(path: str) -> Iterator[tuple[str, int, Iterator[bytes]]]:
-    """Yield (name, size, pieces of bytes) of each file, the manifest too.
-
-    Raises StoreError.
-    """
+    """Yield (name, size, pieces of bytes) of each file, the manifest too."""
     with _raise_store_errors(path), open(path, "rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
         unpacked, seen = _TarReader(packed, os.fstat(raw.fileno()).st_size), set[str]()
-        while True:
-            found = unpacked.read_header()
-            if found is None:
-                break
-            name, size = found
-            if name in seen or len(seen) >= unpacked.most_files:
-                raise ValueError(
-                    "%s is in it twice" % quote_name(name)
-                    if name in seen
-                    else "it holds too many files"
-                )
+        for name, size in iter(unpacked.read_header, None):
+            if name in seen:
+                raise ValueError("%s is in it twice" % quote_name(name))
+            if len(seen) >= unpacked.most_files:
+                raise ValueError("it holds too many files")
             seen.add(name)
             pieces = _read_pieces(path, unpacked, size)
             yield name, size, pieces
@@ -456,7 +428,7 @@ def _read_pieces(path: str, unpacked: _TarReader, size: int) -> Iterator[bytes]:
 
 
 def is_safe_name(name: str) -> bool:
-    """Tell whether a backup may hold a name: kept in the home, or shared."""
+    """Tell whether a name is one of a kept or shared file."""
     parts = name.split("/")
     return (
         len(name) <= 1024
@@ -501,13 +473,11 @@ def _parse_manifest(value: Any) -> Backup:
         str(value["workspace"]),
         [(str(name), int(mode) & 0o777, int(time)) for name, mode, time in value["folders"]],
         [
-            BackupFile(str(row[0]), int(row[1]), int(row[2]) & 0o777, int(row[3]), str(row[4]))
-            for row in value["files"]
+            BackupFile(str(name), int(size), int(mode) & 0o777, int(time), str(sha256))
+            for name, size, mode, time, sha256 in value["files"]
         ],
         [(str(name), str(why)) for name, why in value["left"]],
-        known=tuple(
-            (str(key), str(commit), str(named)) for key, commit, named in value.get("known", ())
-        ),
+        known=tuple((str(a), str(b), str(c)) for a, b, c in value.get("known", ())),
     )
     _check_manifest(found)
     return found

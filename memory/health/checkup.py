@@ -106,96 +106,83 @@ def find_files_with_mode(place: layout.Place, bits: int) -> Iterator[str]:
 
 def _report_skipped_files(store: Store) -> Iterator[Finding]:
     for skipped in store.skipped[:MOST_FILES]:
-        yield warn(
-            skipped.reason, skipped.remedy, record_path(store.place, skipped.name), skipped.line
-        )
-    if len(store.skipped) > MOST_FILES:
-        yield warn(
-            "and %d more are skipped" % (len(store.skipped) - MOST_FILES),
-            "mend the ones above first",
-        )
+        path = record_path(store.place, skipped.name)
+        yield warn(skipped.reason, skipped.remedy, path, skipped.line)
+    left = len(store.skipped) - MOST_FILES
+    if left > 0:
+        yield warn("and %d more are skipped" % left, "mend the ones above first")
 
 
 def check_records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
     """Report faulty and skipped records, several active plans, and equal ids."""
     place = store.place
-    planned = [record for record in found if record.active]
-    faulty = [(record.name, record.problems[0]) for record in found if record.problems]
-    yield finding(
-        OK if not store.skipped else WARN,
-        "%s readable, %d skipped" % (format_count(len(found), "record"), len(store.skipped)),
+    plans = sorted(
+        (head for head in found if head.active), key=lambda plan: (-plan.created, plan.name)
     )
+    faulty = [(head.name, head.problems[0]) for head in found if head.problems]
+    number = format_count(len(found), "record")
+    severity = WARN if store.skipped else OK
+    yield finding(severity, "%s readable, %d skipped" % (number, len(store.skipped)))
     yield from _report_skipped_files(store)
     for name, problem in faulty[:MOST_FILES]:
-        said, _, remedy = problem.rpartition("; ")
-        yield warn(said or problem, remedy if said else "", record_path(place, name))
-    if len(planned) > 1:
-        yield warn(
-            "%d plans are active; the newest (%s) is used"
-            % (len(planned), min(planned, key=lambda plan: (-plan.created, plan.name)).id),
-            "`dayleaf plan done ID` ends one",
-        )
+        what, _, remedy = problem.rpartition("; ")
+        yield warn(what or problem, remedy if what else "", record_path(place, name))
+    if len(plans) > 1:
+        what = "%d plans are active; the newest (%s) is used" % (len(plans), plans[0].id)
+        yield warn(what, "`dayleaf plan done ID` ends one")
     for id, names in list(store.duplicates.items())[:MOST_FILES]:
-        yield warn(
-            "%s is the id of %s" % (id, " and ".join(record_path(place, name) for name in names)),
-            "change or remove the line `id:` in one of them",
-        )
+        paths = " and ".join(record_path(place, name) for name in names)
+        remedy = "change or remove the line `id:` in one of them"
+        yield warn("%s is the id of %s" % (id, paths), remedy)
 
 
 def check_conversations(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
     """Report the number of conversations, and those edited by hand."""
-    kept = [record for record in found if record.kind == conversations.KIND]
-    told = format_count(len(kept), "conversation") + " kept"
-    changed = sum(record.rewritten for record in kept)
+    talks = [record for record in found if record.kind == conversations.KIND]
+    summary = format_count(len(talks), "conversation") + " kept"
+    changed = sum(record.rewritten for record in talks)
     if changed:
-        told += ", %d edited by hand, which dayleaf no longer changes" % changed
+        summary += ", %d edited by hand, which dayleaf no longer changes" % changed
     if not store.config["capture.conversations"]:
         source = store.config.sources["capture.conversations"]
-        yield ok("capture.conversations is off (%s), so no new ones; %s" % (source, told))
-    elif kept:
-        yield ok(told)
+        yield ok("capture.conversations is off (%s), so no new ones; %s" % (source, summary))
+    elif talks:
+        yield ok(summary)
 
 
 def check_index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
     """Check that the index exists and is whole and fresh."""
-    found = figures.read_index_state(place, walked)
+    index = figures.read_index_state(place, walked)
     if len(walked.found) >= walk.MOST_FILES:
-        yield warn(
-            "more than %s files; the rest are not indexed" % "{:,}".format(walk.MOST_FILES),
-            "move old checkpoints to the archive: `dayleaf record forget ID`",
-        )
-    if found["state"] == "missing":
-        yield warn("none yet; recall reads the files", found["remedy"])
-    elif found["state"] == "damaged":
-        yield fail("damaged: " + found["why"], found["remedy"])
-    elif not found["whole"]:
-        yield fail(
-            "damaged: its bytes have changed since it was written", found["remedy"] or figures.BUILD
-        )
-    elif found["state"] == "stale":
-        behind = ", ".join("%d %s" % (n, what) for what, n in found["behind"].items() if n)
-        yield warn("behind the files: " + behind, found["remedy"])
+        what = "more than {:,} files; the rest are not indexed".format(walk.MOST_FILES)
+        yield warn(what, "move old checkpoints to the archive: `dayleaf record forget ID`")
+    state, remedy = index["state"], index["remedy"]
+    if state == "missing":
+        yield warn("none yet; recall reads the files", remedy)
+    elif state == "damaged":
+        yield fail("damaged: " + index["why"], remedy)
+    elif not index["whole"]:
+        what = "damaged: its bytes have changed since it was written"
+        yield fail(what, remedy or figures.BUILD)
+    elif state == "stale":
+        behind = ", ".join("%d %s" % (n, kind) for kind, n in index["behind"].items() if n)
+        yield warn("behind the files: " + behind, remedy)
     else:
-        yield ok(
-            "fresh, %s, generation %s"
-            % (format_count(found["records"], "record"), found["generation"])
-        )
+        number = format_count(index["records"], "record")
+        yield ok("fresh, %s, generation %s" % (number, index["generation"]))
 
 
 def check_secrets(place: layout.Place) -> Iterator[Finding]:
     try:
-        found = indexview.open_index(place, watch=False)
+        index = indexview.open_index(place, watch=False)
     except IndexFault:
         return
-    names = [doc.name for doc in found.secrets()]
-    found.close()
+    names = [doc.name for doc in index.secrets()]
+    index.close()
     if names:
+        paths = ", ".join(record_path(place, name) for name in names[:3])
         yield warn(
-            "%s: %s"
-            % (
-                format_count(len(names), "record"),
-                ", ".join(record_path(place, n) for n in names[:3]),
-            ),
+            "%s: %s" % (format_count(len(names), "record"), paths),
             "`dayleaf store check` names the lines; sessions get nothing of these records unasked",
         )
 
@@ -228,11 +215,10 @@ def check_disk(place: layout.Place) -> Iterator[Finding]:
 
 def check_clock(place: layout.Place, found: Sequence[Head], now: float) -> Iterator[Finding]:
     doubt = housekeeping.find_clock_doubt(place, found, now)
-    yield finding(
-        WARN if doubt else OK,
-        doubt or "agrees with the records",
-        "set the clock; until then upkeep archives nothing by age" if doubt else "",
-    )
+    if doubt:
+        yield warn(doubt, "set the clock; until then upkeep archives nothing by age")
+    else:
+        yield ok("agrees with the records")
 
 
 def check_workspace(place: layout.Place) -> Iterator[Finding]:
@@ -334,12 +320,6 @@ def check_settings(place: layout.Place, settings: config.Config) -> Iterator[Fin
 # ---- the host
 
 
-def _own_plugins(plugins: object) -> dict[str, object]:
-    if not isinstance(plugins, dict):
-        return {}
-    return {name: on for name, on in plugins.items() if "dayleaf" in name}
-
-
 def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
     path = transcript.find_host_folder(env) + "/settings.json"
     try:
@@ -351,17 +331,19 @@ def check_hooks(env: dict[str, str]) -> Iterator[Finding]:
         yield warn("%s cannot be read (%s)" % (path, error), "correct it by hand")
         return
     value = value if isinstance(value, dict) else {}
-    named = _own_plugins(value.get("enabledPlugins"))
+    plugins = value.get("enabledPlugins")
+    plugins = plugins if isinstance(plugins, dict) else {}
+    named = {name: is_on for name, is_on in plugins.items() if "dayleaf" in name}
     if value.get("disableAllHooks") is True:
         yield warn(
             "%s has disableAllHooks, so nothing is captured or pushed" % path, "remove that line"
         )
     elif any(named.values()):
-        yield ok("%s is enabled in %s" % (next(name for name, on in named.items() if on), path))
+        name = next(name for name, is_on in named.items() if is_on)
+        yield ok("%s is enabled in %s" % (name, path))
     elif named:
-        yield warn(
-            "%s is switched off in %s" % (next(iter(named)), path), "`/plugin` switches it on"
-        )
+        what = "%s is switched off in %s" % (next(iter(named)), path)
+        yield warn(what, "`/plugin` switches it on")
     else:
         yield warn("%s does not list dayleaf in enabledPlugins" % path, SETUP)
 
@@ -381,25 +363,22 @@ def check_client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
             "%s, so hooks do not run"
         ) % (version, own)
         yield fail(what, "`claude update`, or move the folder and run install.sh there")
-    lacks = [lack for since, lack in LACKING if number < since]
-    yield finding(
-        WARN if lacks else OK,
-        "Claude Code %s%s" % (version, ": " + "; ".join(lacks) if lacks else ""),
-        "`claude update`; docs/clients.md has the table" if lacks else "",
-    )
+    lacks = "; ".join(lack for since, lack in LACKING if number < since)
+    if lacks:
+        what = "Claude Code %s: %s" % (version, lacks)
+        yield warn(what, "`claude update`; docs/clients.md has the table")
+    else:
+        yield ok("Claude Code " + version)
 
 
 def _read_client_version(place: layout.Place, env: dict[str, str]) -> str:
     """Return the client's version in the newest transcript, or ""."""
     root = transcript.find_host_folder(env) + "/projects/"
-    names = [re.sub("[^A-Za-z0-9]", "-", path) for path in (place.project, place.root)]
-    folders = [root + name + "/" for name in names]
-    found = [
-        transcript.validate_listed_path(folder + name)
-        for folder in folders
-        for name in files.list_folder(folder)
-        if name.endswith(".jsonl")
-    ]
+    found = []
+    for project in (place.project, place.root):
+        folder = root + re.sub("[^A-Za-z0-9]", "-", project) + "/"
+        names = [name for name in files.list_folder(folder) if name.endswith(".jsonl")]
+        found += [transcript.validate_listed_path(folder + name) for name in names]
     newest = max(filter(None, found), key=os.path.getmtime, default="")
     if not newest:
         return ""
@@ -415,12 +394,10 @@ def check_models(env: dict[str, str]) -> Iterator[Finding]:
     if not any(paths.values()):
         yield warn("neither claude nor gemini is on PATH: distill quotes the records")
         return
-    for name, other in (("claude", "gemini"), ("gemini", "claude")):
-        path = paths[name]
-        if path:
-            yield ok("%s: %s" % (name, path))
+    for name, other, severity in (("claude", "gemini", WARN), ("gemini", "claude", OK)):
+        if paths[name]:
+            yield ok("%s: %s" % (name, paths[name]))
         else:
-            severity = OK if name == "gemini" else WARN
             yield finding(severity, "%s is not on PATH: distill asks %s" % (name, other))
 
 
@@ -458,23 +435,21 @@ def check_shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
         yield warn(what, "`git init`, commit")
         return
     tracked = inspection.run_git(place, env, "ls-files", "-z", "--", ".dayleaf")
-    held = sum(
-        name.endswith(".md") and walk.is_regular(stat)
-        for name, _, stat in walk.walk_entries(place.shared)
-    )
     if tracked is None:
         yield warn("git could not list the files in %s" % place.shared, "check that git runs here")
         return
-    known = tracked.count(b".md\0")
-    if known < held:
-        yield warn(
-            "%d of %s in %s are in git" % (known, format_count(held, "record"), place.shared),
-            "git ignores the others: remove .dayleaf from .gitignore to share them"
-            if inspection.run_git(place, env, *IGNORED)
-            else "git add .dayleaf",
-        )
+    number = sum(
+        name.endswith(".md") and walk.is_regular(stat)
+        for name, _, stat in walk.walk_entries(place.shared)
+    )
+    in_git, records = tracked.count(b".md\0"), format_count(number, "record")
+    if in_git < number:
+        remedy = "git add .dayleaf"
+        if inspection.run_git(place, env, *IGNORED):
+            remedy = "git ignores the others: remove .dayleaf from .gitignore to share them"
+        yield warn("%d of %s in %s are in git" % (in_git, records, place.shared), remedy)
     else:
-        yield ok("%s in %s, all in git" % (format_count(held, "record"), place.shared))
+        yield ok("%s in %s, all in git" % (records, place.shared))
     yield _check_commit_hook(place)
 
 

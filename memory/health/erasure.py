@@ -2,14 +2,13 @@
 
 Forms searched for: the text as it is and in other case, composed and decomposed, on one line, its
 long lines alone, as a file's name, JSON-escaped once and twice, percent-encoded, in UTF-16, in
-base64 at any offset, and a single token as the index's term.  Case counts only in base64.
+base64 at any offset, and a single token as the index's term. Case counts only in base64.
 
 A record and its copies for an undo get a mark in place of the text, and keep their permissions and
-time; the journal of upkeep gets the new hashes, so that an undo still works.  File names and
-references to them get the mark's words alone.  A log is masked in place, byte for byte.  Derived
-files (index, vectors, digests, past queries) are deleted in every workspace of the record, and so
-is the copy of an approved content.  Settings and other programs' files are named, not changed; a
-project's path stays except in texts.
+time; the journal of upkeep gets the new hashes, so that an undo still works. File names and
+references to them get the mark's words alone. A log is masked in place, byte for byte. Derived
+files are deleted in every workspace of the record, and so is the copy of an approved content.
+Settings and other programs' files are named, not changed; a project's path stays except in texts.
 """
 
 from __future__ import annotations
@@ -50,6 +49,7 @@ MOVES, LOG, STATE, COPY = "log of moves", "log", "state", "approved copy"
 DERIVED, TEMP, SETTINGS = "derived", "temporary", "settings"
 SYNC, FOREIGN = "sync's file names", "not ours"
 _FOLDERS = {"sync": SYNC, approvals.APPROVED_FOLDER: COPY, "log": LOG}  # of the home
+_STATES = ("edit-", "new-", "handoff.json")  # how names of states in the cache begin
 LEFT = (SETTINGS, SYNC, FOREIGN)
 TEXTS = (RECORD, OTHER, ARCHIVE, BEFORE, COPY, TEMP)  # elsewhere a project's path is needed
 DERIVED_ENDS = tuple(
@@ -105,8 +105,7 @@ class Finder(NamedTuple):
         if found.lastgroup == APART:
             return raw
         mark = self.marks.get(raw) or self.marks.get(raw.lower()) or next(iter(self.marks.values()))
-        wide = "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be" if raw[:1] == b"\0" else "ascii"
-        return mark.encode(wide)
+        return mark.encode(_encoding(raw))
 
     def cleaned(self, data: bytes) -> bytes:
         """Return bytes with each text replaced by its mark."""
@@ -120,23 +119,21 @@ class Finder(NamedTuple):
         words = {form: _mark_word(mark) for form, mark in self.marks.items()}
         return Finder(self.expression, words).cleaned(data)
 
-    def mask(self, data: bytes) -> bytes:
-        """Return bytes with each text replaced by a mask of its length."""
-        return self.expression.sub(self._mask_match, data)
-
-    def _mask_match(self, found: re.Match[bytes]) -> bytes:
+    def _mask(self, found: re.Match[bytes]) -> bytes:
+        """Return a mask of a hit's length, the mark and stars."""
         raw, mark = found[0], self.find_mark(found)
         mark = mark if len(mark) <= len(raw) else b""
-        star = b"*"
-        if raw[1:2] == b"\0":
-            star = b"*\0"  # UTF-16, little-endian
-        elif raw[:1] == b"\0":
-            star = b"\0*"  # UTF-16, big-endian
+        star = "*".encode(_encoding(raw))
         return mark + star * ((len(raw) - len(mark)) // len(star))
 
     def find_masks(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, mask) for each text in some bytes."""
-        return ((hit.start(), self.mask(hit[0])) for hit in self._find_all(data))
+        return ((hit.start(), self._mask(hit)) for hit in self._find_all(data))
+
+
+def _encoding(raw: bytes) -> str:
+    """Return the encoding of a stored text, by its first two bytes."""
+    return "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be" if raw[:1] == b"\0" else "ascii"
 
 
 def make_finder(texts: Mapping[str, str]) -> Finder:
@@ -164,7 +161,7 @@ def make_finder(texts: Mapping[str, str]) -> Finder:
 
 
 def is_findable(text: str) -> bool:
-    """Tell whether a text is long enough to search for, or a name like `SAP`."""
+    """Tell whether a text is long enough for a search, or an acronym."""
     return _is_long(text) or (len(text) > 1 and text.isalpha() and text.isupper())
 
 
@@ -187,31 +184,20 @@ def list_forms(text: str) -> Iterator[bytes]:
         yield plain.encode("utf-16-be", "surrogatepass")
     if not any(char.isspace() for char in text):
         for term, weight in expand(text):
-            if (
-                weight == 1.0
-                and len(term) >= SHORTEST_TERM
-                and any(char.isdigit() for char in term)
-            ):
+            has_digit = any(char.isdigit() for char in term)
+            if weight == 1.0 and len(term) >= SHORTEST_TERM and has_digit:
                 yield term.encode("utf-8")
 
 
 def _list_spellings(text: str) -> list[str]:
-    same = [
-        text,
-        text.casefold(),
-        text.lower(),
-        text.upper(),
-        " ".join(text.split()),
-        text.replace("\n", "\r\n"),
-    ]
-    same += [normalize("NFC", text), normalize("NFD", text)]
-    same += [
-        line.strip() for line in text.split("\n") if "\n" in text and len(line.strip()) >= LONG_LINE
-    ]
+    same = [text, text.casefold(), text.lower(), text.upper(), " ".join(text.split())]
+    same += [text.replace("\n", "\r\n"), normalize("NFC", text), normalize("NFD", text)]
+    lines = [line.strip() for line in text.split("\n")]
+    same += [line for line in lines if len(lines) > 1 and len(line) >= LONG_LINE]
     for slug in (layout.slug(text, len(text)), layout.file_slug(text, len(text))):
         if len(slug) >= SHORTEST_TERM and len(slug) * 2 > len(text):
             same += [slug, slug[:40].strip("-")]
-    return [one for one in dict.fromkeys(same) if len(one) >= min(SHORTEST, len(text))]
+    return [form for form in dict.fromkeys(same) if len(form) >= min(SHORTEST, len(text))]
 
 
 def _base64_forms(text: str) -> Iterator[bytes]:
@@ -233,7 +219,7 @@ def _find_files(roots: Iterable[str], without: Iterable[str] = ()) -> Iterator[s
 
 
 def _search_files(
-    finder_of: Callable[[str], Finder], every: Iterable[str], told: Progress = lambda done: None
+    finder_of: Callable[[str], Finder], every: Iterable[str], progress: Progress = lambda done: None
 ) -> tuple[int, list[tuple[str, int]]]:
     """Search files; return (their number, (path, hits) of those with a text)."""
     number, held = 0, []
@@ -245,7 +231,7 @@ def _search_files(
                 continue
             data = b""
         number += 1
-        told(number)
+        progress(number)
         found = finder_of(path)
         hits = found.count(data)
         if hits or found.count(path.rpartition("/")[2].encode("utf-8", "surrogateescape")):
@@ -257,7 +243,7 @@ def _search_files(
 
 
 class Holder(NamedTuple):
-    """A file that holds a text.  hits: 0 where only its name does.  role: one of those above."""
+    """A file with a text in it; hits: 0 if only its name has the text."""
 
     path: str
     hits: int
@@ -267,8 +253,8 @@ class Holder(NamedTuple):
 class ErasureResult(NamedTuple):
     """The result of an erasure.
 
-    changed: files. pending: ids of rules and scripts that lost their approval. problems: a line
-        each. searched, held: files that the proof read, and those that still hold a text.
+    changed: number of files. pending: ids of rules and scripts that lost their approval. problems:
+    a line each. searched, held: files that the proof read, and those that still hold a text.
     """
 
     changed: int
@@ -289,22 +275,21 @@ def find_refusal(found: Finder) -> str:
 
 
 def search(
-    place: Place, found: Finder, own: frozenset[str], told: Progress = lambda done: None
+    place: Place, found: Finder, own: frozenset[str], progress: Progress = lambda done: None
 ) -> tuple[int, list[Holder]]:
-    """Search home and shared tier, without the runtime; return (files searched, holders).
+    """Search home and shared tier; return (files searched, holders).
 
-    own: paths of the record whose text is removed. told: called with the files searched so far.
+    own: paths of the record whose text is removed. progress: called with the files searched so far.
     """
-    roots = [
-        place.home,
-        *([place.shared] if place.shared and files.is_inside(place.shared, place.root) else []),
-    ]
+    roots = [place.home]
+    if place.shared and files.is_inside(place.shared, place.root):
+        roots.append(place.shared)
     sparing = _spare_project_paths(found, place)
 
     def finder_of(path: str) -> Finder:
         return found if _role(path, place) in TEXTS else sparing
 
-    number, held = _search_files(finder_of, _find_files(roots, [place.home + "/runtime"]), told)
+    number, held = _search_files(finder_of, _find_files(roots, [place.home + "/runtime"]), progress)
     return number, [
         Holder(path, hits, RECORD if path in own else _role(path, place)) for path, hits in held
     ]
@@ -335,16 +320,10 @@ def _role(path: str, place: Place) -> str:
     if file == "config.json" and len(parts) <= 2:
         return SETTINGS
     if parts[0] == "cache":
-        return _role_in_cache(parts)
+        return STATE if "sessions" in parts or file.startswith(_STATES) else DERIVED
     if parts[0] in _FOLDERS:
         return _FOLDERS[parts[0]]
     return _role_in_tier(parts[2:] if parts[0] == "workspaces" else parts[1:], file)
-
-
-def _role_in_cache(parts: list[str]) -> str:
-    file = parts[-1]
-    is_state = "sessions" in parts or file.startswith(("edit-", "new-")) or file == "handoff.json"
-    return STATE if is_state else DERIVED
 
 
 def _role_in_tier(inner: list[str], file: str) -> str:
@@ -373,13 +352,10 @@ def erase(
     own: frozenset[str],
     everywhere: bool,
     now: float,
-    told: Progress = lambda done: None,
+    progress: Progress = lambda done: None,
 ) -> ErasureResult:
-    """Remove texts from the `select_cleanable` files, delete derived files, search again.
-
-    Raises OSError where a lock cannot be had.
-    """
-    todo, changed = select_cleanable(held, everywhere), 0
+    """Remove texts from the `select_cleanable` files, delete derived files, search again."""
+    todo = select_cleanable(held, everywhere)
     problems = [
         "%s contains it and stays: it is the path of a project" % path
         for path in _list_project_paths(place)
@@ -391,20 +367,22 @@ def erase(
     # an upkeep takes the locks in the same order
     with files.Lock(place.home + "/cache/upkeep.lock", wait=True), TierWriter(place) as tiers:
         # MOVES last: they need the new hashes of all other files
+        failed = 0
         for holder in sorted(todo, key=lambda holder: holder.role == MOVES):
             try:
                 finder = found if holder.role in TEXTS else sparing
                 renamed.add(_clean_file(tiers, holder, finder, hashes, now))
-                changed += 1
             except (OSError, StoreError) as error:
+                failed += 1
                 why = getattr(error, "strerror", None) or error
                 problems.append("%s: %s" % (holder.path, why))
         _update_hashes(tiers, hashes)
         for path in _find_derived(place, todo):
             with suppress(OSError):
                 files.remove(path)
-    searched, left = search(place, found, frozenset(renamed), told)
-    return ErasureResult(changed, _find_pending(place, todo, hashes), problems, searched, left)
+    searched, left = search(place, found, frozenset(renamed), progress)
+    pending = _find_pending(place, todo, hashes)
+    return ErasureResult(len(todo) - failed, pending, problems, searched, left)
 
 
 def _clean_file(
@@ -440,22 +418,22 @@ def _clean_data(path: str, data: bytes, found: Finder) -> bytes:
     """
     if not path.endswith(".md"):
         return found.cleaned(_NAMES.sub(lambda name: found.replace_by_words(name[0]), data))
-    at = frontmatter.split_head(data)[1]
-    named = found.replace_by_words(data[:at]) + found.cleaned(data[at:])
-    if named[:at] == data[:at]:
-        return named
+    head_end = frontmatter.split_head(data)[1]
+    cleaned = found.replace_by_words(data[:head_end]) + found.cleaned(data[head_end:])
+    if cleaned[:head_end] == data[:head_end]:
+        return cleaned
     marks = {_mark_word(mark): mark for mark in found.marks.values()}
     changes: dict[str, Any] = {}
-    for key, value in frontmatter.parse(named).meta.items():
+    for key, value in frontmatter.parse(cleaned).meta.items():
         marked = _restore_marks(value, marks)
         if marked != value and key in LABELS:
             marked = _drop_marked(value, marked)
         if marked != value:
             changes[key] = marked
     try:
-        return frontmatter.edit(named, changes)
+        return frontmatter.edit(cleaned, changes)
     except StoreError:  # a head that cannot be edited line by line keeps the words
-        return named
+        return cleaned
 
 
 def _mark_word(mark: str) -> str:
@@ -533,10 +511,11 @@ def _find_pending(place: Place, todo: Iterable[Holder], hashes: dict[bytes, byte
 
 
 def _forget_sessions(place: Place, gone: Sequence[Record]) -> None:
-    talks = [record for record in gone if record.kind == conversations.KIND]
-    for session in {str(talk.meta.get("session")) for talk in talks}:
-        _blank_state("%s/sessions/%s" % (place.cache, session))
-        files.remove(place.receipts(session))
+    for talk in gone:
+        if talk.kind == conversations.KIND:
+            session = str(talk.meta.get("session"))
+            _blank_state("%s/sessions/%s" % (place.cache, session))
+            files.remove(place.receipts(session))
 
 
 def _forget_approved(place: Place, gone: Sequence[Record]) -> None:
@@ -557,7 +536,7 @@ def _forget_trace(tiers: TierWriter, holder: Holder, named: Finder, now: float) 
 def remove_traces(place: Place, gone: Sequence[Record], now: float) -> list[Holder]:
     """Remove the copies and traces of deleted records; return the remaining holders.
 
-    Copies for an undo are deleted, file names leave logs and states.  Raises OSError.
+    Copies for an undo are deleted, file names leave logs and states.
     """
     names = {record.name[2:].removeprefix(archive.FOLDER + "/") for record in gone}
     _forget_sessions(place, gone)
@@ -583,9 +562,9 @@ def remove_traces(place: Place, gone: Sequence[Record], now: float) -> list[Hold
             with suppress(StoreError, OSError):
                 _forget_trace(tiers, Holder(path, hits, _role(path, place)), named, now)
     titles = {record.title: "-" for record in gone if len(record.title) >= SHORTEST_TERM}
-    left = search(place, make_finder(titles), frozenset())[1] if titles else []
+    remaining = search(place, make_finder(titles), frozenset())[1] if titles else []
     listed = [Holder(path, hits, SYNC) for path, hits in found if _role(path, place) == SYNC]
-    return [*left, *listed]
+    return [*remaining, *listed]
 
 
 def _make_literal_finder(texts: Iterable[str], mark: str) -> Finder:
@@ -597,9 +576,8 @@ def _make_literal_finder(texts: Iterable[str], mark: str) -> Finder:
 
 
 def _remove_file(tiers: TierWriter, path: str, role: str, now: float) -> None:
-    pid = (
-        path.rpartition("/")[2][len(files.TEMP_PREFIX) :].partition("-")[0] if role == TEMP else ""
-    )
+    name = path.rpartition("/")[2]
+    pid = name[len(files.TEMP_PREFIX) :].partition("-")[0] if role == TEMP else ""
     if pid.isdigit() and files.is_running(int(pid)) and now - os.stat(path).st_mtime < 3600:
         raise StoreError("process %s is writing it; run this again" % pid)
     tiers.remove(path)
@@ -610,9 +588,9 @@ def _blank_state(path: str) -> None:
         state = progress.load(path + ".json")
         if state is None:
             files.remove(path + ".json")
-            return
-        progress.forget_texts(state)
-        progress.save(state)
+        else:
+            progress.forget_texts(state)
+            progress.save(state)
 
 
 def find_transcripts(found: Finder, env: dict[str, str], folders: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ import functools
 import os
 import shlex
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 from memory.core import (
     DayleafError,
@@ -31,9 +31,6 @@ from memory.project import otherfiles, sharing
 from memory.store import archive, journal, ledger
 from memory.store.store import Store
 
-if TYPE_CHECKING:
-    from memory.capture.recovery import UncapturedSessions
-
 RECENT = 7 * clock.DAY
 LARGE_BYTES = 200 << 20  # bytes of receipts
 FIX = "`dayleaf doctor --fix`"
@@ -50,7 +47,7 @@ def examine(
     store = Store(place, settings, now)
     # several checks share the list of files, and the read records
     walked = functools.cache(lambda: walk.Listing(place))
-    every = functools.cache(lambda: list(read_heads(store, now, walked())))
+    heads = functools.cache(lambda: list(read_heads(store, now, walked())))
     steps: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("home", lambda: checkup.check_home(place)),
         ("workspace", lambda: checkup.check_workspace(place)),
@@ -59,9 +56,9 @@ def examine(
         ("disk", lambda: checkup.check_disk(place)),
         ("python", lambda: checkup.check_python(place, env)),
         ("config", lambda: checkup.check_settings(place, settings)),
-        ("records", lambda: checkup.check_records(store, every())),
-        ("records", lambda: checkup.check_conversations(store, every())),
-        ("clock", lambda: checkup.check_clock(place, every(), now)),
+        ("records", lambda: checkup.check_records(store, heads())),
+        ("records", lambda: checkup.check_conversations(store, heads())),
+        ("clock", lambda: checkup.check_clock(place, heads(), now)),
         ("index", lambda: checkup.check_index(place, walked())),
         ("log", lambda: check_log(place, now)),
         ("captures", lambda: check_captures(place, env, now)),
@@ -83,14 +80,14 @@ def examine(
         ("shared", lambda: checkup.check_shared(place, env)),
         ("shared", lambda: check_log_merging(place, env)),
     )
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for what, step in steps:
         try:
-            found += (one._replace(about=what) for one in step())
+            findings += (one._replace(about=what) for one in step())
         except Exception as error:
-            said = "this check failed (%s: %s)" % (type(error).__name__, error)
-            found.append(Finding(WARN, what, said, "check it by hand"))
-    return found
+            fault = "this check failed (%s: %s)" % (type(error).__name__, error)
+            findings.append(Finding(WARN, what, fault, "check it by hand"))
+    return findings
 
 
 def _check_door(
@@ -158,25 +155,13 @@ def check_log(place: layout.Place, now: float) -> Iterator[Finding]:
 
 
 def _read_json_lines(path: str) -> tuple[list[dict[str, Any]], int]:
-    """Return (objects, number of invalid lines) of a JSONL file; raises OSError.
-
-    ([], 0) for an absent file.
-    """
+    """Return (objects, number of invalid lines) of a JSONL file."""
     try:
         data = files.read(path, 16 << 20)
     except FileNotFoundError:
         return [], 0
-    rows, torn = [], 0
-    for line in data.split(b"\n"):
-        try:
-            row = fastjson.parse(line) if line.strip() else {}
-        except ValueError:
-            row = None
-        if isinstance(row, dict):
-            rows += [row] if row else []
-        else:
-            torn += 1
-    return rows, torn
+    rows = fastjson.parse_rows(data)
+    return rows, sum(bool(line.strip()) for line in data.split(b"\n")) - len(rows)
 
 
 def check_ledgers(place: layout.Place) -> Iterator[Finding]:
@@ -275,41 +260,29 @@ def check_captures(place: layout.Place, env: dict[str, str], now: float) -> Iter
     for row in cut[-3:]:
         session = str(row.get("session"))
         if session in lost or not row["said"]:
-            yield warn(
-                "the capture of %s (session %s) was cut short" % (row.get("t"), session),
-                "the next session start tries again",
-            )
+            what = "the capture of %s (session %s) was cut short" % (row.get("t"), session)
+            yield warn(what, "the next session start tries again")
     waiting = sorted(set(lost) - {str(row.get("session")) for row in cut[-3:]})
     if waiting:
-        yield warn(
-            "%s whose checkpoints are incomplete, such as %s"
-            % (format_count(len(waiting), "session"), waiting[0]),
-            "the next session start completes them",
-        )
+        what = "%s whose checkpoints are incomplete, such as %s"
+        number = format_count(len(waiting), "session")
+        yield warn(what % (number, waiting[0]), "the next session start completes them")
     past = set(found.before) - _read_recorded_sessions(place) if found.before else set()
     if past:
-        yield warn(
-            "%s from before dayleaf was installed: not imported"
-            % format_count(len(past), "past session"),
-            "`dayleaf store import transcripts` brings them in",
-        )
+        number = format_count(len(past), "past session")
+        what = "%s from before dayleaf was installed: not imported" % number
+        yield warn(what, "`dayleaf store import transcripts` brings them in")
     elif not lost and all(row["said"] for row in cut):
-        yield ok(_format_captured(found))
+        line = "every session that left a transcript has its checkpoint"
+        if found.gone:
+            number = format_count(len(found.gone), "session")
+            line += "; %s that started here left no transcript, or the transcript is gone" % number
+        yield ok(line)
 
 
 def _read_recorded_sessions(place: layout.Place) -> set[str]:
     found = Store(place, config.Config({}, {}, []), 0.0).each(("checkpoint", "conversation"))
     return {str(record.meta.get("session")) for record in found}
-
-
-def _format_captured(found: UncapturedSessions) -> str:
-    line = "every session that left a transcript has its checkpoint"
-    if found.gone:
-        line += (
-            "; %s that started here left no transcript, or the transcript is gone"
-            % format_count(len(found.gone), "session")
-        )
-    return line
 
 
 def check_receipts(place: layout.Place) -> Iterator[Finding]:
@@ -352,14 +325,15 @@ def find_leftovers(place: layout.Place, now: float) -> Iterator[str]:
 
 
 def _is_leftover(path: str, now: float, derived: bool = False) -> bool:
-    name, damaged = path.rpartition("/")[2], derived and path.endswith(".damaged")
-    if not (damaged or name.startswith(files.TEMP_PREFIX)):
+    name, is_damaged = path.rpartition("/")[2], derived and path.endswith(".damaged")
+    if not (is_damaged or name.startswith(files.TEMP_PREFIX)):
         return False
     try:
         changed = os.lstat(path).st_mtime
     except OSError:
         return False
-    return damaged and now - changed > files.TEMP_AGE or files.is_leftover(name, changed, now)
+    is_old = is_damaged and now - changed > files.TEMP_AGE
+    return is_old or files.is_leftover(name, changed, now)
 
 
 def _check_upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
@@ -389,16 +363,16 @@ def mend_faults(place: layout.Place, now: float) -> list[str]:
 
     A line that begins with `not ` is a failure. A second run finds nothing.
     """
-    steps: tuple[Callable[[], Iterator[str]], ...] = (
-        lambda: _close_to_others(place),
-        lambda: _end_lines(place),
-        lambda: _delete_leftovers(place, now),
-        lambda: _mend_index(place, now),
+    steps = (
+        _close_to_others(place),
+        _end_lines(place),
+        _delete_leftovers(place, now),
+        _mend_index(place, now),
     )
     done: list[str] = []
     for step in steps:
         try:
-            done += step()
+            done += step
         except OSError as error:
             done.append("not mended: %s: %s" % (error.filename, error.strerror))
         except DayleafError as error:

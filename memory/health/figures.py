@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -62,20 +62,19 @@ def read_state(place: layout.Place, settings: config.Config, now: float) -> dict
     """Return the state of a place as plain data.
 
     claimed: a workspace without proof, or "". records: counts by kind and tier. contextTags: with
-        weight and origin. index: `state` fresh | stale | missing | damaged, and the `remedy`.
-        skipped: unreadable files with line, reason and remedy.
+    weight and origin. skipped: unreadable files with line, reason and remedy.
     """
     store = Store(place, settings, now)
-    counts: dict[str, dict[str, int]] = {kind: {} for kind in layout.FOLDERS}
-    tokens = 0
     walked = walk.Listing(place)
-    index, rows = _read_index(place, walked)
-    for row in (
-        read_heads(store, now, walked) if rows is None else _read_indexed(store, rows, walked)
-    ):
-        tier = layout.TIER_NAMES[row.tier]
-        counts[row.kind][tier] = counts[row.kind].get(tier, 0) + 1
-        tokens += row.tokens
+    index, docs = _read_index(place, walked)
+    heads: Iterable[Head | Doc | Record] = read_heads(store, now, walked)
+    if docs is not None:
+        heads = _read_indexed(store, docs, walked)
+    tier_counts: dict[str, Counter[str]] = {kind: Counter() for kind in layout.FOLDERS}
+    tokens = 0
+    for head in heads:
+        tier_counts[head.kind][layout.TIER_NAMES[head.tier]] += 1
+        tokens += head.tokens
     runtime = place.home + "/runtime/bin/python"
     return {
         "workspace": place.key,
@@ -84,8 +83,8 @@ def read_state(place: layout.Place, settings: config.Config, now: float) -> dict
         "home": place.home,
         "tiers": {layout.TIER_NAMES[letter]: folder for letter, folder in place.tiers()},
         "added": [tier.state() for tier in otherfiles.list_added_tiers(place, settings)],
-        "records": {kind: tiers for kind, tiers in counts.items() if tiers},
-        "total": sum(n for tiers in counts.values() for n in tiers.values()),
+        "records": {kind: dict(tiers) for kind, tiers in tier_counts.items() if tiers},
+        "total": sum(tiers.total() for tiers in tier_counts.values()),
         "tokens": tokens,
         "index": index,
         "vectors": read_vector_state(place),
@@ -118,8 +117,7 @@ def _read_indexed(
 def read_index_state(place: layout.Place, walked: walk.Listing | None = None) -> dict[str, Any]:
     """Return the state and figures of a place's index.
 
-    Files are compared as recall compares them; `dayleaf index verify` compares contents. walked:
-    the place's files, if they are listed already.
+    Files are compared as recall compares them; `dayleaf index verify` compares contents.
     """
     return _read_index(place, walked or walk.Listing(place))[0]
 
@@ -139,10 +137,10 @@ def _read_index(
         return {**value, "state": state, "why": why, "remedy": BUILD}, None
 
 
-def _index_figures(found: indexview.Index, path: str, walked: walk.Listing) -> dict[str, Any]:
-    base = found.segment
+def _index_figures(index: indexview.Index, path: str, walked: walk.Listing) -> dict[str, Any]:
+    base = index.segment
     assert base is not None
-    diff = builder.compare(found, walked)
+    diff = builder.compare(index, walked)
     behind = {"added": len(diff.added), "changed": len(diff.changed), "removed": len(diff.removed)}
     stale = any(behind.values())
     return {
@@ -152,13 +150,13 @@ def _index_figures(found: indexview.Index, path: str, walked: walk.Listing) -> d
         "generation": base.generation,
         "built": clock.iso(base.built),
         "bytes": os.stat(path).st_size,
-        "deltaBytes": len(found.delta.data),
-        "deltaFrames": found.delta.frames,
-        "records": found.records,
-        "learnings": found.learnings,
-        "learningTokens": found.learning_tokens,
+        "deltaBytes": len(index.delta.data),
+        "deltaFrames": index.delta.frames,
+        "records": index.records,
+        "learnings": index.learnings,
+        "learningTokens": index.learning_tokens,
         # found.documents is a divisor and never 0
-        "documents": found.documents if found.records else 0,
+        "documents": index.documents if index.records else 0,
         "terms": base.terms,
         "whole": base.is_intact(),
     }
@@ -194,12 +192,12 @@ def collect_figures(
     since: of the oldest event and of `new` records.
     """
     store = Store(place, settings, now)
-    found = list({record.id: record for record in read_heads(store, now)}.values())
-    there = {record.id for record in found}
+    heads = list({record.id: record for record in read_heads(store, now)}.values())
+    ids = {record.id for record in heads}
     sessions = sorted(
         _read_sessions(place, since), key=lambda session: (session.began, session.name)
     )
-    learnings = {r.id: r.created for r in found if r.kind == "learning" and r.accepted}
+    learnings = {r.id: r.created for r in heads if r.kind == "learning" and r.accepted}
     uses = list(_read_uses(place, since))
     pushed = Counter(
         str(item[0])
@@ -211,32 +209,32 @@ def collect_figures(
     if not since:
         after = store.successors()
         tally = {
-            book.path: ledger.add_to_successors(ledger.read(book), after, there.__contains__)
+            book.path: ledger.add_to_successors(ledger.read(book), after, ids.__contains__)
             for book in ledger.ledgers(place)
         }
-        used = ledger.sum_tallies([tally], there)[0]
+        used = ledger.sum_tallies([tally], ids)[0]
     least = sorted(
         learnings, key=lambda id: (used.get(id, 0), -pushed.get(id, 0), learnings[id], id)
     )[:MOST_USED]
-    named: dict[str, dict[str, Any]] = {
+    rankings: dict[str, dict[str, Any]] = {
         "mostPushed": _most_frequent(pushed, MOST_USED),
-        "mostUsed": _most_frequent({id: n for id, n in used.items() if id in there}, MOST_USED),
+        "mostUsed": _most_frequent({id: n for id, n in used.items() if id in ids}, MOST_USED),
         "leastUsed": {id: {"uses": used.get(id, 0), "pushed": pushed.get(id, 0)} for id in least},
     }
-    shown = {id for ranking in named.values() for id in ranking}
+    shown = {id for ranking in rankings.values() for id in ranking}
     return {
         "workspaces": [place.key],
         "since": clock.iso(since) if since else "",
-        "records": dict(Counter(record.kind for record in found)),
-        "new": sum(record.created >= since for record in found),
+        "records": dict(Counter(record.kind for record in heads)),
+        "new": sum(record.created >= since for record in heads),
         "topics": _most_frequent(
-            Counter(t for record in found for t in record.labels), MOST_TOPICS
+            Counter(t for record in heads for t in record.labels), MOST_TOPICS
         ),
-        "perWeek": _count_by_week(found, now),
+        "perWeek": _count_by_week(heads, now),
         **_count_pushes(sessions, uses),
         "hooks": _measure_times(sessions, place, since),
-        **named,
-        "titles": {record.id: record.title for record in found if record.id in shown},
+        **rankings,
+        "titles": {record.id: record.title for record in heads if record.id in shown},
         "spend": read_spending(place.home, settings, now)["today"],
     }
 
@@ -277,19 +275,19 @@ def _count_pushes(
     sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]
 ) -> dict[str, Any]:
     rows = [row for session in sessions for row in session.rows]
-    prompts, agents = (
-        [row for row in rows if row.get("event") == event] for event in ("prompt", "agent")
+    prompts, agents, walls = (
+        [row for row in rows if row.get("event") == event] for event in ("prompt", "agent", "wall")
     )
-    chars = sum(_as_integer(row.get("chars")) for row in rows)
-    tokens = [
+    spent = [
         {
             "session": session.name,
             "began": clock.iso(session.began),
             "tokens": sum(map(receipt_tokens, session.rows)),
-            "characters": sum(_as_integer(row.get("chars")) for row in session.rows),
+            "characters": _sum_field(session.rows, "chars"),
         }
         for session in sessions
     ]
+    chars = _sum_field(rows, "chars")
     known = set(uses)
     # (rank, whether it is a passage, whether the same turn used it)
     given = [
@@ -309,7 +307,7 @@ def _count_pushes(
         "sessions": len(sessions),
         "prompts": len(prompts),
         "promptsGiven": sum(bool(receipts.list_chosen(row)) for row in prompts),
-        "walls": sum(row.get("event") == "wall" for row in rows),
+        "walls": len(walls),
         "given": len(given),
         "givenUsed": sum(used.values()),
         "passages": sum(is_passage for _, is_passage, _ in given),
@@ -323,27 +321,30 @@ def _count_pushes(
         "moments": accounts.count_by_moment(((s.name, s.rows) for s in sessions), known),
         "characters": chars,
         "charactersPerSession": round(chars / len(sessions)) if sessions else 0,
-        "tokens": sum(row["tokens"] for row in tokens),
-        "perSession": tokens[-SESSIONS:],
-        "tokensSaved": sum(_as_integer(row.get("saved")) for row in rows),
+        "tokens": sum(map(receipt_tokens, rows)),
+        "perSession": spent[-SESSIONS:],
+        "tokensSaved": _sum_field(rows, "saved"),
     }
+
+
+def _sum_field(rows: Iterable[dict[str, Any]], key: str) -> int:
+    return sum(_as_integer(row.get(key)) for row in rows)
 
 
 def _measure_times(
     sessions: Sequence[Session], place: layout.Place, since: float
 ) -> dict[str, Any]:
     """Return runs, median and 95th percentile of hooks and captures."""
-    times: dict[str, list[int]] = {}
+    hooks, captures = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
     for session in sessions:
         for row in session.rows:
-            times.setdefault(str(row["event"]), []).append(_as_integer(row.get("ms")))
-    captures: dict[str, list[int]] = {}
+            hooks[row["event"]].append(_as_integer(row.get("ms")))
     for instant, trigger, took in attempts.list_timings(place):
         if instant >= since:
-            captures.setdefault("capture " + trigger, []).append(took)
+            captures["capture " + trigger].append(took)
     return {
         event: {"runs": len(ms), "p50": percentile(ms, 50), "p95": percentile(ms, 95)}
-        for event, ms in [*sorted(times.items()), *sorted(captures.items())]
+        for event, ms in [*sorted(hooks.items()), *sorted(captures.items())]
     }
 
 
@@ -364,17 +365,14 @@ def _read_uses(place: layout.Place, since: float) -> Iterator[tuple[str, str, st
     for book in ledger.ledgers(place):
         for row in ledger.read_uses(book):
             if (clock.parse(str(row.get("t"))) or 0.0) >= since:
-                yield (
-                    str(row.get("session") or ""),
-                    str(row.get("prompt") or ""),
-                    str(row.get("id")),
-                )
+                session, prompt = (str(row.get(key) or "") for key in ("session", "prompt"))
+                yield session, prompt, str(row.get("id"))
 
 
 def read_spending(home: str, settings: config.Config, now: float) -> dict[str, Any]:
     """Return model calls: today's (UTC) with their caps, the last days' by provider."""
-    spent, today = spend.sum_today(home, now), clock.midnight(now)
-    calls, tokens = int(settings["distill.dailyCalls"]), spend.MOST_TOKENS
+    spent, tomorrow = spend.sum_today(home, now), clock.midnight(now) + clock.DAY
+    calls, tokens = settings["distill.dailyCalls"], spend.MOST_TOKENS
     used = spent.tokens_in + spent.tokens_out + spent.planned
     return {
         "today": {
@@ -387,7 +385,7 @@ def read_spending(home: str, settings: config.Config, now: float) -> dict[str, A
         "days": [
             {"day": day, "provider": provider, **_totals_to_json(total)}
             for day, provider, total in spend.sum_by_day(
-                home, today - (DAYS - 1) * clock.DAY, today + clock.DAY
+                home, tomorrow - DAYS * clock.DAY, tomorrow
             )
         ],
     }

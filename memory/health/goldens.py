@@ -40,10 +40,7 @@ NAME = "golden.yaml"
 
 
 class Golden(NamedTuple):
-    """A query with the expected ids.
-
-    ranker: of RANKERS, by which it is measured; "" for recall's own.
-    """
+    """A query with the expected ids; ranker: "" for recall's own."""
 
     id: str
     query: Query
@@ -70,18 +67,15 @@ def read(path: str, now: float, offset: clock.Offset) -> GoldenSet:
     try:
         data = files.read(path, LIMIT)
     except OSError as error:
-        reason = (error.strerror or "unreadable").lower()
-        raise StoreError(
-            "%s: %s; `dayleaf debug eval --template` makes one" % (path, reason)
-        ) from None
+        what = "%s: %s; `dayleaf debug eval --template` makes one"
+        raise StoreError(what % (path, (error.strerror or "unreadable").lower())) from None
     if frontmatter.is_binary(data) or len(data) >= LIMIT:
         raise StoreError("%s: not UTF-8 text below 1 MiB; save it as UTF-8, or split it" % path)
     value = _parse_yaml(path, data.decode("utf-8-sig"))
     rows = value.get("queries")
     if not isinstance(rows, list) or not rows:
-        raise StoreError(
-            "%s has no list `queries:`; `dayleaf debug eval --template` shows the form" % path
-        )
+        what = "%s has no list `queries:`; `dayleaf debug eval --template` shows the form"
+        raise StoreError(what % path)
     found: dict[str, Golden] = {}
     for at, row in enumerate(rows, 1):
         golden = _parse_golden(path, at, row, now, offset)
@@ -102,10 +96,8 @@ def _parse_yaml(path: str, text: str) -> dict[str, Any]:
         raise StoreError("%s: golden queries need PyYAML, which is missing; run install.sh" % path)
     if value is None:
         reason = problem.partition(", read line")[0].partition("; ")[0]
-        raise StoreError(
-            "%s is not YAML (%s); `dayleaf debug eval --template FILE` shows the form"
-            % (path, reason)
-        )
+        what = "%s is not YAML (%s); `dayleaf debug eval --template FILE` shows the form"
+        raise StoreError(what % (path, reason))
     if twice:
         raise StoreError("%s: the key '%s' occurs twice; remove one" % (path, twice[0]))
     return value
@@ -120,9 +112,9 @@ def _expected_ids(row: dict[str, Any]) -> tuple[str, ...]:
 def _read_ranker(row: dict[str, Any], where: str) -> str:
     ranker = str(row.get("ranker") or "").strip().lower()
     if ranker not in ("", *RANKERS):
-        shown = one_line(ranker)[:40]
+        known = ", ".join(RANKERS)
         raise StoreError(
-            "%s: '%s' is no ranker; use one of %s" % (where, shown, ", ".join(RANKERS))
+            "%s: '%s' is no ranker; use one of %s" % (where, one_line(ranker)[:40], known)
         )
     return ranker
 
@@ -131,10 +123,8 @@ def _parse_golden(path: str, at: int, row: Any, now: float, offset: clock.Offset
     id = str(row.get("id") or "q%02d" % at) if isinstance(row, dict) else ""
     where = "%s: query %s" % (path, one_line(id)[:40] or at)
     if not isinstance(row, dict):
-        raise StoreError(
-            "%s needs `query:` and `expect:`; `dayleaf debug eval --template` shows the form"
-            % where
-        )
+        what = "%s needs `query:` and `expect:`; `dayleaf debug eval --template` shows the form"
+        raise StoreError(what % where)
     ids = _expected_ids(row)
     if not isinstance(row.get("query"), str) or not row["query"].strip():
         raise StoreError("%s has no text; write `query: words`" % where)
@@ -152,9 +142,8 @@ def _parse_floor(path: str, floor: Any) -> dict[str, float]:
     if floor in (None, ""):
         return {}
     if not isinstance(floor, dict):
-        raise StoreError(
-            "%s: the floor is not a mapping; write `floor: {recall@5: 0.8, mrr: 0.6}`" % path
-        )
+        what = "%s: the floor is not a mapping; write `floor: {recall@5: 0.8, mrr: 0.6}`"
+        raise StoreError(what % path)
     found = {}
     for key, value in floor.items():
         name = str(key).strip().lower()
@@ -176,7 +165,7 @@ def _parse_floor(path: str, floor: Any) -> dict[str, float]:
 
 
 class Draft(NamedTuple):
-    """A drafted query.  how: the way it was made.  title: of its source."""
+    """A drafted query; how: the way it was made, title: of its source."""
 
     words: str
     expect: tuple[Record, ...]
@@ -189,7 +178,7 @@ def _is_usable(record: Record) -> bool:
 
 
 def draft_queries(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]:
-    """Draft queries from records, at most MOST; the same in any order of records.
+    """Draft queries from records; the same in any order of records.
 
     A session's query is the request of its checkpoint, another record's its title in other words.
     clean: removes secrets from texts, before their words are reordered.

@@ -53,10 +53,7 @@ REFUSED = "%s: git could not list what is staged; check that git runs here, then
 
 
 class AuditResult(NamedTuple):
-    """The result of an audit.
-
-    findings: by section, path and line. records: number checked. notes: one line each.
-    """
+    """The result of an audit; records: the number checked."""
 
     findings: list[Finding]
     records: int
@@ -92,12 +89,9 @@ def audit(
     settings: Config,
     now: float,
     sections: Sequence[str] = tuple(SECTIONS),
-    told: Progress = lambda step: None,
+    progress: Progress = lambda step: None,
 ) -> AuditResult:
-    """Check every record of a place, its archive, settings and logs.
-
-    sections: keys of SECTIONS. told: called with the present step.
-    """
+    """Check every record of a place, its archive, settings and logs."""
     store, kept = Store(place, settings, now), _open_facts(place, settings)
     wants_secrets = "secrets" in sections
 
@@ -112,24 +106,24 @@ def audit(
     every = []
     for number, record in enumerate(store.each_by(read_clean, store.names())):
         if not number % 100:
-            told("reading the records: %d" % number)
+            progress("reading the records: %d" % number)
         every.append(record)
     read = _AuditState(place, store, settings, every, now, kept)
     found: list[Finding] = []
     notes: list[str] = []
     if {"secrets", "oversize"} & set(sections):
         found += _check_texts(read, sections)
-    steps: dict[str, Callable[[], Iterable[Finding]]] = {
-        "stale": lambda: _find_stale(read),
-        "unused": lambda: _find_unused(read, notes),
-        "duplicates": lambda: _find_duplicates(read),
-        "contradictions": lambda: _find_contradictions(read),
-        "dangling": lambda: _find_dangling(read),
+    steps = {
+        "stale": _find_stale(read),
+        "unused": _find_unused(read, notes),
+        "duplicates": _find_duplicates(read),
+        "contradictions": _find_contradictions(read),
+        "dangling": _find_dangling(read),
     }
     for section, step in steps.items():
         if section in sections:
-            told("looking for " + SECTIONS[section].lower())
-            found += step()
+            progress("looking for " + SECTIONS[section].lower())
+            found += step
     order = list(SECTIONS)
     found.sort(key=lambda f: (order.index(f.about), f.place, f.line, f.what))
     kept.save()
@@ -420,40 +414,37 @@ def find_staged_secrets(
     """Find secrets in the staged files below every `.dayleaf`.
 
     Returns (number of files, findings by path and line). env: of git's hook, which names the index.
-    allow: strings that may stay. Raises StoreError.
+    Raises StoreError.
     """
     if not place.git:
         raise StoreError(
             "this is not a git repository, so nothing is staged; run it in the project"
         )
     options = "--cached --raw -z --no-abbrev --no-renames --no-ext-diff --diff-filter=d --"
-    named = run_git(place, env, "diff", *options.split(), DAYLEAF_FILES)
-    if named is None:
+    listing = run_git(place, env, "diff", *options.split(), DAYLEAF_FILES)
+    if listing is None:
         raise StoreError(REFUSED % place.root)
     rows = [
         (path, row.decode("ascii").split())
-        for row, path in zip(*[iter(named.split(b"\0")[:-1])] * 2)
+        for row, path in zip(*[iter(listing.split(b"\0")[:-1])] * 2)
     ]
     blobs = [(os.fsdecode(path), row[3]) for path, row in rows if row[1] != SUBMODULE_MODE]
-    given = "".join(blob + "\n" for _, blob in blobs).encode("ascii")
-    held = run_git(place, env, "cat-file", "--batch", given=given)
-    if held is None:
+    request = "".join(blob + "\n" for _, blob in blobs).encode("ascii")
+    contents = run_git(place, env, "cat-file", "--batch", given=request)
+    if contents is None:
         raise StoreError(REFUSED % place.root)
     from memory.health import recordfaults
 
-    found = []
-    for (path, _), data in zip(blobs, _parse_batch(place, held, len(blobs))):
+    findings = []
+    for (path, _), data in zip(blobs, _parse_batch(place, contents, len(blobs))):
         text, path = data.decode("utf-8", "replace"), place.root + "/" + path
         for line, _, what, remedy in recordfaults.check_secrets(text, allow, place.key):
-            found.append(Finding(FAIL, "staged", what, remedy, path, line))
-    return len(blobs), sorted(found, key=lambda f: (f.place, f.line, f.what))
+            findings.append(Finding(FAIL, "staged", what, remedy, path, line))
+    return len(blobs), sorted(findings, key=lambda f: (f.place, f.line, f.what))
 
 
 def _parse_batch(place: Place, output: bytes, number: int) -> Iterator[bytes]:
-    """Yield the contents in the output of `git cat-file --batch`.
-
-    Raises StoreError for a missing object.
-    """
+    """Yield the contents in the output of `git cat-file --batch`."""
     at = 0
     for _ in range(number):
         end = output.find(b"\n", at)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
-from memory.core import StoreError, clock, config, layout
+from memory.core import StoreError, clock
 from memory.core.records import Record
 from memory.health import rankingmetrics
 from memory.health.goldens import FUZZY, GREP, LEXICAL, MEASURES, SEMANTIC, Golden, GoldenSet
@@ -14,6 +13,7 @@ from memory.recall import fuzzy
 from memory.recall.hit import Hit
 from memory.recall.search import Searcher
 from memory.recall.semantic import Semantic, load_provider
+from memory.store.store import Store
 
 _SCORED = dict(zip(MEASURES, ("r@1", "r@5", "r@10", "mrr")))
 Progress = Callable[[str], None]
@@ -23,8 +23,8 @@ class Measurement(NamedTuple):
     """How well each ranker found the expected records of golden queries.
 
     golden: the queries that were asked. gone: expected ids without a record, by query. measures: by
-        ranker and name, 0 to 1. ranks: by query, the rank of each expected id with the main ranker,
-        0 below the tenth. main: this ranker. notes: lines about rankers that did not run.
+    ranker and name, 0 to 1. ranks: by query, the rank of each expected id with the main ranker, 0
+    below the tenth. notes: lines about rankers that did not run.
     """
 
     golden: tuple[Golden, ...]
@@ -48,84 +48,94 @@ def select_answerable(
 
     successors: a merged record's id -> its successor's, which is expected instead.
     """
-    known, kept = set(ids), []
+    existing, answerable = set(ids), []
     gone: dict[str, tuple[str, ...]] = {}
     for query in golden:
-        meant = [id if id in known else successors.get(id, id) for id in query.expect]
-        there = tuple(dict.fromkeys(id for id in meant if id in known))
-        lost = tuple(id for id, now in zip(query.expect, meant) if now not in known)
-        if lost:
-            gone[query.id] = lost
-        if there:
-            kept.append(query._replace(expect=there))
-    return tuple(kept), gone
+        meant = [id if id in existing else successors.get(id, id) for id in query.expect]
+        present = tuple(dict.fromkeys(id for id in meant if id in existing))
+        missing = tuple(id for id, now in zip(query.expect, meant) if now not in existing)
+        if missing:
+            gone[query.id] = missing
+        if present:
+            answerable.append(query._replace(expect=present))
+    return tuple(answerable), gone
 
 
 def measure_rankers(
-    place: layout.Place,
-    settings: config.Config,
+    store: Store,
     env: Mapping[str, str],
-    golden: GoldenSet,
+    file: GoldenSet,
     records: Sequence[Record],
-    successors: Mapping[str, str],
-    now: float,
     offset: clock.Offset,
-    told: Progress,
+    progress: Progress,
 ) -> Measurement:
     """Ask every golden query of every available ranker.
 
     The main ranker gets the answer of another one for a query that names it. env: for a provider of
-        vectors. offset: seconds that local time is ahead of UTC. told: called with the present
-        ranker. Raises StoreError where no query is left to ask.
+    vectors. Raises StoreError where no query is left to ask.
     """
-    asked, gone = select_answerable(golden.queries, {record.id for record in records}, successors)
+    ids = {record.id for record in records}
+    asked, gone = select_answerable(file.queries, ids, store.successors())
     if not asked:
         raise StoreError(
             "%s: none of the expected records exists; `dayleaf debug eval --template FILE` drafts "
-            "queries from those that do" % golden.path
+            "queries from those that do" % file.path
         )
-    told(GREP)
-    answers, notes = {GREP: _rank_by_words(asked, records)}, []
-    ask = partial(_ask_recall, place, settings, asked, now, offset)
-    told(LEXICAL)
-    answers[LEXICAL] = ask(None, fuzzy=False)
+    answers, notes = _ask_rankers(store, env, asked, records, offset, progress)
+    used = (SEMANTIC,) * bool(store.config["recall.semantic"]) + (FUZZY, LEXICAL)
+    main = next(ranker for ranker in used if ranker in answers)
+    answers[main] = {
+        golden.id: answers[golden.ranker if golden.ranker in answers else main][golden.id]
+        for golden in asked
+    }
+    wanted = {golden.id: dict.fromkeys(golden.expect, 1.0) for golden in asked}
+    measures = {}
+    for ranker, found in answers.items():
+        sums = rankingmetrics.sum_metrics(found, [{"id": id} for id in wanted], wanted)
+        measures[ranker] = {name: round(sums[key] / len(asked), 4) for name, key in _SCORED.items()}
+    ranks = {
+        golden.id: {id: _find_rank(answers[main][golden.id], id) for id in golden.expect}
+        for golden in asked
+    }
+    return Measurement(asked, gone, measures, ranks, main, tuple(notes))
+
+
+def _find_rank(ids: Sequence[str], id: str) -> int:
+    return ids.index(id) + 1 if id in ids else 0
+
+
+def _ask_rankers(
+    store: Store,
+    env: Mapping[str, str],
+    asked: Sequence[Golden],
+    records: Sequence[Record],
+    offset: clock.Offset,
+    progress: Progress,
+) -> tuple[dict[str, dict[str, list[str]]], list[str]]:
+    """Return (each ranker's ids by query, notes on rankers that did not run)."""
+    notes = []
+    progress(GREP)
+    answers = {GREP: _rank_by_words(asked, records)}
+    progress(LEXICAL)
+    answers[LEXICAL] = _ask_recall(store, asked, offset, fuzzy=False)
     if fuzzy.load_matcher() is None:
         notes.append(
             "fuzzy: RapidFuzz is missing, so recall does not find misspelt words; run install.sh"
         )
     else:
-        told(FUZZY)
-        answers[FUZZY] = ask(None)
-    told(SEMANTIC)
-    vectors = load_provider(settings, "", env)
-    why = vectors.obstacle(place) if vectors else "this dayleaf has no vectors"
+        progress(FUZZY)
+        answers[FUZZY] = _ask_recall(store, asked, offset)
+    progress(SEMANTIC)
+    vectors = load_provider(store.config, "", env)
+    why = vectors.obstacle(store.place) if vectors else "this dayleaf has no vectors"
     if vectors and not why:
-        vectors.prepare(place, [one.query.text for one in asked], now)
-        answers[SEMANTIC] = ask(vectors)
+        vectors.prepare(store.place, [golden.query.text for golden in asked], store.now)
+        answers[SEMANTIC] = _ask_recall(store, asked, offset, vectors)
         if not vectors.label:
             del answers[SEMANTIC]
             why = "the provider gave no vectors; `dayleaf doctor` says why"
     notes += ["semantic: " + why] if why else []
-    used = (SEMANTIC,) * bool(settings["recall.semantic"]) + (FUZZY, LEXICAL)
-    main = next(ranker for ranker in used if ranker in answers)
-    answers[main] = {
-        one.id: answers[one.ranker if one.ranker in answers else main][one.id] for one in asked
-    }
-    wanted = {one.id: dict.fromkeys(one.expect, 1.0) for one in asked}
-    sums = {
-        name: rankingmetrics.sum_metrics(found, [{"id": one.id} for one in asked], wanted)
-        for name, found in answers.items()
-    }
-    measures = {
-        name: {said: round(each[key] / len(asked), 4) for said, key in _SCORED.items()}
-        for name, each in sums.items()
-    }
-    places = {
-        one.id: {id: at for at, id in reversed([*enumerate(answers[main][one.id], 1)])}
-        for one in asked
-    }
-    ranks = {one.id: {id: places[one.id].get(id, 0) for id in one.expect} for one in asked}
-    return Measurement(asked, gone, measures, ranks, main, tuple(notes))
+    return answers, notes
 
 
 def _rank_by_words(asked: Sequence[Golden], records: Sequence[Record]) -> dict[str, list[str]]:
@@ -133,29 +143,30 @@ def _rank_by_words(asked: Sequence[Golden], records: Sequence[Record]) -> dict[s
         (r.id, "\n".join((r.title, " ".join(r.tags), r.body)))
         for r in sorted(records, key=lambda r: r.name)
     ]
-    counted = rankingmetrics.rank_by_word_count(texts, [(one.id, one.query.text) for one in asked])
-    return {one.id: _replace_conversations(counted[one.id], one.expect, records) for one in asked}
+    counted = rankingmetrics.rank_by_word_count(
+        texts, [(golden.id, golden.query.text) for golden in asked]
+    )
+    return {
+        golden.id: _replace_conversations(counted[golden.id], golden.expect, records)
+        for golden in asked
+    }
 
 
 def _ask_recall(
-    place: layout.Place,
-    settings: config.Config,
-    golden: Sequence[Golden],
-    now: float,
+    store: Store,
+    asked: Sequence[Golden],
     offset: clock.Offset,
-    vectors: Semantic | None,
+    vectors: Semantic | None = None,
     fuzzy: bool = True,
 ) -> dict[str, list[str]]:
-    with Searcher(place, settings, vectors, bare=True, fuzzy=fuzzy) as searcher:
-        found = {}
-        for one in golden:
-            asked = one.query._replace(limit=rankingmetrics.DEPTH, semantic=vectors is not None)
-            found[one.id] = [
-                id
-                for hit in searcher.answer(asked, now, offset).hits
-                for id in _hit_ids(hit, one.expect)
-            ]
-        return found
+    answers = {}
+    with Searcher(store.place, store.config, vectors, bare=True, fuzzy=fuzzy) as searcher:
+        for golden in asked:
+            semantic = vectors is not None
+            query = golden.query._replace(limit=rankingmetrics.DEPTH, semantic=semantic)
+            hits = searcher.answer(query, store.now, offset).hits
+            answers[golden.id] = [id for hit in hits for id in _hit_ids(hit, golden.expect)]
+    return answers
 
 
 def _hit_ids(hit: Hit, expected: Sequence[str]) -> Iterator[str]:

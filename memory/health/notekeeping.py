@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from memory.capture import progress
 from memory.core import StoreError, files
-from memory.core.layout import FOLDERS
+from memory.core.layout import FOLDERS, Place
 from memory.core.records import Record
 from memory.hook import signs
 from memory.knowledge import lessons
@@ -20,7 +21,7 @@ MEASURED = 20  # newest conversations whose tokens are counted
 def follow_up(store: Store, written: generation.StoredNote) -> list[str]:
     """Give a checkpoint its note's title; keep lessons and wishes.
 
-    Returns the names of the changed records. Raises StoreError, OSError.
+    Returns the names of the changed records.
     """
     named = generation.copy_title(store, written.record)
     changed = lessons.store_note_items(store, written.record, written.note.items)
@@ -36,11 +37,17 @@ def keep_session_note(
     Returns (note, names of the changed records). said: the note as JSON. Raises StoreError for a
     session without a conversation, ProviderError for an empty note.
     """
-    name = progress.read_head("%s/sessions/%s.json" % (store.place.cache, session)).get("talk")
-    if not isinstance(name, str) or not name.startswith("p/"):
+    name = find_conversation(store.place, session)
+    if not name:
         raise StoreError("session %s has no conversation to check a note against" % session)
     made = generation.store_note(store, store.read(name), schema.parse_answer(said), SESSIONS_MODEL)
     return made, follow_up(store, made)
+
+
+def find_conversation(place: Place, session: str) -> str:
+    """Return the name of a session's conversation, or ""."""
+    name = progress.read_head("%s/sessions/%s.json" % (place.cache, session)).get("talk")
+    return name if isinstance(name, str) and name.startswith("p/") else ""
 
 
 def mark_answered(home: str) -> None:
@@ -53,12 +60,9 @@ def mean_tokens(store: Store, least: int = 1) -> int:
 
     0 for fewer than `least` conversations worth a note.
     """
-    sizes = []
-    for talk in _find_newest_conversations(store):
-        sizes.append(instruction.build_for_record(talk).tokens)
-        if len(sizes) == MEASURED:
-            break
-    return sum(sizes) // len(sizes) if len(sizes) >= max(least, 1) else 0
+    newest = islice(_find_newest_conversations(store), MEASURED)
+    sizes = [instruction.build_for_record(talk).tokens for talk in newest]
+    return sum(sizes) // len(sizes) if len(sizes) >= least else 0
 
 
 def _find_newest_conversations(store: Store) -> Iterator[Record]:

@@ -18,7 +18,7 @@ CUTS = (1, 5, 10)
 
 
 def content_words(text: str) -> list[str]:
-    """Return a text's words without stop words, all words if no other is left."""
+    """Return a text's words without stop words, else all words."""
     found = re.findall(r"\w+", text.lower())
     return [word for word in found if word not in STOP_WORDS] or found
 
@@ -28,23 +28,22 @@ def sum_metrics(
     queries: Iterable[Mapping[str, Any]],
     wanted: Mapping[str, Mapping[str, float]],
 ) -> dict[str, float]:
-    """Return the sums over queries of recall at 1, 5, 10, reciprocal rank, nDCG at 10.
+    """Return sums over queries of recall, reciprocal rank and nDCG.
 
-    answers: ranked ids by query's id. queries: objects with an `id`. wanted: expected ids with
-        their gain (above 0) by query's id.
+    answers: ranked ids by query's id. wanted: expected ids with their gain (above 0) by query's id.
     """
     sums: dict[str, float] = dict.fromkeys((*("r@%d" % k for k in CUTS), "mrr", "ndcg"), 0.0)
     for query in queries:
-        want, got = wanted[query["id"]], answers.get(query["id"], [])
+        gains, ids = wanted[query["id"]], answers.get(query["id"], [])
         for k in CUTS:
-            sums["r@%d" % k] += sum(id_ in want for id_ in got[:k]) / len(want)
-        sums["mrr"] += next((1 / (i + 1) for i, id_ in enumerate(got[:DEPTH]) if id_ in want), 0)
+            sums["r@%d" % k] += sum(id_ in gains for id_ in ids[:k]) / len(gains)
+        sums["mrr"] += next((1 / (i + 1) for i, id_ in enumerate(ids[:DEPTH]) if id_ in gains), 0)
         ideal = sum(
             gain / math.log2(i + 2)
-            for i, gain in enumerate(sorted(want.values(), reverse=True)[:DEPTH])
+            for i, gain in enumerate(sorted(gains.values(), reverse=True)[:DEPTH])
         )
         sums["ndcg"] += (
-            sum(want.get(id_, 0) / math.log2(i + 2) for i, id_ in enumerate(got[:DEPTH])) / ideal
+            sum(gains.get(id_, 0) / math.log2(i + 2) for i, id_ in enumerate(ids[:DEPTH])) / ideal
         )
     return sums
 
@@ -52,9 +51,9 @@ def sum_metrics(
 def rank_by_word_count(
     texts: Sequence[tuple[str, str]], queries: Iterable[tuple[str, str]]
 ) -> dict[str, list[str]]:
-    """Return ids by query, those with the most of its words first, like `rg -ciw`.
+    """Return ids by query, ranked by the number of its words, like `rg -ciw`.
 
-    texts: (id, text) of each file. queries: (id, text).
+    texts, queries: (id, text).
     """
     counts = [Counter(re.findall(r"\w+", text.lower())) for _, text in texts]
     found = {}

@@ -36,7 +36,7 @@ _PROBLEM = re.compile(r"line (\d+): (.*)", re.S)
 class LinkNames(NamedTuple):
     """The names that links may use.
 
-    targets: of records here. away: of archived records. names: the files of each id.
+    away: of archived records. names: the files of each id.
     """
 
     targets: relations.NameIndex
@@ -44,17 +44,12 @@ class LinkNames(NamedTuple):
     names: dict[str, list[str]]
 
 
-def collect_link_names(store: Store, found: Iterable[Record]) -> LinkNames:
-    nodes: list[relations.Node] = []
+def collect_link_names(store: Store, found: Sequence[Record]) -> LinkNames:
     names: dict[str, list[str]] = {}
     for record in found:
-        nodes.append(relations.make_node(record))
         names.setdefault(record.id, []).append(record.name)
-    return LinkNames(
-        relations.NameIndex(nodes, store.successors()),
-        relations.index_archived_ids(store.left()),
-        names,
-    )
+    targets = relations.NameIndex(list(map(relations.make_node, found)), store.successors())
+    return LinkNames(targets, relations.index_archived_ids(store.left()), names)
 
 
 def check_all(store: Store) -> tuple[int, list[Finding]]:
@@ -75,27 +70,22 @@ def check_all(store: Store) -> tuple[int, list[Finding]]:
     return number, _sort([*out, *_check_active_plans(place, found)])
 
 
-def check_files(store: Store, given: Sequence[str]) -> tuple[int, list[Finding]]:
-    """Check files of the store or others; return (their number, sorted findings).
-
-    Raises UsageError for an unreadable file.
-    """
+def check_files(store: Store, paths: Sequence[str]) -> tuple[int, list[Finding]]:
+    """Check files of the store or others; return (their number, sorted findings)."""
     found = list(store.each())
-    linked, out = collect_link_names(store, found), list[Finding]()
-    for path in given:
+    linked, findings = collect_link_names(store, found), list[Finding]()
+    for path in paths:
         try:
             data = files.read(path, WHOLE_LIMIT)
         except OSError as error:
             why = (error.strerror or "unreadable").lower()
             raise UsageError("%s: %s; give the path of a record's file" % (path, why)) from None
         name = _index_name(store, path)
-        out += check_file(name, data, path, store.place, store.config, linked)
-        out += [
-            fault._replace(place=path)
-            for fault in _check_active_plans(store.place, found)
-            if fault.place == record_path(store.place, name)
-        ]
-    return len(given), _sort(out)
+        findings += check_file(name, data, path, store.place, store.config, linked)
+        for finding in _check_active_plans(store.place, found):
+            if finding.place == record_path(store.place, name):
+                findings.append(finding._replace(place=path))
+    return len(paths), _sort(findings)
 
 
 def _sort(found: Iterable[Finding]) -> list[Finding]:
@@ -107,16 +97,12 @@ def check_file(
 ) -> list[Finding]:
     """Return the sorted findings of one file.
 
-    name: in the index, even if it is not there. path: for the findings. linked: from
-        `collect_link_names`.
+    name: in the index, even if it is not there. path: for the findings.
     """
     if frontmatter.is_binary(data):
         return [Finding(FAIL, ABOUT, "not UTF-8 text", "save it as UTF-8", path, 1)]
-    record, lines = (
-        records.from_bytes(name, data[:READ_LIMIT], 0.0),
-        frontmatter.find_key_lines(data),
-    )
-    text = data.decode("utf-8-sig", "replace")
+    record = records.from_bytes(name, data[:READ_LIMIT], 0.0)
+    lines, text = frontmatter.find_key_lines(data), data.decode("utf-8-sig", "replace")
     rows = [
         *_check_reading(record, lines),
         *check_size(record, len(data), lambda: data),
@@ -125,19 +111,15 @@ def check_file(
         *_check_hidden(text),
         *_check_unmerged(data),
         *_check_links(record, text, lines, linked),
-        *(_check_resource(record, lines, place) if record.kind == "resource" else ()),
-        *(
-            check_secrets(text, config["redact.allow"], place.key)
-            if config["redact.enabled"]
-            else ()
-        ),
         *_check_id(record, name, lines, place, linked),
-        *(
-            (line, False, what, remedy)
-            for line, what, remedy in localpaths.find(text, place)
-            if name[:1] == layout.SHARED
-        ),
     ]
+    if record.kind == "resource":
+        rows += _check_resource(record, lines, place)
+    if config["redact.enabled"]:
+        rows += check_secrets(text, config["redact.allow"], place.key)
+    if name[:1] == layout.SHARED:
+        paths = localpaths.find(text, place)
+        rows += [(line, False, what, remedy) for line, what, remedy in paths]
     return _sort(
         Finding(FAIL if error else WARN, ABOUT, what, remedy, path, line)
         for line, error, what, remedy in rows
@@ -150,13 +132,13 @@ Row = tuple[int, bool, str, str]  # line, whether it is an error, what, remedy
 def _check_reading(record: Record, lines: dict[str, int]) -> Iterator[Row]:
     for problem in record.problems:
         match = _PROBLEM.match(problem)
-        line, said = (int(match[1]), match[2]) if match else (1, problem)
-        key = _KEY.match(said)
+        line, message = (int(match[1]), match[2]) if match else (1, problem)
+        key = _KEY.match(message)
         if key and line == 1:
             line = lines.get(key[1] or key[2] or key[3], 1)
-        what, _, remedy = said.rpartition("; ")
+        what, _, remedy = message.rpartition("; ")
         remedy = "use one of these; now it is " + remedy if remedy.startswith("read as") else remedy
-        yield line, True, what or said, remedy if what else "correct it by hand"
+        yield line, True, what or message, remedy if what else "correct it by hand"
 
 
 def check_size(record: Record, size: int, raw: Callable[[], bytes]) -> Iterator[Row]:
@@ -212,14 +194,14 @@ def _check_versions(record: Record, lines: dict[str, int]) -> Iterator[Row]:
 
 
 def _check_hidden(text: str) -> Iterator[Row]:
-    found = list(re.finditer(plaintext.HIDDEN, text))
-    if found:
-        code, number = ord(found[0][0]), len(found)
-        named = "U+%04X" % code + (", which starts an escape sequence" if code == 27 else "")
-        what = "%d hidden characters, the first %s" % (number, named)
+    hits = list(re.finditer(plaintext.HIDDEN, text))
+    if hits:
+        code, number = ord(hits[0][0]), len(hits)
+        name = "U+%04X" % code + (", which starts an escape sequence" if code == 27 else "")
+        what = "%d hidden characters, the first %s" % (number, name)
         if number == 1:
-            what = "a hidden character, " + named
-        yield text.count("\n", 0, found[0].start()) + 1, True, what, "remove it"
+            what = "a hidden character, " + name
+        yield text.count("\n", 0, hits[0].start()) + 1, True, what, "remove it"
 
 
 def _check_unmerged(data: bytes) -> Iterator[Row]:
@@ -230,22 +212,17 @@ def _check_unmerged(data: bytes) -> Iterator[Row]:
 
 
 def check_secrets(text: str, allow: Sequence[str], salt: str) -> Iterator[Row]:
-    """Report secrets and private parts.
-
-    allow: strings that may stay. salt: a place's key.
-    """
-    done = redactor.redact(text, allow, salt)
-    for found in done.found:
-        at = done.text.find("[redacted:%s#%s]" % (found.kind, found.tag))
-        line = done.text.count("\n", 0, max(at, 0)) + 1
-        if found.kind == "private":
+    """Report secrets and private parts."""
+    redacted = redactor.redact(text, allow, salt)
+    for secret in redacted.found:
+        at = redacted.text.find("[redacted:%s#%s]" % (secret.kind, secret.tag))
+        line = redacted.text.count("\n", 0, max(at, 0)) + 1
+        if secret.kind == "private":
             yield line, True, "a <private> part", "remove it"
         else:
-            remedy = (
-                "delete it here and change it where it is used; if it is none, add it to "
-                "`redact.allow`"
-            )
-            yield line, True, "a secret (%s)" % found.kind, remedy
+            remedy = "delete it here and change it where it is used; "
+            remedy += "if it is none, add it to `redact.allow`"
+            yield line, True, "a secret (%s)" % secret.kind, remedy
 
 
 def _check_id(
@@ -279,15 +256,13 @@ def _check_links(
             near = linked.targets.nearest(link.target, source)
             remedy = "give an id, a file or a title, or remove the link"
             if near:
-                remedy = "did you mean %s '%s'? if not, remove the link" % (
-                    near.id,
-                    near.title[:80],
-                )
+                meant = near.id, near.title[:80]
+                remedy = "did you mean %s '%s'? if not, remove the link" % meant
             yield line, False, "it links to '%s', which is not a record here" % shown, remedy
         elif edge.also:
             what = "it links to '%s', the name of %d records; it means the newest, %s"
-            meant = edge.to.id if edge.to else ""
-            yield line, False, what % (shown, len(edge.also) + 1, meant), "name it by its id"
+            newest = edge.to.id if edge.to else ""
+            yield line, False, what % (shown, len(edge.also) + 1, newest), "name it by its id"
 
 
 def find_line(target: str, text: str, start: int) -> int:

@@ -1,15 +1,14 @@
 """Restores a backup: the plan, and the writing, which never loses anything.
 
 A missing file is written in one step, with its bytes and time; its permissions are ours, and
-nothing is executable.  An equal file stays.  A different file stays too, unless it is to be
-replaced: then the present one goes to the archive of its tier, or beside itself as `<name>.before`.
-A renamed record is compared under its new name; a record that was forgotten here stays away, unless
-replacing is asked for.  A ledger is never replaced: it gets its missing lines.
+nothing is executable. A different file stays, unless it is to be replaced: then the present one
+goes to the archive of its tier, or beside itself as `<name>.before`. A renamed record is compared
+under its new name; a record that was forgotten here stays away, unless replacing is asked for. A
+ledger is never replaced: it gets its missing lines.
 
-Whoever hands over a backup must not decide which programs run.  So approvals (`trust.jsonl`) are
+Whoever hands over a backup must not decide which programs run. So approvals (`trust.jsonl`) are
 joined only where a person says so, and never against an existing decision; settings that name
-programs or let secrets through (`config.USER_ONLY_KEYS`) are left out unless a person says so, and
-reported.
+programs or let secrets through (`config.USER_ONLY_KEYS`) are left out likewise, and reported.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Target(NamedTuple):
     """The destination of a backup.
 
     shared: the repository's tier, "" for none. trust: join approvals, and take settings that name
-        programs or switch redaction off.
+    programs or switch redaction off.
     """
 
     home: str
@@ -63,7 +62,7 @@ class RestoreResult(NamedTuple):
     """The result of a restore.
 
     written, joined, replaced: numbers of files. problems: a line for each file left out. held:
-        (path, key, value) of each setting held back.
+    (path, key, value) of each setting held back.
     """
 
     written: int
@@ -101,20 +100,20 @@ def plan_restore(found: Backup, target: Target, path: str = "") -> list[Step]:
     path: the backup, to compare new records by id; "" to compare by name alone.
     """
     steps = []
-    for kept in found.files:
-        top, _, rest = kept.name.partition("/")
+    for file in found.files:
+        top, _, rest = file.name.partition("/")
         root = target.home if top == bundle.HOME else target.shared
         if root and not (top == bundle.HOME and rest in bundle.EXCLUDED):
-            there = root + "/" + rest
-            steps.append(Step(kept, there, _file_state(kept, there, target)))
+            destination = root + "/" + rest
+            steps.append(Step(file, destination, _file_state(file, destination, target)))
     return _compare_by_id(path, steps) if path else steps
 
 
 class TierRecords(NamedTuple):
     """The present and former records of a tier.
 
-    files: (path below the tier, SHA-256) by id, of a record in use before one in the archive.
-    away: place of archived records by id, "" for deleted ones. sessions: forgotten sessions.
+    files: (path below the tier, SHA-256) by id, of a record in use before one in the archive. away:
+    place of archived records by id, "" for deleted ones. sessions: forgotten sessions.
     """
 
     files: dict[str, tuple[str, str]]
@@ -126,23 +125,23 @@ def _compare_by_id(path: str, steps: list[Step]) -> list[Step]:
     wanted = {step.kept.name: step for step in steps if step.state == NEW and _split_tier(step)[0]}
     tiers: dict[str, TierRecords] = {}
     compared: dict[str, Step] = {}
-    for kept, data in _read_wanted(path, wanted):
-        root, inner = _split_tier(wanted[kept.name])
+    for file, data in _read_wanted(path, wanted):
+        root, inner = _split_tier(wanted[file.name])
         if root not in tiers:
             tiers[root] = _read_tier(root)
         record = records.from_bytes_fast("p/" + inner, data[: records.READ_LIMIT], 0.0)
-        compared[kept.name] = _compare(wanted[kept.name], record, tiers[root])
+        compared[file.name] = _compare(wanted[file.name], record, tiers[root])
     return [compared.get(step.kept.name, step) for step in steps]
 
 
 def _read_wanted(path: str, wanted: dict[str, Step]) -> Iterator[tuple[BackupFile, bytes]]:
-    """Yield (row, bytes) of steps' files; an empty plan does not open the backup."""
+    """Yield (row, bytes) of steps' files, if there are any steps."""
     if wanted:
         yield from bundle.read_files(path, {name: step.kept for name, step in wanted.items()})
 
 
 def _compare(step: Step, record: records.Record, known: TierRecords) -> Step:
-    """Return the step of a new record, compared with the tier's record of its id."""
+    """Compare a new record with the tier's record of its id."""
     root, inner = _split_tier(step)
     name, sha256 = known.files.get(record.id, ("", ""))
     if name and _is_archived(inner):  # its record is here, in use or archived
@@ -220,10 +219,7 @@ def _is_trust(kept: BackupFile) -> bool:
 
 
 def find_held_back(path: str, steps: list[Step], target: Target, replace: bool = False) -> HeldBack:
-    """Return the settings and approvals that a restore holds back.
-
-    Arguments as of `apply`. Raises StoreError.
-    """
+    """Return the settings and approvals that a restore holds back."""
     states = () if target.trust else (NEW, DIFFERENT) if replace else (NEW,)
     wanted = {
         step.kept.name: step
@@ -232,17 +228,15 @@ def find_held_back(path: str, steps: list[Step], target: Target, replace: bool =
     }
     settings: list[tuple[str, str, Any]] = []
     decisions = 0
-    for kept, data in _read_wanted(path, wanted):
-        step = wanted[kept.name]
+    for file, data in _read_wanted(path, wanted):
+        step = wanted[file.name]
         if step.state == LEFT:
-            decisions += sum(1 for _ in fastjson.parse_rows(data))
+            decisions += len(fastjson.parse_rows(data))
             continue
         # `apply` refuses a file that is no JSON object
         with suppress(StoreError, RecursionError):
-            settings += [
-                (step.path, key, value)
-                for key, value in _split_settings(data, step.path)[1].items()
-            ]
+            held = _split_settings(data, step.path)[1]
+            settings += [(step.path, key, value) for key, value in held.items()]
     return HeldBack(settings, decisions)
 
 
@@ -254,13 +248,12 @@ def apply(
     tiers: TierWriter,
     now: float,
     replace: bool = False,
-    told: Callable[[int, int], None] = lambda done, of: None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> RestoreResult:
     """Write the files of a plan.
 
-    path: the backup. tiers: of the target. now: for the archive's log. replace: different files,
-        too. told: called with (files done, files). Raises StoreError where the backup has changed,
-        OSError.
+    path: the backup. tiers: of the target. replace: different files, too. progress: called with
+    (files done, files). Raises StoreError where the backup has changed, OSError.
     """
     wanted = {
         step.kept.name: step
@@ -273,14 +266,13 @@ def apply(
     with tiers:
         rows = {name: step.kept for name, step in wanted.items()}
         for kept, data in bundle.read_files(path, rows):
-            told(counts.total(), len(wanted))
+            progress(counts.total(), len(wanted))
             step = wanted[kept.name]
             try:
                 counts[_restore_file(step, data, target, tiers, now, held)] += 1
             except FileExistsError:
-                problems.append(
-                    "%s: another process has just written it, so it was not restored" % step.path
-                )
+                what = "%s: another process has just written it, so it was not restored"
+                problems.append(what % step.path)
             except (OSError, RecursionError, StoreError) as error:
                 why = getattr(error, "strerror", None) or error
                 problems.append("%s could not be written: %s" % (step.path, why))
@@ -339,18 +331,20 @@ def _split_settings(data: bytes, path: str) -> tuple[bytes, dict[str, Any]]:
     Only a person may decide held settings; those present at `path` keep their values. Raises
     StoreError for a file that is no JSON object: a later reader may find anything in it.
     """
-    there: dict[str, Any] = {}
+    present_values: dict[str, Any] = {}
     with suppress(OSError, StoreError):
         present = _parse_settings(files.read(path, WHOLE))
-        there = {key: value for key, value in present.items() if key in config.USER_ONLY_KEYS}
-    found = _parse_settings(data)
-    free = {key: value for key, value in found.items() if key not in config.USER_ONLY_KEYS}
-    named = {key: value for key, value in found.items() if key in config.USER_ONLY_KEYS}
-    before = {**config.DEFAULTS, **there}
-    held = {key: value for key, value in named.items() if value != before[key]}
+        present_values = {
+            key: value for key, value in present.items() if key in config.USER_ONLY_KEYS
+        }
+    settings = _parse_settings(data)
+    others = {key: value for key, value in settings.items() if key not in config.USER_ONLY_KEYS}
+    person_only = {key: value for key, value in settings.items() if key in config.USER_ONLY_KEYS}
+    before = {**config.DEFAULTS, **present_values}
+    held = {key: value for key, value in person_only.items() if value != before[key]}
     if not held:
         return data, held
-    return (json.dumps({**free, **there}, indent=2) + "\n").encode("ascii"), held
+    return (json.dumps({**others, **present_values}, indent=2) + "\n").encode("ascii"), held
 
 
 def _parse_settings(data: bytes) -> dict[str, Any]:
@@ -364,7 +358,7 @@ def _parse_settings(data: bytes) -> dict[str, Any]:
 
 
 def _append_missing_lines(tiers: TierWriter, step: Step, data: bytes) -> bool:
-    """Append a backup's missing lines to a ledger; raises OSError, StoreError."""
+    """Append a backup's missing lines to a ledger; tell whether there were any."""
     present = files.read(step.path, WHOLE, follow=False)
     known = frozenset(present.split(b"\n"))
     lines = [line for line in data.split(b"\n") if line and line not in known]
@@ -409,18 +403,16 @@ def _restore_folders(found: Backup, target: Target) -> None:
 
 
 def count_states(steps: list[Step]) -> dict[str, int]:
-    return {
-        state: sum(step.state == state for step in steps)
-        for state in (NEW, SAME, DIFFERENT, BEHIND, LEFT, FORGOTTEN)
-    }
+    counts = Counter(step.state for step in steps)
+    return {state: counts[state] for state in (NEW, SAME, DIFFERENT, BEHIND, LEFT, FORGOTTEN)}
 
 
 def find_refusal(found: Backup, target: Target) -> str | None:
     """Return why a backup's shared files are left out, or None."""
     number = sum(kept.name.startswith(bundle.SHARED + "/") for kept in found.files)
-    if number and not target.shared:
-        return (
-            "%d of its files belong to a repository's .dayleaf and were left out; run "
-            "this in the repository"
-        ) % number
-    return None
+    if not number or target.shared:
+        return None
+    return (
+        "%d of its files belong to a repository's .dayleaf and were left out; run this in the "
+        "repository"
+    ) % number

@@ -23,17 +23,18 @@ from memory.hook import receipts
 if TYPE_CHECKING:
     from memory.core.config import Config
     from memory.core.layout import Place
+    from memory.hook.indexview import Index
+    from memory.store.store import Store
 
 # seconds of CPU for all steps of an event, and for reading a transcript
 DEADLINE, READING = 120.0, 60.0
 AGAIN = 5.0  # seconds of CPU until Spent is raised again
-SETUP_EVERY = 86400.0  # seconds between attempts to set up the runtime
+
 TRANSCRIPT_BYTES = 64 << 20  # longer transcripts are not searched for lost blocks
 # marks of a host that writes hook output into the transcript
 _WRITES = (b'"hook_success"', b'"hook_additional_context"')
 LEAST_SESSIONS = 3  # conversations worth a note before the user is asked about notes
-# seconds between runs of `_cache_audit_facts`, and of CPU for one
-FACTS_EVERY, FACTS_SECONDS = 86400.0, 5.0
+FACTS_SECONDS = 5.0  # seconds of CPU for a run of `_cache_audit_facts`
 # events that ask for a checkpoint
 TRIGGERS = {"Stop": "stop", "PreCompact": "pre_compact", "SessionEnd": "session_end"}
 
@@ -87,17 +88,30 @@ class Job(NamedTuple):
         """The id of the event's session, or ""."""
         return layout.valid_id(self.event.get("session_id"))
 
+    @property
+    def hook(self) -> str:
+        """The event's name, such as `SessionEnd`."""
+        return str(self.event.get("hook_event_name"))
+
+    def text(self, key: str) -> str:
+        """Return a text of the event, "" for anything else."""
+        value = self.event.get(key)
+        return value if isinstance(value, str) else ""
+
+    def open_store(self) -> Store:
+        """Return a store; the names of written records go to `written`."""
+        from memory.store.store import Store
+
+        return Store(self.place, self.settings, self.now, self.written.append)
+
 
 Step = tuple[str, Callable[[Job], None]]
 
 
 def work(event: dict[str, Any], env: dict[str, str], now: float) -> None:
     """Run the steps after PreCompact, Stop and SessionEnd."""
-    run(
-        TRIGGERS.get(str(event.get("hook_event_name")), "worker"),
-        AFTER_WORK,
-        make_job(event, env, now),
-    )
+    todo = make_job(event, env, now)
+    run(TRIGGERS.get(todo.hook, "worker"), AFTER_WORK, todo)
 
 
 def after_start(event: dict[str, Any], env: dict[str, str], now: float) -> None:
@@ -174,8 +188,7 @@ def _note_pause(todo: Job) -> None:
 
     path = stretches.find_session(todo.event, todo.env)[1]
     if is_on:
-        prompt = todo.event.get("prompt_id")
-        prompt = prompt if isinstance(prompt, str) else ""
+        prompt = todo.text("prompt_id")
         if leftout.end_pause(todo.place, todo.env, session, path, prompt):
             todo.event.pop("last_assistant_message", None)  # the answer to a prompt in the pause
     else:
@@ -188,7 +201,7 @@ def _capture(todo: Job) -> None:
     from memory.capture import stretches
 
     session, path = stretches.find_session(todo.event, todo.env)
-    trigger = TRIGGERS.get(str(todo.event.get("hook_event_name")), "")
+    trigger = TRIGGERS.get(todo.hook, "")
     if not session or not trigger or not todo.settings["capture.enabled"]:
         return
     from memory.core import attempts
@@ -198,7 +211,6 @@ def _capture(todo: Job) -> None:
         attempt = attempts.log_start(todo.place, session, trigger, began)
     except OSError as error:
         boundary.log_failure(todo.env, "attempts", error)
-    said = todo.event.get("last_assistant_message")
     wrote, until = "", time.process_time() + READING
     try:
         wrote = stretches.capture(
@@ -209,7 +221,7 @@ def _capture(todo: Job) -> None:
             session,
             path,
             trigger,
-            said if isinstance(said, str) else "",
+            todo.text("last_assistant_message"),
             todo.written.append,
             pause=lambda: time.process_time() > until,
         )
@@ -233,8 +245,8 @@ def _read_id(place: Place, name: str) -> str:
 
 def _note_wishes(todo: Job) -> None:
     """Store the wishes in a typed prompt, and tell the user."""
-    prompt, settings = todo.event.get("prompt"), todo.settings
-    if not isinstance(prompt, str) or not todo.session:
+    prompt, settings = todo.text("prompt"), todo.settings
+    if not prompt or not todo.session:
         return
     if not settings["capture.enabled"] or not settings["capture.wishes"]:
         return
@@ -251,9 +263,8 @@ def _note_wishes(todo: Job) -> None:
         return
     from memory.capture.turns import Turn
     from memory.hook import at_stop
-    from memory.store.store import Store
 
-    store = Store(todo.place, settings, todo.now, todo.written.append)
+    store = todo.open_store()
     ids = wishes.save_wishes(store, [Turn(clock.iso(todo.now), prompts[0].text)], todo.session)
     form = 'noted for later sessions: "%s"; `dayleaf record forget %s` if not\n'
     text = "".join(form % (store.find(id).title, id) for id in ids)
@@ -266,11 +277,8 @@ def _note_wishes(todo: Job) -> None:
 def _archive_contradicted_wishes(todo: Job) -> None:
     if any(name.startswith("p/rules/") for name in todo.written):
         from memory.knowledge import lessons
-        from memory.store.store import Store
 
-        lessons.archive_contradicted_wishes(
-            Store(todo.place, todo.settings, todo.now, todo.written.append)
-        )
+        lessons.archive_contradicted_wishes(todo.open_store())
 
 
 def _clear_shown_wishes(todo: Job) -> None:
@@ -283,30 +291,10 @@ def _clear_shown_wishes(todo: Job) -> None:
 def _note_unarrived(todo: Job) -> None:
     """Log the blocks that did not reach the model."""
     path = _transcript_path(todo)
-    if not path or todo.event.get("hook_event_name") == "Stop":
+    if not path or todo.hook == "Stop":
         return
     for row in note_unarrived(todo.place, todo.session, path, todo.now):
         boundary.log_failure(todo.env, str(row.get("event")), boundary.Unwelcome())
-
-
-def _find_unarrived(
-    rows: list[dict[str, Any]], pushed: list[dict[str, Any]], data: bytes
-) -> list[dict[str, Any]]:
-    """Return the receipts whose turn is in a transcript without their block.
-
-    The turn of a start's block is any later one.
-    """
-    last_turn = max((at for at, row in enumerate(rows) if _has_turn(row, data)), default=-1)
-
-    def is_past(row: dict[str, Any]) -> bool:
-        if row.get("event") == "prompt":
-            return _has_turn(row, data)
-        return last_turn > rows.index(row)
-
-    missing = [
-        r for r in pushed if receipts.get_receipt_tag(r).encode("ascii", "replace") not in data
-    ]
-    return [row for row in missing if is_past(row)]
 
 
 def note_unarrived(place: Place, session: str, path: str, now: float) -> list[dict[str, Any]]:
@@ -314,26 +302,41 @@ def note_unarrived(place: Place, session: str, path: str, now: float) -> list[di
 
     The host writes every accepted block into the session's transcript. A turn without its block
     means that the host dropped the hook's output; the line `lost` lets a later prompt have the
-    block's records. path: from `transcript.validate_path`. Raises OSError.
+    block's records.
     """
     rows = receipts.read(place.receipts(session))
-    known = {row.get("tag") for row in rows if row.get("event") == "lost"}
-    pushed = [
-        row
-        for row in rows
-        if receipts.get_receipt_tag(row) and receipts.get_receipt_tag(row) not in known
-    ]
-    if not pushed or files.posix.stat(path).st_size > TRANSCRIPT_BYTES:
+    known = {"", *(row.get("tag") for row in rows if row.get("event") == "lost")}
+    if (
+        known.issuperset(map(receipts.get_receipt_tag, rows))
+        or files.posix.stat(path).st_size > TRANSCRIPT_BYTES
+    ):
         return []
     data = files.read(path, TRANSCRIPT_BYTES)
     if not any(mark in data for mark in _WRITES):
         return []  # this host writes no hook output
-    missing = _find_unarrived(rows, pushed, data)
-    for row in missing:
+    missing = []
+    for row in _find_past(rows, data):
         tag, chosen = receipts.get_receipt_tag(row), row.get("chosen") or []
-        lost = {"v": 1, "t": clock.iso(now), "event": "lost", "tag": tag, "chosen": chosen}
-        receipts.write(place.receipts(session), lost)
+        if tag not in known and tag.encode("ascii", "replace") not in data:
+            lost = {"v": 1, "t": clock.iso(now), "event": "lost", "tag": tag, "chosen": chosen}
+            receipts.write(place.receipts(session), lost)
+            missing.append(row)
     return missing
+
+
+def _find_past(rows: list[dict[str, Any]], data: bytes) -> list[dict[str, Any]]:
+    """Return the receipts whose turn is in a transcript.
+
+    The turn of a start's block is any later one.
+    """
+    past: list[dict[str, Any]] = []
+    has_later_turn = False
+    for row in reversed(rows):
+        has_turn = _has_turn(row, data)
+        if has_turn if row.get("event") == "prompt" else has_later_turn:
+            past.insert(0, row)
+        has_later_turn = has_later_turn or has_turn
+    return past
 
 
 def _has_turn(row: dict[str, Any], data: bytes) -> bool:
@@ -353,19 +356,14 @@ def _teach_walls(todo: Job) -> None:
     noted = "%s/%s.met" % (todo.place.cache, todo.place.scope)
     if (
         todo.settings["capture.enabled"]
-        and todo.event.get("hook_event_name") == "SessionEnd"
+        and todo.hook == "SessionEnd"
         and files.exists(noted)
         and b'"settled":true' not in files.read(noted, 200).partition(b"\n")[0]
     ):
         from memory.knowledge import candidates, walls
 
-        candidates.update_candidates(
-            todo.place,
-            todo.settings,
-            todo.now,
-            walls.read_cached_failures(todo.place),
-            todo.written.append,
-        )
+        rows = walls.read_cached_failures(todo.place)
+        candidates.update_candidates(todo.open_store(), rows)
         walls.mark_settled(todo.place)
 
 
@@ -392,14 +390,11 @@ def _embed(todo: Job) -> None:
 
 
 def _write_note(todo: Job) -> None:
-    ends = todo.event.get("hook_event_name") == "SessionEnd"
-    if ends and todo.settings["notes.provider"] != config.OFF:
-        from memory.capture import progress
+    if todo.hook == "SessionEnd" and todo.settings["notes.provider"] != config.OFF:
+        from memory.health import notekeeping
 
-        name = progress.read_head("%s/sessions/%s.json" % (todo.place.cache, todo.session)).get(
-            "talk"
-        )
-        _write_notes(todo, [name] if isinstance(name, str) and name.startswith("p/") else [])
+        name = notekeeping.find_conversation(todo.place, todo.session)
+        _write_notes(todo, [name] if name else [])
 
 
 def _write_missing_notes(todo: Job) -> None:
@@ -418,12 +413,12 @@ def _measure_notes(todo: Job) -> None:
     home = todo.place.home
     if files.exists(home + signs.ASKED) or files.exists(home + signs.OFFER):
         return
+    # most stores have none, and need not load what counts tokens
     if _count_conversations(todo.place) < LEAST_SESSIONS:
         return
     from memory.health import notekeeping
-    from memory.store.store import Store
 
-    tokens = notekeeping.mean_tokens(Store(todo.place, todo.settings, todo.now), LEAST_SESSIONS)
+    tokens = notekeeping.mean_tokens(todo.open_store(), LEAST_SESSIONS)
     if tokens:
         files.replace(home + signs.OFFER, b"%d\n" % tokens)
 
@@ -455,8 +450,7 @@ def _write_notes(todo: Job, names: list[str]) -> None:
 
 
 def _note_uses(todo: Job) -> None:
-    is_end = todo.event.get("hook_event_name") == "SessionEnd"
-    path = _transcript_path(todo) if is_end else ""
+    path = _transcript_path(todo) if todo.hook == "SessionEnd" else ""
     if path:
         from memory.knowledge import usage
 
@@ -510,9 +504,8 @@ def _identify_workspace(todo: Job) -> None:
     adoption.note_path(todo.place, todo.now)
     if files.exists(todo.place.private + layout.MOVING):
         from memory.project import sharing
-        from memory.store.store import Store
 
-        sharing.finish_move(Store(todo.place, todo.settings, todo.now))
+        sharing.finish_move(todo.open_store())
     if not todo.place.claimed:
         adoption.find_past_workspace(todo.place)
 
@@ -525,9 +518,7 @@ def _count_handoff(todo: Job) -> None:
     handoffs.record_start(todo.place, todo.session)
     if not handoffs.list_shown_waiting(todo.place, todo.session):
         return
-    from memory.store.store import Store
-
-    store = Store(todo.place, todo.settings, todo.now, todo.written.append)
+    store = todo.open_store()
     with handoffs.lock(todo.place):
         for name in handoffs.list_shown_waiting(todo.place, todo.session):
             store.demote(name)
@@ -578,44 +569,52 @@ def _write_stale_marks(todo: Job) -> None:
 
 def _cache_audit_facts(todo: Job) -> None:
     """Cache audit facts of new records, once a day, for at most FACTS_SECONDS."""
-    path = "%s/%s.facts" % (todo.place.cache, todo.place.scope)
-    try:
-        if 0 <= todo.now - files.posix.stat(path).st_mtime < FACTS_EVERY:
-            return
-    except OSError:
-        pass
-    from memory.core import IndexFault
+    if _is_of_today("%s/%s.facts" % (todo.place.cache, todo.place.scope), todo.now):
+        return
     from memory.health import inspection
-    from memory.hook import indexview
     from memory.index import builder
-    from memory.store.store import Store
+
+    with _open_index(todo.place) as index:
+        if index:
+            docs = builder.list_first_documents(index)
+            inspection.cache_facts(todo.open_store(), docs, FACTS_SECONDS)
+
+
+@contextmanager
+def _open_index(place: Place) -> Iterator[Index | None]:
+    """Open the index as it is on disk; yields None for a damaged one."""
+    from memory.core import IndexFault
+    from memory.hook import indexview
 
     try:
-        found = indexview.open_index(todo.place, watch=False)
+        index = indexview.open_index(place, watch=False)
     except IndexFault:
+        yield None
         return
     try:
-        docs = builder.list_first_documents(found)
+        yield index
     finally:
-        found.close()
-    inspection.cache_facts(Store(todo.place, todo.settings, todo.now), docs, FACTS_SECONDS)
+        index.close()
+
+
+def _is_of_today(path: str, now: float) -> bool:
+    """Tell whether a file was written within a day."""
+    try:
+        return 0 <= now - files.posix.stat(path).st_mtime < clock.DAY
+    except OSError:
+        return False
 
 
 def _count_secrets(todo: Job) -> None:
     """Count the records with secrets, for the next start."""
-    from memory.core import IndexFault
-    from memory.hook import indexview, signs
+    from memory.hook import signs
 
     before, heard = signs.read_secret_counts(todo.place)
     heard = before if todo.event.get(signs.SECRETS) is True else heard
-    try:
-        found = indexview.open_index(todo.place, watch=False)
-    except IndexFault:
-        return
-    count = len(found.secrets())
-    found.close()
-    line = b"%d %d\n" % (count, min(heard, count))
-    if count or before:
+    with _open_index(todo.place) as index:
+        count = len(index.secrets()) if index else 0
+    if index and (count or before):
+        line = b"%d %d\n" % (count, min(heard, count))
         files.replace_if_changed(signs.secrets_path(todo.place), line)
 
 
@@ -624,9 +623,8 @@ def _mark_announced(todo: Job) -> None:
     from memory.hook import announcements
     from memory.knowledge import approvalstate
 
-    approvalstate.remember_announced(
-        todo.place, todo.settings, todo.now, todo.event.get(announcements.ANNOUNCED_KEY) is True
-    )
+    is_announced = todo.event.get(announcements.ANNOUNCED_KEY) is True
+    approvalstate.remember_announced(todo.open_store(), is_announced)
 
 
 def _set_up_runtime(todo: Job) -> None:
@@ -634,11 +632,8 @@ def _set_up_runtime(todo: Job) -> None:
     if files.exists(todo.place.home + "/runtime/bin/python") or not todo.settings["runtime.auto"]:
         return
     stamp = todo.place.home + "/log/setup.log"
-    try:
-        if todo.now - files.posix.stat(stamp).st_mtime < SETUP_EVERY:
-            return
-    except OSError:
-        pass
+    if _is_of_today(stamp, todo.now):
+        return
     import subprocess
 
     from memory.hook import signs

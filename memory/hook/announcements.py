@@ -70,7 +70,6 @@ def hash_content(data: bytes) -> str:
 
 
 def seen_path(place: Place) -> str:
-    """Return the path of the file of known contents."""
     return place.cache + "/" + place.scope + ".seen"
 
 

@@ -30,7 +30,7 @@ from memory.hook import receipts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Container, Iterator, Sequence
+    from typing import Any, Iterable, Iterator, Sequence
 
     from memory.core.layout import Place
 
@@ -87,7 +87,7 @@ _WRAPPERS = frozenset("sudo time env command exec nohup timeout xargs then do el
 
 
 def build_failure_keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> list[str]:
-    """Return the keys of a failure, each once, in the lines' order.
+    """Return the keys by which a failed call is recognised again.
 
     given: the command, path, pattern or name given to the tool.
     error: as printed, or the telling line of a record.
@@ -106,7 +106,7 @@ def build_failure_keys(tool: str, given: str, error: str, roots: Sequence[str] =
         if not words:
             continue
         if has_place:
-            keys.update(("r|" + rule, True) for rule in _list_linter_rules(words[0], rule))
+            keys.update((RULE + name, True) for name in _list_linter_rules(words[0], rule))
         key = "x|%s|%s" % (name, " ".join(words[:12]))
         if sum(map(_is_telling, words)) >= (1 if has_place else 3):
             keys[key] = True
@@ -140,7 +140,6 @@ def split_error_lines(error: str) -> list[str]:
 
 
 def is_unstartable(line: str) -> bool:
-    """Tell whether a line reports a program that could not be started."""
     return "spawn" in line and "ENOENT" in line
 
 
@@ -169,7 +168,7 @@ def parse_error_line(line: str) -> tuple[bool, str, list[str]]:
 
 
 def _drop_places(words: list[str]) -> bool:
-    """Drop what opens a line; tell whether a place was among it."""
+    """Drop a line's opening words; tell whether they named a file's position."""
     has_place = False
     while words and ((is_place := _is_file_position(words[0])) or _is_opener(words)):
         has_place = has_place or is_place
@@ -196,7 +195,6 @@ def _is_test(word: str) -> bool:
 
 
 def _is_rule_name(word: str) -> bool:
-    """Tell whether a word may name a linter's rule."""
     parts = word.lstrip("@").replace("/", "-").replace("_", "-").split("-")
     return all(map(str.isalnum, parts))
 
@@ -234,16 +232,18 @@ def _mask_word(word: str) -> str:
         return word.lower()
     if word[0] in "/~" or word[1:3] in (":/", ":\\"):
         return "/" + _mask_name(word.replace("\\", "/").rstrip("/").rpartition("/")[2])
-    digits = sum(c.isdigit() for c in word)
-    return _mask_digits(word, digits) if digits else word.lower()
+    return _mask_digits(word)
 
 
 def _mask_name(name: str) -> str:
     return "#" if any(c.isdigit() for c in name) else name.lower()
 
 
-def _mask_digits(word: str, digits: int) -> str:
-    """Return a word with digits, "#" where they make up most of it."""
+def _mask_digits(word: str) -> str:
+    """Return a word, "#" where digits make up most of it."""
+    digits = sum(c.isdigit() for c in word)
+    if not digits:
+        return word.lower()
     if word.isdigit():
         return word if len(word) == 3 and word[0] in "45" else "#"
     if "=" in word:
@@ -362,11 +362,9 @@ def read_key_table(fd: int) -> bytes:
 
 
 def find_wall(fd: int, table: bytes, wanted: bytes) -> dict[str, Any] | None:
-    """Return the wall with a key's hash, or None.
+    """Return the wall with a hashed key, or None.
 
-    table: from `read_key_table`.
-    wanted: from `hash_key`.
-    Raises ValueError where the file is damaged.
+    table: from `read_key_table`.  Raises ValueError where the file is damaged.
     """
     low, high = 0, len(table) // ENTRY
     while low < high:
@@ -434,7 +432,6 @@ def _answer_with_remedy(
 
 
 def _is_silent(settings: config.Config, state: receipts.SessionState) -> bool:
-    """Tell whether a session is to get no more remedies."""
     if not settings["load.enabled"] or not settings["load.walls"]:
         return True
     return state.off or state.pushes >= MOST_PUSHES
@@ -460,9 +457,7 @@ def _parse_call(event: Event) -> tuple[str, str, str] | None:
 class WallMatch:
     """A wall met by a failure.
 
-    occurrence: the occurrence to show.
-    sessions: their number.
-    marks: 8 hex of each of its keys.
+    occurrence: the one to show.  marks: 8 hex of each of its keys.
     """
 
     def __init__(self, wall: dict[str, Any], occurrence: dict[str, Any], marks: list[str]):
@@ -474,7 +469,7 @@ class WallMatch:
 
 
 def find_walls(
-    place: Place, session: str, done: Container[str], tool: str, given: str, error: str
+    place: Place, session: str, done: Iterable[str], tool: str, given: str, error: str
 ) -> list[WallMatch]:
     """Return the first wall of a failure, for linters' rules several.
 
@@ -495,27 +490,34 @@ def find_walls(
 
 
 def _match_keys(
-    fd: int, place: Place, session: str, done: Container[str], wanted: list[str]
+    fd: int, place: Place, session: str, done: Iterable[str], wanted: list[str]
 ) -> list[WallMatch]:
     matches: list[WallMatch] = []
+    known = set(done)
     table = read_key_table(fd)
     for key in wanted:
         hashed = hash_key(key)
-        if hashed[:8] in done or (matches and key[:2] != RULE):
+        if hashed[:8] in known or (matches and key[:2] != RULE):
             continue
         wall = find_wall(fd, table, hashed.encode("ascii"))
-        if wall is None:
+        match = _match_wall(place, session, wall, key, wanted) if wall else None
+        if match is None or known.intersection(match.marks):
             continue
-        occurrence = _find_occurrence_elsewhere(place, session, wall)
-        if occurrence is None:
-            continue
-        marks = _list_key_marks(key, wall, wanted)
-        if _is_known(marks, done, matches):
-            continue
-        matches.append(WallMatch(wall, occurrence, marks))
+        known.update(match.marks)
+        matches.append(match)
         if key[:2] != RULE or len(matches) == MOST_RULES:
             break
     return matches
+
+
+def _match_wall(
+    place: Place, session: str, wall: dict[str, Any], key: str, wanted: list[str]
+) -> WallMatch | None:
+    """Return a wall as met by a failure, None without another session's occurrence."""
+    occurrence = _find_occurrence_elsewhere(place, session, wall)
+    if occurrence is None:
+        return None
+    return WallMatch(wall, occurrence, _list_key_marks(key, wall, wanted))
 
 
 def _find_occurrence_elsewhere(place: Place, session: str, wall: dict[str, Any]) -> Any:
@@ -532,17 +534,12 @@ def _find_occurrence_elsewhere(place: Place, session: str, wall: dict[str, Any])
 
 
 def _list_key_marks(key: str, wall: dict[str, Any], wanted: list[str]) -> list[str]:
-    """Return the marks of a wall's keys, of which one shown is enough."""
+    """Return the hashes of a wall's keys; showing one shows the wall."""
     if key[:2] == "a|":
         kin = [other for other in wanted if other[:2] == "a|"]
     else:
-        kin = [key, "r|" + str(wall.get("rule") or key)]
+        kin = [key, RULE + str(wall.get("rule") or key)]
     return [hash_key(other)[:8] for other in kin]
-
-
-def _is_known(marks: list[str], done: Container[str], matches: list[WallMatch]) -> bool:
-    """Tell whether a mark was shown before, or is found already."""
-    return any(mark in done or any(mark in match.marks for match in matches) for mark in marks)
 
 
 def _iterate_keys(place: Place, tool: str, given: str, error: str) -> Iterator[str]:

@@ -49,7 +49,7 @@ def on_prompt(event: Event, env: dict[str, str], now: float) -> tuple[Event | No
         event[boundary.STALE] = False
         return None, paused
     index, block = _answer_prompt(event, env, now, "prompt", prompt, session)
-    event[boundary.STALE] = index.stale or is_scan_due(session.place, now)
+    event[boundary.STALE] = index.stale or indexview.is_scan_due(session.place, now)
     needs_worker = event[boundary.STALE] or paused or _may_wish(prompt, settings)
     return build_output("UserPromptSubmit", block, ""), needs_worker
 
@@ -75,13 +75,9 @@ def on_agent(event: Event, env: dict[str, str], now: float) -> tuple[Event | Non
     It gets the block of a person's prompt in these words.  The answer decides no permission.
     """
     given = event.get("tool_input")
-    prompt = given.get("prompt") if isinstance(given, dict) else None
-    if (
-        not isinstance(given, dict)
-        or not isinstance(prompt, str)
-        or env.get(boundary.NESTED)
-        or is_machine_prompt(prompt)
-    ):
+    arguments: Event = given if isinstance(given, dict) else {}
+    prompt = arguments.get("prompt")
+    if not isinstance(prompt, str) or env.get(boundary.NESTED) or is_machine_prompt(prompt):
         return None, False
     session = OpenSession(event, env)
     settings, state = session.settings, session.state
@@ -92,7 +88,7 @@ def on_agent(event: Event, env: dict[str, str], now: float) -> tuple[Event | Non
     index, block = _answer_prompt(event, env, now, "agent", prompt, session)
     if not block:
         return None, index.stale
-    changed = {**given, "prompt": prompt + "\n\n" + block}
+    changed = {**arguments, "prompt": prompt + "\n\n" + block}
     output = {"hookEventName": "PreToolUse", "updatedInput": changed}
     return {"hookSpecificOutput": output}, index.stale
 
@@ -103,30 +99,10 @@ def _answer_prompt(
     """Return (index, block for a prompt) and write the receipt."""
     from memory.hook import loader  # a session's start need not load it
 
-    state, settings = session.state, session.settings
     text = loader.extract_user_text(clip_middle(loader.remove_blocks(prompt)))
-    mode, own = event.get("permission_mode"), layout.valid_id(event.get("session_id"))
-    mode = mode if isinstance(mode, str) else ""
     words = hash_words(text) if name == "prompt" else []
-    # Of seven blocks with the first prompt after a compaction none was of use: it mostly goes on
-    # with its session's work.
-    changes_subject = name == "prompt" and (
-        is_new_subject(words, state) or state.compacted and not state.prompts
-    )
-    wanted = wants_passages(text, settings, state)
-
-    def work(index: Index) -> tuple[loader.Choice, str, Chosen, list[str]]:
-        choice = choose_for_prompt(index, text, mode, settings, state, wanted, own, changes_subject)
-        units = PROMPT_UNITS if name == "prompt" else AGENT_UNITS
-        block, shown = build_block(index, choice, text, state, mode, units)
-        fitted = {row[0] for row in shown}
-        picked = [index.doc(pick.number).id for pick in choice.picks]
-        return choice, block, shown, [id for id in picked if id not in fitted]
-
-    most = indexview.CONVERSATION_BYTES if changes_subject or wanted else 0
-    index, (choice, block, shown, unfit) = consult_index(
-        session.place, event, env, name + " index", work, text, most
-    )
+    index, (choice, block, shown) = _consult_for_prompt(event, env, name, text, words, session)
+    unfit = _list_unfit(choice, shown)
     # whoever wrote the prompt has given the block on
     if block and 'tag="%s"' % receipts.parse_block_tag(block) in prompt:
         block, shown = "", []
@@ -151,6 +127,43 @@ def _answer_prompt(
         row.update((key, value) for key, value in rare.items() if value)
         receipts.write_or_log(env, session.path, row)
     return index, block
+
+
+def _consult_for_prompt(
+    event: Event,
+    env: dict[str, str],
+    name: str,
+    text: str,
+    words: Sequence[str],
+    session: OpenSession,
+) -> tuple[Index, tuple[loader.Choice, str, Chosen]]:
+    """Return (index, (choice, block, shown items)) for a prompt's text.
+
+    words: from `hash_words`, [] for a subagent's prompt.
+    """
+    state, settings = session.state, session.settings
+    mode, own = event.get("permission_mode"), layout.valid_id(event.get("session_id"))
+    mode = mode if isinstance(mode, str) else ""
+    is_agent = name == "agent"
+    # Of seven blocks with the first prompt after a compaction none was of use: it mostly goes on
+    # with its session's work.
+    is_after_compaction = state.compacted and not state.prompts
+    changes_subject = not is_agent and (is_after_compaction or is_new_subject(words, state))
+    wanted = wants_passages(text, settings, state)
+    units = AGENT_UNITS if is_agent else PROMPT_UNITS
+
+    def work(index: Index) -> tuple[loader.Choice, str, Chosen]:
+        choice = choose_for_prompt(index, text, mode, settings, state, wanted, own, changes_subject)
+        return (choice, *build_block(index, choice, text, state, mode, units))
+
+    most = indexview.CONVERSATION_BYTES if changes_subject or wanted else 0
+    return consult_index(session.place, event, env, name + " index", work, text, most)
+
+
+def _list_unfit(choice: loader.Choice, shown: Chosen) -> list[str]:
+    """Return the ids of the picks that found no room."""
+    fitted = {row[0] for row in shown}
+    return [pick.doc.id for pick in choice.picks if pick.doc.id not in fitted]
 
 
 def _list_block_fields(choice: loader.Choice, block: str, shown: Chosen) -> dict[str, Any]:
@@ -179,9 +192,7 @@ def choose_for_prompt(
 ) -> loader.Choice:
     """Return the learnings, passages and walls chosen for a prompt.
 
-    prompt: from `loader.extract_user_text`.  mode: the host's permission mode.
-    wanted: from `wants_passages`.  own: the session's id.
-    changes_subject: whether the prompt changes the session's subject.
+    prompt: from `loader.extract_user_text`.  wanted: from `wants_passages`.  own: the session's id.
     """
     from memory.hook import loader
 
@@ -220,7 +231,6 @@ def _holds_more_than_learnings(index: Index) -> bool:
 
 
 def _holds_error(prompt: str) -> bool:
-    """Tell whether a prompt may hold a pasted error."""
     for line in prompt.split("\n"):
         words = line.split(None, 1) if ":" in line else ()
         first = words[0].rstrip(":").lower() if words else ""
@@ -254,15 +264,6 @@ def is_new_subject(words: Sequence[str], state: receipts.SessionState) -> bool:
     return sum(word not in state.met for word in words) >= NEW_SHARE * len(words)
 
 
-def is_scan_due(place: Place, now: float) -> bool:
-    """Tell whether the worker should compare all files again."""
-    try:
-        age = now - files.posix.stat(indexview.scan_path(place)).st_mtime
-    except OSError:
-        return True
-    return not 0 <= age < indexview.SCAN_EVERY
-
-
 def is_machine_prompt(prompt: str) -> bool:
     """Tell whether a prompt is no request of a person.
 
@@ -284,10 +285,7 @@ def clip_middle(prompt: str) -> str:
 
 
 def open_or_build_index(place: Place, prompt: str = "") -> Index:
-    """Open the index of a place, or build a small one in memory.
-
-    A small one where the index is missing or damaged; its files are chosen for `prompt`.
-    """
+    """Open the index of a place, or build one in memory of files for a prompt."""
     try:
         return indexview.open_index(place)
     except Exception:
@@ -308,8 +306,6 @@ def consult_index(
     The index is closed then.  A flipped bit can pass every check of the reader and surface as any
     error.  Then the failure is logged under `where`, and the event tells the detached refresh to
     build anew.  An error that the files give too is raised.
-    prompt: the files are chosen for it.
-    conversation_bytes: see `indexview.open_index`.
     """
     index: Index | None = None
     try:
@@ -353,11 +349,9 @@ def build_block(
     mode: str = "",
     units: int = PROMPT_UNITS,
 ) -> tuple[str, Chosen]:
-    """Return (block for a prompt, shown items).
+    """Return (block for a prompt, shown items), ("", []) where nothing is relevant.
 
-    mode: the host's permission mode.
-    units: UTF-16 units of the block.
-    ("", []) where nothing reaches the threshold.
+    mode: the host's permission mode.  units: UTF-16 units of the block.
     """
     picked = _read_picked_records(index, choice)
     asked, of_place = _find_rules(index, prompt, mode, state, {row[0].id for row in picked})
@@ -388,11 +382,11 @@ def build_block(
 
 
 def _read_picked_records(index: Index, choice: loader.Choice) -> list[tuple[Any, float, str, str]]:
-    """Return (record, relevance, reason, mark) of the picks that stand."""
+    """Return (record, relevance, reason, staleness) of the picks still accepted."""
     picked = [
         (record, pick.relevance, pick.reason, index.mark(record))
         for pick in choice.picks
-        for record in indexview.reread(index, [index.doc(pick.number)])
+        for record in indexview.reread(index, [pick.doc])
         if record.accepted and record.kind == "learning"
     ]
     picked.sort(key=lambda row: bool(row[3]))  # what is stale stands below what is not
@@ -416,7 +410,6 @@ def _take_records(
 
 
 def _format_receipt_row(item: Any, score: float, reason: str, mark: str) -> list[Any]:
-    """Return a receipt's row for a shown record or passage."""
     return [item.id, round(score, 3), reason + (", stale" if mark else "")]
 
 
@@ -530,7 +523,6 @@ def _normalise_start(prompt: str) -> str:
 
 
 def _strip_courtesy(clause: str) -> str:
-    """Return a clause without its opening words of courtesy."""
     while clause.startswith(_POLITE):
         clause = clause.partition(" ")[2]
     return clause
@@ -580,7 +572,6 @@ def _extract_word_handles(word: str, before: str) -> Sequence[str]:
 
 
 def _extract_issue_numbers(url: str) -> list[str]:
-    """Return the number of an issue or pull request in a URL."""
     parts = url.split("/")
     return [
         "#" + number

@@ -332,16 +332,6 @@ def _format_plan(record: Record, units: int, mark: str) -> str:
 # ---- the work of before
 
 
-class _Shown:
-    """The first part of a checkpoint in the brief, and what may follow.
-
-    age: the line above it.  rest: its other sections.  room: bytes for these.
-    """
-
-    def __init__(self, age: str, rest: dict[str, list[str]], room: int):
-        self.age, self.rest, self.room = age, rest, room
-
-
 def _add_work(
     index: Index,
     work: handoffs.EarlierWork,
@@ -368,12 +358,12 @@ def _add_work(
     add_overview()
     if shown is None:
         return ""
-    room = min(shown.room, budget.bytes, budget.left) - 1
-    more = _select_fitting_lines(shown.rest, room)
+    age, rest, most = shown
+    more = _select_fitting_lines(rest, min(most, budget.bytes, budget.left) - 1)
     budget.lines[at] = "\n".join((budget.lines[at], *more))
     budget.left -= sum(tokeniser.count_utf16(line) + 1 for line in more)
     budget.bytes -= _count_bytes(more)
-    return shown.age
+    return age
 
 
 def _count_bytes(lines: Sequence[str]) -> int:
@@ -381,7 +371,6 @@ def _count_bytes(lines: Sequence[str]) -> int:
 
 
 def _format_session(record: Any) -> str:
-    """Return a line on another session's newest checkpoint."""
     return "- [%s] %s (%s%s)" % (
         fence.clean_id(record),
         handoffs.format_headline(record, OTHER_UNITS),
@@ -392,18 +381,18 @@ def _format_session(record: Any) -> str:
 
 def _add_newest_checkpoint(
     index: Index, work: handoffs.EarlierWork, told: Sequence[str], now: float, budget: fence.Budget
-) -> _Shown | None:
-    """Add the newest checkpoint's first part, below its age."""
+) -> tuple[str, dict[str, list[str]], int] | None:
+    """Add the newest checkpoint's first part, below its age.
+
+    Returns (line with its age, sections that may follow, bytes for these), or None.
+    """
     record = work.record
     room = min(budget.bytes, budget.left)
     if record is None or record.id in told or room < LEAST_UNITS:
         return None
     sections = _collect_sections(index, work, budget.chosen)
-    wanted = COMPACTED_FIRST if work.own else FIRST_SECTIONS
-    first = [name for name in ("", *wanted) if name in sections]
-    later = COMPACTED_LATER if work.own else (*LATER_SECTIONS, *sections)
-    rest = {name: sections[name] for name in later if name in sections and name not in first}
-    if not first and not rest:
+    first, rest = _order_sections(sections, work.own)
+    if not (first or rest):
         return None
     age = _format_age_line(work, now)
     heading = fence.format_heading(record, mark=index.mark(record))
@@ -415,15 +404,27 @@ def _add_newest_checkpoint(
         return None
     budget.take(age)
     budget.take(text)
-    is_own = work.own or _is_own_branch(work)
-    reason = "newest checkpoint" + ("" if is_own else " of another branch")
-    budget.chosen.append([record.id, 1.0, reason])
-    left = room - _count_bytes(lines)
+    most, reason = fence.NO_LIMIT, "newest checkpoint"
     if work.own:
-        left = min(left, OWN_BYTES - size)
-    elif not is_own:
-        left = min(left, BESIDE_BYTES)
-    return _Shown(age, rest, left)
+        most = OWN_BYTES - size
+    elif not _is_own_branch(work):
+        most, reason = BESIDE_BYTES, "newest checkpoint of another branch"
+    budget.chosen.append([record.id, 1.0, reason])
+    return age, rest, min(most, room - _count_bytes(lines))
+
+
+def _order_sections(
+    sections: dict[str, list[str]], own: bool
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Return (names of the sections that stand first, the sections that may follow).
+
+    own: of a session that the client has just compacted.
+    """
+    wanted = COMPACTED_FIRST if own else FIRST_SECTIONS
+    later = COMPACTED_LATER if own else (*LATER_SECTIONS, *sections)
+    first = [name for name in ("", *wanted) if name in sections]
+    rest = [name for name in later if name in sections and name not in first]
+    return first, {name: sections[name] for name in rest}
 
 
 def _collect_sections(
@@ -501,7 +502,6 @@ def _format_later_outcome(record: Any) -> list[str]:
 
 
 def _is_own_branch(work: handoffs.EarlierWork) -> bool:
-    """Tell whether the checkpoint shown is of the branch checked out."""
     return not work.branch or work.record.meta.get("branch") == work.branch
 
 

@@ -168,10 +168,7 @@ def _is_number(piece: str) -> bool:
 
 
 def list_place_tags(place: Place, derived: Mapping[str, str]) -> tuple[ContextTag, ...]:
-    """Return the context tags of a place's manifests and branch.
-
-    derived: tag -> manifest.
-    """
+    """Return the context tags of a place's manifests (tag -> manifest) and branch."""
     tags = [ContextTag(name, DERIVED_WEIGHT, path) for name, path in derived.items()]
     tags += [
         ContextTag(name, DERIVED_WEIGHT, BRANCH)
@@ -202,10 +199,7 @@ def tags_path(place: Place) -> str:
 
 
 def write_manifest_tags(place: Place, derived: Mapping[str, str]) -> None:
-    """Write the tags of manifests to the cache, if changed.
-
-    derived: tag -> manifest.  Raises OSError.
-    """
+    """Write the tags of manifests (tag -> manifest) to the cache, if changed."""
     rest = "".join("%s\t%s\n" % pair for pair in derived.items()).encode("utf-8", "surrogateescape")
     files.replace_if_changed(tags_path(place), b"1 %08x\n" % crc32(rest) + rest)
 
@@ -237,9 +231,9 @@ class Context:
         self.texts, self.labels = texts, labels
 
     def narrow_to_prompt(self) -> Context:
-        """Return the context, of an empty prompt without the place.
+        """Return the context, without the place where the prompt says nothing.
 
-        An empty prompt does not say what it is about: `yes`, `run the tests`.
+        Such as `yes` or `run the tests`.
         """
         if not self.texts[PROMPT] <= tokeniser.COMMON:
             return self
@@ -270,20 +264,19 @@ def find_candidate_rules(
 ) -> list[Any]:
     """Return the documents of rules possibly in a context, newest first.
 
-    ids: records that are shown, or may be.
-    before: ids that this session has seen.
+    ids: records that are shown, or may be.  before: ids that this session has seen.
     A rule not indexed yet may be in any context.
     """
     table = index.lists("watch").get("ruled", {})
     numbers: set[int] = set()
     wanted: list[tuple[str, Iterable[str]]] = [("words", terms) for terms in about.texts.values()]
     for key, names in (*wanted, ("labels", about.labels), ("links", ids)):
-        held = table.get(key, {})
-        for name in names if held else ():
-            numbers.update(held.get(name, ()))
-    for needed, held in table.get("phrases", ()):
+        numbers_by_name = table.get(key, {})
+        for name in names if numbers_by_name else ():
+            numbers.update(numbers_by_name.get(name, ()))
+    for needed, ruled in table.get("phrases", ()):
         if any(terms.issuperset(needed) for terms in about.texts.values()):
-            numbers.update(held)
+            numbers.update(ruled)
     docs = [index.doc(number) for number in index.live(numbers)]
     docs += [doc for doc in index.delta.docs if doc.ordinal == 0 and doc.kind == "rule"]
     docs.sort(key=lambda doc: (-doc.created, doc.name))
@@ -312,8 +305,8 @@ def read_approved_rules(index: Index, docs: Iterable[Any]) -> list[Any]:
 
 def matches_tag(tag: str, terms: frozenset[str]) -> bool:
     """Tell whether terms hold all the words of a tag."""
-    whole = list_required_terms(tag)
-    return bool(whole) and terms.issuperset(whole)
+    needed = list_required_terms(tag)
+    return bool(needed) and terms.issuperset(needed)
 
 
 def select_rules(
@@ -358,8 +351,7 @@ def find_prompt_rules(
 ) -> list[tuple[Any, str]]:
     """Return (rule, reason) of the approved rules new to this session.
 
-    before: ids that this session has seen.
-    shown: ids of the records that go with the prompt.
+    before: ids that this session has seen.  shown: ids of the records that go with the prompt.
     The brief had the rules of the place; one that it lacked (new, or without room) comes with the
     next prompt that says what it is about.
     """

@@ -162,10 +162,7 @@ class Delta:
             at = end
             if mark == FOLDER_MARK:
                 folder = data[start + 8 : at].decode("utf-8", "surrogateescape")
-                if folder:
-                    self.folders[folder] = _STAMP.unpack_from(data, start)[0]
-                else:
-                    self.settled = _STAMP.unpack_from(data, start)[0]
+                self.folders[folder] = _STAMP.unpack_from(data, start)[0]
                 continue
             base = _BASE.unpack_from(data, start)
             name_at = start + _BASE.size
@@ -173,6 +170,9 @@ class Delta:
             self.frames += 1
         for name, (base, start) in last.items():
             self._apply(name.decode("utf-8", "surrogateescape"), base, start)
+        self.settled = self.folders.pop("", 0)
+        self._live = sorted(range(len(self._starts)), key=self._starts.__getitem__)
+        self._starts.sort()
 
     def _apply(self, name: str, base: tuple[int, ...], at: int) -> None:
         first, count, learning, tokens, _, docs = base
@@ -199,14 +199,7 @@ class Delta:
                 self.learnings += push
                 self.tokens += doc.tokens if push else 0
             self._starts.append(at + head)
-            self._live.append(len(self.docs) - 1)
             at += length
-        if len(self._starts) > 1 and self._starts[-1] < self._starts[-2]:
-            order = sorted(range(len(self._starts)), key=self._starts.__getitem__)
-            self._starts, self._live = (
-                [self._starts[i] for i in order],
-                [self._live[i] for i in order],
-            )
 
     def search(self, term: str) -> list[tuple[int, int]]:
         """Return (position in `docs`, impact) of each live document with a term.

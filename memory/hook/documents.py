@@ -6,8 +6,6 @@ terms.
 
 from __future__ import annotations
 
-from zlib import crc32
-
 from memory.core import files, frontmatter, records, tokeniser, walk
 from memory.core.layout import (
     ADDED,
@@ -227,27 +225,18 @@ def split_documents(
 
     secret: whether the record's file holds a secret.
     """
-    flags = segment.pack_flags(
-        record.kind, record.tier, record.source, record.accepted, record.pinned, record.active
-    ) | (segment.SECRET if secret else 0)
-    created = max(0, min(int(record.created), 0xFFFFFFFF))
-    checksum = bytes.fromhex(record.checksum[:16])
-    tokens, topics = tokeniser.count_tokens(record.body), derive_topics(record)
+    facts = (
+        segment.pack_flags(record) | (segment.SECRET if secret else 0),
+        max(0, min(int(record.created), 0xFFFFFFFF)),
+        tokeniser.count_tokens(record.body),
+        size,
+        mtime_ns,
+        bytes.fromhex(record.checksum[:16]),
+        derive_topics(record),
+    )
     documents = []
     for ordinal, (section, body) in enumerate(split_sections(record.body, record.kind)):
-        doc = segment.Doc(
-            record.name,
-            record.id,
-            section,
-            flags,
-            created,
-            tokens,
-            size,
-            mtime_ns,
-            checksum,
-            topics,
-            ordinal,
-        )
+        doc = segment.Doc(record.name, record.id, section, *facts, ordinal)
         documents.append((doc, format_weighted_head(record, section), body))
     return documents
 
@@ -279,11 +268,12 @@ def list_target_keys(target: str) -> tuple[str, ...]:
 
 def build_name_terms(keys: Iterable[str]) -> list[str]:
     """Return the index terms of records with these keys."""
-    return ["\x03%x" % crc32(key.encode("utf-8", "replace")) for key in keys]
+    return [segment.hashed_term("\x03", key) for key in keys]
 
 
 def build_link_terms(keys: Iterable[str]) -> list[str]:
-    return ["\x02%x" % crc32(key.encode("utf-8", "replace")) for key in keys]
+    """Return the index terms of records that link to these keys."""
+    return [segment.hashed_term("\x02", key) for key in keys]
 
 
 def list_extra_terms(record: Record) -> list[str]:
@@ -372,7 +362,7 @@ def build_frame(index: Index, name: str, clean: Clean | None = None) -> bytes:
 def choose_files(
     place: Place, listed: Sequence[Found], most: int, prompt: str
 ) -> tuple[Sequence[Found], int]:
-    """Return (at most `most` files to rank, number not looked at).
+    """Return (the files to rank, number of files not looked at).
 
     For a prompt: half hold its rarest words, the others come first in the order of preference.
     listed: files in that order, which the chosen ones keep.
@@ -405,18 +395,18 @@ def _find_words_in_files(
 ) -> list[Sequence[bytes]]:
     """Return the prompt's words in each file, up to READ_BYTES."""
     left = READ_BYTES
-    held: list[Sequence[bytes]] = []
+    words_by_file: list[Sequence[bytes]] = []
     for name, _, _, size in listed:
         if left <= 0:
             break
         try:
             data = place.read(name, min(size, left))[0].lower()
         except OSError:
-            held.append(())
+            words_by_file.append(())
             continue
         left -= max(len(data), LEAST_READ_BYTES)
-        held.append([word for word in sought if word in data])
-    return held
+        words_by_file.append([word for word in sought if word in data])
+    return words_by_file
 
 
 def find_new_folders(tier: str, watch: dict[str, Any]) -> list[str]:
@@ -435,29 +425,40 @@ def find_folder_changes(
     most: compare times of at most so many files; of more, the names alone.
     """
     assert index.segment is not None
-    try:
-        listed = [e for e in files.posix.scandir(path) if e.name[0] != "."]
-    except OSError:
-        listed = []
-    entries = [e for e in listed if is_record(e.name, record_suffixes(folder))]
-    many = len(entries) > most
+    listed = _list_visible(path)
     indexed = index.segment.under(folder)
-    names = []
-    folders = {name[: name.find("/", len(folder) + 1)] for name in indexed}
-    for entry in listed:
-        start = folder + "/" + entry.name
-        # a day's folder that came since the build
-        if start not in folders and entry.is_dir(follow_symlinks=False):
-            names += _list_unindexed(index, start, entry.path, 2)
+    names = _list_files_of_new_folders(index, folder, listed, indexed)
+    entries = [e for e in listed if is_record(e.name, record_suffixes(folder))]
+    compares_times = len(entries) <= most
     for entry in entries:
         name = folder + "/" + entry.name
         before = indexed.pop(name, None)
-        if name not in known and (before is None or not many):
+        if name not in known and (before is None or compares_times):
             was_deleted = index.delta.names.get(name) == -1
             if _has_changed(entry, before, was_deleted):
                 names.append(name)
     gone = [name for name in indexed if "/" not in name[len(folder) + 1 :]]
     return names + [name for name in gone if name not in index.delta.names]
+
+
+def _list_visible(path: str) -> list[Any]:
+    try:
+        return [e for e in files.posix.scandir(path) if e.name[0] != "."]
+    except OSError:
+        return []
+
+
+def _list_files_of_new_folders(
+    index: Index, folder: str, entries: Sequence[Any], indexed: dict[str, tuple[int, int]]
+) -> list[str]:
+    """Return the records of subfolders that came since the build, such as a day's."""
+    old = {name[: name.find("/", len(folder) + 1)] for name in indexed}
+    names = []
+    for entry in entries:
+        subfolder = folder + "/" + entry.name
+        if subfolder not in old and entry.is_dir(follow_symlinks=False):
+            names += _list_unindexed(index, subfolder, entry.path, 2)
+    return names
 
 
 def _has_changed(entry: Any, before: tuple[int, int] | None, was_deleted: bool) -> bool:
@@ -478,22 +479,23 @@ def _has_changed(entry: Any, before: tuple[int, int] | None, was_deleted: bool) 
 def _list_unindexed(index: Index, folder: str, path: str, depth: int) -> list[str]:
     """Return the unindexed records of a folder and its subfolders."""
     names = []
-    for file, below, is_dir in _list_visible_entries(path):
+    try:
+        entries = [
+            (e.name, e.path, e.is_dir(follow_symlinks=False))
+            for e in files.posix.scandir(path)
+            if e.name[0] != "." and _is_ordinary(e)
+        ]
+    except OSError:
+        return []
+    for file, file_path, is_folder in sorted(entries):
         name = folder + "/" + file
-        if is_dir and depth < 8:
-            names += _list_unindexed(index, name, below, depth + 1)
+        if is_folder and depth < 8:
+            names += _list_unindexed(index, name, file_path, depth + 1)
         elif is_record(file, record_suffixes(folder)) and index.delta.names.get(name, -1) < 0:
             names.append(name)
     return names
 
 
-def _list_visible_entries(path: str) -> list[tuple[str, str, bool]]:
-    """Return (name, path, whether it is a folder) of a folder's entries."""
-    try:
-        return sorted(
-            (e.name, e.path, e.is_dir(follow_symlinks=False))
-            for e in files.posix.scandir(path)
-            if e.name[0] != "." and (e.is_symlink() or e.is_file() or e.is_dir())
-        )
-    except OSError:
-        return []
+def _is_ordinary(entry: Any) -> bool:
+    """Tell whether an entry of a folder is no socket, pipe or device."""
+    return bool(entry.is_symlink() or entry.is_file() or entry.is_dir())

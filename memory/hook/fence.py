@@ -71,10 +71,7 @@ def format_versions(versions: Sequence[str]) -> str:
 
 
 def clip_utf16(text: str, units: int, more: str = " …") -> str:
-    """Clip a text to UTF-16 units, at a line or word if near.
-
-    more: the mark of a cut.
-    """
+    """Clip a text to UTF-16 units, at a line or word if near."""
     if count_utf16(text) <= units:
         return text
     room = units - count_utf16(more)
@@ -153,9 +150,8 @@ class Budget:
 def format_record(
     record: Any, units: int, prompt: str = "", misled: bool = False, mark: str = ""
 ) -> str:
-    """Return a record as text: a heading line, then its body.
+    """Return a record as text: a heading line, then its body, in UTF-16 units.
 
-    In at most `units` UTF-16 units.
     prompt: chooses the passage of a body that does not fit; see `extract_passage`.
     misled, mark: see `format_heading`.
     """
@@ -312,7 +308,6 @@ def clean_id(record: Any) -> str:
 
 
 def clean_branch(record: Any) -> str:
-    """Return the cleaned name of a re-read record's branch, or ""."""
     return clean_line(str(record.meta.get("branch") or ""), 80)
 
 
@@ -336,11 +331,9 @@ def parse_versions(head: str) -> Sequence[str] | None:
 def add_rules(
     ruled: Iterable[tuple[Any, str]], budget: Budget, mark: Callable[[Any], str] = lambda record: ""
 ) -> None:
-    """Add rules with the reasons why they apply.
+    """Add rules with the reasons why they apply (`context.select_rules`).
 
-    ruled: from `context.select_rules`.
-    A linked rule leaves room for its record.
-    mark: returns the reason for a rule's staleness, or "".
+    A linked rule leaves room for its record.  mark: returns a rule's staleness, or "".
     """
     for record, reason in ruled:
         room = budget.left - (LEAST_UNITS if reason.startswith("rule: linked") else 1)
@@ -381,7 +374,6 @@ def _format_linter_rule(match: Any) -> str:
 
 
 def _format_occurrence(what: str, match: Any) -> str:
-    """Return where and when a failure occurred."""
     occurrence = match.occurrence
     branch = occurrence.get("branch")
     return "%s on %s (%s%s%s)" % (
@@ -394,7 +386,6 @@ def _format_occurrence(what: str, match: Any) -> str:
 
 
 def _format_missing_path(place: Place, match: Any) -> str:
-    """Return a line with the replacements of a missing path."""
     path, instead = str(match.wall["path"]), match.wall["instead"]
     quoted = "`%s`" % clean_line(path, 200)
     known = ", ".join("`%s`" % clean_line(name, 200) for name in instead)

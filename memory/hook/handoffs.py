@@ -90,9 +90,9 @@ def is_repetition(record: Any) -> bool:
 
 def count_starts(place: Place, id: str) -> int:
     """Return the number of session starts that showed a handoff."""
-    row = _read_counter(place)
-    number = row.get("starts")
-    return number if row.get("id") == id and isinstance(number, int) and number > 0 else 0
+    counter = _read_counter(place)
+    number = counter.get("starts")
+    return number if counter.get("id") == id and isinstance(number, int) and number > 0 else 0
 
 
 def record_start(place: Place, session: str) -> None:
@@ -244,9 +244,8 @@ class EarlierWork:
 def find_earlier_work(index: Index, source: str, session: str) -> EarlierWork:
     """Return the newest checkpoints, of this branch and other sessions.
 
-    source: the event's.
     The newest checkpoint of a session stands for it.  A resumed session's client still knows its
-    own work; for a compacted session only its own work counts.
+    own work; for a compacted session only its own work counts.  source: of the start's event.
     """
     work = EarlierWork(layout.read_branch(index.place.git), source == "compact")
     key = segment.session_key(session)
@@ -258,18 +257,28 @@ def find_earlier_work(index: Index, source: str, session: str) -> EarlierWork:
         _find_branch_work(index, work, known)
     if work.record is not None:
         key = _session_key(work.record)
-        later = _find_newest_of_session(index, key)
-        if later is not None and later.created > work.record.created:
-            work.later = later
+        work.later = _find_later(index, key, work.record)
     known.add(key)
     _find_other_work(index, work, known)
-    if work.record is None and work.others:  # nobody typed into any of them
-        on_branch = (other for other in work.others if _is_on_branch(other, work))
-        work.record = next(on_branch, work.others[0])
-        work.others.remove(work.record)
+    if work.record is None and work.others:
+        work.record = _take_unattended(work)
     if work.last is None and work.record is not None and work.record.tier != layout.SHARED:
         work.last = work.record
     return work
+
+
+def _find_later(index: Index, key: str, record: Any) -> Any:
+    """Return the later checkpoint of a session, None where `record` is its newest."""
+    newest = _find_newest_of_session(index, key)
+    return newest if newest and newest.created > record.created else None
+
+
+def _take_unattended(work: EarlierWork) -> Any:
+    """Take the first of the other sessions, where nobody typed into any."""
+    on_branch = (other for other in work.others if _is_on_branch(other, work))
+    record = next(on_branch, work.others[0])
+    work.others.remove(record)
+    return record
 
 
 def _find_branch_work(index: Index, work: EarlierWork, known: Container[str]) -> None:
@@ -310,7 +319,7 @@ def _is_on_branch(record: Any, work: EarlierWork) -> bool:
 
 
 def has_news(index: Index, path: str, session: str) -> bool:
-    """Tell whether other sessions wrote anything since the last brief.
+    """Tell whether other sessions wrote records since this one's last start.
 
     path: of the session's receipts; where they do not say when, all is news.  session: its id.
     """
@@ -400,8 +409,8 @@ def find_note(index: Index, record: Any) -> Any:
 
     None too where the session went on after the note.
     """
-    session = record.meta.get("session")
-    if not isinstance(session, str) or not session:
+    session = fence.field(record, "session")
+    if not session:
         return None
     docs = index.newest(segment.session_term(session), LOOKED)
     notes = indexview.reread(index, [doc for doc in docs if doc.kind == "note"], whole=True)
@@ -436,9 +445,7 @@ def format_note_author(note: Any) -> str:
 
 
 def _session_key(record: Any) -> str:
-    session = record.meta.get("session")
-    is_named = isinstance(session, str) and session
-    return segment.session_key(session) if is_named else str(record.name)
+    return segment.session_key(fence.field(record, "session")) or str(record.name)
 
 
 def split_sections(body: str) -> dict[str, list[str]]:

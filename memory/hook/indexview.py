@@ -49,6 +49,15 @@ def scan_path(place: Place) -> str:
     return place.cache + "/" + place.scope + ".scan"
 
 
+def is_scan_due(place: Place, now: float) -> bool:
+    """Tell whether all files should be compared with the index again."""
+    try:
+        age = now - files.posix.stat(scan_path(place)).st_mtime
+    except OSError:
+        return True
+    return not 0 <= age < SCAN_EVERY
+
+
 def marks_path(place: Place) -> str:
     """Return the path of the marks of stale records (project/stalemarks.py)."""
     return place.cache + "/" + place.scope + ".stale"
@@ -74,7 +83,6 @@ def list_stale_causes(marks: dict[str, list[list[str]]], checksum: str) -> list[
 
 
 def _is_cause(row: Any) -> bool:
-    """Tell whether a row of the file of marks is whole."""
     return isinstance(row, list) and len(row) == 4 and all(isinstance(part, str) for part in row)
 
 
@@ -169,7 +177,7 @@ class Index:
         return self.delta.docs[number - self.base]
 
     def postings(self, term: str, part: int) -> tuple[Any, bytes]:
-        """Return (document numbers, impacts) of a term in ALL, PUSHED or OTHERS."""
+        """Return (document numbers, impacts) of a term in a part of the documents."""
         key = (term, part)
         if key not in self._postings:
             entry = self.entry(term)
@@ -195,7 +203,6 @@ class Index:
         return self._lists[which]
 
     def _file_topics(self) -> list[list[Any]]:
-        """Return the topics of the files read, as the segment has them."""
         from memory.hook import documents
 
         topics = (doc.topics for doc in self.delta.docs)
@@ -285,7 +292,7 @@ def open_index(place: Place, watch: bool = True, conversation_bytes: int = 0) ->
     base = segment.Segment(segment_path(place))
     try:
         if base.scope.decode("ascii", "replace") != place.scope:
-            raise IndexFault("an index of another place; `dayleaf index build` makes a new one")
+            raise segment.damaged("an index of another place")
         data = _read_log(place, base.generation)
         data = delta.drop_frames(data, UNWATCHED.encode(), conversation_bytes) if watch else data
         index = Index(place, base, delta.Delta(data))
@@ -313,7 +320,7 @@ def read_changed_frames(index: Index) -> list[bytes]:
         names = find_watched_changes(index)
     # lists that a flipped bit gave another shape
     except (ValueError, TypeError, IndexError, AttributeError):
-        raise IndexFault("damaged lists; `dayleaf index build` makes a new one") from None
+        raise segment.damaged("damaged lists") from None
     if not names:
         return []
     from memory.hook import documents
@@ -397,11 +404,9 @@ def _find_changed_files(tiers: dict[str, str], rows: Iterable[Sequence[Any]]) ->
 def build_from_files(
     place: Place, most: int, prompt: str = "", conversations: bool = True
 ) -> Index:
-    """Return an index in memory of at most `most` files.
+    """Return an index in memory of at most `most` files, while there is none on disk.
 
-    Used while there is none on disk.  Learnings come first, and the newest; where a prompt is
-    given, half of the files hold its words.
-    conversations: whether to index conversations too.
+    Learnings come first, and the newest; where a prompt is given, half of the files hold its words.
     """
     from memory.core import walk
     from memory.core.layout import FOLDERS

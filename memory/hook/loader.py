@@ -32,6 +32,7 @@ from math import log
 from memory.core import tokeniser
 from memory.hook import FENCE
 from memory.hook.indexview import ALL, OTHERS, PUSHED
+from memory.hook.segment import CHAMPIONS
 from memory.hook.strategies import (
     TopicMembership,
     build_categories,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     from memory.core.config import Config
     from memory.hook.indexview import Index
+    from memory.hook.segment import Doc
     from memory.hook.strategies import Strategy
 
     Terms = Sequence[tuple[str, float]]
@@ -78,11 +80,11 @@ REFINED_CANDIDATES = 400  # that the long lists are searched for, at least
 class Pick:
     """A learning chosen for a prompt.
 
-    number: of its document.  reason: in words that hold no text of the prompt.
+    doc, number: its document.  reason: in words that hold no text of the prompt.
     """
 
-    def __init__(self, number: int, relevance: float, reason: str):
-        self.number, self.relevance, self.reason = number, relevance, reason
+    def __init__(self, doc: Doc, number: int, relevance: float, reason: str):
+        self.doc, self.number, self.relevance, self.reason = doc, number, relevance, reason
 
 
 class Choice:
@@ -129,44 +131,40 @@ def choose_learnings(
         table = build_categories(index.lists("brief").get("topics", ()), index.learnings)
         category = classify_prompt(stems, mode, table)
     member = TopicMembership(category, table.get(category, frozenset()) | stems)
-    best, candidates = _find_best_by_id(index, prompt, config, member, shown)
-    if not best:
+    top = config["load.top"]
+    picks, candidates = _find_best(index, prompt, top, member, shown)
+    if not picks:
         return Choice(strategy, [], candidates, category)
     from memory.hook import fence
 
     misled = fence.read_misleading_ids(index.place)
-    rows = sorted(
-        best.items(), key=lambda row: (row[0] in misled, -row[1].relevance, row[1].number)
-    )
-    picks = [pick for _, pick in rows]
+    picks.sort(key=lambda pick: (pick.doc.id in misled, -pick.relevance, pick.number))
     least = NEAR_SHARE * picks[0].relevance
-    picks = [pick for pick in picks[: config["load.top"]] if pick.relevance >= least]
+    picks = [pick for pick in picks[:top] if pick.relevance >= least]
     return Choice(strategy, picks, candidates, category, misled)
 
 
-def _find_best_by_id(
-    index: Index, prompt: str, config: Config, member: TopicMembership, shown: set[str]
-) -> tuple[dict[str, Pick], int]:
-    """Return (the best pick of each record, number of records scored)."""
+def _find_best(
+    index: Index, prompt: str, top: int, member: TopicMembership, shown: set[str]
+) -> tuple[list[Pick], int]:
+    """Return (the best pick of each record, number of documents scored)."""
     best: dict[str, Pick] = {}
     candidates = 0
     for piece in split_prompt(prompt):
-        picks, scored = _find_matches(
-            index, damp_common_terms(index.terms(piece)), config, member, shown
-        )
+        terms = damp_common_terms(index.terms(piece))
+        picks, scored = _find_matches(index, terms, top, member, shown)
         candidates += scored
         for pick in picks:
-            id = index.doc(pick.number).id
-            if id not in best or pick.relevance > best[id].relevance:
-                best[id] = pick
-    return best, candidates
+            before = best.get(pick.doc.id)
+            if before is None or pick.relevance > before.relevance:
+                best[pick.doc.id] = pick
+    return list(best.values()), candidates
 
 
 def find_written_since(index: Index, prompt: str, since: float, shown: set[str]) -> list[Pick]:
     """Return learnings written since an instant that a prompt names.
 
     Two of their words are enough: the session's start would have given them.
-    since: seconds since the epoch.  shown: ids that this session has seen.
     """
     terms = damp_common_terms(index.terms(prompt))
     worth = weigh_terms(index, terms)
@@ -177,7 +175,7 @@ def find_written_since(index: Index, prompt: str, since: float, shown: set[str])
             continue
         parts, relevance = match_document(index, number, worth)
         if sum(term not in tokeniser.COMMON for term, _ in parts) > 1:
-            picks.append(Pick(number, relevance, "written since the session's start"))
+            picks.append(Pick(doc, number, relevance, "written since the session's start"))
     return picks
 
 
@@ -219,15 +217,15 @@ def split_prompt(prompt: str) -> list[str]:
     A long prompt's first line, last line and paragraphs.  Text pasted beside the user's own words
     would lower their coverage, and its weak words would add up to a match.
     """
-    whole = prompt.strip()
-    if len(whole) <= PIECE:
-        return [whole]
-    first, last = whole.partition("\n")[0], whole.rpartition("\n")[2]
+    text = prompt.strip()
+    if len(text) <= PIECE:
+        return [text]
+    first, last = text.partition("\n")[0], text.rpartition("\n")[2]
     if len(first) > PIECE:
         first = first[:PIECE].rpartition(" ")[0]
     if len(last) > PIECE:
         last = last[-PIECE:].partition(" ")[2]
-    return list(dict.fromkeys((first, last, *split_paragraphs(whole))))
+    return list(dict.fromkeys((first, last, *split_paragraphs(text))))
 
 
 def split_paragraphs(text: str) -> list[str]:
@@ -256,7 +254,7 @@ def _find_cut(line: str) -> int:
 
 
 def _find_matches(
-    index: Index, terms: Terms, config: Config, member: TopicMembership, shown: set[str]
+    index: Index, terms: Terms, top: int, member: TopicMembership, shown: set[str]
 ) -> tuple[list[Pick], int]:
     """Return (matching learnings, number of documents scored)."""
     norm, wanted = log(1.0 + index.documents), CANDIDATES + len(shown)
@@ -265,12 +263,8 @@ def _find_matches(
         picks, records = _pick_matches(index, hits, terms, member, shown)
         # The sections of one long learning, shown or not, may fill all places: then the search goes
         # on behind them.
-        if (
-            len(hits) < wanted
-            or wanted >= index.documents
-            or len(picks) >= config["load.top"]
-            or records >= CANDIDATES
-        ):
+        is_complete = len(hits) < wanted or wanted >= index.documents
+        if is_complete or len(picks) >= top or records >= CANDIDATES:
             return picks, len(hits)
         wanted *= 4
 
@@ -285,7 +279,7 @@ def _pick_matches(
     """Return (picks among candidates, number of new records looked at)."""
     least, worth = RELEVANCE * log(1.0 + index.documents), weigh_terms(index, terms)
     picks: list[Pick] = []
-    done: set[str] = set(shown)
+    done = set(shown)
     seen: set[str] = set()
     for score, number in hits:
         if score < least:  # relevance is never above strength
@@ -301,17 +295,14 @@ def _pick_matches(
             reason += (", topic of " if in_category else ", exact outside ") + member.category
         if not explain_refusal(relevance, parts, "" if in_category else member.category):
             done.add(doc.id)
-            picks.append(Pick(number, relevance, reason))
+            picks.append(Pick(doc, number, relevance, reason))
     return picks, len(seen)
 
 
 def match_document(
     index: Index, number: int, worth: dict[str, float]
 ) -> tuple[list[tuple[str, float]], float]:
-    """Return (each matched term's share of strength, relevance) of a document.
-
-    worth: from `weigh_terms`.
-    """
+    """Return (each matched term's share of strength, relevance) of a document."""
     norm = log(1.0 + index.documents)
     parts = [(term, value / norm) for term, value in score_terms(index, number, worth)]
     coverage = sum(worth[term] for term, _ in parts) / (sum(worth.values()) or 1.0)
@@ -342,11 +333,8 @@ def explain_refusal(relevance: float, parts: Sequence[tuple[str, float]], outsid
     strengths = [part for _, part in parts]
     if sum(part > WEAK for part in strengths) < 2 and max(strengths, default=0.0) < STRONG:
         return "only one term"
-    if (
-        not outside
-        or relevance >= RELEVANCE * EXACT
-        or any(is_identifier(term) for term, _ in parts)
-    ):
+    is_exact = relevance >= RELEVANCE * EXACT or any(is_identifier(term) for term, _ in parts)
+    if not outside or is_exact:
         return ""
     return "outside %s, below %.2f" % (outside, RELEVANCE * EXACT)
 
@@ -430,10 +418,7 @@ def _add_from_delta(
 
 
 def score_terms(index: Index, number: int, worth: dict[str, float]) -> list[tuple[str, float]]:
-    """Return (term, score) of each matched term of a document.
-
-    worth: from `weigh_terms`.
-    """
+    """Return (term, score) of each matched term of a document."""
     segment = index.segment
     if segment is None or number >= segment.docs:
         at = number - index.base
@@ -454,40 +439,47 @@ def _search_segment(
 ) -> dict[int, float]:
     """Return the score of each of the segment's documents, by number."""
     lists = _order_lists(index, terms, part, telling)
-    rest = [0.0] * (len(lists) + 1)  # the most that the lists from here on can add
-    for i in range(len(lists) - 1, -1, -1):
-        rest[i] = rest[i + 1] + lists[i][1]
+    rest = _sum_rest([row[1] for row in lists])
     scores: dict[int, float] = {}
     get = scores.get
-    used, cut, threshold = 0, len(lists), 0.0
-    for i, (length, _, value, term, offset, df) in enumerate(lists):
+    used, threshold = 0, 0.0
+    for i, row in enumerate(lists):
+        length, value = row[0], row[2]
         if rest[i] < least or value * 115.0 < telling:
-            cut = i
             break
         # The threshold costs a sort of all scores: it is only asked where a list is long enough to
         # be worth skipping.
         if length > SHORT_LIST and len(scores) >= limit:
             threshold = sorted(scores.values())[-limit]
             if threshold >= rest[i] or used + length > cap:
-                cut = i
                 break
-        if length > 1024 and used + length > cap:
-            ids, impacts = _read_champions(index, part, offset, df)
-        else:
-            ids, impacts = index.postings(term, part)
+        ids, impacts = _read_list(index, part, row, cap - used)
         for number, impact in zip(ids, impacts):
             scores[number] = get(number, 0.0) + value * impact
         used += len(ids)
-    if cut == len(lists):
+    else:
         return scores
-    return _refine_scores(
-        index,
-        [(row[2], row[3]) for row in lists[cut:]],
-        part,
-        scores,
-        max(threshold, least) - rest[cut],
-        max(limit, REFINED_CANDIDATES),
-    )
+    least = max(threshold, least) - rest[i]
+    unread = [(row[2], row[3]) for row in lists[i:]]
+    return _refine_scores(index, unread, part, scores, least, max(limit, REFINED_CANDIDATES))
+
+
+def _read_list(
+    index: Index, part: int, row: tuple[int, float, float, str, int, int], room: int
+) -> tuple[Any, bytes]:
+    """Return a term's (document numbers, impacts), of a list beyond `room` its champions."""
+    length, _, _, term, offset, df = row
+    if length > CHAMPIONS and length > room:
+        return _read_champions(index, part, offset, df)
+    return index.postings(term, part)
+
+
+def _sum_rest(most: Sequence[float]) -> list[float]:
+    """Return the most that the lists from each one on can add, at the end 0."""
+    sums = [0.0]
+    for value in reversed(most):
+        sums.append(sums[-1] + value)
+    return sums[::-1]
 
 
 def _order_lists(
@@ -531,7 +523,7 @@ def _refine_scores(
     least: float,
     most: int,
 ) -> dict[int, float]:
-    """Return the best candidates with the long lists' scores added."""
+    """Return the best candidates' scores with the unread terms added."""
     order = sorted((-score, number) for number, score in scores.items() if score >= least)[:most]
     kept = {number: -score for score, number in order}
     for value, term in rest:

@@ -144,22 +144,35 @@ def _is_harmless_tag(before: str, after: str, last: bool) -> bool:
         return not last
     after = after.partition("‹")[0]
     head, close = after[:1], after[:1] == "/"
-    if not head or head in "=-(0123456789":
+    if head in "=-(0123456789":  # or no head at all
         return True
-    # a comparison, or a shift: an operand on either side, and nothing that ends a tag
     if head in _SPACE:
-        operand = before.rstrip(" ")[-1:]
-        is_operand = operand.isalnum() or operand in tuple(")]}<_'\"`%")
-        return head == " " and is_operand and ">" not in after
+        return _is_comparison(before, after)
     name = _parse_name(after[close:])
-    stop = after[close + len(name) :][:1]
-    if before[-1:] == "<" and not close:  # the end mark of a heredoc
-        return ">" not in after and _parse_name(after.lstrip("-~'\"\\")).isupper()
-    if name in _HTML and stop in tuple("> /\n\t"):
+    if before[-1:] == "<" and not close:
+        return _is_heredoc(after)
+    if _is_html(name, after[close + len(name) :][:1]):
         return True
     if close or not head.isascii():
         return False
     return _is_reference(after, name) or _is_type(before[-1:], after)
+
+
+def _is_heredoc(after: str) -> bool:
+    """Tell whether the second "<" of `<<` opens a heredoc's end mark."""
+    return ">" not in after and _parse_name(after.lstrip("-~'\"\\")).isupper()
+
+
+def _is_html(name: str, stop: str) -> bool:
+    """Tell whether a harmless element's name ends where it should."""
+    return name in _HTML and stop in tuple("> /\n\t")
+
+
+def _is_comparison(before: str, after: str) -> bool:
+    """Tell whether a "<" before a blank compares or shifts: operands, no ">"."""
+    operand = before.rstrip(" ")[-1:]
+    is_operand = operand.isalnum() or operand in tuple(")]}<_'\"`%")
+    return after[0] == " " and is_operand and ">" not in after
 
 
 def _is_reference(after: str, name: str) -> bool:
@@ -188,10 +201,10 @@ def _is_type(before: str, after: str) -> bool:
 
 def _parse_name(text: str) -> str:
     """Return the leading ASCII letters, digits and underscores of a text."""
-    end = 0
-    while end < len(text) and text[end].isascii() and (text[end].isalnum() or text[end] == "_"):
-        end += 1
-    return text[:end]
+    for end, char in enumerate(text):
+        if not char.isascii() or not (char.isalnum() or char == "_"):
+            return text[:end]
+    return text
 
 
 _OPENING = ("<", "&lt;", "&#60;", "&#x3c;", "u003c")  # how a tag begins, escaped too

@@ -21,7 +21,7 @@ from memory.hook.at_prompt import extract_handles, is_asking, is_inquiring, is_t
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from memory.hook.indexview import Index
@@ -63,7 +63,6 @@ class _Part:
 
     @property
     def whole(self) -> str:
-        """The request or title with the text."""
         return self.asked + "\n" + self.text
 
 
@@ -84,12 +83,12 @@ def choose_passages(
     """
     prompt = prompt[:ASKED_CHARS]
     least, asking, saying = GATES[push]
-    asks = "?" in prompt or is_asking(prompt) or is_inquiring(prompt)
+    asks = _is_question(prompt)
     terms = loader.damp_common_terms(index.terms(prompt))
     hits = loader.search(index, terms, MOST_HITS, indexview.OTHERS)
     strength = hits[0][0] / log(1.0 + index.documents) if hits else 0.0
     names = extract_handles(prompt)
-    tickets = [name for name in names if is_ticket(name) and loader.is_rare(index, name)]
+    tickets = _select_rare(index, filter(is_ticket, names))
     if not tickets and strength < (asking if asks else saying):
         return [], []
     least = TURNED_GATES[push] if changes_subject else least
@@ -97,28 +96,38 @@ def choose_passages(
     named = [part for part in parts if any(name in part.whole.lower() for name in tickets)]
     if named:
         parts, least = named, 0.0
-    answer = _find_answer(prompt, parts)
+    answer, parts = _prefer_conversations(index, prompt, parts)
     if not answer.windows:
         return [], []
     if answer.telling < least:
         nearest = parts[answer.windows[0].passage].doc.id
         return [], [[nearest, round(answer.telling, 3)]]
-    reason = "it tells of the ticket" if tickets else "it is about what the prompt says"
-    if asks and not tickets:
-        reason = "it answers the question"
-    answer, parts = _prefer_conversations(index, prompt, answer, parts)
-    return _build_passages(index, answer, parts, reason), []
+    return _build_passages(index, answer, parts, _explain_choice(bool(tickets), asks)), []
+
+
+def _is_question(prompt: str) -> bool:
+    return "?" in prompt or is_asking(prompt) or is_inquiring(prompt)
+
+
+def _select_rare(index: Index, names: Iterable[str]) -> list[str]:
+    return [name for name in names if loader.is_rare(index, name)]
+
+
+def _explain_choice(names_ticket: bool, asks: bool) -> str:
+    if names_ticket:
+        return "it tells of the ticket"
+    return "it answers the question" if asks else "it is about what the prompt says"
 
 
 def _prefer_conversations(
-    index: Index, prompt: str, answer: windows.Answer, parts: list[_Part]
+    index: Index, prompt: str, parts: list[_Part]
 ) -> tuple[windows.Answer, list[_Part]]:
-    """Answer without checkpoints' turns that a conversation holds too, if possible."""
+    """Answer anew without turns that a conversation tells better, if possible."""
     others = [_drop_kept_turns(index, part) for part in parts]
-    if others == parts:
-        return answer, parts
-    other = _find_answer(prompt, others)
-    return (other, others) if other.windows else (answer, parts)
+    answer = _find_answer(prompt, others)
+    if answer.windows or others == parts:
+        return answer, others
+    return _find_answer(prompt, parts), parts
 
 
 def _find_answer(prompt: str, parts: Sequence[_Part]) -> windows.Answer:
@@ -134,24 +143,28 @@ def _read_parts(
     sought: Sequence[str],
 ) -> Iterator[_Part]:
     """Yield the turns and sections of the best sessions."""
-    from memory.hook import fence  # for most prompts no record is read
-
     sessions: dict[str, int] = {}
     read: dict[str, Any] = {}
     for doc in _select_documents(index, hits, shown):
+        is_full = len(sessions) == MOST_SESSIONS
         if doc.id not in read:
-            if len(sessions) == MOST_SESSIONS:
+            if is_full:
                 continue  # most likely of another session
             read[doc.id] = next(iter(indexview.reread(index, [doc])), None)
-        record = read[doc.id]
-        if record is None:
-            continue
-        session = fence.field(record, "session") or doc.name
-        if own and own in session or session not in sessions and len(sessions) == MOST_SESSIONS:
+        session = _name_session(read[doc.id], own)
+        if not session or is_full and session not in sessions:
             continue
         sessions[session] = sessions.get(session, 0) + 1
         if sessions[session] <= MOST_TURNS:
-            yield _build_part(doc, record, session, sought)
+            yield _build_part(doc, read[doc.id], session, sought)
+
+
+def _name_session(record: Any, own: str) -> str:
+    """Return a record's session or name, "" for the asking session and a lost file."""
+    from memory.hook import fence  # for most prompts no record is read
+
+    session = (fence.field(record, "session") or str(record.name)) if record else ""
+    return "" if own and own in session else session
 
 
 def _select_documents(
@@ -206,7 +219,6 @@ def _drop_kept_turns(index: Index, part: _Part) -> _Part:
 
 
 def _drop_sections(body: str, names: Sequence[str]) -> str:
-    """Return a body without the sections of some headings."""
     kept: list[str] = []
     is_dropped = False
     for row in body.split("\n"):
@@ -237,8 +249,7 @@ def _build_passages(
         score = answer.telling * scores[number] / best
         mark = index.mark(part.record)
         passage = ShownPassage(part.doc, part.record, mark, score, reason, text)
-        names = extract_handles(" ".join(odd))
-        passage.names = [name for name in names if loader.is_rare(index, name)]
+        passage.names = _select_rare(index, extract_handles(" ".join(odd)))
         before = [(other.score, other.doc.created) for other in passages]
         at = windows.find_insert_position(score, part.doc.created, before)
         passages.insert(at, passage)

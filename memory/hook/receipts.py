@@ -133,7 +133,6 @@ def _apply_start(state: SessionState, row: dict[str, Any]) -> None:
 
 
 def _apply_shown(state: SessionState, row: dict[str, Any]) -> None:
-    """Add the walls and word hashes of a prompt or failure."""
     sigs, met = row.get("sigs"), row.get("met")
     if isinstance(sigs, list):
         state.walls.update(filter(None, map(str, sigs)))

@@ -19,8 +19,8 @@ MAGIC = b"DLSEG007"
 # magic, generation, scope, tokeniser, documents, pushable, terms, buckets, records, learnings,
 # learning tokens, all tokens, mean length, built, crc32 of the rest of the header, offsets of
 # buckets, directory, ids, impacts, rows, strings, lists
-HEADER = Struct("<8s8s8sIIIIIIIIQddIQQQQQQQ")
-HEADER_SIZE = 144  # HEADER and padding
+HEADER = Struct("<8s8s8sIIIIIIIIQddIQQQQQQQ4x")
+HEADER_SIZE = 144
 BUILT_AT = 72
 ENTRY = Struct("<IBIIB")
 CHAMPIONS = 1024
@@ -39,6 +39,11 @@ ACCEPTED, PINNED, ACTIVE = 1 << 8, 1 << 9, 1 << 10
 SECRET = 1 << 11  # the record holds a secret: hooks show nothing of it
 
 
+def damaged(what: str) -> IndexFault:
+    """Return an index's fault with its remedy."""
+    return IndexFault(what + "; `dayleaf index build` makes a new one")
+
+
 def session_key(session: str) -> str:
     """Return the client's session id, without a day before it.
 
@@ -49,24 +54,27 @@ def session_key(session: str) -> str:
 
 def session_term(session: str) -> str:
     """Return the index term of a session's checkpoints and conversation."""
-    return "\x04%x" % crc32(session_key(session).encode("utf-8", "replace"))
+    return hashed_term("\x04", session_key(session))
 
 
 def branch_term(branch: str) -> str:
-    return "\x05%x" % crc32(branch.encode("utf-8", "replace"))
+    return hashed_term("\x05", branch)
 
 
-def pack_flags(
-    kind: str, tier: str, source: str, accepted: bool, pinned: bool, active: bool
-) -> int:
+def hashed_term(mark: str, text: str) -> str:
+    """Return an index term of a kind of its own, which no word has."""
+    return "%s%x" % (mark, crc32(text.encode("utf-8", "replace")))
+
+
+def pack_flags(record: Any) -> int:
     """Pack a record's kind, tier, source and states into 16 bits."""
     return (
-        KINDS.index(kind)
-        | TIERS.index(tier) << 3
-        | SOURCES.index(source) << 5
-        | (ACCEPTED if accepted else 0)
-        | (PINNED if pinned else 0)
-        | (ACTIVE if active else 0)
+        KINDS.index(record.kind)
+        | TIERS.index(record.tier) << 3
+        | SOURCES.index(record.source) << 5
+        | (ACCEPTED if record.accepted else 0)
+        | (PINNED if record.pinned else 0)
+        | (ACTIVE if record.active else 0)
     )
 
 
@@ -160,15 +168,13 @@ class Segment:
 
     def _read(self, size: int, offset: int) -> bytes:
         if size < 0 or offset < 0 or offset + size > self._size:
-            raise IndexFault(
-                "a damaged index names bytes beyond its end; `dayleaf index build` makes a new one"
-            )
+            raise damaged("a damaged index names bytes beyond its end")
         return self._source(size, offset)
 
     def _open(self) -> None:
         head = self._read(min(HEADER_SIZE, self._size), 0)
         if len(head) != HEADER_SIZE or head[:8] != MAGIC:
-            raise IndexFault("not an index of this version; `dayleaf index build` makes a new one")
+            raise damaged("not an index of this version")
         (
             _,
             generation,
@@ -191,17 +197,15 @@ class Segment:
         from memory.core.tokeniser import VERSION
 
         if check != compute_header_crc(head) or tokeniser != VERSION:
-            raise IndexFault(
-                "an index of another version, or damaged; `dayleaf index build` makes a new one"
-            )
+            raise damaged("an index of another version, or damaged")
         if self._size != self._at[6] + self._lists_size():
-            raise IndexFault("a truncated index; `dayleaf index build` makes a new one")
+            raise damaged("a truncated index")
         self.generation = generation.decode("ascii", "replace")
 
     def _lists_size(self) -> int:
         sizes = self._read(8, self._at[6])
         if len(sizes) < 8:
-            raise IndexFault("a truncated index; `dayleaf index build` makes a new one")
+            raise damaged("a truncated index")
         watch, brief = PAIR.unpack(sizes)
         return int(8 + watch + brief)
 
@@ -232,9 +236,7 @@ class Segment:
             )
             return high << 32 | low, df, pushable, most
         except (StructError, IndexError):
-            raise IndexFault(
-                "a damaged term directory; `dayleaf index build` makes a new one"
-            ) from None
+            raise damaged("a damaged term directory") from None
 
     def postings(
         self, offset: int, df: int, most: int, champions: bool = False
@@ -252,7 +254,7 @@ class Segment:
         ids = self._read(4 * most, self._at[2] + 4 * offset)
         impacts = self._read(most, self._at[3] + offset)
         if len(ids) != 4 * most or len(impacts) != most:
-            raise IndexFault("truncated lists; `dayleaf index build` makes a new one")
+            raise damaged("truncated lists")
         return memoryview(ids).cast("I"), impacts
 
     def doc(self, number: int) -> Doc:
@@ -264,9 +266,7 @@ class Segment:
         try:
             return unpack_document(row, lambda offset, size: self._read(size, self._at[5] + offset))
         except (StructError, ValueError, IndexError):
-            raise IndexFault(
-                "a damaged document row; `dayleaf index build` makes a new one"
-            ) from None
+            raise damaged("a damaged document row") from None
 
     def name(self, number: int) -> bytes:
         """Return the encoded name of a document, cheaper than the whole document."""
@@ -283,10 +283,14 @@ class Segment:
                 high = middle
         return low
 
+    def _parts(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return the two ranges of documents that are sorted by name."""
+        return (0, self.pushable), (self.pushable, self.docs)
+
     def find(self, name: str) -> tuple[int, int]:
         """Return (first document, count) of a record's name, or (NO_DOCUMENT, 0)."""
         key = name.encode("utf-8", "surrogateescape")
-        for low, high in ((0, self.pushable), (self.pushable, self.docs)):
+        for low, high in self._parts():
             first = self._bound(key, low, high)
             count = 0
             while first + count < high and self.name(first + count) == key:
@@ -300,14 +304,14 @@ class Segment:
         key = folder.encode("utf-8", "surrogateescape")
         return sum(
             self._bound(key + b"0", low, high) - self._bound(key + b"/", low, high)
-            for low, high in ((0, self.pushable), (self.pushable, self.docs))
+            for low, high in self._parts()
         )
 
     def under(self, folder: str) -> dict[str, tuple[int, int]]:
         """Return name -> (mtime in ns, size) of a folder's records."""
         key = folder.encode("utf-8", "surrogateescape")
         files_below = {}
-        for low, high in ((0, self.pushable), (self.pushable, self.docs)):
+        for low, high in self._parts():
             first, end = self._bound(key + b"/", low, high), self._bound(key + b"0", low, high)
             if first == end:
                 continue
@@ -316,17 +320,9 @@ class Segment:
             last = ROW.unpack_from(rows, len(rows) - ROW.size)
             text = self._read(last[0] + last[1] - start, self._at[5] + start)
             for offset, n_name, _, _, _, _, _, size, mtime_ns, *_ in ROW.iter_unpack(rows):
-                files_below[
-                    text[offset - start : offset - start + n_name].decode(
-                        "utf-8", "surrogateescape"
-                    )
-                ] = (mtime_ns, size)
+                name = text[offset - start : offset - start + n_name]
+                files_below[name.decode("utf-8", "surrogateescape")] = (mtime_ns, size)
         return files_below
-
-    def by_id(self, id: str) -> int:
-        """Return the first document of a record's id, or NO_DOCUMENT."""
-        entry = self.lookup("\x01" + id)
-        return int(self.postings(entry[0], entry[1], 1)[0][0]) if entry else NO_DOCUMENT
 
     def vocabulary(self, start: str) -> list[str]:
         """Return the terms with a prefix, off the blocking path.
@@ -369,9 +365,9 @@ class Segment:
         try:
             lists = fastjson.parse(self._read(size, self._at[6] + 8 + start))
         except ValueError:
-            raise IndexFault("damaged lists; `dayleaf index build` makes a new one") from None
+            raise damaged("damaged lists") from None
         if not isinstance(lists, dict):
-            raise IndexFault("damaged lists; `dayleaf index build` makes a new one")
+            raise damaged("damaged lists")
         return lists
 
 

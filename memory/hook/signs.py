@@ -31,11 +31,9 @@ OFFER = "/log/notes.offer"  # tokens of a note, measured on this user's sessions
 
 
 def format_greeting(index: Index, last: Any, branch: str, now: float) -> str:
-    """Return the user's line on where the work stands, or "".
+    """Return the user's line on where the work stands and what waits, or "".
 
-    And how much waits for review.
     last: the newest checkpoint of the branch, else of any, or None.
-    branch: the branch checked out, or "".
     """
     if last is None:
         return ""

@@ -45,9 +45,9 @@ class Strategy:
         self.whole, self.topics, self.newest, self.routed = whole, topics, newest, routed
 
     def describe(self, given: int, learnings: int) -> str:
-        """Return a sentence on how many learnings the start gives.
+        """Return a sentence on the learnings that the start gives in full, or "".
 
-        given: the number of learnings that fit.  "" where the strategy gives no learning in full.
+        given: the number of learnings that fit.
         """
         if not self.whole or not learnings:
             return ""
@@ -83,7 +83,6 @@ def choose_strategy(learnings: int, tokens: int) -> Strategy:
 
 
 def strategy_by_name(name: str) -> Strategy:
-    """Return a strategy by its name; raise KeyError without one."""
     return {strategy.name: strategy for strategy in STRATEGIES}[name]
 
 
@@ -92,28 +91,23 @@ def strategy_by_name(name: str) -> Strategy:
 # Category of a prompt -> stems that speak for it; a topic belongs to a category where one of its
 # words is among them.
 CATEGORIES: dict[str, frozenset[str]] = {
-    "testing": frozenset("test pytest fixtur mock assert coverag flaki spec e2e snapshot".split()),
-    "build": frozenset(
+    name: frozenset(stems.split())
+    for name, stems in (
+        ("testing", "test pytest fixtur mock assert coverag flaki spec e2e snapshot"),
         (
-            "build compil bundl docker ci pipelin releas packag depend instal version deploi lint"
-        ).split()
-    ),
-    "auth": frozenset(
-        "auth authent login token jwt oauth session permiss secur password cooki".split()
-    ),
-    "data": frozenset(
-        "databas db sql postgr sqlite migrat schema queri index orm cach redi".split()
-    ),
-    "interface": frozenset(
-        "ui css react view compon layout render button form style frontend page".split()
-    ),
-    "network": frozenset(
-        "http api request endpoint socket proxi timeout retri rest grpc webhook server".split()
-    ),
-    "performance": frozenset("slow fast perform memori leak latenc profil benchmark optim".split()),
-    "design": frozenset(
-        "design architectur plan decid choic structur refactor interfac modul".split()
-    ),
+            "build",
+            "build compil bundl docker ci pipelin releas packag depend instal version deploi lint",
+        ),
+        ("auth", "auth authent login token jwt oauth session permiss secur password cooki"),
+        ("data", "databas db sql postgr sqlite migrat schema queri index orm cach redi"),
+        ("interface", "ui css react view compon layout render button form style frontend page"),
+        (
+            "network",
+            "http api request endpoint socket proxi timeout retri rest grpc webhook server",
+        ),
+        ("performance", "slow fast perform memori leak latenc profil benchmark optim"),
+        ("design", "design architectur plan decid choic structur refactor interfac modul"),
+    )
 }
 # share of the learnings, and how many, that bear a topic; topics looked at
 WIDE, FEW, MOST_TOPICS = 0.25, 6, 24
@@ -147,9 +141,9 @@ def build_categories(
     )
     known = frozenset(term for words in CATEGORIES.values() for term in words)
     table = {name: words - wide for name, words in CATEGORIES.items()}
-    for name, count, own in rows:
-        if count >= FEW and own and not own & (wide | known):
-            table.setdefault(name, own)
+    for name, count, words in rows:
+        if count >= FEW and words and not words & (wide | known):
+            table.setdefault(name, words)
     return {name: words for name, words in table.items() if name and words}
 
 

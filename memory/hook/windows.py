@@ -93,26 +93,23 @@ def remove_command_runs(text: str) -> str:
 def split_windows(text: str, limit: int = LIMIT) -> list[str]:
     """Return a text's windows of `limit` characters, tables and code whole."""
     windows: list[str] = []
-    held: list[str] = []
+    blocks: list[str] = []
     size = 0
     for block in _split_blocks(text, limit):
-        if held and size + len(block) > limit:
-            lead = held.pop() if len(held) > 1 and _is_lead_in(held[-1]) else ""
-            windows.append("\n\n".join(held))
-            held = [lead] if lead else []
+        if blocks and size + len(block) > limit:
+            lead = blocks.pop() if len(blocks) > 1 and _is_lead_in(blocks[-1]) else ""
+            windows.append("\n\n".join(blocks))
+            blocks = [lead] if lead else []
             size = len(lead)
-        held.append(block)
+        blocks.append(block)
         size += len(block) + 2
-    if held:
-        windows.append("\n\n".join(held))
+    if blocks:
+        windows.append("\n\n".join(blocks))
     return windows
 
 
 def join_windows(parts: Sequence[tuple[int, str]]) -> str:
-    """Return windows of a passage joined, with … for gaps.
-
-    parts: (place, text) of each.
-    """
+    """Return windows of a passage, (place, text), joined with … for gaps."""
     joined, before = "", -1
     for at, text in sorted(parts):
         if joined:
@@ -144,7 +141,7 @@ def rank_by_diversity(
     while left:
         if counted != sum(shown.values()):
             counted = sum(shown.values())
-            left.sort(key=lambda one: one.score * REPEATED ** shown.get(session_of(one), 0))
+            left.sort(key=lambda w: w.score * REPEATED ** shown.get(session_of(w), 0))
         yield left.pop()
 
 
@@ -161,10 +158,7 @@ def find_insert_position(score: float, at: Any, before: Sequence[tuple[float, An
 
 
 def adds_new_words(text: str, known: set[str]) -> bool:
-    """Tell whether a text adds new words, and record them.
-
-    known: the words of the texts before.
-    """
+    """Tell whether a text adds new words to the known ones, and add them."""
     words = set(tokeniser.split(text.lower()))
     new = len(words - known)
     if known and new < NEW_SHARE * len(words):
@@ -174,7 +168,7 @@ def adds_new_words(text: str, known: set[str]) -> bool:
 
 
 def strip_lead_ins(text: str) -> str:
-    """Return a text without trailing headings and lead-ins."""
+    """Return a text without headings and introducing rows at its end."""
     rows = text.split("\n")
     while rows and (not rows[-1].strip() or len(rows) > 1 and _is_lead_in(rows[-1])):
         rows.pop()
@@ -197,42 +191,41 @@ def _split_blocks(text: str, limit: int) -> Iterator[str]:
 
 def _split_block(rows: list[str], code: bool, limit: int) -> Iterator[str]:
     """Yield a block's rows together, or in pieces that fit."""
-    whole = "\n".join(rows)
-    if code or len(whole) <= limit or all(row.lstrip()[:1] == "|" for row in rows):
-        if whole.strip():
-            yield whole
+    block = "\n".join(rows)
+    if code or len(block) <= limit or all(row.lstrip()[:1] == "|" for row in rows):
+        if block.strip():
+            yield block
     else:
         yield from _fill_pieces(rows, limit)
 
 
 def _fill_pieces(rows: list[str], limit: int) -> Iterator[str]:
     """Yield pieces of a block, each as full as can be."""
-    held = ""
+    piece = ""
     for row in rows:
-        for piece in _split_sentences(row) if len(row) > limit else [row]:
-            if held and len(held) + len(piece) > limit:
-                yield held
-                held = ""
-            elif held and piece is row:
-                held += "\n"
-            held += piece
-    yield held
+        for part in _split_sentences(row) if len(row) > limit else [row]:
+            if piece and len(piece) + len(part) > limit:
+                yield piece
+                piece = ""
+            elif piece and part is row:
+                piece += "\n"
+            piece += part
+    yield piece
 
 
 def _split_sentences(row: str) -> list[str]:
-    """Split a row at the ends of its sentences."""
     pieces = [row]
     for stop in _STOPS:
-        split = []
+        parts = []
         for piece in pieces:
-            *whole, last = piece.split(stop)
-            split += [sentence + stop for sentence in whole] + [last]
-        pieces = split
+            *sentences, last = piece.split(stop)
+            parts += [sentence + stop for sentence in sentences] + [last]
+        pieces = parts
     return pieces
 
 
 def _is_lead_in(block: str) -> bool:
-    """Tell whether a block ends in a row leading into the next."""
+    """Tell whether a block's last row introduces the next block."""
     row = block.rpartition("\n")[2].strip()
     bold = row[:2] == row[-2:] == "**"
     ends = row.rstrip("*_ ").endswith((":", "："))
@@ -265,15 +258,15 @@ def find_answer(
         sessions.setdefault(passage.session, _TermCounts("", matches)).add(turn)
     of_turn = _score_bm25(rarity, turns)
     of_session = dict(zip(sessions, _score_bm25(rarity, list(sessions.values()))))
-    own = {id(window): count for window, count in zip(ranked, counts)}
     for window, value in zip(ranked, _score_bm25(rarity, counts)):
         score, session = of_turn[window.passage], of_session[passages[window.passage].session]
         window.score = value + OF_TURN * score + OF_SESSION * session if score else 0.0
-    ranked.sort(key=lambda window: (-window.score, window.passage, window.at))
-    best = ranked[0]
-    around = (own[id(best)], turns[best.passage], sessions[passages[best.passage].session])
+    rows = sorted(zip(ranked, counts), key=lambda row: (-row[0].score, row[0].passage, row[0].at))
+    best, count = rows[0]
+    around = (count, turns[best.passage], sessions[passages[best.passage].session])
     shares = [compute_idf_share(rarity, count.terms) for count in around]
-    return Answer(ranked, rarity, sum(shares) + OF_SCORE * best.score, shares[-1])
+    telling = sum(shares) + OF_SCORE * best.score
+    return Answer([window for window, _ in rows], rarity, telling, shares[-1])
 
 
 class _TermCounts:
@@ -300,10 +293,7 @@ class _TermCounts:
 
 
 def compute_idf_share(rarity: Mapping[str, float], terms: Container[str]) -> float:
-    """Return the terms' share of a question's idf.
-
-    rarity: the idf of each term of the question.
-    """
+    """Return the terms' share of a question's idf (term -> idf)."""
     return sum(idf for term, idf in rarity.items() if term in terms) / (sum(rarity.values()) or 1.0)
 
 

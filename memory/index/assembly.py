@@ -22,7 +22,9 @@ from __future__ import annotations
 
 import os
 from array import array
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Callable, NamedTuple, Optional
 from zlib import crc32
 
 from memory.core import fastjson, files, frontmatter, records, tokeniser
@@ -56,18 +58,22 @@ class FirstDocument(NamedTuple):
     flags: int
     created: int
     tokens: int
-    topics: Tuple[str, ...]
+    topics: tuple[str, ...]
     name: str
-    tags: Tuple[str, ...] = ()
-    targets: Tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
 
 
 class Assembly(NamedTuple):
-    """A segment's bytes, its number of records, the names of unreadable files."""
+    """A segment's bytes, and what was read for it.
+
+    skipped: names of unreadable files. folders: (name, mtime in ns) of every folder.
+    """
 
     data: bytes
     records: int
-    skipped: Tuple[str, ...]
+    skipped: tuple[str, ...]
+    folders: Sequence[tuple[str, int]]
 
 
 class _ReadDocuments:
@@ -76,15 +82,15 @@ class _ReadDocuments:
     Their packed rows and strings, the inputs of the lists, and the names of skipped files.
     """
 
-    def __init__(self, inverter: Inverter, heads: Optional[HeadCache], cleaner: Cleaner):
+    def __init__(self, inverter: Inverter, heads: HeadCache | None, cleaner: Cleaner):
         self.inverter, self.heads, self.cleaner = inverter, heads, cleaner
-        self.rows: List[FirstDocument] = []
+        self.rows: list[FirstDocument] = []
         self.table, self.strings = bytearray(), bytearray()
-        self.ids: List[List[bytes]] = []
+        self.ids: list[list[bytes]] = []
         self.documents = self.pushable = 0
-        self.skipped: List[str] = []
+        self.skipped: list[str] = []
 
-    def read_record(self, found: Found) -> Optional[Tuple[Record, os.stat_result]]:
+    def read_record(self, found: Found) -> tuple[Record, os.stat_result] | None:
         """Return (record, stat) of a file, None if unreadable.
 
         The names of unreadable files go to `skipped`.
@@ -104,9 +110,9 @@ class _ReadDocuments:
             return None
         return record, stat
 
-    def read_each(self, listed: Sequence[Found]) -> Iterator[Tuple[Found, Record, bool]]:
+    def read_each(self, listed: Sequence[Found]) -> Iterator[tuple[Found, Record, bool]]:
         """Yield (file, record as indexed, whether it holds a secret)."""
-        batch: List[Tuple[Found, Record, os.stat_result]] = []
+        batch: list[tuple[Found, Record, os.stat_result]] = []
         size = 0
         for at, found in enumerate(listed, 1):
             read = self.read_record(found)
@@ -115,10 +121,10 @@ class _ReadDocuments:
                 size += read[0].size
             if at == len(listed) or len(batch) == BATCH or size > BATCH_CHARS:
                 cleaned = self.cleaner.each([record for _, record, _ in batch])
-                for (one, record, stat), (clean, secret) in zip(batch, cleaned):
+                for (file, record, stat), (clean, secret) in zip(batch, cleaned):
                     if self.heads and not secret:
                         self.heads.put_sure(record, stat)
-                    yield one, clean, secret
+                    yield file, clean, secret
                 batch, size = [], 0
 
     def add_record(self, record: Record, found: Found, secret: bool) -> None:
@@ -149,47 +155,36 @@ def assemble(
     place: Place,
     now: float,
     progress: Progress = None,
-    vectorised: Optional[bool] = None,
-    folders: Optional[List[Tuple[str, int]]] = None,
-    heads: Optional[HeadCache] = None,
+    heads: HeadCache | None = None,
 ) -> Assembly:
     """Assemble a place's segment from its files.
 
-    now: the time stamp to write. progress(done, of): called now and then. vectorised: force one of
-        the two inverters; both give the same bytes. folders: receives the name and mtime in ns of
-        every folder. heads: receives every record's head.
+    now: the time stamp to write. progress(done, of): called now and then. heads: receives every
+        record's head.
     """
     import gc
 
-    found, seen = walk(place)
-    if folders is not None:
-        folders += seen
+    found, folders = walk(place)
     enabled = gc.isenabled()
     gc.disable()  # a million small objects, none in a cycle: collecting costs a fifth of the build
     try:
-        watch = _list_watched(found, seen)
+        watch = _list_watched(found, folders)
         cleaner = Cleaner(place, cached=heads is not None)
-        reading = _read_all(found, vectorised, progress, heads, cleaner)
+        reading = _read_all(found, progress, heads, cleaner)
         cleaner.save()
         del found  # 40 MB of names at 100,000, before the arrays come that are larger still
         data = _format_segment(place, now, reading, watch)
-        return Assembly(data, len(reading.rows), tuple(reading.skipped))
+        return Assembly(data, len(reading.rows), tuple(reading.skipped), folders)
     finally:
         if enabled:
             gc.enable()
 
 
-def _make_inverter(found: Sequence[Found], vectorised: Optional[bool]) -> Inverter:
-    if vectorised is None:
-        vectorised = (
-            len(found) >= VECTORISED_FROM
-            or sum(size for _, _, _, size in found) >= VECTORISED_BYTES
-        )
-    if vectorised:
-        try:
+def _make_inverter(found: Sequence[Found]) -> Inverter:
+    size = sum(size for _, _, _, size in found)
+    if len(found) >= VECTORISED_FROM or size >= VECTORISED_BYTES:
+        with suppress(ImportError):
             return NumpyInverter()
-        except ImportError:
-            pass
     return LoopInverter()
 
 
@@ -198,11 +193,7 @@ def _sort_key(found: Found) -> bytes:
 
 
 def _read_all(
-    found: Sequence[Found],
-    vectorised: Optional[bool],
-    progress: Progress,
-    heads: Optional[HeadCache],
-    cleaner: Cleaner,
+    found: Sequence[Found], progress: Progress, heads: HeadCache | None, cleaner: Cleaner
 ) -> _ReadDocuments:
     """Read all files, those that a prompt may get first.
 
@@ -211,7 +202,7 @@ def _read_all(
     """
     misfiled: set[str] = set()
     while True:
-        reading = _ReadDocuments(_make_inverter(found, vectorised), heads, cleaner)
+        reading = _ReadDocuments(_make_inverter(found), heads, cleaner)
         more = _read_once(reading, found, misfiled, progress)
         if not more:
             return reading
@@ -221,11 +212,11 @@ def _read_all(
 def _read_once(
     reading: _ReadDocuments, found: Sequence[Found], misfiled: set[str], progress: Progress
 ) -> set[str]:
-    likely: List[Found] = []
-    rest: List[Found] = []
-    for one in found:
-        is_likely = one[0][2:].startswith("learnings/") or one[0] in misfiled
-        (likely if is_likely else rest).append(one)
+    likely: list[Found] = []
+    rest: list[Found] = []
+    for file in found:
+        is_likely = file[0][2:].startswith("learnings/") or file[0] in misfiled
+        (likely if is_likely else rest).append(file)
     done = 0
     for file, record, secret in reading.read_each(sorted(likely, key=_sort_key)):
         if documents.is_pushable(record) and not secret:
@@ -258,21 +249,16 @@ def read_known_size(path: str, size: int) -> bytes:
     """
     fd = files.posix.open(path, files._READ)
     try:
-        want = min(size, (1 << 20) - 1) + 1
-        data = files.posix.read(fd, want)
-        return (
-            data
-            if len(data) != want or want > 1 << 20 - 1
-            else data + files.read_fd(fd, (1 << 20) - want)
-        )
+        data = files.posix.read(fd, min(size + 1, 1 << 20))
+        has_grown = len(data) > size
+        return data + files.read_fd(fd, (1 << 20) - len(data)) if has_grown else data
     finally:
         files.posix.close(fd)
 
 
 def _format_segment(
-    place: Place, now: float, reading: _ReadDocuments, watched: Dict[str, Any]
+    place: Place, now: float, reading: _ReadDocuments, watched: dict[str, Any]
 ) -> bytes:
-    """Return the bytes of a segment, in the format of segment.py."""
     lengths = reading.inverter.lengths()
     mean = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
     inverted = reading.inverter.invert(reading.pushable, mean)
@@ -296,7 +282,7 @@ def _format_segment(
         (reading.strings,),
         (lists,),
     )
-    parts: List[bytes | bytearray] = [part for section in sections for part in section]
+    parts: list[bytes | bytearray] = [part for section in sections for part in section]
     at, offset = [], segment.HEADER_SIZE
     for section in sections:
         at.append(offset)
@@ -321,23 +307,19 @@ def _format_segment(
         0,
         *at,
     ]
-    head = segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0")
-    fields[14] = segment.compute_header_crc(head)
-    return b"".join((segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0"), *parts))
+    fields[14] = segment.compute_header_crc(segment.HEADER.pack(*fields))
+    return b"".join((segment.HEADER.pack(*fields), *parts))
 
 
-def _add_id_terms(reading: _ReadDocuments, inverted: TermIndex) -> Tuple[List[bytes], bytes, Any]:
+def _add_id_terms(reading: _ReadDocuments, inverted: TermIndex) -> tuple[list[bytes], bytes, Any]:
     """Return (terms, their entries, document numbers), with the records' ids."""
     terms = [term.encode("utf-8", "replace") for term in inverted.terms]
     entries, pack = [inverted.entries], segment.ENTRY.pack
     rows = reading.rows
-    holders: Dict[bytes, List[int]] = {}
-    for at, held in enumerate(reading.ids):
-        for id_ in held:
-            if id_ in holders:
-                holders[id_].append(at)
-            else:
-                holders[id_] = [at]
+    holders: dict[bytes, list[int]] = {}
+    for at, ids in enumerate(reading.ids):
+        for id_ in ids:
+            holders.setdefault(id_, []).append(at)
     extra = array("I")
     for id_, holding in holders.items():
         terms.append(id_)
@@ -356,12 +338,12 @@ def _add_id_terms(reading: _ReadDocuments, inverted: TermIndex) -> Tuple[List[by
     return terms, b"".join(entries), extra
 
 
-def _build_directory(terms: Sequence[bytes], entries: bytes) -> Tuple[bytes, bytes]:
+def _build_directory(terms: Sequence[bytes], entries: bytes) -> tuple[bytes, bytes]:
     """Return (bucket offsets, directory) of the terms."""
     width, count = segment.ENTRY.size, 1
     while count * _PER_BUCKET < len(terms):
         count *= 2
-    buckets: List[List[int]] = [[] for _ in range(count)]
+    buckets: list[list[int]] = [[] for _ in range(count)]
     for number, place in enumerate(map(crc32, terms)):
         buckets[place & (count - 1)].append(number)
     offsets, parts, size = array("I", [0]), [], 0
@@ -382,36 +364,38 @@ def _build_directory(terms: Sequence[bytes], entries: bytes) -> Tuple[bytes, byt
     return to_little_endian(offsets), b"".join(parts)
 
 
-def _list_watched(found: Sequence[Found], folders: Sequence[Tuple[str, int]]) -> Dict[str, Any]:
-    found = [f for f in found if not f[0].startswith(indexview.UNWATCHED)]
-    folders = [f for f in folders if not f[0].startswith(indexview.UNWATCHED)]
-    own = [f for f in folders if f[0].count("/") < 2 and (f[1] or "/" not in f[0])]
-    others = sorted((f for f in folders if f[0].count("/") > 1), key=lambda f: (-f[1], f[0]))[
-        :FOLDERS_WATCHED
-    ]
-    hot = sorted(found, key=lambda f: (-f[2], f[0]))[:HOT] if len(found) > ALL_WATCHED else found
-    return {"folders": [list(f) for f in own + others], "files": [[f[0], f[2], f[3]] for f in hot]}
+def _list_watched(found: Sequence[Found], folders: Sequence[tuple[str, int]]) -> dict[str, Any]:
+    files_ = [(f[0], f[2], f[3]) for f in found if not f[0].startswith(indexview.UNWATCHED)]
+    if len(files_) > ALL_WATCHED:
+        files_ = sorted(files_, key=lambda f: (-f[1], f[0]))[:HOT]
+    upper, deeper = [], []
+    for name, mtime_ns in folders:
+        if name.startswith(indexview.UNWATCHED):
+            continue
+        if name.count("/") > 1:
+            deeper.append((name, mtime_ns))
+        elif mtime_ns or "/" not in name:
+            upper.append((name, mtime_ns))
+    deeper.sort(key=lambda folder: (-folder[1], folder[0]))
+    return {"folders": upper + deeper[:FOLDERS_WATCHED], "files": files_}
 
 
-def _list_brief(rows: Sequence[FirstDocument], pushable: int) -> Dict[str, Any]:
+def _list_brief(rows: Sequence[FirstDocument], pushable: int) -> dict[str, Any]:
+    candidate = segment.KINDS.index("learning")
+    state = 7 | segment.ACCEPTED  # the bits of a kind, and whether it was accepted
     return {
         "learnings": _list_newest(rows, "learning", 64, segment.ACCEPTED),
         "checkpoints": _list_newest(rows, "checkpoint", 64),
         "plans": _list_newest(rows, "plan", 4, segment.ACTIVE),
-        "candidates": _list_candidates(rows),
+        "candidates": [row.number for row in rows if row.flags & state == candidate][
+            :MOST_CANDIDATES
+        ],
         "secrets": [row.number for row in rows if row.flags & segment.SECRET],
         "topics": documents.count_topics((row.topics, row.number < pushable) for row in rows),
     }
 
 
-def _list_candidates(rows: Sequence[FirstDocument]) -> List[int]:
-    number = segment.KINDS.index("learning")
-    return [
-        row.number for row in rows if row.flags & 7 == number and not row.flags & segment.ACCEPTED
-    ][:MOST_CANDIDATES]
-
-
-def _list_newest(rows: Sequence[FirstDocument], kind: str, most: int, flag: int = 0) -> List[int]:
+def _list_newest(rows: Sequence[FirstDocument], kind: str, most: int, flag: int = 0) -> list[int]:
     number = segment.KINDS.index(kind)
     # The user's own come first: no repository may crowd them out of the list.
     chosen = sorted(
@@ -422,12 +406,12 @@ def _list_newest(rows: Sequence[FirstDocument], kind: str, most: int, flag: int 
     return [n for _, _, _, n in chosen[:most]]
 
 
-def _group_rules(rows: Sequence[FirstDocument], rules: set[int]) -> Dict[str, Any]:
+def _group_rules(rows: Sequence[FirstDocument], rules: set[int]) -> dict[str, Any]:
     """Group rules by the terms, labels and links that they require."""
-    words: Dict[str, List[int]] = {}
-    phrases: Dict[Tuple[str, ...], List[int]] = {}
-    labels: Dict[str, List[int]] = {}
-    links: Dict[str, List[int]] = {}
+    words: dict[str, list[int]] = {}
+    phrases: dict[tuple[str, ...], list[int]] = {}
+    labels: dict[str, list[int]] = {}
+    links: dict[str, list[int]] = {}
     for row in rows:
         for tag in row.tags if row.number in rules else ():
             needed = context.list_required_terms(tag)

@@ -8,9 +8,10 @@ that is not here the database's row is what there is.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
-from memory.core import DayleafError, IndexFault, StoreError
+from memory.core import DayleafError, StoreError
 from memory.core.config import Config
 from memory.core.layout import Place
 from memory.doors import registry
@@ -41,12 +42,12 @@ def find_dsn(settings: Config, home: str, env: Mapping[str, str]) -> str:
     return found
 
 
-def read_state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Dict[str, Any]]:
+def read_state(place: Place, settings: Config, env: Mapping[str, str]) -> dict[str, Any] | None:
     """Return the state of recall's database, None where no database is chosen."""
     if settings["index.backend"] != "postgres":
         return None
     try:
-        found: Optional[Dict[str, Any]] = registry.offer("postgres", "state")(place, settings, env)
+        found: dict[str, Any] | None = registry.offer("postgres", "state")(place, settings, env)
     except DayleafError as fault:
         return {"state": "unreachable", "problem": str(fault)}
     return found
@@ -72,9 +73,9 @@ class Sieve(NamedTuple):
         (seconds since the epoch, None for open).
     """
 
-    kinds: Tuple[str, ...] = ()
-    since: Optional[float] = None
-    until: Optional[float] = None
+    kinds: tuple[str, ...] = ()
+    since: float | None = None
+    until: float | None = None
 
 
 class Backend(Protocol):
@@ -86,7 +87,7 @@ class Backend(Protocol):
     @property
     def documents(self) -> int: ...
 
-    def lengths(self) -> Tuple[int, float]:
+    def lengths(self) -> tuple[int, float]:
         """Return (documents, terms in them all), for the mean length."""
 
     def expect(self, terms: Sequence[str]) -> None:
@@ -95,22 +96,22 @@ class Backend(Protocol):
     def df(self, term: str) -> int:
         """Return a term's document frequency."""
 
-    def vocabulary(self, start: str, longest: int) -> List[str]:
+    def vocabulary(self, start: str, longest: int) -> list[str]:
         """Return the terms with a prefix.
 
         A few may be noise of frequency 0. longest: longer terms may be left out.
         """
 
     def search(
-        self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve
-    ) -> List[int]:
+        self, terms: Sequence[tuple[str, float]], limit: int, cap: int, sieve: Sieve
+    ) -> list[int]:
         """Return the numbers of the best documents for weighed terms.
 
         Best first, ties by number. limit: how many, before the sieve. cap: postings that may be
         read; an index may have a bound of its own.
         """
 
-    def newest(self, sieve: Sieve) -> List[int]:
+    def newest(self, sieve: Sieve) -> list[int]:
         """Return the filtered records' first documents, newest first."""
 
     def kind(self, number: int) -> int:
@@ -119,13 +120,8 @@ class Backend(Protocol):
     def doc(self, number: int) -> Doc:
         """Return a document; raises IndexFault where there is none."""
 
-    def by_id(self, id: str) -> Optional[Doc]:
-        """Return the first document of a record by its id."""
-
-    def holding(self, term: str) -> List[int]:
+    def holding(self, term: str) -> list[int]:
         """Return the numbers of the documents that hold a rare term."""
-
-    def close(self) -> None: ...
 
 
 class LocalBackend:
@@ -133,35 +129,22 @@ class LocalBackend:
 
     def __init__(self, view: indexview.Index):
         self.view = view
-        self._df: Dict[str, int] = {}
-        self._vocabulary: Dict[str, List[str]] = {}
-        self._facts: List[Tuple[int, int, int]] = []
-        self.doc, self.by_id, self.holding = view.doc, view.by_id, view.holding
-        self.close = view.close
+        self._vocabulary: dict[str, list[str]] = {}
+        self._facts: list[tuple[int, int, int]] = []
+        self.df, self.doc, self.holding = view.df, view.doc, view.holding
 
     @property
     def documents(self) -> int:
         return self.view.documents
 
-    @property
-    def size(self) -> int:
-        """The count of document numbers, gone documents included."""
-        base = self.view.segment
-        return (base.docs if base else 0) + len(self.view.delta.docs)
-
-    def lengths(self) -> Tuple[int, float]:
+    def lengths(self) -> tuple[int, float]:
         base = self.view.segment
         return (base.docs, base.mean * base.docs) if base else (0, 0.0)
 
     def expect(self, terms: Sequence[str]) -> None:
         """Do nothing; a look-up of a term costs microseconds here."""
 
-    def df(self, term: str) -> int:
-        if term not in self._df:
-            self._df[term] = self.view.df(term)
-        return self._df[term]
-
-    def vocabulary(self, start: str, longest: int) -> List[str]:
+    def vocabulary(self, start: str, longest: int) -> list[str]:
         found = self._vocabulary.get(start)
         if found is None:
             found = self._vocabulary[start] = (
@@ -170,13 +153,13 @@ class LocalBackend:
         return found + self.view.delta.vocabulary(start)
 
     def search(
-        self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve
-    ) -> List[int]:
+        self, terms: Sequence[tuple[str, float]], limit: int, cap: int, sieve: Sieve
+    ) -> list[int]:
         return self._filter(
             [number for _, number in loader.search(self.view, terms, limit, cap=cap)], sieve
         )
 
-    def newest(self, sieve: Sieve) -> List[int]:
+    def newest(self, sieve: Sieve) -> list[int]:
         facts = self.facts()
         return self._filter(
             sorted(
@@ -185,7 +168,7 @@ class LocalBackend:
             sieve,
         )
 
-    def facts(self) -> List[Tuple[int, int, int]]:
+    def facts(self) -> list[tuple[int, int, int]]:
         """Return (flags, created, ordinal) of every document by number.
 
         The ordinal of a gone document is -1.
@@ -195,7 +178,7 @@ class LocalBackend:
             if base is not None:
                 rows = base.rows()
                 if len(rows) != segment.ROW.size * base.docs:
-                    raise IndexFault("truncated rows; `dayleaf index build` makes a new one")
+                    raise segment.damaged("truncated rows")
                 self._facts = [
                     (row[4], row[5], -1 if n in gone else row[-1])
                     for n, row in enumerate(segment.ROW.iter_unpack(rows))
@@ -203,7 +186,7 @@ class LocalBackend:
             self._facts += [(d.flags, d.created, d.ordinal) for d in self.view.delta.docs]
         return self._facts
 
-    def _filter(self, numbers: List[int], sieve: Sieve) -> List[int]:
+    def _filter(self, numbers: list[int], sieve: Sieve) -> list[int]:
         if sieve == Sieve():
             return numbers
         facts, kinds = self.facts(), {segment.KINDS.index(kind) for kind in sieve.kinds}

@@ -9,9 +9,10 @@ merge that is a build cannot differ from one (0.5 s of CPU at 10,000 records, of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import lru_cache
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import NamedTuple
 
 from memory.core import IndexFault, clock, fastjson, files
 from memory.core.layout import Place
@@ -27,13 +28,8 @@ if TYPE_CHECKING:
 
 MERGE_BYTES = 1 << 20  # of the delta: a search passes over all of it for each word
 GLANCED_FROM = 10_000  # records from which recall looks at folders instead of at every file
-GLANCED = 8_000  # of the files in folders where people write, that are compared even then
-EDITED_FOLDERS = (
-    "rules",
-    "plans",
-    "learnings",
-    "resources",
-)  # these folders, those that bind first
+GLANCED = 8_000  # of the files in EDITED_FOLDERS, that are compared even then
+EDITED_FOLDERS = "rules", "plans", "learnings", "resources"  # where people write, the binding first
 MERGE_AT = 256  # frames of the delta, or a twentieth of the records where that is fewer (but 16)
 LOG_BYTES = 64 << 10  # bytes of the log of builds; beyond, its older half goes
 # ns: an mtime this close to the build proves nothing (git calls it racy); the checksum decides
@@ -49,7 +45,10 @@ class Summary(NamedTuple):
     removed: int
     built: bool
     busy: bool
-    skipped: Tuple[str, ...]
+    skipped: tuple[str, ...]
+
+
+_BUSY = Summary(0, 0, 0, 0, False, True, ())  # another process builds
 
 
 def build(place: Place, now: float, progress: Progress = None) -> Summary:
@@ -58,10 +57,12 @@ def build(place: Place, now: float, progress: Progress = None) -> Summary:
     It replaces the old index. now: the time stamp to write. progress(done, of): called now and
     then. `busy` is true where another process builds. Raises OSError where nothing can be written.
     """
-    with files.Lock(place.cache + "/" + place.scope + ".lock") as held:
-        if not held:
-            return Summary(0, 0, 0, 0, False, True, ())
-        return _build(place, now, progress)
+    with _lock(place) as held:
+        return _build(place, now, progress) if held else _BUSY
+
+
+def _lock(place: Place) -> files.Lock:
+    return files.Lock(place.cache + "/" + place.scope + ".lock")
 
 
 def _build(place: Place, now: float, progress: Progress = None) -> Summary:
@@ -70,10 +71,9 @@ def _build(place: Place, now: float, progress: Progress = None) -> Summary:
     from memory.index import assembly, kept
 
     _mark_scan(place)
-    folders: List[Tuple[str, int]] = []
     # every file is read here: keep what later figures need of it
     heads = kept.HeadCache(place, now)
-    data, count, skipped = assembly.assemble(place, now, progress, folders=folders, heads=heads)
+    data, count, skipped, folders = assembly.assemble(place, now, progress, heads)
     heads.save()
     path = indexview.segment_path(place)
     before = _read_generation(path)
@@ -88,7 +88,7 @@ def _build(place: Place, now: float, progress: Progress = None) -> Summary:
 
 
 def _log_folder_times(
-    place: Place, base: segment.Segment, folders: Sequence[Tuple[str, int]]
+    place: Place, base: segment.Segment, folders: Sequence[tuple[str, int]]
 ) -> None:
     found = indexview.Index(place, base, delta.Delta(b""))
     frames = [
@@ -122,7 +122,7 @@ def _log_path(place: Place) -> str:
     return "%s/%s.builds" % (place.cache, place.scope)
 
 
-def read_last_build(place: Place) -> Dict[str, object]:
+def read_last_build(place: Place) -> dict[str, object]:
     """Return time, records, tokens and milliseconds of the last build.
 
     {} where the log has none.
@@ -148,7 +148,7 @@ def _read_generation(path: str) -> str:
     return head[8:16].decode("ascii", "replace") if head[:8] == segment.MAGIC else ""
 
 
-def refresh(place: Place, now: float, names: Optional[Sequence[str]] = None) -> Summary:
+def refresh(place: Place, now: float, names: Sequence[str] | None = None) -> Summary:
     """Bring the index up to date with the files.
 
     names: records known to have changed: one appended frame each, the same cost at 100 as at
@@ -157,19 +157,17 @@ def refresh(place: Place, now: float, names: Optional[Sequence[str]] = None) -> 
     """
     if names is not None:
         return _append_changes(place, now, names)
-    with files.Lock(place.cache + "/" + place.scope + ".lock") as held:
+    with _lock(place) as held:
         if not held:
-            return Summary(0, 0, 0, 0, False, True, ())
+            return _BUSY
         _mark_scan(place)
         try:
             found = indexview.open_index(place, watch=False)
         except IndexFault:
             move_aside_damaged(place)
             return _build(place, now)
-        try:
+        with closing(found):
             return _refresh_all(found, now)
-        finally:
-            found.close()
 
 
 def _append_changes(place: Place, now: float, names: Sequence[str]) -> Summary:
@@ -177,17 +175,15 @@ def _append_changes(place: Place, now: float, names: Sequence[str]) -> Summary:
         base = segment.Segment(indexview.segment_path(place))
     except IndexFault:
         return build(place, now)
-    try:
+    with closing(base):
         found = indexview.Index(place, base, delta.Delta(b""))
         names = list(dict.fromkeys(names))  # a session of many branches writes on one conversation
         changes = make_frames(found, names)
         files.append(indexview.delta_path(place, base.generation), b"".join(changes))
         return Summary(base.records, 0, len(names), 0, False, False, ())
-    finally:
-        base.close()
 
 
-def make_frames(found: indexview.Index, names: Sequence[str]) -> List[bytes]:
+def make_frames(found: indexview.Index, names: Sequence[str]) -> list[bytes]:
     clean = _make_clean(found.place)
     return [documents.build_frame(found, name, clean) for name in names]
 
@@ -205,7 +201,7 @@ def _make_clean(place: Place) -> documents.Clean:
 
         return Cleaner(place)
 
-    def clean(record: Record) -> Tuple[Record, bool]:
+    def clean(record: Record) -> tuple[Record, bool]:
         if redactor.is_captured(record):
             return documents.remove_private(record), False
         return cleaner().clean(record)
@@ -220,24 +216,24 @@ class Comparison(NamedTuple):
         whole because their time proves nothing.
     """
 
-    found: List[Found]
-    folders: List[Tuple[str, int]]
-    added: List[str]
-    changed: List[str]
-    removed: List[str]
-    doubted: List[int]
-    skipped: List[str]
+    found: list[Found]
+    folders: list[tuple[str, int]]
+    added: list[str]
+    changed: list[str]
+    removed: list[str]
+    doubted: list[int]
+    skipped: list[str]
 
     def settles(self, now: float) -> bool:
         """Tell whether refreshing now would save later full reads."""
         return any(mtime_ns <= int(now * 1e9) - RACY for mtime_ns in self.doubted)
 
     @property
-    def names(self) -> List[str]:
+    def names(self) -> list[str]:
         return self.added + self.changed + self.removed
 
 
-def compare(found: indexview.Index, walked: Optional[Listing] = None) -> Comparison:
+def compare(found: indexview.Index, walked: Listing | None = None) -> Comparison:
     """Compare a place's files with its index.
 
     5 us a file, and a checksum where the mtime proves nothing. walked: the place's files, where
@@ -246,10 +242,10 @@ def compare(found: indexview.Index, walked: Optional[Listing] = None) -> Compari
     listed, folders = (walked.found[:MOST_FILES], walked.folders) if walked else walk(found.place)
     known = read_manifest(found)
     racy = max(int(found.segment.built * 1e9), found.delta.settled) - RACY if found.segment else 0
-    added: List[str] = []
-    changed: List[str] = []
-    doubted: List[int] = []
-    skipped: List[str] = []
+    added: list[str] = []
+    changed: list[str] = []
+    doubted: list[int] = []
+    skipped: list[str] = []
     for name, path, mtime_ns, size in listed:
         before = known.pop(name, None)
         if before is None:
@@ -263,13 +259,13 @@ def compare(found: indexview.Index, walked: Optional[Listing] = None) -> Compari
     return Comparison(listed, folders, added, changed, sorted(known), doubted, skipped)
 
 
-def find_likely_changes(found: indexview.Index) -> List[str]:
+def find_likely_changes(found: indexview.Index) -> list[str]:
     """Return names of changed files without comparing all files.
 
     Compares the times of all folders, which shows files that came, went or were renamed, and saves
-    by rename; the files that changed last; and every file in WRITTEN_IN, where people write, up to
-    GLANCED. An edit in place of an older checkpoint or conversation is not seen: `compare` finds
-    it, behind the answer.
+    by rename; the files that changed last; and every file in EDITED_FOLDERS, up to GLANCED. An edit
+    in place of an older checkpoint or conversation is not seen: `compare` finds it, behind the
+    answer.
     """
     names = indexview.find_watched_changes(found, 1 << 30)
     base, room = found.segment, GLANCED
@@ -288,7 +284,7 @@ def find_likely_changes(found: indexview.Index) -> List[str]:
     return list(dict.fromkeys(names))
 
 
-def _stat_file(path: str) -> Tuple[int, int]:
+def _stat_file(path: str) -> tuple[int, int]:
     try:
         stat = files.posix.stat(path)
     except OSError:
@@ -320,22 +316,22 @@ def _refresh_all(found: indexview.Index, now: float) -> Summary:
 
 def _is_unstamped(found: indexview.Index, name: str, mtime_ns: int) -> bool:
     assert found.segment is not None
-    watched: Dict[str, int] = dict(found.lists("watch").get("folders", []))
+    watched: dict[str, int] = dict(found.lists("watch").get("folders", []))
     return found.delta.folders.get(name, watched.get(name, -1)) != mtime_ns
 
 
-def list_first_documents(found: indexview.Index) -> List[segment.Doc]:
+def list_first_documents(found: indexview.Index) -> list[segment.Doc]:
     old = enumerate(found.segment.each() if found.segment else ())
     docs = [*(doc for number, doc in old if number not in found.delta.gone), *found.delta.docs]
     return [doc for doc in docs if not doc.ordinal]
 
 
-def read_manifest(found: indexview.Index) -> Dict[str, Tuple[int, int, bytes]]:
+def read_manifest(found: indexview.Index) -> dict[str, tuple[int, int, bytes]]:
     """Return (mtime, size, checksum) of every indexed record by name.
 
     mtime in ns, first 8 bytes of the checksum.
     """
-    known: Dict[str, Tuple[int, int, bytes]] = {}
+    known: dict[str, tuple[int, int, bytes]] = {}
     base, gone = found.segment, found.delta.gone
     if base is not None:
         strings = base.strings()
@@ -366,10 +362,8 @@ def _has_changed(path: str, size: int, checksum: bytes) -> bool:
 def move_aside_damaged(place: Place) -> None:
     """Rename a damaged segment to `….damaged`."""
     path = indexview.segment_path(place)
-    try:
+    with suppress(OSError):
         files.posix.replace(path, path + ".damaged")
-    except OSError:
-        return
 
 
 def delete_index(place: Place) -> None:
@@ -398,13 +392,10 @@ def refresh_after_hook(place: Place, now: float, damaged: bool = False) -> None:
 
 def _is_intact(place: Place) -> bool:
     try:
-        base = segment.Segment(indexview.segment_path(place))
+        with closing(segment.Segment(indexview.segment_path(place))) as base:
+            return base.is_intact()
     except IndexFault:
         return True  # a refresh finds the same fault and mends it
-    try:
-        return base.is_intact()
-    finally:
-        base.close()
 
 
 def _strip_folder_times(data: bytes) -> bytes:
@@ -413,7 +404,7 @@ def _strip_folder_times(data: bytes) -> bytes:
     return before + mark + after[after.find(b"]],") :]
 
 
-def verify(place: Place, now: float) -> List[str]:
+def verify(place: Place, now: float) -> list[str]:
     """Return a line for each difference to a rebuilt index.
 
     [] where they are the same. Without a delta every byte is compared; with the times of folders
@@ -421,8 +412,7 @@ def verify(place: Place, now: float) -> List[str]:
     """
     from memory.index import assembly
 
-    found = indexview.open_index(place, watch=False)
-    try:
+    with closing(indexview.open_index(place, watch=False)) as found:
         data = assembly.assemble(place, now).data
         if not found.delta.frames:
             with_stamp = files.read(indexview.segment_path(place), 1 << 40)
@@ -446,5 +436,3 @@ def verify(place: Place, now: float) -> List[str]:
                 "the index file differs from a rebuilt one; `dayleaf index build` replaces it"
             )
         return lines
-    finally:
-        found.close()

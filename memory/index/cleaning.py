@@ -7,7 +7,7 @@ record that holds a secret.
 
 from __future__ import annotations
 
-from typing import Iterator, Optional, Sequence, Set, Tuple
+from collections.abc import Iterator, Sequence
 
 from memory.core import config, records
 from memory.core.config import Config
@@ -30,14 +30,14 @@ class Cleaner:
         cached: read and write it, as a build does.
         """
         self._place = place
-        self._settings: Optional[Config] = None  # read on the first find: most places have none
+        self._settings: Config | None = None  # read on the first find: most places have none
         self._kept = FactCache(place, "clean", REDACTION) if cached else None
 
-    def clean(self, record: Record) -> Tuple[Record, bool]:
+    def clean(self, record: Record) -> tuple[Record, bool]:
         """Return (record without secrets, whether it held one)."""
         return next(self.each([record]))
 
-    def each(self, found: Sequence[Record]) -> Iterator[Tuple[Record, bool]]:
+    def each(self, found: Sequence[Record]) -> Iterator[tuple[Record, bool]]:
         """Yield (record without secrets, whether it held one) of each record."""
         bare = [documents.remove_private(record) for record in found]
         holding = self._holding([record for record in bare if not self._is_known(record)])
@@ -59,7 +59,7 @@ class Cleaner:
         if self._kept:
             self._kept.save()
 
-    def _holding(self, found: Sequence[Record]) -> Set[str]:
+    def _holding(self, found: Sequence[Record]) -> set[str]:
         """Return the names of the records that hold secrets.
 
         Joined texts are searched in a third of the time.

@@ -84,10 +84,8 @@ class FactCache:
 
         part: the end of the file's name. modules, more: inputs of the facts beside a file's bytes.
         """
-        self.path, self.stamp = (
-            "%s/%s.%s" % (place.cache, place.scope, part),
-            _make_stamp(modules, more),
-        )
+        self.path = "%s/%s.%s" % (place.cache, place.scope, part)
+        self.stamp = _make_stamp(modules, more)
         self._read: dict[str, dict[str, Any]] | None = None
         self._now: dict[str, dict[str, Any]] = {}
         self._new = False
@@ -144,10 +142,9 @@ class FactCache:
 def cached_fact(
     kept: FactCache | None, name: str, identity: str, what: str, make: Callable[[], Any]
 ) -> Any:
-    """Return a file's cached fact, made if unknown.
+    """Return a file's cached fact, made and cached if unknown.
 
-    kept: the cache, None for none. make: makes the fact as JSON gives it back, except tuples for
-        lists.
+    make: makes the fact as JSON gives it back, except tuples for lists.
     """
     found = kept.get(name, identity, what) if kept else None
     if found is None:
@@ -211,11 +208,11 @@ class HeadCache:
     def get(self, name: str, stat: os.stat_result | None) -> Head | None:
         """Return the cached head of a file's present version, or None."""
         identity = self._identity(stat)
-        for one in (identity, self._guessed(identity)) if identity else ():
-            found = self._kept.get(name, one, "head")
-            if found is not None:
-                return Head(name, *found)
-        return None
+        if not identity:
+            return None
+        fields = self._kept.get(name, identity, "head")
+        fields = fields or self._kept.get(name, self._guessed(identity), "head")
+        return Head(name, *fields) if fields else None
 
     def put(self, record: Record, stat: os.stat_result | None, rewritten: bool) -> Head:
         """Make and cache a record's head.
@@ -239,19 +236,12 @@ class HeadCache:
         )
         identity = self._identity(stat)
         if identity:
-            self._kept.put(
-                record.name,
-                self._guessed(identity) if record.unsure else identity,
-                "head",
-                list(head[1:]),
-            )
+            identity = self._guessed(identity) if record.unsure else identity
+            self._kept.put(record.name, identity, "head", list(head[1:]))
         return head
 
     def put_sure(self, record: Record, stat: os.stat_result) -> None:
-        """Cache the head of a record read by `records.from_bytes_fast`.
-
-        Only where a full reader could not differ.
-        """
+        """Cache the head of a record that any reader would read alike."""
         if not record.unsure and stat.st_size == record.size < READ_LIMIT and stat.st_nlink == 1:
             self.put(record, stat, conversations.is_edited(record))
 
@@ -273,9 +263,8 @@ class HeadCache:
 def read_heads(store: Reader, now: float, walked: Listing | None = None) -> Iterator[Head]:
     """Yield the head of every readable record, sorted by name.
 
-    Notes unreadable files and double ids in the store, as its `each` does. Reads only files that
-    are not cached or changed just now. walked: the place's files,
-    where they were just listed.
+    Reads only files that are not cached or changed just now. Notes unreadable files and double ids
+    in the store. walked: the place's files, where they were just listed.
     """
     cache = HeadCache(store.place, now)
     yield from store.each_by(

@@ -13,17 +13,18 @@ import sys
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import cache
 from itertools import count
 from operator import itemgetter
-from typing import Any, Dict, List, NamedTuple, Protocol, Sequence, Tuple
+from typing import Any, NamedTuple, Protocol
 
 from memory.core import tokeniser
 from memory.hook import segment
 
 CHUNK_TOKENS = 1_500_000  # raw tokens that are taken apart and sorted at once: some 80 MB
-KEY_LIMIT = (
-    1 << 32
-)  # term number * documents + document must stay below, in one sort of 32-bit keys
+# term number * documents + document must stay below, in one sort of 32-bit keys
+KEY_LIMIT = 1 << 32
 
 
 class TermIndex(NamedTuple):
@@ -53,7 +54,7 @@ class Inverter(Protocol):
         """
 
 
-class _Raws(Dict[str, int]):
+class _Raws(dict[str, int]):
     """Raw tokens, numbered in order of appearance.
 
     fresh: those that came since it was last emptied.
@@ -61,7 +62,7 @@ class _Raws(Dict[str, int]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.fresh: List[str] = []
+        self.fresh: list[str] = []
 
     def __missing__(self, raw: str) -> int:
         self.fresh.append(raw)
@@ -79,19 +80,15 @@ class Vocabulary:
 
     def __init__(self) -> None:
         self.raws = _Raws()
-        self.terms: Dict[str, int] = defaultdict(count().__next__)
+        self.terms: dict[str, int] = defaultdict(count().__next__)
         self.flat, self.start, self.width = array("I"), array("I"), array("B")
         self._stems = tokeniser.Stems()
 
     def learn(self) -> None:
         """Expand the raw tokens added since the last call."""
-        number, flat, stems, stop = (
-            self.terms.__getitem__,
-            self.flat,
-            self._stems.__getitem__,
-            tokeniser.STOP,
-        )
-        starts, widths, expand, stem = [], [], tokeniser.expand, tokeniser.stem
+        number, flat, stems = self.terms.__getitem__, self.flat, self._stems.__getitem__
+        expand, stem, stop = tokeniser.expand, tokeniser.stem, tokeniser.STOP
+        starts, widths = [], []
         for raw in self.raws.fresh:
             starts.append(len(flat))
             # Most new tokens are plain words: a call less for each of them is a tenth of the build.
@@ -116,12 +113,12 @@ class LoopInverter:
     """Inverts documents by a plain loop, with the standard library alone."""
 
     def __init__(self) -> None:
-        self._lengths: List[int] = []
+        self._lengths: list[int] = []
         self._vocabulary = Vocabulary()
         self._table = tokeniser.Table()
-        self._postings: List[List[Tuple[int, int]]] = []
+        self._postings: list[list[tuple[int, int]]] = []
         self._heading, self._shared_length = "", 0
-        self._shared: Dict[int, int] = {}
+        self._shared: dict[int, int] = {}
 
     def add(self, heading: str, body: str) -> None:
         if heading != self._heading:
@@ -136,8 +133,8 @@ class LoopInverter:
             postings[term].append((document, tf))
         self._lengths.append(length)
 
-    def _count_terms(self, text: str, counts: Dict[int, int]) -> Tuple[Dict[int, int], int]:
-        """Add a text's terms to `counts`; return it and their number."""
+    def _count_terms(self, text: str, counts: dict[int, int]) -> tuple[dict[int, int], int]:
+        """Add a text's terms to `counts`; return (counts, number of terms)."""
         vocabulary = self._vocabulary
         flat, start, width = vocabulary.flat, vocabulary.start, vocabulary.width
         raws = Counter(map(vocabulary.raws.__getitem__, tokeniser.split(text, self._table)))
@@ -156,10 +153,11 @@ class LoopInverter:
     def invert(self, pushable: int, mean: float) -> TermIndex:
         entries, pack = [], segment.ENTRY.pack
         ids, impacts = array("I"), bytearray()
-        weights = _Impacts(mean)
+        # most postings share a few values
+        impact = cache(lambda tf, length: segment.quantise_impact(min(tf, 65535), length, mean))
         for found in self._postings:
             docs = [doc for doc, _ in found]
-            own = bytes([weights[tf, self._lengths[doc]] for doc, tf in found])
+            own = bytes([impact(tf, self._lengths[doc]) for doc, tf in found])
             push, most = bisect_left(docs, pushable), max(own)
             if len(docs) == 1:
                 entries.append(pack(docs[0], most, 1, push, most))
@@ -176,21 +174,6 @@ class LoopInverter:
         return TermIndex(
             list(self._vocabulary.terms), b"".join(entries), to_little_endian(ids), bytes(impacts)
         )
-
-
-class _Impacts(Dict[Tuple[int, int], int]):
-    """Impacts by a term's frequency and its document's length.
-
-    Most postings share a few values.
-    """
-
-    def __init__(self, mean: float):
-        super().__init__()
-        self._mean = mean
-
-    def __missing__(self, key: Tuple[int, int]) -> int:
-        made = self[key] = segment.quantise_impact(float(min(key[0], 65535)), key[1], self._mean)
-        return made
 
 
 class _Chunk(NamedTuple):
@@ -219,8 +202,8 @@ class NumpyInverter:
         self._vocabulary = Vocabulary()
         self._table = tokeniser.Table()
         self._raw, self._ends, self._done = array("I"), array("q"), 0
-        self._measured: List[Any] = []
-        self._chunks: List[_Chunk] = []
+        self._measured: list[Any] = []
+        self._chunks: list[_Chunk] = []
         self._heading, self._shared = "", array("I")
 
     def add(self, heading: str, body: str) -> None:
@@ -258,14 +241,10 @@ class NumpyInverter:
         keys = term.astype(kind) * kind(documents) + owner.astype(kind)
         del term, owner
         keys.sort()
-        first = np.flatnonzero(
-            np.concatenate((np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1]))
-        )
+        first = self._find_starts(keys)
         tf = np.minimum(np.diff(first, append=len(keys)), 65535).astype(np.uint16)
         term, doc = np.divmod(keys[first], kind(documents))
-        starts = np.flatnonzero(
-            np.concatenate((np.ones(min(1, len(term)), bool), term[1:] != term[:-1]))
-        )
+        starts = self._find_starts(term)
         counts = np.diff(starts, append=len(term)).astype(np.uint32)
         self._chunks.append(
             _Chunk(self._done, term[starts].astype(np.uint32), counts, doc.astype(np.uint16), tf)
@@ -273,7 +252,13 @@ class NumpyInverter:
         self._done += documents
         self._raw, self._ends = array("I"), array("q")
 
-    def _list_occurrences(self) -> Tuple[Any, Any]:
+    def _find_starts(self, ordered: Any) -> Any:
+        """Return the indexes at which another value starts in sorted values."""
+        np = self._np
+        is_first = np.ones(min(1, len(ordered)), bool)
+        return np.flatnonzero(np.concatenate((is_first, ordered[1:] != ordered[:-1])))
+
+    def _list_occurrences(self) -> tuple[Any, Any]:
         """Return (term, document in this chunk) of each occurrence."""
         np = self._np
         raw = np.frombuffer(self._raw, np.uint32)
@@ -282,10 +267,8 @@ class NumpyInverter:
             np.diff(np.frombuffer(self._ends, np.int64), prepend=0),
         )
         flat = np.array(self._vocabulary.flat, np.uint32)
-        start, width = (
-            np.array(self._vocabulary.start, np.int64),
-            np.array(self._vocabulary.width, np.int64),
-        )
+        start = np.array(self._vocabulary.start, np.int64)
+        width = np.array(self._vocabulary.width, np.int64)
         each = width[raw]
         ends = np.cumsum(each)
         place = np.repeat(start[raw] - (ends - each), each)
@@ -329,7 +312,7 @@ class NumpyInverter:
             entries[name] = column
         return TermIndex(terms, entries.tobytes(), ids[:total].tobytes(), impacts[:total].tobytes())
 
-    def _place_postings(self, size: int, at: Any, lengths: Any, mean: float) -> Tuple[Any, Any]:
+    def _place_postings(self, size: int, at: Any, lengths: Any, mean: float) -> tuple[Any, Any]:
         """Return (document numbers, impacts) of all postings, in place."""
         np = self._np
         ids, impacts = np.full(size, segment.NO_DOCUMENT, np.uint32), np.zeros(size, np.uint8)
@@ -350,7 +333,7 @@ class NumpyInverter:
             impacts[place] = np.clip(value.astype(np.int64), 1, 253)
         return ids, impacts
 
-    def _measure_terms(self, at: Any, ids: Any, impacts: Any, pushable: int) -> Tuple[Any, Any]:
+    def _measure_terms(self, at: Any, ids: Any, impacts: Any, pushable: int) -> tuple[Any, Any]:
         """Return (pushable documents, greatest impact) of each term."""
         np = self._np
         push, most = np.zeros(len(at), np.uint32), np.zeros(len(at), np.uint8)
@@ -364,14 +347,8 @@ class NumpyInverter:
     def _copy_champions(self, ids: Any, impacts: Any, at: int, df: int) -> None:
         """Copy a term's best postings, its champions, before its list."""
         np = self._np
-        best = (
-            np.sort(
-                np.argsort(-impacts[at : at + df].astype(np.int16), kind="stable")[
-                    : segment.CHAMPIONS
-                ]
-            )
-            + at
-        )
+        order = np.argsort(-impacts[at : at + df].astype(np.int16), kind="stable")
+        best = at + np.sort(order[: segment.CHAMPIONS])
         ids[at - segment.CHAMPIONS : at] = ids[best]
         impacts[at - segment.CHAMPIONS : at] = impacts[best]
 

@@ -6,7 +6,7 @@ What was announced of the shared tier, and how it is kept: hook/announcements.py
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence
+from typing import Callable, Iterable, NamedTuple, Sequence
 
 from memory.core import StoreError, approvals, files, frontmatter, layout, records
 from memory.core.records import READ_LIMIT, Record
@@ -22,7 +22,7 @@ class ApprovalState(NamedTuple):
     """A rule or script with its state.
 
     state: `approved`, `rejected`, `pending`; `gone` for an unreadable script. why: the reason for
-        waiting or being gone. checksum: SHA-256 of the content to decide on.
+    waiting or being gone. checksum: of the content to decide on.
     """
 
     record: Record
@@ -31,35 +31,23 @@ class ApprovalState(NamedTuple):
     checksum: str = ""
 
 
-def list_rule_states(rules: Iterable[Record], place: layout.Place) -> List[ApprovalState]:
+def list_rule_states(rules: Iterable[Record], place: layout.Place) -> list[ApprovalState]:
     decided, tracked = approvals.read_decisions(place.home), sharing.make_tracked_test(place)
-    return [find_rule_state(record, place, decided, tracked) for record in rules]
-
-
-def find_rule_state(
-    record: Record,
-    place: layout.Place,
-    decided: Dict[approvals.Approval, str],
-    tracked: Optional[Callable[[str], bool]] = None,
-) -> ApprovalState:
-    """Return a rule's state of approval.
-
-    decided: from approvals.read_decisions. tracked: from sharing.make_tracked_test.
-    """
-    key = approvals.approval_workspace(record.name, place.key)
-    found = _find_state(
-        record, key, record.checksum, decided, tracked or sharing.make_tracked_test(place)
-    )
-    if record.unsure and found.state == "approved":
-        return found._replace(state="pending", why=UNSURE % record.unsure[0])
-    return found
+    out = []
+    for record in rules:
+        workspace = approvals.approval_workspace(record.name, place.key)
+        found = _find_state(record, workspace, record.checksum, decided, tracked)
+        if record.unsure and found.state == "approved":
+            found = found._replace(state="pending", why=UNSURE % record.unsure[0])
+        out.append(found)
+    return out
 
 
 def _find_state(
     record: Record,
     workspace: str,
     checksum: str,
-    decided: Dict[approvals.Approval, str],
+    decided: dict[approvals.Approval, str],
     tracked: Callable[[str], bool],
 ) -> ApprovalState:
     decision = decided.get((workspace, record.id, checksum), "")
@@ -74,13 +62,10 @@ def _find_state(
     return ApprovalState(record, "pending", why, checksum)
 
 
-def list_script_states(found: Iterable[Record], place: layout.Place) -> List[ApprovalState]:
+def list_script_states(found: Iterable[Record], place: layout.Place) -> list[ApprovalState]:
     """Return scripts' states of approval, by the bytes of their files."""
-    decided, tracked, out = (
-        approvals.read_decisions(place.home),
-        sharing.make_tracked_test(place),
-        [],
-    )
+    decided, tracked = approvals.read_decisions(place.home), sharing.make_tracked_test(place)
+    out = []
     for record in found:
         if record.kind != "resource" or material.resource_type(record) != "script":
             continue
@@ -126,43 +111,34 @@ def find_rule_obstacle(place: layout.Place, name: str, data: bytes) -> str:
     return "" if record.kind == "rule" else "it is a %s; set `kind: rule`" % record.kind
 
 
-def remember_announced(place: layout.Place, settings: Any, now: float, announced: bool) -> None:
+def remember_announced(store: Store, announced: bool) -> None:
     """Remember announced shared records; count waiting scripts.
 
-    announced: whether the user has just seen the new ones. Raises OSError.
+    announced: whether the user has just seen the new ones.
     """
+    place = store.place
     if not files.is_folder(place.shared):
         return
-    store = Store(place, settings, now)
     names = [name for name in store.names() if name[:1] == layout.SHARED]
-    scripts = sum(
-        one.state == "pending"
-        for one in list_script_states(store.each_by(store.read, names), place)
-    )
-    path, line = place.cache + "/" + place.scope + ".review", b"3 %d\n" % scripts
-    try:
-        changed = files.read(path, len(line) + 1) != line
-    except OSError:
-        changed = True
-    if changed:
-        files.replace(path, line)
+    states = list_script_states(store.each_by(store.read, names), place)
+    waiting = sum(script.state == "pending" for script in states)
+    files.replace_if_changed("%s/%s.review" % (place.cache, place.scope), b"3 %d\n" % waiting)
     if announcements.may_have_changed(place):
         _remember_shared(place, names, announced)
 
 
 def _remember_shared(place: layout.Place, names: Sequence[str], announced: bool) -> None:
-    known, here = announcements.read_known_digests(place), dict[str, str]()
+    known, digests = announcements.read_known_digests(place), dict[str, str]()
     for name in names:
         with contextlib.suppress(OSError):
-            here[name] = announcements.hash_content(
+            digests[name] = announcements.hash_content(
                 files.read(place.path(name), announcements.RECORD_BYTES, follow=False)
             )
-    tracked = {layout.SHARED + "/" + inner for inner, _ in announcements.list_shared_records(place)}
-    if not announced and any(
-        digest not in known for name, digest in here.items() if name in tracked
-    ):
+    shared = {layout.SHARED + "/" + inner for inner, _ in announcements.list_shared_records(place)}
+    is_new = any(name in shared and digest not in known for name, digest in digests.items())
+    if is_new and not announced:
         return
-    new = sorted(set(here.values()) - known)
+    new = sorted(set(digests.values()) - known)
     announcements.add_known_digests(place, new)
     if not new:
         files.posix.utime(announcements.seen_path(place))

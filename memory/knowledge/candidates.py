@@ -1,18 +1,18 @@
 """Walls that several sessions met become candidates: a failure, and what then worked.
 
-A wall becomes one once two sessions met it: a call that was wrong in itself, and the other call
-that then worked in both or in the later one.  None where a learning, also an archived one, tells of
-the same failure.  Sessions that meet it later are counted; where nothing on record tells it any
-more, the candidate goes, unless a person decided on it.
+The call was wrong in itself, and another one then worked in two sessions or in the later one. None
+where a learning, also an archived one, tells of the same failure. Sessions that meet it later are
+counted; where nothing on record tells it any more, the candidate goes, unless a person decided on
+it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from memory.capture.conversationpage import format_code
-from memory.core import clock, config, records
-from memory.core.layout import PRIVATE, Place
+from memory.core import clock, records
+from memory.core.layout import PRIVATE
 from memory.core.plaintext import format_count
 from memory.core.records import Record
 from memory.hook import at_failure
@@ -24,39 +24,30 @@ MOST_TOLD = 3  # remedies of a wall that are told
 SHORT = 60  # characters of a call in a title
 
 
-def update_candidates(
-    place: Place,
-    settings: config.Config,
-    now: float,
-    rows: Sequence[Row],
-    on_change: Callable[[str], None] | None = None,
-) -> int:
+def update_candidates(store: Store, rows: Sequence[Row]) -> None:
     """Make, update and archive candidates, one for each repeated failure.
 
-    Returns the number of records written.  rows: from `walls.update_walls`.  Raises OSError or
-    StoreError.
+    rows: from `walls.update_walls`.
     """
-    taught = {at_failure.hash_key(one.key): one for one in find_misused_calls(place, rows)}
-    store = Store(place, settings, now, on_change)
+    repeated = {at_failure.hash_key(wall.key): wall for wall in _find_misused_calls(store, rows)}
     standing = list(store.each(("learning",)))
     for record in filter(_is_undecided, standing):
-        wall = taught.get(str(record.meta.get(records.HARVEST_KEY)))
+        wall = repeated.get(str(record.meta.get(records.HARVEST_KEY)))
         if wall is None:
             store.archive(record.name, "no record tells of that error any more")
         elif str(record.meta["wall"]) != str(wall.sessions):
             store.edit(record.name, {"wall": wall.sessions})
-    known = [*standing, *store.archived("learning")] if taught else []
+    known = [*standing, *store.archived("learning")] if repeated else []
     lines = {
         remedies.failure_key(line)
         for record in known
         for line in record.body.split("\n")
         if line.startswith("    ")
     }
-    new = {
-        key: one for key, one in taught.items() if remedies.failure_key(one.telling) not in lines
-    }
-    for key, wall in new.items():
-        mended = wall.mended[:MOST_TOLD]
+    for key, wall in repeated.items():
+        if remedies.failure_key(wall.telling) in lines:
+            continue
+        ids = dict.fromkeys(row["id"] for row, _ in wall.mended[:MOST_TOLD])
         store.add(
             "learning",
             wall.sentence(SHORT).rstrip("."),
@@ -65,12 +56,11 @@ def update_candidates(
             session=wall.met[0][0]["session"],
             extra={
                 "confidence": "low",
-                "links": records.make_derived_links(dict.fromkeys(row["id"] for row, _ in mended)),
+                "links": records.make_derived_links(ids),
                 records.HARVEST_KEY: key,
                 "wall": wall.sessions,
             },
         )
-    return len(new)
 
 
 def _is_undecided(record: Record) -> bool:
@@ -79,14 +69,14 @@ def _is_undecided(record: Record) -> bool:
     return bool(captured and record.meta.get("wall")) and "accepted" not in record.meta
 
 
-def find_misused_calls(place: Place, rows: Sequence[Row]) -> list[RepeatedFailure]:
+def _find_misused_calls(store: Store, rows: Sequence[Row]) -> list[RepeatedFailure]:
     """Return failures whose call was wrong in itself.
 
     Another call worked in two sessions, or in the last one.
     """
     return [
         wall
-        for wall in walls.find_repeated(place, rows)
+        for wall in walls.find_repeated(store.place, rows)
         if wall.key.startswith("x|bash|")
         and practice.MISUSED.search(wall.telling)
         and not practice.names_file_place(wall.telling)
@@ -101,14 +91,12 @@ def _program_and_verb(command: str) -> str:
 
 
 def _format_body(wall: RepeatedFailure) -> str:
-    told = [
-        "- %s in place of %s (%s, %s)"
-        % (format_code(one["then"]), format_code(one["ran"]), clock.day(one["at"]), one["where"])
-        for _, one in wall.mended[:MOST_TOLD]
+    lines = [
+        "%s failed in %s:" % (format_code(wall.ran), format_count(wall.sessions, "session")),
+        "\n    %s\n\nWhat then worked:\n" % wall.telling,
     ]
-    return "%s failed in %s:\n\n    %s\n\nWhat then worked:\n\n%s\n" % (
-        format_code(wall.ran),
-        format_count(wall.sessions, "session"),
-        wall.telling,
-        "\n".join(told),
-    )
+    for _, failure in wall.mended[:MOST_TOLD]:
+        calls = format_code(failure["then"]), format_code(failure["ran"])
+        day = clock.day(failure["at"])
+        lines.append("- %s in place of %s (%s, %s)" % (*calls, day, failure["where"]))
+    return "\n".join(lines) + "\n"

@@ -54,10 +54,7 @@ class Side(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """Two contradicting records, the older first.
-
-    why: in a few words.
-    """
+    """Two contradicting records; why: in a few words."""
 
     older: Side
     newer: Side
@@ -65,10 +62,7 @@ class Contradiction(NamedTuple):
 
 
 class _Claim(NamedTuple):
-    """What a sentence claims.
-
-    terms: its terms. negative: whether it denies. numbers: with their units.
-    """
+    """What a sentence claims; negative: whether it denies."""
 
     said: str
     terms: frozenset[str]
@@ -109,7 +103,8 @@ def find_contradictions(
         for other, that in shelf.near(claim.terms, _count_lookup_terms(claim)):
             why = _find_contradiction(that, claim)
             if why and _may_conflict(other, record):
-                sides = sorted((Side(other, that.said), Side(record, claim.said)), key=_age_key)
+                sides = [Side(other, that.said), Side(record, claim.said)]
+                sides.sort(key=lambda side: (side.record.created, side.record.name))
                 pair = Contradiction(sides[0], sides[1], why)
                 found.setdefault((pair.older.record.name, pair.newer.record.name), pair)
         seen[claim[1:]] += 1
@@ -125,10 +120,6 @@ def _count_lookup_terms(claim: _Claim) -> int:
     return count if tokeniser.has_cjk(claim.said) else int((1 - SAME) * count) + 1
 
 
-def _age_key(side: Side) -> tuple[float, str]:
-    return side.record.created, side.record.name
-
-
 def _may_conflict(one: Record, other: Record) -> bool:
     """Tell whether two unlinked records share a version."""
     if one.name == other.name or one.id == other.id:
@@ -136,23 +127,22 @@ def _may_conflict(one: Record, other: Record) -> bool:
     if one.versions and other.versions and not set(one.versions) & set(other.versions):
         return False
     return not any(
-        link.target in (b.id, b.name) for a, b in ((one, other), (other, one)) for link in a.links
+        link.target in (linked.id, linked.name)
+        for record, linked in ((one, other), (other, one))
+        for link in record.links
     )
 
 
 def read_claims(record: Record, kept: FactCache | None) -> list[_Claim]:
-    """Return a record's claims, cached where possible.
-
-    Only where its head can be read in one way.
-    """
+    """Return a record's claims, cached if its head is unambiguous."""
     rows = cached_fact(
         None if record.unsure else kept,
         record.name,
         record.checksum,
         "claims",
         lambda: [
-            (one.said, " ".join(one.terms), one.negative, one.numbers)
-            for one in _extract_claims(record)
+            (claim.said, " ".join(claim.terms), claim.negative, claim.numbers)
+            for claim in _extract_claims(record)
         ],
     )
     return [
@@ -193,10 +183,11 @@ def is_negative(said: str) -> bool:
 
 def _find_contradiction(one: _Claim, other: _Claim) -> str:
     """Return how two sentences contradict each other, or ""."""
-    opposed = one.negative != other.negative or one.numbers and other.numbers
-    if not opposed or not _is_similar(one, other):
+    is_denied = one.negative != other.negative
+    have_numbers = one.numbers and other.numbers
+    if not (is_denied or have_numbers) or not _is_similar(one, other):
         return ""
-    if one.negative != other.negative:
+    if is_denied:
         return "one says no" if one.numbers == other.numbers else ""
     return "another number for the same thing" if _differ_in_one_number(one, other) else ""
 

@@ -1,16 +1,17 @@
 """Discoveries: what past sessions hold, shown to whoever has just imported them.
 
-Each is what a record states as such, word for word: a decision under `Decisions`, a call that
-failed in two sessions and the other call that worked after it, a wish that waits.
+Each is quoted from a record: a decision under `Decisions`, a call that failed in two sessions and
+the other call that worked after it, a wish that waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from memory.capture import checkpointoutline, wishes
-from memory.core import StoreError, clock
+from memory.core import clock
 from memory.core.layout import Place, project_name
 from memory.core.plaintext import one_line
 from memory.knowledge import walls
@@ -29,8 +30,7 @@ Row = dict[str, Any]
 class Discovery(NamedTuple):
     """A decision, failure or wish of past sessions.
 
-    project: the workspace's name.  id: what `dayleaf show` takes.
-    text: one sentence; more: what it answers, "" for nothing.  worth: how much it tells, from 1;
+    id: what `dayleaf show` takes. more: what it answers, or "". worth: how much it tells, from 1;
     below TELLING it is not shown.
     """
 
@@ -46,7 +46,7 @@ class Discovery(NamedTuple):
 def find_discoveries(store: Store, names: Iterable[str], rows: Sequence[Row]) -> list[Discovery]:
     """Return the discoveries in newly written records.
 
-    names: of these records.  rows: what `walls.update_walls` returned.
+    rows: from `walls.update_walls`.
     """
     new = sorted(set(names), key=lambda name: name.partition("/")[2], reverse=True)
     checkpoints = [name for name in new if name[1:].startswith("/checkpoints/")]
@@ -60,54 +60,49 @@ def find_discoveries(store: Store, names: Iterable[str], rows: Sequence[Row]) ->
 
 def pick_best(found: Iterable[Discovery]) -> list[Discovery]:
     """Return the discoveries to show, the best of each kind first."""
-    ordered = sorted(found, key=lambda one: (-one.worth, -one.at, one.id))
-    ordered = [one for one in ordered if one.worth >= TELLING]
-    first = {one.kind: one for one in reversed(ordered)}
-    shown = [first[kind] for kind in KINDS if kind in first]
-    known = {one.text for one in shown}
-    for one in ordered:
-        if len(shown) < MOST and one.text not in known:
-            shown.append(one)
-            known.add(one.text)
-    return shown
+    telling = [discovery for discovery in found if discovery.worth >= TELLING]
+    telling.sort(key=lambda discovery: (-discovery.worth, -discovery.at, discovery.id))
+    best = {discovery.kind: discovery for discovery in reversed(telling)}
+    shown: dict[str, Discovery] = {}
+    for discovery in (*(best[kind] for kind in KINDS if kind in best), *telling):
+        shown.setdefault(discovery.text, discovery)
+    return list(shown.values())[:MOST]
 
 
 def _find_decisions(store: Store, names: Sequence[str]) -> list[Discovery]:
     """Return checkpoints' decisions, newest first, until enough are telling."""
     found: list[Discovery] = []
-    for name in names:
-        try:
-            record = strip_private_record(store.read(name))
-        except StoreError:
-            continue
+    for record in map(strip_private_record, store.each_by(store.read, names)):
         for line in reversed(checkpointoutline.split_sections(record.body).get("decisions", [])):
             text, more, worth = _parse_decision(line)
             where = project_name(store.place.key)
             found.append(Discovery(DECISION, where, record.created, record.id, text, more, worth))
-        if sum(one.worth > TELLING for one in found) >= MOST:
+        if sum(discovery.worth > TELLING for discovery in found) >= MOST:
             break
     return found
 
 
 def _parse_decision(line: str) -> tuple[str, str, int]:
-    """Return (sentence, what it answers, worth) of a decision's line."""
-    made = one_line(line).partition(" ")[2]
-    if made.startswith('"'):
-        own, _, answered = made.partition('" to: ')
-        text = own.rstrip('"') + '"'
+    """Return (sentence, question answered, worth) of a decision's line."""
+    decision = one_line(line).partition(" ")[2]
+    if decision.startswith('"'):
+        quote, _, answered = decision.partition('" to: ')
+        text = quote.rstrip('"') + '"'
         before = "in answer to: " + answered if answered else ""
         return "you decided: " + text, before, TELLING + 1 if _is_telling(text) else 1
-    if made.startswith("approved the plan: "):
-        return "you " + made, "", TELLING + 1
-    answer = made.partition(" → ")[2]
-    tells = len(answer.split()) >= WORDS or made.startswith("refused ") and _is_telling(made)
-    return "you " + made, "", TELLING if tells else 1
+    if decision.startswith("approved the plan: "):
+        return "you " + decision, "", TELLING + 1
+    answer = decision.partition(" → ")[2]
+    tells = (
+        len(answer.split()) >= WORDS or decision.startswith("refused ") and _is_telling(decision)
+    )
+    return "you " + decision, "", TELLING if tells else 1
 
 
 def _is_telling(text: str) -> bool:
     """Tell whether a quote is a statement of WORDS words or more."""
-    own = text.partition('"')[2].rstrip('"')
-    return len(own.split()) >= WORDS and not own.endswith("?")
+    quote = text.partition('"')[2].rstrip('"')
+    return len(quote.split()) >= WORDS and not quote.endswith("?")
 
 
 def _find_failures(place: Place, new: set[str], rows: Sequence[Row]) -> list[Discovery]:
@@ -129,13 +124,7 @@ def _find_failures(place: Place, new: set[str], rows: Sequence[Row]) -> list[Dis
 def _find_wishes(store: Store, names: Iterable[str]) -> list[Discovery]:
     """Return the waiting wishes among rules."""
     found: list[Discovery] = []
-    for name in names:
-        try:
-            rule = store.read(name)
-        except StoreError:
-            continue
-        if not wishes.is_waiting(store, rule):
-            continue
+    for rule in store.each_by(store.read, names, partial(wishes.is_waiting, store)):
         times = str(rule.meta.get(wishes.TIMES) or "1")
         at = max(rule.created, clock.parse(str(rule.meta[wishes.SAID])) or 0.0)
         text = 'you asked for: "%s"' % one_line(rule.title)

@@ -1,12 +1,11 @@
-"""Records that say the same: which ones may be merged without a fact going.  housekeeping.py merges
-them.
+"""Records that say the same, which housekeeping.py may merge without losing a fact.
 
-Two records say the same where kind, tier and the rest of the frontmatter agree (what is united, and
-what says when and by whom, apart), one's title is the other's or stands in its text, and both have
-the same words in the same order.  Words are what blank space cuts, but for code, which is one word
-however many blanks it holds; a line of fenced code is one with its indentation.  Marks around a
-word, alone, or at a line's beginning go, and so does the case of plain words: not of one with a
-digit, a symbol or a capital inside.
+Kind, tier and the rest of the frontmatter agree (what is united, and what says when and by whom,
+apart), one's title is the other's or stands in its text, and both have the same words in the same
+order. Words are what blank space cuts, but for code, which is one word however many blanks it
+holds; a line of fenced code is one with its indentation. Marks around a word, alone, or at a line's
+beginning go, and so does the case of plain words: not of one with a digit, a symbol or a capital
+inside.
 """
 
 from __future__ import annotations
@@ -54,22 +53,19 @@ class Duplicate(NamedTuple):
 
 def split_words(text: str) -> list[str]:
     """Return a text's words for comparison, in order."""
-    found: list[str] = []
+    words: list[str] = []
     prose: list[str] = []
-    for line, code in [
-        *mark_code(normalize("NFC", text).replace("’", "'").split("\n")),
-        ("", True),
-    ]:
-        if code:
-            plain = _BOLD.sub(
-                lambda match: match[2] or match[0], _LINE_MARK.sub("", "\n".join(prose))
-            )
-            found += filter(None, (_normalise_word(match[0]) for match in _WORD.finditer(plain)))
-            found += ["\n" + line.rstrip()] if line else []
-            prose = []
-        else:
+    lines = mark_code(normalize("NFC", text).replace("’", "'").split("\n"))
+    for line, is_code in [*lines, ("", True)]:  # code ends a piece of prose
+        if not is_code:
             prose.append(line)
-    return found
+            continue
+        plain = _LINE_MARK.sub("", "\n".join(prose))
+        plain = _BOLD.sub(lambda match: match[2] or match[0], plain)
+        words += filter(None, (_normalise_word(match[0]) for match in _WORD.finditer(plain)))
+        words += ["\n" + line.rstrip()] if line else []
+        prose = []
+    return words
 
 
 def _normalise_word(raw: str) -> str:
@@ -118,11 +114,11 @@ def find_duplicates(
     bound: Container[str] = (),
     kept: FactCache | None = None,
 ) -> list[Duplicate]:
-    """Return the duplicates among records.
+    """Return the duplicates among records, sorted by name.
 
-    Sorted by the kept record's name, then the other's. successes: by id, how often a record helped:
-    the one with more is kept, then a human's before an agent's, then the newer. A captured record
-    never replaces a person's or an agent's. bound: ids that must stay.
+    Kept is who helped more often, then a human's record before an agent's, then the newer; a
+    captured record never replaces another's. successes: by id, how often a record helped. bound:
+    ids that must stay.
     """
     groups: dict[tuple[str, ...], list[Record]] = {}
     for record in filter(is_mergeable, records):
@@ -204,7 +200,7 @@ def find_similar_learning(
 ) -> Record | None:
     """Return a learning that differs in a word or two, or None.
 
-    Of those that the index finds; names and numbers must be the same.
+    Names and numbers must be the same.
     """
     from memory.recall import search
     from memory.recall.question import Query
@@ -213,13 +209,13 @@ def find_similar_learning(
         (title + "\n" + body)[:ASKED], kinds=("learning",), limit=NEAR, since=float("-inf")
     )
     near = search.recall(place, settings, query, now, clock.local_offset, [place]).hits
-    said = split_words(body)
+    words = split_words(body)
     for hit in near:
-        if _is_similar(split_words(hit.record.body.partition("\n\nFrom ")[0]), said):
+        if _is_similar(split_words(hit.record.body.partition("\n\nFrom ")[0]), words):
             return hit.record
     return None
 
 
 def _is_similar(one: list[str], other: list[str]) -> bool:
-    exact, same = ({word for word in said if not word.isalpha()} for said in (one, other))
-    return exact == same and SequenceMatcher(None, one, other, autojunk=False).ratio() > SAME
+    exact, other_exact = ({word for word in words if not word.isalpha()} for words in (one, other))
+    return exact == other_exact and SequenceMatcher(None, one, other, autojunk=False).ratio() > SAME

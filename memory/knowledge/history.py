@@ -1,8 +1,7 @@
-"""What sessions did, read back from what they left behind: their conversations, and the checkpoints
-of those that have none.
+"""What sessions did, read from their conversations, and the checkpoints of those that have none.
 
 `blame` finds the sessions that touched or discussed a file; remedies and practice ask what was done
-after an error, and what works.  Files are read, the newest MOST of them.
+after an error, and what works. Files are read, the newest MOST of them.
 """
 
 from __future__ import annotations
@@ -27,18 +26,16 @@ from memory.store.store import Store
 
 MOST = 4000  # records that one question reads, in about a second
 QUOTE = 300  # characters of a sentence that is quoted
+NEXT = 4  # turns in which a change is committed
 KINDS = ("conversation", "checkpoint")
 Holds = Callable[[str], bool]
 
 
 class PastSession(NamedTuple):
-    """A past session, read from a conversation or a checkpoint.
+    """A past session, read from a conversation or, as one turn, a checkpoint.
 
-    A checkpoint counts as one turn.
-
-    files: listed in the record. workspace: "" for the present
-        one. decisions: (checkpoint's id, line) under `Decisions` in the session's checkpoints, as
-        far as they were read.
+    files: listed in the record. workspace: "" for the present one. decisions: (checkpoint's id,
+    line) of the session's checkpoints, as far as they were read.
     """
 
     id: str
@@ -53,10 +50,7 @@ class PastSession(NamedTuple):
     decisions: tuple[tuple[str, str], ...] = ()
 
     def ref(self, number: int) -> str:
-        """Return a turn's reference for `show`, such as `ID#3`.
-
-        number: from 1. A checkpoint's is its id alone.
-        """
+        """Return the reference for `show` of a turn, such as `ID#3`."""
         return "%s#%d" % (self.id, number) if self.kind == "conversation" else self.id
 
     def at(self, number: int) -> float:
@@ -97,35 +91,32 @@ def read_sessions(
     found: list[PastSession] = []
     notes: list[str] = []
     for other in lookup.find_workspaces(place, workspace):
-        found += _read_place(
-            other, settings, holds, now, "" if other is place else other.key, notes
-        )
+        key = "" if other is place else other.key
+        found += _read_place(Store(other, settings, now), holds, key, notes)
     found.sort(key=lambda past: (-past.created, past.id))
     return SessionsRead(tuple(found), tuple(notes))
 
 
-def _read_place(
-    place: Place, settings: Config, holds: Holds, now: float, key: str, notes: list[str]
-) -> list[PastSession]:
-    store = Store(place, settings, now)
+def _read_place(store: Store, holds: Holds, key: str, notes: list[str]) -> list[PastSession]:
+    """Return a store's sessions; key: as of `PastSession.workspace`."""
     found: list[PastSession] = []
-    told: set[str] = set()
+    talked: set[str] = set()
     decisions: dict[str, list[tuple[str, str]]] = {}
-    names = list_newest(place, MOST + 1)
+    names = list_newest(store.place, MOST + 1)
     if len(names) > MOST:
-        said = "%s: only the newest %d checkpoints and conversations were read"
-        notes.append(said % (place.key, MOST))
+        note = "%s: only the newest %d checkpoints and conversations were read"
+        notes.append(note % (store.place.key, MOST))
     # a session's checkpoints come after it
     ordered = sorted(names[:MOST], key=lambda name: FOLDERS["conversation"] not in name)
     for record in store.each_by(store.read, ordered):
         session = meta_text(record, "session") or record.id
         is_talk = record.kind == "conversation"
         if is_talk:
-            told.add(session)
+            talked.add(session)
         if handoffs.is_repetition(record) or not holds(record.body.lower()):
             continue
         record = strip_private_record(record)
-        if is_talk or session not in told:
+        if is_talk or session not in talked:
             found.append(parse_session(record, key))
         if not is_talk:
             lines = checkpointoutline.split_sections(record.body).get("decisions", ())
@@ -134,10 +125,7 @@ def _read_place(
 
 
 def parse_session(record: Record, workspace: str = "") -> PastSession:
-    """Return the session in a checkpoint or conversation.
-
-    workspace: "" for the present one.
-    """
+    """Return the session in a checkpoint or conversation."""
     body = record.body
     if record.kind != "conversation":
         body = "## %s %s\n\n%s" % (
@@ -175,9 +163,8 @@ def list_newest(place: Place, most: int) -> list[str]:
 class Touch(NamedTuple):
     """A session that changed or mentioned a file.
 
-    how: `created`, `edited` or `discussed`. requests: (turn, its request) of those turns, newest
-        first. decisions: (checkpoint, line) that name the file. commits: `hash subject` of these
-        turns' commits.
+    how: `created`, `edited` or `discussed`. requests: (turn, its request), newest first. decisions:
+    (checkpoint, line) that name the file. commits: `hash subject`.
     """
 
     past: PastSession
@@ -189,9 +176,9 @@ class Touch(NamedTuple):
 
 
 def blame(sessions: Sequence[PastSession], path: str) -> list[Touch]:
-    """Return the sessions that changed or mentioned a file, newest first.
+    """Return a file's sessions: changed first, then mentioned, newest first.
 
-    Sessions that only discussed it follow. path: a path or the end of one, of a file or a folder.
+    path: a path or the end of one, of a file or a folder.
     """
     wanted = compose(path).replace("\\", "/").removeprefix("./").strip("/").lower()
     named = _compile_name_pattern(wanted, sessions)
@@ -220,12 +207,9 @@ def _compile_name_pattern(wanted: str, sessions: Sequence[PastSession]) -> re.Pa
     return re.compile(r"(?<![\w.-])%s(?![\w-]|\.\w)" % re.escape(known), re.I)
 
 
-def find_next_commits(past: PastSession, number: int, turns: int = 4) -> list[str]:
-    """Return the commits of the next turn with any.
-
-    turns: how many turns to search, from `number` on.
-    """
-    for turn in past.turns[number - 1 : number - 1 + turns]:
+def find_next_commits(past: PastSession, number: int) -> list[str]:
+    """Return the commits of the first turn with any, among NEXT turns."""
+    for turn in past.turns[number - 1 : number - 1 + NEXT]:
         found = [
             ("%s %s" % (piece.name, one_line(piece.text))).strip()
             for piece in turn.pieces
@@ -236,41 +220,37 @@ def find_next_commits(past: PastSession, number: int, turns: int = 4) -> list[st
     return []
 
 
-def _find_edits(past: PastSession, wanted: str) -> list[tuple[int, Piece]]:
-    """Return the edits of a file, each with its turn's number."""
-    files = [(n, piece) for n, piece in past.steps() if piece.kind == FILE]
-    return [(n, piece) for n, piece in files if is_same_path(piece.text, wanted)]
+def _find_edits(past: PastSession, wanted: str) -> list[tuple[int, str]]:
+    """Return (turn, kind of edit) of each edit of a file."""
+    files = [(number, piece) for number, piece in past.steps() if piece.kind == FILE]
+    return [(number, piece.name) for number, piece in files if is_same_path(piece.text, wanted)]
 
 
-def _classify_touch(files: Sequence[tuple[int, Piece]], is_listed: bool) -> str:
-    """Return `created`, `edited` or `discussed`.
-
-    files: its edits. is_listed: among those that the session changed.
-    """
-    if any(piece.name == CREATED for _, piece in files):
+def _classify_touch(edits: Sequence[tuple[int, str]], is_listed: bool) -> str:
+    """Return `created`, `edited` or `discussed`."""
+    if any(name == CREATED for _, name in edits):
         return CREATED
-    return "edited" if files or is_listed else "discussed"
+    return "edited" if edits or is_listed else "discussed"
 
 
 def _find_touch(past: PastSession, wanted: str, named: re.Pattern[str]) -> Touch | None:
-    files = _find_edits(past, wanted)
-    touched = sorted({n for n, _ in files})
-    spoken = [n for n, turn in past.numbered() if _is_mentioned(turn, named)]
-    is_listed = any(is_same_path(one, wanted) for one in past.files)
-    if not (touched or spoken or is_listed):
+    """Return how a session touched a file, None if it did not."""
+    edits = _find_edits(past, wanted)
+    edited = sorted({number for number, _ in edits})
+    mentioned = [number for number, turn in past.numbered() if _is_mentioned(turn, named)]
+    is_listed = any(is_same_path(path, wanted) for path in past.files)
+    if not (edited or mentioned or is_listed):
         return None
-    turns = (touched or spoken)[::-1] or [len(past.turns)]
+    every = range(1, len(past.turns) + 1)
+    turns = (edited or mentioned or every[-1:])[::-1]
+    decisions = [(id, line) for id, line in past.decisions if named.search(compose(line))]
     return Touch(
         past,
-        past.at(turns[0]) if past.turns else past.created,
-        _classify_touch(files, is_listed),
-        tuple((past.ref(n), one_line(past.turns[n - 1].request)) for n in turns if past.turns),
-        tuple(
-            (id, clip_at_word(line, QUOTE))
-            for id, line in past.decisions
-            if named.search(compose(line))
-        ),
-        tuple(dict.fromkeys(commit for n in touched for commit in find_next_commits(past, n))),
+        past.at(turns[0]) if turns else past.created,
+        _classify_touch(edits, is_listed),
+        tuple((past.ref(n), one_line(past.turns[n - 1].request)) for n in turns),
+        tuple((id, clip_at_word(line, QUOTE)) for id, line in decisions),
+        tuple(dict.fromkeys(commit for n in edited for commit in find_next_commits(past, n))),
     )
 
 

@@ -1,13 +1,12 @@
 """Upkeep: what would be merged and what would go to the archive, the doing of it, and the way back.
 
-A plan is made anew before anything is done, under a lock of the home.  Each step is written to the
+A plan is made anew before anything is done, under a lock of the home. Each step is written to the
 journal first and rests on the bytes that were planned with; a record that changed meanwhile is left
-alone.  A process that dies anywhere leaves every record in the store or in its archive, and the
-next apply, or an undo, goes on from there.
+alone. A process that dies anywhere leaves every record in the store or in its archive, and the next
+apply, or an undo, goes on from there.
 
-Counts of uses and outcomes stay with the id that they were made under; who reads them adds those of
-merged records to the record that stands for them (`ledger.add_to_successors`), so that taking a
-merge back needs no second count.
+Uses and outcomes stay with the id that they were made under; who reads them adds those of merged
+records to their successor (`ledger.add_to_successors`).
 """
 
 from __future__ import annotations
@@ -48,10 +47,7 @@ Progress = Callable[[int, int], None]
 
 
 class Change(NamedTuple):
-    """One change of an upkeep plan.
-
-    record: goes to the archive. reason: why. kept: the record that replaces it, if any.
-    """
+    """A record for the archive, and the record kept in its place, if any."""
 
     record: Record
     reason: str
@@ -61,7 +57,7 @@ class Change(NamedTuple):
 class UpkeepPlan(NamedTuple):
     """The changes that upkeep would make.
 
-    changes: in order. records: number of all records. doubt: why expiry was left out, or "".
+    records: number of all records. doubt: why expiry was left out, or "".
     """
 
     changes: Sequence[Change]
@@ -78,10 +74,7 @@ class UpkeepPlan(NamedTuple):
 
 
 class UpkeepResult(NamedTuple):
-    """The result of an apply.
-
-    changes: those made. problems: one line for each that was not.
-    """
+    """The changes made by upkeep, and a line for each failed change."""
 
     plan: UpkeepPlan
     changes: Sequence[Change]
@@ -91,8 +84,8 @@ class UpkeepResult(NamedTuple):
 class UndoResult(NamedTuple):
     """The result of an undo.
 
-    began: when the undone run began (ISO 8601). restored, reset: ids. problems: one line for each
-        failed step.
+    began: when the undone run began (ISO 8601). restored, reset: ids. problems: a line for each
+    failed step.
     """
 
     began: str
@@ -107,14 +100,17 @@ def plan_upkeep(
     """Plan a place's upkeep.
 
     successes: by id, how often a record helped, merged records counted for their successors.
-        clock_is_right: expire even where the clock and the dates of the records are far apart.
+    clock_is_right: expire even where the clock and the dates of the records are far apart.
     """
     found = list(store.each())
     doubt = "" if clock_is_right else find_clock_doubt(store.place, found, store.now)
     old = [] if doubt else _find_expired(store, found)
     gone = {record.name for record in old}
     rest = [record for record in found if record.name not in gone]
-    expired = (Change(record, _describe_age(record, store.now)) for record in old)
+    expired = []
+    for record in old:
+        days = (store.now - find_last_change(record)) / clock.DAY
+        expired.append(Change(record, "automatic, %d days old" % days))
     return UpkeepPlan([*expired, *plan_merges(store, rest, successes)], len(found), doubt)
 
 
@@ -127,10 +123,10 @@ def plan_merges(
     # status and doctor ask what is due, and mostly it was counted before
     from memory.knowledge import duplicates
 
-    stay = _find_untouchable_ids(store)
-    free = [record for record in found if record.id not in stay]
+    untouchable = _find_untouchable_ids(store)
+    mergeable = [record for record in found if record.id not in untouchable]
     twins = duplicates.find_duplicates(
-        free, successes, _find_bound_ids(found, store.successors()), kept
+        mergeable, successes, _find_bound_ids(found, store.successors()), kept
     )
     return [Change(other, "says the same", twin) for twin, other in twins]
 
@@ -198,10 +194,6 @@ def _find_expired(store: Store, found: Sequence[Record]) -> list[Record]:
     )
 
 
-def _describe_age(record: Record, now: float) -> str:
-    return "automatic, %d days old" % ((now - find_last_change(record)) / clock.DAY)
-
-
 def _find_bound_ids(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
     """Return the ids whose links a merge would break."""
     ruled = _find_link_targets([record for record in found if record.kind == "rule"], successors)
@@ -219,8 +211,8 @@ def _merge_links(kept: Record, other: Record) -> list[dict[str, str]]:
     if not more:
         return []
     inline = {Link("related_to", target) for target in records.find_wiki_links(kept.body)}
-    own = [link for link in kept.links if link not in inline]
-    return [{"relation": link.relation, "target": link.target} for link in (*own, *more)]
+    stated = [link for link in kept.links if link not in inline]
+    return [{"relation": link.relation, "target": link.target} for link in (*stated, *more)]
 
 
 def merge_frontmatter(kept: Record, other: Record) -> dict[str, Any]:
@@ -257,12 +249,12 @@ def apply(
     store: Store,
     successes: Mapping[str, int],
     clock_is_right: bool = False,
-    told: Progress = lambda done, of: None,
+    progress: Progress = lambda done, of: None,
 ) -> UpkeepResult:
     """Plan the upkeep and carry it out.
 
-    Arguments as of `plan_upkeep`; told(done, of): called now and then. Raises StoreError where
-    another process is at it, or the journal is of a newer version; OSError.
+    progress: called with (changes done, changes). Raises StoreError where another process is at it,
+    or the journal is of a newer version.
     """
     with _hold_lock(store):
         found = plan_upkeep(store, successes, clock_is_right=clock_is_right)
@@ -276,7 +268,7 @@ def apply(
         problems: list[str] = []
         ours: dict[str, str] = {}  # name of a kept record -> its checksum since this run changed it
         for number, change in enumerate(found.changes):
-            told(number, len(found.changes))
+            progress(number, len(found.changes))
             try:
                 _apply_change(store, run, change, ours)
                 done.append(change)
@@ -287,22 +279,21 @@ def apply(
 
 
 def _apply_change(store: Store, run: str, change: Change, ours: dict[str, str]) -> None:
-    """Apply one change of a plan.
-
-    Raises StoreError where the record has changed.
-    """
     record, kept = change.record, change.kept
     if kept is not None:
         _merge_into_kept(store, run, kept, record, ours)
     into = kept.id if kept is not None else ""
-    if store.read(record.name).checksum != record.checksum:
-        raise StoreError(
-            "%s has changed meanwhile; the next upkeep looks at it again" % record.name
-        )
-    journal.log_step(
-        store.place, run, JournalStep("archive", record.id, record.name, into), store.now
-    )
+    _read_unchanged(store, record.name, record.checksum)
+    step = JournalStep("archive", record.id, record.name, into)
+    journal.log_step(store.place, run, step, store.now)
     store.archive(record.name, "merged into " + into if into else "expired", into, record.checksum)
+
+
+def _read_unchanged(store: Store, name: str, checksum: str) -> Record:
+    present = store.read(name)
+    if present.checksum != checksum:
+        raise StoreError("%s has changed meanwhile; the next upkeep looks at it again" % name)
+    return present
 
 
 def _merge_into_kept(
@@ -310,24 +301,16 @@ def _merge_into_kept(
 ) -> None:
     """Merge a record's frontmatter into the kept record.
 
-    Raises StoreError where somebody changed it.
+    ours: the checksum of each record that this run has changed.
     """
-    present = store.read(kept.name)
-    if present.checksum != ours.get(kept.name, kept.checksum):
-        raise StoreError("%s has changed meanwhile; the next upkeep looks at it again" % kept.name)
+    present = _read_unchanged(store, kept.name, ours.get(kept.name, kept.checksum))
     changes = redactor.clean(merge_frontmatter(present, other), store.config, store.place.key)
     if not changes:
         return
     before = store.raw(kept.name)
     data = frontmatter.edit(before, changes, kept.name)
-    step = JournalStep(
-        "change",
-        kept.id,
-        kept.name,
-        "",
-        journal.save_bytes(store.place, before),
-        files.sha256(data),
-    )
+    saved = journal.save_bytes(store.place, before)
+    step = JournalStep("change", kept.id, kept.name, "", saved, files.sha256(data))
     journal.log_step(store.place, run, step, store.now)
     ours[kept.name] = store.replace(kept.name, data, step.before).checksum
 
@@ -335,10 +318,10 @@ def _merge_into_kept(
 # ---- the way back
 
 
-def undo(store: Store, told: Progress = lambda done, of: None) -> UndoResult | None:
+def undo(store: Store, progress: Progress = lambda done, of: None) -> UndoResult | None:
     """Undo the newest upkeep not yet undone; None without one.
 
-    Raises StoreError where another process is at it, or the journal is of a newer version; OSError.
+    Raises StoreError as `apply` does.
     """
     with _hold_lock(store):
         run = journal.find_last_run(store.place)
@@ -349,7 +332,7 @@ def undo(store: Store, told: Progress = lambda done, of: None) -> UndoResult | N
         problems: list[str] = []
         away = store.away()
         for number, step in enumerate(reversed(run.steps)):
-            told(number, len(run.steps))
+            progress(number, len(run.steps))
             try:
                 if step.do == "archive" and _restore_record(store, step, away):
                     restored.append(step.id)
@@ -375,10 +358,7 @@ def _restore_record(
 
 
 def _restore_bytes(store: Store, step: JournalStep) -> bool:
-    """Restore a kept record's old bytes; return False if unchanged.
-
-    Raises StoreError where it was edited since.
-    """
+    """Restore a kept record's old bytes; return False if unchanged."""
     present = files.sha256(store.raw(step.name))
     if present == step.before:
         return False
@@ -438,15 +418,9 @@ def change_to_json(change: Change) -> dict[str, Any]:
 
 def format_counts(records: int, merged: int, archived: int) -> str:
     """Return `150 → 108 records (30 merged, 12 to the archive)`."""
-    parts = [
-        *(["%d merged" % merged] if merged else []),
-        *(["%d to the archive" % archived] if archived else []),
-    ]
-    return "%d → %d records (%s)" % (
-        records,
-        records - merged - archived,
-        ", ".join(parts) or "nothing to do",
-    )
+    counts = ((merged, "%d merged"), (archived, "%d to the archive"))
+    parts = ", ".join(form % number for number, form in counts if number) or "nothing to do"
+    return "%d → %d records (%s)" % (records, records - merged - archived, parts)
 
 
 # --- what expires
@@ -455,8 +429,7 @@ def format_counts(records: int, merged: int, archived: int) -> str:
 def _find_link_targets(found: Iterable[Record], successors: Mapping[str, str]) -> set[str]:
     """Return the lower-case targets of records' links.
 
-    Ids, names, files, titles; of a merged record also its successor. successors: id of a merged
-    record -> id of the kept one.
+    Ids, names, files, titles; of a merged record also its successor.
     """
     linked = {link.target for record in found for link in record.links}
     return {word.lower() for target in linked for word in (target, successors.get(target, target))}
@@ -471,8 +444,7 @@ def _list_link_names(record: Record) -> set[str]:
 def find_last_change(record: Record) -> float:
     """Return when a record was last written, changed or imported.
 
-    By its frontmatter. Expiry counts from then: a person has had an
-    imported record no longer than that.
+    By its frontmatter: a person has had an imported record no longer than that.
     """
     imported = clock.parse(records.meta_text(record, "imported")) or 0.0
     return max(record.created, record.updated if record.meta.get("updated") else 0.0, imported)
@@ -487,18 +459,19 @@ def find_clock_doubt(place: layout.Place, found: Sequence[Record | Head], now: f
     """
     if not found:
         return ""
-    told = [(one.created, one.updated, _read_mtime(place, one.name)) for one in found]
-    last = -min(max(FEW, len(told) // SHARE), (len(told) + 1) // 2)
-    stated = (
+    dates = [(record.created, record.updated, _read_mtime(place, record.name)) for record in found]
+    # a date that is the file's own time stands in no head
+    stated = [
         min(created, max(updated, written)) if abs(created - written) > 1e-4 else 0.0
-        for created, updated, written in told
-    )
-    ahead, newest = sorted(stated)[last], sorted(map(max, told))[last]
+        for created, updated, written in dates
+    ]
+    newest_but_few = -min(max(FEW, len(dates) // SHARE), (len(dates) + 1) // 2)
+    last_stated, last = sorted(stated)[newest_but_few], sorted(map(max, dates))[newest_but_few]
     doubt = "the clock says %s, but %s records were written on %s or %s"
-    if ahead - now > AHEAD:
-        return doubt % (clock.day(now), "the newest", clock.day(ahead), "later")
-    if now - newest > GAP:
-        return doubt % (clock.day(now), "nearly all", clock.day(newest), "earlier")
+    if last_stated - now > AHEAD:
+        return doubt % (clock.day(now), "the newest", clock.day(last_stated), "later")
+    if now - last > GAP:
+        return doubt % (clock.day(now), "nearly all", clock.day(last), "earlier")
     return ""
 
 

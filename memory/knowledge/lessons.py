@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from memory.capture import wishes
 from memory.core import clock
 from memory.core.plaintext import one_line
-from memory.core.records import HARVEST_KEY, Record, make_derived_links
+from memory.core.records import HARVEST_KEY, Record, make_derived_links, meta_text
 from memory.hook import context
 from memory.knowledge import contradictions, proposals
 from memory.notes.schema import LESSONS, STANDING, Item
@@ -38,18 +38,7 @@ def _store_lessons(store: Store, note: Record, lessons: Sequence[Item]) -> list[
             changed.append(again.name)
             continue
         for proposal in proposals.propose_lesson(item.text, item.quote, item.number, note, known):
-            record = store.add(
-                "learning",
-                proposal.title,
-                proposal.body,
-                source="auto",
-                session=str(note.meta.get("session") or ""),
-                extra={
-                    "confidence": "low",
-                    HARVEST_KEY: proposal.key,
-                    "links": make_derived_links(proposal.from_ids),
-                },
-            )
+            record = proposals.store_candidate(store, proposal, meta_text(note, "session"))
             known.append(record)
             changed.append(record.name)
     return changed
@@ -57,10 +46,12 @@ def _store_lessons(store: Store, note: Record, lessons: Sequence[Item]) -> list[
 
 def _is_repeated(record: Record, item: Item, note: Record) -> bool:
     """Tell whether another session's candidate says the same lesson."""
-    waits = not record.accepted and record.source == "auto" and record.meta.get(HARVEST_KEY)
-    other = record.meta.get("session") not in (None, note.meta.get("session"))
+    is_waiting = not record.accepted and record.source == "auto" and record.meta.get(HARVEST_KEY)
+    is_of_other_session = record.meta.get("session") not in (None, note.meta.get("session"))
     return bool(
-        waits and other and proposals.is_same_statement(record.body.split("\n", 1)[0], item.text)
+        is_waiting
+        and is_of_other_session
+        and proposals.is_same_statement(record.body.split("\n", 1)[0], item.text)
     )
 
 
@@ -83,10 +74,10 @@ def _store_wishes(store: Store, note: Record, items: Sequence[Item]) -> list[str
     """Store wishes as pending rules, in the user's words."""
     changed = []
     day = clock.day(note.created)
-    said = {rule.title for rule in store.each(("rule",))} if items else set()
+    titles = {rule.title for rule in store.each(("rule",))} if items else set()
     for item in items:
         title = one_line(item.quote, wishes.MOST)
-        if title in said or wishes.is_dropped(store, title):
+        if title in titles or wishes.is_dropped(store, title):
             continue
         rule = store.add(
             "rule",
@@ -94,7 +85,7 @@ def _store_wishes(store: Store, note: Record, items: Sequence[Item]) -> list[str
             item.text + "\n",
             tags=[context.ALWAYS],
             source="auto",
-            session=str(note.meta.get("session") or ""),
+            session=meta_text(note, "session"),
             extra={**wishes.make_frontmatter(day), "links": make_derived_links([note.id])},
         )
         changed.append(rule.name)

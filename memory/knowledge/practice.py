@@ -43,8 +43,8 @@ MISUSED = LazyPattern(
 class InvocationShape(NamedTuple):
     """Invocations of a tool with equal words and flags.
 
-    example: the newest. times: how often they worked. last: when; where:
-        the turn; session: of that turn. sessions: how many used it.
+    example: the newest. times: how often they worked. where: the last turn. sessions: how many used
+    it.
     """
 
     words: str
@@ -63,7 +63,7 @@ def find_working_invocations(
     """Return a tool's working invocations, most used and newest first.
 
     tool: a program or a script, by name or path, with or without verbs: `gh`, `go test`,
-        `./run.sh`.
+    `./run.sh`.
     """
     wanted = tuple(normalise_tool(tool).split())
     found: dict[tuple[str, tuple[str, ...]], list[InvocationShape]] = {}
@@ -71,11 +71,11 @@ def find_working_invocations(
         for number, piece in past.steps():
             for words, flags, part in _find_invocations(piece, wanted):
                 at, where = past.at(number), past.ref(number)
-                one = InvocationShape(words, flags, part, piece.times, at, where, past.session)
-                found.setdefault((words, flags), []).append(one)
+                use = InvocationShape(words, flags, part, piece.times, at, where, past.session)
+                found.setdefault((words, flags), []).append(use)
     return sorted(
         (_merge_uses(uses) for uses in found.values()),
-        key=lambda shape: (-sum(_score_use(one, now) for one in found[shape[:2]]), shape.words),
+        key=lambda shape: (-sum(_score_use(use, now) for use in found[shape[:2]]), shape.words),
     )
 
 
@@ -141,29 +141,26 @@ def is_no_wall(piece: Piece) -> bool:
     What the client says of its own rules brings its remedy; what every runner says last tells
     nothing, nor does a test that failed.
     """
-    said = PLACE.sub("", piece.telling)
-    low = said.lower()
+    message = PLACE.sub("", piece.telling)
+    lower = message.lower()
     return (
-        not said
-        or any(mark in low for mark in at_failure.CLIENT_REFUSALS)
-        or tellingline.is_trailer(said)
-        or said.startswith(("FAIL", "--- FAIL: "))
+        not message
+        or any(mark in lower for mark in at_failure.CLIENT_REFUSALS)
+        or tellingline.is_trailer(message)
+        or message.startswith(("FAIL", "--- FAIL: "))
     )
 
 
 def names_file_place(telling: str) -> bool:
-    """Tell whether a line names a place in a file.
-
-    A place in the shell's own text does not count.
-    """
+    """Tell whether a line names a place in a file, not in the shell."""
     return at_failure.parse_error_line(telling)[0] and not telling.startswith("(")
 
 
 class ProjectTree:
     """The project's known files and folders.
 
-    A source is the record that names a path, None where only git does. tracked: paths that git
-    tracks. rows: of `walls`. beside: files by folder. named: files by name.
+    files, folders: the record that names a path, None where only git does. beside: files by folder.
+    named: files by name.
     """
 
     def __init__(self, tracked: Iterable[str], rows: Iterable[dict[str, Any]]):
@@ -198,15 +195,15 @@ def find_replacements(path: str, tree: ProjectTree) -> list[str]:
     """
     folder, _, name = path.rpartition("/")
     stem, beside = file_stem(path), tree.beside.get(folder, [])
-    kin = [one for one in beside if file_stem(one) == stem]
-    same = sorted(
-        tree.named.get(name, ()), key=lambda one: (-_count_shared_folders(one, path), one)
-    )
-    longer = [one for one in beside if one not in kin and _starts_like(file_stem(one), stem)]
+    same_stem = [near for near in beside if file_stem(near) == stem]
+    same_name = list(tree.named.get(name, ()))
+    same_name.sort(key=lambda near: (-_count_shared_folders(near, path), near))
+    begins_alike = [near for near in beside if _starts_like(file_stem(near), stem)]
+    begins_alike = [near for near in begins_alike if near not in same_stem]
     if "." in name:
-        return [*kin, *same][:1] or longer[:MOST_KIN]
+        return [*same_stem, *same_name][:1] or begins_alike[:MOST_KIN]
     parents = [above for above in at_failure.list_parent_folders(path) if above in tree.folders]
-    return [*kin, *longer][:MOST_KIN] or same[:1] or parents[:1]
+    return [*same_stem, *begins_alike][:MOST_KIN] or same_name[:1] or parents[:1]
 
 
 def file_stem(path: str) -> str:
@@ -224,10 +221,7 @@ def _count_shared_folders(one: str, other: str) -> int:
 
 
 def find_instruction(place: Place, said: str) -> tuple[str, int] | None:
-    """Return (file, line) of the instructions that name a text, or None.
-
-    said: a path or a command.
-    """
+    """Return (file, line) of the instructions that name a path or command."""
     wanted = re.compile(r"(?<![\w./-])%s(?![\w-]|[./]\w)" % re.escape(said.strip()))
     for name in INSTRUCTIONS:
         path = place.root + "/" + name

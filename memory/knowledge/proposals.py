@@ -1,9 +1,9 @@
 """Proposals: what of checkpoints and conversations a person may want to keep as a learning.
 
-Proposed are labelled statements alone: what stands behind a label at the beginning of a line (`Root
-cause: …`, `Decision: …`), word for word.  The newest wording stands for those that say the
-same; what more sessions say comes first, then the newest.  What is known (an accepted learning, a
-candidate, an archived one, by key or by its words) is not proposed.
+Only what stands behind a label at the beginning of a line (`Root cause: …`, `Decision: …`), word
+for word. The newest wording stands for those that say the same; what more sessions say comes first,
+then the newest. What is known (an accepted learning, a candidate, an archived one, by key or by its
+words) is not proposed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from memory.capture import conversationpage, turns
 from memory.capture.turns import Turn
 from memory.core import clock, files, tokeniser
 from memory.core.plaintext import clip_at_word, format_count, one_line
-from memory.core.records import HARVEST_KEY, Record, meta_text
+from memory.core.records import HARVEST_KEY, Record, make_derived_links, meta_text
 from memory.distill.digests import clean
 from memory.knowledge.contradictions import InvertedIndex, is_negative
 from memory.recall import sentences
+from memory.store.store import Store
 
 LIMIT, TITLE = 10, 80  # proposals; characters of a title
 LABELS = frozenset(
@@ -45,8 +46,8 @@ MOST_CITED = 12
 class Proposal(NamedTuple):
     """A learning proposed to a person.
 
-    body: markdown. from_ids: its source records, oldest first. reason: why it is proposed, one
-        line. key: 16 hex digits of its source text. sessions: number of sessions that said it.
+    body: markdown. from_ids: its source records, oldest first. key: 16 hex digits of its source
+    text. sessions: number of sessions that said it.
     """
 
     title: str
@@ -58,11 +59,7 @@ class Proposal(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A labelled statement.
-
-    label: as it was written. text: after the label. where: the record, with the turn of a
-    conversation.
-    """
+    """A labelled statement; where: its record, of a conversation the turn."""
 
     label: str
     text: str
@@ -72,22 +69,21 @@ class Statement(NamedTuple):
 
 
 def harvest(
-    checkpoints: Sequence[Record],
-    known: Sequence[Record],
-    limit: int = LIMIT,
-    talks: Sequence[Record] = (),
+    checkpoints: Sequence[Record], known: Sequence[Record], talks: Sequence[Record] = ()
 ) -> list[Proposal]:
-    """Return learnings proposed from records, best first.
+    """Return at most LIMIT learnings proposed from records, best first.
 
-    At most `limit`. known: learnings of every standing, archived ones too. talks: conversations.
+    known: learnings of every standing, archived ones too. talks: conversations.
     """
-    every = sorted(
-        (one for record in (*checkpoints, *talks) for one in find_statements(record)),
-        key=lambda one: (one.at, one.where, one.text),
+    statements = sorted(
+        (statement for record in (*checkpoints, *talks) for statement in find_statements(record)),
+        key=lambda statement: (statement.at, statement.where, statement.text),
     )
-    drafts = [(group[-1], _make_proposal(group)) for group in _group_statements(every)]
+    drafts = [(group[-1], _make_proposal(group)) for group in _group_statements(statements)]
     drafts.sort(key=lambda draft: (-draft[1].sessions, -draft[0].at, draft[1].key))
-    return _unknown_proposals([(one.text, made) for one, made in drafts], known, limit)
+    return _unknown_proposals(
+        [(statement.text, proposal) for statement, proposal in drafts], known, LIMIT
+    )
 
 
 def find_statements(record: Record) -> Iterator[Statement]:
@@ -114,10 +110,7 @@ def _list_texts(turn: Turn) -> Iterator[str]:
 
 
 def find_labelled(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (label, statement) of a text's labelled lines.
-
-    Code and questions are left out.
-    """
+    """Yield (label, statement) of lines that are no code and no question."""
     for line, code in tokeniser.mark_code(text.split("\n")):
         for part in [] if code else _WITHIN.split(line.rstrip()):
             label, said = _split_label(part)
@@ -139,25 +132,27 @@ def to_terms(text: str) -> frozenset[str]:
 
 def _group_statements(every: Sequence[Statement]) -> list[list[Statement]]:
     """Group statements that say the same."""
-    said, found = _StatementIndex(), list[list[Statement]]()
-    for one in every:
-        group = said.find(one.text)
+    index, groups = _StatementIndex(), list[list[Statement]]()
+    for statement in every:
+        group = index.find(statement.text)
         if group is None:
-            found.append([one])
-            said.put(one.text, found[-1])
+            groups.append([statement])
+            index.put(statement.text, groups[-1])
         else:
-            group.append(one)
-    return found
+            group.append(statement)
+    return groups
 
 
 def _make_proposal(group: Sequence[Statement]) -> Proposal:
     """Make a proposal from equal statements, oldest first."""
     newest = group[-1]
-    sources = list({one.record.id: one.record for one in group}.values())
+    sources = list({statement.record.id: statement.record for statement in group}.values())
     # without a session, those of its day are one
-    days = (meta_text(one, "session") or clock.day(one.created) for one in sources)
+    days = (
+        meta_text(statement, "session") or clock.day(statement.created) for statement in sources
+    )
     sessions = len(set(days))
-    refs = list(dict.fromkeys(one.where for one in group))[-MOST_CITED:]
+    refs = list(dict.fromkeys(statement.where for statement in group))[-MOST_CITED:]
     source = "From %s (%s)." % (", ".join(refs), clock.day(newest.at))
     return Proposal(
         _make_title(newest.text[:1].upper() + newest.text[1:]),
@@ -174,13 +169,29 @@ def propose_lesson(
 ) -> list[Proposal]:
     """Return [proposal] of a note's lesson, [] if known.
 
-    quote: the turn's words that prove it. turn: its number. known: learnings of every standing.
+    quote: the turn's words that prove it.
     """
     where = "%s#%d" % (note.meta.get("conversation") or note.id, turn)
     source = "From %s, %s (%s)." % (note.id, where, clock.day(note.created))
     body = "%s\n\n> %s\n\n%s\n" % (text, quote, source)
     made = Proposal(_make_title(text), body, (note.id,), "a lesson", _hash_terms(text), 1)
     return _unknown_proposals([(text, made)], known, 1)
+
+
+def store_candidate(store: Store, proposal: Proposal, session: str = "") -> Record:
+    """Store a proposal as a learning that waits for a person."""
+    return store.add(
+        "learning",
+        proposal.title,
+        proposal.body,
+        source="auto",
+        session=session,
+        extra={
+            "confidence": "low",
+            "links": make_derived_links(proposal.from_ids),
+            HARVEST_KEY: proposal.key,
+        },
+    )
 
 
 def is_same_statement(one: str, other: str) -> bool:
@@ -236,8 +247,12 @@ def _unknown_proposals(
 
 def _list_sentences(record: Record) -> list[str]:
     """Return a learning's title and sentences, with and without labels."""
-    said = sentences.extract_statements(clean(record.body))
-    return [record.title, *said, *filter(None, (_split_label(one)[1] for one in said))]
+    statements = sentences.extract_statements(clean(record.body))
+    return [
+        record.title,
+        *statements,
+        *filter(None, (_split_label(statement)[1] for statement in statements)),
+    ]
 
 
 def _hash_terms(said: str) -> str:

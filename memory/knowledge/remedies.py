@@ -45,12 +45,11 @@ _PATH = LazyPattern(r"(?<![\w./-])[\w./-]{0,80}/[\w.-]{1,80}|[\w-]{1,80}\.\w{1,5
 
 
 class FailureAftermath(NamedTuple):
-    """A failed call and what happened after it.
+    """A failed call and its aftermath.
 
-    where: the turn. tool: "" for a command. ran: the failed call.
-        passed: the call that then worked, `ran` itself where it is the same, "" for none known.
-        last: number of its turn. edits: files. did: runs in between. changed: the new lines at the
-        place of the finding.
+    where: the turn. tool: "" for a command. passed: the call that then worked, `ran` itself where
+    it is the same, "" for none known. last: number of its turn. edits: files. did: runs in between.
+    changed: the new lines at the place of the finding.
     """
 
     past: PastSession
@@ -80,10 +79,7 @@ class FailureAftermath(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A failed call and its place in the session.
-
-    steps: of the session. at: the run's place among them.
-    """
+    """A failed call: the step `at` of a session."""
 
     past: PastSession
     steps: list[tuple[int, Piece]]
@@ -147,10 +143,7 @@ def _is_beginning(one: str, other: str) -> bool:
 
 
 def pick_longest_words(error: str) -> list[str]:
-    """Return an error's longest words, in lower case.
-
-    A body that tells of the error holds some of them.
-    """
+    """Return an error's longest words, of which its records hold some."""
     words = {
         word
         for line in find_telling_lines(error)
@@ -163,7 +156,7 @@ def pick_longest_words(error: str) -> list[str]:
 
 
 def find_aftermath(failed: Failure) -> FailureAftermath:
-    """Return a failed call with what happened after it."""
+    """Return a failed call with its aftermath: runs, edits, remedy."""
     past, steps, at = failed
     number, piece = steps[at]
     reach = [(n, p) for n, p in steps[at + 1 : at + 1 + REACH] if n <= number + TURNS]
@@ -188,30 +181,27 @@ def find_aftermath(failed: Failure) -> FailureAftermath:
 def _find_new_lines(failed: Piece, between: Iterable[Piece]) -> tuple[str, ...]:
     """Return the lines that replaced a failed check's finding."""
     key, rule = failure_key(failed.telling), _find_rule(failed.telling)
-    met = (
-        p.text
-        for p in between
-        if p.kind == MET and (failure_key(p.name) == key or rule and _find_rule(p.name) == rule)
-    )
-    return tuple(dict.fromkeys(met))[:FEW]
+    lines: dict[str, None] = {}
+    for piece in between:
+        has_rule = bool(rule) and _find_rule(piece.name) == rule
+        if piece.kind == MET and (has_rule or failure_key(piece.name) == key):
+            lines[piece.text] = None
+    return tuple(lines)[:FEW]
 
 
 def _find_successes(reach: Sequence[tuple[int, Piece]]) -> list[tuple[int, str, shell.Run]]:
     """Return (place, command, run) of each successful command."""
-    return [
-        (at, p.text, run)
-        for at, (_, p) in enumerate(reach)
-        if p.kind == RUN and not p.name and p.outcome in (shell.OK, shell.BY_HAND)
-        for run in (_parse_run(p),)
-        if run is not None
-    ]
+    successes = []
+    for at, (_, piece) in enumerate(reach):
+        if piece.kind == RUN and not piece.name and piece.outcome in (shell.OK, shell.BY_HAND):
+            run = _parse_run(piece)
+            if run is not None:
+                successes.append((at, piece.text, run))
+    return successes
 
 
 def _find_remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str]:
-    """Return (place, call) of the first call that worked.
-
-    The failed call itself where it is the same.
-    """
+    """Return (place, call) of the first call that worked."""
     failure = _parse_run(failed)
     if failure is None:
         return 0, ""
@@ -249,19 +239,20 @@ def find_call(command: str, key: str) -> str:
 
 def _is_same_call(failure: shell.Run, command: str) -> bool:
     """Tell whether a shell line repeats a failed call in its folder."""
-    own = find_call(failure.command, failure.key).split()
-    mine, made = split_calls(failure.command), split_calls(command)
-    moved = {call for call in mine if call.startswith("cd ")}
-    if not moved <= made:
+    failed_words = find_call(failure.command, failure.key).split()
+    failed_calls, calls = split_calls(failure.command), split_calls(command)
+    moves = {call for call in failed_calls if call.startswith("cd ")}
+    if not moves <= calls:
         return False
-    return made <= mine and made != moved or any(_extends(call.split(), own) for call in made)
+    is_part = calls <= failed_calls and calls != moves
+    return is_part or any(_extends(call.split(), failed_words) for call in calls)
 
 
-def _extends(words: Sequence[str], own: Sequence[str]) -> bool:
+def _extends(words: Sequence[str], shorter: Sequence[str]) -> bool:
     """Tell whether a call adds only arguments to another, no options or variables."""
-    more = set(words).difference(own)
-    same = set(own) <= set(words) and words[0] == own[0]
-    return same and not any(re.match(r"-|\w+=", word) for word in more)
+    more = set(words).difference(shorter)
+    has_all = set(shorter) <= set(words) and words[0] == shorter[0]
+    return has_all and not any(re.match(r"-|\w+=", word) for word in more)
 
 
 def _is_same_aim(failed: str, command: str) -> bool:
@@ -281,10 +272,7 @@ def _last_arguments(command: str) -> str:
 
 @lru_cache(2048)
 def split_calls(command: str) -> frozenset[str]:
-    """Return the calls of a shell line, without redirections.
-
-    Not those that only look around.
-    """
+    """Return the calls of a shell line that do more than look around."""
     return frozenset(
         " ".join(REDIRECTED.sub("", part).split())
         for part in commandline.split_commands(command)
@@ -296,10 +284,9 @@ def split_calls(command: str) -> frozenset[str]:
 
 
 def find_remedies(sessions: Sequence[PastSession], error: str) -> tuple[Met, ...]:
-    """Return an error's lines that failed before, with what worked.
+    """Return an error's lines seen before, with their past remedies.
 
-    sessions: newest first. error: one line or many, as it was printed. The most telling line comes
-    first.
+    sessions: newest first. error: as it was printed. The most telling line comes first.
     """
     failures = _find_failures(sessions, error)
     met: list[Met] = []
@@ -308,27 +295,28 @@ def find_remedies(sessions: Sequence[PastSession], error: str) -> tuple[Met, ...
         key, rule = failure_key(line), _find_rule(line)
         keyed = [(failure_key(failed.piece.telling), failed) for failed in failures]
         same = [failed for other, failed in keyed if other == key or _is_beginning(other, key)]
-        found = _find_episodes(same, taken)
+        episodes = _find_episodes(same, taken)
         if rule and len(same) < FEW:
             ruled = (failed for failed in failures if _find_rule(failed.piece.telling) == rule)
-            found += _find_episodes(ruled, taken)
-        if found:
-            met.append((line, tuple(found)))
+            episodes += _find_episodes(ruled, taken)
+        if episodes:
+            met.append((line, tuple(episodes)))
     return tuple(met)
 
 
 def _find_failures(sessions: Sequence[PastSession], error: str) -> list[Failure]:
     paths = {word.rpartition("/")[2].lower() for word in _PATH.findall(clip_ends(error))}
-    return [
-        Failure(past, steps, at)
-        for past in sessions
-        for steps in (past.steps(),)
-        for at, (_, piece) in enumerate(steps)
-        if piece.kind == RUN
-        and piece.failed
-        and piece.telling
-        and (not piece.name or not paths or piece.text.rpartition("/")[2].lower() in paths)
-    ]
+    failures = []
+    for past in sessions:
+        steps = past.steps()
+        for at, (_, piece) in enumerate(steps):
+            is_failure = piece.kind == RUN and piece.failed and piece.telling
+            is_command = not piece.name
+            if is_failure and (
+                is_command or not paths or piece.text.rpartition("/")[2].lower() in paths
+            ):
+                failures.append(Failure(past, steps, at))
+    return failures
 
 
 def _find_episodes(
@@ -339,13 +327,15 @@ def _find_episodes(
     Failures of a session that the same success ended count once, by the last. taken: (record,
     place) already returned.
     """
-    found: dict[tuple[str, str, str], FailureAftermath] = {}
+    episodes: dict[tuple[str, str, str], FailureAftermath] = {}
     for failure in failures:
         if (failure.past.id, failure.at) not in taken:
             taken.add((failure.past.id, failure.at))
-            met = find_aftermath(failure)
-            found[(met.past.id, failure_key(met.telling), met.passed)] = met
-    return sorted(found.values(), key=lambda met: (not _has_new_remedy(met), -met.at))
+            episode = find_aftermath(failure)
+            episodes[(episode.past.id, failure_key(episode.telling), episode.passed)] = episode
+    return sorted(
+        episodes.values(), key=lambda episode: (not _has_new_remedy(episode), -episode.at)
+    )
 
 
 def _has_new_remedy(met: FailureAftermath) -> bool:
@@ -355,21 +345,21 @@ def _has_new_remedy(met: FailureAftermath) -> bool:
 # --- for --json
 
 
-def met_json(met: FailureAftermath, place: Place) -> dict[str, Any]:
+def met_json(episode: FailureAftermath, place: Place) -> dict[str, Any]:
     return {
-        **source_json(met.past, place),
-        "at": clock.iso(met.at),
-        "where": met.where,
-        "tool": met.tool or None,
-        "ran": met.ran,
-        "error": met.telling,
-        "tried": list(met.did),
-        "edited": list(met.edits),
-        "changed": list(met.changed),
-        "worked": met.passed or None,
-        "same_call": met.passed == met.ran,
-        "outcome": met.outcome or None,
-        "commit": met.commit or None,
+        **source_json(episode.past, place),
+        "at": clock.iso(episode.at),
+        "where": episode.where,
+        "tool": episode.tool or None,
+        "ran": episode.ran,
+        "error": episode.telling,
+        "tried": list(episode.did),
+        "edited": list(episode.edits),
+        "changed": list(episode.changed),
+        "worked": episode.passed or None,
+        "same_call": episode.passed == episode.ran,
+        "outcome": episode.outcome or None,
+        "commit": episode.commit or None,
     }
 
 

@@ -1,10 +1,8 @@
-"""Running a script that a person approved: the approved bytes, from a private copy, with little
-around them.
+"""Running a script that a person approved: the approved bytes, from a private copy.
 
 The bytes are read once; what was compared with the approval is what is written to the copy, and
-what runs.  So a file that is swapped between the check and the run changes nothing.  The copy is
-alone in a directory of its own: `$0` and what a script imports from beside itself lead there,
-DAYLEAF_SCRIPT names where it came from.
+what runs, so a swap between check and run changes nothing. The copy is alone in its directory: `$0`
+and what a script imports from beside itself lead there; DAYLEAF_SCRIPT names the original.
 """
 
 from __future__ import annotations
@@ -41,9 +39,9 @@ FOLDER = "run"  # of the copies, in the cache
 class ScriptRun(NamedTuple):
     """A script prepared to run.
 
-    data, checksum: its bytes with their SHA-256. path: their file. program: the interpreter and its
-        argument; empty where the script is executed itself. approved: whether a person approved
-        exactly these bytes. waits: else why it may not run, with the remedy.
+    data: its bytes. program: the interpreter and its argument; empty where the script is executed
+    itself. approved: whether a person approved exactly these bytes. waits: else why it may not run,
+    with the remedy.
     """
 
     id: str
@@ -130,11 +128,10 @@ def _parse_shebang(data: bytes) -> list[str]:
 
 
 def find_interpreter(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a script's interpreter and its argument.
+    """Return a script's interpreter and its argument, () for a native program.
 
-    () for a program in the machine's own format. env: its PATH is searched where such paths do not
-    exist; {} to check the line's form alone. Raises StoreError, with the remedy, where neither is
-    there.
+    env: its PATH is searched where such paths do not exist; {} to check the line's form alone.
+    Raises StoreError, with the remedy.
     """
     if not data.startswith(b"#!"):
         if runnable and b"\0" in data[:4096]:
@@ -167,8 +164,7 @@ def _find_on_path(words: list[str], env: Mapping[str, str]) -> tuple[str, ...]:
 def private_copy(cache: str, path: str, data: bytes) -> Iterator[str]:
     """Yield the path of a private copy of bytes, removed afterwards.
 
-    Nobody else can read it or guess its name. cache: a directory. path: the original, whose name it
-    keeps. Raises OSError.
+    Nobody else can read it or guess its name. path: the original, whose name it keeps.
     """
     _remove_stale_copies(files.make_folder(cache + "/" + FOLDER))
     folder = tempfile.mkdtemp(prefix="%d-" % os.getpid(), dir=cache + "/" + FOLDER)
@@ -197,7 +193,7 @@ def _remove_stale_copies(folder: str) -> None:
 
 
 def run_script(
-    told: ScriptRun,
+    script: ScriptRun,
     cache: str,
     seconds: float,
     tell: Callable[[int, bytes], None],
@@ -205,29 +201,32 @@ def run_script(
 ) -> tuple[int, bool]:
     """Run an approved script; return (status, whether it ended in time).
 
-    cache: the directory of the copy. seconds: its deadline. It reads no stdin.
-        tell: called with 1 (stdout) or 2 (stderr) and the output, as it comes. stopped: ends it
-        where no signal does. The status is its own, 128 + a signal that ended it, or TIMED_OUT.
-        Raises StoreError where it is not approved or does not start.
+    It reads no stdin. tell: called with 1 (stdout) or 2 (stderr) and the output, as it comes.
+    stopped: ends it where no signal does. The status is its own, 128 + a signal that ended it, or
+    TIMED_OUT. Raises StoreError where it is not approved or does not start.
     """
-    if not told.approved or files.sha256(told.data) != told.checksum:
+    if not script.approved or files.sha256(script.data) != script.checksum:
         raise StoreError(
-            "%s %s" % (told.id, told.waits or "waits for review: it changed just now; run it again")
+            "%s %s"
+            % (script.id, script.waits or "waits for review: it changed just now; run it again")
         )
     try:
-        with _catch_signals() as (stop, caught), private_copy(cache, told.path, told.data) as copy:
+        with (
+            _catch_signals() as (stop, caught),
+            private_copy(cache, script.path, script.data) as copy,
+        ):
             done = process.stream(
-                told.argv(copy),
+                script.argv(copy),
                 subprocess.DEVNULL,
                 seconds,
-                told.env,
-                told.cwd,
+                script.env,
+                script.cwd,
                 tell,
                 stopped or stop,
             )
     except (OSError, ValueError) as error:
         why = (getattr(error, "strerror", "") or str(error)).lower()
-        raise StoreError("%s could not be started: %s" % (told.id, why)) from None
+        raise StoreError("%s could not be started: %s" % (script.id, why)) from None
     if caught:
         raise SystemExit(128 + caught[0])
     if not done.in_time:

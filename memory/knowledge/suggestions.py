@@ -1,14 +1,14 @@
 """A session's model changes nothing that a person wrote: it suggests the command, a person runs it.
 
 A suggestion is a candidate learning of the private tier whose key `suggests` lists the words of a
-command that a session may type itself.  Accepted in `dayleaf review`, the command runs as the
-person's, and the suggestion goes to the archive; rejected, it goes there at once.
+command that a session may type itself. Accepted in `dayleaf review`, the command runs as the
+person's; then, or rejected, it goes to the archive.
 """
 
 from __future__ import annotations
 
 import shlex
-from typing import List, Sequence
+from typing import Sequence
 
 from memory.core import PersonsRecord, records, spellings
 from memory.core.layout import PRIVATE
@@ -25,7 +25,7 @@ def store_suggestion(
 ) -> Record:
     """Store a suggested command once; return its record.
 
-    words: those after `dayleaf`. session: the id of the session, or "". Raises StoreError.
+    words: those after `dayleaf`.
     """
     for record in store.each(("learning",)):
         if not record.accepted and read_suggestion(record) == list(words):
@@ -51,11 +51,8 @@ def store_suggestion(
     )
 
 
-def read_suggestion(record: Record) -> List[str]:
-    """Return a record's suggested command in words, [] for none.
-
-    A repository's records suggest nothing.
-    """
+def read_suggestion(record: Record) -> list[str]:
+    """Return a private record's suggested command in words, [] for none."""
     said = record.meta.get(KEY)
     if record.tier != PRIVATE or record.guessed or not isinstance(said, list):
         return []

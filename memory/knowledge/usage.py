@@ -1,13 +1,11 @@
-"""Uses: a record that was shown in a turn, and whose file, command or identifier then stands in a
-tool call of that turn.
+"""Uses: a shown record whose file, command or identifier then stands in a tool call of that turn.
 
-Shown is what the receipts say of the prompt, what a start said (until a reset, and counted once for
-the session), and the ids that `dayleaf recall`, `show` and `distill` printed in the turn.  A word
-is evidence only where it is rare (at most a tenth of the documents hold it, or two, if that is not
-most of them) and the user's own prompt did not name it; of a passage only those words count that
-stood in it, which the receipt has as hashes.  That a command then succeeded says nothing more.
-What a start shows by its place alone (newest checkpoint, handoff, plan) is not used: work goes on
-there anyway.
+Shown is what the receipts say of the prompt, what a start said (until a reset, once for the
+session), and the ids that `dayleaf recall`, `show` and `distill` printed in the turn. A word is
+evidence only where it is rare (at most a tenth of the documents hold it, or two, if that is not
+most of them) and the user's own prompt did not name it; of a passage only its own words count,
+which the receipt has as hashes. What a start shows by its place alone (newest checkpoint, handoff,
+plan) is not used: work goes on there anyway.
 
 A transcript is read whole at a session's end; what the ledger has of the session is not noted
 twice.
@@ -17,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -48,8 +47,8 @@ Use = tuple[str, str]  # prompt's id or "", record's id
 class Shown(NamedTuple):
     """The records shown in a session, by its receipts.
 
-    prompts: ids by prompt. starts: each start's instant, whether it began anew, and its ids. began:
-        the first instant. words: hashes of a passage's words by prompt and id.
+    prompts: ids by prompt. starts: each start's instant, whether it began anew, and its ids. words:
+    hashes of a passage's words by prompt and id.
     """
 
     prompts: dict[str, list[str]]
@@ -69,8 +68,8 @@ class Shown(NamedTuple):
 class Call(NamedTuple):
     """A tool call.
 
-    prompt: its turn's. recalled: ids that earlier calls of the turn
-        printed. words: its words that the prompt does not name.
+    prompt: its turn's. recalled: ids that earlier calls of the turn printed. words: its words that
+    the prompt does not name.
     """
 
     prompt: str
@@ -80,10 +79,9 @@ class Call(NamedTuple):
 
 
 class RecordNames(NamedTuple):
-    """The names that stand in a record.
+    """The rare names that stand in a record, in lower case.
 
-    name: of its file. words: rare ones, in lower case. placed: whether it may be shown for its
-        place alone.
+    placed: whether it may be shown for its place alone.
     """
 
     name: str
@@ -92,30 +90,23 @@ class RecordNames(NamedTuple):
 
 
 def log_uses(place: Place, session: str, path: str, now: float) -> int:
-    """Log which shown records a session used; return their number.
-
-    path: from `transcript.validate_path`. Raises OSError, StoreError.
-    """
+    """Log which shown records a session used; return their number."""
     shown = _read_shown(place, session)
     if shown is None:
         return 0
-    found = at_prompt.open_or_build_index(place)
-    try:
-        names = lru_cache(None)(partial(_read_names, found))
+    with closing(at_prompt.open_or_build_index(place)) as index:
+        names = lru_cache(None)(partial(_read_names, index))
         uses = dict.fromkeys(_find_uses(transcript.read(path), shown, names, place.home))
-        named = [(names(id), prompt, id) for prompt, id in uses]
-    finally:
-        found.close()
-    there: dict[ledger.Ledger, set[Use]] = {}
+    logged: dict[ledger.Ledger, set[Use]] = {}
     new = 0
-    for held, prompt, id in named:
-        book = ledger.find_ledger(place, held.name if held else "")
-        if book not in there:
-            there[book] = ledger.read_session_uses(book, session)
-        if (ledger.hash_id(prompt), id) not in there[book]:
+    for name, prompt, id in uses:
+        book = ledger.find_ledger(place, name)
+        if book not in logged:
+            logged[book] = ledger.read_session_uses(book, session)
+        if (ledger.hash_id(prompt), id) not in logged[book]:
             ledger.append_event(book, id, "use", now, session, prompt)
             new += 1
-    for book in there:
+    for book in logged:
         ledger.read(book)
     return new
 
@@ -135,35 +126,35 @@ def _read_shown(place: Place, session: str) -> Shown | None:
         if row.get("event") == "start":
             starts.append((instant, row.get("source") in receipts.RESETS, ids))
         elif row.get("event") == "prompt" and row.get("prompt"):
-            prompts.setdefault(str(row["prompt"]), []).extend(ids)
-            held = row.get("words")
-            words.update(
-                ((str(row["prompt"]), id), set(map(str, found)))
-                for id, found in (held.items() if isinstance(held, dict) else ())
-                if isinstance(found, list)
-            )
+            prompt, by_id = str(row["prompt"]), row.get("words")
+            prompts.setdefault(prompt, []).extend(ids)
+            for id, hashes in by_id.items() if isinstance(by_id, dict) else ():
+                if isinstance(hashes, list):
+                    words[prompt, id] = set(map(str, hashes))
     return Shown(prompts, starts, min(instants), words) if rows else None
 
 
 def _find_uses(
     reading: Iterable[Entry], shown: Shown, names: Callable[[str], RecordNames | None], home: str
-) -> Iterator[Use]:
-    """Yield the shown records whose names stand in tool calls."""
+) -> Iterator[tuple[str, str, str]]:
+    """Yield (record's name, prompt or "", id) of shown records named in tool calls."""
     for call in _read_calls(reading, shown.began - SLACK, home):
         ids = (*shown.prompts.get(call.prompt, ()), *call.recalled)
-        before = [(call.prompt, id) for id in ids]
-        started = [("", id) for id in shown.at_start(call.at)]
-        for use in (*before, *started):
-            held = names(use[1])
-            is_placed = held is not None and use[0] == "" and held.placed and use not in before
-            if held and not is_placed and _is_used(call.words, use, held, shown):
-                yield use
+        in_turn = [(call.prompt, id) for id in ids]
+        at_start = [("", id) for id in shown.at_start(call.at)]
+        for use in (*in_turn, *at_start):
+            record = names(use[1])
+            is_at_start = use[0] == "" and use not in in_turn
+            if record is None or (record.placed and is_at_start):
+                continue
+            if _is_used(call.words, use, record, shown):
+                yield record.name, *use
 
 
 def _read_calls(reading: Iterable[Entry], began: float, home: str) -> Iterator[Call]:
     """Yield the tool calls of a transcript.
 
-    began: what is older belongs to another session, of which this one is a fork.
+    began: older ones belong to the session of which this one is a fork.
     """
     prompt, asked = "", frozenset[str]()
     recalled, pending = dict[str, None](), set[str]()  # ids that our calls printed; such calls
@@ -194,11 +185,11 @@ def _split_prompt(said: str) -> frozenset[str]:
     return frozenset(form for word in words for form in list_path_ends(word))
 
 
-def _is_used(words: set[str], use: Use, held: RecordNames, shown: Shown) -> bool:
+def _is_used(words: set[str], use: Use, names: RecordNames, shown: Shown) -> bool:
     """Tell whether words name the shown part of a record."""
     if use in shown.words:
         return any(ledger.hash_id(word) in shown.words[use] for word in words)
-    return not held.words.isdisjoint(words)
+    return not names.words.isdisjoint(words)
 
 
 def _read_call_texts(entry: Entry, home: str) -> tuple[list[str], bool]:
@@ -235,10 +226,7 @@ def find_naming_words(value: str) -> list[str]:
 
 
 def list_path_ends(word: str) -> Iterator[str]:
-    """Yield a word and, of a path, all its ends.
-
-    `/home/a/src/jwt.py` gives `src/jwt.py` and `jwt.py`.
-    """
+    """Yield a word and all ends of a path, such as `src/jwt.py`, `jwt.py`."""
     yield word
     while "/" in word:
         word = word.partition("/")[2]
@@ -250,20 +238,20 @@ def _normalise_word(word: str) -> str:
     return _LINE.sub("", word).strip(".:/").lower()
 
 
-def _read_names(found: Index, id: str) -> RecordNames | None:
+def _read_names(index: Index, id: str) -> RecordNames | None:
     """Return a record's names, None for no record."""
-    doc = found.by_id(id)
-    record = next(iter(indexview.reread(found, [doc], whole=True)), None) if doc else None
+    doc = index.by_id(id)
+    record = next(iter(indexview.reread(index, [doc], whole=True)), None) if doc else None
     if doc is None or record is None:
         return None
-    said = "\n".join((record.title, *listed_files(record), record.body))[:MOST_CHARS]
-    rare = (word for word in find_naming_words(said) if _is_rare(found, word))
+    text = "\n".join((record.title, *listed_files(record), record.body))[:MOST_CHARS]
+    rare = (word for word in find_naming_words(text) if _is_rare(index, word))
     return RecordNames(doc.name, frozenset(rare), record.kind in PLACED)
 
 
-def _is_rare(found: Index, said: str) -> bool:
+def _is_rare(index: Index, word: str) -> bool:
     """Tell whether few documents hold a word."""
-    terms = tokeniser.index_terms(said.rpartition("/")[2] or said)
-    least = min(map(found.df, terms), default=0)
-    most = max(FEW, found.documents // SHARE)
-    return 0 < least <= most and (least == 1 or 2 * least <= found.documents)
+    terms = tokeniser.index_terms(word.rpartition("/")[2] or word)
+    least = min(map(index.df, terms), default=0)
+    most = max(FEW, index.documents // SHARE)
+    return 0 < least <= most and (least == 1 or 2 * least <= index.documents)

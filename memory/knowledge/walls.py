@@ -77,10 +77,7 @@ def failures_path(place: Place) -> str:
 
 
 def update_walls(place: Place, settings: Config, now: float) -> list[Row]:
-    """Update the hook's table of walls; return the records' failures.
-
-    Raises OSError where it cannot be written.
-    """
+    """Update the hook's table of walls; return the records' failures."""
     sha, rows, changed = _collect_failures(place, settings, now)
     given = _drop_repeats(rows)
     if changed or _hash_file(at_failure.walls_path(place)) != sha:
@@ -114,10 +111,7 @@ def _collect_failures(place: Place, settings: Config, now: float) -> tuple[str, 
 
 
 def delete_derived(place: Place) -> None:
-    """Delete the derived files of all the workspace's checkouts.
-
-    They hold deleted text too.
-    """
+    """Delete derived files of all checkouts: they hold deleted text too."""
     for name in files.list_folder(place.cache):
         if name.endswith(DERIVED):
             files.remove(place.cache + "/" + name)
@@ -138,7 +132,7 @@ def mark_settled(place: Place) -> None:
 
 
 def _drop_repeats(rows: Sequence[Row]) -> list[Row]:
-    """Drop checkpoints' failures where a conversation has them."""
+    """Drop checkpoints' failures where their conversation tells them."""
     told = {row["session"] for row in rows if _is_conversation(row["name"])}
     return [
         row if _is_conversation(row["name"]) or row["session"] not in told else {**row, **_SILENT}
@@ -341,8 +335,9 @@ def _find_removed_paths(past: PastSession, roots: Sequence[str]) -> Iterable[Row
         ]
         keys = ["g|" + path for path in paths if path and _is_project_path(path)]
         if keys:
-            came = next(iter(find_next_commits(past, number)), "") or "during “%s”" % past.title
-            yield {"keys": keys, "at": past.at(number) + at / 1e4, "telling": "", "said": [came]}
+            commit = next(iter(find_next_commits(past, number)), "")
+            said = [commit or "during “%s”" % past.title]
+            yield {"keys": keys, "at": past.at(number) + at / 1e4, "telling": "", "said": said}
 
 
 def _is_project_path(path: str) -> bool:
@@ -387,7 +382,7 @@ def _make_occurrence(row: Row, failure: Row) -> Row:
 
 
 def _pick_best(pairs: Iterable[Pair]) -> list[Row]:
-    """Return each session's newest failure, those that name a rule first."""
+    """Return each session's newest failure, those with a rule's name first."""
     ordered = sorted(
         pairs, key=lambda pair: (not pair[1].get("named"), -pair[1]["at"], pair[0]["name"])
     )
@@ -434,19 +429,19 @@ def _find_names(change: Row) -> set[str]:
 
 
 def _find_removed_walls(removed: dict[str, Pair], tree: practice.ProjectTree) -> Iterable[Row]:
-    for path, (row, gone) in removed.items():
+    for path, (row, removal) in removed.items():
         instead = [
-            one
-            for one in practice.find_replacements(path, tree)
-            if one in tree.files and one not in removed
+            replacement
+            for replacement in practice.find_replacements(path, tree)
+            if replacement in tree.files and replacement not in removed
         ]
         yield {
             "keys": ["a|" + path],
             "sessions": 1,
             "path": path,
             "gone": True,
-            "instead": [[one, tree.source(one)] for one in instead],
-            "met": [_make_occurrence(row, gone)],
+            "instead": [[replacement, tree.source(replacement)] for replacement in instead],
+            "met": [_make_occurrence(row, removal)],
         }
 
 
@@ -461,63 +456,49 @@ def _find_missing_walls(
                 "sessions": _count_sessions(pairs),
                 "path": path,
                 "doc": list(practice.find_instruction(place, path) or ()),
-                "instead": [[one, tree.source(one)] for one in instead],
-                "met": [{**one, "said": []} for one in _pick_best(pairs)],
+                "instead": [[occurrence, tree.source(occurrence)] for occurrence in instead],
+                "met": [{**occurrence, "said": []} for occurrence in _pick_best(pairs)],
             }
 
 
 def _group_missing(
     groups: Groups, tree: practice.ProjectTree, removed: Iterable[str] = ()
 ) -> Groups:
-    """Group failures by missing path.
-
-    Each file, and the first folder above it that is missing too.
-    """
+    """Group failures by missing file, and by the first missing folder above."""
     walls: Groups = {}
     for key, pairs in groups.items():
         path = key[2:] if key[:2] == "a|" else ""
         if not path or tree.holds(path) or path.startswith(("/", "~", "..")):
             continue
-        missing = next(
-            (
-                folder
-                for folder in reversed(at_failure.list_parent_folders(path))
-                if folder not in tree.folders
-            ),
-            path,
-        )
-        for one in {path, missing}.difference(removed):
-            walls.setdefault(one, []).extend(pairs)
+        folders = reversed(at_failure.list_parent_folders(path))
+        first_missing = next((folder for folder in folders if folder not in tree.folders), path)
+        for missing in {path, first_missing}.difference(removed):
+            walls.setdefault(missing, []).extend(pairs)
     return walls
 
 
 def pack_walls(found: Sequence[Row]) -> bytes:
     """Return the hook's table of walls as bytes (hook/at_failure.py)."""
-    body: list[bytes] = []
-    entries: list[tuple[bytes, int]] = []
-    length = 0
+    body = bytearray()
+    offsets: list[tuple[bytes, int]] = []  # (hashed key, offset of its wall in the body)
     for wall in found:
         value = {key: value for key, value in wall.items() if key != "keys"}
-        line = (fastjson.dump(value) + "\n").encode("ascii")
-        entries += [(at_failure.hash_key(key).encode("ascii"), length) for key in wall["keys"]]
-        body.append(line)
-        length += len(line)
-    head = at_failure.HEAD + b"%d\n" % len(entries)
-    start = len(head) + at_failure.ENTRY * len(entries)
-    return b"".join(
-        [head, *(b"%s %010d\n" % (key, start + at) for key, at in sorted(entries)), *body]
-    )
+        hashes = [at_failure.hash_key(key).encode("ascii") for key in wall["keys"]]
+        offsets += [(hashed, len(body)) for hashed in hashes]
+        body += (fastjson.dump(value) + "\n").encode("ascii")
+    head = at_failure.HEAD + b"%d\n" % len(offsets)
+    start = len(head) + at_failure.ENTRY * len(offsets)
+    entries = [b"%s %010d\n" % (hashed, start + offset) for hashed, offset in sorted(offsets)]
+    return b"".join([head, *entries, body])
 
 
 # --- what several sessions met
 
 
 class RepeatedFailure(NamedTuple):
-    """A failure that several sessions met.
+    """A failure of several sessions, told by its newest remedied occurrence.
 
-    The newest occurrence with a remedy tells it.
-
-    path: what is not there, "" for another failure. worked: the other call that then worked, or the
+    path: what is not there, "" for another failure. worked: the other call that then worked, the
     path that is there, or "". line: a line of the project's instructions that names what fails,
     `CLAUDE.md:41 names …`, or "". met: (a record, a failure in it), newest first.
     """
@@ -562,10 +543,7 @@ class RepeatedFailure(NamedTuple):
         return self.sentence(120) if self.worked else ""
 
     def sentence(self, most: int) -> str:
-        """Return the failure and what worked, as a sentence.
-
-        most: characters of each call.
-        """
+        """Return the failure and what worked, each call clipped to `most`."""
         telling = one_line(remedies.PLACE.sub("", self.telling), 140).rstrip(".")
         calls = (format_code(clip_at_word(call, most)) for call in (self.ran, self.worked))
         return "%s fails: %s. What worked: %s." % (next(calls), telling, next(calls))
@@ -579,42 +557,49 @@ def find_repeated(place: Place, rows: Sequence[Row]) -> list[RepeatedFailure]:
     """
     tree = practice.ProjectTree(gitindex.read(place.git).hashes, rows)
     groups = group_failures(rows)
-    there = {
-        id(one)
+    settled = {
+        id(failure)
         for key, pairs in groups.items()
         if key[:2] == "a|" and tree.holds(key[2:])
-        for _, one in pairs
-        if not one["then"]
+        for _, failure in pairs
+        if not failure["then"]
     }
     absent = {"a|" + path: pairs for path, pairs in _group_missing(groups, tree).items()}
     absent = absent if tree.tracked else {}
     lines = {key: pairs for key, pairs in groups.items() if key[:2] == "x|"}
-    found = []
+    walls = []
     for key, pairs in sorted(
         {**absent, **lines}.items(), key=lambda item: (-_count_sessions(item[1]), item[0])
     ):
-        met = [pair for pair in pairs if id(pair[1]) not in there]
-        mended = any(one["then"] for _, one in met)
+        met = [pair for pair in pairs if id(pair[1]) not in settled]
+        mended = any(failure["then"] for _, failure in met)
         if _count_sessions(met) >= (TOLD if mended else SESSIONS):
-            there.update(id(one) for _, one in met)
-            found.append(_make_repeated(place, key, met, tree))
-    return sorted(found, key=lambda wall: (not wall.worked, -wall.sessions, wall.telling))
+            settled.update(id(failure) for _, failure in met)
+            walls.append(_make_repeated(place, key, met, tree))
+    return sorted(walls, key=lambda wall: (not wall.worked, -wall.sessions, wall.telling))
 
 
 def _make_repeated(
-    place: Place, key: str, met: Sequence[Pair], tree: practice.ProjectTree
+    place: Place, key: str, pairs: Sequence[Pair], tree: practice.ProjectTree
 ) -> RepeatedFailure:
-    every = sorted(met, key=lambda pair: -float(pair[1]["at"]))
-    best = next((one for _, one in every if one["then"]), every[0][1])
+    occurrences = sorted(pairs, key=lambda pair: -float(pair[1]["at"]))
+    best = next((failure for _, failure in occurrences if failure["then"]), occurrences[0][1])
     path, worked = key[2:] if key[:2] == "a|" else "", best["then"]
     if path:
         worked = next(
-            (one for one in practice.find_replacements(path, tree) if one in tree.tracked), ""
+            (
+                failure
+                for failure in practice.find_replacements(path, tree)
+                if failure in tree.tracked
+            ),
+            "",
         )
     wrong = path or (best["ran"] if worked and practice.MISUSED.search(best["telling"]) else "")
-    named = practice.find_instruction(place, wrong) if wrong else None
-    line = "%s:%d names %s" % (*named, one_line(wrong, 120)) if named else ""
-    return RepeatedFailure(key, best["telling"], best["ran"], path, worked, line, tuple(every))
+    instruction = practice.find_instruction(place, wrong) if wrong else None
+    line = "%s:%d names %s" % (*instruction, one_line(wrong, 120)) if instruction else ""
+    return RepeatedFailure(
+        key, best["telling"], best["ran"], path, worked, line, tuple(occurrences)
+    )
 
 
 def to_json(wall: RepeatedFailure) -> dict[str, Any]:

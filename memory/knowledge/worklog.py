@@ -1,8 +1,8 @@
-"""What was done since a time, for a standup, from what checkpoints and conversations hold.
+"""What was done since a time, for a standup, from checkpoints and conversations.
 
 A checkpoint belongs to the day of the last thing that it tells, its turns of days before to those,
-so that a session which goes on for days is told for each.  Sessions of one branch are told as one.
-Files are read, not the index: what a checkpoint was updated with is in no list there.
+so that a session which goes on for days is told for each. Sessions of one branch are told as one.
+Files are read, not the index, which does not list what a checkpoint was updated with.
 """
 
 from __future__ import annotations
@@ -41,10 +41,9 @@ class SessionWork(NamedTuple):
     """A session's work on one day and branch.
 
     day: local, `2026-11-20`. at: instant of the last thing told. ids: of its checkpoints, oldest
-        first. made: its commits, as `subject (hash)`. said: its title and the opening of its
-        outcome, "" for none. parts: lines of the newest checkpoint by section. pull: the state of
-        its pull request. unattended: no person typed into it. noted: `said` and `parts` are those
-        of a note.
+    first. made: its commits, as `subject (hash)`. said: its title and the opening of its outcome.
+    parts: lines of the newest checkpoint by section. pull: the state of its pull request.
+    unattended: no person typed into it. noted: `said` and `parts` are those of a note.
     """
 
     session: str
@@ -65,10 +64,9 @@ class SessionWork(NamedTuple):
 class BranchWork(NamedTuple):
     """The work on a branch or of one session on a trunk.
 
-    day, first: local, of its newest and of its oldest work. branch: "" for a trunk. title: of its
-        newest session. came: what notes say, newest first, else commits, oldest first, else
-        outcomes. open: lines, on the newest day of a branch alone. commits: how many.
-        noted: `came` is of notes.
+    day, first: local, of its newest and of its oldest work. branch: "" for a trunk. came: what
+    notes say, newest first, else commits, oldest first, else outcomes. open: lines, on the newest
+    day of a branch alone. commits: how many. noted: `came` is of notes.
     """
 
     day: str
@@ -91,10 +89,7 @@ class WorkspaceWork(NamedTuple):
 
 
 class WorkReport(NamedTuple):
-    """A standup.
-
-    asked: the workspace's name, or `all`. until: None where it goes on to now.
-    """
+    """A standup; asked: the workspace's name, or `all`."""
 
     asked: str
     since: float
@@ -108,7 +103,7 @@ class _Stretch(NamedTuple):
 
     day: str
     branch: str
-    told: list[tuple[float, Record]]
+    checkpoints: list[tuple[float, Record]]
 
 
 class _DatedRecords(NamedTuple):
@@ -128,22 +123,21 @@ def collect_work(
     offset: clock.Offset,
     until: float | None = None,
 ) -> WorkReport:
-    """Return the work of a period.
+    """Return the work of a period, by workspace.
 
-    Workspaces without any are left out. workspace: "" for the present one, a name, or `all`. Raises
-    UsageError for an unknown workspace.
+    workspace: "" for the present one, a name, or `all`. Raises UsageError for an unknown workspace.
     """
-    places = lookup.find_workspaces(place, workspace)
-    done = (
-        WorkspaceWork(one.key, _collect_workspace(one, settings, since, now, offset, until))
-        for one in places
-    )
-    spaces = tuple(space for space in done if space.work)
+    places, end = lookup.find_workspaces(place, workspace), float("inf") if until is None else until
+    spaces = []
+    for other in places:
+        work = _collect_workspace(Store(other, settings, now), since, end, offset)
+        if work:
+            spaces.append(WorkspaceWork(other.key, work))
     asked = "all" if workspace == "all" else places[0].key
-    return WorkReport(asked, since, offset, spaces, until)
+    return WorkReport(asked, since, offset, tuple(spaces), until)
 
 
-def list_sources(told: WorkReport) -> list[Source]:
+def list_sources(report: WorkReport) -> list[Source]:
     """Return each work's facts as a source for a model."""
     return [
         Source(
@@ -157,7 +151,7 @@ def list_sources(told: WorkReport) -> list[Source]:
             tags=(space.workspace,),
             files=work.files[:FILES],
         )
-        for space in told.spaces
+        for space in report.spaces
         for work in space.work
     ]
 
@@ -174,47 +168,45 @@ def _list_facts(work: SessionWork) -> list[str]:
 
 
 def _collect_workspace(
-    place: Place,
-    settings: Config,
-    since: float,
-    now: float,
-    offset: clock.Offset,
-    until: float | None,
+    store: Store, since: float, end: float, offset: clock.Offset
 ) -> tuple[SessionWork, ...]:
     """Return one workspace's work, newest first."""
-    found = _read_records(place, settings, since, now)
-    end = until if until is not None else float("inf")
+    found = _read_records(store, since)
     sessions = _group_checkpoints(found.checkpoints, offset, end)
-    merges = [
-        merge for held in found.turns.values() for merge in _find_merges(held) if merge[0][0] < end
-    ]
-    work = []
+    merges = [m for turns in found.turns.values() for m in _find_merges(turns) if m[0][0] < end]
+    works: list[SessionWork] = []
     for session, stretches in sessions.items():
         every = found.turns.get(session, ())
-        held = [turn for turn in every if _parse_instant(turn) > since - 60]
-        ends = [stretch.told[-1][0] for stretch in stretches]
-        for stretch, own in zip(stretches, conversationfile.split_by_checkpoint(held, ends)):
-            *before, (last, said) = _split_by_day(stretch, own, every, offset, end)
-            work += [_join_checkpoints(part, turns, merges) for part, turns in before]
-            joined, newest = _join_checkpoints(last, said, merges), last.told[-1][1]
-            work.append(_apply_note(joined, newest, found.notes.get(session)))
-    there = [one for one in work if one.at < end]
-    return tuple(sorted(there, key=lambda one: (-one.at, one.ids)))
+        turns = [turn for turn in every if _parse_instant(turn) > since - 60]
+        ends = [stretch.checkpoints[-1][0] for stretch in stretches]
+        for stretch, own in zip(stretches, conversationfile.split_by_checkpoint(turns, ends)):
+            *before, (last, rest) = _split_by_day(stretch, own, every, offset, end)
+            works += [_join_checkpoints(part, begun, merges) for part, begun in before]
+            work, newest = _join_checkpoints(last, rest, merges), last.checkpoints[-1][1]
+            works.append(_apply_note(work, newest, found.notes.get(session)))
+    done = [work for work in works if work.at < end]
+    return tuple(sorted(done, key=lambda work: (-work.at, work.ids)))
 
 
 def _group_checkpoints(
-    found: Sequence[tuple[float, Record]], offset: clock.Offset, end: float
+    checkpoints: Sequence[tuple[float, Record]], offset: clock.Offset, end: float
 ) -> dict[str, list[_Stretch]]:
     """Group checkpoints by session, then by day and branch, and before `end`."""
     sessions: dict[str, list[_Stretch]] = {}
-    for at, record in sorted(found, key=lambda pair: (pair[0], pair[1].id)):
+    for at, record in sorted(checkpoints, key=lambda pair: (pair[0], pair[1].id)):
         day, branch = clock.day(at + offset(at)), meta_text(record, "branch")
-        of = sessions.setdefault(meta_text(record, "session") or record.id, [])
+        stretches = sessions.setdefault(meta_text(record, "session") or record.id, [])
         # what was begun on a trunk goes along
-        moves = of and of[-1].branch not in (branch, *TRUNKS)
-        if not of or moves or of[-1].day != day or of[-1].told[-1][0] < end <= at:
-            of.append(_Stretch(day, branch, []))
-        of[-1] = of[-1]._replace(branch=branch, told=[*of[-1].told, (at, record)])
+        moves = stretches and stretches[-1].branch not in (branch, *TRUNKS)
+        if (
+            not stretches
+            or moves
+            or stretches[-1].day != day
+            or stretches[-1].checkpoints[-1][0] < end <= at
+        ):
+            stretches.append(_Stretch(day, branch, []))
+        stretches[-1].checkpoints.append((at, record))
+        stretches[-1] = stretches[-1]._replace(branch=branch)
     return sessions
 
 
@@ -233,95 +225,81 @@ def _split_by_day(
     for turn in own[:-1]:
         at = _parse_instant(turn)
         days.setdefault((clock.day(at + offset(at)), at < end), []).append(turn)
-    at, newest = stretch.told[-1]
+    at, newest = stretch.checkpoints[-1]
     last = [*days.pop((stretch.day, at < end), []), *own[-1:]]
     parts: list[tuple[_Stretch, Sequence[Turn]]] = []
     for (day, _), turns in days.items():
         files = [piece.text for piece in find_pieces(turns, FILE)]
-        told = newest.replaced(
-            body="## Turns\n\n- before midnight", meta={**newest.meta, "files": files}
-        )
-        began = _parse_instant(turns[-1])
-        parts.append(
-            (stretch._replace(day=day, told=[(began, _retitle(told, turns, every))]), turns)
-        )
-    told = _retitle(newest, last, every)
-    return [*parts, (stretch._replace(told=[*stretch.told[:-1], (at, told)]), last)]
+        meta = {**newest.meta, "files": files}
+        record = newest.replaced(body="## Turns\n\n- before midnight", meta=meta)
+        checkpoint = _parse_instant(turns[-1]), _retitle(record, turns, every)
+        parts.append((stretch._replace(day=day, checkpoints=[checkpoint]), turns))
+    checkpoints = [*stretch.checkpoints[:-1], (at, _retitle(newest, last, every))]
+    return [*parts, (stretch._replace(checkpoints=checkpoints), last)]
 
 
-def _retitle(record: Record, held: Sequence[Turn], every: Sequence[Turn]) -> Record:
+def _retitle(record: Record, own: Sequence[Turn], every: Sequence[Turn]) -> Record:
     """Return a record with a title of its turns, if it has another turn's."""
-    own, known = (
+    fitting, known = (
         titles.list_titles(turns, "", [piece.text for piece in find_pieces(turns, COMMIT)])
-        for turns in (held, every)
+        for turns in (own, every)
     )
-    is_foreign = own and record.title in known and record.title not in own
-    return record.replaced(title=own[0]) if is_foreign else record
+    is_foreign = fitting and record.title in known and record.title not in fitting
+    return record.replaced(title=fitting[0]) if is_foreign else record
 
 
-def _read_records_since(
-    place: Place, settings: Config, since: float, now: float
-) -> Iterator[tuple[float, Record]]:
+def _read_records_since(store: Store, since: float) -> Iterator[tuple[float, Record]]:
     """Yield (instant, record) of a period's dated records."""
-    store = Store(place, settings, now)
     names = (
         name
-        for name, _, mtime_ns, _ in walk.walk(place, DATED_KINDS)[0]
+        for name, _, mtime_ns, _ in walk.walk(store.place, DATED_KINDS)[0]
         if name[0] != GLOBAL
         and (mtime_ns / 1e9 >= since or name.split("/")[2][:10] >= clock.day(since))
     )
     for record in map(strip_private_record, store.each_by(store.read, names)):
-        told = meta_text(record, "until") or meta_text(record, "updated")
-        at = max(record.created, clock.parse(told) or 0.0)
+        last = meta_text(record, "until") or meta_text(record, "updated")
+        at = max(record.created, clock.parse(last) or 0.0)
         if at >= since:
             yield at, record
 
 
-def _read_records(place: Place, settings: Config, since: float, now: float) -> _DatedRecords:
-    found, seen = _DatedRecords([], {}, {}), set()
-    for at, record in _read_records_since(place, settings, since, now):
+def _read_records(store: Store, since: float) -> _DatedRecords:
+    records, seen = _DatedRecords([], {}, {}), set()
+    for at, record in _read_records_since(store, since):
+        session = meta_text(record, "session")
         if record.kind == "conversation":
             day = clock.day(record.created)
-            found.turns[meta_text(record, "session")] = conversationpage.parse(record.body, day)
+            records.turns[session] = conversationpage.parse(record.body, day)
         elif record.kind == "note":
-            found.notes[meta_text(record, "session")] = record
+            records.notes[session] = record
         elif record.kind == "checkpoint" and not is_repetition(record) and record.id not in seen:
             seen.add(record.id)
-            if not is_from_elsewhere(place, record):
-                found.checkpoints.append((at, record))
-    return found
+            if not is_from_elsewhere(store.place, record):
+                records.checkpoints.append((at, record))
+    return records
 
 
 def _apply_note(work: SessionWork, newest: Record, note: Record | None) -> SessionWork:
     """Return work described by its session's note, if complete."""
     if note is None or not covers(note, newest):
         return work
-    said = split_note_sections(note)
-    parts = {
-        **work.parts,
-        **{
-            name.lower(): [line.removeprefix("- ") for line in said.get(name, ())]
-            for name in ("Open", "Next", "Decisions")
-        },
-    }
+    sections, parts = split_note_sections(note), dict(work.parts)
+    for name in ("Open", "Next", "Decisions"):
+        parts[name.lower()] = [line.removeprefix("- ") for line in sections.get(name, ())]
     return work._replace(said=one_line(note.title), parts=parts, noted=True)
 
 
 def _join_checkpoints(
-    stretch: _Stretch, held: Sequence[Turn], merges: Sequence[_Merge]
+    stretch: _Stretch, turns: Sequence[Turn], merges: Sequence[_Merge]
 ) -> SessionWork:
     """Return one work for a stretch's checkpoints."""
-    at, newest = stretch.told[-1]
-    records = [record for _, record in stretch.told]
+    at, newest = stretch.checkpoints[-1]
+    records = [record for _, record in stretch.checkpoints]
     pages = [checkpointoutline.split_sections(record.body) for record in records]
     done = [line for page in pages for line in page.get("done", ())]
-    if held:
-        done = [
-            "commit %s: %s" % (piece.name, piece.text)
-            for turn in held
-            for piece in turn.pieces
-            if piece.kind == COMMIT
-        ]
+    if turns:
+        pieces = [piece for turn in turns for piece in turn.pieces if piece.kind == COMMIT]
+        done = ["commit %s: %s" % (piece.name, piece.text) for piece in pieces]
     files = dict.fromkeys(
         name for record in records for name in parse_labels(record.meta.get("files"))
     )
@@ -334,10 +312,10 @@ def _join_checkpoints(
         stretch.branch,
         tuple(record.id for record in records),
         tuple(made),
-        _describe_outcome(newest, pages[-1], held),
+        _describe_outcome(newest, pages[-1], turns),
         tuple(files),
         pages[-1],
-        _find_pull_state(stretch.branch, at, held, merges),
+        _find_pull_state(stretch.branch, at, turns, merges),
         is_true(newest.meta.get("unattended")),
     )
 
@@ -350,21 +328,21 @@ def _parse_commit(line: str) -> str:
     return one_line(match[2], LINE) + (" (%s)" % match[1] if match[1] else "")
 
 
-def _describe_outcome(newest: Record, page: dict[str, list[str]], held: Sequence[Turn]) -> str:
+def _describe_outcome(newest: Record, page: dict[str, list[str]], turns: Sequence[Turn]) -> str:
     """Return a session's title and its outcome's opening.
 
     A request that is the title leads by an arrow to the outcome of its own turn alone.
     """
     if not _SECTIONS & page.keys():
         return openings.format_plain_line(newest.body, LINE)
-    asked = [turn for turn in held if turn.asked != SUMMARY]
+    asked = [turn for turn in turns if turn.asked != SUMMARY]
     changed = [turn for turn in asked if turn.did]
-    ended = [openings.find_outcome(turn) for turn in [*changed[::-1], *asked[::-1]]]
-    ended += [line for line in page.get("outcome", ())[:1] if not line.startswith(LEFT)]
+    endings = [openings.find_outcome(turn) for turn in [*changed[::-1], *asked[::-1]]]
+    endings += [line for line in page.get("outcome", ())[:1] if not line.startswith(LEFT)]
     title = one_line(newest.title)
     branch = re.sub(r"\W|_", " ", meta_text(newest, "branch"))
     about = " ".join([branch, *(turn.request for turn in asked)])
-    opening = openings.find_opening(ended, LINE, about)
+    opening = openings.find_opening(endings, LINE, about)
     if opening.casefold().startswith(title.rstrip("…").casefold()):
         return opening
     later = [
@@ -381,32 +359,32 @@ def _describe_outcome(newest: Record, page: dict[str, list[str]], held: Sequence
 _Merge = tuple[tuple[float, int], str, str]
 
 
-def _find_merges(held: Sequence[Turn]) -> Iterator[_Merge]:
-    for turn in held:
+def _find_merges(turns: Sequence[Turn]) -> Iterator[_Merge]:
+    for turn in turns:
         for number, piece in enumerate(turn.pieces):
             if piece.kind == MERGED:
                 yield (_parse_instant(turn), number), piece.text, piece.name
 
 
 def _find_pull_state(
-    branch: str, until: float, held: Sequence[Turn], merges: Sequence[_Merge]
+    branch: str, until: float, turns: Sequence[Turn], merges: Sequence[_Merge]
 ) -> str:
     """Return a branch's merge, else its pull request, else ""."""
-    own, last = "", (0.0 if held else until, 0)
-    for turn in held:
+    pull, last = "", (0.0 if turns else until, 0)
+    for turn in turns:
         for number, piece in enumerate(turn.pieces):
             if piece.kind == FILE:
                 last = (_parse_instant(turn), number)
             elif piece.kind == LINK:
-                own = "#" + piece.text.rstrip("/").rpartition("/")[2]
+                pull = "#" + piece.text.rstrip("/").rpartition("/")[2]
     # a log shows old merges again
     first = {merge[1:]: merge[0] for merge in sorted(merges, reverse=True)}
-    seen = [
-        (at, number) for (what, number), at in first.items() if at > last and what in (branch, own)
+    merged = [
+        (at, number) for (key, number), at in first.items() if at > last and key in (branch, pull)
     ]
-    if seen:
-        return " #".join(filter(None, (MERGED_PULL, max(seen)[1])))
-    return _OPENED + own if own else ""
+    if merged:
+        return " #".join(filter(None, (MERGED_PULL, max(merged)[1])))
+    return _OPENED + pull if pull else ""
 
 
 # --- by branch
@@ -430,33 +408,33 @@ def list_branches(every: Sequence[SessionWork], by_day: bool = True) -> tuple[Br
     Of a day most commits come first, unattended work last. every: newest first. by_day: group each
     day by itself.
     """
-    told: set[str] = set()
+    shown: set[str] = set()
     topics: set[str] = set()
-    found = []
+    branches = []
     for group in _group_by_branch(every, by_day):
         last, topic = group[0], _topic_key(group[0])
-        made = [line for work in group[::-1] for line in work.made]
+        commits = [line for work in group[::-1] for line in work.made]
         noted = [work.said for work in group if work.noted]
-        said = [work.said for work in group[:_OUTCOMES] if work.said]
-        came = noted or made or said
+        outcomes = [work.said for work in group[:_OUTCOMES] if work.said]
+        came = noted or commits or outcomes
         pulls = [last.pull, *(work.pull for work in group if work.pull.startswith(_OPENED))]
         still = [] if topic in topics else _open_lines(last)
         topics.add(topic)
-        found.append(
+        branches.append(
             BranchWork(
                 last.day,
                 group[-1].day,
                 "" if last.branch in TRUNKS else last.branch,
                 last.title,
-                _pick_untold(told, came),
-                _pick_untold(told, still),
+                _pick_untold(shown, came),
+                _pick_untold(shown, still),
                 next(filter(None, pulls), ""),
                 _is_unattended(group),
-                len(set(made)),
+                len(set(commits)),
                 bool(noted),
             )
         )
-    return tuple(found)
+    return tuple(branches)
 
 
 def _topic_key(work: SessionWork) -> str:
@@ -508,12 +486,12 @@ def _open_lines(work: SessionWork) -> list[str]:
 
 def _join_fitting(lines: Sequence[str]) -> list[str]:
     """Join the first lines that fit into LINE characters."""
-    said = lines[:1]
+    joined = lines[:1]
     for line in lines[1:]:
-        if len(said[0]) + len(line) + 2 > LINE:
+        if len(joined[0]) + len(line) + 2 > LINE:
             break
-        said = [said[0] + "; " + line]
-    return list(said)
+        joined = [joined[0] + "; " + line]
+    return list(joined)
 
 
 def _parse_instant(turn: Turn) -> float:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory.capture import conversationpage
-from memory.capture.turns import BANG, SLASH, USER, Turn
+from memory.capture.turns import SLASH, USER, Turn
 from memory.core import tokeniser
 from memory.distill.proof import Proof, is_takeover
 from memory.notes.instruction import RULES
@@ -65,10 +65,9 @@ def _check_items(
         if fault or turn is None:
             dropped.append(DroppedItem(item.part, fault, item.text))
             continue
-        quote = item.quote
-        if item.part == STANDING:
-            quote = _find_user_sentence(quote, turn.typed)
-        why = _keep_proven(item.why, proof)
+        is_wish = item.part == STANDING
+        quote = _find_user_sentence(item.quote, turn.typed) if is_wish else item.quote
+        why = item.why if _is_proven(item.why, proof) else ""
         proven.append(item._replace(number=turn.number, quote=quote, why=why))
     return proven, dropped
 
@@ -80,12 +79,16 @@ def check(note: Note, body: str, day: str) -> tuple[Note, list[DroppedItem]]:
     """
     proof = Proof(body)
     items, dropped = _check_items(note, list(_parse_turns(body, day)), proof)
-    title = _keep_proven(note.title, proof)
-    if note.title and not title:
-        dropped.append(DroppedItem("title", NO_SOURCE, note.title))
-    said = [sentence for sentence in _SENTENCE.split(note.summary) if sentence.strip()]
-    summary = [sentence.strip() for sentence in said if _keep_proven(sentence, proof)]
-    dropped += [DroppedItem("summary", NO_SOURCE, s) for s in said if s.strip() not in summary]
+    title = note.title
+    if not _is_proven(title, proof):
+        dropped.append(DroppedItem("title", NO_SOURCE, title))
+        title = ""
+    summary = []
+    for sentence in filter(str.strip, _SENTENCE.split(note.summary)):
+        if _is_proven(sentence, proof):
+            summary.append(sentence.strip())
+        else:
+            dropped.append(DroppedItem("summary", NO_SOURCE, sentence))
     if not title:
         # the first sentence says what was wanted, the later ones what came of it
         short = [s.rstrip(".。") for s in summary[1:] + summary[:1] if len(s) <= TITLE]
@@ -97,20 +100,14 @@ def _parse_turns(body: str, day: str) -> Iterator[_SearchableTurn]:
     parsed = conversationpage.parse(body, day)
     for number, (head, lines, _) in enumerate(conversationpage.split_sections(body), 1):
         day = head[1] or day
-        said = "\n".join([head[3], *(line[2:] if line[:2] == "> " else line for line in lines)])
         labels = head[2], "%s %s" % (day, head[2]), "#%d" % number
-        yield _SearchableTurn(
-            number,
-            labels,
-            _normalise(said),
-            _stem_words(said),
-            _list_user_texts(parsed[number - 1]),
-        )
+        text = "\n".join([head[3], *(line.removeprefix("> ") for line in lines)])
+        typed = _list_user_texts(parsed[number - 1])
+        yield _SearchableTurn(number, labels, _normalise(text), _stem_words(text), typed)
 
 
 def _list_user_texts(turn: Turn) -> tuple[str, ...]:
-    """Return the user's texts in a turn."""
-    request = [turn.request] if turn.asked in ("", SLASH, BANG) else []
+    request = [turn.request] if turn.asked in ("", SLASH) else []
     return (*request, *(piece.text for piece in turn.pieces if piece.kind == USER))
 
 
@@ -121,8 +118,8 @@ def _find_user_sentence(quote: str, typed: Sequence[str]) -> str:
         for line in text.split("\n"):
             for sentence in _SENTENCE.split(line):
                 if wanted in _normalise(sentence):
-                    whole = " ".join(sentence.split())
-                    return whole if len(whole) <= QUOTE else quote
+                    sentence = " ".join(sentence.split())
+                    return sentence if len(sentence) <= QUOTE else quote
         if wanted in _normalise(text):
             return quote
     return ""
@@ -146,13 +143,16 @@ def _find_script(text: str) -> str:
 def _find_quoted_turn(item: Item, turns: Sequence[_SearchableTurn]) -> _SearchableTurn | None:
     """Find the turn that holds an item's quote, or None."""
     quote = _normalise(item.quote).strip(" .…\"'")
-    if len(quote) < 3 or len(quote.split()) > MOST_WORDS:
+    words = len(quote.split())
+    if len(quote) < 3 or words > MOST_WORDS:
         return None
-    if len(quote.split()) < LEAST_WORDS and quote.isascii() and len(quote) < 8:
+    if words < LEAST_WORDS and quote.isascii() and len(quote) < 8:
         return None
     holding = [turn for turn in turns if quote in turn.text]
     named = [turn for turn in holding if item.turn in turn.labels]
-    return next(iter(named), holding[0] if len(holding) == 1 else None)
+    if named:
+        return named[0]
+    return holding[0] if len(holding) == 1 else None
 
 
 def _find_fault(
@@ -165,26 +165,22 @@ def _find_fault(
         return NOT_BY_USER
     if is_takeover(item.text + " " + item.why):
         return ORDER
-    if not _keep_proven(item.text, proof):
+    if not _is_proven(item.text, proof):
         return NO_SOURCE
-    words = (
-        _stem_words(item.text)
-        if _find_script(item.text) == _find_script(item.quote)
-        else frozenset()
-    )
-    before = turns[max(0, turn.number - 2) : turn.number - 1]
-    near = turn.stems.union(*(each.stems for each in before))
-    if words and len(words & near) < SHARE * len(words):
-        return BEYOND
+    if _find_script(item.text) == _find_script(item.quote):
+        words = _stem_words(item.text)
+        before = turns[max(0, turn.number - 2) : turn.number - 1]
+        near = turn.stems.union(*(each.stems for each in before))
+        if len(words & near) < SHARE * len(words):
+            return BEYOND
     return ""
 
 
-def _keep_proven(text: str, proof: Proof) -> str:
-    """Return a text if it is proven, else ""."""
-    return "" if is_takeover(text) or _is_echo(text) or proof.find_unproven(text) else text
+def _is_proven(text: str, proof: Proof) -> bool:
+    return not (is_takeover(text) or _is_echo(text) or proof.find_unproven(text))
 
 
 def _is_echo(text: str) -> bool:
     """Tell whether a text is copied from the rules of the prompt."""
-    said = _normalise(text).strip(" .,;:…\"'")
-    return len(said.split()) >= ECHO and said in _normalise(RULES)
+    text = _normalise(text).strip(" .,;:…\"'")
+    return len(text.split()) >= ECHO and text in _normalise(RULES)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memory.capture import conversationpage
 from memory.core import ProviderError, StoreError, clock, files, frontmatter
@@ -37,13 +37,12 @@ RECENT, RESTS = 2 * clock.DAY, 60.0  # seconds since a conversation changed: at 
 MOST_MISSING = 5  # notes that one start writes at most
 
 
-@dataclass(frozen=True)
-class StoredNote:
+class StoredNote(NamedTuple):
     """A stored note, its record and the dropped texts."""
 
     record: Record
     note: Note
-    dropped: tuple[evidence.DroppedItem, ...]
+    dropped: list[evidence.DroppedItem]
 
 
 def load_provider(settings: Config, env: Mapping[str, str]) -> Provider:
@@ -63,8 +62,10 @@ def load_provider(settings: Config, env: Mapping[str, str]) -> Provider:
 
 def find_note(store: Store, session: str, day: str) -> Record | None:
     """Find the note of a session and its first day, or None."""
-    notes = read_day(store, KIND, day)
-    return next((note for note in notes if note.meta.get("session") == session), None)
+    for note in read_day(store, KIND, day):
+        if note.meta.get("session") == session:
+            return note
+    return None
 
 
 def read_day(store: Store, kind: str, day: str) -> Iterator[Record]:
@@ -85,8 +86,12 @@ def find_obstacle(store: Store, talk: Record) -> str:
         return ""
     if is_edited(before):
         return "edited by hand"
-    turns = sum(1 for _ in conversationpage.split_sections(talk.body))
-    return "" if turns - to_integer(before.meta.get("turns")) >= LEAST_NEW_TURNS else "written"
+    new_turns = _count_turns(talk) - to_integer(before.meta.get("turns"))
+    return "" if new_turns >= LEAST_NEW_TURNS else "written"
+
+
+def _count_turns(talk: Record) -> int:
+    return sum(1 for _ in conversationpage.split_sections(talk.body))
 
 
 def is_edited(record: Record) -> bool:
@@ -107,22 +112,21 @@ def request_note(
     Raises ProviderError where the call is refused or fails, StoreError where the note cannot be
     stored.
     """
-    provider = load_provider(settings, env)
-    body = redactor.clean(talk.body, settings, store.place.key)
-    prompt = instruction.build_for_record(talk, body)
-    model = str(settings["notes.model"])
+    provider, model = load_provider(settings, env), str(settings["notes.model"])
+    prompt = instruction.build_for_record(
+        talk, redactor.clean(talk.body, settings, store.place.key)
+    )
     request = providers.Request(prompt.text, instruction.SYSTEM, SECONDS, env, model)
-    plan = prompt.tokens + instruction.ANSWER_TOKENS
+    plan, home = prompt.tokens + instruction.ANSWER_TOKENS, store.place.home
     try:
         answer, note = modelcall.call_provider(
-            store.place.home, settings, now, provider, request, plan, parse_answer, spend.NOTES
+            home, settings, now, provider, request, plan, parse_answer, spend.NOTES
         )
     except (CallFailed, CallDeclined):
         raise
     except ProviderError as error:
         raise CallFailed("unsound", str(error)) from None
-    by = answer.model or model or provider.name
-    return store_note(store, talk, note, by, prompt.whole)
+    return store_note(store, talk, note, answer.model or model or provider.name, prompt.whole)
 
 
 def store_note(store: Store, talk: Record, note: Note, by: str, whole: int = 0) -> StoredNote:
@@ -131,13 +135,12 @@ def store_note(store: Store, talk: Record, note: Note, by: str, whole: int = 0) 
     by: its author. whole: turns that the author read whole, 0 for all. Raises ProviderError if
         nothing is proven, StoreError if it cannot be stored.
     """
-    proven, dropped = evidence.check(note, talk.body, clock.day(talk.created))
+    day = clock.day(talk.created)
+    proven, dropped = evidence.check(note, talk.body, day)
     if not proven.summary and not proven.items:
         raise CallFailed("unsound", "nothing of the answer stands in the conversation")
-    session = str(talk.meta.get("session") or "")
-    turns = sum(1 for _ in conversationpage.split_sections(talk.body))
-    body = notepage.render(proven)
-    title = proven.title or talk.title
+    session, turns = str(talk.meta.get("session") or ""), _count_turns(talk)
+    body, title = notepage.render(proven), proven.title or talk.title
     head = {
         "by": by,
         "branch": talk.meta.get("branch"),
@@ -149,20 +152,15 @@ def store_note(store: Store, talk: Record, note: Note, by: str, whole: int = 0) 
         "prompt": VERSION,
         conversations.WRITTEN: writer.body_checksum(body),
     }
-    before = find_note(store, session, clock.day(talk.created))
+    before = find_note(store, session, day)
     if before is not None:
-        return StoredNote(_rewrite_note(store, before, title, body, head), proven, tuple(dropped))
+        return StoredNote(_rewrite_note(store, before, title, body, head), proven, dropped)
     extra = {key: value for key, value in head.items() if value}
+    extra.update(created=talk.created, links=make_derived_links([talk.id]))
     record = store.add(
-        KIND,
-        title,
-        body,
-        tags=talk.tags,
-        source="auto",
-        session=session,
-        extra={**extra, "created": talk.created, "links": make_derived_links([talk.id])},
+        KIND, title, body, tags=talk.tags, source="auto", session=session, extra=extra
     )
-    return StoredNote(_update_mark(store, record), proven, tuple(dropped))
+    return StoredNote(_update_mark(store, record), proven, dropped)
 
 
 def _rewrite_note(
@@ -190,13 +188,12 @@ def copy_title(store: Store, record: Record) -> str:
 
     Returns the checkpoint's name, "" if none changed.
     """
-    session = record.meta.get("session")
-    until = str(record.meta.get("until") or "")
+    session, until = record.meta.get("session"), str(record.meta.get("until") or "")
     last: Record | None = None
     for day in sorted({clock.day(record.created), until[:10], clock.day(store.now)} - {""}):
         for each in read_day(store, "checkpoint", day):
-            own = each.meta.get("session") == session and each.source == "auto"
-            if own and (last is None or each.created >= last.created):
+            is_own = each.meta.get("session") == session and each.source == "auto"
+            if is_own and (last is None or each.created >= last.created):
                 last = each
     if last is None or last.title == record.title:
         return ""
@@ -211,27 +208,22 @@ def write_due_notes(
 
     A pause prevents all calls. Raises CallFailed after a failure, with the next pause stored.
     """
-    found: list[StoredNote] = []
-    lock = files.Lock(store.place.cache + "/notes.lock")
-    with lock as free:
-        if (
-            not free
-            or settings["notes.provider"] == OFF
-            or now < pause.read(store.place.home).until
-        ):
-            return found
+    home, written = store.place.home, list[StoredNote]()
+    with files.Lock(store.place.cache + "/notes.lock") as free:
+        if not free or settings["notes.provider"] == OFF or now < pause.read(home).until:
+            return written
         for talk in talks:
             if find_obstacle(store, talk):
                 continue
             try:
-                found.append(request_note(store, settings, env, talk, now))
+                written.append(request_note(store, settings, env, talk, now))
             except CallDeclined:
                 break
             except CallFailed as error:
-                pause.record_failure(store.place.home, now, error.why)
+                pause.record_failure(home, now, error.why)
                 raise
-            pause.record_success(store.place.home)
-    return found
+            pause.record_success(home)
+    return written
 
 
 def list_recent_talks(place: Place, now: float, session: str) -> list[str]:
@@ -240,20 +232,17 @@ def list_recent_talks(place: Place, now: float, session: str) -> list[str]:
     At most MOST_MISSING, the newest first: changed since notes were switched on, in the last RECENT
     seconds, but not in the last RESTS. session: the running one, left out.
     """
-    since = max(pause.read(place.home).since, now - RECENT)
-    root = "%s/%s" % (place.private, FOLDERS["conversation"])
+    since, kind = max(pause.read(place.home).since, now - RECENT), FOLDERS["conversation"]
     found: list[tuple[float, str]] = []
     for day in {clock.day(now - back * clock.DAY) for back in range(4)}:
+        folder = "%s/%s" % (kind, day)
         with contextlib.suppress(OSError):
-            for entry in os.scandir("%s/%s" % (root, day)):
+            for entry in os.scandir("%s/%s" % (place.private, folder)):
                 changed = entry.stat().st_mtime
                 if entry.name.endswith(".md") and since <= changed < now - RESTS:
-                    found.append(
-                        (changed, "p/%s/%s/%s" % (FOLDERS["conversation"], day, entry.name))
-                    )
-    return [
-        name for _, name in sorted(found, reverse=True) if not _is_of_session(place, name, session)
-    ][:MOST_MISSING]
+                    found.append((changed, "p/%s/%s" % (folder, entry.name)))
+    names = [name for _, name in sorted(found, reverse=True)]
+    return [name for name in names if not _is_of_session(place, name, session)][:MOST_MISSING]
 
 
 def _is_of_session(place: Place, name: str, session: str) -> bool:

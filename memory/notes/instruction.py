@@ -180,9 +180,8 @@ def _find_turn_starts(body: str) -> list[int]:
 def _shorten_turn(part: str) -> str:
     """Shorten a turn to heading, request and the last statement's opening."""
     (turn,) = conversationpage.parse(part)
-    head = part.split("\n", 1)[0]
-    said = turn.statements()
+    head, statements = part.split("\n", 1)[0], turn.statements()
     asked = clip_at_word(one_line(turn.request), REQUEST)
-    rest = clip_at_word(one_line(said[-1]), OPENING) if said else ""
     quoted = "> " + asked if asked and asked not in head else ""
-    return "\n\n".join(filter(None, (head, quoted, rest)))
+    opening = clip_at_word(one_line(statements[-1]), OPENING) if statements else ""
+    return "\n\n".join(filter(None, (head, quoted, opening)))

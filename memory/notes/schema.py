@@ -78,13 +78,13 @@ def parse_answer(answer: str) -> Note:
 def _parse_object(answer: str) -> dict[str, object]:
     """Parse the first JSON object in an answer; raises ProviderError without one."""
     decoder, at = json.JSONDecoder(), answer.find("{")
-    tries = 0
-    while at >= 0 and tries < 20:
+    for _ in range(20):  # tries
+        if at < 0:
+            break
         try:
             found, _ = decoder.raw_decode(answer, at)
         except (ValueError, RecursionError):
             at = answer.find("{", at + 1)
-            tries += 1
             continue
         if isinstance(found, dict):
             return found

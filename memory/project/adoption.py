@@ -65,7 +65,7 @@ def note_path(place: Place, now: float) -> None:
 def append_restored_workspaces(
     home: str, known: Iterable[tuple[str, str, str]], now: float
 ) -> None:
-    """Record the (workspace, commit, name by its remote) of a backup; raises OSError."""
+    """Record a backup's (workspace, commit, name by its remote); raises OSError."""
     for key, commit, named in known:
         files.append_line(
             home + layout.PLACES,
@@ -126,7 +126,6 @@ def find_past_workspace(place: Place) -> str:
 def _choose_past_workspace(
     place: Place, here: list[dict[str, Any]], keys: list[str], rows: list[dict[str, Any]]
 ) -> str:
-    """Return the last workspace at this path, else one with its commit."""
     past = [str(row.get("key")) for row in reversed(here)]
     stood = [key for key in past if key in keys]
     if stood and here[-1].get("by") != "commit":
@@ -181,26 +180,22 @@ def _list_left_workspaces(place: Place, rows: list[dict[str, Any]]) -> list[str]
 
 def _find_workspace_with_commit(place: Place, keys: list[str], rows: list[dict[str, Any]]) -> str:
     begun = place.due or files.is_folder(place.private)
-    with Objects(place.git) as mine:
+    with Objects(place.git) as objects:
         for key in keys:
-            seen = [row for row in rows if row.get("key") == key]
-            if begun and _has_other_remotes(place, seen):
+            noted = [row for row in rows if row.get("key") == key]
+            if begun and _has_other_remotes(place, noted):
                 continue
-            known = {str(row["commit"]) for row in seen if row.get("commit")}
-            known |= _read_checkpoint_commits(place.home + "/workspaces/" + key, FEW_CHECKPOINTS)
-            if any(row.get("named") == place.named for row in seen) or any(
-                _has_commit(mine, commit) for commit in sorted(known)
-            ):
+            commits = _read_known_commits(place, key, noted, FEW_CHECKPOINTS)
+            has_same_remote = any(row.get("named") == place.named for row in noted)
+            if has_same_remote or any(_has_commit(objects, commit) for commit in sorted(commits)):
                 return key
     return ""
 
 
-def _has_other_remotes(place: Place, seen: list[dict[str, Any]]) -> bool:
-    """Tell whether a workspace's remaining repositories all have other remotes."""
-    paths = [path for row in seen for path in (row.get("path"),) if isinstance(path, str)]
-    stand = [path for path in dict.fromkeys(paths) if _is_repository_root(path)]
+def _has_other_remotes(place: Place, noted: list[dict[str, Any]]) -> bool:
+    roots = [path for path in dict.fromkeys(_list_paths(noted)) if _is_repository_root(path)]
     env = {"DAYLEAF_HOME": place.home}
-    return bool(stand) and all(layout.locate(env, path).named != place.named for path in stand)
+    return bool(roots) and all(layout.locate(env, root).named != place.named for root in roots)
 
 
 def _is_repository_root(path: str) -> bool:
@@ -286,28 +281,25 @@ def _is_proved(place: Place) -> bool:
     """
     if not layout.is_own_checkout(place.root, place.git, place.anchor):
         return False
-    seen = [row for row in layout.read_place_rows(place.home) if row.get("key") == place.claimed]
+    noted = [row for row in layout.read_place_rows(place.home) if row.get("key") == place.claimed]
     remote = layout.read_remote(layout.find_common_git(place.git))
-    local = remote[:1] in ("", "/")
-    known = {str(row["commit"]) for row in seen if row.get("commit")} | _read_checkpoint_commits(
-        place.home + "/workspaces/" + place.claimed
-    )
-    paths = [str(row.get("path")) for row in seen if row.get("path") != place.anchor]
+    commits = _read_known_commits(place, place.claimed, noted, MOST_CHECKPOINTS)
+    paths = [str(row.get("path")) for row in noted if row.get("path") != place.anchor]
     if remote[:1] == "/":
         paths.append(remote)
     heads = _read_head_commits(paths)
-    known.update(heads.values())
-    known.discard("")
-    with Objects(place.git) as mine:
-        if _is_shared_commit(mine, git.read_head(place.git).commit, heads):
+    commits.update(heads.values())
+    commits.discard("")
+    with Objects(place.git) as objects:
+        if _is_shared_commit(objects, git.read_head(place.git).commit, heads):
             return True
-        return any(_has_commit(mine, commit) for commit in sorted(known)) or not (
-            seen or known or local
-        )
+        if any(_has_commit(objects, commit) for commit in sorted(commits)):
+            return True
+    is_local = remote[:1] in ("", "/")
+    return not (noted or commits or is_local)
 
 
 def _read_head_commits(paths: Iterable[str]) -> dict[str, str]:
-    """Return the newest commit, or "", of each git directory at some paths."""
     found = {}
     for path in paths:
         root, folder = layout.find_git(path)
@@ -316,9 +308,8 @@ def _read_head_commits(paths: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _is_shared_commit(mine: Objects, commit: str, heads: dict[str, str]) -> bool:
-    """Tell whether this repository and another one hold a commit."""
-    if not commit or not _has_commit(mine, commit):
+def _is_shared_commit(objects: Objects, commit: str, heads: dict[str, str]) -> bool:
+    if not commit or not _has_commit(objects, commit):
         return False
     for folder, head in heads.items():
         if head:
@@ -329,11 +320,20 @@ def _is_shared_commit(mine: Objects, commit: str, heads: dict[str, str]) -> bool
 
 
 def known_paths(home: str) -> list[str]:
-    paths = [row.get("path") for row in layout.read_place_rows(home)]
-    return [path for path in paths if isinstance(path, str)]
+    return _list_paths(layout.read_place_rows(home))
 
 
-def _read_checkpoint_commits(private: str, most: int = MOST_CHECKPOINTS) -> set[str]:
+def _list_paths(rows: list[dict[str, Any]]) -> list[str]:
+    return [row["path"] for row in rows if isinstance(row.get("path"), str)]
+
+
+def _read_known_commits(place: Place, key: str, rows: list[dict[str, Any]], most: int) -> set[str]:
+    """Return the commits noted with a workspace and of its newest checkpoints."""
+    noted = {str(row["commit"]) for row in rows if row.get("commit")}
+    return noted | _read_checkpoint_commits(place.home + "/workspaces/" + key, most)
+
+
+def _read_checkpoint_commits(private: str, most: int) -> set[str]:
     found: set[str] = set()
     pages = [
         path.split("/")
@@ -343,8 +343,8 @@ def _read_checkpoint_commits(private: str, most: int = MOST_CHECKPOINTS) -> set[
     for parts in sorted(pages, key=lambda parts: parts[-2:], reverse=True)[:most]:
         try:
             found.update(
-                said.decode("ascii")
-                for said in _COMMIT.findall(files.read("/".join(parts), 4096, follow=False))
+                commit.decode("ascii")
+                for commit in _COMMIT.findall(files.read("/".join(parts), 4096, follow=False))
             )
         except OSError:
             continue

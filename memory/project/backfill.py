@@ -99,13 +99,13 @@ def find_sessions(env: dict[str, str]) -> Iterator[Session | Skip]:
 def _read_session(path: str, name: str) -> Session | Skip:
     id = layout.valid_id(name)
     try:
-        seen = whereabouts.read_ends(path)
+        ends = whereabouts.read_ends(path)
     except OSError as error:
         return skip_unreadable(path, error)
-    if not id or not seen.directory:
+    if not id or not ends.directory:
         return Skip(path, "no session in it", "nothing to do")
-    began = seen.changed / 1e9 if seen.began is None else seen.began
-    return Session(id, path, seen.size, seen.directory, began, seen.last)
+    began = ends.changed / 1e9 if ends.began is None else ends.began
+    return Session(id, path, ends.size, ends.directory, began, ends.last)
 
 
 def select_sessions(
@@ -116,15 +116,22 @@ def select_sessions(
     place: only sessions of its workspace, None for all.  since: the earliest end.
     """
     found = [session for session in found if session.ended >= since]
-    keys: dict[str, str] = {}
-    for session in found if place else []:
-        if not keys.get(session.directory):
-            home = locate_session(session, env)
-            keys[session.directory] = home.key if home else ""
-    wanted = [s for s in found if place is None or keys[s.directory] == place.key]
-    wanted.sort(key=lambda s: (s.began, s.ended, s.id != progress.extract_uuid(s.id), s.id))
-    groups = sorted(group_related(wanted), key=lambda group: -max(s.ended for s in group))
+    if place:
+        keys = _find_workspaces(found, env)
+        found = [session for session in found if keys[session.directory] == place.key]
+    found.sort(key=lambda s: (s.began, s.ended, s.id != progress.extract_uuid(s.id), s.id))
+    groups = sorted(group_related(found), key=lambda group: -max(s.ended for s in group))
     return [session for group in groups for session in group]
+
+
+def _find_workspaces(sessions: list[Session], env: dict[str, str]) -> dict[str, str]:
+    """Return the workspace, or "", by the directory of sessions."""
+    keys: dict[str, str] = {}
+    for session in sessions:
+        if not keys.get(session.directory):
+            place = locate_session(session, env)
+            keys[session.directory] = place.key if place else ""
+    return keys
 
 
 def locate_session(session: Session, env: dict[str, str]) -> layout.Place | None:
@@ -189,7 +196,7 @@ def group_related(wanted: list[Session]) -> list[list[Session]]:
 
 
 def _history_keys(session: Session) -> tuple[str, str]:
-    """Return the two keys shared by a session, its forks and copies."""
+    """Return two keys that a session shares with its forks and copies."""
     try:
         first = _read_first_uuid(session)
     except OSError:
@@ -216,15 +223,15 @@ def import_sessions(
 ) -> Iterator[ImportedSession]:
     """Write the checkpoints of sessions; yield the result of each.
 
-    dry: write nothing.  done: called with (bytes done, bytes read).
+    done: called with (bytes done, bytes read).
     """
     places: dict[str, Workspace] = {}
     total = read = 0
     for session in wanted:
-        told = _import_session(session, places, env, now, dry)
-        yield told
+        result = _import_session(session, places, env, now, dry)
+        yield result
         total += session.size
-        read += 0 if told.before or told.skip else session.size
+        read += 0 if result.before or result.skip else session.size
         if done:
             done(total, read)
 
@@ -245,22 +252,20 @@ def _import_session(
 def _find_workspace(
     place: layout.Place, places: dict[str, Workspace], env: dict[str, str]
 ) -> Workspace:
-    return next(
-        (w for w in places.values() if w.place.key == place.key and w.place.root == place.root),
-        Workspace(place, config.load_for_place(place, env)),
-    )
+    for space in places.values():
+        if (space.place.key, space.place.root) == (place.key, place.root):
+            return space
+    return Workspace(place, config.load_for_place(place, env))
 
 
 def _skip_if_unimportable(
     session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool
 ) -> ImportedSession | None:
-    """Make a session's workspace; return the result of a session not imported."""
     if session.directory not in places:
         found = locate_session(session, env)
         if found is None:
-            return _make_skipped(
-                session, None, "its directory is gone", "make it again, even empty"
-            )._replace(gone=True)
+            why = ("its directory is gone", "make it again, even empty")
+            return _make_skipped(session, None, *why)._replace(gone=True)
         found = found if dry else adoption.adopt(found, now)
         places[session.directory] = _find_workspace(found, places, env)
     space = places[session.directory]
@@ -268,21 +273,17 @@ def _skip_if_unimportable(
     if progress.read_captured_size(place, session.id) == session.size:
         return ImportedSession(session, place, before=True)
     if not space.settings["capture.enabled"]:
-        own = space.settings.sources["capture.enabled"] in (config.WORKSPACE, "capture.projects")
-        remedy = (
-            "`dayleaf push on mine` in it"
-            if own
-            else "`dayleaf config get capture.enabled` there says by what"
-        )
+        remedy = "`dayleaf config get capture.enabled` there says by what"
+        if space.settings.sources["capture.enabled"] in (config.WORKSPACE, "capture.projects"):
+            remedy = "`dayleaf push on mine` in it"
         return _make_skipped(session, place, "capture is off there", remedy)
     try:
-        fresh = now - min(session.ended, os.stat(session.path).st_mtime) < recovery.QUIET
+        quiet = now - min(session.ended, os.stat(session.path).st_mtime)
     except OSError as error:
         return _skip_for_error(session, place, error)
-    if session.id == env.get("CLAUDE_CODE_SESSION_ID") or fresh:
-        return _make_skipped(
-            session, place, "the session is running", "it is captured when it ends"
-        )
+    if session.id == env.get("CLAUDE_CODE_SESSION_ID") or quiet < recovery.QUIET:
+        why = ("the session is running", "it is captured when it ends")
+        return _make_skipped(session, place, *why)
     return None
 
 
@@ -307,10 +308,10 @@ def capture_session(
     with files.Lock(place.cache + "/sessions/" + session.id + ".lock", wait=True):
         for number, stop in enumerate((*_find_stops(session), None)):
             capture = open_capture(
-                on_change=written.setdefault, stop=stop, imported=True, heads=space.heads
+                on_change=written.setdefault, stop=stop, imported=True, shared_heads=space.heads
             )
             known = known or bool(capture.state.since or (not number and capture.state.spans))
-            if stop is None or stop.offset >= capture.state.spans.get("", [0])[0]:
+            if stop is None or stop.offset >= capture.state.offset:
                 capture.run("recovery")
     return ImportedSession(
         session, place, tuple(written), before=known and not written, old=known and bool(written)
@@ -334,7 +335,7 @@ def _find_stops(session: Session) -> list[StretchEnd]:
 def _count_checkpoints(capture: Capture, session: Session) -> tuple[int, bool]:
     """Return (checkpoints that a capture would write, whether anything is worth one)."""
     checkpoints, any_worth = 0, False
-    done = capture.state.spans.get("", [0])[0]
+    done = capture.state.offset
     for stop in (*(stop for stop in _find_stops(session) if stop.offset > done), None):
         capture.stop = stop
         capture.read()

@@ -20,14 +20,10 @@ from memory.core import files
 from memory.core.layout import DATED_KINDS, GLOBAL, Place
 from memory.core.records import Record
 from memory.hook import indexview
-from memory.project import mentions
+from memory.project import gitindex, mentions
 from memory.project.gitobjects import Entry, Missing, Objects
 from memory.project.mentions import ABSENT, DEFINED, Symbol
 from memory.store import sections
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.project.gitindex import Tracked
 
 FRESH, STALE, UNKNOWN = "FRESH", "STALE", "UNKNOWN"
 MOST_CLAIMS = 40  # claims of a kind that are checked
@@ -118,10 +114,10 @@ class Checkout:
         # a checkpoint tells of the past: only its open and next items can be stale
         if record.kind in DATED_KINDS and record.source == "auto":
             record = _keep_open_items(record)
-        then = _RepositoryState(self, record)
+        past = _RepositoryState(self, record)
         found = [
-            *self._check_files(record, then),
-            *self._check_symbols(record, then),
+            *self._check_files(record, past),
+            *self._check_symbols(record, past),
             *self._check_commits(record),
         ]
         state = UNKNOWN
@@ -133,33 +129,33 @@ class Checkout:
 
     # ---- files
 
-    def _check_files(self, record: Record, then: _RepositoryState) -> list[Claim]:
+    def _check_files(self, record: Record, past: _RepositoryState) -> list[Claim]:
         found: dict[str, Claim] = {}
         listed = dict.fromkeys(path for path in mentions.listed_files(record) if path)
         for path in list(listed)[:MOST_CLAIMS]:
-            found[path] = self._check_file(path, True, then)
+            found[path] = self._check_file(path, True, past)
         for path in mentions.find_paths(record.body)[:MOST_CLAIMS]:
             if path not in found:
-                found[path] = self._check_file(path, False, then)
+                found[path] = self._check_file(path, False, past)
         return list(found.values())
 
-    def _check_file(self, said: str, listed: bool, then: _RepositoryState) -> Claim:
-        unknown, path = Claim("file", said, None), self.relative_path(said)
+    def _check_file(self, named: str, is_listed: bool, past: _RepositoryState) -> Claim:
+        unknown, path = Claim("file", named, None), self.relative_path(named)
         if not path or not self._is_inside(path):
             return unknown
         if files.exists(self.root + "/" + path):
-            return Claim("file", said, True, path=path)
-        readable, before = then.find_entry(path)
-        existed = listed or before or (not readable and self._has_first_folder(path))
+            return Claim("file", named, True, path=path)
+        readable, before = past.find_entry(path)
+        existed = is_listed or before or (not readable and self._has_first_folder(path))
         if path in self.tracked.away or not existed:
             return unknown
         moved = self._find_moved(path, before)
         reason = "%s is gone%s" % (path, ", moved to " + moved if moved else "")
-        return Claim("file", said, False, reason, path)
+        return Claim("file", named, False, reason, path)
 
-    def relative_path(self, said: str) -> str:
+    def relative_path(self, named: str) -> str:
         """Return a path relative to the checkout, "" outside."""
-        path = said.replace("\\", "/").removeprefix("./")
+        path = named.replace("\\", "/").removeprefix("./")
         if path.startswith("/"):
             inside = path.startswith(self.root.rstrip("/") + "/")
             path = path[len(self.root) + 1 :] if inside else ""
@@ -182,32 +178,32 @@ class Checkout:
     def _find_moved(self, path: str, before: Entry | None) -> str:
         """Return the only file of equal content, else of equal name, or ""."""
         base = "/" + path.rpartition("/")[2]
-        others = [item for item in self.tracked.hashes.items() if item[0] != path]
-        same = [other for other, hash in others if before and hash == before.hash]
-        same = same or [other for other, _ in others if ("/" + other).endswith(base)]
+        hashes = {other: hash for other, hash in self.tracked.hashes.items() if other != path}
+        same = [other for other in hashes if before and hashes[other] == before.hash]
+        same = same or [other for other in hashes if ("/" + other).endswith(base)]
         return same[0] if len(same) == 1 and files.exists(self.root + "/" + same[0]) else ""
 
     # ---- symbols
 
-    def _check_symbols(self, record: Record, then: _RepositoryState) -> list[Claim]:
+    def _check_symbols(self, record: Record, past: _RepositoryState) -> list[Claim]:
         named = [*mentions.listed_files(record), *mentions.find_paths(record.body)[:MOST_CLAIMS]]
-        said = [path for path in map(self.relative_path, named) if path]
-        near = list(dict.fromkeys(path for path in said if self.read_source(path) is not None))[:10]
+        paths = [path for path in map(self.relative_path, named) if path]
+        near = dict.fromkeys(path for path in paths if self.read_source(path) is not None)
         return [
-            self._check_in_file(symbol, then)
+            self._check_in_file(symbol, past)
             if symbol.file
-            else self._check_in_tree(symbol, near, then)
+            else self._check_in_tree(symbol, [*near][:10], past)
             for symbol in mentions.find_symbols(record.body)[:MOST_SYMBOLS]
         ]
 
-    def _check_in_file(self, symbol: Symbol, then: _RepositoryState) -> Claim:
+    def _check_in_file(self, symbol: Symbol, past: _RepositoryState) -> Claim:
         name, path = symbol.name, self.relative_path(symbol.file)
         source = self.read_source(path) if path else None
         if source is None:
             return Claim("symbol", name, None)
         now = mentions.find_level(source, name, path)
         if now < mentions.highest_level(name):
-            before = then.level_in_file(name, path)
+            before = past.level_in_file(name, path)
             if before is not None and now < before:
                 return Claim("symbol", name, False, "%s is no longer in %s" % (name, path), path)
         return Claim("symbol", name, True if now else None, path=path)
@@ -216,16 +212,16 @@ class Checkout:
         rows = indexview.list_stale_causes(self.known, record.checksum)
         return next((row[0] for row in rows if not row[1] and row[3] == name), "")
 
-    def _check_in_tree(self, symbol: Symbol, near: list[str], then: _RepositoryState) -> Claim:
+    def _check_in_tree(self, symbol: Symbol, near: list[str], past: _RepositoryState) -> Claim:
         name, most = symbol.name, mentions.highest_level(symbol.name)
         for path in near:
             if mentions.find_level(self.read_source(path) or "", name, path) == most:
                 return Claim("symbol", name, True, path=path)
         now = self._level_in_tree(name)
         if now is None:
-            reason = self._read_noted_loss(name, then.record)
+            reason = self._read_noted_loss(name, past.record)
             return Claim("symbol", name, False if reason else None, reason)
-        before = None if now == most else then.level_in_tree(name)
+        before = None if now == most else past.level_in_tree(name)
         # a symbol that was only used may be another project's
         if before is not None and now < before >= DEFINED:
             reason = "%s is no longer defined in this repository" % name
@@ -239,17 +235,13 @@ class Checkout:
         return self._levels[name]
 
     @cached_property
-    def tracked(self) -> Tracked:
-        from memory.project import gitindex
-
+    def tracked(self) -> gitindex.Tracked:
         return gitindex.read(self.git)
 
     @cached_property
     def log(self) -> tuple[list[float], list[str]]:
         """The times and hashes of HEAD's moves."""
-        from memory.project import gitindex
-
-        return gitindex.read_head_moves(self.git) if self.git else ([], [])
+        return gitindex.read_head_moves(self.git)
 
     def read_source(self, path: str) -> str | None:
         """Return the text of a file of the checkout, or None."""
@@ -264,8 +256,6 @@ class Checkout:
     @cached_property
     def tree_texts(self) -> dict[str, str] | None:
         """The tracked texts by path, None where too many or not all known."""
-        from memory.project import gitindex
-
         # parsing an index of 10,000 takes 10 ms
         if gitindex.count_entries(self.git) > 4 * self.most[0] or not self.tracked.whole:
             return None
@@ -313,22 +303,28 @@ class Checkout:
     # ---- commits
 
     def _check_commits(self, record: Record) -> list[Claim]:
+        if not self.git:
+            return []
+        named, own = mentions.find_hashes(record.body), mentions.own_commit(record)
+        if own:
+            named.insert(0, (own, True))
         found: dict[str, Claim] = {}
-        own = mentions.own_commit(record)
-        for name, sure in [(own, True)] * bool(own) + mentions.find_hashes(record.body):
-            if name not in found and len(found) < MOST_CLAIMS and self.git:
-                if self.objects.find(name):
-                    found[name] = Claim("commit", name, True)
-                elif sure and self.objects.complete:
-                    reason = "commit %s is not in this repository" % name[:10]
-                    found[name] = Claim("commit", name, False, reason)
-                else:
-                    found[name] = Claim("commit", name, None)
+        for name, is_commit in named:
+            if name not in found and len(found) < MOST_CLAIMS:
+                found[name] = self._check_commit(name, is_commit)
         return list(found.values())
+
+    def _check_commit(self, name: str, is_commit: bool) -> Claim:
+        if self.objects.find(name):
+            return Claim("commit", name, True)
+        if is_commit and self.objects.complete:
+            reason = "commit %s is not in this repository" % name[:10]
+            return Claim("commit", name, False, reason)
+        return Claim("commit", name, None)
 
 
 class _RepositoryState:
-    """The repository at the record's commit, and at its time."""
+    """The repository as it was when the record was written."""
 
     def __init__(self, checkout: Checkout, record: Record):
         self.checkout, self.record = checkout, record
@@ -340,8 +336,6 @@ class _RepositoryState:
         found = checkout.objects.find(own) if own else []
         found = found if len(found) == 1 else []
         if checkout.git:
-            from memory.project import gitindex
-
             found += gitindex.find_commits_around(checkout.log, self.record.created)
         return [hash for hash in list(dict.fromkeys(found))[:3] if hash.strip("0")]
 

@@ -82,8 +82,8 @@ def read_memories(found: list[Source], place: Place, tier: str) -> Iterator[Piec
 
 
 def _memory_title(meta: dict[str, object]) -> str:
-    said = meta.get("description") or meta.get("name") or ""
-    return " ".join(said.split())[:120] if isinstance(said, str) else ""
+    title = meta.get("description") or meta.get("name") or ""
+    return " ".join(title.split())[:120] if isinstance(title, str) else ""
 
 
 def _memory_tags(meta: dict[str, object]) -> tuple[str, ...]:
@@ -167,12 +167,11 @@ def find_rule_files(place: Place) -> tuple[list[Source], list[Skip]]:
                 skipped.append(Skip(name, "a link out of the project", remedy))
     folder = ".claude/rules/"
     if files.is_folder(root + "/" + folder) and files.is_inside(root + "/" + folder, root):
-        rules = otherfiles.find_files(root + "/" + folder[:-1], lambda name: name.endswith(".md"))
-        for rule in rules:
-            if isinstance(rule, Skip):
-                skipped.append(rule._replace(path=folder + rule.path))
-            else:
-                found.append(Source(rule.path, folder + rule.name))
+        rules, others = otherfiles.separate_skips(
+            otherfiles.find_files(root + "/" + folder[:-1], lambda name: name.endswith(".md"))
+        )
+        found += [Source(rule.path, folder + rule.name) for rule in rules]
+        skipped += [skip._replace(path=folder + skip.path) for skip in others]
     return found, skipped
 
 

@@ -94,7 +94,6 @@ def _parse_entries(data: bytes, version: int, count: int) -> tuple[dict[str, str
 
 
 def _is_whole(data: bytes, at: int) -> bool:
-    """Tell whether the extensions at an offset add no further files."""
     while at + 8 <= len(data) - 20:
         if data[at : at + 4] in (_LINK, _SPARSE):
             return False

@@ -42,7 +42,7 @@ def _sha1(head: bytes, data: bytes) -> str:
 
 
 class _Pack:
-    """A pack: its index and, once needed, its data, as open files."""
+    """A pack's index and, once needed, its data, as open files."""
 
     def __init__(self, path: str):
         self.path, self.data_fd = path, -1
@@ -149,7 +149,8 @@ class Objects:
         found: set[str] = set()
         for pack in self._open_packs():
             found.update(hash for hash, _ in pack.find(prefix))
-        for name in files.list_folder(self.folder + "/" + prefix[:2]) if self._inside else ():
+        names = files.list_folder(self.folder + "/" + prefix[:2]) if self._inside else []
+        for name in names:
             if name.startswith(prefix[2:]) and len(name) == 38:
                 found.add(prefix[:2] + name)
         return sorted(found)[:2]
@@ -247,10 +248,10 @@ class Objects:
         ):
             return True
         try:
-            said = files.read(self.common + "/config", 1 << 18).lower().replace(b" ", b"")
+            config = files.read(self.common + "/config", 1 << 18).lower().replace(b" ", b"")
         except OSError:
             return True
-        return b"objectformat=sha256" in said or b"partialclone=" in said
+        return b"objectformat=sha256" in config or b"partialclone=" in config
 
     def _read_loose(self, hash: str) -> tuple[str, bytes]:
         if not self._inside:

@@ -119,7 +119,7 @@ class ImportedRecords:
         self._add_archived(store, from_)
 
     def find(self, key: Key) -> ExistingRecord | None:
-        """Return the record of a key, its path plain or hashed."""
+        """Return the record of a key, whose path may be stored as a hash."""
         return self.by_key.get(key) or self.by_key.get((hash_path(key[0]), key[1]))
 
     def find_forgotten(self, key: Key) -> str:
@@ -134,19 +134,19 @@ class ImportedRecords:
         if kind != layout.FOLDERS["resource"] and ORIGIN.encode() not in head:
             return
         record = records.from_bytes(name, data[:offset], 0.0)
-        said, path = record.meta.get(ORIGIN), record.meta.get("path")
+        given_origin, path = record.meta.get(ORIGIN), record.meta.get("path")
         origin: dict[str, str] = {}
-        if isinstance(said, dict) and said.get("from") == from_:
-            origin = {key: str(value) for key, value in said.items()}
+        if isinstance(given_origin, dict) and given_origin.get("from") == from_:
+            origin = {key: str(value) for key, value in given_origin.items()}
         checksum = str(record.meta.get("checksum") or origin.get("checksum") or "")
         untouched = origin.get("written", "")[:16] == files.sha256(text)[:16]
-        found = ExistingRecord(name, record.id, checksum, origin, untouched, record.versions)
+        existing = ExistingRecord(name, record.id, checksum, origin, untouched, record.versions)
         if origin:
             key = origin.get("path", ""), origin.get("part", "")
-            self.by_key.setdefault(key, found)
+            self.by_key.setdefault(key, existing)
             self._note_lost(key, {**origin, "checksum": checksum})
         if kind == layout.FOLDERS["resource"] and isinstance(path, str):
-            self.by_path.setdefault(path, found)
+            self.by_path.setdefault(path, existing)
 
     def _add_archived(self, store: Store, from_: str) -> None:
         for letter, root in store.roots.items():
@@ -172,7 +172,7 @@ class ImportedRecords:
                 self.moved.setdefault((sign, str(value)), []).append(key)
 
     def find_key(self, piece: Piece, seen: set[Key]) -> Key:
-        """Return a piece's key, of a moved source the former key."""
+        """Return a piece's key, or the former key of a moved source."""
         if not piece.below or not self.moved:
             return piece.key
         if self.find(piece.key) or self.find_forgotten(piece.key):
@@ -197,9 +197,9 @@ def import_pieces(
 ) -> Result:
     """Write the records of pieces; raises StoreError.
 
-    from_: the origin's `from`.  tier: of new records.  dry: write nothing.  told: called with the
-    number of pieces done.  covered: tells whether the pieces hold everything of a path, so that its
-    other records have lost their source.  An interrupted run keeps what was written.
+    from_: the origin's `from`.  tier: of new records.  told: called with the number of pieces
+    done.  covered: tells whether the pieces hold everything of a path, so that its other records
+    have lost their source.  An interrupted run keeps what was written.
     """
     run = _Importer(store, from_, tier, dry)
     result = run.result
@@ -217,16 +217,14 @@ def import_pieces(
     finally:
         run.bulk.flush()
     result.gone = [
-        (found.id, " § ".join(filter(None, key)))
-        for key, found in sorted(run.imported.by_key.items())
+        (existing.id, " § ".join(filter(None, key)))
+        for key, existing in sorted(run.imported.by_key.items())
         if key not in result.seen and key[0][:1] != "#" and covered(key[0])
     ]
     return result
 
 
 class _Importer:
-    """One import and its result; see `import_pieces`."""
-
     def __init__(self, store: Store, from_: str, tier: str, dry: bool):
         self.store, self.from_, self.tier, self.dry = store, from_, tier, dry
         self.imported, self.bulk, self.result = (
@@ -240,13 +238,13 @@ class _Importer:
         result, imported = self.result, self.imported
         key = imported.find_key(piece, result.seen)
         result.seen.add(key)
-        found = imported.find(key)
-        if found is None and self.from_ == "tree":
-            found = imported.by_path.get(piece.key[0])
-        if found is not None:
-            if found.name[:1] == layout.PRIVATE != self.tier:
-                result.private.append(found.id)
-            return self._update_existing(found, piece)
+        existing = imported.find(key)
+        if existing is None and self.from_ == "tree":
+            existing = imported.by_path.get(piece.key[0])
+        if existing is not None:
+            if existing.name[:1] == layout.PRIVATE != self.tier:
+                result.private.append(existing.id)
+            return self._update_existing(existing, piece)
         id = imported.find_forgotten(key)
         if id:
             remedy = "`dayleaf store restore %s` brings it back" % id
@@ -274,6 +272,13 @@ class _Importer:
         self.result.new.append(new.id)
         return None
 
+    def _clean(self, piece: Piece, value: list[Any]) -> list[Any]:
+        """Return [title, body, …] without secrets and private parts."""
+        cleaned: list[Any] = self.store.cleaned(value)
+        if cleaned[:2] != value[:2]:
+            self.result.cleaned.append(piece.shown)
+        return cleaned
+
     def _draft(self, piece: Piece) -> Draft | Skip:
         draft = piece.draft()
         if isinstance(draft, Draft):
@@ -285,20 +290,12 @@ class _Importer:
 
         def clean(value: Any) -> Any:
             # without checksums: beside a path that names a key they would pass for secrets
-            title, body, given = self.store.cleaned(value)
-            if [title, body] != value[:2]:
-                self.result.cleaned.append(piece.shown)
+            title, body, given = self._clean(piece, value)
             if "checksum" in extra:
-                given = {
-                    **given,
-                    "checksum": piece.checksum,
-                    "snapshot": material.fingerprint(body),
-                }
-            return [
-                title,
-                body,
-                {**given, ORIGIN: self._origin(piece, title, body, draft, self.tier)},
-            ]
+                given["checksum"] = piece.checksum
+                given["snapshot"] = material.fingerprint(body)
+            given[ORIGIN] = self._origin(piece, title, body, draft, self.tier)
+            return [title, body, given]
 
         new = writer.compose_record(
             draft.kind,
@@ -335,46 +332,46 @@ class _Importer:
             **own,
         }
 
-    def _update_existing(self, found: ExistingRecord, piece: Piece) -> Skip | None:
-        changes = self._find_head_changes(found, piece) if found.origin else {}
-        if found.checksum == piece.checksum and not changes:
-            self.result.same.append(found.id)
+    def _update_existing(self, existing: ExistingRecord, piece: Piece) -> Skip | None:
+        changes = self._find_head_changes(existing, piece) if existing.origin else {}
+        if existing.checksum == piece.checksum and not changes:
+            self.result.same.append(existing.id)
             return None
         try:
-            if found.checksum != piece.checksum:
-                skip = self._renew_record(found, piece, changes)
+            if existing.checksum != piece.checksum:
+                skip = self._renew_record(existing, piece, changes)
                 if skip:
                     return skip
             elif not self.dry:
-                self.store.edit(found.name, changes)
+                self.store.edit(existing.name, changes)
         except StoreError as error:
             return _skip_for_error(piece, error)
-        self.result.changed.append(found.id)
+        self.result.changed.append(existing.id)
         return None
 
-    def _find_head_changes(self, found: ExistingRecord, piece: Piece) -> dict[str, Any]:
+    def _find_head_changes(self, existing: ExistingRecord, piece: Piece) -> dict[str, Any]:
         """Return the new versions, and the new path of a moved source."""
         changes: dict[str, Any] = {}
-        new = [version for version in piece.versions if version not in found.versions]
+        new = [version for version in piece.versions if version not in existing.versions]
         if new:
-            changes["versions"] = [*found.versions, *new]
-        path = self._origin_path(piece, found.name[:1])
-        if piece.below and path != found.origin.get("path"):
-            changes[ORIGIN] = {**found.origin, "path": path, "below": piece.below}
+            changes["versions"] = [*existing.versions, *new]
+        path = self._origin_path(piece, existing.name[:1])
+        if piece.below and path != existing.origin.get("path"):
+            changes[ORIGIN] = {**existing.origin, "path": path, "below": piece.below}
         return changes
 
     def _renew_record(
-        self, found: ExistingRecord, piece: Piece, changes: dict[str, Any]
+        self, existing: ExistingRecord, piece: Piece, changes: dict[str, Any]
     ) -> Skip | None:
         """Write a changed source into its record, or return why not."""
-        id = found.id
-        if not found.origin:
+        id = existing.id
+        if not existing.origin:
             return Skip(
                 piece.shown,
                 "the resource %s already describes it, and was not imported" % id,
                 "`dayleaf record forget %s`, then import again to take the source's text" % id,
             )
-        if not found.untouched:
+        if not existing.untouched:
             return Skip(
                 piece.shown,
                 "it has changed, but its record %s was edited by hand" % id,
@@ -384,32 +381,30 @@ class _Importer:
         if isinstance(draft, Skip):
             return draft
         if not self.dry:
-            self._rewrite_record(found, piece, draft, changes)
+            self._rewrite_record(existing, piece, draft, changes)
         return None
 
     def _rewrite_record(
-        self, found: ExistingRecord, piece: Piece, draft: Draft, changes: dict[str, Any]
+        self, existing: ExistingRecord, piece: Piece, draft: Draft, changes: dict[str, Any]
     ) -> None:
         store, extra = self.store, draft.extra or {}
-        old = store.raw(found.name)
-        title, body = store.cleaned([draft.title, draft.body])
-        if [title, body] != [draft.title, draft.body]:
-            self.result.cleaned.append(piece.shown)
+        old = store.raw(existing.name)
+        title, body = self._clean(piece, [draft.title, draft.body])
         title = writer.title_line(title)
         before = writer.title_line(str(frontmatter.parse(old).meta.get("title") or ""))
-        has_own_title = _hash_title(before) != found.origin.get("written", "")[17:]
+        has_own_title = _hash_title(before) != existing.origin.get("written", "")[17:]
         keys = ("checksum", "source_ref", "refreshed")
         head = {key: extra[key] for key in keys if key in extra}
         head.update(changes, updated=clock.iso(store.now))
-        head[ORIGIN] = self._origin(piece, title, body, draft, found.name[:1])
+        head[ORIGIN] = self._origin(piece, title, body, draft, existing.name[:1])
         if "checksum" in extra:
             head["snapshot"] = material.fingerprint(body)
         if not has_own_title:
             head["title"] = title
-        data = frontmatter.edit(old, head, found.name)
+        data = frontmatter.edit(old, head, existing.name)
         text = body.lstrip("\n").encode("utf-8", "replace")
         data = data[: frontmatter.split_head(data)[1]] + b"\n" + text
-        store.replace(found.name, data, files.sha256(old))
+        store.replace(existing.name, data, files.sha256(old))
 
 
 def _skip_for_error(piece: Piece, error: StoreError) -> Skip:

@@ -106,45 +106,40 @@ _DEPENDENCIES = {
     **{name: tag for tag, names in _NAMES.items() for name in names.split()},
 }
 _PREFIXES = tuple((name[:-1], tag) for name, tag in _DEPENDENCIES.items() if name.endswith("*"))
-# A manifest's name, `*` once for any letters -> the tags of a project that has it.
-_FILES = {
-    "pyproject.toml": "python",
-    "requirements*.txt": "python",
-    "setup.cfg": "python",
-    "setup.py": "python",
-    "Pipfile": "python",
-    "environment.yml": "python conda",
-    "tox.ini": "python tox",
-    "package.json": "javascript node",
-    "tsconfig.json": "typescript",
-    "deno.json": "typescript deno",
-    "Cargo.toml": "rust",
-    "go.mod": "go",
-    "pom.xml": "java maven",
-    "build.gradle": "java gradle",
-    "build.gradle.kts": "kotlin gradle",
-    "build.sbt": "scala sbt",
-    "Gemfile": "ruby",
-    "composer.json": "php",
-    "*.csproj": "c# dotnet",
-    "*.fsproj": "f# dotnet",
-    "mix.exs": "elixir",
-    "pubspec.yaml": "dart",
-    "Package.swift": "swift",
-    "CMakeLists.txt": "cmake",
-    "Makefile": "make",
-    "Dockerfile*": "docker",
-    "Containerfile": "docker",
-    "docker-compose*.yml": "docker docker-compose",
-    "docker-compose*.yaml": "docker docker-compose",
-    "compose*.yml": "docker docker-compose",
-    "compose*.yaml": "docker docker-compose",
-    "*.tf": "terraform",
-    "Chart.yaml": "helm kubernetes",
-    "kustomization.yaml": "kubernetes",
-    ".gitlab-ci.yml": "gitlab-ci",
-    "Jenkinsfile": "jenkins",
+# manifests by the tags of a project that has one; a `*` stands for any letters
+_MANIFESTS = {
+    "python": "pyproject.toml requirements*.txt setup.cfg setup.py Pipfile",
+    "python conda": "environment.yml",
+    "python tox": "tox.ini",
+    "javascript node": "package.json",
+    "typescript": "tsconfig.json",
+    "typescript deno": "deno.json",
+    "rust": "Cargo.toml",
+    "go": "go.mod",
+    "java maven": "pom.xml",
+    "java gradle": "build.gradle",
+    "kotlin gradle": "build.gradle.kts",
+    "scala sbt": "build.sbt",
+    "ruby": "Gemfile",
+    "php": "composer.json",
+    "c# dotnet": "*.csproj",
+    "f# dotnet": "*.fsproj",
+    "elixir": "mix.exs",
+    "dart": "pubspec.yaml",
+    "swift": "Package.swift",
+    "cmake": "CMakeLists.txt",
+    "make": "Makefile",
+    "docker": "Dockerfile* Containerfile",
+    "docker docker-compose": (
+        "docker-compose*.yml docker-compose*.yaml compose*.yml compose*.yaml"
+    ),
+    "terraform": "*.tf",
+    "helm kubernetes": "Chart.yaml",
+    "kubernetes": "kustomization.yaml",
+    "gitlab-ci": ".gitlab-ci.yml",
+    "jenkins": "Jenkinsfile",
 }
+_FILES = {name: tags for tags, names in _MANIFESTS.items() for name in names.split()}
 _GLOBS = tuple(pattern for pattern in _FILES if "*" in pattern)
 _WITHOUT_DEPENDENCIES = frozenset(  # name no dependencies
     (
@@ -205,7 +200,6 @@ def _find_tag(name: str) -> str:
 
 
 def _find_pattern(name: str) -> str:
-    """Return the key of `_FILES` for a file's name, or ""."""
     return name if name in _FILES else next((p for p in _GLOBS if _matches(name, p)), "")
 
 

@@ -29,6 +29,7 @@ from memory.core import StoreError, clock, files, frontmatter, records
 from memory.core.layout import GLOBAL, SHARED, Place
 from memory.core.records import Record
 from memory.project import otherfiles
+from memory.store import activeplan
 from memory.store.reader import open_beneath
 
 TYPE_CHECKING = False
@@ -123,19 +124,19 @@ def read_source(record: Record, place: Place) -> Source:
         ) from None
 
 
-def _resolve_path(said: str, tier: str, place: Place) -> str:
-    if not said or "\0" in said or "://" in said:
-        raise StoreError("it names no path of a file" if said else "it has no path")
-    if os.path.isabs(said):
+def _resolve_path(path: str, tier: str, place: Place) -> str:
+    if not path or "\0" in path or "://" in path:
+        raise StoreError("it names no path of a file" if path else "it has no path")
+    if os.path.isabs(path):
         if tier == SHARED:
             raise StoreError(
                 "the path of a shared resource must be relative to its repository, but '%s' is not"
-                % said
+                % path
             )
-        return said
+        return path
     if tier == GLOBAL:
-        raise StoreError("the path of a global resource must be absolute, but '%s' is not" % said)
-    return place.root.rstrip("/") + "/" + said
+        raise StoreError("the path of a global resource must be absolute, but '%s' is not" % path)
+    return place.root.rstrip("/") + "/" + path
 
 
 def check_allowed(real: str, tier: str, place: Place, relative: bool = False) -> None:
@@ -190,11 +191,8 @@ def guess_type(source: Source) -> str:
 # ---- the record's text
 
 
-def decode_text(source: Source, anyway: bool = False) -> str:
-    """Return a file's text without a byte-order mark.
-
-    anyway: replace invalid bytes with U+FFFD, else raise StoreError.
-    """
+def _decode_text(source: Source, anyway: bool) -> str:
+    """Return a file's text; replace invalid bytes `anyway`, else raise StoreError."""
     try:
         if b"\0" in source.data:
             raise UnicodeError
@@ -208,8 +206,12 @@ def decode_text(source: Source, anyway: bool = False) -> str:
     return source.data.decode("utf-16" if is_utf16 else "utf-8", "replace").replace("\0", "")
 
 
-def describe_source(source: Source, kind: str, text: str) -> Description:
-    """Return a file's title, body and tags for its resource."""
+def describe_source(source: Source, kind: str, anyway: bool = False) -> Description:
+    """Return a file's title, body and tags for its resource; raises StoreError.
+
+    anyway: read a document too that is no UTF-8 text.
+    """
+    text = _decode_text(source, anyway or kind == "script")
     name = source.path.rpartition("/")[2]
     if kind == "script":
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -223,7 +225,6 @@ def describe_source(source: Source, kind: str, text: str) -> Description:
 
 
 def _script_title(name: str, description: str) -> str:
-    """Return a script's name with its description's first sentence."""
     first = re.split(r"(?<=[.!?])\s|\n", description, maxsplit=1)[0].rstrip(". ")
     first = re.sub(r"^%s\s*[:-]+\s*" % re.escape(name), "", first)
     tells = first and not re.search(r"\busage\s*[:=]", first, re.I)
@@ -281,7 +282,7 @@ def add_resource(
     kind: `doc` or `script`.  title: "" for its own.  more: keyword arguments of Store.add, and
     under `extra` more frontmatter.
     """
-    own = describe_source(source, kind, decode_text(source, kind == "script"))
+    own = describe_source(source, kind)
     body = _redact(store, own.body)
     extra = {
         "type": kind,
@@ -333,12 +334,10 @@ def rewrite(store: Store, record: Record, source: Source) -> Record:
 
     A person's text above a script's heading SCRIPT stays.  Raises StoreError.
     """
-    from memory.store import activeplan
-
     kind = resource_type(record)
     before = store.raw(record.name)
     page = frontmatter.parse(before)
-    body = _redact(store, describe_source(source, kind, decode_text(source, kind == "script")).body)
+    body = _redact(store, describe_source(source, kind).body)
     if kind == "script" and is_edited_by_hand(store, record):
         own = "\n" + page.body
         at = own.find("\n" + SCRIPT + "\n")
@@ -399,9 +398,5 @@ def refresh_script(store: Store, record: Record) -> Record:
     if found.word != STALE or found.source is None:
         return record
     if record.tier == SHARED:
-        return record.replaced(
-            body=_redact(
-                store, describe_source(found.source, "script", decode_text(found.source, True)).body
-            )
-        )
+        return record.replaced(body=_redact(store, describe_source(found.source, "script").body))
     return rewrite(store, record, found.source)

@@ -119,9 +119,9 @@ def find_paths(body: str) -> list[str]:
 @lru_cache(maxsize=CACHED_TEXTS)
 def _find_paths(text: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
-    for word in text.split():
-        # no path holds a blank
-        for match in _PATH.finditer(word) if "/" in word and "." in word else ():
+    # no path holds a blank
+    for word in [word for word in text.split() if "/" in word and "." in word]:
+        for match in _PATH.finditer(word):
             path = match.group(1)
             if "/" in path and looks_like_file(path):
                 found[path] = None
@@ -147,8 +147,8 @@ def mentions_file(record: Record, path: str) -> bool:
 
 
 def own_commit(record: Record) -> str:
-    said = meta_text(record, "commit")
-    return said if re.fullmatch(r"[0-9a-f]{7,40}", said) else ""
+    commit = meta_text(record, "commit")
+    return commit if re.fullmatch(r"[0-9a-f]{7,40}", commit) else ""
 
 
 def find_hashes(body: str) -> list[tuple[str, bool]]:
@@ -197,7 +197,8 @@ def _find_symbols(text: str) -> tuple[Symbol, ...]:
         if not symbol or looks_like_file(symbol.group(1)):
             continue
         name, place = symbol.group(1), _find_symbol_file(text, match)
-        if place or (is_identifier(name) or symbol.group(2)) and len(name) > 2:
+        is_code = is_identifier(name) or bool(symbol.group(2))
+        if place or (is_code and len(name) > 2):
             found[name] = found.get(name) or place
     return tuple(Symbol(name, path) for name, path in found.items())
 
@@ -205,8 +206,8 @@ def _find_symbols(text: str) -> tuple[Symbol, ...]:
 def _find_symbols_after_paths(text: str) -> dict[str, str]:
     """Return the path of each symbol written like `src/app.py:run`."""
     found: dict[str, str] = {}
-    for word in text.split():
-        for match in _NAME_AFTER_PATH.finditer(word) if ":" in word and "." in word else ():
+    for word in [word for word in text.split() if ":" in word and "." in word]:
+        for match in _NAME_AFTER_PATH.finditer(word):
             path, name = match.group(1), match.group(2)
             if looks_like_file(path):
                 found[name] = path.removeprefix("./")
@@ -214,7 +215,6 @@ def _find_symbols_after_paths(text: str) -> dict[str, str]:
 
 
 def _find_symbol_file(text: str, match: re.Match[str]) -> str:
-    """Return the file given for a quoted word in its sentence, or ""."""
     place = _PATH_AFTER_NAME.match(text, match.end())
     start = max(0, match.start() - 200)
     if not place and text[start : match.start()].rstrip().endswith(_POSSESSIVES):
@@ -261,18 +261,17 @@ def find_level(source: str, name: str, path: str) -> int:
     """Return the level of a symbol in a source text, of prose at most USED."""
     parts = split_name(name)
     places = _find_places(source, parts[-1])
-    best = max((found for _, found in places), default=ABSENT)
+    best = max((level for _, level in places), default=ABSENT)
     if path.rpartition(".")[2].lower() in PROSE:
         return min(best, USED)
     if best < DEFINED or len(parts) < 2:
         return best
-    spans = [
-        _find_block(source, at) for at, found in _find_places(source, parts[-2]) if found == DEFINED
-    ]
-    for at, found in places:
-        if found == DEFINED and (
-            any(low < at < high for low, high in spans) or _follows_owner(source, at, parts[-2])
-        ):
+    owner = parts[-2]
+    owners = [at for at, level in _find_places(source, owner) if level == DEFINED]
+    blocks = [_find_block(source, at) for at in owners]
+    for at in [at for at, level in places if level == DEFINED]:
+        is_inside = any(start < at < end for start, end in blocks)
+        if is_inside or _follows_owner(source, at, owner):
             return MEMBER
     return DEFINED
 
@@ -285,9 +284,10 @@ def _find_places(source: str, word: str) -> list[tuple[int, int]]:
         end = at + len(word)
         if not (_is_word_char(source[at - 1 : at]) or _is_word_char(source[end : end + 1])):
             seen += 1
-            best = _place_level(source, at, end)
-            if (best == DEFINED or best and not found) and not _is_in_comment_or_string(source, at):
-                found.append((at, best))
+            level = _place_level(source, at, end)
+            counts = level == DEFINED or (level == USED and not found)
+            if counts and not _is_in_comment_or_string(source, at):
+                found.append((at, level))
         at = source.find(word, end)
     return found
 
@@ -329,11 +329,8 @@ def _ends_with_keyword(before: str) -> bool:
 
 
 def _is_in_comment_or_string(source: str, at: int) -> bool:
-    if not (
-        source.count('"""', 0, at) % 2
-        or source.count("'''", 0, at) % 2
-        or source.rfind("/*", 0, at) > source.rfind("*/", 0, at)
-    ):
+    is_quoted = any(source.count(quotes, 0, at) % 2 for quotes in ('"""', "'''"))
+    if not is_quoted and source.rfind("/*", 0, at) <= source.rfind("*/", 0, at):
         return False
     opening = _OPENING.search(source, 0, at)
     while opening:

@@ -45,9 +45,9 @@ class Source(NamedTuple):
     name: str
 
 
-def resolve_folder(said: str, place: Place) -> str:
+def resolve_folder(folder: str, place: Place) -> str:
     """Return the absolute path of a person's directory; raises UsageError."""
-    path = os.path.abspath(os.path.expanduser(said))
+    path = os.path.abspath(os.path.expanduser(folder))
     if not os.path.lexists(path):
         raise UsageError("%s: no such directory; give the one that holds the files" % path)
     if not os.path.isdir(path):
@@ -121,7 +121,6 @@ class AddedTier(Place):
 
 
 def _list_package_folders(root: str) -> list[str]:
-    """Return the folders of packages that hold notes."""
     return [
         name
         for name, path, stat in islice(walk.walk_entries(root, _is_entered), COUNTED)
@@ -148,16 +147,15 @@ def list_added_tiers(place: Place, settings: Config) -> list[AddedTier]:
     return [AddedTier(place.home, folder) for folder in folders if folder]
 
 
-def resolve_tier_folder(said: str, place: Place, settings: Config, env: dict[str, str]) -> str:
+def resolve_tier_folder(folder: str, place: Place, settings: Config, env: dict[str, str]) -> str:
     """Return the absolute path of a new tier's directory; raises UsageError."""
-    path = resolve_folder(said, place)
+    path = resolve_folder(folder, place)
     user = files.real_path((env.get("HOME") or env.get("USERPROFILE") or "/").replace("\\", "/"))
     if files.is_inside(user, path) or files.is_inside(place.home, path):
         raise UsageError("%s holds all your files; add only the folder that holds the notes" % path)
     for other in list_added_tiers(place, settings):
-        if path != other.top and (
-            files.is_inside(path, other.top) or files.is_inside(other.top, path)
-        ):
+        overlaps = files.is_inside(path, other.top) or files.is_inside(other.top, path)
+        if overlaps and path != other.top:
             raise UsageError(
                 "%s: %s is a tier already, and one of them lies inside the other"
                 % (path, other.top)

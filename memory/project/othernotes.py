@@ -67,7 +67,7 @@ def is_wanted(name: str) -> bool:
 
 
 def select_readable(found: list[Source]) -> list[Source]:
-    """Return the files without JSON that is no export."""
+    """Return the files, of JSON only the exports."""
     return [
         source
         for source in found
@@ -113,8 +113,6 @@ def read_notes(
 
 
 class _ImportArguments(NamedTuple):
-    """The arguments of an import.  commits: `_read_first_commits` of a repository."""
-
     root: Root
     kind: str
     author: str
@@ -148,8 +146,8 @@ def _collect_problems(read: Record, extra: dict[str, Any]) -> tuple[str, ...]:
     quiet = ("line 1: source ", "line 1: confidence ")[: 1 + bool(extra.get("confidence"))]
     problems = tuple(problem for problem in read.problems if not problem.startswith(quiet))
     if extra.get("date"):
-        said = str(extra["date"])[:40]
-        problems += ("the date '%s' cannot be read; write it as 2018-05-15" % said,)
+        date = str(extra["date"])[:40]
+        problems += ("the date '%s' cannot be read; write it as 2018-05-15" % date,)
     return problems
 
 
@@ -160,7 +158,7 @@ def _is_active(meta: dict[str, Any]) -> bool:
 def _check_skip(
     source: Source, path: str, kind: str, page: frontmatter.Page, active: dict[str, str]
 ) -> Skip | None:
-    """Return the reason against importing a file, or None.  Note an active plan."""
+    """Return why a file is not imported, or None; note an active plan."""
     meta = page.meta
     if kind == "conversation":
         remedy = "copy what is worth keeping into a note"
@@ -183,7 +181,6 @@ def _check_skip(
 
 
 def _numbered_stem(name: str) -> str:
-    """Return a file's stem if it begins with a digit, else ""."""
     stem = name.rpartition("/")[2].rpartition(".")[0]
     return stem if stem[:1].isdigit() else ""
 
@@ -210,7 +207,7 @@ def _build_frontmatter(
 
 
 def _flatten_git(extra: dict[str, Any]) -> None:
-    """Replace goldfish's key `git` by `branch`, `commit` and `files`."""
+    """Replace goldfish's key `git` by its parts."""
     git = extra.get("git")
     if isinstance(git, dict):
         extra.update((key, git[key]) for key in ("branch", "commit", "files") if git.get(key))
@@ -228,9 +225,8 @@ def _set_dates(
         del extra["updated"]
 
 
-def _translate_confidence(said: Any) -> str:
-    """Return a confidence in dayleaf's words, or ""."""
-    text = str(said or "").strip().lower()
+def _translate_confidence(confidence: Any) -> str:
+    text = str(confidence or "").strip().lower()
     if text in records.CONFIDENCES:
         return text
     try:
@@ -239,7 +235,11 @@ def _translate_confidence(said: Any) -> str:
         return ""
     if text in _LEVELS:
         return _LEVELS[text]
-    return ("low" if share < 0.4 else "medium" if share < 0.75 else "high") if share <= 1 else ""
+    if not share <= 1:
+        return ""
+    if share < 0.4:
+        return "low"
+    return "medium" if share < 0.75 else "high"
 
 
 def _find_title(meta: dict[str, Any], body: str, source: Source, store: str) -> str:
@@ -258,11 +258,11 @@ def _find_title(meta: dict[str, Any], body: str, source: Source, store: str) -> 
 
 
 def _find_kind(meta: dict[str, Any], given: str, root: Root, source: Source) -> str:
-    said = str(meta.get("kind") or meta.get("type") or "").strip().lower()
-    if said == "note" and not meta.get("kind"):  # basic-memory's word for every text
-        said = ""
-    if said in (*records.KINDS, "conversation"):
-        return said
+    kind = str(meta.get("kind") or meta.get("type") or "").strip().lower()
+    if kind == "note" and not meta.get("kind"):  # basic-memory's word for every text
+        kind = ""
+    if kind in (*records.KINDS, "conversation"):
+        return kind
     if given:
         return given
     if root.store != ".memories":
@@ -296,32 +296,30 @@ def _read_head_date(meta: dict[str, Any], now: float) -> tuple[float | None, str
     """Return (creation time in a head or None, unreadable date or "")."""
     unread = ""
     for key in ("created", "timestamp", "date"):
-        said = str(meta.get(key) or "").strip()
-        found = _parse_date(said)
+        date = str(meta.get(key) or "").strip()
+        found = _parse_date(date)
         if found is None:
-            unread = unread or said
+            unread = unread or date
         elif found <= now:
             return found, unread
     return None, unread
 
 
-def _parse_date(said: str) -> float | None:
+def _parse_date(date: str) -> float | None:
     """Parse a date, also `2.3.2017`, `15 May 2018` and `2018-05`."""
     for form in ("%d.%m.%Y", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%Y-%m"):
         with suppress(ValueError, OverflowError):
-            return float(timegm(time.strptime(said, form)))
-    return clock.parse(said)
+            return float(timegm(time.strptime(date, form)))
+    return clock.parse(date)
 
 
 def _parse_path_date(source: Source) -> float | None:
     """Parse the date and time in a path, None without."""
-    said = _DAY.search(source.name)
-    if said:
-        day, digits = _parse_date(said[1]), said[2] or "000000"
-    else:
-        said = _COMPACT.match(source.name.rpartition("/")[2])
-        day = _parse_date("-".join(said.groups()[:3])) if said else None
-        digits = ((said[4] or "") if said else "").ljust(6, "0")
+    name = source.name
+    match = _DAY.search(name) or _COMPACT.match(name.rpartition("/")[2])
+    *date, time_of_day = match.groups("") if match else ("", "")
+    day = _parse_date("-".join(date))
+    digits = time_of_day.ljust(6, "0")
     hour, minute, second = (int(digits[at : at + 2]) for at in (0, 2, 4))
     is_time = hour < 24 and minute < 60 and second < 60
     return day and day + (hour * 3600 + minute * 60 + second if is_time else 0)

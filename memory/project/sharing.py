@@ -12,7 +12,7 @@ import os
 import re
 import shlex
 from contextlib import suppress
-from typing import Callable, Iterator, Mapping, NamedTuple, Sequence
+from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from memory.core import StoreError, files, frontmatter, layout, records
 from memory.core.layout import PRIVATE, SHARED, TIER_NAMES, Place
@@ -33,6 +33,10 @@ _ARRIVED = ("pull", "merge", "rebase")
 COMMAND = "dayleaf store check --staged"
 # files of a repository that may name a hook
 CONFIGURED = (".pre-commit-config.yaml", ".husky/pre-commit", "lefthook.yml")
+_UNMERGED = "git could not merge it: keep the right lines, then `git add` it"
+_UNFINISHED = (
+    "it holds markers of an unfinished merge (`<<<<<<<`): keep the right lines, remove these"
+)
 _MOST_LOG_LINES = 200  # lines of HEAD's log that are searched for one
 
 
@@ -168,30 +172,26 @@ def move_record(store: Store, record: Record, tier: str) -> str:
     return name
 
 
-def finish_move(store: Store) -> str:
-    """Complete a killed move between tiers; return the record's name, or "".
+def finish_move(store: Store) -> None:
+    """Complete a killed move between tiers, whose record stands in both.
 
-    The record then stands in both tiers; two different files both stay.  Raises OSError.
+    Two different files both stay.  Raises OSError.
     """
     place = store.place
     try:
         source = os.fsdecode(files.read(place.private + layout.MOVING, 4096)).strip()
     except FileNotFoundError:
-        return ""
+        return
     target = (PRIVATE if source[:1] == SHARED else SHARED) + source[1:]
     with writer.TierWriter(place, store.on_change) as tiers, suppress(StoreError):
         record = store.read(source)
         if _rewrite_for_tier(store.raw(source), record, target[:1]) == store.raw(target):
             tiers.remove(place.path(source))
-        else:
-            target = ""
     with writer.TierWriter(place) as tiers:
         tiers.remove(place.private + layout.MOVING)
-    return target
 
 
 def _hide_origin_path(data: bytes, record: Record) -> bytes:
-    """Return a file's bytes with the hash of an origin's absolute path."""
     origin = record.meta.get(ORIGIN)
     if not isinstance(origin, dict):
         return data
@@ -202,7 +202,6 @@ def _hide_origin_path(data: bytes, record: Record) -> bytes:
 
 
 def _rewrite_for_tier(data: bytes, record: Record, tier: str) -> bytes:
-    """Return a file's bytes for a tier, with its id in the frontmatter."""
     if tier == SHARED:
         data = _hide_origin_path(data, record)
     if record.meta.get("id") or record.guessed:
@@ -225,6 +224,23 @@ def _create_or_compare(
 # ---- what git says
 
 
+# status (`M`, `D`, `R100` …), path, new path or "", (author, address, commit)
+_Change = tuple[str, str, str, tuple[str, str, str]]
+
+
+def _parse_changes(words: Iterable[str]) -> Iterator[_Change]:
+    """Yield the changes in git's output of `--name-status -z`."""
+    author, rest = ("", "", ""), iter(words)
+    for word in rest:
+        word = word.lstrip("\n")
+        if word[:1] == "\1":
+            name, address, commit = word[1:].rsplit("\2", 2)
+            author = name, address.strip().lower(), commit
+        elif word:
+            path = next(rest, "")
+            yield word, path, next(rest, "") if word[0] in "RC" else "", author
+
+
 class Repository:
     """Asks git about the shared tier.  Every call starts a process."""
 
@@ -245,26 +261,14 @@ class Repository:
 
     def authors(self) -> dict[str, tuple[str, str, str]]:
         """Return (first author, their address, last author) by committed path."""
-        options = "--topo-order --reverse -M --name-status -z --format=%x01%aN%x02%aE HEAD --"
-        said = (
-            self.run_git("-c", "core.quotePath=false", "log", *options.split(), self.prefix) or []
-        )
         found: dict[str, tuple[str, str, str]] = {}
-        who, rest = ("", ""), iter(said)
-        for word in rest:
-            word = word.lstrip("\n")
-            if word[:1] == "\1":
-                name, _, address = word[1:].partition("\2")
-                who = name, address.strip().lower()
-                continue
-            if word[:1] in ("R", "C"):
-                old, new = next(rest, ""), next(rest, "")
-                first = found.pop(old, (*who, "")) if word[:1] == "R" else (*who, "")
-                found[new] = (first[0], first[1], who[0])
-            elif word:
-                path = next(rest, "")
-                first = found.get(path, (*who, ""))
-                found[path] = (first[0], first[1], who[0])
+        for status, path, new, author in self._read_log("--topo-order", "--reverse", "-M", "HEAD"):
+            first = author
+            if status[0] == "R":
+                first = found.pop(path, author)
+            elif not new:
+                first = found.get(path, author)
+            found[new or path] = (first[0], first[1], author[0])
         return found
 
     def find_latest_pull(self) -> str:
@@ -280,45 +284,32 @@ class Repository:
                 return rows[stop][0] if stop < len(rows) else ""
         return ""
 
-    def _read_changes(self, since: str, *options: str) -> Iterator[tuple[str, str, str, str]]:
-        """Yield (path, author, address, commit) of changes since a commit, newest first."""
-        form = "--no-renames --name-only -z --format=%x01%aN%x02%aE%x02%h"
-        said = (
-            self.run_git("log", *form.split(), *options, since + "..HEAD", "--", self.prefix) or []
-        )
-        who = ("", "", "")
-        for word in (part for row in said for part in row.split("\n")):
-            if word[:1] == "\1":
-                name, address, commit = word[1:].split("\2")
-                who = name, address.strip().lower(), commit
-            elif word:
-                yield (word, *who)
+    def _read_log(self, *options: str) -> Iterator[_Change]:
+        """Yield the changes of commits in the shared tier."""
+        form = ("--name-status", "-z", "--format=%x01%aN%x02%aE%x02%h")
+        yield from _parse_changes(self.run_git("log", *form, *options, "--", self.prefix) or [])
 
     def find_others_changes(self, since: str, me: str) -> set[str]:
         """Return the paths changed by others (not `me`) since a commit."""
-        return {path for path, _, address, _ in self._read_changes(since) if address != me}
+        changes = self._read_log("--no-renames", since + "..HEAD")
+        return {path for _, path, _, author in changes if author[1] != me}
 
     def read_deletions(self, since: str) -> dict[str, tuple[str, str, str]]:
         """Return (author, address, commit) by path deleted since a commit."""
         found: dict[str, tuple[str, str, str]] = {}
-        for path, *who in self._read_changes(since, "--diff-filter=D"):
-            found.setdefault(path, (who[0], who[1], who[2]))
+        for _, path, _, author in self._read_log(
+            "--no-renames", "--diff-filter=D", since + "..HEAD"
+        ):
+            found.setdefault(path, author)  # the newest commit comes first
         return found
 
     def find_missing(self, since: str) -> list[str]:
         """Return the paths of records deleted, not renamed, since a commit."""
-        words = iter(
-            self.run_git("diff", "--name-status", "-z", "-M100%", since, "HEAD", "--", self.prefix)
-            or []
-        )
-        kept, found = self.prefix + archive.FOLDER + "/", list[str]()
-        for word in words:
-            path = next(words, "")
-            moved = next(words, "") if word[:1] in ("R", "C") else ""
-            went = word == "D" or (word[:1] == "R" and moved.startswith(kept))
-            if went and path.endswith(".md") and not path.startswith(kept):
-                found.append(path)
-        return found
+        words = ("diff", "--name-status", "-z", "-M100%", since, "HEAD", "--", self.prefix)
+        archived = self.prefix + archive.FOLDER + "/"
+        changes = _parse_changes(self.run_git(*words) or [])
+        gone = [path for code, path, new, _ in changes if code == "D" or new.startswith(archived)]
+        return [path for path in gone if path.endswith(".md") and not path.startswith(archived)]
 
     def read_file(self, commit: str, path: str) -> bytes:
         """Return a file at a commit, b"" where absent."""
@@ -327,20 +318,15 @@ class Repository:
 
     def states(self) -> tuple[dict[str, str], list[str]]:
         """Return (`new` or `changed` by path, unmerged paths)."""
-        rows = iter(
-            self.run_git(
-                "status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--", self.prefix
-            )
-            or []
-        )
-        found, torn = dict[str, str](), list[str]()
-        for row in rows:
+        words = ("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--", self.prefix)
+        found, unmerged = dict[str, str](), list[str]()
+        for row in self.run_git(*words) or []:
             code, path = row[:2], row[3:]
             if "U" in code or code in ("AA", "DD"):
-                torn.append(path)
+                unmerged.append(path)
             if path:
                 found[path] = "new" if code in ("??", "A ", "AM") else "changed"
-        return found, torn
+        return found, unmerged
 
     def merges_logs(self) -> bool:
         """Tell whether git merges the archive's log by union."""
@@ -348,9 +334,9 @@ class Repository:
         return "union" in (self.run_git("check-attr", "-z", "merge", "--", log) or [])
 
     def count(self, span: str) -> int:
-        """Count a range's commits about the shared tier, -1 for no range."""
-        said = self.run_git("rev-list", "--count", span, "--", self.prefix)
-        return int(said[0]) if said and said[0].isdigit() else -1
+        """Count a range's commits in the shared tier, -1 for no range."""
+        output = self.run_git("rev-list", "--count", span, "--", self.prefix)
+        return int(output[0]) if output and output[0].isdigit() else -1
 
 
 def read_status(store: Store, env: Mapping[str, str]) -> Status:
@@ -363,26 +349,20 @@ def read_status(store: Store, env: Mapping[str, str]) -> Status:
         )
     repository = Repository(place, env)
     me, authors, since = repository.me(), repository.authors(), repository.find_latest_pull()
-    states, torn = repository.states()
+    states, unmerged = repository.states()
     fresh = repository.find_others_changes(since, me) if since else set()
-    held: list[SharedRecord] = []
-    conflicts = [
-        (path, "git could not merge it: keep the right lines, then `git add` it") for path in torn
-    ]
-    for name in [name for name in store.names() if name[:1] == SHARED]:
+    shared: list[SharedRecord] = []
+    conflicts = [(path, _UNMERGED) for path in unmerged]
+    names = [name for name in store.names() if name[:1] == SHARED]
+    for name in names:
         path = repository.prefix + name[2:]
         by, address, last = authors.get(path, ("", "", ""))
         mine, state = not address or address == me, states.get(path, "committed")
-        held.append(SharedRecord(name, by, last, mine, state, path in fresh))
-        if path not in torn and find_merge_marker(place.path(name)):
-            advice = (
-                "it holds markers of an unfinished merge (`<<<<<<<`): keep the right lines, "
-                "remove these"
-            )
-            conflicts.append((path, advice))
-    names = [record.name for record in held]
+        shared.append(SharedRecord(name, by, last, mine, state, path in fresh))
+        if path not in unmerged and find_merge_marker(place.path(name)):
+            conflicts.append((path, _UNFINISHED))
     removed = _find_removed(repository, store, since, me, names) if since else []
-    return Status(held, removed, conflicts, *_count_ahead_behind(repository), since)
+    return Status(shared, removed, conflicts, *_count_ahead_behind(repository), since)
 
 
 def _continues_later_step(row: list[str], later: str) -> bool:
@@ -418,11 +398,9 @@ def _find_removed(
         name, before = SHARED + "/" + path[start:], commit + "~" if commit else since
         record = records.from_bytes(name, repository.read_file(before, path), 0.0)
         if record.id not in here and (address != me or not me):
-            back = (
-                "dayleaf store restore " + shlex.quote(record.id)
-                if record.id in archived
-                else "git checkout %s -- %s" % (before, shlex.quote(":/" + path))
-            )
+            back = "git checkout %s -- %s" % (before, shlex.quote(":/" + path))
+            if record.id in archived:
+                back = "dayleaf store restore " + shlex.quote(record.id)
             found.append(RemovedRecord(name, record.id, record.title, by, back))
     return found
 

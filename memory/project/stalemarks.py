@@ -39,26 +39,31 @@ Checked = list[Any]  # mtime in ns, size, checksum, {path: stamp}, marks
 
 def write(place: Place) -> None:
     """Check the records that hooks may show; write the marks; raises OSError."""
-    found: dict[str, Checked] = {}
-    if place.git:
-        git = _read_git_state(place)
-        before = _read_checked(place, git)
-        with claims.Checkout(place.root, place.git, claims.WIDE) as checkout:
-            for listed in _list_files(place):
-                checked = before.get(listed[0])
-                if checked is None or not _is_current(place, checked, listed):
-                    checked = _check_listed(place, checkout, listed)
-                if checked is not None:
-                    found[listed[0]] = checked
-        if found != before:
-            data = json.dumps({"v": VERSION, "git": git, "records": found}, separators=(",", ":"))
-            files.replace(checked_path(place), data.encode("ascii"), synced=False)
+    found = _check_records(place) if place.git else {}
     stale = {checked[2]: checked[4] for checked in found.values() if checked[4]}
     path = indexview.marks_path(place)
     if not stale:
         files.remove(path)
         return
     files.replace_if_changed(path, fastjson.dump({"v": 1, "records": stale}).encode("ascii"))
+
+
+def _check_records(place: Place) -> dict[str, Checked]:
+    """Check the records that changed; write and return the checks of all."""
+    git = _read_git_state(place)
+    before = _read_checked(place, git)
+    found: dict[str, Checked] = {}
+    with claims.Checkout(place.root, place.git, claims.WIDE) as checkout:
+        for listed in _list_files(place):
+            checked = before.get(listed[0])
+            if checked is None or not _is_current(place, checked, listed):
+                checked = _check_listed(place, checkout, listed)
+            if checked is not None:
+                found[listed[0]] = checked
+    if found != before:
+        data = json.dumps({"v": VERSION, "git": git, "records": found}, separators=(",", ":"))
+        files.replace(checked_path(place), data.encode("ascii"), synced=False)
+    return found
 
 
 def checked_path(place: Place) -> str:
@@ -82,7 +87,6 @@ def _read_checked(place: Place, git: list[str]) -> dict[str, Checked]:
 
 
 def _is_current(place: Place, checked: Checked, listed: Listed) -> bool:
-    """Tell whether neither a record nor the files of its claims changed."""
     return tuple(checked[:2]) == listed[1:] and all(
         indexview.read_file_stamp(place.root + "/" + path) == stamp
         for path, stamp in checked[3].items()

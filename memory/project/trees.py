@@ -148,29 +148,29 @@ def read_tree(
     """Yield a piece for each file of a tree.  author: human | agent."""
     yield from tree.skipped
     ref = otherfiles.find_commit(tree.root)
-    for found in tree.found:
-        data = otherfiles.read_source(found.source)
+    for file in tree.found:
+        data = otherfiles.read_source(file.source)
         if isinstance(data, Skip):
             yield data
             continue
-        path = otherfiles.record_path(found.source.path, place, tier)
+        path = otherfiles.record_path(file.source.path, place, tier)
         checksum = files.sha256(data)
         extra: dict[str, Any] = {
-            "type": found.type,
+            "type": file.type,
             "path": path,
             "checksum": checksum,
             "source_ref": ref or None,
             "refreshed": clock.iso(now),
-            "versions": [*found.versions] or None,
+            "versions": [*file.versions] or None,
         }
-        shared = SHARED in found.source.name.split("/")[:-1]
-        draft = partial(_draft_file, found, data, extra, author)
-        versions = found.versions if shared else ()
-        yield Piece((path, ""), found.source.name, checksum, draft, versions)
+        shared = SHARED in file.source.name.split("/")[:-1]
+        draft = partial(_draft_file, file, data, extra, author)
+        versions = file.versions if shared else ()
+        yield Piece((path, ""), file.source.name, checksum, draft, versions)
 
 
-def _draft_file(found: TreeFile, data: bytes, extra: dict[str, Any], author: str) -> Draft:
-    source = material.Source(found.source.path, data, False)
-    own = material.describe_source(source, found.type, material.decode_text(source, True))
-    tags = dict.fromkeys((*own.tags, *([found.project] if found.project else [])))
+def _draft_file(file: TreeFile, data: bytes, extra: dict[str, Any], author: str) -> Draft:
+    source = material.Source(file.source.path, data, False)
+    own = material.describe_source(source, file.type, anyway=True)
+    tags = dict.fromkeys((*own.tags, *([file.project] if file.project else [])))
     return Draft("resource", own.title, own.body, tuple(tags), author, extra)

@@ -9,10 +9,11 @@ file; a link between the wrong kinds of records is not followed.
 
 from __future__ import annotations
 
-from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from memory.core.records import Link, Record
-from memory.hook import documents, segment
+from memory.hook import documents, fence, segment
 from memory.recall import relations
 from memory.recall.hit import Hit, from_record
 from memory.recall.look import Candidate
@@ -33,10 +34,9 @@ _CHECKPOINT = segment.KINDS.index("checkpoint")
 class HitLink(NamedTuple):
     """A link from a hit to a record.
 
-    order: its rank among links. relation: as seen from the hit. shelf: of the record.
+    relation: as seen from the hit. shelf: of the record.
     """
 
-    order: int
     hit: Hit
     relation: str
     shelf: Shelf
@@ -45,13 +45,13 @@ class HitLink(NamedTuple):
 
 def find_session_checkpoint(
     shelf: Shelf, record: Record, query: Query, at: str = ""
-) -> Optional[Record]:
+) -> Record | None:
     """Find the checkpoint of a conversation's session, None without one.
 
     The first that ends at or after `at`, else the last, of those that pass the query's filters.
     """
-    session = record.meta.get("session")
-    if record.kind != "conversation" or not isinstance(session, str):
+    session = fence.field(record, "session")
+    if record.kind != "conversation" or not session:
         return None
     checkpoints = [
         other
@@ -62,25 +62,26 @@ def find_session_checkpoint(
     return next(iter(later or checkpoints[-1:]), None)
 
 
-def _find_lone_sessions(key: str, pool: Sequence[Candidate]) -> List[str]:
+def _find_lone_sessions(key: str, pool: Sequence[Candidate]) -> list[str]:
     """Return a workspace's sessions with turns and no checkpoint among the candidates."""
-    own = [(str(c.record.meta.get("session")), c.record.kind) for c in pool if c.workspace == key]
-    covered = {session for session, kind in own if kind == "checkpoint"}
-    talked = dict.fromkeys(session for session, kind in own if kind == "conversation")
-    return [session for session in talked if session not in covered]
+    sessions: dict[str, dict[str, None]] = {"checkpoint": {}, "conversation": {}}
+    for c in pool:
+        if c.workspace == key and c.record.kind in sessions:
+            sessions[c.record.kind][str(c.record.meta.get("session"))] = None
+    return [one for one in sessions["conversation"] if one not in sessions["checkpoint"]]
 
 
 def find_checkpoints_of_turns(
     shelf: Shelf, pool: Sequence[Candidate], query: Query
-) -> List[Candidate]:
-    """Return checkpoints of sessions with turns alone among the candidates.
+) -> list[Candidate]:
+    """Return checkpoints of sessions that have only turns among the candidates.
 
     A session's score needs both. Of the best LONE sessions, the newest MATES that pass the filters;
     a query for one session gets them apart.
     """
     if shelf.is_distant or query.session:
         return []
-    found: List[Candidate] = []
+    found: list[Candidate] = []
     for session in _find_lone_sessions(shelf.place.key, pool)[:LONE]:
         numbers = [
             n
@@ -114,7 +115,7 @@ def replace_by_checkpoint(found: Hit, at: str, shelf: Shelf, query: Query) -> Hi
     )
 
 
-def find_linked_hits(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[Hit]:
+def find_linked_hits(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> list[Hit]:
     """Find the records linked with hits that pass the query's filters.
 
     hits: best first, left out themselves. shelves: the searched workspaces.
@@ -126,8 +127,8 @@ def find_linked_hits(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query
         if not hit.origin
         for link in _follow_links(hit, _find_shelf(hit, shelves))
     ]
-    found: List[Hit] = []
-    for link in sorted(links, key=lambda link: link.order):
+    found: list[Hit] = []
+    for link in sorted(links, key=_rank_relation):
         path = link.shelf.path(link.to.name)
         if len(found) == MOST:
             break
@@ -144,8 +145,7 @@ def find_linked_hits(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query
     return found
 
 
-def find_active_plan(shelf: Shelf) -> Optional[Record]:
-    """Find a workspace's active plan, or None."""
+def find_active_plan(shelf: Shelf) -> Record | None:
     for doc in shelf.index.listed("plans"):
         record = shelf.record(doc.name)
         if record is not None and record.active:
@@ -158,34 +158,33 @@ def _find_shelf(hit: Hit, shelves: Sequence[Shelf]) -> Shelf:
     return next((shelf for shelf in shelves if shelf.place.key == hit.workspace), shelves[0])
 
 
+def _rank_relation(link: HitLink) -> int:
+    return RELATIONS.index(link.relation) if link.relation in RELATIONS else len(RELATIONS)
+
+
 def _follow_links(hit: Hit, shelf: Shelf) -> Iterator[HitLink]:
-    """Yield a hit's links in both directions."""
-    for link in hit.record.links[:OUT]:
-        to = resolve_target(shelf, link.target)
-        if to is not None and not relations.find_wrong_ends(link.relation, hit.record.end, to.end):
-            yield from _filter_link(hit, link.relation, shelf, to)
-    for link, source in read_incoming_links(shelf, hit.record):
-        if not relations.find_wrong_ends(link.relation, source.end, hit.record.end):
-            yield from _filter_link(hit, relations.find_inverse(link.relation), shelf, source)
+    """Yield a hit's links worth showing, in both directions."""
+    start = hit.record
+    ends: list[tuple[str, Record]] = []
+    for link in start.links[:OUT]:
+        target = resolve_target(shelf, link.target)
+        if target and not relations.find_wrong_ends(link.relation, start.end, target.end):
+            ends.append((link.relation, target))
+    for link, source in read_incoming_links(shelf, start):
+        if not relations.find_wrong_ends(link.relation, source.end, start.end):
+            ends.append((relations.find_inverse(link.relation), source))
+    for relation, other in ends:
+        if other.name != start.name and _is_worth_showing(start, relation, other):
+            yield HitLink(hit, relation, shelf, other)
 
 
-def _filter_link(hit: Hit, relation: str, shelf: Shelf, to: Record) -> Iterator[HitLink]:
-    """Yield a link to an active plan or from a learning or rule."""
-    if to.name == hit.record.name:
-        return
-    if to.active:
-        yield HitLink(
-            RELATIONS.index(relation) if relation in RELATIONS else len(RELATIONS),
-            hit,
-            relation,
-            shelf,
-            to,
-        )
-    elif hit.record.kind in ("learning", "rule") and relation in RELATIONS and to.end in ENDS:
-        yield HitLink(RELATIONS.index(relation), hit, relation, shelf, to)
+def _is_worth_showing(start: Record, relation: str, other: Record) -> bool:
+    if other.active:
+        return True
+    return start.kind in ("learning", "rule") and relation in RELATIONS and other.end in ENDS
 
 
-def read_incoming_links(shelf: Shelf, record: Record) -> List[Tuple[Link, Record]]:
+def read_incoming_links(shelf: Shelf, record: Record) -> list[tuple[Link, Record]]:
     """Read the links to a record with their sources, at most INTO."""
     names = documents.list_record_keys(record.id, record.name, record.title, record.aliases)
     return [
@@ -197,25 +196,13 @@ def read_incoming_links(shelf: Shelf, record: Record) -> List[Tuple[Link, Record
     ]
 
 
-def resolve_target(shelf: Shelf, target: str) -> Optional[Record]:
+def resolve_target(shelf: Shelf, target: str) -> Record | None:
     """Find the record named by a link's target, or None.
 
     A merged record's successor stands for it.
     """
-    doc = shelf.backend.by_id(target)
-    record = shelf.record(doc.name) if doc is not None else None
-    if (
-        record is not None
-        and record.id == target
-        and len(shelf.backend.holding("\x01" + target)) == 1
-    ):
-        return record
-    named = {
-        r.name: r
-        for r in _read_records(
-            shelf, documents.build_name_terms(documents.list_target_keys(target))
-        )
-    }
+    keys = documents.list_target_keys(target)
+    named = {r.name: r for r in _read_records(shelf, documents.build_name_terms(keys))}
     nodes = relations.find_matching_nodes(target, map(relations.make_node, named.values()))
     if nodes:
         return named[nodes[0].name]
@@ -223,8 +210,7 @@ def resolve_target(shelf: Shelf, target: str) -> Optional[Record]:
     return resolve_target(shelf, successor) if successor else None
 
 
-def _read_records(shelf: Shelf, terms: Sequence[str]) -> List[Record]:
-    """Read the records with index terms, at most INTO."""
+def _read_records(shelf: Shelf, terms: Sequence[str]) -> list[Record]:
     docs = {
         doc.name: doc
         for term in terms

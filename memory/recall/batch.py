@@ -6,7 +6,8 @@ One JSON object a line: in {"id", "query", options by name, "now"}, out {"id", "
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Iterator, Optional
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from memory.core import StoreError, UsageError, clock, fastjson
 from memory.core.config import Config
@@ -23,15 +24,14 @@ def answer_lines(
     settings: Config,
     now: float,
     offset: clock.Offset,
-    base: Optional[Query] = None,
-    semantic: Optional[Semantic] = None,
+    base: Query | None = None,
+    semantic: Semantic | None = None,
     dsn: str = "",
 ) -> Iterator[str]:
     """Answer queries in JSON Lines, one line each; blank lines are skipped.
 
-    now: the instant for lines without their own. base: the command's own options. semantic:
-        provider of vectors; where the base wants vectors, all lines are read first and embedded by
-        one process. dsn: see search.recall.
+    now: the instant for lines without their own. base: the command's own options; where it wants
+        vectors, all lines are read first and embedded by one process. dsn: see search.recall.
     """
     if semantic and semantic.is_wanted(base.semantic if base else None):
         lines = list(lines)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, NamedTuple
 
 from memory.capture import progress
 from memory.core import StoreError, UsageError, clock, layout, plaintext
 from memory.core.layout import DATED_KINDS
 from memory.core.records import Record
+from memory.hook import fence
 from memory.recall import lookup
 from memory.recall.hit import Turn
 from memory.session import entries, transcript, whereabouts
@@ -52,18 +54,17 @@ class Utterance(NamedTuple):
     text: str
 
 
-def find_conversation(store: Store, record: Record) -> Optional[Record]:
+def find_conversation(store: Store, record: Record) -> Record | None:
     """Find the conversation of a record's session, or None.
 
     A conversation is its own.
     """
     if record.kind == "conversation":
         return record
-    session = record.meta.get("session")
-    if record.kind != "checkpoint" or not isinstance(session, str):
+    session, named = fence.field(record, "session"), fence.field(record, "conversation")
+    if record.kind != "checkpoint" or not session:
         return None
-    named = record.meta.get("conversation")
-    if isinstance(named, str) and named:
+    if named:
         with suppress(StoreError):
             return lookup.find_record(store.place, store.config, named)
         return None
@@ -78,17 +79,16 @@ def find_conversation(store: Store, record: Record) -> Optional[Record]:
 
 
 def find_turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
-    """Find a conversation's turn by its number or time.
+    """Find a conversation's turn by its number or time; raises UsageError.
 
-    said: `3`, or `14:03` (with or without its day) for the turn then under way. turns: all turns
-        of the record. Raises UsageError where there is none.
+    said: `3`, or `14:03` (with or without its day) for the turn then under way.
     """
     if said.isdigit():
-        found: Sequence[Turn] = [turn for turn in turns if turn.number == int(said)]
+        found = next((turn for turn in turns if turn.number == int(said)), None)
     else:
-        found = _find_turns_at(record, turns, said)
+        found = _find_turn_at(record, turns, said)
     if found:
-        return found[0]
+        return found
     raise UsageError(
         "conversation %s has %s and no #%s%s"
         % (
@@ -100,31 +100,30 @@ def find_turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
     )
 
 
-def _find_turns_at(record: Record, turns: Sequence[Turn], said: str) -> Sequence[Turn]:
-    """Find the turns begun at a time, else the one under way.
+def _find_turn_at(record: Record, turns: Sequence[Turn], said: str) -> Turn | None:
+    """Find the turn begun at a time, else the one under way.
 
-    said: `2026-11-21T14:03`, or `14:03` alone.  Returns [] for a time after the end.
+    said: `2026-11-21T14:03`, or `14:03` alone.  None for a time after the end.
     """
-    day, time_ = said[:-6], said[-5:]  # "" where no day is said
-    found = [turn for turn in turns if turn.at.endswith(said)]
-    before = [turn for turn in turns if turn.at.startswith(day) and turn.at[11:] <= time_]
-    found = found or [turn for turn in before if turn.at[:10] == before[0].at[:10]][-1:]
-    for turn in found:
-        ended = str(record.meta.get("until") or turn.at[:11] + "23:59")[:16]
-        if time_ > "23:59" or turn.at[:11] + time_ > max(turn.at, ended):
-            return []
-    return found
+    begun = next((turn for turn in turns if turn.at.endswith(said)), None)
+    day, minute = said[:-6], said[-5:]  # day: "" where none is said
+    before = [turn for turn in turns if turn.at.startswith(day) and turn.at[11:] <= minute]
+    if begun or not before or minute > "23:59":
+        return begun
+    last = [turn for turn in before if turn.at[:10] == before[0].at[:10]][-1]
+    ended = str(record.meta.get("until") or last.at[:11] + "23:59")[:16]
+    return last if last.at[:11] + minute <= max(last.at, ended) else None
 
 
 def read_excerpt(
-    store: Store, record: Record, env: Dict[str, str], turns: Sequence[Turn] = (), number: int = 0
-) -> List[Utterance]:
+    store: Store, record: Record, env: dict[str, str], turns: Sequence[Turn] = (), number: int = 0
+) -> list[Utterance]:
     """Read the transcript of a checkpoint's or a turn's period.
 
     Oldest first, secrets redacted, subagents' entries included. The period begins after the
     session's checkpoint before and ends at this checkpoint's `until` (without one, when it was
-    written); a conversation's is the whole session. turns, number: the conversation's turns and the
-    wanted turn. Raises StoreError where there is no transcript.
+    written); a conversation's is the whole session, or its turn `number`. Raises StoreError where
+    there is no transcript.
     """
     session = layout.valid_id(record.meta.get("session"))
     if record.kind not in DATED_KINDS or not session:
@@ -140,13 +139,10 @@ def read_excerpt(
             % (session, record.id, "#%d" % number if number else "", record.kind)
         )
     if number:
-        asked = [
-            _to_sort_key(entry.at) for entry in transcript.read(path) if entry.kind in TURN_STARTS
-        ]
-        start, end = (
-            _find_turn_start(turns, number, asked),
-            _find_turn_start(turns, number + 1, asked),
-        )
+        requests = [entry for entry in transcript.read(path) if entry.kind in TURN_STARTS]
+        asked = [_to_sort_key(entry.at) for entry in requests]
+        start = _find_turn_start(turns, number, asked)
+        end = _find_turn_start(turns, number + 1, asked)
     else:
         start, end = _find_period(store, record, session)
     found = [
@@ -163,7 +159,7 @@ def read_excerpt(
     return [each._replace(text=text) for each, text in zip(said, texts) if text.strip()]
 
 
-def find_transcript(place: layout.Place, session: str, env: Dict[str, str]) -> str:
+def find_transcript(place: layout.Place, session: str, env: dict[str, str]) -> str:
     """Find a session's transcript by id or receipts, or ""."""
     return whereabouts.find_transcript(env, session) or transcript.validate_path(
         progress.read_transcript_path(place.receipts(session)), env
@@ -180,7 +176,7 @@ def _find_turn_start(turns: Sequence[Turn], number: int, asked: Sequence[str]) -
     return in_minute[place] if place < len(in_minute) else minute
 
 
-def _find_period(store: Store, record: Record, session: str) -> Tuple[str, str]:
+def _find_period(store: Store, record: Record, session: str) -> tuple[str, str]:
     """Return (start or "", end) of a record's period as sortable text."""
     end, start = _find_end(record), ""
     if record.kind == "checkpoint":

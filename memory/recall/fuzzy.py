@@ -9,7 +9,8 @@ misspelt stem and an ending (`calclate`).
 
 from __future__ import annotations
 
-from typing import Callable, Dict, FrozenSet, Iterable, List, Optional, Sequence, Tuple
+from collections.abc import Iterable, Sequence
+from typing import Callable
 
 from memory.core import tokeniser
 
@@ -37,7 +38,7 @@ def is_fuzzable(term: str) -> bool:
     )
 
 
-def load_matcher() -> Optional[Callable[..., List[Tuple[str, int]]]]:
+def load_matcher() -> Callable[..., list[tuple[str, int]]] | None:
     """Load RapidFuzz as near(term, words, limit) -> [(word, distance)], or None."""
     try:
         from rapidfuzz import process
@@ -45,7 +46,7 @@ def load_matcher() -> Optional[Callable[..., List[Tuple[str, int]]]]:
     except ImportError:
         return None
 
-    def near(term: str, words: Sequence[str], limit: int) -> List[Tuple[str, int]]:
+    def near(term: str, words: Sequence[str], limit: int) -> list[tuple[str, int]]:
         found = process.extract(term, words, scorer=OSA.distance, score_cutoff=limit, limit=None)
         return [(word, int(distance)) for word, distance, _ in found]
 
@@ -57,8 +58,8 @@ def find_neighbours(
     word: str,
     vocabulary: Iterable[str],
     df: Callable[[str], int],
-    near: Callable[..., List[Tuple[str, int]]],
-) -> List[Tuple[str, float]]:
+    near: Callable[..., list[tuple[str, int]]],
+) -> list[tuple[str, float]]:
     """Find known terms spelt like an unknown term, best first.
 
     At most NEIGHBOURS. word: as typed, before stemming to `term`. vocabulary: terms with the same
@@ -66,16 +67,16 @@ def find_neighbours(
     """
     known = sorted({w for w in vocabulary if w.isalpha() and w not in tokeniser.COMMON})
     limit = 1 if len(term) < 6 else 2
-    found = [
-        (distance, other, term)
-        for other, distance in near(term, _filter_by_length(known, len(term), limit), limit)
-    ]
+    alike = _filter_by_length(known, len(term), limit)
+    found = [(distance, other, term) for other, distance in near(term, alike, limit)]
     if word.isascii() and word.isalpha():
         found += _match_without_ending(word, known, near)
-    best: Dict[str, Tuple[int, bool, int, str]] = {}
+    best: dict[str, tuple[int, bool, int, str]] = {}
     for distance, other, typed in found:
         count = df(other)
-        row = (distance, other[1:2] not in (typed[1:2], typed[2:3]), -count, other)
+        # the second letter is rarely wrong, unless it was swapped with the third
+        is_second_wrong = other[1:2] not in (typed[1:2], typed[2:3])
+        row = (distance, is_second_wrong, -count, other)
         if count and row < best.get(other, (9,)):
             best[other] = row
     return [
@@ -84,18 +85,18 @@ def find_neighbours(
     ]
 
 
-def _filter_by_length(known: Sequence[str], length: int, limit: int) -> List[str]:
+def _filter_by_length(known: Sequence[str], length: int, limit: int) -> list[str]:
     return [w for w in known if abs(len(w) - length) <= limit]
 
 
-def _find_known_stems(stem: str, known: FrozenSet[str]) -> List[str]:
+def _find_known_stems(stem: str, known: frozenset[str]) -> list[str]:
     stems = (stem, tokeniser.stem(stem))
     return [other for other in stems if other in known and len(other) >= LEAST_HALF]
 
 
 def _match_without_ending(
-    word: str, known: Sequence[str], near: Callable[..., List[Tuple[str, int]]]
-) -> List[Tuple[int, str, str]]:
+    word: str, known: Sequence[str], near: Callable[..., list[tuple[str, int]]]
+) -> list[tuple[int, str, str]]:
     """Return (distance, known word, stem) for each cut of an ending."""
     found = []
     stems = frozenset(known)
@@ -112,7 +113,7 @@ def _match_without_ending(
     return found
 
 
-def find_hangul_forms(term: str, df: Callable[[str], int]) -> List[str]:
+def find_hangul_forms(term: str, df: Callable[[str], int]) -> list[str]:
     """Return known Hangul forms of an unknown bigram, the most common first.
 
     At most NEIGHBOURS. An ending fuses with the vowel of the stem's last syllable and adds its
@@ -132,12 +133,12 @@ def find_hangul_forms(term: str, df: Callable[[str], int]) -> List[str]:
     return [other for count, other in sorted(known) if count][:NEIGHBOURS]
 
 
-def split_compound(word: str, df: Callable[[str], int]) -> List[str]:
+def split_compound(word: str, df: Callable[[str], int]) -> list[str]:
     """Split an unknown word into two known terms, [] if impossible.
 
     `usertoken` gives user and token; of several splits the one with the most common rarer half.
     """
-    best: Tuple[int, List[str]] = (0, [])
+    best: tuple[int, list[str]] = (0, [])
     if word.isascii() and word.isalpha():
         for at in range(LEAST_HALF, len(word) - LEAST_HALF + 1):
             pair = [tokeniser.stem(word[:at]), tokeniser.stem(word[at:])]
@@ -147,25 +148,19 @@ def split_compound(word: str, df: Callable[[str], int]) -> List[str]:
     return best[1]
 
 
-def join_compounds(raws: Sequence[str], df: Callable[[str], int]) -> List[Tuple[str, str, str]]:
+def join_compounds(raws: Sequence[str], df: Callable[[str], int]) -> list[tuple[str, str, str]]:
     """Return (known term, first word, second word) of words indexed as one.
 
     Such as `user token` for usertoken.
     """
     found = []
     words = [raw.strip("-./_").lower() for raw in raws]
-    for a, b in zip(words, words[1:]):
-        whole = a + b
-        if (
-            min(len(a), len(b)) >= LEAST_HALF
-            and whole.isascii()
-            and whole.isalpha()
-            and len(whole) <= tokeniser.LONGEST
-        ):
-            for term in dict.fromkeys((whole, tokeniser.stem(whole))):
-                if df(term):
-                    found.append((term, a, b))
-                    break
+    for first, second in zip(words, words[1:]):
+        joined = first + second
+        is_word = joined.isascii() and joined.isalpha() and len(joined) <= tokeniser.LONGEST
+        if is_word and min(len(first), len(second)) >= LEAST_HALF:
+            terms = [term for term in (joined, tokeniser.stem(joined)) if df(term)]
+            found += [(term, first, second) for term in terms[:1]]
     return found
 
 
@@ -192,7 +187,7 @@ ABBREVIATIONS = (
     "filesystem; perm permission; lang language; pct percent percentage; ext extension; sig "
     "signature; k8s kubernetes; i18n internationalization; a11y accessibility"
 )
-OTHER_FORMS: Dict[str, FrozenSet[str]] = {
+OTHER_FORMS: dict[str, frozenset[str]] = {
     stem: stems - {stem}
     for stems in (
         frozenset(map(tokeniser.stem, forms.split())) for forms in ABBREVIATIONS.split(";")

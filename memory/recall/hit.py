@@ -5,7 +5,8 @@ Ranking makes a hit of a record and its score; `add_display_fields` adds age, gr
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from memory.core import approvals, clock, layout, plaintext
 from memory.core.records import Record
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from memory.hook.context import ContextTag
     from memory.project.claims import Claim
 
-Parts = Tuple[Tuple[str, float], ...]
+Parts = tuple[tuple[str, float], ...]
 # groups of records that nobody approved
 _UNBOUND = frozenset(("pending", "rejected", "waiting", "refused"))
 BY_CLIENT = "(summary by the client)"  # request of a turn that the client wrote itself
@@ -43,10 +44,13 @@ class Quote(NamedTuple):
     @property
     def head(self) -> str:
         """The turn's minute and request, "" without a turn."""
-        asked = ", " + self.asked[1:-1] if self.asked == BY_CLIENT else ""
-        if self.asked and not asked:
-            asked = ', asked "%s"' % plaintext.clip_at_word(plaintext.one_line(self.asked), REQUEST)
-        return self.at.replace("T", " ") + asked if self.turn else ""
+        if not self.turn:
+            return ""
+        minute = self.at.replace("T", " ")
+        if self.asked == BY_CLIENT:
+            return minute + ", " + BY_CLIENT[1:-1]
+        asked = plaintext.clip_at_word(plaintext.one_line(self.asked), REQUEST)
+        return '%s, asked "%s"' % (minute, asked) if asked else minute
 
     @property
     def stated(self) -> str:
@@ -82,12 +86,12 @@ class Hit(NamedTuple):
     created: float
     tier: str
     tokens: int
-    versions: Tuple[str, ...]
-    labels: Tuple[str, ...]
+    versions: tuple[str, ...]
+    labels: tuple[str, ...]
     confidence: str
     source: str
     rationale: str
-    scope: Tuple[str, ...]
+    scope: tuple[str, ...]
     source_path: str
     workspace: str
     path: str
@@ -100,13 +104,13 @@ class Hit(NamedTuple):
     relation: str = ""
     conversation: str = ""
     turn: int = 0
-    quotes: Tuple[Quote, ...] = ()
+    quotes: tuple[Quote, ...] = ()
     turn_text: str = ""
-    talk: Optional[Record] = None
-    others: Tuple[str, ...] = ()
+    talk: Record | None = None
+    others: tuple[str, ...] = ()
     age: float = 0.0
     group: str = ""
-    claims: Tuple[Claim, ...] = ()
+    claims: tuple[Claim, ...] = ()
     freshness: str = "UNKNOWN"
 
     @property
@@ -117,16 +121,13 @@ class Hit(NamedTuple):
         )
 
     @property
-    def gone(self) -> Tuple[Claim, ...]:
+    def gone(self) -> tuple[Claim, ...]:
         """The claims that no longer hold."""
         return tuple(claim for claim in self.claims if claim.stands is False)
 
 
 def from_record(record: Record, workspace: str, path: str, origin: str = "") -> Hit:
-    """Make a hit of a record, without score and display fields.
-
-    workspace: a place's key. path: the record's file.
-    """
+    """Make a hit of a record, without score and display fields."""
     is_rule = record.kind == "rule"
     return Hit(
         record,
@@ -156,8 +157,7 @@ def from_record(record: Record, workspace: str, path: str, origin: str = "") -> 
 def _find_conversation_id(record: Record) -> str:
     if record.kind == "conversation":
         return record.id
-    id = record.meta.get("conversation") if record.kind == "checkpoint" else ""
-    return id if isinstance(id, str) else ""
+    return fence.field(record, "conversation") if record.kind == "checkpoint" else ""
 
 
 class Turn(NamedTuple):
@@ -177,9 +177,8 @@ class Turn(NamedTuple):
         return fence.split_turn(self.text)[1]
 
 
-def split_turns(record: Record) -> List[Turn]:
-    """Return the turns of a conversation in their order."""
-    out: List[Turn] = []
+def split_turns(record: Record) -> list[Turn]:
+    out: list[Turn] = []
     day = clock.iso(record.created)[:10]
     for heading, text in documents.split_turns(record.body):
         if heading:
@@ -200,23 +199,23 @@ class RecallResult(NamedTuple):
     that counted.
     """
 
-    hits: Tuple[Hit, ...]
-    notes: Tuple[str, ...]
+    hits: tuple[Hit, ...]
+    notes: tuple[str, ...]
     backend: str
     left_out: int
     stale: bool
-    known_gaps: Tuple[str, ...]
-    linked: Tuple[Hit, ...] = ()
+    known_gaps: tuple[str, ...]
+    linked: tuple[Hit, ...] = ()
     raw: bool = False
-    context: Tuple[ContextTag, ...] = ()
+    context: tuple[ContextTag, ...] = ()
     rescan: bool = False
-    plan: Optional[Hit] = None
+    plan: Hit | None = None
     weak: bool = False
 
 
 def add_display_fields(
-    hits: Iterable[Hit], place: Place, decided: Dict[approvals.Approval, str], now: float
-) -> List[Hit]:
+    hits: Iterable[Hit], place: Place, decided: dict[approvals.Approval, str], now: float
+) -> list[Hit]:
     """Add age, group and claims to hits.
 
     place: where the query was asked. decided: from approvals.read_decisions. now: seconds since the
@@ -243,9 +242,8 @@ def add_display_fields(
 
 
 def _find_group(
-    record: Record, workspace: str, decided: Dict[approvals.Approval, str], root: str
+    record: Record, workspace: str, decided: dict[approvals.Approval, str], root: str
 ) -> str:
-    """Return the group of a record (see Hit)."""
     if record.tier == layout.ADDED:
         return "doc"  # nobody approves or accepts what stands there
     if record.kind == "rule" and record.unsure:
@@ -266,8 +264,7 @@ def _find_group(
 # ---- JSON
 
 
-def record_json(record: Record) -> Dict[str, Any]:
-    """Return a record's head as plain data."""
+def record_json(record: Record) -> dict[str, Any]:
     links = [{"relation": link.relation, "target": link.target} for link in record.links]
     return {
         "id": record.id,
@@ -290,9 +287,9 @@ def record_json(record: Record) -> Dict[str, Any]:
     }
 
 
-def record_fields_json(hit: Hit) -> Dict[str, Any]:
+def record_fields_json(hit: Hit) -> dict[str, Any]:
     """Return a hit's record as plain data, without score and match."""
-    special: Dict[str, Dict[str, Any]] = {
+    special: dict[str, dict[str, Any]] = {
         "rule": {"rationale": hit.rationale, "scope": list(hit.scope)},
         "resource": {"source_path": hit.source_path},
     }
@@ -311,8 +308,8 @@ def record_fields_json(hit: Hit) -> Dict[str, Any]:
     }
 
 
-def to_json(hit: Hit) -> Dict[str, Any]:
-    """Return a hit as plain data."""
+def to_json(hit: Hit) -> dict[str, Any]:
+    """Return a hit with its record as plain data."""
     match = (
         {"linkedFrom": hit.linked_from, "relation": hit.relation}
         if hit.linked_from
@@ -331,7 +328,7 @@ def to_json(hit: Hit) -> Dict[str, Any]:
     }
 
 
-def result_json(found: RecallResult, query: str) -> Dict[str, Any]:
+def result_json(found: RecallResult, query: str) -> dict[str, Any]:
     """Return the answer to a query as plain data."""
     return {
         "query": query,
@@ -348,6 +345,5 @@ def result_json(found: RecallResult, query: str) -> Dict[str, Any]:
     }
 
 
-def claim_json(claim: Claim) -> Dict[str, Any]:
-    """Return a claim as plain data."""
+def claim_json(claim: Claim) -> dict[str, Any]:
     return {"kind": claim.kind, "name": claim.name, "stands": claim.stands, "reason": claim.reason}

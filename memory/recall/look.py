@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Mapping, NamedTuple, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from memory.core import tokeniser
 from memory.core.matches import Expansion, Matches
@@ -61,7 +62,7 @@ class Question(NamedTuple):
     mean: float
     surface: Mapping[str, str]
     text: str
-    rarity: Mapping[str, float] = {}
+    rarity: Callable[[str], float] | None = None
 
 
 class MatchFeatures:
@@ -70,9 +71,9 @@ class MatchFeatures:
     __slots__ = ("bm25", "head", "length", "places", "proximity", "size", "title", "window")
 
     def __init__(self, words: SectionTokens, question: Question, matches: Matches):
-        self.places: Dict[str, List[int]] = {}
-        self.head: Set[str] = set()
-        frequencies: Dict[str, float] = {}
+        self.places: dict[str, list[int]] = {}
+        self.head: set[str] = set()
+        frequencies: dict[str, float] = {}
         at = self._add_positions(words.head, matches, 0, float(documents.HEAD_WEIGHT), frequencies)
         self.head.update(self.places)
         self.size = self._add_positions(words.body, matches, at, 1.0, frequencies)
@@ -92,7 +93,7 @@ class MatchFeatures:
         matches: Matches,
         at: int,
         weight: float,
-        frequencies: Dict[str, float],
+        frequencies: dict[str, float],
     ) -> int:
         """Add the terms' positions and frequencies; return the next position."""
         places = self.places
@@ -104,20 +105,18 @@ class MatchFeatures:
         return at
 
     def _score_title(self, raws: Sequence[str], question: Question, matches: Matches) -> float:
-        """Return the query's weight times the head's covered share of idf."""
+        """Return the query's weight times the share of the title that it covers."""
         rarity = question.rarity
-        if not rarity or not self.head:
+        if rarity is None or not self.head:
             return 0.0
         terms = {term for raw in raws for term in matches.terms(raw)}
-        covered = sum(rarity[term] for term in terms if term in question.weights)
-        return (
-            sum(question.weights.values()) * covered / (sum(rarity[term] for term in terms) or 1.0)
-        )
+        covered = sum(rarity(term) for term in terms if term in question.weights)
+        return sum(question.weights.values()) * covered / (sum(map(rarity, terms)) or 1.0)
 
     def _score_window(self, weights: Mapping[str, float]) -> float:
         """Return the highest score of WINDOW_TOKENS neighbouring tokens."""
         hits = sorted((at, term) for term, places in self.places.items() for at in places)
-        counts: Dict[str, int] = {}
+        counts: dict[str, int] = {}
         best = now = 0.0
         low = 0
         for at, term in hits:
@@ -162,7 +161,6 @@ def _find_distance(first: Sequence[int], second: Sequence[int]) -> int:
 
 def compute_features(
     candidates: Sequence[Candidate], question: Question, expansion: Expansion
-) -> List[MatchFeatures]:
-    """Compute the match features of each candidate."""
+) -> list[MatchFeatures]:
     matches = Matches(question.weights, expansion)
     return [MatchFeatures(candidate.words, question, matches) for candidate in candidates]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing, suppress
-from typing import List, Tuple
 
 from memory.core import IndexFault, StoreError, UsageError, files, layout
 from memory.core.config import Config
@@ -20,7 +19,7 @@ from memory.store.store import READ_ONLY, Store
 LOCAL_ALONE = "%s; only this machine was searched"
 
 
-def _list_workspace_keys(home: str) -> List[str]:
+def _list_workspace_keys(home: str) -> list[str]:
     try:
         return sorted(
             e.name
@@ -31,7 +30,7 @@ def _list_workspace_keys(home: str) -> List[str]:
         return []
 
 
-def find_workspaces(place: Place, name: str, every: bool = True) -> List[Place]:
+def find_workspaces(place: Place, name: str, every: bool = True) -> list[Place]:
     """Find the places named by `--workspace`.
 
     name: "" for the present one, `all`, or a name with or without its 8 hex digits. A workspace
@@ -53,8 +52,8 @@ def find_workspaces(place: Place, name: str, every: bool = True) -> List[Place]:
 
 
 def find_searched_places(
-    place: Place, settings: Config, name: str, notes: List[str]
-) -> List[Place]:
+    place: Place, settings: Config, name: str, notes: list[str]
+) -> list[Place]:
     """Find the places to search for `--workspace`, added tiers included.
 
     The present workspace brings its added tiers; one of these may be named alone. A note names a
@@ -62,7 +61,7 @@ def find_searched_places(
     """
     tiers = otherfiles.list_added_tiers(place, settings)
     named = [tier for tier in tiers if name == tier.key]
-    found: List[Place] = [] if named else find_workspaces(place, name)
+    found: list[Place] = [] if named else find_workspaces(place, name)
     for tier in named or (tiers if place in found else []):
         if tier.fault and named:
             raise UsageError("%s: %s; `dayleaf store tier list`" % (tier.top, tier.fault))
@@ -77,15 +76,15 @@ def find_searched_places(
 
 
 def find_places_and_shelves(
-    place: Place, settings: Config, name: str, dsn: str, notes: List[str]
-) -> Tuple[List[Place], List[Shelf]]:
+    place: Place, settings: Config, name: str, dsn: str, notes: list[str]
+) -> tuple[list[Place], list[Shelf]]:
     """Find places on this machine, and a database's opened workspaces.
 
     A note is added where the database does not answer. Raises UsageError for an unknown name.
     """
     if not dsn:
         return find_searched_places(place, settings, name, notes), []
-    found: Tuple[List[Place], List[Shelf]] = registry.offer("postgres", "shelves")(
+    found: tuple[list[Place], list[Shelf]] = registry.offer("postgres", "shelves")(
         place, settings, name, dsn, notes
     )
     return found
@@ -113,17 +112,22 @@ def find_writable(place: Place, settings: Config, text_: str) -> Record:
     try:
         return find_record(place, settings, text_)
     except StoreError:
-        for tier in otherfiles.list_added_tiers(place, settings):
-            with suppress(StoreError):
-                found = find_record(tier, settings, text_)
-                break
-        else:
+        found = _find_in_added_tiers(place, settings, text_)
+        if found is None:
             raise
-    raise StoreError("%s: %s" % (found.id, READ_ONLY % tier.path(found.name)))
+    record, tier = found
+    raise StoreError("%s: %s" % (record.id, READ_ONLY % tier.path(record.name)))
+
+
+def _find_in_added_tiers(place: Place, settings: Config, text_: str) -> tuple[Record, Place] | None:
+    for tier in otherfiles.list_added_tiers(place, settings):
+        with suppress(StoreError):
+            return find_record(tier, settings, text_), tier
+    return None
 
 
 def credit_successors(place: Place, fold: ledger.Tally) -> ledger.Tally:
-    """Count a ledger's uses of merged records for their successors."""
+    """Add the counted uses of merged records to their successors' counts."""
     merged = archive.successors_in_place(place)
     moved = [id for id in fold.rows if id in merged]
     if not moved:
@@ -136,7 +140,7 @@ def credit_successors(place: Place, fold: ledger.Tally) -> ledger.Tally:
     return ledger.add_to_successors(fold, merged, standing.__contains__)
 
 
-def find_or_successor(place: Place, settings: Config, text_: str) -> Tuple[Record, Place, str]:
+def find_or_successor(place: Place, settings: Config, text_: str) -> tuple[Record, Place, str]:
     """Find a record as `find_anywhere`, or the successor of a merged one.
 
     Returns (record, its place, the merged record's id or ""). Raises StoreError.
@@ -158,7 +162,7 @@ def find_or_successor(place: Place, settings: Config, text_: str) -> Tuple[Recor
             ) from None
 
 
-def find_anywhere(place: Place, settings: Config, text_: str) -> Tuple[Record, Place]:
+def find_anywhere(place: Place, settings: Config, text_: str) -> tuple[Record, Place]:
     """Find a record in any tier or workspace, and its place.
 
     Searches here, then added tiers, then other workspaces by whole id. Raises StoreError as
@@ -167,9 +171,9 @@ def find_anywhere(place: Place, settings: Config, text_: str) -> Tuple[Record, P
     try:
         return find_record(place, settings, text_), place
     except StoreError:
-        for tier in otherfiles.list_added_tiers(place, settings):
-            with suppress(StoreError):
-                return find_record(tier, settings, text_), tier
+        in_tier = _find_in_added_tiers(place, settings, text_)
+        if in_tier:
+            return in_tier
         for other in find_workspaces(place, "all")[1:]:
             try:
                 found = find_record(other, settings, text_)

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from math import log
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    List,
-    Mapping,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-)
+from typing import Any, Callable, NamedTuple
 
 from memory.core import UsageError, clock, records, tokeniser
-from memory.core.layout import ADDED, FOLDERS
+from memory.core.layout import ADDED
 from memory.core.matches import Expansion
 from memory.core.records import Record
 from memory.hook import context, documents, loader
@@ -51,21 +41,9 @@ ASKING = _ASKING_ELSEWHERE.union(
     "month yesterday todai hour dai mani much long often ever thing stuff anyth someth about done "
     "was".split()
 )
-
-
-_KIND_WORDS = {
-    form: kind
-    for kind, forms in {
-        "checkpoint": "checkpoint checkpoints",
-        "learning": "learning learnings lesson lessons",
-        "rule": "rule rules",
-        "resource": "resource resources",
-        "plan": "plan plans",
-        "conversation": "conversation conversations",
-    }.items()
-    for form in forms.split()
-    if kind in FOLDERS
-}
+_KIND_WORDS = {"lesson": "learning", "lessons": "learning"}
+for _kind in "checkpoint learning rule resource plan conversation".split():
+    _KIND_WORDS.update(dict.fromkeys((_kind, _kind + "s"), _kind))
 # A line that a machine wrote: of a traceback, log, shell, diff or error. Its dates are no filter.
 _MACHINE_LINE = re.compile(
     r"""(?: {4}|\t)|\s*(?:File "|at [\w.$<]+[(:]|Traceback |\d{4}-\d\d-\d\d[T ]\d\d:|\[\d"""
@@ -86,43 +64,26 @@ class Query(NamedTuple):
     """
 
     text: str = ""
-    since: Optional[float] = None
-    until: Optional[float] = None
-    kinds: Tuple[str, ...] = ()
+    since: float | None = None
+    until: float | None = None
+    kinds: tuple[str, ...] = ()
     type: str = ""
-    tags: Tuple[str, ...] = ()
-    topics: Tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
     file: str = ""
     branch: str = ""
     session: str = ""
-    versions: Tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
     workspace: str = ""
-    context_tags: Tuple[Tuple[str, float], ...] = ()
+    context_tags: tuple[tuple[str, float], ...] = ()
     context_alone: bool = False
     limit: int = 0
-    min_score: Optional[float] = None
-    semantic: Optional[bool] = None
+    min_score: float | None = None
+    semantic: bool | None = None
 
     @property
     def sieve(self) -> Sieve:
-        """The filters that the index applies."""
         return Sieve(self.kinds, self.since, self.until)
-
-
-class IdfTable(Dict[str, float]):
-    """Inverse document frequency of terms in all searched workspaces, computed once."""
-
-    def __init__(self, terms: QueryTerms):
-        super().__init__()
-        self._terms = terms
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __missing__(self, term: str) -> float:
-        terms = self._terms
-        self[term] = found = loader.idf(terms.documents, min(terms.df(term), terms.documents))
-        return found
 
 
 class QueryTerms:
@@ -137,18 +98,18 @@ class QueryTerms:
         fuzzy_words: add words that are spelt like unknown ones.
         """
         self._text, self._shelves = text, shelves
-        self.notes: List[str] = []
+        self.notes: list[str] = []
         if len(text) >= MOST_TEXT:
             self.notes.append("only the first %d characters of the query were used" % MOST_TEXT)
         self._raws = tokeniser.split(text)
-        self.weights: Dict[str, float] = {}
-        self.surface: Dict[str, str] = {}
+        self.weights: dict[str, float] = {}
+        self.surface: dict[str, str] = {}
         self.documents = max(1, sum(shelf.backend.documents for shelf in self._shelves))
-        self.sequence: List[str] = []
-        self._unknown: Dict[str, float] = {}
-        self._guessed: Set[str] = set()
+        self.sequence: list[str] = []
+        self._unknown: dict[str, float] = {}
+        self._guessed: set[str] = set()
         self._terms = _weigh_tokens(self._raws)
-        self._terms_by_word: Dict[str, Dict[str, None]] = {raw: {} for raw in self._raws}
+        self._terms_by_word: dict[str, dict[str, None]] = {raw: {} for raw in self._raws}
         for raw, term, _ in self._terms:
             self._terms_by_word[raw][term] = None
         known = [term for _, term, _ in self._terms]
@@ -173,9 +134,9 @@ class QueryTerms:
             self.surface.setdefault(term, word.strip("-./_"))
 
     def _prefetch(self, *asks: Callable[[Callable[[str], int]], object]) -> None:
-        """Fetch a database's frequencies for functions in one query."""
+        """Fetch all frequencies that some functions ask for in one database query."""
         distant = [shelf.backend for shelf in self._shelves if shelf.is_distant]
-        terms: Dict[str, int] = {}
+        terms: dict[str, int] = {}
         for ask in asks if distant else ():
             ask(lambda term: terms.setdefault(term, 0))
         for backend in distant:
@@ -212,7 +173,7 @@ class QueryTerms:
     def _add_misspelt(self) -> None:
         """Add known words near the unknown ones."""
         self._add_compounds()
-        typed: Dict[str, str] = {}
+        typed: dict[str, str] = {}
         for raw, terms in self._terms_by_word.items():
             low = raw.strip("-./_").lower()
             typed.update(dict.fromkeys(terms, low))
@@ -243,7 +204,7 @@ class QueryTerms:
             return
         for term, weight in wanted.items():
             word = typed.get(term, term)
-            words: List[str] = []
+            words: list[str] = []
             for shelf in self._shelves:
                 words += shelf.backend.vocabulary(term[0], len(word) + 2)
             for other, similarity in fuzzy.find_neighbours(term, word, words, self.df, near):
@@ -279,10 +240,6 @@ class QueryTerms:
             1.0 + self.documents / (RARE + min(self.df(term), self.documents))
         )
 
-    def weighted(self) -> List[Tuple[str, float]]:
-        """Return (term, weight) of each term."""
-        return list(self.weights.items())
-
     def make_question(self, names: Iterable[str] = ()) -> look.Question:
         """Return the terms and weights for re-ranking, if possible without names."""
         sizes = [shelf.backend.lengths() for shelf in self._shelves]
@@ -292,7 +249,8 @@ class QueryTerms:
         weights = {t: self._weigh(t) for t in self.weights}
         weights = {t: w for t, w in weights.items() if t not in ignored} or weights
         sequence = [t for t in self.sequence if t in weights]
-        return look.Question(weights, sequence, mean, self.surface, self._text, IdfTable(self))
+        rarity = cache(lambda term: loader.idf(self.documents, self.df(term)))
+        return look.Question(weights, sequence, mean, self.surface, self._text, rarity)
 
     def is_bare_question(self) -> bool:
         """Tell whether a question has no word that a record holds, but ASKING's.
@@ -312,12 +270,12 @@ class QueryTerms:
             unknown = True
         return elsewhere or not unknown
 
-    def find_gaps(self) -> Tuple[str, ...]:
+    def find_gaps(self) -> tuple[str, ...]:
         """Return the query's words that no record holds, if at least half.
 
         Near spellings count as held; dates, question words and common words are no gaps.
         """
-        found: Dict[str, None] = {}
+        found: dict[str, None] = {}
         asked = 0
         for raw, terms in self._terms_by_word.items():
             if not terms or any(term in ASKING or term in tokeniser.COMMON for term in terms):
@@ -330,7 +288,7 @@ class QueryTerms:
         return tuple(found) if 2 * len(found) >= asked else ()
 
 
-def _weigh_tokens(raws: Sequence[str]) -> List[Tuple[str, str, float]]:
+def _weigh_tokens(raws: Sequence[str]) -> list[tuple[str, str, float]]:
     """Return (raw token, term, weight) of tokens."""
     found = [(raw, term, weight) for raw in raws for term, weight in tokeniser.expand(raw)]
     return [each for each in found if not tokeniser.is_loose(each[1])] or found
@@ -356,22 +314,24 @@ def interpret(query: Query, now: float, offset: clock.Offset) -> Interpretation:
     if not query.text:
         return Interpretation(query, False, False, timewords.OPEN)
     typed, pasted = _split_pasted(query.text)
-    times, kept, only, about = timewords.parse_parts(typed, now, offset)
-    words = _find_content_words(" ".join((times.rest, *pasted)))
+    times = timewords.parse(typed, now, offset)
+    rest = " ".join((times.rest, *pasted))
+    words = _find_content_words(rest)
     given = query.since is not None or query.until is not None
-    timed = not given and (times.since, times.until) != timewords.OPEN
+    period = (times.since, times.until)
+    timed = not given and period != timewords.OPEN
     kinds = _find_wanted_kinds(query, words, timed or times.latest)
     if kinds:
         query, words = query._replace(text="", kinds=kinds), []
     if not words:
         return _interpret_wordless(query, times, timed)
     if given:
-        return Interpretation(query, False, times.latest, about)
-    period, timed = (times.since, times.until), only != timewords.OPEN
+        return Interpretation(query, False, times.latest, times.about)
+    since, until = times.only
+    timed = times.only != timewords.OPEN
     if timed or times.latest:
-        query = query._replace(text=" ".join((kept, *pasted)), since=only[0], until=only[1])
-    rest = " ".join((times.rest, *pasted))
-    return Interpretation(query, timed, times.latest, about, rest, period)
+        query = query._replace(text=" ".join((times.kept, *pasted)), since=since, until=until)
+    return Interpretation(query, timed, times.latest, times.about, rest, period)
 
 
 def _interpret_wordless(query: Query, times: timewords.Times, timed: bool) -> Interpretation:
@@ -383,19 +343,19 @@ def _interpret_wordless(query: Query, times: timewords.Times, timed: bool) -> In
     return Interpretation(query, timed, times.latest, timewords.OPEN)
 
 
-def _split_pasted(text: str) -> Tuple[str, List[str]]:
+def _split_pasted(text: str) -> tuple[str, list[str]]:
     """Split a text into typed words and lines pasted from machines."""
     lines = text.splitlines()
     pasted = [line for line in lines if _MACHINE_LINE.match(line)]
     return " ".join(line for line in lines if line not in pasted), pasted
 
 
-def _find_content_words(text: str) -> List[str]:
+def _find_content_words(text: str) -> list[str]:
     words = (raw.strip("-./_").lower() for raw in tokeniser.split(text))
     return [word for word in words if word and word not in tokeniser.STOP]
 
 
-def _find_wanted_kinds(query: Query, words: Sequence[str], timed: bool) -> Tuple[str, ...]:
+def _find_wanted_kinds(query: Query, words: Sequence[str], timed: bool) -> tuple[str, ...]:
     """Return the kinds in a query of nothing else, else ().
 
     In the plural or with a time (`rules`, `the last plan`).
@@ -408,7 +368,7 @@ def _find_wanted_kinds(query: Query, words: Sequence[str], timed: bool) -> Tuple
 
 
 def query_from_options(
-    given: Mapping[str, Any], now: float, offset: clock.Offset, base: Optional[Query] = None
+    given: Mapping[str, Any], now: float, offset: clock.Offset, base: Query | None = None
 ) -> Query:
     """Build a query from named options of a batch line or command.
 
@@ -438,9 +398,8 @@ def query_from_options(
     return (base or Query())._replace(**changes)
 
 
-def _parse_texts(values: Mapping[str, Any]) -> Dict[str, Any]:
-    """Parse options of texts and lists into a query's fields."""
-    changes: Dict[str, Any] = {}
+def _parse_texts(values: Mapping[str, Any]) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
     for key in ("query", "text", "file", "branch", "session", "workspace"):
         if key in values:
             field = "text" if key == "query" else key
@@ -457,9 +416,8 @@ def _parse_texts(values: Mapping[str, Any]) -> Dict[str, Any]:
     return changes
 
 
-def _parse_ranking(values: Mapping[str, Any]) -> Dict[str, Any]:
-    """Parse the options of ranking and limits into a query's fields."""
-    changes: Dict[str, Any] = {}
+def _parse_ranking(values: Mapping[str, Any]) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
     if "context-tags" in values:
         said = ",".join(_split_values("context-tags", values["context-tags"]))
         changes["context_tags"] = context.parse_weighted_tags(said)
@@ -488,7 +446,7 @@ def read_text(key: str, value: Any) -> str:
     raise UsageError("the option '%s' takes text, not %s" % (key, type(value).__name__))
 
 
-def _split_values(key: str, value: Any) -> Tuple[str, ...]:
+def _split_values(key: str, value: Any) -> tuple[str, ...]:
     items = value if isinstance(value, (list, tuple)) else [value]
     return tuple(
         piece.strip()
@@ -522,15 +480,13 @@ def passes_filters(query: Query, record: Record) -> bool:
 
 
 def _is_in_time(query: Query, record: Record) -> bool:
-    if query.since is not None and record.created < query.since:
-        return False
-    return query.until is None or record.created < query.until
+    is_late_enough = query.since is None or query.since <= record.created
+    return is_late_enough and (query.until is None or record.created < query.until)
 
 
 def _has_kind(query: Query, record: Record) -> bool:
-    if query.kinds and record.kind not in query.kinds:
-        return False
-    return not query.type or record.end == query.type
+    is_wanted = not query.kinds or record.kind in query.kinds
+    return is_wanted and query.type in ("", record.end)
 
 
 def _has_labels(query: Query, record: Record) -> bool:
@@ -542,12 +498,12 @@ def _has_labels(query: Query, record: Record) -> bool:
         return False
     if not query.tags and not query.topics:
         return True
-    held = {_fold(tag) for tag in record.tags}
-    if any(_fold(tag.lstrip("#")) not in held for tag in query.tags):
+    labels = {_fold(tag) for tag in record.tags}
+    if any(_fold(tag.lstrip("#")) not in labels for tag in query.tags):
         return False
     if query.topics:
-        held |= {_fold(topic) for topic in record.topics} | set(documents.derive_topics(record))
-    return all(_fold(topic) in held for topic in query.topics)
+        labels |= {_fold(topic) for topic in record.topics} | set(documents.derive_topics(record))
+    return all(_fold(topic) in labels for topic in query.topics)
 
 
 def _fold(label: str) -> str:

@@ -7,18 +7,8 @@ Windows of one turn stand together, in the order of its text.
 
 from __future__ import annotations
 
-from typing import (
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Mapping,
-    NamedTuple,
-    Sequence,
-    Set,
-    Tuple,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Callable, NamedTuple
 
 from memory.core.matches import Expansion
 from memory.core.records import Record
@@ -29,6 +19,7 @@ from memory.recall.hit import Hit, Quote
 from memory.recall.look import Candidate
 from memory.recall.rank import VECTOR
 from memory.recall.sentences import CODE, LEAD, TABLE, clip_at_clause, parse_lines
+from memory.recall.updates import UPDATE
 
 FIRST, ROOM = 5, 708  # hits with windows, and characters for each, which they share
 LEAST = 120  # characters left below which no further window is cut to fit
@@ -39,25 +30,17 @@ READ = 24_000  # characters of a record or turn that are searched for windows
 Checkpoints = Callable[[Hit], Sequence[Record]]
 
 
-class _Excerpt(NamedTuple):
-    """A window of a passage, cut to the shown length."""
-
-    passage: int
-    at: int
-    score: float
-    text: str
-
-
 class _Origin(NamedTuple):
     """The source of a passage: a record or a turn.
 
-    head: the record's title or the turn's request. turn: its number, or 0.
+    head: the record's title or the turn's request. turn: its number, or 0. hit: number of the hit.
     """
 
     record: Record
     head: str
     turn: int = 0
     at: str = ""
+    hit: int = 0
 
 
 def add_quotes(
@@ -66,41 +49,51 @@ def add_quotes(
     pool: Sequence[Candidate],
     checkpoints: Checkpoints,
     expansion: Expansion,
-    near: Mapping[Tuple[str, int], float],
-) -> List[Hit]:
+    near: Mapping[tuple[str, int], float],
+) -> list[Hit]:
     """Add quotes to hits.
 
     pool: the candidates, with the hits' sections and turns. checkpoints: returns the checkpoints of
         a hit's session. near: (id, turn) -> similarity by vectors, from 0 to 1; {} without.
     """
-    places: List[_Origin] = []
-    passages: List[Passage] = []
+    origins: list[_Origin] = []
+    passages: list[Passage] = []
     for at, each in enumerate(hits):
         beside = checkpoints(each) if at < FIRST else ()
-        for place, text in _list_texts(each, pool, beside, at < FIRST):
-            places.append(place)
-            passages.append(Passage(str(at), place.head, text[:READ]))
+        for origin, text in _list_texts(each, pool, beside, at < FIRST):
+            origins.append(origin._replace(hit=at))
+            passages.append(Passage(str(at), origin.head, text[:READ]))
     found = windows.find_answer(question, passages, expansion).windows
     if near:
-        found = _rerank_by_vectors(
-            found, [near.get((place.record.id, place.turn), 0.0) for place in places]
-        )
-
-    def hit_number(window: Window) -> int:
-        return int(passages[window.passage].session)
-
-    first = [window for window in found if hit_number(window) < FIRST]
-    room = ROOM * min(len(hits), FIRST)
-    quotes = _join_by_passage(_choose_windows(first, hit_number, places, room), passages, places)
+        similarities = [near.get((origin.record.id, origin.turn), 0.0) for origin in origins]
+        found = _rerank_by_vectors(found, similarities)
+    found = _lift_best_hit(found, dict(hits[0].parts).get(UPDATE, 1.0) if hits else 1.0, origins)
+    first = [window for window in found if origins[window.passage].hit < FIRST]
+    excerpts = _choose_windows(first, origins, ROOM * min(len(hits), FIRST))
+    quotes = _join_by_passage(excerpts, origins)
     for window in found:
-        at = hit_number(window)
-        if at not in quotes:
-            line = _Excerpt(window.passage, window.at, window.score, _fit_rows(window.text, LATER))
-            quotes.update(_join_by_passage([line], passages, places))
+        if origins[window.passage].hit not in quotes:
+            line = _fit_rows(window.text, LATER)
+            excerpt = Window(window.passage, window.at, line, window.score)
+            quotes.update(_join_by_passage([excerpt], origins))
     return [each._replace(quotes=tuple(quotes.get(at, ()))) for at, each in enumerate(hits)]
 
 
-def _rerank_by_vectors(found: Sequence[Window], near: Sequence[float]) -> List[Window]:
+def _lift_best_hit(found: list[Window], factor: float, origins: Sequence[_Origin]) -> list[Window]:
+    """Rank windows with those of the best hit weighed by a factor.
+
+    factor: of an amendment that was put first (updates.py), since it shares few words with the
+        question.
+    """
+    if factor == 1.0:
+        return found
+    for window in found:
+        if not origins[window.passage].hit:
+            window.score *= factor
+    return sorted(found, key=lambda window: (-window.score, window.passage, window.at))
+
+
+def _rerank_by_vectors(found: Sequence[Window], near: Sequence[float]) -> list[Window]:
     """Rank windows by words and by their passages' vector similarity."""
     top = max((window.score for window in found), default=0.0)
     for window in found:
@@ -108,7 +101,7 @@ def _rerank_by_vectors(found: Sequence[Window], near: Sequence[float]) -> List[W
     return sorted(found, key=lambda window: (-window.score, window.passage, window.at))
 
 
-def quote_first_line(record: Record) -> Tuple[Quote, ...]:
+def quote_first_line(record: Record) -> tuple[Quote, ...]:
     """Quote a record's first meaningful line, for queries without text."""
     title = record.title.strip().lower()
     for line in parse_lines(record.body[:READ]):
@@ -117,70 +110,66 @@ def quote_first_line(record: Record) -> Tuple[Quote, ...]:
     return ()
 
 
-def _measure_head(window: Window, places: Sequence[_Origin], taken: Sequence[_Excerpt]) -> int:
-    """Return the characters of the line above a window, 0 for none."""
-    is_new_turn = all(window.passage != excerpt.passage for excerpt in taken)
-    return HEAD if places[window.passage].turn and is_new_turn else 0
+def _choose_windows(found: Sequence[Window], origins: Sequence[_Origin], room: int) -> list[Window]:
+    """Choose windows, cut to fit into `room` characters, the best hit's first."""
+    excerpts: list[Window] = []
+    known_words: set[str] = set()
+    shown: dict[int, int] = {}
 
+    def hit_number(window: Window) -> int:
+        return origins[window.passage].hit
 
-def _choose_windows(
-    found: Sequence[Window],
-    hit_number: Callable[[Window], int],
-    places: Sequence[_Origin],
-    room: int,
-) -> List[_Excerpt]:
-    """Choose the windows that fit into `room` characters, the best hit's first."""
-    taken: List[_Excerpt] = []
-    held: Set[str] = set()
-    shown: Dict[int, int] = {}
     best = [window for window in found if hit_number(window) == 0][:1]
     for window in windows.rank_by_diversity(found, best, hit_number, shown):
-        if taken and not window.score:
+        if excerpts and not window.score:
             break
-        head = _measure_head(window, places, taken)
+        is_new = all(window.passage != excerpt.passage for excerpt in excerpts)
+        head = HEAD if is_new and origins[window.passage].turn else 0
         text = windows.strip_lead_ins(_fit_rows(window.text, room - head))
         if not text:
             break
-        if not windows.adds_new_words(text, held):
+        if not windows.adds_new_words(text, known_words):
             continue
         room -= head + len(text)
-        taken.append(_Excerpt(window.passage, window.at, window.score, text))
+        excerpts.append(Window(window.passage, window.at, text, window.score))
         shown[hit_number(window)] = shown.get(hit_number(window), 0) + 1
         if room < LEAST:
             break
-    return taken
+    return excerpts
 
 
 def _join_by_passage(
-    taken: Sequence[_Excerpt], passages: Sequence[Passage], places: Sequence[_Origin]
-) -> Dict[int, List[Quote]]:
+    excerpts: Sequence[Window], origins: Sequence[_Origin]
+) -> dict[int, list[Quote]]:
     """Join the windows of each passage into quotes, by hit number."""
-    out: Dict[int, List[Quote]] = {}
-    scores: Dict[Quote, float] = {}
-    for passage in dict.fromkeys(window.passage for window in taken):
-        own = [excerpt for excerpt in taken if excerpt.passage == passage]
-        place = places[passage]
-        asked = place.head if place.turn else ""
-        text = windows.join_windows([(excerpt.at, excerpt.text) for excerpt in own])
-        quote = Quote(place.record.id, place.turn, place.at, asked, text, place.record.created)
-        scores[quote] = score = max(excerpt.score for excerpt in own)
-        quotes = out.setdefault(int(passages[passage].session), [])
+    by_passage: dict[int, list[Window]] = {}
+    for excerpt in excerpts:
+        by_passage.setdefault(excerpt.passage, []).append(excerpt)
+    by_hit: dict[int, list[Quote]] = {}
+    scores: dict[Quote, float] = {}
+    for passage, parts in by_passage.items():
+        origin = origins[passage]
+        asked = origin.head if origin.turn else ""
+        text = windows.join_windows([(part.at, part.text) for part in parts])
+        quote = Quote(origin.record.id, origin.turn, origin.at, asked, text, origin.record.created)
+        scores[quote] = score = max(part.score for part in parts)
+        quotes = by_hit.setdefault(origin.hit, [])
         before = [(scores[other], other.at) for other in quotes]
         quotes.insert(windows.find_insert_position(score, quote.at, before), quote)
-    return out
+    return by_hit
 
 
-def _list_turn_texts(talk: Record, number: int, wide: bool) -> Iterator[Tuple[_Origin, str]]:
+def _list_turn_texts(talk: Record, number: int, wide: bool) -> Iterator[tuple[_Origin, str]]:
     """Yield the text of a turn, or of all where `wide`."""
     for turn in hit.split_turns(talk):
         if wide or turn.number == number:
-            place = _Origin(talk, turn.request, turn.number, turn.at)
-            yield place, windows.remove_command_runs(turn.answer)
+            origin = _Origin(talk, turn.request, turn.number, turn.at)
+            yield origin, windows.remove_command_runs(turn.answer)
 
 
-def _list_body_texts(found: Hit, pool: Iterable[Candidate]) -> List[str]:
-    """Return the matching sections of a resource, else the whole body."""
-    sections: List[str] = []
+def _list_body_texts(found: Hit, pool: Iterable[Candidate]) -> list[str]:
+    """Return a resource's matching sections, of any other record the body."""
+    sections: list[str] = []
     if found.kind == "resource":
         sections = [c.text for c in pool if c.path == found.path]
     return sections or [found.body]
@@ -188,7 +177,7 @@ def _list_body_texts(found: Hit, pool: Iterable[Candidate]) -> List[str]:
 
 def _list_texts(
     found: Hit, pool: Iterable[Candidate], checkpoints: Sequence[Record], wide: bool
-) -> Iterator[Tuple[_Origin, str]]:
+) -> Iterator[tuple[_Origin, str]]:
     """Yield a hit's texts to search for windows.
 
     wide: the whole conversation and the record too, not only the turn.
@@ -205,7 +194,6 @@ def _list_texts(
 
 
 def _fit_rows(text: str, room: int) -> str:
-    """Return the first rows of a text up to `room` characters."""
     fitting = ""
     for row in text.split("\n"):
         left = room - len(fitting) - bool(fitting)

@@ -32,15 +32,15 @@ Order: score, then id, then name.  Where the constants come from: docs/design.md
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Container, Mapping, Sequence
 from math import exp, log
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import NamedTuple
 
 from memory.core import tokeniser
 from memory.core.clock import DAY
 from memory.core.layout import DATED_KINDS, SHARED
 from memory.core.records import Record
-from memory.hook import context, documents
+from memory.hook import context, documents, fence
 from memory.recall.hit import Hit, Parts
 from memory.recall.look import Candidate, MatchFeatures, Question
 
@@ -84,13 +84,13 @@ class Signals(NamedTuple):
     now: float
     rerank: str = "factor"
     versions: Sequence[str] = ()
-    context_tags: Sequence[Tuple[str, float]] = ()
+    context_tags: Sequence[tuple[str, float]] = ()
     uses: Mapping[str, int] = {}
-    outcomes: Mapping[str, Tuple[int, int]] = {}
+    outcomes: Mapping[str, tuple[int, int]] = {}
     workspace: str = ""
     topics: frozenset[str] = frozenset()
     latest: bool = False
-    about: Tuple[Optional[float], Optional[float]] = (None, None)
+    about: tuple[float | None, float | None] = (None, None)
 
 
 def is_dialogue(candidates: Sequence[Candidate], features: Sequence[MatchFeatures]) -> bool:
@@ -108,13 +108,13 @@ def score_relevance(
     features: Sequence[MatchFeatures],
     question: Question,
     dialogue: bool,
-) -> List[Parts]:
+) -> list[Parts]:
     """Return the parts of each candidate's relevance.
 
     `total_score` sums them; the factors `author`, `dated` and `asking` multiply the sum.
     """
     title_weight = TITLE * min(1.0, LONG / max(1, len(question.text.split())))
-    parts: List[Parts] = [
+    parts: list[Parts] = [
         (
             ("bm25", f.bm25),
             ("window", 0.0 if dialogue else WINDOW * f.window),
@@ -128,33 +128,32 @@ def score_relevance(
 
 def _add_dialogue_parts(
     candidates: Sequence[Candidate], parts: Sequence[Parts], question: Question
-) -> List[Parts]:
+) -> list[Parts]:
     """Add the scores of neighbouring messages and sessions, and the factors."""
-    own = {
+    messages = {
         (c.workspace, c.number): (dict(each)["bm25"], _session_key(c))
         for c, each in zip(candidates, parts)
     }
-    support: Dict[str, List[float]] = {}
-    for value, session in own.values():
-        support.setdefault(session, []).append(value)
-    best = {session: sum(sorted(values, reverse=True)[:3]) for session, values in support.items()}
+    by_session: dict[str, list[float]] = {}
+    for value, session in messages.values():
+        by_session.setdefault(session, []).append(value)
+    best = {
+        session: sum(sorted(values, reverse=True)[:3]) for session, values in by_session.items()
+    }
     named = find_named_speakers(candidates, question)
     when = _TIME_QUESTION.match(question.text) is not None
-    out: List[Parts] = []
+    out: list[Parts] = []
     for candidate, each in zip(candidates, parts):
         session = _session_key(candidate)
-        beside = sum(
-            own[key][0]
-            for key in ((candidate.workspace, candidate.number + step) for step in (-1, 1))
-            if key in own and own[key][1] == session
-        )
+        keys = [(candidate.workspace, candidate.number + step) for step in (-1, 1)]
+        neighbours = [messages[key] for key in keys if key in messages]
+        beside = sum(value for value, other in neighbours if other == session)
         more = [("neighbours", NEIGHBOUR * beside), ("session", SESSION * best[session])]
         out.append((*each, *more, *_find_dialogue_factors(candidate.record, named, when)))
     return out
 
 
-def _find_dialogue_factors(record: Record, named: Set[str], when: bool) -> List[Tuple[str, float]]:
-    """Return a message's factors: named speaker, wanted time, question."""
+def _find_dialogue_factors(record: Record, named: set[str], when: bool) -> list[tuple[str, float]]:
     body = record.body.rstrip()
     found = []
     if read_speaker(record) in named:
@@ -178,7 +177,7 @@ def total_score(parts: Parts) -> float:
     return value
 
 
-def fuse_vectors(parts: Sequence[Parts], near: Sequence[float]) -> List[Parts]:
+def fuse_vectors(parts: Sequence[Parts], near: Sequence[float]) -> list[Parts]:
     """Add vector similarity to word relevance, weighted by VECTOR.
 
     near: similarity of each candidate, from 0 (the last that counts) to 1 (the best). A convex sum
@@ -204,11 +203,10 @@ def _session_key(candidate: Candidate) -> str:
 
 def read_speaker(record: Record) -> str:
     """Return the speaker of a message, "" without a name."""
-    said = record.meta.get("speaker") or record.meta.get("author")
-    return said if isinstance(said, str) else ""
+    return fence.field(record, "speaker") or fence.field(record, "author")
 
 
-def find_named_speakers(candidates: Sequence[Candidate], question: Question) -> Set[str]:
+def find_named_speakers(candidates: Sequence[Candidate], question: Question) -> set[str]:
     """Return the speakers named in the query, none where all are named.
 
     None among over 20 speakers either.
@@ -224,7 +222,7 @@ def score_recency(now: float, created: float) -> float:
     return exp(-max(0.0, now - created) / DAY / RECENCY_DAYS)
 
 
-def score_nearness(created: float, about: Tuple[Optional[float], Optional[float]]) -> float:
+def score_nearness(created: float, about: tuple[float | None, float | None]) -> float:
     """Score an instant's nearness to a period, highest within it.
 
     Outside times e^(-distance / length), length at least three days.
@@ -237,7 +235,7 @@ def score_nearness(created: float, about: Tuple[Optional[float], Optional[float]
 
 def score_boosts(
     record: Record, workspace: str, signals: Signals, most_used: int
-) -> List[Tuple[str, float]]:
+) -> list[tuple[str, float]]:
     """Score a record's recency, frequency and context, from 0 to 1.
 
     A signal that no candidate has is left out.
@@ -253,7 +251,7 @@ def score_boosts(
     return found
 
 
-def compare_versions(asked: Sequence[str], held: Sequence[str]) -> Optional[str]:
+def compare_versions(asked: Sequence[str], held: Sequence[str]) -> str | None:
     """Compare a record's versions with the wanted ones; None where disjoint.
 
     Returns exact, superset (the record has more), subset, overlap or unversioned. `unversioned` may
@@ -277,7 +275,7 @@ def _normalise_version(said: str) -> str:
     return said[1:] if said[:1] == "v" and said[1:2].isdigit() else said
 
 
-def tag_factor(record: Record, context_tags: Sequence[Tuple[str, float]]) -> float:
+def tag_factor(record: Record, context_tags: Sequence[tuple[str, float]]) -> float:
     """Return 1 + 0.1 * weight for each context tag among tags and topics."""
     held = set(map(context.normalise_tag, (*record.tags, *record.topics))) if context_tags else ()
     return 1.0 + sum(
@@ -286,13 +284,12 @@ def tag_factor(record: Record, context_tags: Sequence[Tuple[str, float]]) -> flo
 
 
 def outcome_factor(successes: int, failures: int) -> float:
-    """Return the factor of a record's successes and failures."""
     return float(max(0.01, 1.0 + log(1.0 + successes) - 0.5 * log(1.0 + failures)) ** DAMPED)
 
 
 def adjust_scores(
     candidates: Sequence[Candidate], relevance: Sequence[Parts], signals: Signals
-) -> List[Tuple[float, Parts]]:
+) -> list[tuple[float, Parts]]:
     """Apply all signals and return (score, parts) of each candidate.
 
     A score below 0 marks disjoint versions.
@@ -303,8 +300,8 @@ def adjust_scores(
     greatest = max(values, default=0.0) or 1.0
     most_used = max((signals.uses.get(c.record.id, 0) for c in candidates), default=0)
     newest = max((c.record.created for c in candidates), default=0.0)
-    out: List[Tuple[float, Parts]] = []
-    equals: Dict[str, List[int]] = {}  # candidates by their score without dates and source
+    out: list[tuple[float, Parts]] = []
+    equals: dict[str, list[int]] = {}  # candidates by their score without dates and source
     for i, (candidate, parts, value) in enumerate(zip(candidates, relevance, values)):
         record = candidate.record
         boosts = score_boosts(record, candidate.workspace, signals, most_used)
@@ -330,8 +327,8 @@ def adjust_scores(
 
 
 def _combine_boosts(
-    value: float, boosts: Sequence[Tuple[str, float]], greatest: float, rerank: str
-) -> Tuple[float, List[Tuple[str, float]]]:
+    value: float, boosts: Sequence[tuple[str, float]], greatest: float, rerank: str
+) -> tuple[float, list[tuple[str, float]]]:
     """Return relevance combined with boosts, and its named parts."""
     if rerank == "none":
         return value, []
@@ -345,7 +342,7 @@ def _combine_boosts(
     return value * factor, [*boosts, ("factor", factor)]
 
 
-def _list_factors(record: Record, signals: Signals) -> Optional[List[Tuple[str, float]]]:
+def _list_factors(record: Record, signals: Signals) -> list[tuple[str, float]] | None:
     """Return a record's outcome, version and tag factors, None for no match."""
     found = []
     if record.id in signals.outcomes:
@@ -369,9 +366,9 @@ def classify_source(record: Record) -> str:
 
 
 def _order_by_source(
-    group: Sequence[int], candidates: Sequence[Candidate], out: List[Tuple[float, Parts]]
+    group: Sequence[int], candidates: Sequence[Candidate], out: list[tuple[float, Parts]]
 ) -> None:
-    """Raise the scores of equally relevant records into their sources' order."""
+    """Raise scores so that of equal records the more trusted author leads."""
     floor = 0.0
     for source in SOURCE:
         alike = [
@@ -387,7 +384,7 @@ def _order_by_source(
         floor = max(out[i][0] for i in alike)
 
 
-class _QueryWord(NamedTuple):
+class QueryWord(NamedTuple):
     """A word of a query.
 
     searched: its terms with a weight. terms: all its terms, of which some may be in no record; ()
@@ -395,69 +392,70 @@ class _QueryWord(NamedTuple):
     """
 
     word: str
-    searched: List[str]
+    searched: Sequence[str]
     terms: Sequence[str]
 
 
-@lru_cache(maxsize=4)
-def _group_terms(terms: Tuple[str, ...], surface: Tuple[Tuple[str, str], ...]) -> List[_QueryWord]:
-    """Group a query's terms by their words."""
-    words: Dict[str, List[str]] = {}
-    for term in terms:
-        words.setdefault(dict(surface).get(term, term), []).append(term)
-    out = []
-    for word, searched in words.items():
+def list_query_words(question: Question) -> list[QueryWord]:
+    """Return the words of a query with their terms."""
+    searched: dict[str, list[str]] = {}
+    for term in question.weights:
+        searched.setdefault(question.surface.get(term, term), []).append(term)
+    words = []
+    for word, terms in searched.items():
         every = [term for term, _ in tokeniser.expand(word)]
-        cut = word.isascii() and set(searched) <= set(every)
-        out.append(_QueryWord(word, searched, every if cut else ()))
-    return out
+        was_cut = word.isascii() and set(terms) <= set(every)
+        words.append(QueryWord(word, terms, every if was_cut else ()))
+    return words
+
+
+def _name_words(words: Sequence[QueryWord], terms: set[str], found: Container[str]) -> list[str]:
+    """Name the query's words that have one of some terms.
+
+    found: the terms that the record holds; a word found in part is named by its found terms.
+    """
+    names = []
+    for word, searched, every in words:
+        there = [term for term in searched if term in terms]
+        if there:
+            is_whole = all(term in found for term in every)
+            names.append(word if is_whole else " and ".join(there) + " of " + word)
+    return names
 
 
 def explain_match(
-    features: MatchFeatures, question: Question, similar: Optional[float] = None
+    features: MatchFeatures, words: Sequence[QueryWord], similar: float | None = None
 ) -> str:
     """Explain a candidate's match by the query's words, on one line.
 
     similar: similarity by vectors, None without.
     """
-    grouped = _group_terms(tuple(question.weights), tuple(question.surface.items()))
-
-    def name_words(terms: Any) -> List[str]:
-        out = []
-        for word, searched, every in grouped:
-            there = [term for term in searched if term in terms]
-            if there:
-                partial = any(t not in features.places and t not in features.head for t in every)
-                out.append(" and ".join(there) + " of " + word if partial else word)
-        return out
-
-    head = name_words(features.head)
-    body = [w for w in name_words(set(features.places) - features.head) if w not in head]
+    found = features.head | features.places.keys()
+    head = _name_words(words, features.head, found)
+    body = _name_words(words, found - features.head, found)
     reasons = [
-        ", ".join(words[:8]) + " in the " + where
-        for where, words in (("title or tags", head), ("text", body))
-        if words
+        ", ".join(names[:8]) + " in the " + where
+        for where, names in (
+            ("title or tags", head),
+            ("text", [name for name in body if name not in head]),
+        )
+        if names
     ]
     reasons += ["near in meaning: %.2f" % similar] if similar is not None else []
     return "; ".join(reasons) or "beside a match in its session"
 
 
-def merge_sessions(hits: Sequence[Hit], turns: Mapping[str, int]) -> List[Hit]:
+def merge_sessions(hits: Sequence[Hit], turns: Mapping[str, int]) -> list[Hit]:
     """Merge the hits of each session into one.
 
     It bears the best checkpoint's record. Records written by hand stay apart. turns: number of
     turns in a conversation, by its path.
     """
-    out: List[Hit] = []
-    sessions: Dict[Tuple[str, str], List[Hit]] = {}
+    out: list[Hit] = []
+    sessions: dict[tuple[str, str], list[Hit]] = {}
     for hit in hits:
-        session = hit.record.meta.get("session")
-        if (
-            hit.kind in DATED_KINDS
-            and hit.source == "auto"
-            and isinstance(session, str)
-            and session
-        ):
+        session = fence.field(hit.record, "session")
+        if session and hit.kind in DATED_KINDS and hit.source == "auto":
             sessions.setdefault((hit.workspace, session), []).append(hit)
         else:
             out.append(hit)
@@ -465,7 +463,6 @@ def merge_sessions(hits: Sequence[Hit], turns: Mapping[str, int]) -> List[Hit]:
 
 
 def _merge_hits(hits: Sequence[Hit], turns: Mapping[str, int]) -> Hit:
-    """Merge the hits of a session, best first."""
     checkpoints = [hit for hit in hits if hit.kind == "checkpoint"]
     noted = next((hit.score for hit in hits if hit.kind == "note"), 0.0)
     talk = next((hit for hit in hits if hit.kind == "conversation"), None)
@@ -487,6 +484,6 @@ def _merge_hits(hits: Sequence[Hit], turns: Mapping[str, int]) -> Hit:
     )
 
 
-def sort_hits(hits: Sequence[Hit]) -> List[Hit]:
+def sort_hits(hits: Sequence[Hit]) -> list[Hit]:
     """Return hits sorted by score, then id, then name."""
     return sorted(hits, key=lambda hit: (-hit.score, hit.id, hit.record.name))

@@ -8,15 +8,16 @@ has the inverse name of its relation.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, NamedTuple
 
 from memory.core.layout import slug
 from memory.core.records import Record, parse_links
 from memory.hook import documents
 from memory.store import reader, writer
 
-ANY: Tuple[str, ...] = ()
+ANY: tuple[str, ...] = ()
 LIKE = 0.6  # least similarity, 0 to 1, of a name suggested for a dead link
 COMPARED = 12  # names with words of the target that are compared letter by letter
 COMMON = 500  # names with a word, above which the word is ignored
@@ -31,8 +32,8 @@ class Relation(NamedTuple):
     """
 
     inverse: str
-    source: Tuple[str, ...]
-    target: Tuple[str, ...]
+    source: tuple[str, ...]
+    target: tuple[str, ...]
 
 
 RELATIONS: Mapping[str, Relation] = {
@@ -55,7 +56,7 @@ class Node(NamedTuple):
     title: str
     end: str
     created: float
-    aliases: Tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
 
 
 class Edge(NamedTuple):
@@ -68,8 +69,8 @@ class Edge(NamedTuple):
     source: Node
     relation: str
     target: str
-    to: Optional[Node]
-    also: Tuple[Node, ...] = ()
+    to: Node | None
+    also: tuple[Node, ...] = ()
     wrong: str = ""
     away: str = ""
 
@@ -85,8 +86,8 @@ class LinkGraph(NamedTuple):
     away: from `index_archived_ids`.
     """
 
-    nodes: Tuple[Node, ...]
-    edges: Tuple[Edge, ...]
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
     names: NameIndex
     away: Mapping[str, str] = MappingProxyType({})
 
@@ -117,7 +118,6 @@ def find_wrong_ends(relation: str, source: str, target: str) -> str:
 
 
 def make_node(record: Record) -> Node:
-    """Return a record as an end of links."""
     return Node(record.name, record.id, record.title, record.end, record.created, record.aliases)
 
 
@@ -136,7 +136,7 @@ def rate_match(target: str, name: str, id: str, title: str, aliases: Iterable[st
     return int(key in map(documents.normalise_link, (title, *aliases)))
 
 
-def find_matching_nodes(target: str, nodes: Iterable[Node]) -> List[Node]:
+def find_matching_nodes(target: str, nodes: Iterable[Node]) -> list[Node]:
     """Return the records that match a link's target best, newest first."""
     rated = [(rate_match(target, n.name, n.id, n.title, n.aliases), n) for n in nodes]
     best = max((rating for rating, _ in rated), default=0)
@@ -152,14 +152,14 @@ class NameIndex:
 
     def __init__(self, nodes: Iterable[Node], merged: Mapping[str, str] = MappingProxyType({})):
         self.merged = merged
-        self._nodes: Dict[str, List[Node]] = {}
-        self._words: Dict[str, List[str]] = {}
-        self._shorter: Dict[str, List[str]] = {}
+        self._nodes: dict[str, list[Node]] = {}
+        self._words: dict[str, list[str]] = {}
+        self._shorter: dict[str, list[str]] = {}
         for each in nodes:
             for key in documents.list_record_keys(each.id, each.name, each.title, each.aliases):
                 self._nodes.setdefault(key, []).append(each)
 
-    def find(self, target: str) -> List[Node]:
+    def find(self, target: str) -> list[Node]:
         """Return the records that a target may name, best first."""
         named = {
             each.name: each
@@ -169,7 +169,7 @@ class NameIndex:
         found = find_matching_nodes(target, named.values())
         return found if found or target not in self.merged else self.find(self.merged[target])
 
-    def begun(self, text: str) -> List[Node]:
+    def begun(self, text: str) -> list[Node]:
         """Return the records whose id starts with a text."""
         found = {
             each.name: each
@@ -180,7 +180,7 @@ class NameIndex:
         }
         return sorted(found.values())
 
-    def nearest(self, target: str, source: Optional[Node] = None) -> Optional[Node]:
+    def nearest(self, target: str, source: Node | None = None) -> Node | None:
         """Return the record named most similarly to a target, or None.
 
         source: the linking record, which is left out.
@@ -211,16 +211,16 @@ class NameIndex:
             for short in _list_deletions(key):
                 self._shorter.setdefault(short, []).append(key)
 
-    def _find_similar_names(self, key: str) -> List[str]:
+    def _find_similar_names(self, key: str) -> list[str]:
         """Return the names that share the most and rarest words."""
-        shared: Dict[str, float] = {}
-        for held in (self._words.get(word, ()) for word in _split_words(key)):
-            for other in held if len(held) <= COMMON else ():
-                shared[other] = shared.get(other, 0.0) + 1.0 / len(held)
+        shared: dict[str, float] = {}
+        for names in (self._words.get(word, ()) for word in _split_words(key)):
+            for other in names if len(names) <= COMMON else ():
+                shared[other] = shared.get(other, 0.0) + 1.0 / len(names)
         return sorted(shared, key=lambda other: (-shared[other], other))[:COMPARED]
 
 
-def _list_deletions(key: str) -> List[str]:
+def _list_deletions(key: str) -> list[str]:
     """Return a short name and its variants without one character."""
     return (
         [key, *(key[:at] + key[at + 1 :] for at in range(len(key)))]
@@ -229,7 +229,7 @@ def _list_deletions(key: str) -> List[str]:
     )
 
 
-def _split_words(key: str) -> List[str]:
+def _split_words(key: str) -> list[str]:
     """Return the words of a name, without single ASCII letters."""
     return [
         word
@@ -239,7 +239,6 @@ def _split_words(key: str) -> List[str]:
 
 
 def _score_similarity(name: str, other: str) -> float:
-    """Return the similarity of two names, 0 to 1."""
     from difflib import SequenceMatcher
 
     if len(name) >= reader.SHORTEST and other.startswith(name):
@@ -249,13 +248,13 @@ def _score_similarity(name: str, other: str) -> float:
     return max(common, SequenceMatcher(None, name, other, autojunk=False).ratio())
 
 
-def index_archived_ids(left: Mapping[str, str]) -> Dict[str, str]:
+def index_archived_ids(left: Mapping[str, str]) -> dict[str, str]:
     """Map the names of archived records to their ids.
 
     Names are the id, the path, the file's name and the title in it; a name of several records is
     left out.  left: the former path of each record, by id.
     """
-    names: Dict[str, str] = {}
+    names: dict[str, str] = {}
     for id, home in left.items():
         file = home[home.rfind("/") + 1 :].replace(".md", "")
         for key in {
@@ -338,8 +337,7 @@ def add_link(written: Any, relation: str, target: str) -> Any:
     return [*_to_list(written), {"relation": relation, "target": target}]
 
 
-def _to_list(written: Any) -> List[Any]:
-    """Return the value of `links` as a list."""
+def _to_list(written: Any) -> list[Any]:
     if isinstance(written, list):
         return written
     if isinstance(written, dict) and written:
@@ -347,11 +345,11 @@ def _to_list(written: Any) -> List[Any]:
     return _split_links(written) if isinstance(written, str) else []
 
 
-def _split_links(written: str) -> List[str]:
+def _split_links(written: str) -> list[str]:
     return [part.strip() for part in written.split(",") if part.strip()]
 
 
-def remove_links(written: Any, gone: Set[Tuple[str, str]]) -> Any:
+def remove_links(written: Any, gone: set[tuple[str, str]]) -> Any:
     """Remove links from the value of `links`; the rest keeps its form.
 
     gone: (relation, key of target).
@@ -370,14 +368,13 @@ def remove_links(written: Any, gone: Set[Tuple[str, str]]) -> Any:
     return written
 
 
-def _remove_targets(relation: str, value: Any, gone: Set[Tuple[str, str]]) -> Any:
-    """Remove targets from a relation's value in a map."""
+def _remove_targets(relation: str, value: Any, gone: set[tuple[str, str]]) -> Any:
     if isinstance(value, list):
         return [item for item in value if not _is_removed({relation: item}, gone)]
     return None if _is_removed({relation: value}, gone) else value
 
 
-def _is_removed(written: Any, gone: Set[Tuple[str, str]]) -> bool:
+def _is_removed(written: Any, gone: set[tuple[str, str]]) -> bool:
     links = parse_links(written)
     return bool(links) and all(
         (link.relation, documents.normalise_link(link.target)) in gone for link in links

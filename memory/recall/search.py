@@ -8,27 +8,17 @@ searched as misspellings (fuzzy.py).
 from __future__ import annotations
 
 import struct
-from typing import (
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Mapping,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from memory.core import IndexFault, UsageError, approvals, clock, tokeniser
 from memory.core.config import Config
 from memory.core.layout import DATED_KINDS, FOLDERS, GLOBAL, Place
 from memory.core.matches import Expansion
 from memory.core.records import Record
-from memory.hook import context, loader, segment
+from memory.hook import context, fence, loader, segment
 from memory.hook.context import ContextTag
-from memory.index.backend import Unreachable
+from memory.index.backend import Sieve, Unreachable
 from memory.project import manifests
 from memory.recall import alongside, hit, look, quotes, rank, timewords, updates
 from memory.recall.hit import Hit, RecallResult
@@ -48,6 +38,7 @@ from memory.store import ledger
 DEFAULT_LIMIT = 10  # hits
 SECTIONS = 4  # of one record that are ranked again
 CANDIDATES = 64  # records that are ranked again
+SLACK = 20  # more that are asked for: some are gone, or of a record already found
 DIALOGUE_CANDIDATES = 200  # short messages, which are cheap to read
 FILTERED_READS = 3000  # files that filters on the text of records may read
 NOISE = 0.02  # share of the best score below which a hit is chance: one common word of many
@@ -64,16 +55,16 @@ def recall(
     query: Query,
     now: float,
     offset: clock.Offset,
-    places: Optional[Sequence[Place]] = None,
-    semantic: Optional[Semantic] = None,
+    places: Sequence[Place] | None = None,
+    semantic: Semantic | None = None,
     links: bool = False,
     dsn: str = "",
 ) -> RecallResult:
     """Search workspaces for a query and return the hits.
 
-    offset: of local time. places: workspaces to search instead of the
-        query's. semantic: provider of vectors. links: add linked records (alongside.py). dsn:
-        another database to ask. Raises UsageError for an unknown workspace or kind.
+    offset: of local time. places: workspaces to search instead of the query's. semantic: provider
+        of vectors. links: add linked records (alongside.py). dsn: another database to ask. Raises
+        UsageError for an unknown workspace or kind.
     """
     with Searcher(place, settings, semantic, dsn=dsn) as searcher:
         return searcher.answer(query, now, offset, places, links)
@@ -86,7 +77,7 @@ class Searcher:
         self,
         place: Place,
         settings: Config,
-        semantic: Optional[Semantic] = None,
+        semantic: Semantic | None = None,
         bare: bool = False,
         dsn: str = "",
         fuzzy: bool = True,
@@ -97,10 +88,10 @@ class Searcher:
         """
         self.place, self.settings, self.semantic = place, settings, semantic
         self.bare, self.dsn, self.fuzzy = bare, dsn, fuzzy
-        self.shelves: Dict[str, Shelf] = {}
+        self.shelves: dict[str, Shelf] = {}
         self.expansion = Expansion()
-        self._place_tags: Optional[Tuple[ContextTag, ...]] = None
-        self._decisions: Optional[Dict[approvals.Approval, str]] = None
+        self._place_tags: tuple[ContextTag, ...] | None = None
+        self._decisions: dict[approvals.Approval, str] | None = None
 
     def __enter__(self) -> Searcher:
         return self
@@ -114,15 +105,15 @@ class Searcher:
         query: Query,
         now: float,
         offset: clock.Offset,
-        places: Optional[Sequence[Place]] = None,
+        places: Sequence[Place] | None = None,
         links: bool = False,
     ) -> RecallResult:
         """Search for one query; see `recall`."""
         for kind in query.kinds:
             if kind not in FOLDERS:
                 raise UsageError("no kind '%s'; use one of %s" % (kind[:40], ", ".join(FOLDERS)))
-        notes: List[str] = []
-        distant: List[Shelf] = []
+        notes: list[str] = []
+        distant: list[Shelf] = []
         if not places:
             places, distant = find_places_and_shelves(
                 self.place, self.settings, query.workspace, self.dsn, notes
@@ -138,12 +129,12 @@ class Searcher:
 
     def _search_with_fallback(
         self,
-        shelves: List[Shelf],
+        shelves: list[Shelf],
         query: Query,
         now: float,
         offset: clock.Offset,
         links: bool,
-        notes: List[str],
+        notes: list[str],
     ) -> RecallResult:
         """Search, and again after changes of files, or without a damaged index."""
 
@@ -165,15 +156,14 @@ class Searcher:
                     shelf.from_files(now, "the index is damaged (%s)" % reason)
             return search()
 
-    def merge_tags(self, query: Query) -> Tuple[ContextTag, ...]:
-        """Merge the context tags of a query and of the place."""
+    def merge_tags(self, query: Query) -> tuple[ContextTag, ...]:
         if self._place_tags is None:
             self._place_tags = manifests.project_tags(self.place)
         return context.merge_tags(
             query.context_tags, () if query.context_alone else self._place_tags
         )
 
-    def add_display_fields(self, hits: Sequence[Hit], now: float) -> Tuple[Hit, ...]:
+    def add_display_fields(self, hits: Sequence[Hit], now: float) -> tuple[Hit, ...]:
         """Return hits with age, group and claims added, unless `bare`."""
         if self.bare:
             return tuple(hits)
@@ -197,16 +187,12 @@ class _NearSection(NamedTuple):
     ordinal: int
     shelf: Shelf
 
-    def read(self, number: int) -> Optional[look.Candidate]:
-        """Return the section as a candidate with a number, None if gone."""
-        return self.shelf.section(self.name, self.ordinal, number)
-
 
 def _find_best_by_file(
     scores: Sequence[float], pool: Sequence[look.Candidate]
-) -> Iterable[Tuple[float, int]]:
+) -> Iterable[tuple[float, int]]:
     """Return (best score above 0, index in the pool) of each file."""
-    best: Dict[str, Tuple[float, int]] = {}
+    best: dict[str, tuple[float, int]] = {}
     for i, (score, candidate) in enumerate(zip(scores, pool)):
         if score > best.get(candidate.path, (0.0, 0))[0]:
             best[candidate.path] = (score, i)
@@ -214,8 +200,6 @@ def _find_best_by_file(
 
 
 class _Search:
-    """The search for one query in the opened workspaces."""
-
     def __init__(
         self,
         searcher: Searcher,
@@ -223,20 +207,20 @@ class _Search:
         query: Query,
         now: float,
         offset: clock.Offset,
-        notes: List[str],
+        notes: list[str],
     ):
         self.searcher, self.shelves, self.query = searcher, shelves, query
         self.now, self.offset = now, offset
         self.limit = min(query.limit or DEFAULT_LIMIT, MOST_LIMIT)
-        self.notes: List[str] = list(notes)
+        self.notes: list[str] = list(notes)
         self.latest, self.about = False, timewords.OPEN
         self.context = searcher.merge_tags(query) if query.text else ()
         self.weak = False
         # cosine similarity above the floor, by file
-        self.similar: Dict[str, float] = {}
+        self.similar: dict[str, float] = {}
         # cosine similarity scaled to 0..1, by id and turn
-        self._similarities: Dict[Tuple[str, int], float] = {}
-        self._question: Optional[look.Question] = None
+        self._similarities: dict[tuple[str, int], float] = {}
+        self._question: look.Question | None = None
         self._pooled: Sequence[look.Candidate] = ()
         self.unread = 0  # matches of a listing, counted but not read
 
@@ -253,8 +237,8 @@ class _Search:
         if not hits:
             hits = self._find_fallback(asked, timed)
         result = self._make_result(hits, gaps)
-        linked: List[Hit] = []
-        plan: List[Hit] = []
+        linked: list[Hit] = []
+        plan: list[Hit] = []
         if links:
             # Time words of the text filter the hits alone, kinds in it the linked records too.
             of_kind = asked._replace(kinds=self.query.kinds)
@@ -282,36 +266,28 @@ class _Search:
     def _note(self, notes: Iterable[str]) -> None:
         self.notes += [note for note in notes if note not in self.notes]
 
-    def _find_fallback(self, asked: Query, timed: bool) -> List[Hit]:
+    def _find_fallback(self, asked: Query, timed: bool) -> list[Hit]:
         """Search without the named time, or note the hits without filters."""
         if timed and self.query.text:
-            return self._find_at_any_time(asked)
+            self.query = asked
+            hits, _ = self._find_hits()
+            if hits:
+                self.notes.append(
+                    "nothing from the time that the query names; showing hits from any time"
+                )
+            return hits
         if asked.text and self._is_filtered():
-            self._note_unfiltered_count(asked)
+            self.query = Query(asked.text, workspace=asked.workspace)
+            count = len(self._find_hits()[0])
+            self.query = asked
+            if count:
+                self.notes.append(
+                    "nothing fits the filters; without them there %s"
+                    % ("is 1 hit" if count == 1 else "are %d hits" % count)
+                )
         return []
 
-    def _find_at_any_time(self, asked: Query) -> List[Hit]:
-        """Return hits without the time named in the query."""
-        self.query = asked
-        hits, _ = self._find_hits()
-        if hits:
-            self.notes.append(
-                "nothing from the time that the query names; showing hits from any time"
-            )
-        return hits
-
-    def _note_unfiltered_count(self, asked: Query) -> None:
-        """Note how many hits a query has without its filters."""
-        self.query = Query(asked.text, workspace=asked.workspace)
-        there = len(self._find_hits()[0])
-        self.query = asked
-        if there:
-            self.notes.append(
-                "nothing fits the filters; without them there %s"
-                % ("is 1 hit" if there == 1 else "are %d hits" % there)
-            )
-
-    def _find_plan(self, there: Sequence[Hit]) -> List[Hit]:
+    def _find_plan(self, there: Sequence[Hit]) -> list[Hit]:
         """Return the present workspace's active plan unless already a hit."""
         shelf = self.shelves[0]
         if shelf.is_distant or shelf.place.key != self.searcher.place.key:
@@ -322,7 +298,7 @@ class _Search:
             return []
         return [hit.from_record(plan, shelf.place.key, path)]
 
-    def _find_hits(self) -> Tuple[List[Hit], Tuple[str, ...]]:
+    def _find_hits(self) -> tuple[list[Hit], tuple[str, ...]]:
         if not any(raw.strip("-./_") for raw in tokeniser.split(self.query.text)):
             if self.query.text.strip():
                 self.notes.append("the query has no word to search for")
@@ -332,9 +308,7 @@ class _Search:
             return self._scan_newest(), ()
         terms = QueryTerms(self.query.text, self.shelves, self.searcher.fuzzy)
         self._note(terms.notes)
-        pool = [
-            c for shelf in self.shelves for c in self._find_candidates(shelf, terms, CANDIDATES)
-        ]
+        pool = self._find_all_candidates(terms, CANDIDATES)
         question = terms.make_question()
         expansion = self.searcher.expansion
         terms.prefetch_heads(pool, expansion)
@@ -347,15 +321,11 @@ class _Search:
             and "conversation" not in kinds
         )
         if dialogue:
-            pool = [
-                c
-                for shelf in self.shelves
-                for c in self._find_candidates(shelf, terms, DIALOGUE_CANDIDATES)
-            ]
+            pool = self._find_all_candidates(terms, DIALOGUE_CANDIDATES)
             self._add_neighbours(pool)
             question = terms.make_question(rank.find_named_speakers(pool, question))
             features = look.compute_features(pool, question, expansion)
-            near: Dict[str, float] = {}
+            near: dict[str, float] = {}
         else:
             pool += [
                 c
@@ -373,25 +343,23 @@ class _Search:
         question: look.Question,
         dialogue: bool,
         near: Mapping[str, float],
-    ) -> List[Hit]:
+    ) -> list[Hit]:
         relevance = rank.score_relevance(pool, features, question, dialogue)
         if near:
             relevance = rank.fuse_vectors(relevance, [near.get(c.path, 0.0) for c in pool])
         scored = rank.adjust_scores(pool, relevance, self._collect_signals(pool))
         hits = []
-        whole, most = sum(question.weights.values()), 0.0
+        words = rank.list_query_words(question)
+        full_weight, best_weight = sum(question.weights.values()), 0.0
         for score, i in _find_best_by_file([score for score, _ in scored], pool):
             c = pool[i]
-            most = max(
-                most,
-                sum(question.weights[term] for term in features[i].places),
-                whole * (c.path in self.similar),
-            )
+            matched = sum(question.weights[term] for term in features[i].places)
+            best_weight = max(best_weight, full_weight if c.path in self.similar else matched)
             hits.append(
                 hit.from_record(c.record, c.workspace, c.path, c.origin)._replace(
                     score=score,
                     parts=scored[i][1],
-                    why=rank.explain_match(features[i], question, self.similar.get(c.path)),
+                    why=rank.explain_match(features[i], words, self.similar.get(c.path)),
                     section=c.section,
                     turn=c.turn,
                     talk=c.record if c.turn else None,
@@ -405,10 +373,10 @@ class _Search:
         if not dialogue and not self.query.session and self.about == timewords.OPEN:
             backends = {shelf.place.key: shelf.backend for shelf in self.shelves}
             hits = updates.lift_updates(hits, backends)
-        self.weak = bool(hits) and most < WEAK * whole
+        self.weak = bool(hits) and best_weight < WEAK * full_weight
         return self._drop_low(hits)
 
-    def _drop_low(self, hits: List[Hit]) -> List[Hit]:
+    def _drop_low(self, hits: list[Hit]) -> list[Hit]:
         """Drop hits below the wanted score, or below a share of the best."""
         least = self.query.min_score
         if least is None and hits:
@@ -437,20 +405,23 @@ class _Search:
 
     # ---- candidates
 
-    def _find_candidates(self, shelf: Shelf, terms: QueryTerms, most: int) -> List[look.Candidate]:
-        """Return the best candidates of a workspace that pass the filters."""
+    def _find_all_candidates(self, terms: QueryTerms, most: int) -> list[look.Candidate]:
+        return [c for shelf in self.shelves for c in self._find_candidates(shelf, terms, most)]
+
+    def _find_candidates(self, shelf: Shelf, terms: QueryTerms, most: int) -> list[look.Candidate]:
         most = max(most, 2 * self.limit)
         every, sieve = 2 * shelf.backend.documents, self.query.sieve
+        weighted = list(terms.weights.items())
         if self._is_filtered():
             # Uncapped: a document that passes may rank behind thousands that do not.
             return self._read_candidates(
                 shelf,
-                shelf.backend.search(terms.weighted(), every, every * MOST_TERMS, sieve),
+                shelf.backend.search(weighted, every, every * MOST_TERMS, sieve),
                 most,
             )
-        wanted, cap = most + shelf.slack, loader.CAP
+        wanted, cap = most + SLACK, loader.CAP
         while True:
-            numbers = shelf.backend.search(terms.weighted(), wanted, cap, sieve)
+            numbers = shelf.backend.search(weighted, wanted, cap, sieve)
             taken = self._read_candidates(shelf, numbers, most)
             if shelf.is_distant or len(numbers) < wanted or len({c.path for c in taken}) >= most:
                 return taken
@@ -459,14 +430,14 @@ class _Search:
 
     def _read_candidates(
         self, shelf: Shelf, numbers: Sequence[int], most: int, turns: bool = True
-    ) -> List[look.Candidate]:
+    ) -> list[look.Candidate]:
         """Return the candidates that pass the filters, of `most` records.
 
         turns: keep conversations whose checkpoint is in the index too.
         """
-        found: List[look.Candidate] = []
-        sections: Dict[str, int] = {}
-        passed: Set[str] = set()
+        found: list[look.Candidate] = []
+        sections: dict[str, int] = {}
+        passed: set[str] = set()
         reads = 0
         for at, number in enumerate(numbers):
             if len(passed) >= most:
@@ -491,10 +462,10 @@ class _Search:
         return found
 
     def _is_duplicate(self, shelf: Shelf, name: str) -> bool:
-        """Tell whether the first shelf already holds a global record."""
+        """Tell whether a global record is already read in the first workspace."""
         return name[0] == GLOBAL and shelf is not self.shelves[0]
 
-    def _add_nearest(self, pool: List[look.Candidate]) -> Dict[str, float]:
+    def _add_nearest(self, pool: list[look.Candidate]) -> dict[str, float]:
         """Add the records nearest by vectors; return similarity by file.
 
         From 0 to 1; {} without vectors. Not used for dialogues: there vectors cost MRR
@@ -503,18 +474,19 @@ class _Search:
         semantic, nearest = self.searcher.semantic, self._find_nearest()
         if semantic is None or not nearest:
             return {}
+        # of each file the best, the first in order
         best = {row.path: row for row in reversed(nearest)}
-        order = sorted(best.values(), key=lambda row: (-row.similarity, row.path))
+        files = sorted(best.values(), key=lambda row: (-row.similarity, row.path))
         similar = [row for row in nearest if row.similarity >= semantic.floor]
         self.similar = {row.path: row.similarity for row in reversed(similar)}
-        self._add_similar(pool, order[: len(self.similar)])
-        order = order[:NEAR]
-        low, high = order[-1].similarity, order[0].similarity
+        self._add_similar(pool, files[: len(self.similar)])
+        files = files[:NEAR]
+        low, high = files[-1].similarity, files[0].similarity
 
         def scaled(similarity: float) -> float:
             return max(0.0, (similarity - low) / (high - low)) if high > low else 1.0
 
-        near = {row.path: scaled(row.similarity) for row in order}
+        near = {row.path: scaled(row.similarity) for row in files}
         self._similarities = {(c.record.id, 0): near.get(c.path, 0.0) for c in pool if not c.turn}
         known = {(c.path, c.text) for c in pool}
         for similarity, turn in self._read_nearest_turns(similar):
@@ -524,17 +496,18 @@ class _Search:
                 pool.append(turn)
         return near
 
-    def _add_similar(self, pool: List[look.Candidate], rows: Sequence[_NearSection]) -> None:
-        """Add records to the candidates, the nearest first."""
-        there = {c.path for c in pool}
-        most = len(there) + max(CANDIDATES, 2 * self.limit)
+    def _add_similar(self, pool: list[look.Candidate], rows: Sequence[_NearSection]) -> None:
+        pooled = {c.path for c in pool}
+        most = len(pooled) + max(CANDIDATES, 2 * self.limit)
         for i, row in enumerate(rows):
-            candidate = row.read(-1 - i) if row.path not in there and len(there) < most else None
+            if row.path in pooled or len(pooled) >= most:
+                continue
+            candidate = row.shelf.section(row.name, row.ordinal, -1 - i)
             if candidate and passes_filters(self.query, candidate.record):
                 pool.append(candidate)
-                there.add(row.path)
+                pooled.add(row.path)
 
-    def _find_nearest(self) -> List[_NearSection]:
+    def _find_nearest(self) -> list[_NearSection]:
         """Return the sections nearest to the query if wanted, best first."""
         semantic = self.searcher.semantic
         if semantic is None and self.query.semantic:
@@ -553,15 +526,15 @@ class _Search:
 
     def _read_nearest_turns(
         self, nearest: Sequence[_NearSection]
-    ) -> Iterator[Tuple[float, look.Candidate]]:
+    ) -> Iterator[tuple[float, look.Candidate]]:
         """Yield (similarity, turn) of the nearest turns of conversations."""
         turns = [row for row in nearest if _CONVERSATIONS in row.name]
         for i, row in enumerate(turns[:TURNS]):
-            candidate = row.read(-1 - NEAR - i)
+            candidate = row.shelf.section(row.name, row.ordinal, -1 - NEAR - i)
             if candidate and passes_filters(self.query, candidate.record):
                 yield row.similarity, candidate
 
-    def _add_neighbours(self, pool: List[look.Candidate]) -> None:
+    def _add_neighbours(self, pool: list[look.Candidate]) -> None:
         """Add the same session's messages before and after the best candidates."""
         have = {(c.workspace, c.number) for c in pool}
         shelves = {shelf.place.key: shelf for shelf in self.shelves}
@@ -580,9 +553,8 @@ class _Search:
                 ):
                     pool.append(other)
 
-    def _list_newest(self) -> List[Hit]:
-        """Return the records that pass the filters, newest first."""
-        pool: List[look.Candidate] = []
+    def _list_newest(self) -> list[Hit]:
+        pool: list[look.Candidate] = []
         for shelf in self.shelves:
             numbers = shelf.backend.newest(self.query.sieve)
             apart = bool(self.query.kinds or self.query.session)
@@ -603,10 +575,10 @@ class _Search:
                 )
         return hits
 
-    def _scan_newest(self) -> List[Hit]:
+    def _scan_newest(self) -> list[Hit]:
         """Search the newest records' texts for stop words."""
         expansion = Expansion(frozenset())
-        pool: List[look.Candidate] = []
+        pool: list[look.Candidate] = []
         for shelf in self.shelves:
             pool += self._read_candidates(
                 shelf, shelf.backend.newest(self.query.sieve)[:SCANNED], SCANNED
@@ -630,13 +602,12 @@ class _Search:
     # ---- filters
 
     def _is_filtered(self) -> bool:
-        q = self.query
-        return bool(q.since is not None or q.until is not None or q.kinds) or self._needs_files()
+        return self.query.sieve != Sieve() or self._needs_files()
 
     def _needs_files(self) -> bool:
         """Tell whether a filter needs the records' files."""
         q = self.query
-        return bool(q.type or q.tags or q.topics or q.file or q.branch or q.session or q.versions)
+        return any((q.type, q.tags, q.topics, q.file, q.branch, q.session, q.versions))
 
     # ---- the answer
 
@@ -665,10 +636,10 @@ class _Search:
             found._replace(turn_text=turn.text.strip()), turn.at, shelf, self.query
         )
 
-    def _list_checkpoints(self, found: Hit) -> List[Record]:
+    def _list_checkpoints(self, found: Hit) -> list[Record]:
         """Return the checkpoints of a hit's session."""
-        shelf, session = self._find_shelf(found), found.record.meta.get("session")
-        if shelf is None or shelf.is_distant or not isinstance(session, str):
+        shelf, session = self._find_shelf(found), fence.field(found.record, "session")
+        if shelf is None or shelf.is_distant or not session:
             return []
         if found.kind not in DATED_KINDS or found.source != "auto":
             return []
@@ -676,10 +647,10 @@ class _Search:
             record for record in shelf.checkpoints(session) if passes_filters(self.query, record)
         ]
 
-    def _find_shelf(self, found: Hit) -> Optional[Shelf]:
+    def _find_shelf(self, found: Hit) -> Shelf | None:
         return next((shelf for shelf in self.shelves if shelf.place.key == found.workspace), None)
 
-    def _make_result(self, hits: List[Hit], gaps: Tuple[str, ...]) -> RecallResult:
+    def _make_result(self, hits: list[Hit], gaps: tuple[str, ...]) -> RecallResult:
         shown = self.searcher.add_display_fields(self._add_quotes(hits[: self.limit]), self.now)
         if not hits:
             self.notes.append("nothing found")

@@ -5,7 +5,8 @@ Used with `--semantic` or the setting `recall.semantic`; without it, or when it 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping, Optional
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from memory.doors import registry
 
@@ -18,7 +19,7 @@ FILTERED = 1000  # the same, where filters drop some
 Semantic = Any  # the door's QueryVectors (doors/vectors/queryvectors.py)
 
 
-def load_provider(settings: Config, override: str, env: Mapping[str, str]) -> Optional[Semantic]:
+def load_provider(settings: Config, override: str, env: Mapping[str, str]) -> Semantic | None:
     """Load the provider of query vectors, None without its door.
 
     override: a provider's command instead of the settings' own, or "".

@@ -7,7 +7,8 @@ so that every language is parsed alike.
 from __future__ import annotations
 
 import re
-from typing import Iterator, List, NamedTuple, Tuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from memory.core import tokeniser
 
@@ -65,19 +66,19 @@ class Line(NamedTuple):
     lead: int = -1
 
 
-def parse_lines(text: str) -> List[Line]:
+def parse_lines(text: str) -> list[Line]:
     """Parse a text into lines that are quoted whole."""
     return _LineParser().parse(text)
 
 
-def extract_statements(text: str) -> List[str]:
+def extract_statements(text: str) -> list[str]:
     """Extract the sentences and list items of a text, one line each.
 
     Without headings, lines of logs, code and tables with their introductions.
     """
     found = parse_lines(text[:MOST])
     introductions = {line.lead for line in found if _is_coded(line)}
-    out: List[str] = []
+    out: list[str] = []
     for at, line in enumerate(found):
         if at in introductions:
             continue
@@ -104,17 +105,15 @@ def _one_line(text: str) -> str:
 
 
 class _LineParser:
-    """A parser of text into lines."""
-
     def __init__(self) -> None:
-        self.found: List[Line] = []
+        self.found: list[Line] = []
         self.block = 0
         self.lead = -1  # index of the line that introduces the next block
-        self.paragraph: List[str] = []
+        self.paragraph: list[str] = []
         self.kind = PROSE
-        self.items: List[Tuple[int, int]] = []  # (indent, place) of the items around the next one
+        self.items: list[tuple[int, int]] = []  # (indent, place) of the items around the next one
 
-    def parse(self, text: str) -> List[Line]:
+    def parse(self, text: str) -> list[Line]:
         """Parse a text; may be called once."""
         for rows, kind in _group_rows(text):
             if kind in (CODE, TABLE):
@@ -150,21 +149,19 @@ class _LineParser:
             self._add_prose(row)
 
     def _add_prose(self, row: str) -> None:
-        """Add a row to the paragraph, or begin one."""
         if not self.paragraph or self.kind == SAID:
             self._end_paragraph()
             self._end_list()
         self.paragraph.append(row.rstrip())
 
     def _end_paragraph(self) -> None:
-        """End a paragraph or an item."""
-        held, kind = [row for row in self.paragraph if row.strip()], self.kind
+        lines, kind = [row for row in self.paragraph if row.strip()], self.kind
         self.paragraph, self.kind = [], PROSE
-        if not held:
+        if not lines:
             return
-        rows = _join_wrapped_rows(held)
+        rows = _join_wrapped_rows(lines)
         if kind in (ITEM, RUN):
-            self._add_item(rows[0] if kind == RUN else " ".join(rows), kind, held[0])
+            self._add_item(rows[0] if kind == RUN else " ".join(rows), kind, lines[0])
             return
         lead = rows.pop() if kind == PROSE and _is_lead(rows[-1]) else ""
         for row in rows:
@@ -209,9 +206,9 @@ class _LineParser:
             self._end_block(ITEM)
 
 
-def _group_rows(text: str) -> Iterator[Tuple[List[str], str]]:
+def _group_rows(text: str) -> Iterator[tuple[list[str], str]]:
     """Yield the rows of a code block or table together, others singly."""
-    group: List[str] = []
+    group: list[str] = []
     kind = ""
     rows = list(tokeniser.mark_code(text.split("\n")))
     following = [*(row for row, _ in rows[1:]), ""]
@@ -234,15 +231,15 @@ def _is_table_row(row: str, after: str, before: str) -> bool:
     return "|" in row and (before == TABLE or bool(_TABLE_RULE.match(after)))
 
 
-def _is_new_fence(held: List[str], row: str) -> bool:
-    return len(held) > 1 and _is_fence(held[-1]) and _is_fence(row)
+def _is_new_fence(block: list[str], row: str) -> bool:
+    return len(block) > 1 and _is_fence(block[-1]) and _is_fence(row)
 
 
 def _is_fence(row: str) -> bool:
     return row.strip()[:3] in ("```", "~~~")
 
 
-def _dedent(rows: List[str]) -> List[str]:
+def _dedent(rows: list[str]) -> list[str]:
     margin = min((len(row) - len(row.lstrip()) for row in rows if row.strip()), default=0)
     return [row[margin:].rstrip() for row in rows]
 
@@ -257,16 +254,16 @@ def _choose_separator(last: str, first: str) -> str:
     return "" if wide and not tokeniser.is_hangul(first) else " "
 
 
-def _split_row(row: str, kind: str) -> List[str]:
+def _split_row(row: str, kind: str) -> list[str]:
     """Split a row into sentences; a short quoted row stays whole."""
     if kind == SAID and len(row.encode()) <= ITEM_BYTES:
         return [row]
     return split_sentences(row)
 
 
-def _join_wrapped_rows(rows: List[str]) -> List[str]:
+def _join_wrapped_rows(rows: list[str]) -> list[str]:
     """Join the wrapped rows of a paragraph."""
-    out: List[str] = []
+    out: list[str] = []
     open_end = False
     for row in rows:
         if out and open_end and not (LOGGED.match(row) or _FIELD.match(row.lstrip())):
@@ -289,9 +286,9 @@ def _is_sentence_end(text: str, start: int, stop: re.Match[str]) -> bool:
     return not (_ABBREVIATION.search(before) or _ORDINAL.search(before + " " + after))
 
 
-def split_sentences(text: str) -> List[str]:
+def split_sentences(text: str) -> list[str]:
     """Split prose into sentences (en, de, ko, ja, zh)."""
-    out: List[str] = []
+    out: list[str] = []
     start, last, ticks = 0, 0, 0
     for stop in _FULL_STOP.finditer(text):
         end = stop.end()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 from memory.core import IndexFault, config, files, records, tokeniser, walk
 from memory.core.layout import ADDED, Place
@@ -23,28 +25,29 @@ MOST_KEPT = 8  # shelves that stay open for later queries
 _DAMAGE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, struct.error)
 
 
+# a record's sections are asked for one by one
+_split_sections = lru_cache(maxsize=REMEMBERED)(documents.split_sections)
+
+
 class Shelf:
     """One workspace, open for queries until closed.
 
     notes: lines for the user. on_disk: whether the index is one on disk. size: count of documents,
-        deleted ones included. slack: candidates that may be gone or of a record already found.
-        rescan: whether a comparison of all files is due after the answer.
+        deleted ones included. rescan: whether a comparison of all files is due after the answer.
     """
 
     def __init__(self, place: Place, now: float):
         self.place = place
-        self.notes: List[str] = []
+        self.notes: list[str] = []
         self.on_disk, self._drifted, self._glanced, self.rescan = True, False, False, False
-        self.slack = 20
         self._table = tokeniser.Table()
-        self._read: Dict[str, Tuple[Tuple[int, int, int], Record]] = {}
-        self._words: Dict[Tuple[str, int], look.Candidate] = {}
-        self._cut: Dict[str, Tuple[str, List[Tuple[str, str]]]] = {}
-        self._local: Optional[LocalBackend] = None
-        self._secrets: Optional[Tuple[delta.Delta, FrozenSet[str]]] = None
-        self._tally: Optional[Dict[str, ledger.Tally]] = None
+        self._read: dict[str, tuple[tuple[int, int, int], Record]] = {}
+        self._words: dict[tuple[str, int], look.Candidate] = {}
+        self._local: LocalBackend | None = None
+        self._secrets: tuple[delta.Delta, frozenset[str]] | None = None
+        self._tally: dict[str, ledger.Tally] | None = None
         self._compared = now
-        self._stamped: Tuple[int, ...] = ()
+        self._stamped: tuple[int, ...] = ()
         try:
             self.index = indexview.open_index(place, watch=False)
             self._stamped = self._read_stamps()
@@ -61,17 +64,11 @@ class Shelf:
 
     def _compare_recent(self, now: float) -> None:
         """Compare folders and recent files with the index (builder.find_likely_changes)."""
-        try:
-            scanned = files.posix.stat(indexview.scan_path(self.place)).st_mtime
-        except OSError:
-            scanned = 0.0
-        self.rescan = not 0 <= now - scanned < indexview.SCAN_EVERY
+        self.rescan = indexview.is_scan_due(self.place, now)
         try:
             names = builder.find_likely_changes(self.index)
         except _DAMAGE:
-            raise IndexFault(
-                "damaged lists or rows; `dayleaf index build` makes a new one"
-            ) from None
+            raise segment.damaged("damaged lists or rows") from None
         self._index_changes(names, self.index.records, now)
 
     def _compare_all(self, now: float) -> None:
@@ -102,10 +99,10 @@ class Shelf:
         except (IndexFault, *_DAMAGE):
             return False
 
-    def _read_stamps(self) -> Tuple[int, ...]:
+    def _read_stamps(self) -> tuple[int, ...]:
         """Return times, sizes and inodes of the index's files, or ()."""
         base = self.index.segment
-        found: List[int] = []
+        found: list[int] = []
         try:
             for path in (
                 indexview.segment_path(self.place),
@@ -127,7 +124,7 @@ class Shelf:
         self._compare_all(now)
         return not self.on_disk or self.index.delta.frames > before
 
-    def _index_changes(self, names: List[str], of: int, now: float) -> None:
+    def _index_changes(self, names: list[str], of: int, now: float) -> None:
         """Add changed files of a place with `of` files to the index."""
         found = self.index
         if not names:
@@ -169,11 +166,10 @@ class Shelf:
             )
             self.index = indexview.build_from_files(self.place, MOST_FILES)
             return
-        data, _, _ = assembly.assemble(self.place, now)
+        data = assembly.assemble(self.place, now).data
         self.index = indexview.Index(self.place, segment.Segment("", data), delta.Delta(b""))
 
     def close(self) -> None:
-        """Close the index."""
         self.index.close()
 
     @property
@@ -182,7 +178,7 @@ class Shelf:
         return self.index.stale or self._drifted or not (self.on_disk or self.is_foreign)
 
     @property
-    def tally(self) -> Dict[str, ledger.Tally]:
+    def tally(self) -> dict[str, ledger.Tally]:
         """The sums of the place's ledgers by path, read once."""
         if self._tally is None:
             folds = {each.path: ledger.read(each) for each in ledger.ledgers(self.place)}
@@ -212,23 +208,20 @@ class Shelf:
     @property
     def backend(self) -> Backend:
         """The index or database that answers queries."""
-        return self._get_local()
-
-    def _get_local(self) -> LocalBackend:
         if self._local is None or self._local.view is not self.index:
             self._local = LocalBackend(self.index)
         return self._local
 
     @property
     def size(self) -> int:
-        return self._get_local().size
+        return self.index.base + len(self.index.delta.docs)
 
     @property
     def is_distant(self) -> bool:
         """Whether the records live in a database."""
         return False
 
-    def near(self, label: str, vector: Any, limit: int) -> Optional[List[Tuple[str, int, float]]]:
+    def near(self, label: str, vector: Any, limit: int) -> list[tuple[str, int, float]] | None:
         """Return None: only a database ranks by vectors itself."""
         return None
 
@@ -237,23 +230,22 @@ class Shelf:
         return False
 
     def path(self, name: str) -> str:
-        """Return the path of a record's file."""
         return self.place.path(name)
 
-    def candidate(self, number: int) -> Optional[look.Candidate]:
+    def candidate(self, number: int) -> look.Candidate | None:
         """Return a document as a candidate, read from its file, or None."""
         if number in self.index.delta.gone:
             return None
         doc = self.index.doc(number)
         return self._make_candidate(doc.name, doc.ordinal, number, doc.checksum.hex())
 
-    def section(self, name: str, ordinal: int, number: int) -> Optional[look.Candidate]:
+    def section(self, name: str, ordinal: int, number: int) -> look.Candidate | None:
         """Return a record's section as a candidate, or None."""
         return self._make_candidate(name, ordinal, number, "")
 
     def _make_candidate(
         self, name: str, ordinal: int, number: int, checksum: str
-    ) -> Optional[look.Candidate]:
+    ) -> look.Candidate | None:
         """Read a record's section as a candidate, None if gone."""
         record = self.record(name)
         if record is None:
@@ -265,13 +257,13 @@ class Shelf:
     def _cut_out(
         self, record: Record, name: str, ordinal: int, number: int, checksum: str, workspace: str
     ) -> look.Candidate:
-        """Return a section of a record as a candidate, tokenised once."""
+        """Return a record's section as a candidate, its words split once."""
         key = (name, ordinal)
         known = self._words.get(key)
         if known is None or known.record.checksum != record.checksum:
             if not record.checksum.startswith(checksum):
                 self._drifted = True
-            sections = self._get_sections(record)
+            sections = _split_sections(record.body, record.kind)
             section, body = sections[ordinal] if ordinal < len(sections) else sections[0]
             turn = documents.turn_number(sections, ordinal) if record.kind == "conversation" else 0
             known = look.Candidate(
@@ -292,19 +284,7 @@ class Shelf:
             record=record, workspace=workspace, path=self.path(name), number=number
         )
 
-    def _get_sections(self, record: Record) -> List[Tuple[str, str]]:
-        """Return (heading, text) of a record's sections, cut once."""
-        known = self._cut.get(record.name)
-        if known is None or known[0] != record.checksum:
-            if len(self._cut) >= REMEMBERED:
-                self._cut.clear()
-            self._cut[record.name] = known = (
-                record.checksum,
-                documents.split_sections(record.body, record.kind),
-            )
-        return known[1]
-
-    def checkpoints(self, session: str) -> List[Record]:
+    def checkpoints(self, session: str) -> list[Record]:
         """Return the checkpoints of a session, sorted by end."""
         names = dict.fromkeys(
             self.index.doc(n).name for n in self.index.holding(segment.session_term(session))
@@ -319,7 +299,7 @@ class Shelf:
             key=lambda record: (str(record.meta.get("until") or ""), record.created, record.id),
         )
 
-    def record(self, name: str) -> Optional[Record]:
+    def record(self, name: str) -> Record | None:
         """Read a record again if its file changed; None if unreadable."""
         try:
             path = self.place.path(name)
@@ -340,7 +320,7 @@ class Shelf:
         self._read[name] = (stamp, record)
         return record
 
-    def _list_secret_names(self) -> FrozenSet[str]:
+    def _list_secret_names(self) -> frozenset[str]:
         """Return the names of records in which the index found secrets."""
         if self._secrets is None or self._secrets[0] is not self.index.delta:
             names = frozenset(doc.name for doc in self.index.secrets())
@@ -348,7 +328,7 @@ class Shelf:
         return self._secrets[1]
 
 
-class Shelves(Dict[str, Shelf]):
+class Shelves(dict[str, Shelf]):
     """Shelves by workspace and scope, kept open between queries."""
 
     def keep(self, places: Sequence[Place], now: float) -> None:

@@ -13,51 +13,45 @@ raises scores.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Pattern, Tuple
+from re import Pattern
+from typing import Any, Callable, NamedTuple, Optional
 
 from memory.core import UsageError, clock, tokeniser
 from memory.core.clock import DAY
 
 HOUR, WEEK = 3600.0, 7 * DAY
-Span = Tuple[Optional[float], Optional[float]]
+Span = tuple[Optional[float], Optional[float]]
 OPEN: Span = (None, None)
 Match = re.Match[str]  # the class is subscriptable from Python 3.9 on
 Handler = Callable[[Match, float, "clock.Offset"], Optional[Span]]
-Rule = Tuple[Pattern[str], Handler, bool]  # the last: an approximate period only weighs
+Rule = tuple[Pattern[str], Handler, bool]  # the last: an approximate period only weighs
 
 
 class Times(NamedTuple):
     """The period that a query names.
 
     rest: the query without its time expressions. since, until: seconds since the epoch, `until`
-        excluded, None where open. latest: it asks for the newest.
+        excluded, None where open. latest: it asks for the newest. kept: the query without filtering
+        words. only: the part of the period that filters. about: the part that only weighs.
     """
 
     rest: str
-    since: Optional[float]
-    until: Optional[float]
+    since: float | None
+    until: float | None
     latest: bool
-
-
-class TimeParts(NamedTuple):
-    """A query's period, split into the filtering and the weighing part.
-
-    kept: the query without filtering words. only: the filtering period. about: the weighing period.
-    """
-
-    times: Times
     kept: str
     only: Span
     about: Span
 
 
-def _index_words(*rows: Tuple[Any, str]) -> Dict[str, Any]:
+def _index_words(*rows: tuple[Any, str]) -> dict[str, Any]:
     """Map each word to the value of its row (value, words)."""
     return {word: value for value, words in rows for word in words.split()}
 
 
-_DAYS: Dict[str, int] = _index_words(
+_DAYS: dict[str, int] = _index_words(
     (0, "monday mon montag понедельник понедельника 월요일 月曜 周一 星期一"),
     (1, "tuesday tue tues dienstag вторник вторника 화요일 火曜 周二 星期二"),
     (2, "wednesday wed mittwoch среду 수요일 水曜 周三 星期三"),
@@ -66,7 +60,7 @@ _DAYS: Dict[str, int] = _index_words(
     (5, "saturday sat samstag sonnabend субботу субботы 토요일 土曜 周六 星期六"),
     (6, "sunday sun sonntag воскресенье воскресенья 일요일 日曜 周日 周天 星期日 星期天"),
 )
-MONTHS: Dict[str, int] = _index_words(
+MONTHS: dict[str, int] = _index_words(
     (1, "january jan januar января январе"),
     (2, "february feb februar февраля феврале"),
     (3, "march mar märz maerz марта марте"),
@@ -80,7 +74,7 @@ MONTHS: Dict[str, int] = _index_words(
     (11, "november nov ноября ноябре"),
     (12, "december dec dezember dez декабря декабре"),
 )
-_COUNTS: Dict[str, int] = _index_words(
+_COUNTS: dict[str, int] = _index_words(
     (1, "a an one ein einem einer eine один одну"),
     (2, "two couple zwei два две пару"),
     (3, "three few drei три несколько"),
@@ -93,7 +87,7 @@ _COUNTS: Dict[str, int] = _index_words(
     (10, "ten zehn десять"),
 )
 _VAGUE = frozenset("few couple drei zwei пару несколько".split())
-_CJK_COUNTS: Dict[str, int] = _index_words(
+_CJK_COUNTS: dict[str, int] = _index_words(
     (1, "한 하나 일 一"),
     (2, "두 둘 二 两 兩"),
     (3, "세 三 몇 几 幾 数"),
@@ -105,7 +99,7 @@ _CJK_COUNTS: Dict[str, int] = _index_words(
     (9, "아홉 九"),
     (10, "열 十"),
 )
-_LENGTHS: Dict[str, Tuple[str, int]] = _index_words(
+_LENGTHS: dict[str, tuple[str, int]] = _index_words(
     (("day", 1), "하루"),
     (("day", 2), "이틀"),
     (("day", 3), "사흘"),
@@ -114,7 +108,7 @@ _LENGTHS: Dict[str, Tuple[str, int]] = _index_words(
     (("month", 6), "반년 半年"),
     (("minute", 30), "반시간 半小时 半小時 半時間"),
 )
-_UNITS: Dict[str, str] = _index_words(
+_UNITS: dict[str, str] = _index_words(
     ("minute", "minute minutes min mins minuten минуту минуты минут 분 分 分钟 分鐘 分間"),
     ("hour", "hour hours hr hrs stunde stunden час часа часов"),
     ("hour", "시간 時間 小时 小時 个小时 個小時"),
@@ -126,7 +120,7 @@ _UNITS: Dict[str, str] = _index_words(
     ("year", "year years jahr jahre jahren год года году лет 년 年"),
 )
 _SECONDS = {"minute": 60.0, "hour": HOUR, "day": DAY, "week": WEEK}
-_SIDES: Dict[str, str] = _index_words(
+_SIDES: dict[str, str] = _index_words(
     ("since", "since seit с со"),
     ("after", "after nach после"),
     ("before", "before vor до"),
@@ -233,7 +227,6 @@ def _build_pattern(rule: str) -> str:
 
 
 def _build_cjk_pattern(rule: str) -> str:
-    """Build the pattern of a rule for CJK."""
     names = [(token.rstrip("?"), "?" * (token[-1] == "?")) for token in rule.split()]
     return r"\s?".join(
         "(?:%s)%s" % (_CJK_PARTS.get(name) or _build_alternatives(_WORDS[name].split(), True), may)
@@ -258,15 +251,15 @@ def _read_unit(match: Match) -> str:
     return _UNITS[match.group("u").lower()]
 
 
-def _resolve_last_units(match: Match, now: float, offset: clock.Offset) -> Optional[Span]:
+def _resolve_last_units(match: Match, now: float, offset: clock.Offset) -> Span | None:
     return _find_start(_read_unit(match), _read_count(match), now, offset), None
 
 
-def _resolve_length(match: Match, now: float, offset: clock.Offset) -> Optional[Span]:
+def _resolve_length(match: Match, now: float, offset: clock.Offset) -> Span | None:
     return _find_start(*_LENGTHS[match.group("length")], now, offset), None
 
 
-def _resolve_ago(match: Match, now: float, offset: clock.Offset) -> Optional[Span]:
+def _resolve_ago(match: Match, now: float, offset: clock.Offset) -> Span | None:
     unit, count = _read_unit(match), _read_count(match)
     if unit in ("minute", "hour"):
         middle, half = now - count * _SECONDS[unit], _SECONDS[unit] / 2
@@ -274,7 +267,7 @@ def _resolve_ago(match: Match, now: float, offset: clock.Offset) -> Optional[Spa
     return clock.period_bounds(unit, count, now, offset)
 
 
-def _resolve_last_unit(match: Match, now: float, offset: clock.Offset) -> Optional[Span]:
+def _resolve_last_unit(match: Match, now: float, offset: clock.Offset) -> Span | None:
     """Return the last calendar unit, or the hour or minute until now."""
     if _read_unit(match) in ("minute", "hour"):
         return _resolve_last_units(match, now, offset)
@@ -304,12 +297,12 @@ def _make_weekday_handler(today: int) -> Handler:
     return span
 
 
-def _resolve_day_of_last_week(match: Match, now: float, offset: clock.Offset) -> Optional[Span]:
+def _resolve_day_of_last_week(match: Match, now: float, offset: clock.Offset) -> Span | None:
     back = clock.weekday(now, offset) + 7 - _DAYS[match.group("d")]
     return clock.period_bounds("day", back, now, offset)
 
 
-def _resolve_iso_date(match: Match, now: float, offset: clock.Offset) -> Optional[Span]:
+def _resolve_iso_date(match: Match, now: float, offset: clock.Offset) -> Span | None:
     start = clock.parse(match.group("iso"))
     return None if start is None else _find_local_bounds(start, start + DAY, offset)
 
@@ -319,7 +312,7 @@ def _find_local_bounds(start: float, end: float, offset: clock.Offset) -> Span:
     return clock.from_local(start, offset), clock.from_local(end, offset)
 
 
-def _resolve_month(match: Match, now: float, offset: clock.Offset) -> Optional[Span]:
+def _resolve_month(match: Match, now: float, offset: clock.Offset) -> Span | None:
     """Return the period of a named month or day, by default the latest."""
     groups = match.groupdict()
     month = MONTHS[groups["m"].lower()] if groups.get("m") else int(groups["mm"])
@@ -334,18 +327,18 @@ def _resolve_month(match: Match, now: float, offset: clock.Offset) -> Optional[S
     return _find_local_bounds(start, start + DAY, offset) if is_there else None
 
 
-def _resolve_year(match: Match, now: float, offset: clock.Offset) -> Optional[Span]:
+def _resolve_year(match: Match, now: float, offset: clock.Offset) -> Span | None:
     year = int(match.group("y"))
     return clock.month_start(year, 1, offset), clock.month_start(year + 1, 1, offset)
 
 
-def _resolve_between(match: Match, now: float, offset: clock.Offset) -> Optional[Span]:
+def _resolve_between(match: Match, now: float, offset: clock.Offset) -> Span | None:
     start, end = clock.parse(match.group("iso")), clock.parse(match.group("to"))
     return None if start is None or end is None else _find_local_bounds(start, end + DAY, offset)
 
 
 def _make_hours_handler(start: float, end: float, back: int = 0) -> Handler:
-    def span(match: Match, now: float, offset: clock.Offset) -> Optional[Span]:
+    def span(match: Match, now: float, offset: clock.Offset) -> Span | None:
         day = clock.midnight(now + offset(now), back=back)
         return _find_local_bounds(day + start * HOUR, day + end * HOUR, offset)
 
@@ -355,7 +348,7 @@ def _make_hours_handler(start: float, end: float, back: int = 0) -> Handler:
 def _open_one_side(handler: Handler) -> Handler:
     """Return a handler whose period is open before or after `SIDE`."""
 
-    def span(match: Match, now: float, offset: clock.Offset) -> Optional[Span]:
+    def span(match: Match, now: float, offset: clock.Offset) -> Span | None:
         found = handler(match, now, offset)
         if found is None:
             return None
@@ -372,7 +365,7 @@ def _open_one_side(handler: Handler) -> Handler:
 def _open_end(handler: Handler) -> Handler:
     """Return a handler whose period has no end if `onward` matched."""
 
-    def span(match: Match, now: float, offset: clock.Offset) -> Optional[Span]:
+    def span(match: Match, now: float, offset: clock.Offset) -> Span | None:
         found = handler(match, now, offset)
         return (found[0], None) if found and match.group("onward") else found
 
@@ -390,7 +383,7 @@ def _is_guess(match: Match) -> bool:
 
 
 # Periods that have names of their own, in both kinds of scripts.
-_NAMED: Tuple[Tuple[str, Handler], ...] = (
+_NAMED: tuple[tuple[str, Handler], ...] = (
     ("night", _make_hours_handler(18, 30, 1)),
     ("morning", _make_hours_handler(0, 12)),
     ("afternoon", _make_hours_handler(12, 18)),
@@ -405,7 +398,7 @@ _NAMED: Tuple[Tuple[str, Handler], ...] = (
     ("~ last_year", _make_unit_handler("year", 1)),
     ("~ this_year", _make_unit_handler("year", 0)),
 )
-_POINTS: Tuple[Tuple[str, Handler], ...] = (  # after "since", "before" …
+_POINTS: tuple[tuple[str, Handler], ...] = (  # after "since", "before" …
     ("ISO", _resolve_iso_date),
     ("last WEEKDAY", _make_weekday_handler(7)),
     ("LONGDAY", _make_weekday_handler(0)),
@@ -418,7 +411,7 @@ _POINTS: Tuple[Tuple[str, Handler], ...] = (  # after "since", "before" …
     ("SINCEYEAR", _resolve_year),
 )
 # Rules in their order, after _POINTS with a side; `~`: an approximate period only weighs.
-_RULES: Tuple[Tuple[str, Handler], ...] = (
+_RULES: tuple[tuple[str, Handler], ...] = (
     ("since N UNIT ago", _resolve_last_units),
     ("prep? article? last|past N of? UNIT", _resolve_last_units),
     ("prep? the_last UNIT", _resolve_last_units),
@@ -442,7 +435,7 @@ _RULES: Tuple[Tuple[str, Handler], ...] = (
     ("~ in_year THISAGE", _resolve_year),
     ("~ в THISAGE году", _resolve_year),
 )
-_CJK_RULES: Tuple[Tuple[str, Handler], ...] = (
+_CJK_RULES: tuple[tuple[str, Handler], ...] = (
     ("lately N UNIT for?", _resolve_last_units),
     ("lately LENGTH", _resolve_length),
     ("~ N UNIT before", _resolve_ago),
@@ -455,22 +448,20 @@ _CJK_RULES: Tuple[Tuple[str, Handler], ...] = (
 
 
 @lru_cache(maxsize=1)
-def _compile_rules() -> List[Rule]:
-    """Compile the rules for languages with spaces, in their order."""
+def _compile_rules() -> list[Rule]:
     # Words in a name, path or possessive (`today's`, `today.py`) do not count.
-    whole = r"(?<![\w./'’-])(?:%s)(?![\w/'’-]|\.\w)"
+    alone = r"(?<![\w./'’-])(?:%s)(?![\w/'’-]|\.\w)"
     points = [("SIDE article? " + rule, _open_one_side(handler)) for rule, handler in _POINTS]
     return [
-        (re.compile(whole % _build_pattern(rule.strip("~ ")), re.I), handler, rule[0] == "~")
+        (re.compile(alone % _build_pattern(rule.strip("~ ")), re.I), handler, rule[0] == "~")
         for rule, handler in (("between ISO to END", _resolve_between), *points, *_RULES)
     ]
 
 
 @lru_cache(maxsize=1)
-def _compile_cjk_rules() -> List[Rule]:
-    """Compile the rules for CJK, in their order."""
+def _compile_cjk_rules() -> list[Rule]:
     # without spaces, a pronoun or a particle may stand directly before
-    whole = (
+    alone = (
         r"(?:(?<!\w)|(?<=[我你他她们們在从從自到于是はがでにをのも]))(?:%s)"
         r"(?!날)"  # `오늘날` is nowadays
         r"(?:(?P<onward>부터|から|以来|以來|开始|起)[의の的]?|(?:에는|에도|은|는|도|엔)(?!\w)"
@@ -478,7 +469,7 @@ def _compile_cjk_rules() -> List[Rule]:
     )
     return [
         (
-            re.compile(whole % _build_cjk_pattern(rule.strip("~ "))),
+            re.compile(alone % _build_cjk_pattern(rule.strip("~ "))),
             _open_end(handler),
             rule[0] == "~",
         )
@@ -498,7 +489,7 @@ _CJK_TRIGGERS = frozenset(
 )
 
 
-def _select_rules(query: str) -> List[Rule]:
+def _select_rules(query: str) -> list[Rule]:
     """Return the rules that may match in a query."""
     words = re.findall(r"\w+", query.lower())
     spaced = any(word in _TRIGGERS or word[:4].isdigit() and len(word) > 3 for word in words)
@@ -522,16 +513,10 @@ BEGIN, END = 6, 3  # first and last words of a query among which `latest` counts
 def parse(query: str, now: float, offset: clock.Offset) -> Times:
     """Parse a query's period and the text without it.
 
-    offset: of local time. Of several periods the overlap counts, else the
-        first.
+    offset: of local time. Of several periods the overlap counts, else the first.
     """
-    return parse_parts(query, now, offset).times
-
-
-def parse_parts(query: str, now: float, offset: clock.Offset) -> TimeParts:
-    """Parse a query like `parse`, but keep filtering and weighing periods apart."""
     rest = kept = query
-    whole, only, about = OPEN, OPEN, OPEN
+    period, only, about = OPEN, OPEN, OPEN
     for pattern, handler, may_weigh in _select_rules(query):
         at = 0
         while True:
@@ -542,29 +527,25 @@ def parse_parts(query: str, now: float, offset: clock.Offset) -> TimeParts:
             if span is None:
                 at = match.end()
                 continue
-            whole = _intersect(whole, span)
+            period = _intersect(period, span)
             if may_weigh and _is_guess(match):
                 about = _intersect(about, span)
             else:
                 only, kept = _intersect(only, span), kept.replace(match.group(), " ", 1)
             rest, at = _cut_match(rest, match), match.start()
     latest, rest = _extract_latest(rest)
-    return TimeParts(
-        Times(" ".join(rest.split()), *whole, latest),
-        " ".join(_extract_latest(kept)[1].split()),
-        only,
-        about,
-    )
+    kept = " ".join(_extract_latest(kept)[1].split())
+    return Times(" ".join(rest.split()), *period, latest, kept, only, about)
 
 
 def _intersect(known: Span, span: Span) -> Span:
     """Return the overlap of two periods, else the first."""
-    low = span[0] if known[0] is None else known[0] if span[0] is None else max(known[0], span[0])
-    high = span[1] if known[1] is None else known[1] if span[1] is None else min(known[1], span[1])
+    low = max((start for start, _ in (known, span) if start is not None), default=None)
+    high = min((end for _, end in (known, span) if end is not None), default=None)
     return (low, high) if low is None or high is None or low < high else known
 
 
-def _extract_latest(query: str) -> Tuple[bool, str]:
+def _extract_latest(query: str) -> tuple[bool, str]:
     """Return (whether a query asks for the newest, the other text)."""
     for words in (_LATEST, _LATEST_CJK):
         match = words.search(query)
@@ -628,7 +609,7 @@ def parse_bounds(
 
     Seconds since the epoch; "" is not given; `--to` includes its day. Raises UsageError.
     """
-    lows: List[float] = []
+    lows: list[float] = []
     if days:
         if not days.isdigit() or not 0 < int(days) < 100000:
             raise UsageError("--days takes a number of days such as 7, not '%s'" % days[:40])

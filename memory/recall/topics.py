@@ -9,8 +9,9 @@ is a record's name such as `p/learnings/x.md`; tokens are UTF-8 bytes over four.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from math import log
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
+from typing import Any, Callable
 
 from memory.core import clock, files, records, tokeniser, walk
 from memory.core.layout import Place
@@ -31,14 +32,14 @@ def _is_keyword(word: str) -> bool:
     return not word.isdigit() and len(word) <= tokeniser.LONGEST
 
 
-def _split_cjk(word: str) -> List[str]:
+def _split_cjk(word: str) -> list[str]:
     """Return a short word whole, a longer run as bigrams."""
     if 1 < len(word) <= CJK_WORD:
         return [word]
     return [word[i : i + 2] for i in range(len(word) - 1)]
 
 
-def _find_words(content: str) -> Iterator[Tuple[str, str]]:
+def _find_words(content: str) -> Iterator[tuple[str, str]]:
     """Yield (term, surface form) of each possible keyword of a text."""
     for raw in tokeniser.split(content):
         word = raw.strip("-./_")
@@ -52,10 +53,10 @@ def _find_words(content: str) -> Iterator[Tuple[str, str]]:
                 yield found[0][0], word.lower() if word.istitle() or word.islower() else word
 
 
-def _count_terms(content: str) -> Tuple[Dict[str, int], Dict[str, str]]:
+def _count_terms(content: str) -> tuple[dict[str, int], dict[str, str]]:
     """Count a text's terms; return also each term's most frequent surface form."""
     counts: Counter[str] = Counter()
-    forms: Dict[str, Counter[str]] = {}
+    forms: dict[str, Counter[str]] = {}
     for term, form in _find_words(content):
         counts[term] += 1
         forms.setdefault(term, Counter())[form] += 1
@@ -64,7 +65,7 @@ def _count_terms(content: str) -> Tuple[Dict[str, int], Dict[str, str]]:
     }
 
 
-def extract_keywords(content: str, df: Callable[[str], int], documents: int) -> Tuple[str, ...]:
+def extract_keywords(content: str, df: Callable[[str], int], documents: int) -> tuple[str, ...]:
     """Extract the words of a text with the highest TF-IDF, best first.
 
     df: document frequency of a term among `documents`. A word scores (1 + ln tf) * ln(1 + documents
@@ -72,11 +73,10 @@ def extract_keywords(content: str, df: Callable[[str], int], documents: int) -> 
     """
     counts, forms = _count_terms(content)
     scored = sorted(
-        ((1.0 + log(n)) * log(1.0 + documents / max(1, df(term))), term)
+        (-(1.0 + log(n)) * log(1.0 + documents / max(1, df(term))), term)
         for term, n in counts.items()
     )
-    best = sorted(scored, key=lambda s: (-s[0], s[1]))[:MOST_KEYWORDS]
-    return tuple(forms[term] for _, term in best)
+    return tuple(forms[term] for _, term in scored[:MOST_KEYWORDS])
 
 
 def summarise(body: str) -> str:
@@ -85,8 +85,8 @@ def summarise(body: str) -> str:
 
 
 def derive_topics(
-    record: Record, words: Tuple[str, ...], shared: Callable[[str], bool]
-) -> Tuple[str, ...]:
+    record: Record, words: tuple[str, ...], shared: Callable[[str], bool]
+) -> tuple[str, ...]:
     """Return a record's written topics and tags, else topics from its words.
 
     Words of its title, file name and headings, then its keywords (`words`), each `shared` by
@@ -99,14 +99,14 @@ def derive_topics(
     headings = " ".join(
         line.lstrip("#") for line in record.body[:TEXT_LIMIT].split("\n") if line.startswith("#")
     )
-    found: Dict[str, str] = {}
+    found: dict[str, str] = {}
     for term, form in _find_words(" ".join((record.title, name, headings, *words))):
         if shared(term) and form.isalpha():
             found.setdefault(term, form.lower())
     return tuple(found.values())[: documents.MOST_TOPICS]
 
 
-def export(place: Place, now: float, categories: Mapping[str, frozenset[str]]) -> Dict[str, Any]:
+def export(place: Place, now: float, categories: Mapping[str, frozenset[str]]) -> dict[str, Any]:
     """Export the learnings in scope (schema above), without candidates.
 
     categories: category -> stems of its topics.
@@ -114,8 +114,8 @@ def export(place: Place, now: float, categories: Mapping[str, frozenset[str]]) -
     learnings = list(_read_learnings(place))
     counted = [_count_terms(_join_text(record)) for record in learnings]
     df = Counter(term for counts, _ in counted for term in counts)
-    rows: List[Dict[str, Any]] = []
-    by_topic: Dict[str, List[str]] = {}
+    rows: list[dict[str, Any]] = []
+    by_topic: dict[str, list[str]] = {}
     for record in learnings:
         words = extract_keywords(_join_text(record), df.__getitem__, len(learnings))
         topics = derive_topics(record, words, lambda term: df[term] > 1)

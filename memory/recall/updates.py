@@ -24,6 +24,7 @@ LEAST = 0.3  # of the earlier session's score that the later one has by itself
 APART = 86_400.0  # seconds from the start of one to that of the other
 BEST = 5  # hits that are compared
 READ = 6000  # characters of a session that are compared
+UPDATE = "update"  # the factor of a lifted hit's score
 LIFT = 1.001  # of the earlier session's score that the later one gets
 
 Weights = Dict[str, float]
@@ -70,7 +71,7 @@ def _lift(hit: Hit, earlier: Hit, better: Sequence[Hit]) -> Hit:
     score = min([LIFT * earlier.score, *(other.score for other in better)])
     return hit._replace(
         score=score,
-        parts=(*hit.parts, ("update", score / hit.score)),
+        parts=(*hit.parts, (UPDATE, score / hit.score)),
         why="%s; later than %s on the same subject" % (hit.why, earlier.id),
     )
 

@@ -117,7 +117,7 @@ def split_steps(command: str) -> list[tuple[str, str]]:
 
 
 def split_commands(command: str) -> list[str]:
-    """Return the simple commands of a shell line; see `split_steps`."""
+    """Return the simple commands of a shell line."""
     return [part for _, part in split_steps(command)]
 
 
@@ -128,21 +128,21 @@ def split_words(part: str) -> list[str]:
 
 @lru_cache(1024)
 def parse_key(part: str) -> str:
-    """Return program and verb of a simple command, or "".
+    """Return the key of a simple command: program and verb, or "".
 
     Wrappers (`sudo`, `uv run`) and assignments are skipped.
     """
-    every = _strip_wrappers(_WORD.findall(part.strip().lstrip("({ ")))
-    inner = _match_substitution(every)
+    words = _strip_wrappers(_WORD.findall(part.strip().lstrip("({ ")))
+    inner = _match_substitution(words)
     if inner:
         return next(filter(None, map(parse_key, split_commands(inner[1]))), "")
-    if not every or every[0] in "for case done fi esac } ) function select".split():
+    if not words or words[0] in "for case done fi esac } ) function select".split():
         return ""
-    name = every[0].strip("'\"").rpartition("/")[2].lower()
+    name = words[0].strip("'\"").rpartition("/")[2].lower()
     if re.match(r"python[\d.]*$", name):
-        return _parse_python_key(every[1:])
-    arguments = _strip_options(name, every)
-    if _edits_in_place(name, every):
+        return _parse_python_key(words[1:])
+    arguments = _strip_options(name, words)
+    if _edits_in_place(name, words):
         return name + " -i"
     if name in _INTERPRETERS and arguments:
         return name + " " + arguments[0].strip("'\"").rpartition("/")[2]
@@ -151,37 +151,37 @@ def parse_key(part: str) -> str:
     return (name + " " + _find_verb(name, arguments)).strip()
 
 
-def _strip_options(name: str, every: list[str]) -> list[str]:
+def _strip_options(name: str, words: list[str]) -> list[str]:
     if name == "git":
         options = r"^git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*"
-        return re.sub(options, "git", " ".join(every)).split()[1:]
-    return [w for w in every[1:] if not w.startswith("-")]
+        return re.sub(options, "git", " ".join(words)).split()[1:]
+    return [w for w in words[1:] if not w.startswith("-")]
 
 
-def _edits_in_place(name: str, every: list[str]) -> bool:
-    return name in ("sed", "perl") and any(re.match(r"-\w*i", w) for w in every[1:])
+def _edits_in_place(name: str, words: list[str]) -> bool:
+    return name in ("sed", "perl") and any(re.match(r"-\w*i", w) for w in words[1:])
 
 
-def _match_substitution(every: list[str]) -> re.Match[str] | None:
-    """Return the match of a command that is only `name=$(…)`, or None."""
-    if len(every) != 1:
+def _match_substitution(words: list[str]) -> re.Match[str] | None:
+    """Match a command that is only `name=$(…)`."""
+    if len(words) != 1:
         return None
-    return re.match(r"\w+=[\"']?\$\((.*)\)[\"']?\Z", every[0], re.S)
+    return re.match(r"\w+=[\"']?\$\((.*)\)[\"']?\Z", words[0], re.S)
 
 
-def _strip_wrappers(every: list[str]) -> list[str]:
-    """Return a command's words from its program on."""
-    while every and not _match_substitution(every):
-        name = every[0].rpartition("/")[2]
-        if re.match(r"\w+=", every[0]) or name in _WRAPPERS:
-            every = every[1:]
+def _strip_wrappers(words: list[str]) -> list[str]:
+    """Return the words of a command without `sudo`, assignments and their like."""
+    while words and not _match_substitution(words):
+        name = words[0].rpartition("/")[2]
+        if re.match(r"\w+=", words[0]) or name in _WRAPPERS:
+            words = words[1:]
         elif name in ("timeout", "gtimeout", "xargs"):
-            every = list(dropwhile(_is_limit, every[1:]))
-        elif len(every) > 2 and _RUNNERS.get(name) == every[1]:
-            every = every[2:]
+            words = list(dropwhile(_is_limit, words[1:]))
+        elif len(words) > 2 and _RUNNERS.get(name) == words[1]:
+            words = words[2:]
         else:
             break
-    return every
+    return words
 
 
 def _is_limit(word: str) -> bool:
@@ -191,18 +191,13 @@ def _is_limit(word: str) -> bool:
 
 def _find_verb(name: str, arguments: list[str]) -> str:
     verb = arguments[0] if arguments and re.match(r"[A-Za-z][\w:-]*$", arguments[0]) else ""
-    if (
-        verb in ("run", "exec")
-        and name not in _RUN_ALL
-        and len(arguments) > 1
-        and re.match(r"[\w:./-]+$", arguments[1])
-    ):
+    runs_script = verb in ("run", "exec") and name not in _RUN_ALL and len(arguments) > 1
+    if runs_script and re.match(r"[\w:./-]+$", arguments[1]):
         verb += " " + arguments[1]
     return verb
 
 
 def _parse_python_key(words: list[str]) -> str:
-    """Return the key of a Python command from its arguments."""
     if "-m" in words[:-1]:
         return parse_key(" ".join(words[words.index("-m") + 1 :]))
     script = next((w for w in words if not w.startswith("-")), "")
@@ -281,23 +276,19 @@ def parse_tasks(command: str) -> tuple[tuple[str, Task], ...]:
     found, folder = [], ""
     for join, part in split_steps(command):
         key, bare = parse_key(part), part.lstrip("({ ")
-        inside = re.search(r"(?:--prefix|--cwd|--dir|--filter|-C)[ =](\S+)", part)
+        option = re.search(r"(?:--prefix|--cwd|--dir|--filter|-C)[ =](\S+)", part)
         if key == "cd" or bare.startswith("cd "):
             folder = bare[2:].strip().strip("'\")").rstrip("/")
         elif key and not is_noise(key):
-            found.append(
-                (join, _parse_task(part, key, inside[1].strip("'\"") if inside else folder))
-            )
+            inside = option[1].strip("'\"") if option else folder
+            found.append((join, _parse_task(part, key, inside)))
     return tuple(found)
 
 
 def _parse_task(part: str, key: str, folder: str) -> Task:
     kind = classify_key(key)
-    if (
-        not kind
-        and not is_install(key)
-        and not _RUN_EVERYTHING.isdisjoint(re.split(r"[\s:/_-]", key))
-    ):
+    runs_everything = not _RUN_EVERYTHING.isdisjoint(re.split(r"[\s:/_-]", key))
+    if not kind and runs_everything and not is_install(key):
         kind = ALL
     targets, filters, tags = _parse_arguments(part, key)
     if key in ("go test", "go build", "go vet"):
@@ -311,27 +302,31 @@ def _parse_arguments(part: str, key: str) -> tuple[list[str], list[str], list[st
     """Return (targets, filters, tags) of a simple command."""
     part = re.sub(r"\s\d?>+\s*\S+", "", part)  # redirections
     part = re.sub(r"\bpython[\d.]*\s+-m\s+(?=\S)", "", part, count=1)
-    known = {*key.split(), *key.replace("/", " ").split()}
+    program_words = {*key.split(), *key.replace("/", " ").split()}
     targets, filters, tags = list[str](), list[str](), list[str]()
     narrows = False
     for word in split_words(part):
-        option, given, value = word.lstrip("-").partition("=")
+        option, has_value, value = word.lstrip("-").partition("=")
         if narrows:
             filters.append(word)
             narrows = False
         elif word[:1] == "-":
             values = tags if option == "tags" else filters if option in _FILTERS else []
-            values += [value.strip("'\"")] * bool(given)
-            narrows = values is filters and not given
-        elif not (
-            known & {word, word.rpartition("/")[2].lower()} or re.fullmatch(_NO_TARGET, word)
-        ):
+            if has_value:
+                values.append(value.strip("'\""))
+            narrows = values is filters and not has_value
+        elif _is_target(word, program_words):
             targets.append(word.removeprefix("./").rstrip("/") or ".")
     return targets, filters, tags
 
 
+def _is_target(word: str, program_words: set[str]) -> bool:
+    is_program = bool(program_words & {word, word.rpartition("/")[2].lower()})
+    return not is_program and not re.fullmatch(_NO_TARGET, word)
+
+
 def _keeps_status(join: str, part: str, strict: bool) -> bool:
-    """Tell whether the chain keeps the previous command's exit status."""
+    """Tell whether an operator passes on the status of the command before."""
     return join in ("", "&&") or (join == "|" and not strict and is_noise(parse_key(part)))
 
 
@@ -354,11 +349,11 @@ def find_main_task(run: Run) -> Task | None:
     return next((task for _, task in parse_tasks(run.command) if task.key == run.key), None)
 
 
-def covers(task: Task, other: Task, said: str = "") -> bool:
+def covers(task: Task, other: Task, failure_text: str = "") -> bool:
     """Tell whether a task runs everything that another runs.
 
-    said: the output of the other's failure; after a run without targets, a task is enough that has
-        the files named there.
+    failure_text: the output of the other's failure; where the other has no targets, the files
+        named there are enough.
     """
     if task.folder and other.folder and not _is_within(other.folder, task.folder, ""):
         return False
@@ -366,17 +361,19 @@ def covers(task: Task, other: Task, said: str = "") -> bool:
         return False
     if task.filters not in ((), other.filters):
         return False
-    named = not other.targets and all(target.partition("::")[0] in said for target in task.targets)
-    return not task.targets or named or _contains_targets(task, other)
+    are_named = not other.targets and all(
+        target.partition("::")[0] in failure_text for target in task.targets
+    )
+    return not task.targets or are_named or _contains_targets(task, other)
 
 
 def _contains_targets(task: Task, other: Task) -> bool:
     # if the other has no folder, both most likely began in the same
     folder = task.folder if other.folder or not task.folder.startswith("/") else ""
-    wide = [_join_path(folder, target) for target in task.targets]
-    narrow = [_join_path(other.folder, target) for target in other.targets]
-    return bool(narrow) and all(
-        any(_is_within(target, whole, task.key) for whole in wide) for target in narrow
+    areas = [_join_path(folder, target) for target in task.targets]
+    targets = [_join_path(other.folder, target) for target in other.targets]
+    return bool(targets) and all(
+        any(_is_within(target, area, task.key) for area in areas) for target in targets
     )
 
 
@@ -398,36 +395,36 @@ def may_resolve(task: Task, failure: Run) -> bool:
     if other is None:
         return False
     if task.key == other.key:
-        said = "\n".join((failure.detail, *failure.names))
-        return covers(task, other, said) or _names_failed_target(task, other, said)
+        failure_text = "\n".join((failure.detail, *failure.names))
+        return covers(task, other, failure_text) or _names_failed_target(task, other, failure_text)
     if is_install(other.key) or not task.kind or task.kind == FORMAT:
         return False
     compiled = BUILD in (failure.kind, other.kind) or "(typecheck)" in failure.detail
     return compiled or other.kind == ALL or task.kind in (other.kind, ALL)
 
 
-def _names_failed_target(task: Task, other: Task, said: str) -> bool:
+def _names_failed_target(task: Task, other: Task, failure_text: str) -> bool:
     """Tell whether a task's targets or filters stand in a failure."""
     ends = [target.rpartition("::")[2].rpartition("/")[2] for target in task.targets]
-    named = re.findall(r"\w[\w.]{2,}", " ".join(task.filters or ends))
-    return set(other.tags) <= set(task.tags) and any(name in said for name in named)
+    names = re.findall(r"\w[\w.]{2,}", " ".join(task.filters or ends))
+    return set(other.tags) <= set(task.tags) and any(name in failure_text for name in names)
 
 
 def _join_path(folder: str, target: str) -> str:
-    """Return a target's path from the folder before the `cd`."""
+    """Return a target's path, behind the folder of the `cd` before it."""
     if not folder or target.startswith("/"):
         return target
     return folder.removeprefix("./") + ("" if target in (".", "") else "/" + target)
 
 
-def _is_within(target: str, whole: str, key: str) -> bool:
-    """Tell whether a target is the same as another or inside it.
+def _is_within(target: str, area: str, key: str) -> bool:
+    """Tell whether a target is an area or lies inside it.
 
     A Go package without `/...` is its folder alone.
     """
-    if target == whole:
+    if target == area:
         return True
     if key.startswith("go "):
-        whole, deep, _ = whole.partition("...")
-        return bool(deep) and (target + "/").startswith(whole)
-    return whole == "." or target.startswith((whole + "/", whole + "::"))
+        area, deep, _ = area.partition("...")
+        return bool(deep) and (target + "/").startswith(area)
+    return area == "." or target.startswith((area + "/", area + "::"))

@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from memory.store import redactor
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 PROMPT, SLASH, BANG, BANG_OUTPUT, TEXT, USE, RESULT, COMPACT = (
     "prompt slash bang banged text use result compact".split()
@@ -200,15 +197,12 @@ class Entry:
 
     @property
     def by_subagent(self) -> bool:
-        """Whether the line is a subagent's, also in its parent's file."""
-        return self._record.get("isSidechain") is True
+        """Whether a subagent wrote the line."""
+        return _is_sidechain(self._record)
 
     @property
     def prompt(self) -> str:
-        """The host's id of the prompt of a user's line.
-
-        A hook gets the id as `prompt_id`.
-        """
+        """The host's id of the prompt, a hook's `prompt_id`, on a user's line."""
         return _str(self._record.get("promptId"))
 
     @property
@@ -218,10 +212,10 @@ class Entry:
         texts = []
         for value in pending:
             if isinstance(value, str):
-                texts += [value] if len(value) <= RUN << 8 else []
+                texts.append(value)
             elif isinstance(value, (dict, list)):
                 pending.extend(value.values() if isinstance(value, dict) else value)
-        return texts
+        return [text for text in texts if len(text) <= RUN << 8]
 
     @property
     def headless(self) -> bool:
@@ -258,7 +252,6 @@ def parse_entries(record: dict[str, Any]) -> list[Entry]:
 
 
 def _parse_system_line(record: dict[str, Any]) -> list[Entry]:
-    """Return the compaction or turn's end in a system line."""
     subtype = record.get("subtype")
     if subtype == "compact_boundary":
         return [Entry(COMPACT, record)]
@@ -296,7 +289,8 @@ def _parse_user_message(record: dict[str, Any], blocks: list[dict[str, Any]]) ->
         return results  # what stands beside loaded tools is the host's
     # the user let the call run, and said this with it
     remarks = parse_queued(record, join_text(blocks), results[-1].id)
-    approval = next((e for e in results if e.kind == STEER and e.name == "plan"), None)
+    approvals = (entry for entry in results if entry.kind == STEER and entry.name == "plan")
+    approval = next(approvals, None)
     if approval is None or not remarks:
         return results + remarks
     approval.text = remarks[0].text
@@ -304,8 +298,6 @@ def _parse_user_message(record: dict[str, Any], blocks: list[dict[str, Any]]) ->
 
 
 def join_text(content: object) -> str:
-    if isinstance(content, str):
-        return content
     blocks = _content_blocks(content)
     return "\n".join([_str(block.get("text")) for block in blocks if block.get("type") == "text"])
 
@@ -353,8 +345,8 @@ def _parse_result(record: dict[str, Any], block: dict[str, Any]) -> list[Entry]:
 
 
 def _parse_refusal(record: dict[str, Any], text: str, call: str) -> list[Entry]:
-    said = _REASON.search(text)
-    reason = _str(record.get("userFeedback")) or (said.group(1) if said else "")
+    match = _REASON.search(text)
+    reason = _str(record.get("userFeedback")) or (match.group(1) if match else "")
     if reason.startswith(_WANTS_CLARITY):
         reason = "; ".join(" → ".join(pair) for pair in _CLARIFIED.findall(reason))
     return [Entry(STEER, record, clean(reason), call, "refused")]
@@ -363,10 +355,10 @@ def _parse_refusal(record: dict[str, Any], text: str, call: str) -> list[Entry]:
 def _parse_answers(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
     found, notes = [], data.get("annotations")
     for question, answer in data["answers"].items():
-        said = ", ".join(map(_str, answer)) if isinstance(answer, list) else _str(answer)
+        words = ", ".join(map(_str, answer)) if isinstance(answer, list) else _str(answer)
         note = notes.get(question) if isinstance(notes, dict) else None
         note = _str(note.get("notes")) if isinstance(note, dict) else ""
-        words = clean(said + (" (" + note + ")" if note else ""))
+        words = clean(words + (" (" + note + ")" if note else ""))
         if words:
             words = clean(_str(question)) + " → " + words
             found.append(Entry(STEER, record, words, call, "answer"))
@@ -375,29 +367,29 @@ def _parse_answers(record: dict[str, Any], call: str, data: dict[str, Any]) -> l
 
 
 def _parse_approval(record: dict[str, Any], text: str, call: str, data: object) -> list[Entry]:
-    inside = _PLAN_IN.search(text)
+    plan_match = _PLAN_IN.search(text)
     plan = _str(data.get("plan")) if isinstance(data, dict) else ""
-    plan = clean(plan or (inside.group(1) if inside else ""))
-    remark = _FEEDBACK.search(text[: inside.start()] if inside else text)
-    found = [Entry(STEER, record, clean(remark.group(1)) if remark else "", call, "plan")]
+    plan = clean(plan or (plan_match.group(1) if plan_match else ""))
+    remark_match = _FEEDBACK.search(text[: plan_match.start()] if plan_match else text)
+    remark = clean(remark_match.group(1)) if remark_match else ""
+    found = [Entry(STEER, record, remark, call, "plan")]
     return found + ([Entry(PLAN, record, plan, call)] if plan else [])
 
 
 def _parse_todos(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
-    """Return [todo list or its changes] from a structured result, or []."""
-    tasks, whole, task = data.get("tasks"), data.get("newTodos"), data.get("task")
+    tasks, new_list, task = data.get("tasks"), data.get("newTodos"), data.get("task")
     change = data.get("statusChange")
     if isinstance(tasks, list):  # of TaskList: the states of all, whatever was told before
         rows = [row for row in map(_parse_todo, tasks) if row[0]]
         return [Entry(TODOS, record, "", call, "list", rows)]
-    if isinstance(whole, list):
-        return [Entry(TODOS, record, "", call, "list", [*map(_parse_todo, whole)])]
-    made = _parse_todo(task)
+    if isinstance(new_list, list):
+        return [Entry(TODOS, record, "", call, "list", [*map(_parse_todo, new_list)])]
+    todo = _parse_todo(task)
     if isinstance(change, dict) and data.get("taskId"):
-        made = (str(data["taskId"]), "", _parse_status(change.get("to")))
-    elif not all(made):
+        todo = (str(data["taskId"]), "", _parse_status(change.get("to")))
+    elif not all(todo):
         return []
-    return [Entry(TODOS, record, "", call, "delta", [made])]
+    return [Entry(TODOS, record, "", call, "delta", [todo])]
 
 
 def _parse_todo(task: object) -> tuple[str, str, str]:
@@ -412,7 +404,6 @@ def _parse_status(value: object) -> str:
 
 
 def _parse_report(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
-    """Return [a subagent's last words] from a structured result, or []."""
     task, name = data.get("task"), ""
     task = task if isinstance(task, dict) else {}
     done = data.get("agentId") and data.get("status") == "completed"
@@ -425,28 +416,26 @@ def _parse_report(record: dict[str, Any], call: str, data: dict[str, Any]) -> li
 
 
 def _parse_notification(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return [a subagent's report] from a host's notification, or []."""
-    text = raw.partition("<result>")[2].rpartition("</result>")[0]
-    name = _TASK_NAME.search(raw)
-    said = clean(_TRAILER.sub("", text)) if text and name else ""
-    if not said or not name or _is_sidechain(record):
+    task = _TASK_NAME.search(raw)
+    if not task or _is_sidechain(record):
         return []
-    return [Entry(REPORT, record, said, name=clean(name[1]))]
+    text = raw.partition("<result>")[2].rpartition("</result>")[0]
+    report = clean(_TRAILER.sub("", text))
+    return [Entry(REPORT, record, report, name=clean(task[1]))] if report else []
 
 
 def _parse_attachment(record: dict[str, Any]) -> list[Entry]:
-    """Return the user's words from an attachment."""
     attached = record.get("attachment")
     if not isinstance(attached, dict) or attached.get("type") != "queued_command":
         return []
-    raw, origin = join_text(attached.get("prompt")), attached.get("origin")
+    raw = join_text(attached.get("prompt"))
     if raw.lstrip().startswith(_NOTIFICATIONS):
         return _parse_notification(record, raw)
     sent = _parse_sent_messages(record, raw)
     if sent is not None:
         return sent
-    by = origin.get("kind") if isinstance(origin, dict) else None
-    if attached.get("isMeta") or record.get("isMeta") or by not in (None, "human"):
+    by_host = attached.get("isMeta") or record.get("isMeta")
+    if by_host or _read_origin(attached) not in (None, "human"):
         return []
     return parse_queued(record, raw)
 
@@ -462,7 +451,7 @@ def parse_queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry
         or _is_sidechain(record)
     ):
         return []
-    sent = [] if _is_client_json(raw) else _parse_sent_messages(record, raw)
+    sent = [] if _parse_client_json(raw) else _parse_sent_messages(record, raw)
     return [Entry(STEER, record, text, call, "while working")] if sent is None else sent
 
 
@@ -489,14 +478,11 @@ def _parse_user_line(record: dict[str, Any], raw: str) -> list[Entry]:
 
 
 def _parse_notice(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return the host's notice of a task, with its report."""
-    if _is_sidechain(record):
-        return []
-    return [Entry(NOTIFIED, record), *_parse_notification(record, raw)]
+    report = _parse_notification(record, raw)
+    return [] if _is_sidechain(record) else [Entry(NOTIFIED, record), *report]
 
 
 def _parse_summary(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return [the client's summary before a compaction], or []."""
     text = clean(_CONTINUE_HINT.sub("", raw.partition("\nSummary:\n")[2] or raw.partition("\n")[2]))
     return [Entry(SUMMARY, record, text)] if text and not text.startswith(_WITHHELD) else []
 
@@ -513,10 +499,8 @@ def _is_machine_line(record: dict[str, Any], typed: bool, is_plan: bool) -> bool
 
     typed: it notes that a person did.  is_plan: the line is an approved plan.
     """
-    origin = record.get("origin")
-    by = origin.get("kind") if isinstance(origin, dict) else None
     return (
-        by not in (None, "human", "auto-continuation" if is_plan else "")
+        _read_origin(record) not in (None, "human", "auto-continuation" if is_plan else "")
         or record.get("promptSource") == "system"
         # such as "task_notification", "scheduled", "peer"
         or not (typed or is_plan or record.get("turnOrigin") in (None, "sdk"))
@@ -525,8 +509,7 @@ def _is_machine_line(record: dict[str, Any], typed: bool, is_plan: bool) -> bool
 
 
 def _is_host_text(raw: str) -> bool:
-    start = raw.lstrip()
-    return start.startswith(_MACHINE) or _is_client_json(raw) or start.startswith(_WITHHELD)
+    return raw.lstrip().startswith((*_MACHINE, *_WITHHELD)) or bool(_parse_client_json(raw))
 
 
 def _parse_prompt(record: dict[str, Any], raw: str) -> list[Entry]:
@@ -537,87 +520,108 @@ def _parse_prompt(record: dict[str, Any], raw: str) -> list[Entry]:
 
 
 def _parse_plan_prompt(record: dict[str, Any], raw: str) -> list[Entry]:
-    """Return the prompt that carries an approved plan, then the plan."""
     text = clean(_PLAN_HINT.sub("", raw))
     plan = clean(
         _str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLAN_PROMPT)[2])
     )
-    return [Entry(kind, record, said) for kind, said in ((PROMPT, text), (PLAN, plan)) if said]
+    return [Entry(kind, record, words) for kind, words in ((PROMPT, text), (PLAN, plan)) if words]
 
 
 def _is_sidechain(record: dict[str, Any]) -> bool:
-    """Tell whether a line in its parent's file is a subagent's."""
+    """Tell whether a subagent wrote a line."""
     return record.get("isSidechain") is True
 
 
 def _is_human(record: dict[str, Any]) -> bool:
-    """Tell whether the host notes that a person asked."""
-    origin = record.get("origin")
-    by = origin.get("kind") if isinstance(origin, dict) else record.get("turnOrigin")
-    return by == "human"
+    """Tell whether the host notes a person as the sender."""
+    has_origin = isinstance(record.get("origin"), dict)
+    return (_read_origin(record) if has_origin else record.get("turnOrigin")) == "human"
+
+
+def _read_origin(holder: dict[str, Any]) -> object:
+    """Return the kind of sender that a line or attachment notes, None for none."""
+    origin = holder.get("origin")
+    return origin.get("kind") if isinstance(origin, dict) else None
 
 
 def _parse_sent_messages(record: dict[str, Any], raw: str) -> list[Entry] | None:
-    """Return the messages of other agents, None for another text."""
+    """Return the messages that other agents sent, None for any other text."""
     if not _FOREIGN_MESSAGE.match(raw.lstrip()) or _is_human(record):
         return None
     found: list[Entry] = []
-    for tag, head, said in _MESSAGE.findall(raw):
-        said, text = _parse_message_text(said)
+    for tag, head, message in _MESSAGE.findall(raw):
+        message, text = _parse_message_text(message)
         if tag == "agent-message":
-            indented = re.findall(r"^  (.*)", said, re.M)  # by the client
+            indented = re.findall(r"^  (.*)", message, re.M)  # by the client
             found.append(Entry(REPORT, record, clean("\n".join(indented)) or text))
         elif text:
-            by = _SENDER.findall(head) or ["unnamed"]
-            person = tag == "channel" or None
-            found.append(Entry(TEAM, record, text, name=clean(by[-1]), data=person))
+            senders = _SENDER.findall(head) or ["unnamed"]
+            is_person = tag == "channel" or None
+            found.append(Entry(TEAM, record, text, name=clean(senders[-1]), data=is_person))
     return [] if _is_sidechain(record) else found
 
 
-def _parse_message_text(said: str) -> tuple[str, str]:
+def _parse_message_text(raw: str) -> tuple[str, str]:
     """Return (raw, clean) text of a message; of a task, its subject."""
-    text = clean(said)
-    if not _is_client_json(text):
-        return said, text
-    task = json.loads(text)
-    said = ": ".join(filter(None, (_str(task.get("subject")), _str(task.get("description")))))
-    return said, clean(said) if task.get("type") == "task_assignment" else ""
+    text = clean(raw)
+    task = _parse_client_json(text)
+    if not task:
+        return raw, text
+    raw = ": ".join(filter(None, (_str(task.get("subject")), _str(task.get("description")))))
+    return raw, clean(raw) if task.get("type") == "task_assignment" else ""
 
 
-def _is_client_json(raw: str) -> bool:
-    """Tell whether a text is a JSON object from the client."""
+def _parse_client_json(raw: str) -> dict[str, Any]:
+    """Return a text that is a JSON object from the client, {} for any other."""
     text = raw.strip()
     if text[:1] != "{" or text[-1:] != "}":
-        return False
+        return {}
     try:
-        value = json.loads(text)
+        value: dict[str, Any] = json.loads(text)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and any(
-        isinstance(value.get(key), str) for key in ("type", "task_type", "task_id")
-    )
+        return {}
+    keys = ("type", "task_type", "task_id")
+    return value if any(isinstance(value.get(key), str) for key in keys) else {}
+
+
+def parse_line(line: bytes) -> dict[str, Any]:
+    """Return a line's JSON object, {} where torn or invalid."""
+    try:
+        record = json.loads(line.decode("utf-8", "replace"), strict=False)
+    except (ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _unwrap_tags(raw: str) -> str:
-    """Return the user's words without the tags that programs add."""
+    """Return a prompt without the tags that programs add."""
     text, before = raw.strip(), ""
     while text != before:
         before = text
-        opened = _WRAPPER.match(text)
-        end = text.find("</%s>" % opened[1]) if opened else -1
-        if opened and end >= 0:
-            rest = text[end + len(opened[1]) + 3 :].strip()
-            inside = text[opened.end() : end].strip()
-            is_alone = not rest and not _BEHIND.match(opened[1])
-            text = inside if is_alone or _ASKED_IN.match(opened[1]) else rest
-        last = text.rpartition("</")[2][:-1]
-        at = text.rfind("\n<%s>" % last) if _BEHIND.fullmatch(last) else -1
-        text = text[:at].rstrip() if at >= 0 else text
+        text = _drop_last_part(_unwrap_first_tag(text))
     return text
 
 
+def _unwrap_first_tag(text: str) -> str:
+    tag = _WRAPPER.match(text)
+    end = text.find("</%s>" % tag[1]) if tag else -1
+    if not tag or end < 0:
+        return text
+    inside = text[tag.end() : end].strip()
+    after = text[end + len(tag[1]) + 3 :].strip()
+    is_alone = not after and not _BEHIND.match(tag[1])
+    return inside if is_alone or _ASKED_IN.match(tag[1]) else after
+
+
+def _drop_last_part(text: str) -> str:
+    """Return a text without the tagged addition of a program at its end."""
+    tag = text.rpartition("</")[2][:-1]
+    start = text.rfind("\n<%s>" % tag) if _BEHIND.fullmatch(tag) else -1
+    return text[:start].rstrip() if start >= 0 else text
+
+
 def _quote_pastes(text: str) -> str:
-    """Return a text with its pastes quoted, behind the first typed words."""
+    """Return a prompt with its pasted parts quoted, behind the typed words."""
     parts = _PASTED.split(text)  # typed and pasted parts take turns
     if len(parts) % 2 == 0:  # a tag has no other
         return text
@@ -630,16 +634,17 @@ def _quote_pastes(text: str) -> str:
 
 
 def _parse_command(record: dict[str, Any], raw: str, typed: bool) -> list[Entry]:
-    """Return a slash command, a `!` command or its output."""
     parts = dict(_TAG.findall(raw))
     if "bash-input" in parts:
         return [Entry(BANG, record, clean(parts["bash-input"]))]
     if "bash-stdout" in parts or "bash-stderr" in parts:
         output = parts.get("bash-stdout", "") + "\n" + parts.get("bash-stderr", "")
         return [Entry(BANG_OUTPUT, record, clean(output))]
-    name, given = parts.get("command-name", "").strip(), parts.get("command-args", "").strip()
-    asks = raw.startswith("<command-message>") or (bool(given) and name.lstrip("/") not in _CLIENTS)
-    words = clean((name + " " + given).strip())
+    name, arguments = parts.get("command-name", "").strip(), parts.get("command-args", "").strip()
+    asks = raw.startswith("<command-message>") or (
+        bool(arguments) and name.lstrip("/") not in _CLIENTS
+    )
+    words = clean((name + " " + arguments).strip())
     return [Entry(SLASH, record, words)] if words and (typed or asks) else []
 
 

@@ -6,14 +6,11 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from memory.core import files, layout
 from memory.session import commandline
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 SHORT = 10  # hex digits of a commit hash in records
 _LONGEST = 1000  # characters of a folder; no path of a real `cd` is longer
@@ -49,7 +46,7 @@ _FILE = r"(?!origin/)[\w@+~./-]*\.[A-Za-z]\w{0,7}\Z"
 
 
 class GitHead(NamedTuple):
-    """The present checkout.
+    """The branch and commit that are checked out.
 
     branch: "" when detached.  commit: 10 hex digits, "" before the first commit.
     """
@@ -61,7 +58,7 @@ class GitHead(NamedTuple):
 def read_head(git: str) -> GitHead:
     """Return the branch and commit of a checkout.
 
-    git: the git directory of the checkout or worktree, "" for none.  Never raises.
+    git: the git directory of the checkout or worktree, "" for none.
     """
     if not git:
         return GitHead("", "")
@@ -72,7 +69,6 @@ def read_head(git: str) -> GitHead:
 
 
 def _resolve_ref(git: str, ref: str) -> str:
-    """Read the commit of a ref, "" for none."""
     if not ref:
         return ""
     common = layout.find_common_git(git)
@@ -177,14 +173,13 @@ def is_in_other_repository(command: str, cwd: str = "", roots: Iterable[str] = (
     roots: folders of this repository, its worktrees and the session's first folder among them;
         without any only scratch folders and those that the command makes are elsewhere.
     """
-    known = [posixpath.normpath(root.replace("\\", "/")) for root in roots if root]
-    gits = _find_git_commands(command, cwd.replace("\\", "/"))
-    folders = [git.folder for git in gits if git.key not in ("git init", "git clone")]
-    return bool(folders) and not any(_is_inside(folder, known) for folder in folders)
+    own_roots = [posixpath.normpath(root.replace("\\", "/")) for root in roots if root]
+    commands = _find_git_commands(command, cwd.replace("\\", "/"))
+    folders = [git.folder for git in commands if git.key not in ("git init", "git clone")]
+    return bool(folders) and not any(_is_inside(folder, own_roots) for folder in folders)
 
 
 def _is_inside(folder: str, roots: list[str]) -> bool:
-    """Tell whether a folder belongs to this repository."""
     if folder == "?":
         return False
     if any(folder == root or folder.startswith(root + "/") for root in roots):
@@ -207,19 +202,21 @@ class GitCommand(NamedTuple):
 
 
 def _find_git_commands(command: str, cwd: str) -> Iterator[GitCommand]:
-    folder = before = cwd
-    makes = re.search(_MAKES_REPOSITORY, command)
+    folder = previous = cwd
+    makes_repository = re.search(_MAKES_REPOSITORY, command)
     for part in commandline.split_commands(command):
         words = commandline.split_words(part.lstrip("({ "))
         if words[:1] == ["cd"]:
             target = words[1] if len(words) > 1 else "~"
-            folder, before = before if target == "-" else _resolve_cd(folder, target), folder
+            new = previous if target == "-" else _resolve_cd(folder, target)
+            folder, previous = new, folder
             continue
         key = commandline.parse_key(part)
         if key.startswith("git "):
-            at = words.index("-C") if "-C" in words else len(words)
-            target = _resolve_cd(folder, words[at + 1]) if at + 1 < len(words) else folder
-            yield GitCommand(key, part, "?" if makes and target != cwd else target)
+            target = folder
+            if "-C" in words[:-1]:
+                target = _resolve_cd(folder, words[words.index("-C") + 1])
+            yield GitCommand(key, part, "?" if makes_repository and target != cwd else target)
 
 
 def _resolve_cd(folder: str, target: str) -> str:

@@ -32,7 +32,7 @@ _LEFT_OUT = " …\\n".encode()
 
 
 class LineShortener:
-    """A shortener of a line that is fed in pieces.
+    """Shortens one long line, fed in pieces.
 
     given_up: the line holds too much beside its texts to be read.
     """
@@ -71,7 +71,6 @@ class LineShortener:
         return b"".join(self._parts)
 
     def _find_quote(self, data: bytes, at: int) -> int:
-        """Return the index of the next unescaped quotation mark, or -1."""
         self._quotes += 1
         if self._quotes > QUOTES:
             self._give_up()
@@ -86,7 +85,7 @@ class LineShortener:
         self._parts.clear()
 
     def _keep_text(self, data: bytes) -> None:
-        """Keep bytes; of a quoted text only what fits its room."""
+        """Keep bytes, those of a text without binary data."""
         if not self._inside:
             return self._append(data)
         if self._running:  # the rest of a run that has been left out
@@ -104,7 +103,6 @@ class LineShortener:
             self._cut_middle(self._find_room())
 
     def _find_room(self) -> int:
-        """Return the bytes that the open text may have."""
         return (KEPT if self._size < MOST else LITTLE) - len(_LEFT_OUT) - _ESCAPE
 
     def _cut_middle(self, room: int) -> None:
@@ -113,7 +111,7 @@ class LineShortener:
         self._text = bytearray(text[_find_sign(text, len(text) - room // 2) :])
 
     def _close_text(self) -> None:
-        """Append the open text, of a long one its beginning and its end."""
+        """Append the open text, a long one without its middle."""
         room = self._find_room()
         if self._begin or len(self._text) > room:
             self._cut_middle(room)
@@ -142,7 +140,7 @@ def _ends_in_escape(data: bytes) -> bool:
 
 
 def _judgeable_length(data: bytes) -> int:
-    """Return a text's length without an unclear end."""
+    """Return the length of the bytes that are clear without the next piece."""
     bare = len(data.rstrip(_SIGNS))
     length = bare if len(data) - bare < RUN else len(data)
     return length - _ends_in_escape(data[:length])
@@ -158,7 +156,7 @@ def _cut_text(text: bytes, room: int) -> bytes:
 
 
 def _skip_beginning(text: bytes) -> bytes:
-    """Return the end of a text without its first lines or word."""
+    """Return a cut text's end without its first lines or word."""
     # a label in what was left out may name a secret in the lines below it
     begin, rest = text[: len(text) // 2], text[len(text) // 2 :]
     lines = begin.split(b"\\n", 3)
@@ -167,7 +165,7 @@ def _skip_beginning(text: bytes) -> bytes:
 
 
 def _skip_private_end(text: bytes) -> bytes:
-    """Return a text without the end of a private part that began before."""
+    """Return a cut text's end without the rest of a private part."""
     try:
         words = kept = json.loads('"%s"' % text.decode("utf-8", "replace"), strict=False)
     except ValueError:
@@ -182,7 +180,7 @@ def _skip_private_end(text: bytes) -> bytes:
 
 
 def _find_sign(text: bytes, end: int) -> int:
-    """Return an offset in a text, or that of the sign it may be in."""
+    """Return an offset, moved back to the start of its character."""
     while 0 < end < len(text) and text[end] & 0xC0 == 0x80:
         end -= 1
     at = text.rfind(b"\\", max(0, end - _ESCAPE), end)

@@ -7,19 +7,12 @@ lines of hooks and queues arrive late.  After a compaction the first line has no
 
 from __future__ import annotations
 
-import json
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from memory.core import files
-from memory.session.entries import PROMPT, SLASH, parse_entries
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from memory.session.entries import Entry
+from memory.session.entries import PROMPT, SLASH, Entry, parse_entries, parse_line
 
 BLOCK = 1 << 20
 LONGEST = 8 << 20  # bytes of a line of before that is parsed
@@ -66,16 +59,13 @@ class LineIndex:
         for match in _UUID.finditer(ends):
             self._counts[hash(match[1].decode("utf-8", "replace"))] = len(self.prompts)
 
-    def add_line(self, record: dict[str, Any], told: list[Entry]) -> None:
+    def add_line(self, record: dict[str, Any], entries: list[Entry]) -> None:
         """Add a parsed line with its entries."""
-        if told and told[0].kind in (PROMPT, SLASH) and told[0].at:
-            self.prompts.append(told[0].at)
-        self.linked = self.linked or isinstance(record.get("parentUuid"), str)
-        self.compacted = (
-            self.compacted
-            or record.get("subtype") == "compact_boundary"
-            or bool(record.get("isCompactSummary"))
-        )
+        if entries and entries[0].kind in (PROMPT, SLASH) and entries[0].at:
+            self.prompts.append(entries[0].at)
+        self.linked |= isinstance(record.get("parentUuid"), str)
+        self.compacted |= record.get("subtype") == "compact_boundary"
+        self.compacted |= bool(record.get("isCompactSummary"))
         if isinstance(record.get("uuid"), str):
             self._counts[hash(record["uuid"])] = len(self.prompts)
 
@@ -89,7 +79,7 @@ class LineIndex:
 
 
 class PromptTree:
-    """The tree of a transcript's prompts.
+    """Finds the prompts that rewinds withdrew.
 
     start: the reading's offset; earlier lines are read on demand.
     """
@@ -99,41 +89,39 @@ class PromptTree:
         self._indexes: dict[int, LineIndex] = {}
 
     def add_unparsed(self, line: bytes) -> None:
-        """Add a line without entries; other lines may refer back."""
+        """Add a line without entries, to which others may refer."""
         self._own.add_unparsed(line)
 
-    def find_rewind(self, record: dict[str, Any], told: list[Entry]) -> str:
-        """Add a line; return the instant of its rewind, or "".
-
-        All since that instant is withdrawn.
-        """
+    def find_rewind(self, record: dict[str, Any], entries: list[Entry]) -> str:
+        """Add a line; return the instant since which it withdraws all, or ""."""
         since = self._find_next_prompt(record["parentUuid"]) if _begins_turn(record) else []
-        self._own.add_line(record, told)
+        self._own.add_line(record, entries)
         return "".join(since)
 
     def _find_next_prompt(self, parent: object) -> list[str]:
         """Return [instant of the first prompt after a parent line]."""
-        if isinstance(parent, str):
-            own = self._own.find_next_prompt(parent)
-            if own is not None:
-                return own
-            for index in self._read_earlier():
-                earlier = index.find_next_prompt(parent)
-                if earlier is not None:
-                    return (earlier + self._own.prompts)[:1]
+        if not isinstance(parent, str):
+            return self._find_first_prompt() if parent is None else []
+        prompts = self._own.find_next_prompt(parent)
+        if prompts is not None:
+            return prompts
+        for index in self._read_earlier():
+            prompts = index.find_next_prompt(parent)
+            if prompts is not None:
+                return (prompts + self._own.prompts)[:1]
+        return []
+
+    def _find_first_prompt(self) -> list[str]:
+        """Return [instant of the first prompt], [] where the chain of lines began anew."""
+        indexes = [self._index_from(0), self._own]
+        is_linked = any(index.linked for index in indexes)
+        if not is_linked or any(index.compacted for index in indexes):
             return []
-        every = [*([self._index_from(0)] if self._start else ()), self._own]
-        if (
-            parent is not None
-            or any(index.compacted for index in every)
-            or not any(index.linked for index in every)
-        ):
-            return []
-        return [at for index in every for at in index.prompts[:1]][:1]
+        return [at for index in indexes for at in index.prompts[:1]][:1]
 
     def _read_earlier(self) -> Iterator[LineIndex]:
         """Yield the lines before the reading, in growing portions."""
-        for size in (*_LAST, self._start) if self._start else ():
+        for size in (*_LAST, self._start):
             yield self._index_from(max(0, self._start - size))
 
     def _index_from(self, at: int) -> LineIndex:
@@ -142,7 +130,6 @@ class PromptTree:
         return self._indexes[at]
 
     def _read_index(self, at: int) -> LineIndex:
-        """Read the lines from an offset up to the reading's start."""
         index, tail = LineIndex(), b""
         while at < self._start:
             block = files.read_at(self._fd, min(BLOCK, self._start - at), at)
@@ -158,30 +145,22 @@ class PromptTree:
 
 
 def _add_raw_line(index: LineIndex, line: bytes) -> None:
-    """Add a line to an index, parsed if needed."""
     asks = b'"user"' in line and b'"tool_result"' not in line and len(line) <= LONGEST
     if not asks and not any(mark in line for mark in _COMPACTED):
-        index.linked = index.linked or bool(_PARENT.search(line[:_EDGE]))
+        index.linked |= bool(_PARENT.search(line[:_EDGE]))
         index.add_unparsed(line)
         return
-    try:
-        record = json.loads(line.decode("utf-8", "replace"), strict=False)
-    except (ValueError, RecursionError):
-        return
-    if isinstance(record, dict):
-        index.add_line(record, parse_entries(record))
+    record = parse_line(line)
+    index.add_line(record, parse_entries(record))
 
 
 def _begins_turn(record: dict[str, Any]) -> bool:
-    if (
-        record.get("type") != "user"
-        or "parentUuid" not in record
-        or any(record.get(mark) for mark in ("isMeta", "isSidechain", "isCompactSummary"))
-    ):
+    by_host = any(record.get(mark) for mark in ("isMeta", "isSidechain", "isCompactSummary"))
+    if by_host or record.get("type") != "user" or "parentUuid" not in record:
         return False
     message = record.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(content, list):
         return isinstance(content, str)
-    results = (block for block in content if isinstance(block, dict))
-    return all(block.get("type") != "tool_result" for block in results)
+    blocks = (block for block in content if isinstance(block, dict))
+    return all(block.get("type") != "tool_result" for block in blocks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
@@ -18,10 +19,6 @@ from memory.session.commandline import (
     split_steps,
 )
 from memory.session.entries import clean, clip_characters
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OK, FAILED, TIMED_OUT, DECLINED = "passed", "failed", "timed out", "refused"
 BACKGROUND, BY_HAND, INTERRUPTED, UNKNOWN = "in background", "by the user", "interrupted", "unknown"
@@ -84,12 +81,10 @@ class Run:
     """A command and its outcome.
 
     at: when it ended.
-    command: as typed.
     key: program and verb (`pytest`, `npm test`, `git commit`).
     outcome: OK, `exit N`, or a word above; UNKNOWN where a pipe or a later command hides the
         status and the output does not tell.
     detail: the lines with the cause of failure, the telling line first.
-    summary: the test runner's own summary.
     last: when its latest repetition ended.
     kind: of failure (`tellingline`: test, lint, build, use …).
     names: the failed tests, or the files with findings.
@@ -119,6 +114,11 @@ class Run:
         return is_failure(self.outcome)
 
     @property
+    def cause(self) -> str:
+        """The line that tells a failure best, or ""."""
+        return self.detail.partition("\n")[0]
+
+    @property
     def passed(self) -> bool:
         return self.outcome == OK
 
@@ -128,7 +128,7 @@ class Run:
 
     @property
     def is_gate(self) -> bool:
-        """Whether work waits for the run: tests, builds, linters."""
+        """Whether the run tests, builds or lints."""
         return self.is_test or is_gate(self.key)
 
 
@@ -168,7 +168,7 @@ def judge_command(
     failed: bool = False,
     refused: bool = False,
 ) -> Run | None:
-    """Judge a command by its output, None for noise and dayleaf.
+    """Return a command with its outcome, None for noise and dayleaf.
 
     command, output: raw text of the call and its result.  data: the host's structured result.
     failed: the host reported an error.  refused: it did not run.
@@ -182,30 +182,28 @@ def judge_command(
     text = "" if steps.has_own else clean(output)
     outcome = _find_outcome(text, data, failed, refused)
     text = _EXIT.sub("", text)
-    told = _explain(outcome, command, text)
-    step = _choose_step(steps, told, text)
+    telling = _explain(outcome, command, text)
+    step = _choose_step(steps, telling, text)
     summary = _find_summary(text) if step.is_runner else ""
     run = Run(at, command, step.key, outcome, "", summary)
     run.outcome = _correct_outcome(outcome, command, text, summary, step)
     if not steps.work and (not run.bad or _is_quiet_failure(run, steps)):
         return None
     if run.outcome != outcome:
-        told = _explain(run.outcome, command, text)
-    if told is not None:
-        run.detail = "\n".join(map(clip_characters, told.lines))
-        run.kind, run.names = told.kind, told.names
+        telling = _explain(run.outcome, command, text)
+    if telling is not None:
+        run.detail = "\n".join(map(clip_characters, telling.lines))
+        run.kind, run.names = telling.kind, telling.names
     return run
 
 
 def _explain(outcome: str, command: str, text: str) -> tellingline.TellingLines | None:
-    """Return the telling lines of a failure, None for any other outcome."""
     if not is_failure(outcome) or outcome == TIMED_OUT:
         return None
     return tellingline.pick_telling_lines(text, command)
 
 
 def _classify_steps(command: str) -> _Steps | None:
-    """Return the steps of a command line, None without any."""
     every = split_steps(command)
     keyed = [(at, key) for at, key in enumerate(parse_key(part) for _, part in every) if key]
     acting = [(at, key) for at, key in keyed if not is_noise(key)]
@@ -215,51 +213,54 @@ def _classify_steps(command: str) -> _Steps | None:
     return _Steps(every, keyed, work, len(work) < len(acting))
 
 
-def _choose_step(steps: _Steps, told: tellingline.TellingLines | None, text: str) -> _Step:
+def _choose_step(steps: _Steps, telling: tellingline.TellingLines | None, text: str) -> _Step:
     """Return the failing step, else the first test, else the first step."""
     first = (steps.work or steps.keyed)[0]
     chosen = next((row for row in steps.work if is_test(row[1])), first)
-    if told is not None and len(steps.work) > 1:
-        chosen = _find_failing_step(steps.work, told, text) or chosen
+    if telling is not None and len(steps.work) > 1:
+        chosen = _find_failing_step(steps.work, telling, text) or chosen
     at, key = chosen
     is_runner = bool(steps.work) and key.partition(" ")[0] not in _READERS
     return _Step(key, steps.every[at][1], is_runner, _find_status_hiders(steps.every, at))
 
 
 def _find_failing_step(
-    work: list[tuple[int, str]], told: tellingline.TellingLines, text: str
+    work: list[tuple[int, str]], telling: tellingline.TellingLines, text: str
 ) -> tuple[int, str] | None:
-    """Return the failed step among several, None for unknown."""
     task = re.search(r"^\[([\w:./-]+)\] ERROR task failed", text, re.M)
     if task:
         return next((row for row in work if row[1].endswith(" " + task[1])), None)
-    return next((row for row in work if told.kind and classify_key(row[1]) == told.kind), None)
+    return next(
+        (row for row in work if telling.kind and classify_key(row[1]) == telling.kind), None
+    )
 
 
 def _correct_outcome(outcome: str, command: str, text: str, summary: str, step: _Step) -> str:
-    """Return the outcome by the output where the exit status misleads."""
-    counted = bool(_FAILURE_COUNT.search(summary))
-    if outcome == OK and step.is_runner and (counted or _has_failure_line(text, step)):
+    """Return the outcome by the output, where the status misleads."""
+    counts_failures = bool(_FAILURE_COUNT.search(summary))
+    if outcome == OK and step.is_runner and (counts_failures or _has_failure_line(text, step)):
         return FAILED
-    if not (step.hiders if outcome == OK else _is_empty_search(outcome, step.hiders)):
+    is_hidden = bool(step.hiders) if outcome == OK else _is_empty_search(outcome, step.hiders)
+    if not is_hidden:
         return outcome
-    if printed := _parse_printed_status(command, text):
-        return printed
-    return OK if _shows_success(text, summary, step) else UNKNOWN
+    printed = _parse_printed_status(command, text)
+    return printed or (OK if _shows_success(text, summary, step) else UNKNOWN)
 
 
 def _is_quiet_failure(run: Run, steps: _Steps) -> bool:
-    """Tell whether an exit status of 1 only means "no"."""
+    """Tell whether a status of 1 only means "no"."""
     programs = {key.partition(" ")[0] for key in (run.key, steps.keyed[-1][1])}
     return run.outcome == "exit 1" and not programs.isdisjoint(QUIET_FAILURES)
 
 
 def _has_failure_line(text: str, step: _Step) -> bool:
-    """Tell whether an output has words that only a failed runner prints."""
+    """Tell whether an output has a line that only failed runners print."""
     if not step.hiders and "--- FAIL: " not in text:
         return False
     is_git = bool(step.hiders) and step.key.startswith("git ")
-    return bool(is_git or is_gate(step.key) or classify_key(step.key)) and any(
+    if not (is_git or is_gate(step.key) or classify_key(step.key)):
+        return False
+    return any(
         line.startswith(_FAILURE_STARTS) or _FAILURE_LINE.fullmatch(line)
         for line in _strip_lines(text)
     )
@@ -269,14 +270,13 @@ def _strip_lines(text: str) -> Iterator[str]:
     return map(str.strip, text.split("\n"))
 
 
-def _find_status_hiders(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
-    """Return the operator that hides a step's exit status; see `_Step`."""
-    if every[number][1].endswith("&"):
+def _find_status_hiders(steps: list[tuple[str, str]], index: int) -> tuple[str, ...]:
+    if steps[index][1].endswith("&"):
         return ("&",)
-    after = every[number + 1 :]
-    if after and after[0][0] == "|" and not any("pipefail" in part for _, part in every):
+    after = steps[index + 1 :]
+    if after and after[0][0] == "|" and not any("pipefail" in part for _, part in steps):
         return ("|", *(part for _, part in takewhile(lambda step: step[0] == "|", after)))
-    hiding = (join for join, part in after if join == ";" or join == "||" and part != "exit 1")
+    hiding = (join for join, part in after if join == ";" or (join == "||" and part != "exit 1"))
     return tuple(hiding)[:1]
 
 
@@ -287,14 +287,14 @@ def _is_empty_search(outcome: str, hiders: tuple[str, ...]) -> bool:
 
 
 def _parse_printed_status(command: str, text: str) -> str:
-    """Return the exit status that a command prints itself, or ""."""
     prints = any(name in command for name in _STATUS_NAMES)
-    last = re.search(_PRINTED_STATUS, text[-80:]) if prints else None
-    return "" if last is None else OK if last[1] == "0" else "exit " + last[1]
+    status = re.search(_PRINTED_STATUS, text[-80:]) if prints else None
+    if status is None:
+        return ""
+    return OK if status[1] == "0" else "exit " + status[1]
 
 
 def _shows_success(text: str, summary: str, step: _Step) -> bool:
-    """Tell whether an output shows success despite a hidden status."""
     if step.hiders[0] == "&" or _has_failure_line(text, step):
         return False
     filters = step.hiders[1:]
@@ -309,7 +309,6 @@ def _shows_success(text: str, summary: str, step: _Step) -> bool:
 
 
 def _is_cut_by_head(text: str, filters: tuple[str, ...]) -> bool:
-    """Tell whether `head` may have cut an output."""
     cut = next(filter(None, (re.match(_HEAD, part) for part in filters)), None)
     return cut is not None and text.count("\n") + 1 >= int(cut[1] or 10)
 
@@ -322,16 +321,13 @@ def _has_success_line(text: str) -> bool:
 
 
 def _find_unfinished(text: str, data: object, failed: bool) -> str:
-    """Return BACKGROUND or INTERRUPTED, "" for a command that ended."""
+    """Return BACKGROUND or INTERRUPTED, or ""."""
     result: dict[str, object] = data if isinstance(data, dict) else {}
     start = text[:300]
     if result.get("backgroundTaskId") or start.startswith("Command running in background with ID"):
         return BACKGROUND
-    if result.get("interrupted") is True or (
-        failed and any(words in start.lower() for words in _INTERRUPTIONS)
-    ):
-        return INTERRUPTED
-    return ""
+    says_so = failed and any(words in start.lower() for words in _INTERRUPTIONS)
+    return INTERRUPTED if says_so or result.get("interrupted") is True else ""
 
 
 def _find_outcome(text: str, data: object, failed: bool, refused: bool) -> str:

@@ -8,13 +8,10 @@ RUNNERS is the table of output formats.  A telling line has a compiler's form as
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from memory.core import files
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # what failed; USE: how it was called
 TEST, LINT, BUILD, FORMAT, USE, OTHER = "test", "lint", "build", "format", "use", ""
@@ -51,8 +48,6 @@ class Failure(NamedTuple):
 class Runner(NamedTuple):
     """The output format of a test runner, linter or compiler.
 
-    name: of the runner.
-    kind: of its work.
     sign: a pattern in its output or command; only then is the output searched, "" for always.
     parse: returns the failures in an output; or a pattern of one failure, with the groups place,
         said and rule as far as there are.
@@ -101,6 +96,12 @@ _CLAIM_PHRASES = ("not equal", "timed out", "could not", "did not", "not found",
 _CHATTER = (
     r"[✓✔]|\b(?:INFO|DEBUG|WARN)\b|(?i:\b(?:warning|correctly|successfully)\b|^(?:phase|step) \d)"
 )
+# `at run (src/app.ts:3:5)`, and lines that quote code or close the output
+_JEST_PLACE = (
+    r"(?:\bat (?:[^\s()]{1,120} ){0,4}\(?|❯ )((?!node:|\S{0,200}node_modules)[^\s()"
+    r"]{1,160}\.\w{1,8}:\d{1,6}:\d{1,6})\)?"
+)
+_JEST_CODE = r"at |❯ |\d+ ?\||\||>|FAIL |Test(?:s| Suites| Files):"
 _SHELL = (
     r"^(?P<said>(?:\S*sh|\(eval\)|cd|env|timeout|xargs|sudo): ?\S.{0,300}?(?i:not found"
     r"|no such file or directory|permission denied|parse error|syntax error|unbound variable"
@@ -120,7 +121,7 @@ _LINE = (
 
 
 def _parse_go_test(text: str) -> list[Failure]:
-    """Return the failed assertion of each failing Go test, claims first."""
+    """Return a failure for each failing Go test, those with a claim first."""
     messages: dict[str, list[list[str]]] = {}  # by test: [place, message, lines behind it …]
     test = ""
     for line in text.split("\n"):
@@ -135,7 +136,7 @@ def _parse_go_test(text: str) -> list[Failure]:
     failures = _explain_go_tests(_list_failing_leaves(text), messages, text)
     if not failures:
         return [Failure("", line) for line in re.findall(_PACKAGE, text)]
-    return sorted(failures, key=lambda one: not one.place or not _has_claim(one.message))
+    return sorted(failures, key=lambda each: not each.place or not _has_claim(each.message))
 
 
 def _list_failing_leaves(text: str) -> list[str]:
@@ -146,7 +147,6 @@ def _list_failing_leaves(text: str) -> list[str]:
 def _explain_go_tests(
     tests: list[str], messages: dict[str, list[list[str]]], text: str
 ) -> list[Failure]:
-    """Return a failure for each failing Go test."""
     panics = re.findall(r"(?m)^panic: .*", text)[:1]
     failures = []
     for name in sorted(tests or [""], key=lambda name: name not in messages):
@@ -181,17 +181,13 @@ def _join_message(message: str, more: list[str]) -> str:
             line for line in more if not re.match(r"(?:Error Trace|Test|Messages|Diff):", line)
         ]
         return re.sub(r"\s+", " ", re.sub(r"^Error:\s*", "", " ".join(block))).strip()
-    rest = [
-        line
-        for line in more[:1]
-        if (message.rstrip().endswith(":") and _has_claim(message + line))
-        or (line.startswith(("Output: ", "Error: ", "stderr: ")) and _has_claim(line[8:]))
-    ]
-    return " ".join([message.strip(), *rest]).strip()
+    line = more[0] if more else ""
+    goes_on = message.rstrip().endswith(":") and _has_claim(message + line)
+    is_output = line.startswith(("Output: ", "Error: ", "stderr: ")) and _has_claim(line[8:])
+    return (message.strip() + (" " + line if goes_on or is_output else "")).strip()
 
 
 def _parse_pytest(text: str) -> list[Failure]:
-    """Return the exception of each failing pytest test."""
     found: list[Failure] = []
     names = re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.M)
     short = {name.rpartition("::")[2]: name for name in names}
@@ -215,19 +211,12 @@ def _parse_jest(text: str) -> list[Failure]:
         head, _, rest = block.strip().partition("\n")
         name = re.sub(r"^(?:●|\d{1,80}\)|FAIL {1,80}\S{1,80} >)\s{0,80}|\s{0,80}:$", "", head)
         lines = [line.strip() for line in rest.split("\n")]
-        at = re.search(
-            r"(?:\bat (?:[^\s()]{1,120} ){0,4}\(?|❯ )((?!node:|\S{0,200}node_modules)[^\s()"
-            r"]{1,160}\.\w{1,8}:\d{1,6}:\d{1,6})\)?",
-            rest,
-        )
-        words = [
-            line
-            for line in lines
-            if line and not re.match(r"at |❯ |\d+ ?\||\||>|FAIL |Test(?:s| Suites| Files):", line)
-        ]
-        if words and not (name.startswith("Console") or "›" in name and words[0].startswith("›")):
-            place = at[1].replace("file://", "") if at else ""
-            found.append(Failure(place, _format_jest_message(words), name))
+        place = re.search(_JEST_PLACE, rest)
+        told = [line for line in lines if line and not re.match(_JEST_CODE, line)]
+        is_list = bool(told) and "›" in name and told[0].startswith("›")
+        if told and not is_list and not name.startswith("Console"):
+            path = place[1].replace("file://", "") if place else ""
+            found.append(Failure(path, _format_jest_message(told), name))
     return list(dict.fromkeys(found))
 
 
@@ -344,10 +333,7 @@ def _format_failure(failure: Failure) -> str:
 
 
 def pick_telling_lines(text: str, command: str = "", most: int = 3) -> TellingLines:
-    """Return the lines with the cause of a command's failure.
-
-    text: its output.  command: as typed.  most: lines at most.
-    """
+    """Return the lines with the cause of a command's failure.  text: its output."""
     text = re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", text)
     if len(text) > _LONG:
         text = text[: _LONG // 2] + "\n" + text[-_LONG // 2 :]
@@ -378,7 +364,6 @@ def learn_passing_lines(printed: dict[str, list[str]], key: str, output: str) ->
     """Record a passing run's lines; return the newly recorded hashes.
 
     printed: by a line's hash, the keys (program and verb) of passing runs that printed it.
-    key: this run's.
     """
     new = []
     for hash in _hash_end_lines(output):
@@ -414,7 +399,7 @@ def remove_chatter(printed: dict[str, list[str]], key: str, output: str) -> str:
 
 
 def is_trailer(line: str) -> bool:
-    """Tell whether a line closes an output without a cause."""
+    """Tell whether a line only closes an output, such as a bare `FAIL`."""
     bare = line.strip()
     return bare.startswith(_CLOSING) or bool(re.fullmatch(_TRAILER, bare))
 
@@ -450,7 +435,7 @@ def _find_exception(lines: list[str], traced: bool) -> list[str]:
 
 
 def _find_error_lines(text: str, most: int) -> list[str]:
-    """Return the telling lines of an unknown program's output."""
+    """Return the telling lines in an unknown program's output."""
     every = [line.rstrip() for line in text.split("\n") if line.strip()]
     lines = [line for line in every if not is_trailer(line)]
     chosen = _find_exception(lines, "Traceback (most" in text)

@@ -13,8 +13,9 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from memory.core import files
 from memory.session.entries import (
@@ -30,14 +31,10 @@ from memory.session.entries import (
     find_pull_url,
     join_text,
     parse_entries,
+    parse_line,
     parse_queued,
 )
 from memory.session.rewinds import PromptTree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
 
 BLOCK = 1 << 20
 TIMESTAMP = re.compile(rb'"timestamp"\s*:\s*"([0-9T:.+Z-]{10,32})"')
@@ -73,7 +70,7 @@ _ANYWHERE = ("refused", "while working")  # what the user may say of any call
 
 
 class Reading:
-    """The entries of a transcript from an offset on, for one iteration.
+    """Reads a transcript's entries from an offset on, once.
 
     offset: afterwards the start of the next reading, behind the last whole line.
     """
@@ -99,20 +96,20 @@ class Reading:
                     continue
                 if not isinstance(record, dict):
                     continue
-                told = parse_entries(record)
-                since = self._tree.find_rewind(record, told)
+                entries = parse_entries(record)
+                since = self._tree.find_rewind(record, entries)
                 if since:
                     yield Entry(REWIND, record, since)
                 if record.get("type") in ("queue-operation", "attachment"):
                     yield from self._read_queue_line(record, start)
                     continue
-                for entry in told:
+                for entry in entries:
                     if entry.kind == USE:
                         self._await_result(entry)
                     elif entry.kind in _TOOLS_BY_KIND and not self._may_tell(entry):
                         continue
                     yield entry
-                yield from self._take_results(told)
+                yield from self._take_results(entries)
         finally:
             self.close()
 
@@ -127,25 +124,20 @@ class Reading:
             del self._calls[next(iter(self._calls))]
 
     def _may_tell(self, entry: Entry) -> bool:
-        """Tell whether the call's tool can give an entry."""
         call = self._calls.get(entry.id) if entry.id else None
         return call is None or entry.name in _ANYWHERE or call.name in _TOOLS_BY_KIND[entry.kind]
 
-    def _take_results(self, told: list[Entry]) -> Iterator[Entry]:
-        """Drop answered calls; yield the pull requests they opened."""
-        for entry in told:
+    def _take_results(self, entries: list[Entry]) -> Iterator[Entry]:
+        """Drop answered calls; yield the pull requests that they opened."""
+        for entry in entries:
             call = self._calls.pop(entry.id, None) if entry.kind == RESULT else None
-            if (
-                call is not None
-                and not entry.failed
-                and "gh pr create" in str(call.data.get("command") or "")
-            ):
-                url = find_pull_url(entry.text)
-                if url:
-                    yield entry.sibling_entry(LINK, url)
+            command = str(call.data.get("command") or "") if call else ""
+            url = find_pull_url(entry.text) if "gh pr create" in command else ""
+            if url and not entry.failed:
+                yield entry.sibling_entry(LINK, url)
 
     def close(self) -> None:
-        """Close the file; done by the iteration's end too."""
+        """Close the file, as the iteration's end does."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -174,30 +166,16 @@ class Reading:
                     yield line
 
     def _read_block(self, at: int) -> bytes:
-        """Return the bytes at an offset, up to the limit.
-
-        An offset behind the limit is in a line that began before it.
-        """
         left = self._stop - at
         return files.read_at(self._fd, min(BLOCK, left) if left > 0 else BLOCK, at)
 
     def _filter_line(self, line: bytes) -> bytes:
-        """Return a line that may hold entries, else b""."""
+        """Return the line, b"" where it holds no entry."""
         line = line.lstrip(b"\0")  # a file may be padded with these
-        if line.startswith(b'{"type":'):
-            if not line[8:32].lstrip().startswith(_KEPT_TYPES) and _QUEUED not in line[:SHORT]:
-                return self._skip_line(line)
-        elif (
-            len(line) > SHORT
-            and not any(word in line for word in _KEPT_WORDS)
-            and not any(word in line[:SHORT] for word in _KEPT_HEADS)
-        ):
-            return self._skip_line(line)
+        if not _may_hold_entries(line):
+            self._tree.add_unparsed(line)
+            return b""
         return line if len(line) <= LONGEST else self._shorten([line])
-
-    def _skip_line(self, line: bytes) -> bytes:
-        self._tree.add_unparsed(line)
-        return b""
 
     def _shorten(self, pieces: Iterable[bytes]) -> bytes:
         from memory.session.longlines import LineShortener  # most transcripts have no such line
@@ -226,6 +204,14 @@ class Reading:
         if end < 0:
             return b"", -1
         return self._filter_line(line) if len(line) <= LONGEST else line, end
+
+
+def _may_hold_entries(line: bytes) -> bool:
+    if line.startswith(b'{"type":'):
+        return line[8:32].lstrip().startswith(_KEPT_TYPES) or _QUEUED in line[:SHORT]
+    if len(line) <= SHORT or any(word in line[:SHORT] for word in _KEPT_HEADS):
+        return True
+    return any(word in line for word in _KEPT_WORDS)
 
 
 class _Queue:
@@ -259,7 +245,6 @@ class _Queue:
         return []
 
     def _take_from_queue(self, record: dict[str, Any], content: str) -> list[Entry]:
-        """Return the words that left the queue for the model."""
         operation = record.get("operation")
         known = [i for i, (_, words) in enumerate(self._waiting) if words == content]
         if operation == "popAll" and not known:
@@ -276,7 +261,7 @@ class _Queue:
 
     @staticmethod
     def _record_if_new(words: str, other: list[str], own: list[str]) -> bool:
-        """Record words in `own`; return False where `other` had them."""
+        """Add words to `own` unless `other` has them; tell whether added."""
         if words in other:
             other.remove(words)
             return False
@@ -288,21 +273,10 @@ class _Queue:
 def _read_queue_state(fd: int, offset: int) -> _Queue:
     queue = _Queue()
     start = max(0, offset - BLOCK)
-    for line in files.read_at(fd, offset - start, start).split(b"\n") if offset else ():
+    for line in files.read_at(fd, offset - start, start).split(b"\n"):
         if b'"queue-operation"' in line or b'"queued_command"' in line:
-            record = parse_line(line)
-            if record:
-                queue.process_line(record)
+            queue.process_line(parse_line(line))
     return queue
-
-
-def parse_line(line: bytes) -> dict[str, Any]:
-    """Return a line's JSON object, {} where torn or invalid."""
-    try:
-        record = json.loads(line.decode("utf-8", "replace"), strict=False)
-    except (ValueError, RecursionError):
-        return {}
-    return record if isinstance(record, dict) else {}
 
 
 def validate_path(path: object, env: dict[str, str]) -> str:
@@ -355,23 +329,19 @@ def validate_listed_path(path: str) -> str:
 
 
 def find_host_folder(env: dict[str, str]) -> str:
-    """Return the host's directory, or "".
-
-    CLAUDE_CONFIG_DIR, else `.claude` in HOME.
-    """
+    """Return the host's directory, or "".  CLAUDE_CONFIG_DIR, else `.claude` in HOME."""
     roots = list_roots(env)
     return files.real_path(roots[0].removesuffix("/projects")) if roots else ""
 
 
 def list_roots(env: dict[str, str]) -> list[str]:
-    """Return the host's folders that hold a folder for each project."""
+    """Return the host's `projects` folders."""
     user = env.get("HOME") or env.get("USERPROFILE") or ""
     hosts = [env.get("CLAUDE_CONFIG_DIR", ""), user + "/.claude" if user else ""]
     return [host.replace("\\", "/").rstrip("/") + "/projects" for host in hosts if host]
 
 
 def _open(path: str) -> int:
-    """Open a file of this user; raise OSError for another's."""
     fd = files.open_read(path, follow=False)
     if hasattr(os, "getuid") and os.fstat(fd).st_uid != os.getuid():
         os.close(fd)
@@ -394,7 +364,6 @@ class StretchEnd(NamedTuple):
     """The end of a stretch of a session.
 
     offset: of the last line.
-    at: its instant.
     switch: whether another branch is checked out there.
     """
 
@@ -404,10 +373,7 @@ class StretchEnd(NamedTuple):
 
 
 def read_lines(path: str, offset: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, line), a line over LONGEST in parts.
-
-    Raises OSError.
-    """
+    """Yield (offset, line), a line over LONGEST in parts.  Raises OSError."""
     with os.fdopen(_open(path), "rb", BLOCK) as file:
         file.seek(offset)
         for line in iter(partial(file.readline, LONGEST + 1), b""):
@@ -416,10 +382,7 @@ def read_lines(path: str, offset: int = 0) -> Iterator[tuple[int, bytes]]:
 
 
 def compactions(path: str) -> list[StretchEnd]:
-    """Return the compactions of a session's context, in order.
-
-    Raises OSError.
-    """
+    """Return the compactions of a session's context, in order.  Raises OSError."""
     found: list[StretchEnd] = []
     for offset, line in read_lines(path):
         record = parse_line(line) if _COMPACTED in line and len(line) <= LONGEST else {}

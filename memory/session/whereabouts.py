@@ -9,15 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
 from memory.core import clock, files, layout
 from memory.session import transcript
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 # bytes at a transcript's start and end that are searched for its directory and times
 EDGE = 1 << 16
@@ -89,7 +86,6 @@ def is_torn(path: str, at: int) -> bool:
 
 
 def _parse_directory(head: bytes) -> str:
-    """Return the first absolute directory in a transcript's first bytes, or ""."""
     for match in _CWD.finditer(head):
         try:
             path = str(json.loads(match[1]))
@@ -101,7 +97,6 @@ def _parse_directory(head: bytes) -> str:
 
 
 def _read_directory(path: str) -> str:
-    """Return the directory in the first entries, or ""."""
     reading = transcript.read(path)
     directory = next((entry.cwd for entry in islice(reading, FIRST) if entry.cwd), "")
     reading.close()
@@ -115,16 +110,14 @@ class TranscriptFolders:
         self._paths: dict[str, list[str]] = {}
         for root in dict.fromkeys(map(files.real_path, transcript.list_roots(env))):
             for folder in files.list_visible(root):
-                for name in files.list_visible(root + "/" + folder):
-                    if name.endswith(_SUFFIX):
-                        self._paths.setdefault(name[: -len(_SUFFIX)], []).append(
-                            "%s/%s/%s" % (root, folder, name)
-                        )
+                for session in list_stems(root + "/" + folder, _SUFFIX):
+                    path = "%s/%s/%s" % (root, folder, session + _SUFFIX)
+                    self._paths.setdefault(session, []).append(path)
 
     def find(self, session: str) -> str:
         """Return the transcript of a session, the longest of copies, or ""."""
         paths = filter(None, map(transcript.validate_listed_path, self._paths.get(session, ())))
-        return max(paths, key=_read_size, default="")
+        return max(paths, key=read_size, default="")
 
     def list_in(self, prefixes: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Yield (session, path) of transcripts in folders with a prefix."""
@@ -136,10 +129,7 @@ class TranscriptFolders:
 
 
 def find_transcript(env: dict[str, str], session: str, named: object = "") -> str:
-    """Return a session's transcript, or "".
-
-    named: its path where known, not yet trusted.
-    """
+    """Return a session's transcript, or "".  named: its path where known, not yet trusted."""
     path = transcript.validate_path(named, env)
     return path or (TranscriptFolders(env).find(session) if session else "")
 
@@ -162,8 +152,15 @@ def list_worktrees(git: str) -> list[str]:
     return [path[:-5] for path in paths if path.startswith("/") and path.endswith("/.git")]
 
 
-def _read_size(path: str) -> int:
+def list_stems(folder: str, suffix: str) -> list[str]:
+    """Return the names in a folder that have a suffix, without it."""
+    names = files.list_visible(folder)
+    return [name.removesuffix(suffix) for name in names if name.endswith(suffix)]
+
+
+def read_size(path: str) -> int:
+    """Return a file's size in bytes, 0 where it cannot be read."""
     try:
         return os.stat(path).st_size
     except OSError:
-        return -1
+        return 0

@@ -47,39 +47,25 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(message.replace("argument ", "", 1))
 
-    def format_help(self) -> str:
-        """Return the help folded to the terminal's columns.
 
-        argparse does not fold an explicit usage.
-        """
-        usage, columns = self.usage or "", _terminal_columns()
-        self.usage = "\n".join(screen.fold_line("usage: " + usage, columns, len("usage: ")))[
-            len("usage: ") :
-        ]
-        self.formatter_class = partial(argparse.HelpFormatter, width=columns - 2)
-        try:
-            return super().format_help()
-        finally:
-            self.usage = usage
-
-
-def build_parser(name: str, verb: Verb, word: str = "") -> _Parser:
+def build_parser(name: str, verb: Verb, word: str = "", columns: int = COLUMNS) -> _Parser:
     """Return the parser of a verb's options and help.
 
-    word: the first word of a verb's part, for the options of that part alone.
+    word: the first word of a verb's part, for the options of that part alone. columns: of the help.
     """
-    part = verb.parts.get(word)
+    part, command = verb.parts.get(word), spellings.format_command(name)
     words, purpose = (word + " " + part.words, part.purpose) if part else (verb.words, verb.purpose)
-    options = "[options]" * (not verb.parts or bool(part and part.flags))
-    usage = " ".join(filter(None, (spellings.format_command(name), words.strip(), options)))
+    has_options = part.flags if part else not verb.parts
+    usage = ("usage:", command, words.strip(), "[options]" if has_options else "")
+    lines = screen.fold_line(" ".join(filter(None, usage)), columns, len("usage: "))
     parser = _Parser(
-        spellings.format_command(name),
-        usage,
+        command,
+        "\n".join(lines).removeprefix("usage: "),  # argparse does not fold an explicit usage
         purpose,
         add_help=False,
         allow_abbrev=False,
         # without a width each option would import shutil, and with it bz2 and lzma
-        formatter_class=partial(argparse.HelpFormatter, width=COLUMNS),
+        formatter_class=partial(argparse.HelpFormatter, width=columns - 2),
     )
     for option in (*_select_options(verb, part), JSON, *HIDDEN):
         parser.add_argument(option.flag, **option.rest)
@@ -95,26 +81,21 @@ def _select_options(verb: Verb, part: Part | None) -> Sequence[Option]:
 
 def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: float) -> Call:
     """Parse a verb's options and words into a call."""
-    argument_parser = build_parser(name, verb)
-    options_end = argv.index("--") if "--" in argv else len(argv)
-    options, words = argument_parser.parse_known_args(argv[:options_end])
+    parser = build_parser(name, verb)
+    end = argv.index("--") if "--" in argv else len(argv)
+    options, words = parser.parse_known_args(argv[:end])
     for word in words:
-        if re.fullmatch(r"-(?!\d+(?:\.\d+)?$)\S+", word):
-            raise UsageError(
-                "unknown option '%s' of %s; %s"
-                % (
-                    clip_input(word),
-                    spellings.spell_verb(name) or name,
-                    _suggest_flag(word, name, verb),
-                )
-            )
-    words += argv[options_end + 1 :]
-    _refuse_repeated_options(verb, argv[:options_end])
+        if re.fullmatch(r"-(?!\d+(?:\.\d+)?$)\S+", word):  # an option, not a negative number
+            advice = _suggest_flag(word, name, verb)
+            typed = spellings.spell_verb(name) or name
+            raise UsageError("unknown option '%s' of %s; %s" % (clip_input(word), typed, advice))
+    words += argv[end + 1 :]
+    _refuse_repeated_options(verb, argv[:end])
     if options.args_from_stdin:
         options_in_text, text = split_options(read_stdin(), verb)
         text = spellings.OPTIONS.get(name, {}).get(text, text)
-        _refuse_repeated_options(verb, [*argv[:options_end], *options_in_text])
-        argument_parser.parse_known_args(options_in_text, options)
+        _refuse_repeated_options(verb, [*argv[:end], *options_in_text])
+        parser.parse_known_args(options_in_text, options)
         words += [text] if text else []
     call = Call(name, options, words, env, now)
     call.argv += argv
@@ -134,19 +115,17 @@ def refuse_foreign_options(verb: Verb, call: Call) -> None:
     word = call.words[0] if call.words else "list"
     if word not in verb.parts:
         return
-    allowed = verb.parts[word].flags.split()
+    name, allowed = spellings.spell_verb(call.verb), verb.parts[word].flags.split()
     for option in verb.options:
         flag = option.flag
         if getattr(call.options, option.name) and flag not in allowed:
             takers = [
-                "`%s %s`" % (spellings.spell_verb(call.verb), other)
+                "`%s %s`" % (name, other)
                 for other, part in sorted(verb.parts.items())
                 if flag in part.flags.split()
             ]
-            raise UsageError(
-                "%s %s takes no %s; that is for %s"
-                % (spellings.spell_verb(call.verb), word, flag, ", ".join(takers[:3]))
-            )
+            message = "%s %s takes no %s; that is for %s"
+            raise UsageError(message % (name, word, flag, ", ".join(takers[:3])))
 
 
 def _suggest_flag(word: str, name: str, verb: Verb) -> str:
@@ -175,8 +154,8 @@ def split_options(raw: str, verb: Verb) -> tuple[list[str], str]:
     spans: list[tuple[int, int, str]] = []
     at = 0
     while at < len(words):
-        said, used = _parse_option(known, [word.group() for word in words[at : at + 2]])
-        spans += [(at, at + used, said)] if said else []
+        option, used = _parse_option(known, [word.group() for word in words[at : at + 2]])
+        spans += [(at, at + used, option)] if option else []
         at += used
     if verb.prose:
         text = set(range(len(words))).difference(*(range(first, last) for first, last, _ in spans))
@@ -185,9 +164,8 @@ def split_options(raw: str, verb: Verb) -> tuple[list[str], str]:
     for first, last, _ in spans:
         rest.append(raw[end : words[first].start()].strip())
         end = words[last - 1].end()
-    return [said for _, _, said in spans], " ".join(
-        part for part in [*rest, raw[end:].strip()] if part
-    )
+    rest.append(raw[end:].strip())
+    return [option for _, _, option in spans], " ".join(filter(None, rest))
 
 
 def _parse_option(known: dict[str, Option], words: list[str]) -> tuple[str, int]:
@@ -200,11 +178,9 @@ def _parse_option(known: dict[str, Option], words: list[str]) -> tuple[str, int]
         return "" if equals else flag, 1
     value = value if equals else "".join(words[1:])
     value = value[1:-1] if re.fullmatch(QUOTED, value) else value
-    return (
-        (flag + "=" + value, 1 if equals else 2)
-        if value and _is_valid_value(option, value)
-        else ("", 1)
-    )
+    if not value or not _is_valid_value(option, value):
+        return "", 1
+    return flag + "=" + value, 1 if equals else 2
 
 
 def _is_valid_value(option: Option, value: str) -> bool:
@@ -220,10 +196,9 @@ def make_choice_type(words: Sequence[str]) -> Callable[[str], str]:
 
     def check(word: str) -> str:
         if word not in words:
-            raise argparse.ArgumentTypeError(
-                "unknown value '%s'; %s"
-                % (clip_input(word), suggest_word(word, words, "use one of " + ", ".join(words)))
-            )
+            advice = suggest_word(word, words, "use one of " + ", ".join(words))
+            message = "unknown value '%s'; %s" % (clip_input(word), advice)
+            raise argparse.ArgumentTypeError(message)
         return word
 
     check.words = words  # type: ignore[attr-defined]  # for completion
@@ -244,7 +219,7 @@ def parse_versions(words: str) -> str:
         if len(word.split()) > 1:
             raise argparse.ArgumentTypeError(
                 "the version '%s' contains a space; separate several versions with commas"
-                % (clip_input(word))
+                % clip_input(word)
             )
     return words
 
@@ -267,15 +242,19 @@ def decimal_number(word: str) -> float:
     return number
 
 
-def opt(said: str, help: str, **rest: Any) -> Option:
-    """Return an option with a value, such as `--limit N`."""
-    flag, _, metavar = said.partition(" ")
-    return Option(flag, {"help": help, **({"metavar": metavar} if metavar else {}), **rest})
+def opt(form: str, help: str, choices: Sequence[str] = (), **rest: Any) -> Option:
+    """Return an option with a value, such as `--limit N`, perhaps one of given words."""
+    flag, _, metavar = form.partition(" ")
+    if metavar:
+        rest["metavar"] = metavar
+    if choices:
+        rest["type"] = make_choice_type(choices)
+    return Option(flag, {"help": help, **rest})
 
 
-def flag(said: str, help: str, **rest: Any) -> Option:
+def flag(name: str, help: str, **rest: Any) -> Option:
     """Return an option without a value."""
-    return Option(said, {"action": "store_true", "help": help, **rest})
+    return Option(name, {"action": "store_true", "help": help, **rest})
 
 
 JSON = flag("--json", "print JSON")
@@ -387,15 +366,16 @@ def format_help(verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
     if name in verbs:
         return _format_verb_help(name, verbs, words[used:])
     if name in spellings.FAMILIES:
-        rows = ["usage: dayleaf %s WORD [options]" % name, "", FAMILIES[name], ""]
-        return "\n".join(
-            [*rows, *_format_family_rows(name, verbs), "", _OPTIONS_OF % spellings.spell_verb(name)]
-        )
-    tasks = [
-        task
-        for task in (*TASKS, PROGRAMS)
-        if name.lower() in re.findall(r"\w+", task[0].lower()) and len(name) > 2
-    ]
+        head = ["usage: dayleaf %s WORD [options]" % name, "", FAMILIES[name], ""]
+        end = ["", _OPTIONS_OF % spellings.spell_verb(name)]
+        return "\n".join([*head, *_format_family_rows(name, verbs), *end])
+    tasks = []
+    if len(name) > 2:
+        tasks = [
+            task
+            for task in (*TASKS, PROGRAMS)
+            if name.lower() in re.findall(r"\w+", task[0].lower())
+        ]
     if name and not tasks and name not in ("help", "all"):
         raise UsageError("no help on '%s'; %s" % (clip_input(name), suggest_verb(name, verbs)))
     return "\n".join(_format_overview(verbs, tasks))
@@ -405,25 +385,31 @@ _OPTIONS_OF = "`dayleaf help %s WORD` lists the options of each."
 
 
 def _format_verb_help(name: str, verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
-    verb = verbs[name]
-    part = words[0] if words and words[0] in verb.parts else ""
-    if part:
-        return build_parser(name, verb, part).format_help().rstrip("\n")
+    verb, part, columns = verbs[name], "".join(words[:1]), _terminal_columns()
+    if part in verb.parts:
+        return build_parser(name, verb, part, columns).format_help().rstrip("\n")
     parts = [(" ".join((word, row.words)), row.purpose) for word, row in verb.parts.items()]
     lines = _format_rows(parts) + _format_family_rows(name, verbs)
     without_options = verb._replace(options=()) if parts else verb
-    text = build_parser(name, without_options).format_help().rstrip("\n")
+    text = build_parser(name, without_options, "", columns).format_help().rstrip("\n")
     if lines:
         text = "\n".join([text, "", "words:", *lines, "", _OPTIONS_OF % spellings.spell_verb(name)])
     return text
 
 
 def _format_family_rows(name: str, verbs: Mapping[str, Verb]) -> list[str]:
-    rows = []
-    for row in filter(verbs.__contains__, spellings.FAMILIES.get(name, ())):
-        words = spellings.spell_verb(row).partition(" ")[2] + " " + verbs[row].words
-        rows.append((words.strip(), verbs[row].purpose))
-    return _format_rows(rows)
+    return _format_rows(
+        [
+            ((word + " " + verbs[row].words).strip(), verbs[row].purpose)
+            for word, row in _list_family(name, verbs)
+        ]
+    )
+
+
+def _list_family(name: str, verbs: Mapping[str, Verb]) -> list[tuple[str, str]]:
+    """Return (second word, verb) of each verb of a family."""
+    rows = spellings.FAMILIES.get(name, ())
+    return [(spellings.spell_verb(row).partition(" ")[2], row) for row in rows if row in verbs]
 
 
 def _format_overview(verbs: Mapping[str, Verb], tasks: Sequence[tuple[str, str, str]]) -> list[str]:
@@ -465,16 +451,10 @@ def _format_verb(name: str, verbs: Mapping[str, Verb]) -> str:
 
 # ---- completion
 
+# The words in small letters of `add|list ID`, without those in parentheses or after `…`.
+_SMALL_WORDS = re.compile(r"(?<![\w#…])[a-z][a-z-]+(?!\w*\))")
 # (metavariable, prefix) -> (word, description) of each value
 ValueSource = Callable[[str, str], Sequence[tuple[str, str]]]
-
-
-def _list_visible_flags(verb: Verb, part: Part | None) -> dict[str, Option]:
-    return {
-        option.flag: option
-        for option in (*_select_options(verb, part), JSON)
-        if option.rest.get("help") != argparse.SUPPRESS
-    }
 
 
 def list_completions(
@@ -486,68 +466,55 @@ def list_completions(
     empty. known: the store's values of a metavariable: records for ID, settings for KEY.
     """
     typed, before = words[-1] if words else "", list(words[:-1])
-    if before in ([], ["help"]):
-        help_row = [] if before else [("help", "list the commands")]
-        return _filter_by_prefix([*_list_first_words(verbs), *help_row], typed)
-    name, used = spellings.parse_verb(before)
-    if name not in verbs:
-        return _filter_by_prefix(_list_family_words(name, verbs), typed)
-    verb, before = verbs[name], before[used - 1 :]
-    part = verb.parts.get(before[1]) if before[1:] else None
-    flags = _list_visible_flags(verb, part)
-    if before[-1] in flags and flags[before[-1]].has_value:
-        return _complete_value(before[-1], flags[before[-1]], typed, known)
-    if typed[:1] == "-":
-        return _filter_by_prefix(
-            [(flag, str(option.rest.get("help"))) for flag, option in flags.items()], typed
-        )
-    rows = [] if before[1:] else _filter_by_prefix(_list_family_words(name, verbs), typed)
-    return [*_complete_argument(verb, before[1:], typed, known), *rows]
-
-
-def _list_first_words(verbs: Mapping[str, Verb]) -> list[tuple[str, str]]:
-    first = [name for name in verbs if name not in spellings.MOVED]
-    return [(name, purpose(name, verbs)) for name in dict.fromkeys((*first, *FAMILIES))]
-
-
-def _list_family_words(name: str, verbs: Mapping[str, Verb]) -> list[tuple[str, str]]:
-    return [
-        (spellings.spell_verb(row).partition(" ")[2], verbs[row].purpose)
-        for row in spellings.FAMILIES.get(name, ())
-        if row in verbs
-    ]
-
-
-def _filter_by_prefix(rows: Sequence[tuple[str, str]], typed: str) -> list[tuple[str, str]]:
+    rows = _list_candidates(verbs, before, typed, known)
     return [row for row in rows if row[0].startswith(typed)]
 
 
-def _complete_value(
-    flag: str, option: Option, typed: str, known: ValueSource
-) -> list[tuple[str, str]]:
+def _list_candidates(
+    verbs: Mapping[str, Verb], before: list[str], typed: str, known: ValueSource
+) -> Sequence[tuple[str, str]]:
+    if before in ([], ["help"]):
+        first = [name for name in verbs if name not in spellings.MOVED]
+        rows = [(name, purpose(name, verbs)) for name in dict.fromkeys((*first, *FAMILIES))]
+        return rows if before else [*rows, ("help", "list the commands")]
+    name, used = spellings.parse_verb(before)
+    family = [(word, verbs[row].purpose) for word, row in _list_family(name, verbs)]
+    if name not in verbs:
+        return family
+    verb, before = verbs[name], before[used - 1 :]
+    part = verb.parts.get("".join(before[1:2]))
+    options = {option.flag: option for option in _list_visible_options(verb, part)}
+    option = options.get(before[-1])
+    if option and option.has_value:
+        return _list_values(option, typed, known)
+    if typed[:1] == "-":
+        return [(flag, str(option.rest["help"])) for flag, option in options.items()]
+    if before[1:]:
+        return _list_ids(part.words if part else verb.words, typed, known)
+    return [*_list_arguments(verb, typed, known), *family]
+
+
+def _list_visible_options(verb: Verb, part: Part | None) -> list[Option]:
+    options = (*_select_options(verb, part), JSON)
+    return [option for option in options if option.rest["help"] != argparse.SUPPRESS]
+
+
+def _list_values(option: Option, typed: str, known: ValueSource) -> Sequence[tuple[str, str]]:
     choices = getattr(option.rest.get("type"), "words", ())
-    wanted = "SESSION" if flag == "--session" else str(option.rest.get("metavar"))
-    if choices:
-        return _filter_by_prefix([(word, "") for word in choices], typed)
-    return list(known(wanted, typed))
+    wanted = "SESSION" if option.flag == "--session" else str(option.rest.get("metavar"))
+    return [(word, "") for word in choices] or known(wanted, typed)
 
 
-def _complete_argument(
-    verb: Verb, before: Sequence[str], typed: str, known: ValueSource
-) -> list[tuple[str, str]]:
-    # else the words in small letters of `add|list ID`, without those in parentheses or after `…`
-    first = [*verb.parts] or re.findall(
-        r"(?<![\w#…])[a-z][a-z-]+(?!\w*\))", verb.words.partition(" ID")[0]
-    )
-    if not before and first:
-        rows = [(word, verb.parts[word].purpose if word in verb.parts else "") for word in first]
-        return _filter_by_prefix(rows, typed) or _complete_id(verb.words, typed, known)
-    pattern = verb.parts[before[0]].words if before and before[0] in verb.parts else verb.words
-    return _complete_id(pattern, typed, known)
+def _list_arguments(verb: Verb, typed: str, known: ValueSource) -> Sequence[tuple[str, str]]:
+    rows = [(word, part.purpose) for word, part in verb.parts.items()]
+    if not rows:
+        rows = [(word, "") for word in _SMALL_WORDS.findall(verb.words.partition(" ID")[0])]
+    fits = any(word.startswith(typed) for word, _ in rows)
+    return rows if fits else _list_ids(verb.words, typed, known)
 
 
-def _complete_id(pattern: str, typed: str, known: ValueSource) -> list[tuple[str, str]]:
-    words = set(re.findall(r"[A-Z]+", pattern))
-    if words & {"ID", "FROM", "TO"}:
-        return list(known("ID", typed))
-    return list(known("KEY", typed)) if "KEY" in words else []
+def _list_ids(pattern: str, typed: str, known: ValueSource) -> Sequence[tuple[str, str]]:
+    words = re.findall(r"[A-Z]+", pattern)
+    if {"ID", "FROM", "TO"}.intersection(words):
+        return known("ID", typed)
+    return known("KEY", typed) if "KEY" in words else []

@@ -22,6 +22,7 @@ from memory.core import (
     plaintext,
     spellings,
 )
+from memory.store import authority
 from memory.terminal import screen
 
 T = TypeVar("T")
@@ -61,7 +62,7 @@ class Option(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The attribute of a call's options that holds its value."""
+        """The attribute of the parsed options that holds its value."""
         return str(self.rest.get("dest") or self.flag[2:]).replace("-", "_")
 
     @property
@@ -128,14 +129,13 @@ class Call:
             # where a session started; its shell may have moved on
             session = self.env.get("CLAUDE_PROJECT_DIR", "")
             inside = session.startswith("/") and files.is_inside(here, session)
-            self._place = layout.locate(self.env, session if inside else here)
-            begun = not self._place.git or files.is_folder(self._place.private)
-            if not begun and not self._place.claimed:
+            self._place = place = layout.locate(self.env, session if inside else here)
+            if place.git and not place.claimed and not files.is_folder(place.private):
                 self.warn_of_known_project()
-            if self._place.due or self._place.claimed:
+            if place.due or place.claimed:
                 from memory.project import adoption
 
-                self._place = adoption.adopt(self._place, self.now)
+                self._place = adoption.adopt(place, self.now)
         return self._place
 
     def warn_of_known_project(self) -> None:
@@ -167,7 +167,10 @@ class Call:
         return timewords.parse_instant(words, self.now, self.offset, end)
 
     def choose_part(self, parts: Mapping[str, T], first: str = "list") -> tuple[T, list[str]]:
-        """Return (value of the first word, other words); first: the default word."""
+        """Look the first word up in a table; return its value and the other words.
+
+        first: the word where none is given.
+        """
         word, *rest = self.words or [first]
         if word not in parts:
             raise unknown_word(self.verb, word, parts)
@@ -175,8 +178,6 @@ class Call:
 
     def caller(self) -> str:
         """Return the kind of caller, as store/authority.py names it."""
-        from memory.store import authority
-
         return authority.identify_caller(self.env, os.getppid())
 
     def require(self, options: Sequence[Option], caller: str = "") -> None:
@@ -184,16 +185,13 @@ class Call:
 
         options: those of the verb. caller: instead of the present one.
         """
-        from memory.store import authority
-
         caller = caller or self.caller()
         if caller == authority.PERSON:
             return
-        given: dict[str, str] = {}
-        for option in options:
-            value = getattr(self.options, option.name)
-            if value not in (None, False, ""):
-                given[option.flag] = str(value)
+        values = {option.flag: getattr(self.options, option.name) for option in options}
+        given = {
+            flag: str(value) for flag, value in values.items() if value not in (None, False, "")
+        }
         refused = authority.explain_refusal(caller, self.verb, self.words, given, self._is_inside)
         if refused:
             raise UsageError(refused)
@@ -219,7 +217,6 @@ class Call:
 
     def open_store(self, place: layout.Place) -> Store:
         """Open a place's records; a session may not change a person's."""
-        from memory.store import authority
         from memory.store.store import Store
 
         is_protected = (
@@ -229,7 +226,7 @@ class Call:
         return Store(place, self.settings, self.now, on_write, is_protected)
 
     def text(self, kept: bool = True) -> str:
-        """Return the words as one text, or the text of stdin.
+        """Return the call's words as one text, or the text of stdin.
 
         stdin for `-`, or without words where stdin is no terminal. kept: see `read_stdin`.
         """
@@ -245,21 +242,22 @@ class Call:
     def single_word(self, what: str) -> str:
         """Return the only word; raise UsageError for none or several."""
         if len(self.words) != 1:
-            raise UsageError(
-                "%s takes one %s, not %d words"
-                % (spellings.spell_verb(self.verb), what, len(self.words))
-            )
+            message = "%s takes one %s, not %d words"
+            raise UsageError(message % (spellings.spell_verb(self.verb), what, len(self.words)))
         return self.words[0]
+
+    def list_given(self, names: Iterable[str]) -> list[str]:
+        """List the given ones of some options, such as `--dry-run`."""
+        return ["--" + name.replace("_", "-") for name in names if getattr(self.options, name)]
 
     def style(self) -> screen.Style:
         """Return the style of stdout, for a terminal or a file."""
         from shutil import get_terminal_size
 
-        tty = sys.stdout.isatty()
-        colour = tty and not self.env.get("NO_COLOR") and self.env.get("TERM") != "dumb"
-        return screen.Style(
-            max(40, get_terminal_size((100, 24)).columns) if tty else 100, colour, tty
-        )
+        if not sys.stdout.isatty():
+            return screen.Style(cut=False)
+        colour = not self.env.get("NO_COLOR") and self.env.get("TERM") != "dumb"
+        return screen.Style(max(40, get_terminal_size((100, 24)).columns), colour)
 
     def spinner(self, step: str) -> screen.Spinner:
         return screen.Spinner(step, sys.stderr.isatty() and self.env.get("TERM") != "dumb")
@@ -314,15 +312,10 @@ def find_closest(word: str, known: Iterable[str], least: float = 0.5) -> str:
 
 def unknown_word(verb: str, word: str, known: Iterable[str], otherwise: str = "") -> UsageError:
     """Return the error for an unknown word of a verb; otherwise: advice if none is similar."""
-    known, verb = list(known), spellings.spell_verb(verb)
-    return UsageError(
-        "`%s` does not take '%s'; %s"
-        % (
-            verb,
-            clip_input(word),
-            suggest_word(word, known, otherwise or "use one of " + ", ".join(known)),
-        )
-    )
+    known = list(known)
+    advice = suggest_word(word, known, otherwise or "use one of " + ", ".join(known))
+    message = "`%s` does not take '%s'; %s"
+    return UsageError(message % (spellings.spell_verb(verb), clip_input(word), advice))
 
 
 def clip_input(word: str) -> str:
@@ -344,8 +337,9 @@ def read_stdin(kept: bool = True) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        said = "stdin line %d: %s; convert it first, such as `iconv -f %s -t UTF-8`"
-        raise UsageError(said % describe_encoding_fault(data, error.start)) from None
+        fault, encoding = _describe_encoding_fault(data, error.start)
+        message = "%s; convert it first, such as `iconv -f %s -t UTF-8`"
+        raise UsageError(message % (fault, encoding)) from None
 
 
 def decode_question(data: bytes) -> str:
@@ -353,17 +347,17 @@ def decode_question(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        said = "stdin line %d: %s; it was read as %s"
-        line, what, name = describe_encoding_fault(data, error.start)
-        warn(said % (line, what, name))
-        return data.decode(name, "replace")
+        fault, encoding = _describe_encoding_fault(data, error.start)
+        warn("%s; it was read as %s" % (fault, encoding))
+        return data.decode(encoding, "replace")
 
 
-def describe_encoding_fault(data: bytes, at: int) -> tuple[int, str, str]:
-    """Return (line, description, likely encoding) of the non-UTF-8 byte at an offset."""
+def _describe_encoding_fault(data: bytes, at: int) -> tuple[str, str]:
+    """Return (description, likely encoding) of the non-UTF-8 byte at an offset."""
     if frontmatter.is_binary(data):
-        return 1, "no UTF-8 text", "UTF-16"
-    return data.count(b"\n", 0, at) + 1, "bytes that are not UTF-8", "LATIN1"
+        return "stdin line 1: no UTF-8 text", "UTF-16"
+    line = data.count(b"\n", 0, at) + 1
+    return "stdin line %d: bytes that are not UTF-8" % line, "LATIN1"
 
 
 def to_json(value: Any) -> str:
@@ -388,42 +382,26 @@ def extract_title(text: str) -> str:
     return plaintext.clip_at_word(line, TITLE_LENGTH)
 
 
-def report_written(call: Call, kept: Record, done: str, said: str | None = None) -> int:
+def report_written(call: Call, kept: Record, done: str, text: str | None = None) -> int:
     """Report a written record and its path.
 
-    said: the text it was written from, to report secrets removed from that text alone.
+    text: the record was written from it; secrets removed from it are reported.
     """
+    path, title = call.place.path(kept.name), plaintext.one_line(kept.title)
     if call.options.hook:
         from memory.hook import fence
 
-        print(
-            fence.format_block(
-                call.verb,
-                [
-                    "%s: [%s] %s, %s"
-                    % (
-                        done,
-                        kept.id,
-                        fence.clean(plaintext.one_line(kept.title)),
-                        call.place.path(kept.name),
-                    )
-                ],
-            )
-        )
+        line = "%s: [%s] %s, %s" % (done, kept.id, fence.clean(title), path)
+        print(fence.format_block(call.verb, [line]))
         return 0
     from memory.recall.hit import record_json
 
+    lines = ["%s %s  %s" % (done, kept.id, title), "  " + path]
     mark = "[redacted:"
     marks = max(kept.title.count(mark), kept.body.count(mark))
-    removed = said is not None and marks > said.count(mark)
-    return call.answer(
-        {**record_json(kept), "path": call.place.path(kept.name)},
-        [
-            "%s %s  %s" % (done, kept.id, plaintext.one_line(kept.title)),
-            "  " + call.place.path(kept.name),
-            *["  a secret was removed from it"] * removed,
-        ],
-    )
+    if text is not None and marks > text.count(mark):
+        lines.append("  a secret was removed from it")
+    return call.answer({**record_json(kept), "path": path}, lines)
 
 
 def find_session_id(call: Call) -> str:
@@ -468,10 +446,8 @@ def ask_choice(ways: Sequence[str]) -> str:
         for way in ways:
             if reply in (way, way[0]):
                 return way
-        warn(
-            "'%s' is not an answer; type one of %s"
-            % (clip_input(reply), ", ".join("%s (%s)" % (way[0], way) for way in ways))
-        )
+        known = ", ".join("%s (%s)" % (way[0], way) for way in ways)
+        warn("'%s' is not an answer; type one of %s" % (clip_input(reply), known))
 
 
 def _read_reply(question: str) -> str:
@@ -489,7 +465,7 @@ def _read_reply(question: str) -> str:
 
 
 def print_decision(call: Call, done: str, id: str, title: str) -> None:
-    """Print a decision as soon as it holds, for a later interrupt; with --json on stderr."""
+    """Print a decision at once, for a later interrupt; on stderr with --json."""
     print(
         "%s %s  %s" % (done, plaintext.one_line(id), plaintext.one_line(title)),
         file=sys.stderr if call.options.json else sys.stdout,

@@ -43,7 +43,7 @@ class Subgraph(NamedTuple):
 
 
 def list_links(web: LinkGraph) -> dict[Node, list[Step]]:
-    """Return each node's links, seen from both ends."""
+    """List each node's links, seen from both ends."""
     links: dict[Node, list[Step]] = {node: [] for node in web.nodes}
     for edge in web.edges:
         links[edge.source].append(Step(edge.relation, edge, edge.to))
@@ -51,21 +51,17 @@ def list_links(web: LinkGraph) -> dict[Node, list[Step]]:
             links.setdefault(edge.to, []).append(
                 Step(relations.find_inverse(edge.relation), edge, edge.source)
             )
-    order = {
-        name: at
-        for at, relation in enumerate(relations.RELATIONS.items())
-        for name in (relation[1].inverse, relation[0])
-    }
+    order: dict[str, int] = {}
+    for at, (name, relation) in enumerate(relations.RELATIONS.items()):
+        order[relation.inverse] = order[name] = at
+
+    def sort_key(step: Step) -> tuple[object, ...]:
+        end = step.to.id if step.to else step.edge.target
+        place = order.get(step.label, len(order))
+        return place, step.label, step.to is None, end, step.to or ()
+
     for steps in links.values():
-        steps.sort(
-            key=lambda step: (
-                order.get(step.label, len(order)),
-                step.label,
-                step.to is None,
-                step.to.id if step.to else step.edge.target,
-                step.to or (),
-            )
-        )
+        steps.sort(key=sort_key)
     return links
 
 
@@ -98,7 +94,7 @@ def walk(web: LinkGraph, start: Node, depth: int) -> Subgraph:
 
 
 def as_json(web: LinkGraph, nodes: Iterable[Node], edges: Iterable[Edge]) -> dict[str, Any]:
-    """Return nodes and edges as JSON, in the module's format."""
+    """Return nodes and edges in the module's JSON format."""
     linked, dangling = [], []
     for edge in edges:
         value: dict[str, Any] = {"from": edge.source.name, "relation": edge.relation}
@@ -144,12 +140,13 @@ def draw_tree(web: LinkGraph, start: Node, depth: int) -> list[str]:
 
 def _format_step(step: Step, new: bool, web: LinkGraph, part: Subgraph) -> str:
     wrong = "  (wrong: %s)" % one_line(step.edge.wrong) if step.edge.wrong else ""
+    label = one_line(step.label) + " → "
     if step.to is None:
-        return "%s → %s%s" % (one_line(step.label), _format_dangling(step.edge, web), wrong)
-    more = part.beyond.get(step.to, 0) if new else 0
-    mark = "  ↺ above" if not new else "  … %s" % format_count(more, "more link") if more else ""
-    also = "".join("  (%s)" % one for one in _format_namesakes(step))
-    return one_line(step.label) + " → " + _format_node(step.to) + also + wrong + mark
+        return label + _format_dangling(step.edge, web) + wrong
+    also = "".join("  (%s)" % note for note in _format_namesakes(step))
+    more = part.beyond.get(step.to, 0)
+    mark = "  … %s" % format_count(more, "more link") if more else ""
+    return label + _format_node(step.to) + also + wrong + (mark if new else "  ↺ above")
 
 
 def _format_namesakes(step: Step) -> list[str]:
@@ -158,14 +155,15 @@ def _format_namesakes(step: Step) -> list[str]:
 
 
 def format_link_cells(step: Step, web: LinkGraph) -> list[str]:
-    """Return a link's cells for a table: relation, other end, remarks."""
-    notes = _format_namesakes(step) + ["wrong: " + one_line(step.edge.wrong)] * bool(
-        step.edge.wrong
-    )
-    label, to = one_line(step.label), step.to
-    if to is None:
-        return [label, "dangling", "; ".join([_format_dangling(step.edge, web), *notes])]
-    return [label, one_line(to.id), "; ".join(["%s (%s)" % (_clip_title(to), to.end), *notes])]
+    """Format a link for a table: relation, other end, remarks."""
+    notes = _format_namesakes(step)
+    if step.edge.wrong:
+        notes.append("wrong: " + one_line(step.edge.wrong))
+    if step.to is None:
+        end, about = "dangling", _format_dangling(step.edge, web)
+    else:
+        end, about = one_line(step.to.id), "%s (%s)" % (_clip_title(step.to), step.to.end)
+    return [one_line(step.label), end, "; ".join([about, *notes])]
 
 
 def _format_node(node: Node) -> str:
@@ -204,10 +202,10 @@ def describe_links(web: LinkGraph) -> list[str]:
     if len(dangling) > MOST_LISTED:
         lines.append("  … %s more; `--json` has all" % format(len(dangling) - MOST_LISTED, ","))
     wrong = sum(bool(edge.wrong) for edge in web.edges)
-    more = "%s with a wrong relation; `dayleaf store check` names each" % format_count(
-        wrong, "link"
-    )
-    return [*lines, "", more] if wrong else lines
+    if wrong:
+        more = "%s with a wrong relation; `dayleaf store check` names each"
+        lines += ["", more % format_count(wrong, "link")]
+    return lines
 
 
 def _clip_title(node: Node) -> str:

@@ -21,13 +21,13 @@ def format_heading(quote: Quote) -> str:
 
 
 def to_local(at: str) -> str:
-    """Return a minute such as `2026-01-23T14:03`, in UTC, in local time."""
+    """Convert a UTC minute, such as `2026-01-23T14:03`, to local time."""
     instant = clock.parse(at)
     return at.replace("T", " ") if instant is None else clock.format_local(instant)
 
 
 def localize_line(kind: str, line: str, created: float) -> str:
-    """Return a captured record's line with its leading time in local time."""
+    """Convert a line's leading UTC time to local time."""
     return _localize(_LEADING_TIME.match(line), line, created) if kind in DATED_KINDS else line
 
 
@@ -39,7 +39,7 @@ def _localize(match: re.Match[str] | None, line: str, created: float) -> str:
 
 
 def localize_body(record: Record, text: str) -> str:
-    """Return a record's text with its turns' times in local time."""
+    """Convert the times of a record's turns to local time."""
     if record.kind == "conversation":
         return _localize_conversation(text, clock.day(record.created))
     if record.kind == "checkpoint" and record.source == "auto":
@@ -53,12 +53,15 @@ def _localize_conversation(text: str, day: str) -> str:
     lines, shown = text.split("\n"), ""
     for number, (line, inside) in enumerate(tokeniser.mark_code(list(lines))):
         head = None if inside or not line.startswith("## ") else conversationpage.HEAD.match(line)
-        if head:
-            day = head[1] or day
-            now = to_local("%sT%s" % (day, head[2]))
-            dated = now[:10] != (shown or (now[:10] if not head[1] and now[:10] == day else ""))
-            lines[number] = ("## %s %s" % (now if dated else now[11:], head[3])).rstrip()
-            shown = now[:10]
+        if not head:
+            continue
+        day = head[1] or day
+        local = to_local("%sT%s" % (day, head[2]))
+        # a heading has a date where the day differs from that of the heading before
+        is_dated = local[:10] != shown if shown else bool(head[1]) or local[:10] != day
+        time = local if is_dated else local[11:]
+        lines[number] = ("## %s %s" % (time, head[3])).rstrip()
+        shown = local[:10]
     return "\n".join(lines)
 
 

@@ -51,39 +51,34 @@ def estimate_seconds(size: int, sessions: int) -> float:
     return size / backfill.BYTES_PER_SECOND + sessions * 2 * backfill.SECONDS_PER_RECORD
 
 
-def plan_import(
-    looked: Sequence[backfill.ImportedSession], seconds: float = MOST_SECONDS
-) -> ImportPlan:
+def plan_import(looked: Sequence[backfill.ImportedSession]) -> ImportPlan:
     """Plan an import of the new sessions; looked: from `backfill.preview_import`."""
-    fresh = [one for one in looked if not (one.before or one.skip)]
-    number = size = 0
-    for one in fresh:
-        size += one.session.size
-        if number and estimate_seconds(size, number + 1) > seconds:
-            break
-        number += 1
+    fresh = [session for session in looked if not (session.before or session.skip)]
+    chosen: list[backfill.Session] = []
     by_project: dict[str, list[backfill.Session]] = {}
-    for one in fresh[:number]:
-        if one.place:
-            by_project.setdefault(one.place.key, []).append(one.session)
-    return ImportPlan(
-        tuple(one.session for one in fresh[:number]),
-        len(fresh) - number,
-        tuple(one for one in looked if one.skip),
-        tuple(
-            (
-                layout.project_name(key),
-                len(of),
-                sum(session.size for session in of),
-                max(session.ended for session in of),
-            )
-            for key, of in by_project.items()
-        ),
+    size = 0
+    for found in fresh:
+        size += found.session.size
+        if chosen and estimate_seconds(size, len(chosen) + 1) > MOST_SECONDS:
+            break
+        chosen.append(found.session)
+        if found.place:
+            by_project.setdefault(found.place.key, []).append(found.session)
+    projects = tuple(
+        (
+            layout.project_name(key),
+            len(sessions),
+            sum(session.size for session in sessions),
+            max(session.ended for session in sessions),
+        )
+        for key, sessions in by_project.items()
     )
+    skipped = tuple(session for session in looked if session.skip)
+    return ImportPlan(tuple(chosen), len(fresh) - len(chosen), skipped, projects)
 
 
 def plan_lines(plan: ImportPlan, dayleaf: str, offset: clock.Offset, span: str) -> list[str]:
-    """Return a plan in lines; span: its duration as text."""
+    """Format a plan; span: its duration as text."""
     if not plan.sessions:
         return ["No past session is left to import.", *skipped_lines(plan.passed)]
     rows = [
@@ -95,22 +90,16 @@ def plan_lines(plan: ImportPlan, dayleaf: str, offset: clock.Offset, span: str) 
         ]
         for name, many, size, last in plan.projects[:MOST_PROJECTS]
     ]
+    head = "%s of %s can be imported, %s:" % (
+        format_count(len(plan.sessions), "past session"),
+        format_count(len(plan.projects), "project"),
+        format_size(plan.size),
+    )
+    lines = [head, *screen.format_table(rows, "  ", right=(1, 2))]
     more = plan.projects[MOST_PROJECTS:]
-    lines = [
-        "%s of %s can be imported, %s:"
-        % (
-            format_count(len(plan.sessions), "past session"),
-            format_count(len(plan.projects), "project"),
-            format_size(plan.size),
-        ),
-        *screen.format_table(rows, "  ", right=(1, 2)),
-    ]
     if more:
-        many = sum(row[1] for row in more)
-        lines.append(
-            "  and %s of %s"
-            % (format_count(many, "session"), format_count(len(more), "more project"))
-        )
+        many = format_count(sum(row[1] for row in more), "session")
+        lines.append("  and %s of %s" % (many, format_count(len(more), "more project")))
     lines.append(
         "That takes about %s, the newest first; Ctrl-C stops it, and what was read stays.  "
         "Nothing leaves this machine." % span
@@ -121,49 +110,49 @@ def plan_lines(plan: ImportPlan, dayleaf: str, offset: clock.Offset, span: str) 
 
 
 def later_line(many: int, dayleaf: str) -> str:
-    """Return the line about the older sessions that can follow."""
-    return "%s can follow at any time: `%s %s`" % (
-        format_count(many, "older session"),
-        dayleaf,
-        ALL,
-    )
+    """Say how many older sessions can be imported later."""
+    number = format_count(many, "older session")
+    return "%s can follow at any time: `%s %s`" % (number, dayleaf, ALL)
 
 
 def skipped_lines(passed: Sequence[backfill.ImportedSession]) -> list[str]:
-    """Return a line for each reason why sessions are skipped."""
+    """Format the reasons why sessions are skipped, one per line."""
     reasons: dict[str, list[backfill.ImportedSession]] = {}
-    for one in passed:
-        if one.skip:
-            reasons.setdefault(one.skip.reason, []).append(one)
+    for session in passed:
+        if session.skip:
+            reasons.setdefault(session.skip.reason, []).append(session)
     lines = []
-    for reason, of in reasons.items():
-        where = sorted({one.session.directory for one in of if one.gone})
-        named = ", ".join(map(one_line, where[:MOST_GONE])) + " …" * (len(where) > MOST_GONE)
-        lines.append(
-            "Left out: %s (%s%s)"
-            % (format_count(len(of), "session"), one_line(reason), named and ": " + named)
-        )
+    for reason, sessions in reasons.items():
+        gone = sorted({session.session.directory for session in sessions if session.gone})
+        why = one_line(reason)
+        if gone:
+            why += (
+                ": " + ", ".join(map(one_line, gone[:MOST_GONE])) + " …" * (len(gone) > MOST_GONE)
+            )
+        lines.append("Left out: %s (%s)" % (format_count(len(sessions), "session"), why))
     return lines
 
 
 def discovery_lines(
     found: Sequence[Discovery], dayleaf: str, offset: clock.Offset, style: screen.Style
 ) -> list[str]:
-    """Return discoveries in lines: day, project, text, command."""
+    """Format discoveries: day, project, text, command."""
     if not found:
         return [
             "They hold no decision, repeated failure or standing wish in your words; "
             "`%s recall WORDS` searches them." % dayleaf
         ]
     lines = ["", style.bold("Found in them:")]
-    for one in found:
+    for discovery in found:
+        text, more = (
+            clip_at_word(one_line(text), LINE) for text in (discovery.text, discovery.more)
+        )
         lines += [
             "",
-            "  %s, %s: %s"
-            % (one_line(one.project), _day(one.at, offset), clip_at_word(one_line(one.text), LINE)),
-            *(["    " + clip_at_word(one_line(one.more), LINE)] if one.more else []),
-            "    %s show %s" % (dayleaf, one.id),
+            "  %s, %s: %s" % (one_line(discovery.project), _day(discovery.at, offset), text),
         ]
+        lines += ["    " + more] if more else []
+        lines.append("    %s show %s" % (dayleaf, discovery.id))
     return [
         *lines,
         "",
@@ -173,7 +162,7 @@ def discovery_lines(
 
 
 def format_size(size: int) -> str:
-    """Return a number of bytes as text, in MB."""
+    """Format a number of bytes in MB."""
     return f"{size >> 20:,} MB" if size >> 20 else "less than 1 MB"
 
 
@@ -182,7 +171,7 @@ def _day(at: float, offset: clock.Offset) -> str:
 
 
 def find_command(env: dict[str, str]) -> str:
-    """Return dayleaf's command, with a path if PATH lacks it."""
+    """Find dayleaf's command, with a path if PATH lacks it."""
     if process.which("dayleaf", env):
         return "dayleaf"
     link, own = env.get("HOME", "") + LINK, checkup.program_path()

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from itertools import chain, islice, zip_longest
+from typing import Any, Callable
 
 from memory.core import clock
 from memory.core.plaintext import clip_columns, format_age, format_count, one_line, strip_hidden
@@ -45,6 +46,7 @@ LONG = 320  # characters of a command or a quote; longer than a terminal's line,
 REMEDIES = 5  # occurrences of an error
 LISTED = 10  # invocations, sessions or walls
 BRIEFED = 8000  # characters of a command that are read
+EMPTY = 'this memory holds nothing for it; `dayleaf learn "…"` keeps what you find out'
 # A quoted text of over 60 characters: (quote, its first 60, the rest of at most 400).
 _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\\n]){60})(?:\\.|(?!\1)[^\\\n]){0,400}\1""")
 
@@ -53,53 +55,53 @@ _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\\n]){60})(?:\\.|(?!\1)[^\\\n]){
 
 
 def switched_off_lines(found: list[dict[str, str]], what: str = "pushes") -> list[str]:
-    """Return a line for each place where a feature is off."""
+    """List the places where a feature is switched off."""
     return [one_line("%s: off %s; %s" % (what, one["where"], one["remedy"])) for one in found]
 
 
-def _format_empty(empty: list[str], near: list[str]) -> list[str]:
-    counts = ((empty.count(event), what) for event, what in zip(PROMPTS, ("prompt", "subagent")))
-    lines = ["%s got nothing" % " and ".join(format_count(*one) for one in counts if one[0])]
-    if near:
-        nearest = "  ".join(sorted(near, reverse=True)[:NEAREST])
-        lines.append("  nearest, but not near enough: " + nearest)
-    return lines
-
-
 def push_lines(value: dict[str, Any], now: float) -> list[str]:
-    """Return `accounts.report_pushes` in lines: the records given at each event."""
+    """Format the records that each event gave to the model."""
     if not value["session"]:
         return ["dayleaf has told Claude nothing in this project yet"]
     out = ["session " + value["session"]]
-    empty: list[str] = []
-    near: list[str] = []
+    several, empty = len(value["events"]) > 1, []
     for event in value["events"]:
-        if event["event"] in PROMPTS and not event["chosen"] and len(value["events"]) > 1:
-            empty.append(event["event"])
-            near += _list_near_misses(event)
-            continue
-        out += ["", *_format_event(event, now)]
+        if several and event["event"] in PROMPTS and not event["chosen"]:
+            empty.append(event)
+        else:
+            out += ["", *_format_event(event, now)]
     if empty:
-        out += ["", *_format_empty(empty, near)]
-    summary = moment_lines(value["moments"]) if len(value["events"]) > 1 else []
-    return [*out, "", *("  " + line for line in summary)] if summary else out
+        out += ["", *_format_empty(empty)]
+    moments = moment_lines(value["moments"]) if several else []
+    return [*out, "", *("  " + line for line in moments)] if moments else out
+
+
+def _format_empty(events: list[dict[str, Any]]) -> list[str]:
+    kinds = [event["event"] for event in events]
+    counts = ((kinds.count(event), noun) for event, noun in zip(PROMPTS, ("prompt", "subagent")))
+    named = " and ".join(format_count(*count) for count in counts if count[0])
+    near = sorted((near for event in events for near in _list_near_misses(event)), reverse=True)
+    lines = ["%s got nothing" % named]
+    if near:
+        lines.append("  nearest, but not near enough: " + "  ".join(near[:NEAREST]))
+    return lines
 
 
 def moment_lines(found: list[dict[str, Any]]) -> list[str]:
-    """Return a line per moment of a session: records given, and records used."""
+    """Format the records given and used, by moment of a session."""
     lines = []
-    for one in found:
-        used = "" if one["used"] is None else ", %d used" % one["used"]
-        times = "; %d of %d got something" % (one["given"], one["times"])
-        lines.append(
-            "%s: %d given%s%s"
-            % (MOMENT[one["moment"]], one["pushed"], used, "" if one["moment"] == "wall" else times)
-        )
+    for moment in found:
+        line = "%s: %d given" % (MOMENT[moment["moment"]], moment["pushed"])
+        if moment["used"] is not None:
+            line += ", %d used" % moment["used"]
+        if moment["moment"] != "wall":
+            line += "; %d of %d got something" % (moment["given"], moment["times"])
+        lines.append(line)
     return lines
 
 
 def _list_near_misses(event: dict[str, Any]) -> list[str]:
-    """Return (score, id) of the records below an event's threshold, as text."""
+    """List score and id of the records below an event's threshold."""
     below = event.get("below")
     return [
         "%.2f %s" % (_as_float(item[1]), one_line(str(item[0])))
@@ -123,8 +125,7 @@ def _format_omitted(event: dict[str, Any]) -> list[str]:
 
 
 def _format_event(event: dict[str, Any], now: float) -> list[str]:
-    instant = clock.parse(str(event.get("t"))) or now
-    asked = event.get("prompt") or event.get("query")
+    kind, asked = event["event"], event.get("prompt") or event.get("query")
     what = {
         "start": "start (%s)" % event.get("source"),
         "agent": "subagent of prompt %s" % asked,
@@ -132,34 +133,30 @@ def _format_event(event: dict[str, Any], now: float) -> list[str]:
         "wall": "failed call of %s, which another session met too" % event.get("tool"),
         "off": "switched off",
         "on": "switched on",
-    }.get(event["event"], str(event["event"]))
+    }.get(kind, str(kind))
+    instant = clock.parse(str(event.get("t"))) or now
     head = "%s  %s" % (clock.format_zoned(instant), one_line(what))
-    if event["event"] not in ("start", "wall", *PROMPTS):
+    if kind not in ("start", "wall", *PROMPTS):
         return [head]
-    compared = _int(event, "candidates")
-    head += "  %s%s, %s ms" % (
-        format_count(compared, "record") + " compared, " if compared else "",
-        format_count(_int(event, "chars"), "character"),
-        _int(event, "ms"),
-    )
-    head += "; it did not reach the model" if event.get("lost") else ""
+    compared, characters = _int(event, "candidates"), _int(event, "chars")
+    head += "  "
+    if compared:
+        head += format_count(compared, "record") + " compared, "
+    head += "%s, %s ms" % (format_count(characters, "character"), _int(event, "ms"))
+    if event.get("lost"):
+        head += "; it did not reach the model"
     rows = [
         [
-            "%.2f" % _as_float(item["score"]),
-            one_line(item["id"]),
-            one_line(item["title"]) or "(no longer there)",
-            _format_reason(item["reason"]) + (", then used" if item["used"] else ""),
+            "%.2f" % _as_float(record["score"]),
+            one_line(record["id"]),
+            one_line(record["title"]) or "(no longer there)",
+            _format_reason(record["reason"]) + ", then used" * bool(record["used"]),
         ]
-        for item in event["chosen"]
+        for record in event["chosen"]
     ]
-    return [
-        head,
-        *(
-            screen.format_table(rows, "  ", (0,))
-            or ["  counts and titles only" if _int(event, "chars") else "  nothing"]
-        ),
-        *_format_omitted(event),
-    ]
+    none = "  counts and titles only" if characters else "  nothing"
+    table = screen.format_table(rows, "  ", (0,)) or [none]
+    return [head, *table, *_format_omitted(event)]
 
 
 def _format_reason(reason: str) -> str:
@@ -177,7 +174,7 @@ def _as_float(value: Any) -> float:
 
 
 def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
-    """Return `accounts.explain_load` in lines; explain: with every record compared."""
+    """Format what a prompt would get; explain: with every record compared."""
     out = [_format_learnings(value), *switched_off_lines(value["off"])]
     if not value["enabled"] and not value["off"]:
         out.append("prompts get nothing: load.prompt is false (`dayleaf config list`)")
@@ -187,18 +184,31 @@ def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
         out.append(summary)
     out += _format_chosen(value, given)
     if value["didNotFit"]:
-        out += ["", "did not fit:"] + [
-            "  %s  %s" % (one["id"], one_line(one["title"])) for one in value["didNotFit"]
+        out += ["", "did not fit:"]
+        out += [
+            "  %s  %s" % (record["id"], one_line(record["title"])) for record in value["didNotFit"]
         ]
     if value["below"]:
-        rows = [
-            ["%.2f" % one["relevance"], one["id"], one_line(one["title"])] for one in value["below"]
-        ]
         head = "sessions that come near, but not near enough (load.push is %s):" % value["push"]
-        out += ["", head, *screen.format_table(rows, "  ", (0,))]
+        out += ["", head, *_format_relevance(value["below"], lambda record: [])]
     if value["picks"]:
-        out += ["", _format_size(value)]
+        more = (
+            "; all learnings would take {:,} more".format(value["saved"]) if value["saved"] else ""
+        )
+        characters = format_count(value["characters"], "character")
+        out += ["", "the whole block: %s, %s tokens%s" % (characters, value["tokens"], more)]
     return out + _format_compared(value) if explain else out
+
+
+def _format_relevance(
+    records: list[dict[str, Any]], cells: Callable[[dict[str, Any]], list[str]]
+) -> list[str]:
+    """Format a table of records by relevance; cells: those after the title."""
+    rows = [
+        ["%.2f" % row["relevance"], row["id"], one_line(row["title"]), *cells(row)]
+        for row in records
+    ]
+    return screen.format_table(rows, "  ", (0,))
 
 
 def _format_learnings(value: dict[str, Any]) -> str:
@@ -211,85 +221,53 @@ def _format_learnings(value: dict[str, Any]) -> str:
 
 
 def _format_chosen(value: dict[str, Any], given: int) -> list[str]:
-    rows = [
-        [
-            "%.2f" % one["relevance"],
-            one["id"],
-            one_line(one["title"]),
-            _format_reason(one["reason"]),
-        ]
-        for one in value["picks"]
-    ]
-    if not rows:
-        return ["this prompt gets nothing: " + _explain_nothing(value)]
+    picks = value["picks"]
+    if not picks:
+        known = value["learnings"] or value["below"]
+        why = "nothing in this memory comes near enough" if known else EMPTY
+        return ["this prompt gets nothing: " + why]
     head = "given"
     if not value["enabled"] or value["off"]:
         head = "given once switched on"
-    elif given == len(rows) and value["strategy"] == "load_all":
+    elif given == len(picks) and value["strategy"] == "load_all":
         # what every start gives is not given again with this prompt
         head = "given at the session's start"
-    return [
-        "",
-        "%s (%s):" % (head, format_count(len(rows), "record")),
-        *screen.format_table(rows, "  ", (0,)),
-    ]
-
-
-def _format_size(value: dict[str, Any]) -> str:
-    more = "; all learnings would take {:,} more".format(value["saved"]) if value["saved"] else ""
-    characters = format_count(value["characters"], "character")
-    return "the whole block: %s, %s tokens%s" % (characters, value["tokens"], more)
+    table = _format_relevance(picks, lambda record: [_format_reason(record["reason"])])
+    return ["", "%s (%s):" % (head, format_count(len(picks), "record")), *table]
 
 
 def _format_compared(value: dict[str, Any]) -> list[str]:
-    out: list[str] = []
-    rows = [
-        [
-            "%.2f" % one["relevance"],
-            one["id"],
-            one_line(one["title"]),
-            one["leftOut"] or "chosen",
-            "  ".join("%s %.2f" % (one_line(term), part) for term, part in one["terms"].items()),
-        ]
-        for one in value["considered"]
-    ]
-    if rows:
-        head = "compared (the best %d; %.2f is near enough):" % (len(rows), value["threshold"])
-        out += ["", head, *screen.format_table(rows, "  ", (0,))]
-    if value["block"]:
-        out += ["", strip_hidden(value["block"])]
-    return out
+    out, compared = [], value["considered"]
+    if compared:
+        head = "compared (the best %d; %.2f is near enough):" % (len(compared), value["threshold"])
+        out += ["", head, *_format_relevance(compared, _format_terms)]
+    return [*out, "", strip_hidden(value["block"])] if value["block"] else out
 
 
-def _explain_nothing(value: dict[str, Any]) -> str:
-    if not value["learnings"] and not value["below"]:
-        return 'this memory holds nothing for it; `dayleaf learn "…"` keeps what you find out'
-    return "nothing in this memory comes near enough"
+def _format_terms(record: dict[str, Any]) -> list[str]:
+    terms = ("%s %.2f" % (one_line(term), part) for term, part in record["terms"].items())
+    return [record["leftOut"] or "chosen", "  ".join(terms)]
 
 
 # --- what sessions did
 
 
 def remedy_lines(answer: Sequence[Met], style: Style, offset: clock.Offset) -> list[str]:
-    """Return earlier remedies of an error in lines, newest first."""
+    """Format what helped against an error before, newest first."""
     if not answer:
         return ["nothing here has failed like that before"]
-    shown = choose_round_robin(
-        [met for _, found in answer for met in found], [len(found) for _, found in answer], REMEDIES
-    )
+    # one of each line in turn
+    in_turn = chain.from_iterable(zip_longest(*(found for _, found in answer)))
+    shown = set(map(id, islice(filter(None, in_turn), REMEDIES)))
     out: list[str] = []
-    left = 0
     for line, found in answer:
         here = [met for met in found if id(met) in shown]
-        left += len(found) - len(here)
         if here:
-            sessions = len({met.past.session for met in found})
-            out += [""] * bool(out)
-            out.append(
-                style.bold(clip_columns(one_line(line), HEADING))
-                + style.dim("  " + format_count(sessions, "session"))
-            )
+            sessions = format_count(len({met.past.session for met in found}), "session")
+            head = style.bold(clip_columns(one_line(line), HEADING)) + style.dim("  " + sessions)
+            out += [""] * bool(out) + [head]
             out += [row for met in here for row in _format_occurrence(met, style, offset)]
+    left = sum(len(found) for _, found in answer) - len(shown)
     return out + (["", style.dim(_more(left, "occurrence"))] if left else [])
 
 
@@ -297,26 +275,12 @@ def _more(rest: int, noun: str) -> str:
     return "%s; `--json` has all" % format_count(rest, "more " + noun)
 
 
-def choose_round_robin(
-    met: Sequence[FailureAftermath], sizes: Sequence[int], limit: int
-) -> set[int]:
-    """Return the `id()` of `limit` occurrences, chosen round-robin.
-
-    met: the occurrences of all lines, line by line.  sizes: how many each line has.
-    """
-    chosen: list[FailureAftermath] = []
-    starts = [sum(sizes[:i]) for i in range(len(sizes))]
-    for row in range(max(sizes, default=0)):
-        chosen += [met[start + row] for start, size in zip(starts, sizes) if row < size]
-    return {id(one) for one in chosen[:limit]}
-
-
 def nearest_lines(hits: Sequence[Hit], style: Style) -> list[str]:
-    """Return the records most similar to an error, one per line."""
-    said = [clip_columns(one_line(hit.quotes[0].text) if hit.quotes else "", 100) for hit in hits]
-    rows = [
-        "  %s  %s: %s" % (hit.id, one_line(hit.title, 50), line) for hit, line in zip(hits, said)
-    ]
+    """Format the records most similar to an error, one per line."""
+    rows = []
+    for hit in hits:
+        quote = clip_columns(one_line(hit.quotes[0].text), 100) if hit.quotes else ""
+        rows.append("  %s  %s: %s" % (hit.id, one_line(hit.title, 50), quote))
     return ["", style.bold("nearest, from recall"), *rows] if rows else []
 
 
@@ -325,11 +289,8 @@ def _format_head(
 ) -> str:
     place = one_line(", ".join(filter(None, (past.branch, past.workspace))))
     when = clock.iso(at + offset(at))[:16].replace("T", " ")
-    return (
-        style.dim("  %s  %s  " % (when, where))
-        + one_line(past.title, 70)
-        + style.dim("  (%s)" % place if place else "")
-    )
+    aside = style.dim("  (%s)" % place) if place else ""
+    return style.dim("  %s  %s  " % (when, where)) + one_line(past.title, 70) + aside
 
 
 def _label_rows(pairs: Iterable[tuple[str, str]]) -> list[str]:
@@ -338,40 +299,26 @@ def _label_rows(pairs: Iterable[tuple[str, str]]) -> list[str]:
     ]
 
 
-def _format_failure(met: FailureAftermath) -> str:
-    tool = met.tool + " " if met.tool else ""
-    telling = ": " + met.telling if met.telling else ""
-    return "%s`%s`%s" % (tool, shorten_command(met.ran), telling)
-
-
 def _format_occurrence(met: FailureAftermath, style: Style, offset: clock.Offset) -> list[str]:
-    """Return one occurrence in lines: failure, attempts, success."""
-    again = met.passed == met.ran
-    passed = _passed(met) if met.passed else ""
-    after = (" after editing %s" % _join_files(met.edits)) if met.edits and met.passed else ""
-    return [
-        _format_head(met.at, met.where, met.past, style, offset),
-        *_label_rows(
-            (
-                ("failed", _format_failure(met)),
-                (
-                    "tried",
-                    "; ".join("`%s`" % shorten_command(one) for one in met.did)
-                    if not again
-                    else "",
-                ),
-                ("passed" if again else "worked", passed + after),
-                ("changed", "; ".join("to `%s`" % one for one in met.changed)),
-                ("edited", _join_files(met.edits) if met.edits and not met.passed else ""),
-                ("outcome", met.outcome if not met.passed else ""),
-                ("commit", met.commit),
-            )
-        ),
-    ]
+    """Format a failed call, the attempts after it and the success."""
+    failed = (met.tool + " " if met.tool else "") + _quote_command(met.ran)
+    facts = [("failed", failed + (": " + met.telling if met.telling else ""))]
+    edited = _join_files(met.edits)
+    after = " after editing " + edited if edited else ""
+    if met.passed == met.ran:
+        facts.append(("passed", "the same call" + after))
+    else:
+        facts.append(("tried", "; ".join(map(_quote_command, met.did))))
+        facts.append(("worked", _quote_command(met.passed) + after if met.passed else ""))
+    facts.append(("changed", "; ".join("to `%s`" % line for line in met.changed)))
+    if not met.passed:
+        facts += [("edited", edited), ("outcome", met.outcome)]
+    facts.append(("commit", met.commit))
+    return [_format_head(met.at, met.where, met.past, style, offset), *_label_rows(facts)]
 
 
-def _passed(met: FailureAftermath) -> str:
-    return "the same call" if met.passed == met.ran else "`%s`" % shorten_command(met.passed)
+def _quote_command(command: str) -> str:
+    return "`%s`" % shorten_command(command)
 
 
 def shorten_command(command: str, most: int = 200) -> str:
@@ -389,27 +336,33 @@ def _join_files(files: Sequence[str]) -> str:
 def invocation_lines(
     found: Sequence[InvocationShape], tool: str, style: Style, now: float
 ) -> list[str]:
-    """Return a tool's successful calls, one per line."""
+    """Format a tool's successful calls, one per line."""
     if not found:
-        lacks = "no session here holds a successful call of `%s`" % one_line(tool)
-        shell = "; of shell commands, name the program, such as `git`" * (tool.lower() == "bash")
-        return [lacks + shell]
+        line = "no session here holds a successful call of `%s`" % one_line(tool)
+        if tool.lower() == "bash":
+            line += "; of shell commands, name the program, such as `git`"
+        return [line]
     out = []
     for shape in found[:LISTED]:
-        ago = format_age(max(0.0, now - shape.last))
+        age, sessions = format_age(max(0.0, now - shape.last)), shape.sessions
+        ago = "just now" if age == "now" else age + " ago"
         usage = "  ×%d in %s, last %s in %s" % (
             shape.times,
-            format_count(shape.sessions, "session"),
-            "just now" if ago == "now" else ago + " ago",
+            format_count(sessions, "session"),
+            ago,
             shape.where,
         )
-        out.append("%s%s" % (shorten_command(shape.example), style.dim(usage)))
+        out.append(shorten_command(shape.example) + style.dim(usage))
+    return out + _rest_line(found, "form", style)
+
+
+def _rest_line(found: Sequence[object], noun: str, style: Style) -> list[str]:
     rest = len(found) - LISTED
-    return out + ([style.dim(_more(rest, "form"))] if rest > 0 else [])
+    return [style.dim(_more(rest, noun))] if rest > 0 else []
 
 
 def touch_lines(found: Sequence[Touch], path: str, style: Style, offset: clock.Offset) -> list[str]:
-    """Return a file's sessions in lines: requests, decisions, commits."""
+    """Format the sessions about a file: requests, decisions, commits."""
     if not found:
         return ["no session here touched or discussed `%s`" % one_line(path)]
     out = []
@@ -418,8 +371,7 @@ def touch_lines(found: Sequence[Touch], path: str, style: Style, offset: clock.O
         out += _label_lines(touch.how, [_turn_request(*row) for row in touch.requests[:2]])
         out += _label_lines("decided", ["“%s”" % quote for _, quote in touch.decisions[:3]])
         out += _label_lines("commit", touch.commits[:3])
-    rest = len(found) - LISTED
-    return out + ([style.dim(_more(rest, "session"))] if rest > 0 else [])
+    return out + _rest_line(found, "session", style)
 
 
 def _label_lines(label: str, lines: Sequence[str]) -> list[str]:
@@ -427,15 +379,13 @@ def _label_lines(label: str, lines: Sequence[str]) -> list[str]:
 
 
 def _turn_request(ref: str, request: str) -> str:
-    return (
-        "#%s %s" % (ref.rpartition("#")[2], one_line(request, 160))
-        if "#" in ref
-        else "in this session"
-    )
+    if "#" not in ref:
+        return "in this session"
+    return "#%s %s" % (ref.rpartition("#")[2], one_line(request, 160))
 
 
 def wall_lines(met: Sequence[RepeatedFailure], style: Style, offset: clock.Offset) -> list[str]:
-    """Return errors that several sessions met, in lines, with remedies."""
+    """Format the errors that several sessions met, with their remedies."""
     if not met:
         return ["no error here was met by several sessions"]
     out: list[str] = []
@@ -448,12 +398,7 @@ def wall_lines(met: Sequence[RepeatedFailure], style: Style, offset: clock.Offse
             wall.where[0],
         )
         out.append("  %s%s" % (shorten_command(wall.path or wall.ran, 120), style.dim(seen)))
-        out += _label_rows(
-            (
-                ("worked", wall.worked and "`%s`" % shorten_command(wall.worked)),
-                ("line", wall.line),
-                ("learning", wall.learning if not wall.line else ""),
-            )
-        )
-    rest = len(met) - LISTED
-    return out + (["", style.dim(_more(rest, "wall"))] if rest > 0 else [])
+        facts = [("worked", wall.worked and _quote_command(wall.worked)), ("line", wall.line)]
+        out += _label_rows(facts if wall.line else [*facts, ("learning", wall.learning)])
+    rest = _rest_line(met, "wall", style)
+    return [*out, "", *rest] if rest else out

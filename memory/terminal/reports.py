@@ -16,7 +16,7 @@ from memory.terminal import pastlines, screen
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.distill.digests import Digest
-    from memory.project.sharing import SharedRecord, Status
+    from memory.project.sharing import RemovedRecord, SharedRecord, Status
     from memory.store.reader import SkippedFile
 
 HEADS = ("recall@1", "recall@5", "recall@10", "MRR")
@@ -26,25 +26,18 @@ MOST_OF_TEAM = 30  # records under one heading
 
 
 def state_lines(value: dict[str, Any], style: screen.Style) -> list[str]:
-    """Return `figures.read_state` in lines."""
-    runtime = value["runtime"]
-    claimed = value["claimed"]
-    plugin = layout.plugin_folder()
+    """Format the memory's state (`figures.read_state`) for `status`."""
+    runtime, plugin = value["runtime"], layout.plugin_folder()
     rows = [["workspace", value["workspace"]]]
-    if claimed:
+    if value["claimed"]:
         remedy = "if yours: `dayleaf store workspace claim` in a terminal"
-        rows.append(["claimed", "%s, not proved; %s" % (claimed, remedy)])
+        rows.append(["claimed", "%s, not proved; %s" % (value["claimed"], remedy)])
     rows += [[name, folder] for name, folder in value["tiers"].items()]
     rows += [["added", format_added_tier(tier)] for tier in value["added"]]
     missing = "missing; '%s/install.sh' sets it up" % plugin
     rows.append(["runtime", runtime["python"] if runtime["present"] else missing])
     not_linked = "not in your terminal yet: " + layout.LINK_COMMAND % plugin
     rows.append(["command", value["command"] or not_linked])
-    changed = [
-        [key, one_line(fastjson.dump(row["value"])), row["source"]]
-        for key, row in value["settings"].items()
-        if row["value"] != config.DEFAULTS[key]
-    ]
     out = [
         *screen.format_table(rows),
         *pastlines.switched_off_lines(value["off"]),
@@ -65,18 +58,23 @@ def state_lines(value: dict[str, Any], style: screen.Style) -> list[str]:
     out += ["", format_last_audit(value["audit"])]
     if value["upkeep"]:
         out += ["", "upkeep %s; %s" % (value["upkeep"], housekeeping.LOOK)]
+    changed = [
+        [key, one_line(fastjson.dump(row["value"])), row["source"]]
+        for key, row in value["settings"].items()
+        if row["value"] != config.DEFAULTS[key]
+    ]
     if changed:
         out += ["", style.bold("Changed settings"), *screen.format_table(changed, "  ")]
     return out + ["! " + one_line(problem) for problem in value["problems"]]
 
 
 def format_added_tier(tier: Mapping[str, Any]) -> str:
-    """Return the state of an added folder (`otherfiles.AddedTier.state`) as text."""
-    left = len(tier["skipped"])
-    said = tier["fault"] or format_count(tier["files"], "file") + (
-        ", %d left out" % left if left else ""
-    )
-    return "%s (%s)" % (one_line(tier["folder"]), said)
+    """Format the state of an added folder (`otherfiles.AddedTier.state`)."""
+    state = tier["fault"]
+    if not state:
+        state = format_count(tier["files"], "file")
+        state += ", %d left out" % len(tier["skipped"]) if tier["skipped"] else ""
+    return "%s (%s)" % (one_line(tier["folder"]), state)
 
 
 def _format_records(value: dict[str, Any]) -> list[str]:
@@ -90,118 +88,75 @@ def _format_records(value: dict[str, Any]) -> list[str]:
 
 
 def _format_vectors(made: dict[str, Any]) -> str:
-    remedy = ""
+    records, chunks = format_count(made["records"], "record"), format_count(made["rows"], "chunk")
+    line = f"{records}, {chunks}, {made['bytes']:,} bytes ({made['label']})"
     if made["problem"]:
-        remedy = "; %s, %s mends it" % (made["problem"], EMBED)
+        line += "; %s, %s mends it" % (made["problem"], EMBED)
     elif made["behind"]:
-        remedy = "; %s behind, %s catches up" % (format_count(made["behind"], "file"), EMBED)
-    return "{}, {}, {:,} bytes ({}){}".format(
-        format_count(made["records"], "record"),
-        format_count(made["rows"], "chunk"),
-        made["bytes"],
-        made["label"],
-        remedy,
-    )
+        line += "; %s behind, %s catches up" % (format_count(made["behind"], "file"), EMBED)
+    return line
 
 
 def index_lines(value: dict[str, Any]) -> list[str]:
-    """Return the index's state from `figures.read_state` in lines."""
-    found = value["index"]
-    said = found["state"]
-    if said == "stale":
+    """Format the index's part of `figures.read_state`."""
+    found, made = value["index"], value["vectors"]
+    state, remedy = found["state"], found.get("remedy")
+    if state == "stale":
         behind = ", ".join("%d %s" % (n, what) for what, n in found["behind"].items() if n)
-        said += " (%s); %s mends it" % (behind, found["remedy"])
-    elif said == "missing":
-        said += "; %s builds it; until then recall reads the files" % found["remedy"]
-    elif said == "damaged":
-        said += " (%s); %s mends it" % (found["why"], found["remedy"])
-    rows = [["state", said], ["path", found["path"]]]
+        state += " (%s); %s mends it" % (behind, remedy)
+    elif state == "missing":
+        state += "; %s builds it; until then recall reads the files" % remedy
+    elif state == "damaged":
+        state += " (%s); %s mends it" % (found["why"], remedy)
+    rows = [["state", state], ["path", found["path"]]]
     if "generation" in found:
+        terms = ", " + format_count(found["terms"], "term") if found["terms"] else ""
+        changes = format_count(found["deltaFrames"], "change")
         rows += [
-            [
-                "made",
-                "{}, {:,} bytes{}".format(
-                    found["built"],
-                    found["bytes"],
-                    ", " + format_count(found["terms"], "term") if found["terms"] else "",
-                ),
-            ],
-            [
-                "added",
-                "{} since then, {:,} bytes".format(
-                    format_count(found["deltaFrames"], "change"), found["deltaBytes"]
-                ),
-            ],
+            ["made", f"{found['built']}, {found['bytes']:,} bytes{terms}"],
+            ["added", f"{changes} since then, {found['deltaBytes']:,} bytes"],
             ["holds", format_count(found["records"], "record")],
         ]
-    made = value["vectors"]
     if made["rows"] or made["problem"]:
         rows.append(["vectors", _format_vectors(made)])
-    skipped = [
-        "  skipped %s:%d: %s; %s" % (one_line(s["name"]), s["line"], s["reason"], s["remedy"])
-        for s in value["skipped"][:MOST_LISTED]
-    ]
+    lines = ["workspace  " + value["workspace"], *screen.format_table(rows, "  ")]
+    for file in value["skipped"][:MOST_LISTED]:
+        place = "%s:%d" % (one_line(file["name"]), file["line"])
+        lines.append("  skipped %s: %s; %s" % (place, file["reason"], file["remedy"]))
     rest = len(value["skipped"]) - MOST_LISTED
-    return [
-        "workspace  " + value["workspace"],
-        *screen.format_table(rows, "  "),
-        *skipped,
-        *(["  and %d more; `dayleaf doctor` lists them" % rest] if rest > 0 else []),
-    ]
+    return lines + ["  and %d more; `dayleaf doctor` lists them" % rest] * (rest > 0)
 
 
 def verdict_lines(found: Sequence[Finding], style: screen.Style) -> list[str]:
-    """Return doctor's findings, one per line, and their counts."""
+    """Format doctor's findings, one per line, and their counts."""
     out = []
     wide = max([8, *(len(check.about) for check in found)])
     for check in found:
-        said = one_line(check.summary + ("; " + check.remedy if check.remedy else ""))
-        out.append(
-            "%s  %s  %s"
-            % (
-                style.colour_verdict(screen.pad(check.severity, 4)),
-                screen.pad(check.about, wide),
-                said,
-            )
-        )
-    counts = (
-        "%d %s" % (sum(check.severity == severity for check in found), severity)
-        for severity in (OK, WARN, FAIL)
-    )
+        verdict = style.colour_verdict(screen.pad(check.severity, 4))
+        text = one_line(check.summary + ("; " + check.remedy if check.remedy else ""))
+        out.append("%s  %s  %s" % (verdict, screen.pad(check.about, wide), text))
+    severities = [check.severity for check in found]
+    counts = ("%d %s" % (severities.count(severity), severity) for severity in (OK, WARN, FAIL))
     return [*out, "", ", ".join(counts)]
 
 
 def fault_lines(found: Sequence[Finding], looked: int, here: str) -> list[str]:
-    """Return check's findings as `path:line: what; remedy`, and their counts.
+    """Format check's findings as `path:line: what; remedy`, and their counts.
 
     looked: number of files. here: directory for relative paths.
     """
-    out = [
-        one_line(
-            "%s: %s%s; %s"
-            % (
-                _format_place(fault, here),
-                "error: " if fault.is_error else "warning: ",
-                fault.what,
-                fault.remedy,
-            )
-        )
-        for fault in found
-    ]
+    out = []
+    for fault in found:
+        word = "error" if fault.is_error else "warning"
+        place = _format_place(fault, here)
+        out.append(one_line("%s: %s: %s; %s" % (place, word, fault.what, fault.remedy)))
     errors = sum(fault.is_error for fault in found)
-    return [
-        *out,
-        "%s checked: %s, %s"
-        % (
-            format_count(looked, "file"),
-            format_count(errors, "error"),
-            format_count(len(found) - errors, "warning"),
-        ),
-    ]
+    counts = [(looked, "file"), (errors, "error"), (len(found) - errors, "warning")]
+    return [*out, "%s checked: %s, %s" % tuple(format_count(*count) for count in counts)]
 
 
 def format_last_audit(found: Mapping[str, Any]) -> str:
-    """Return `inspection.read_last` in a line."""
+    """Format the last audit's date and counts (`inspection.read_last`)."""
     if not found:
         return (
             "last audit: never; `dayleaf store audit` looks for secrets, stale and unused records, "
@@ -214,7 +169,7 @@ def format_last_audit(found: Mapping[str, Any]) -> str:
 def audit_lines(
     found: AuditResult, sections: Sequence[str], here: str, style: screen.Style
 ) -> list[str]:
-    """Return audit's findings in lines, by section.
+    """Format audit's findings by section.
 
     Of several sections the first findings only. here: directory for relative paths.
     """
@@ -240,31 +195,18 @@ def audit_lines(
 
 
 def _format_finding(finding: Finding, here: str, style: screen.Style) -> str:
-    title = style.fit(one_line(finding.title), 50)
-    parts = [
-        part
-        for part in (
-            finding.id,
-            title,
-            _format_place(finding, here),
-            "%s; %s" % (finding.what, finding.remedy),
-        )
-        if part
-    ]
-    return "  " + one_line("  ".join(parts))
+    title, place = style.fit(one_line(finding.title), 50), _format_place(finding, here)
+    parts = finding.id, title, place, "%s; %s" % (finding.what, finding.remedy)
+    return "  " + one_line("  ".join(filter(None, parts)))
 
 
 def _format_place(finding: Finding, here: str) -> str:
-    path = (
-        finding.place[len(here) + 1 :]
-        if here and finding.place.startswith(here + "/")
-        else finding.place
-    )
+    path = finding.place.removeprefix(here + "/") if here else finding.place
     return "%s:%d" % (path, finding.line)
 
 
 def _format_counts(counts: Mapping[str, int]) -> str:
-    """Return counts as `2 secrets, 1 dangling`, or `nothing found`."""
+    """Format counts as `2 secrets, 1 dangling`, or `nothing found`."""
     parts = [
         "%d %s" % (number, section.removesuffix("s") if number == 1 else section)
         for section, number in counts.items()
@@ -274,7 +216,7 @@ def _format_counts(counts: Mapping[str, int]) -> str:
 
 
 def list_digest_steps(digest: Digest) -> list[list[str]]:
-    """Return the steps that made a digest, as rows of (step, outcome)."""
+    """List the steps that made a digest, as (step, outcome)."""
     found = digest.checked
     return [
         *([step.provider, step.outcome] for step in digest.steps),
@@ -285,12 +227,11 @@ def list_digest_steps(digest: Digest) -> list[list[str]]:
 
 
 def measurement_lines(results: Sequence[dict[str, Any]], style: screen.Style) -> list[str]:
-    """Return eval's measurements in lines, file by file."""
-    return [
-        line
-        for at, one in enumerate(results)
-        for line in ([""] if at else []) + _format_measurement(one, style)
-    ]
+    """Format eval's measurements, file by file."""
+    out: list[str] = []
+    for result in results:
+        out += [""] * bool(out) + _format_measurement(result, style)
+    return out
 
 
 def _format_measurement(result: dict[str, Any], style: screen.Style) -> list[str]:
@@ -298,76 +239,45 @@ def _format_measurement(result: dict[str, Any], style: screen.Style) -> list[str
     out = [style.bold("%s of %s" % (asked, one_line(result["path"])))]
     gone = sorted({id for ids in result["gone"].values() for id in ids})
     if gone:
-        out.append(
-            "! %s expected but not in the store: %s%s; correct the file, or `dayleaf store "
-            "restore ID`"
-            % (
-                format_count(len(gone), "id"),
-                ", ".join(map(one_line, gone[:3])),
-                " …" if len(gone) > 3 else "",
-            )
-        )
+        few = ", ".join(map(one_line, gone[:3])) + " …" * (len(gone) > 3)
+        line = "! %s expected but not in the store: %s; correct the file, or `dayleaf store restore"
+        out.append(line % (format_count(len(gone), "id"), few) + " ID`")
     if result["leftOut"]:
-        out.append(
-            "! left out, because every record they expect is gone: "
-            + ", ".join(map(one_line, result["leftOut"]))
-        )
+        left_out = ", ".join(map(one_line, result["leftOut"]))
+        out.append("! left out, because every record they expect is gone: " + left_out)
     out += ["", *_compare_rankers(result["rankers"], result["main"]), *result["notes"]]
-    out += _format_misses(result)
-    out += [
-        "! %s is %.2f with %s, below the floor of %.2f"
-        % (fault["measure"], fault["reached"], result["main"], fault["floor"])
-        for fault in result["below"]
-    ]
+    if result["misses"]:
+        rows = [
+            list(map(one_line, (miss["query"], ", ".join(miss["missed"]), miss["text"])))
+            for miss in result["misses"]
+        ]
+        out += ["", "Missing from the first ten hits", *screen.format_table(rows, "  ")]
+    for fault in result["below"]:
+        reached = "%s is %.2f with %s" % (fault["measure"], fault["reached"], result["main"])
+        out.append("! %s, below the floor of %.2f" % (reached, fault["floor"]))
     return [one_line(line) if line.startswith("!") else line for line in out]
 
 
 def _compare_rankers(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
-    """Return a row for each ranker, each column's best starred."""
+    """Format a table of rankers, with a star at each column's best."""
     from memory.health.goldens import MEASURES
 
     best = {name: max(each[name] for each in rankers.values()) for name in MEASURES}
-    rows = [
-        [
-            ranker,
-            *(
-                "%.2f%s" % (each[name], "*" if each[name] == best[name] else " ")
-                for name in MEASURES
-            ),
-            "what recall uses" if ranker == main else "",
-        ]
-        for ranker, each in rankers.items()
-    ]
-    return screen.format_table(
-        [["", *(head + " " for head in HEADS), ""], *rows], "  ", (1, 2, 3, 4)
-    )
-
-
-def _format_misses(result: dict[str, Any]) -> list[str]:
-    if not result["misses"]:
-        return []
-    rows = [
-        [one_line(miss["query"]), ", ".join(map(one_line, miss["missed"])), one_line(miss["text"])]
-        for miss in result["misses"]
-    ]
-    return ["", "Missing from the first ten hits", *screen.format_table(rows, "  ")]
+    rows = [["", *(head + " " for head in HEADS), ""]]
+    for ranker, each in rankers.items():
+        marks = {name: "*" if each[name] == best[name] else " " for name in MEASURES}
+        cells = ["%.2f%s" % (each[name], marks[name]) for name in MEASURES]
+        rows.append([ranker, *cells, "what recall uses" if ranker == main else ""])
+    return screen.format_table(rows, "  ", (1, 2, 3, 4))
 
 
 # ---- a team
 
 
-def _format_unsynced(found: Status) -> list[str]:
-    return [
-        "%s about shared records not %s yet" % (format_count(number, "commit"), what)
-        for number, what in ((found.ahead, "pushed"), (found.behind, "merged"))
-        if number > 0
-    ]
-
-
 def team_lines(
     found: Status, titles: dict[str, tuple[str, str]], skipped: Sequence[SkippedFile]
 ) -> list[str]:
-    """Return the state of a team's shared records in lines.
+    """Format the state of a team's shared records.
 
     titles: (id, title) of the readable ones, by name. skipped: the others.
     """
@@ -377,49 +287,37 @@ def team_lines(
     new = [held for held in readable if held.fresh]
     loose = [held for held in readable if held.state != "committed" and held not in new]
     rest = [held for held in readable if held not in new and held not in loose]
-    lines += _format_group(
-        "Removed by others since the last pull",
-        [
-            "  %s  %s  %s; `%s` brings it back"
-            % (
-                one_line(gone.id),
-                _clip_title(gone.title),
-                one_line(gone.by, 40) or "git does not say who",
-                one_line(gone.back),
-            )
-            for gone in found.removed
-        ],
-    )
-    for heading, rows in (
+    removed = [_format_removed(gone) for gone in found.removed]
+    lines += _format_group("Removed by others since the last pull", removed)
+    for heading, group in (
         ("New since the last pull", new),
         ("Not committed", loose),
         ("All others", rest),
     ):
-        lines += _format_group(
-            heading,
-            screen.format_table(
-                [
-                    [
-                        "",
-                        titles[held.name][0],
-                        _clip_title(titles[held.name][1]),
-                        _format_author(held),
-                    ]
-                    for held in rows
-                ]
-            ),
-        )
-    lines += _format_unsynced(found)
+        rows = [_format_shared(held, *titles[held.name]) for held in group]
+        lines += _format_group(heading, screen.format_table(rows))
+    for number, what in ((found.ahead, "pushed"), (found.behind, "merged")):
+        commits = format_count(number, "commit")
+        lines += ["%s about shared records not %s yet" % (commits, what)] * (number > 0)
     return lines or ["nothing is shared here; `dayleaf record share ID` shares a record"]
 
 
+def _format_removed(gone: RemovedRecord) -> str:
+    by = one_line(gone.by, 40) or "git does not say who"
+    head = "  %s  %s  %s" % (one_line(gone.id), _clip_title(gone.title), by)
+    return "%s; `%s` brings it back" % (head, one_line(gone.back))
+
+
+def _format_shared(held: SharedRecord, id: str, title: str) -> list[str]:
+    return ["", id, _clip_title(title), _format_author(held)]
+
+
 def _format_group(heading: str, rows: list[str]) -> list[str]:
-    more = (
-        ["  … and %d more; --json lists all" % (len(rows) - MOST_OF_TEAM)]
-        if len(rows) > MOST_OF_TEAM
-        else []
-    )
-    return ["%s (%d)" % (heading, len(rows)), *rows[:MOST_OF_TEAM], *more] if rows else []
+    if not rows:
+        return []
+    rest = len(rows) - MOST_OF_TEAM
+    more = ["  … and %d more; --json lists all" % rest] * (rest > 0)
+    return ["%s (%d)" % (heading, len(rows)), *rows[:MOST_OF_TEAM], *more]
 
 
 def _clip_title(title: str) -> str:

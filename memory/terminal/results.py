@@ -33,6 +33,7 @@ GROUPS = {
     "rejected": ("rule, rejected", "Rules (rejected)"),
     "refused": ("script, rejected", "Scripts (rejected)"),
 }
+_OWN_TIERS = (layout.TIER_NAMES[layout.PRIVATE], layout.TIER_NAMES[layout.ADDED])
 MODEL_UNITS = 9500  # UTF-16 units; the host cuts a hook's output above 10,000
 ITEM_UNITS = 3200
 MOST_LINES = 99  # of a record's wrapped line
@@ -50,18 +51,6 @@ ADD = "`dayleaf resource add --path FILE` adds a file"
 NOTHING = "nothing found"  # recall's own note, which would repeat the first line
 
 
-def _group_by_kind(
-    every: Sequence[Hit], written: Sequence[Sequence[str]], style: Style
-) -> list[str]:
-    lines: list[str] = []
-    for name, (_, heading) in GROUPS.items():
-        group = [lines for hit, lines in zip(every, written) if hit.group == name]
-        if group:
-            lines += ["", style.bold(heading)] if lines else [style.bold(heading)]
-        lines += [line for each in group for line in each]
-    return lines
-
-
 def hit_lines(
     found: RecallResult,
     words: str,
@@ -71,34 +60,42 @@ def hit_lines(
     grouped: bool = False,
     way: str = LEARN,
 ) -> list[str]:
-    """Return a recall in lines: hits, left out ones, notes, gaps.
+    """Format recall's hits, then what was left out, notes and gaps.
 
     words: the query. key: the current workspace. explain: print the parts of every score. grouped:
         put hits under headings by kind. way: LEARN or ADD, to fill a gap.
     """
-    every = [*found.hits, *found.linked]
-    rows = [_format_cells(hit, key, bool(words)) for hit in every]
+    hits = [*found.hits, *found.linked]
+    rows = [_format_cells(hit, key, bool(words)) for hit in hits]
     widths = [max((count_columns(row[i]) for row in rows), default=0) for i in range(9)]
     widths[2] = 0 if grouped else widths[2]
     if style.cut:
         others = [wide for at, wide in enumerate(widths) if at != 3 and wide]
-        widths[3] = max(
-            screen.MIN_TITLE_COLUMNS,
-            min(widths[3], style.columns - 2 - sum(others) - 2 * len(others)),
-        )
+        room = style.columns - 2 - sum(others) - 2 * len(others)
+        widths[3] = max(screen.MIN_TITLE_COLUMNS, min(widths[3], room))
+    context = found.context if explain else None
     written = [
-        _format_hit(hit, row, widths, words, style, found.context if explain else None)
-        for hit, row in zip(every, rows)
+        (hit.group, _format_hit(hit, row, widths, words, style, context))
+        for hit, row in zip(hits, rows)
     ]
     if grouped:
-        lines = _group_by_kind(every, written, style)
+        lines = _group_by_kind(written, style)
     else:
-        lines = [line for each in written for line in each]
+        lines = [line for _, each in written for line in each]
     footer = _format_footer(found, words, style, bool(lines), way)
     if explain and found.context:
         lines += [""] * bool(lines)
         lines.append(style.dim("context tags: " + context_line(found.context)))
     return lines + footer
+
+
+def _group_by_kind(written: Sequence[tuple[str, list[str]]], style: Style) -> list[str]:
+    lines: list[str] = []
+    for name, (_, heading) in GROUPS.items():
+        group = [line for kind, each in written if kind == name for line in each]
+        if group:
+            lines += [""] * bool(lines) + [style.bold(heading), *group]
+    return lines
 
 
 def _format_hit(
@@ -114,23 +111,17 @@ def _format_hit(
     padded = [pad(cell, widths[i], i in (1, 4, 7)) for i, cell in enumerate(row)]
     padded[0], padded[6] = style.colour_kind(hit.kind, padded[0]), style.colour_verdict(padded[6])
     line = ("  " + "  ".join(cell for cell, wide in zip(padded, widths) if wide)).rstrip()
-    beneath = _format_details(hit, words, min(style.columns, READABLE) - 6, context)
-    return [
-        line,
-        *("      " + style.dim(line) for line in _format_gone(hit)),
-        *("      " + line for line in beneath),
-    ]
+    gone = ["      " + style.dim(reason) for reason in _format_gone(hit)]
+    details = _format_details(hit, words, min(style.columns, READABLE) - 6, context)
+    return [line, *gone, *("      " + detail for detail in details)]
 
 
 def _format_cells(hit: Hit, key: str, asked: bool) -> list[str]:
-    title = one_line(hit.title) + (
-        " § " + one_line(hit.section) if hit.section and not hit.turn else ""
-    )
-    is_local = (
-        hit.tier not in (layout.TIER_NAMES[layout.PRIVATE], layout.TIER_NAMES[layout.ADDED])
-        or hit.workspace == key
-    )
-    where = hit.tier if is_local else one_line(hit.workspace)
+    title = one_line(hit.title)
+    if hit.section and not hit.turn:
+        title += " § " + one_line(hit.section)
+    # the tier of a record of this workspace or of the repository, else the workspace
+    elsewhere = hit.workspace != key and hit.tier in _OWN_TIERS
     is_ranked = asked and hit.why != NEWEST
     score = "linked" if hit.linked_from else "%.2f" % hit.score if is_ranked else ""
     return [
@@ -139,7 +130,7 @@ def _format_cells(hit: Hit, key: str, asked: bool) -> list[str]:
         GROUPS[hit.group][0],
         title,
         format_age(hit.age),
-        where,
+        one_line(hit.workspace) if elsewhere else hit.tier,
         _freshness(hit),
         f"{hit.tokens:,} tokens",
         one_line(fence.format_versions(hit.versions)),
@@ -149,15 +140,18 @@ def _format_cells(hit: Hit, key: str, asked: bool) -> list[str]:
 def _format_details(
     hit: Hit, words: str, columns: int, context: Sequence[ContextTag] | None
 ) -> list[str]:
-    """Return the lines below a hit: facts, quotes, reasons, score."""
+    """Format the lines below a hit: facts, quotes, reasons, score."""
     lines = [one_line(hit.why)] if hit.linked_from else []
     lines += [one_line(hit.origin)] if hit.origin else []
     lines += list_facts(hit)
-    why = [one_line(hit.why)] if words and not hit.linked_from and hit.why != NEWEST else []
-    score = [] if context is None or hit.linked_from else _explain_score(hit, context)
-    news = [quote for quote in hit.quotes if one_line(quote.text) != one_line(hit.title)]
-    quotes = [line for quote in news for line in quote_lines(quote, columns, hit)]
-    return [*lines, *(line for line in quotes if line), *why, *score]
+    for quote in hit.quotes:
+        if one_line(quote.text) != one_line(hit.title):
+            lines += filter(None, quote_lines(quote, columns, hit))
+    if words and not hit.linked_from and hit.why != NEWEST:
+        lines.append(one_line(hit.why))
+    if context is not None and not hit.linked_from:
+        lines += _explain_score(hit, context)
+    return lines
 
 
 def list_facts(hit: Hit) -> list[str]:
@@ -166,32 +160,29 @@ def list_facts(hit: Hit) -> list[str]:
         scope = ["in: " + one_line(", ".join(hit.scope))] if hit.scope else []
         return ["because: " + one_line(hit.rationale)] * bool(hit.rationale) + scope
     if hit.kind == "learning":
-        whose = AUTHORS.get(hit.source, hit.source)
-        if hit.tier in ("shared", "added"):  # what a file of others says of its author is its claim
-            whose = "from the repository" if hit.tier == "shared" else "from another folder"
-        return (
-            ["confidence %s, %s" % (one_line(hit.confidence), one_line(whose))]
-            if hit.confidence
-            else []
-        )
+        # what a file of others says of its author is its claim
+        others = {"shared": "from the repository", "added": "from another folder"}
+        author = one_line(others.get(hit.tier) or AUTHORS.get(hit.source, hit.source))
+        confidence = one_line(hit.confidence)
+        return ["confidence %s, %s" % (confidence, author)] if hit.confidence else []
     path = [one_line(hit.source_path)] if hit.source_path else []
     return path + ["`%s`" % _run_command(hit)] * (hit.group == "script")
 
 
 def quote_lines(quote: Quote, columns: int, hit: Hit) -> list[str]:
-    """Return a quote in wrapped lines, with its turn's command."""
-    head = (
-        ["%s  `%s`" % (localtimes.format_heading(quote), turn_command(quote))] if quote.turn else []
-    )
-    head = head or ["`dayleaf show %s`" % one_line(quote.id)] * (quote.id != hit.id)
+    """Format a quote in wrapped lines, below its turn's command."""
+    head = []
+    if quote.turn:
+        head = ["%s  `%s`" % (localtimes.format_heading(quote), turn_command(quote))]
+    elif quote.id != hit.id:
+        head = ["`dayleaf show %s`" % one_line(quote.id)]
     out: list[str] = []
     for row in quote.text.split("\n"):
         indent = row[: len(row) - len(row.lstrip(" "))][: columns // 2]
         row = localtimes.localize_line(hit.kind, one_line(row), quote.created)
-        out += [
-            indent + part for part in screen.wrap_text(row, columns - len(indent) - 2, MOST_LINES)
-        ]
-    return head + ["  " * bool(head) + row for row in out]
+        wrapped = screen.wrap_text(row, columns - len(indent) - 2, MOST_LINES)
+        out += ["  " * bool(head) + indent + part for part in wrapped]
+    return head + out
 
 
 def turn_command(quote: Quote) -> str:
@@ -204,7 +195,7 @@ def _run_command(hit: Hit) -> str:
 
 
 def context_line(tags: Iterable[ContextTag]) -> str:
-    """Return context tags with weights and origins: `python 1 (pyproject.toml)`."""
+    """Format context tags with weight and origin: `python 1 (pyproject.toml)`."""
     return ", ".join(
         "%s %g (%s)" % (one_line(tag.name), tag.weight, one_line(tag.origin)) for tag in tags
     )
@@ -234,24 +225,18 @@ def _explain_score(hit: Hit, tags: Iterable[ContextTag]) -> list[str]:
 def _format_footer(
     found: RecallResult, words: str, style: Style, some: bool, way: str
 ) -> list[str]:
-    lines = (
-        []
-        if some
-        else [
-            "Nothing found"
-            + (" for `%s`." % clip_columns(one_line(words), QUERY_LENGTH) if words else ".")
-        ]
-    )
-    tail = left_out_line(found)
-    tail += [_describe_order(found)] if found.backend and some else []
+    lines, tail = [], left_out_line(found)
     notes = [one_line(note) for note in found.notes if note != NOTHING]
+    if not some:
+        query = " for `%s`" % clip_columns(one_line(words), QUERY_LENGTH) if words else ""
+        lines.append("Nothing found%s." % query)
+    elif found.backend:
+        tail.append(_describe_order(found))
     # no index at all says more
-    behind = found.stale and not any("were searched" in note for note in notes)
-    tail += (
-        ["files have changed since the index was made; it is being refreshed in the background"]
-        if behind and some
-        else []
-    )
+    if some and found.stale and not any("were searched" in note for note in notes):
+        tail.append(
+            "files have changed since the index was made; it is being refreshed in the background"
+        )
     tail += notes
     lines += [""] * bool(tail and some) + [style.dim(line) for line in tail]
     return lines + plan_line(found) + gap_line(found, way)
@@ -266,20 +251,20 @@ def _describe_order(found: RecallResult) -> str:
 
 
 def plan_line(found: RecallResult) -> list[str]:
-    """Return a line with the active plan, if not a hit."""
+    """Format the active plan, unless it is a hit."""
     plan = found.plan
     return ["the active plan: %s (%s)" % (one_line(plan.title), one_line(plan.id))] if plan else []
 
 
 def left_out_line(found: RecallResult) -> list[str]:
-    """Return a line with the number of hits left out, if any."""
+    """Say how many hits were left out, if any."""
     rest, of = found.left_out, len(found.hits) + found.left_out
     line = "did not fit: %s; `--limit %d` shows them" % (format_count(rest, "more hit"), of)
     return [line] if rest else []
 
 
 def gap_line(found: RecallResult, way: str = LEARN) -> list[str]:
-    """Return a line that asks for missing knowledge."""
+    """Ask for what the memory lacks."""
     words = ", ".join("`%s`" % one_line(str(gap)) for gap in found.known_gaps[:5])
     about = "nothing about " + words if words else "only weak matches" if found.weak else ""
     about = about + ": " if about and found.hits else ""
@@ -288,30 +273,21 @@ def gap_line(found: RecallResult, way: str = LEARN) -> list[str]:
 
 def render_for_model(found: RecallResult, words: str, way: str = LEARN) -> str:
     """Render a recall for the model, fenced, at most MODEL_UNITS."""
-    notes = [
-        fence.clean(line)
-        for line in [
-            *(str(n) for n in found.notes),
-            *left_out_line(found),
-            *plan_line(found),
-            *gap_line(found, way),
-        ]
-    ]
-    said = "Recall of `%s`: %s, %s." % (
+    head = "Recall of `%s`: %s, %s." % (
         fence.clip_utf16(fence.clean(one_line(words)), 200),
         format_count(len(found.hits), "hit"),
         _describe_order(found),
     )
-    tail = fence.clip_utf16("\n".join(notes), MODEL_UNITS // 4) if notes else ""
+    notes = [*map(str, found.notes), *left_out_line(found), *plan_line(found)]
+    notes += gap_line(found, way)
+    tail = fence.clip_utf16("\n".join(map(fence.clean, notes)), MODEL_UNITS // 4)
     budget = fence.Budget(MODEL_UNITS - fence.overhead("recall") - tokeniser.count_utf16(tail) - 1)
-    budget.take(said)
-    cut = 0
-    shown = (*found.hits, *found.linked)
+    budget.take(head)
+    cut, shown = 0, (*found.hits, *found.linked)
     for at, hit in enumerate(shown):
         share = max(budget.left // (len(shown) - at), 240)
-        cut += not budget.take(
-            _render_hit(hit, min(ITEM_UNITS, share, budget.left) - 1), hit.group == "rule"
-        )
+        units = min(ITEM_UNITS, share, budget.left) - 1
+        cut += not budget.take(_render_hit(hit, units), hit.group == "rule")
     if cut:
         budget.take("%s did not fit." % format_count(cut, "hit"))
     return fence.format_block("recall", [*budget.lines, *([tail] if tail else [])], budget.rules)
@@ -326,49 +302,34 @@ _STANDINGS = {
     "rejected": "rule that was rejected, do not follow",
     "refused": "script that was rejected, do not run",
 }
+_ORIGINS = {  # by tier
+    "shared": "shared through this repository",
+    "global": "global",
+    "added": "from the user's own folder",
+}
 
 
 def _render_hit(hit: Hit, units: int) -> str:
-    origin = {
-        "shared": ", shared through this repository",
-        "global": ", global",
-        "added": ", from the user's own folder",
-    }.get(hit.tier, "")
-    origin = ", " + fence.clean_line(hit.origin, 100) if hit.origin else origin
     id = fence.clean_line(hit.id, 64)
+    facts = [_STANDINGS.get(hit.group, hit.kind), clock.format_local_day(hit.created)]
+    origin = fence.clean_line(hit.origin, 100) if hit.origin else _ORIGINS.get(hit.tier, "")
+    facts += filter(None, (fence.format_versions(hit.versions), origin))
+    if _freshness(hit):
+        facts.append(fence.clean_line(": ".join([_freshness(hit), *_format_gone(hit)]), 240))
     place = fence.clean_line(hit.why, 128) if hit.linked_from else "score %.2f" % hit.score
-    head = "## [%s] %s (%s, %s%s%s%s, %s)" % (
-        id,
-        fence.clean_line(one_line(hit.title), 160),
-        _STANDINGS.get(hit.group, hit.kind),
-        clock.format_local_day(hit.created),
-        ", " + fence.format_versions(hit.versions) if hit.versions else "",
-        origin,
-        ", " + fence.clean_line(": ".join([_freshness(hit), *_format_gone(hit)]), 240)
-        if _freshness(hit)
-        else "",
-        place,
-    )
+    title = fence.clean_line(one_line(hit.title), 160)
+    head = "## [%s] %s (%s)" % (id, title, ", ".join([*facts, place]))
     if hit.group == "script":
         head += "\n`%s`" % fence.clean_line(_run_command(hit), 100)
-    told = "".join(
-        "\n> %s: (`%s`)\n%s"
-        % (
-            fence.clean_line(quote.stated, 200),
-            fence.clean_line(turn_command(quote), 100),
-            fence.clean(quote.text),
-        )
-        if quote.turn
-        else ""
-        for quote in hit.quotes
-    )
-    head = fence.clip_utf16(head + told, units)
+    for quote in hit.quotes:
+        if quote.turn:
+            stated = fence.clean_line(quote.stated, 200)
+            command = fence.clean_line(turn_command(quote), 100)
+            head += "\n> %s: (`%s`)\n%s" % (stated, command, fence.clean(quote.text))
+    head = fence.clip_utf16(head, units)
     room = units - tokeniser.count_utf16(head) - 1
-    body = (
-        fence.clip_utf16(
-            fence.clean(hit.body).strip(), room, " … (`dayleaf show %s` for the rest)" % id
-        )
-        if room > MIN_BODY_UNITS
-        else ""
-    )
+    if room <= MIN_BODY_UNITS:
+        return head
+    end = " … (`dayleaf show %s` for the rest)" % id
+    body = fence.clip_utf16(fence.clean(hit.body).strip(), room, end)
     return head + ("\n" + body if body else "")

@@ -68,7 +68,7 @@ def format_table(
     give: int = -1,
     kinds: Sequence[str] = (),
 ) -> list[str]:
-    """Return rows as lines with aligned columns.
+    """Format rows as lines with aligned columns.
 
     right: numbers of the right-aligned columns. give: number of the column that is cut where the
         rows are wider than `style`. kinds: of the records whose ids stand first, for the colour.
@@ -98,7 +98,7 @@ def format_progress(done: float, total: float) -> str:
 
 
 class Style:
-    """The style of an output; lines for a pipe or a file are only wrapped, not cut."""
+    """Colours and width of an output; lines for a pipe or a file are never cut."""
 
     def __init__(self, columns: int = 100, colour: bool = False, cut: bool = True):
         self.columns, self.colour, self.cut = columns, colour, cut
@@ -129,7 +129,7 @@ class Style:
 
 
 class Spinner:
-    """Shows a step that takes over a second on the terminal's stderr."""
+    """Shows on the terminal's stderr a step that takes over a second."""
 
     DELAY, FRAMES = 1.0, "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -178,7 +178,7 @@ class Spinner:
 
 
 def group_claims(claims: Sequence[Claim]) -> list[tuple[str, str]]:
-    """Return (state, names of its claims) pairs for a record's head."""
+    """Group a record's claims by state, as (state, their names)."""
     states = [("stands", True), ("gone", False), ("not checked", None)]
     return [
         (state, ", ".join(claim.name for claim in claims if claim.stands is stands))
@@ -190,7 +190,7 @@ def group_claims(claims: Sequence[Claim]) -> list[tuple[str, str]]:
 
 
 def format_source(shown: Record) -> str:
-    """Return a record's author and confidence in one line."""
+    """Format a record's author and confidence in one line."""
     text = "%s, %s confidence" % (shown.source, shown.confidence)
     claimed = ", as this repository's file says" if shown.tier == layout.SHARED else ""
     return text + ("" if shown.accepted else ", a candidate") + claimed
@@ -199,7 +199,7 @@ def format_source(shown: Record) -> str:
 def format_record_head(
     shown: Record, now: float, style: Style, facts: Iterable[tuple[str, str]] = ()
 ) -> list[str]:
-    """Return the lines above a record's body: title and fields."""
+    """Format the lines above a record's body: title and fields."""
     pairs = [
         ("kind", shown.kind),
         ("tier", layout.TIER_NAMES.get(shown.tier, shown.tier)),
@@ -217,32 +217,25 @@ def format_record_head(
         *facts,
     ]
     rows = [[style.dim(name), one_line(value)] for name, value in pairs if value]
-    return [
-        style.bold(one_line(shown.title))
-        + "  "
-        + style.colour_kind(shown.kind, one_line(shown.id)),
-        *format_table(rows),
-    ]
+    title, id = style.bold(one_line(shown.title)), one_line(shown.id)
+    return [title + "  " + style.colour_kind(shown.kind, id), *format_table(rows)]
 
 
 def format_transcript_entry(
     at: str, who: str, text: str, offset: clock.Offset, most: int
 ) -> list[str]:
-    """Return a transcript's entry in lines: time, author and text.
+    """Format a transcript's entry: time, author and text.
 
-    at: ISO 8601, in UTC. offset: of local time. most: lines of the text, 0 for all.
+    at: ISO 8601, in UTC. offset: of local time. most: lines of the text.
     """
     instant = clock.parse(at)
     time = clock.iso(instant + offset(instant))[11:19] if instant is not None else " " * 8
     head = "%s  %s  " % (time, pad(who, 6))
     lines = [line.rstrip() for line in strip_hidden(text).strip("\n").split("\n")]
-    hidden = len(lines) - most if len(lines) > most + 1 else 0
-    lines = (
-        [*lines[:most], "… %s; --json has them" % format_count(hidden, "more line")]
-        if hidden
-        else lines
-    )
-    return [(head if number == 0 else " " * len(head)) + line for number, line in enumerate(lines)]
+    hidden = len(lines) - most
+    if hidden > 1:
+        lines[most:] = ["… %s; --json has them" % format_count(hidden, "more line")]
+    return [(" " * len(head) if number else head) + line for number, line in enumerate(lines)]
 
 
 def diff_contents(before: bytes, after: bytes) -> list[str]:

@@ -17,6 +17,8 @@ from memory.core.config import Config
 from memory.core.layout import Place, project_name, read_branch
 from memory.core.plaintext import clip_at_word, clip_columns, format_age, format_count, one_line
 from memory.core.records import Record
+from memory.distill import digests
+from memory.distill.digests import Digest
 from memory.hook import handoffs, indexview, signs
 from memory.hook.handoffs import is_from_elsewhere, is_repetition
 from memory.knowledge import walls, worklog
@@ -27,10 +29,6 @@ from memory.recall.question import Query
 from memory.store import activeplan
 from memory.store.redactor import strip_private_record
 from memory.terminal import screen
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.distill.digests import Digest
 
 DAY_LINES, ALL_LINES = 15, 60
 MOST_DAYS = 3  # of a standup by day
@@ -44,23 +42,23 @@ _WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")  # 1970-01-01 was 
 def standup_lines(
     report: WorkReport, style: screen.Style, markdown: bool = False, digest: Digest | None = None
 ) -> list[str]:
-    """Return a standup in lines, by workspace, day and branch.
+    """Format a standup by workspace, day and branch.
 
     markdown: do not wrap entries. digest: a model's summary, in place of the work.
     """
-    since = _format_period(report)
-    if not report.spaces:
+    since, spaces = _format_period(report), report.spaces
+    if not spaces:
         where = "any workspace" if report.asked == "all" else one_line(project_name(report.asked))
         return ["nothing in %s %s" % (where, since)]
     out = [_format_summary(report, since)]
     if digest:
         return [*out, *_format_digest(digest, style, markdown)]
-    several = len(report.spaces) > 1
-    room = (ALL_LINES - 1) // len(report.spaces) - 2 * several
-    for space, name in zip(report.spaces, _name_workspaces(report)):
+    several = len(spaces) > 1
+    room = max(DAY_LINES, (ALL_LINES - 1) // len(spaces) - 2 * several)
+    for space, name in zip(spaces, _name_workspaces(report)):
         if several:
             out += ["", "## " + name if markdown else style.bold(name)]
-        out += _format_workspace(space, max(DAY_LINES, room), style, markdown)
+        out += _format_workspace(space, room, style, markdown)
     return out
 
 
@@ -74,12 +72,10 @@ def _name_workspaces(report: WorkReport) -> list[str]:
 
 
 def _format_digest(digest: Digest, style: screen.Style, markdown: bool) -> list[str]:
-    from memory.distill import digests
-
     rows = [
         row
-        for one in digest.bullets
-        for row in _format_item(one_line(one.statement), ALL_LINES, style, markdown, 0)
+        for bullet in digest.bullets
+        for row in _format_item(one_line(bullet.statement), ALL_LINES, style, markdown, 0)
     ]
     notes = ["note: " + one_line(note) for note in digest.notes]
     return ["", *rows, "", "written by a model: " + digests.format_reduction(digest), *notes]
@@ -107,15 +103,11 @@ def _format_workspace(
         strands = worklog.list_branches(space.work, False)
         return ["", *_fit_strands(strands, room - 1, style, markdown, True)]
     out: list[str] = []
-    for day, found in groupby(worklog.list_branches(space.work), lambda one: one.day):
-        page = _fit_strands(
-            list(found), min(DAY_LINES, room // len(days)) - 1, style, markdown, False
-        )
-        out += [
-            "",
-            "**%s**" % _format_day(day) if markdown else style.bold(_format_day(day)),
-            *page,
-        ]
+    room = min(DAY_LINES, room // len(days)) - 1
+    for day, found in groupby(worklog.list_branches(space.work), lambda strand: strand.day):
+        heading = _format_day(day)
+        out += ["", "**%s**" % heading if markdown else style.bold(heading)]
+        out += _fit_strands(list(found), room, style, markdown, False)
     return out
 
 
@@ -138,25 +130,25 @@ def _format_summary(report: WorkReport, since: str) -> str:
 def _fit_strands(
     strands: Sequence[BranchWork], room: int, style: screen.Style, markdown: bool, dated: bool
 ) -> list[str]:
-    strands_with_content = [strand for strand in strands if strand.came or strand.open]
+    strands = [strand for strand in strands if strand.came or strand.open]
     pages: list[list[str]] = []
     for level in _LEVELS:
-        pages = [
-            _format_strand(strand, level, style, markdown, dated) for strand in strands_with_content
-        ]
+        pages = [_format_strand(strand, level, style, markdown, dated) for strand in strands]
         if sum(map(len, pages)) <= room:
             break
-    shown = len(strands_with_content)
-    while shown and sum(map(len, pages[:shown])) + (shown < len(strands_with_content)) > room:
+    shown = len(strands)
+    while shown and sum(map(len, pages[:shown])) + (shown < len(strands)) > room:
         shown -= 1
-    rest = _name_strands(strands_with_content[shown:], style, markdown)
+    rest = _name_strands(strands[shown:], style, markdown)
     return [*(line for page in pages[:shown] for line in page), *rest]
 
 
 def _name_strands(strands: Sequence[BranchWork], style: screen.Style, markdown: bool) -> list[str]:
     if not strands:
         return []
-    names = dict.fromkeys(one_line(one.branch or one.title, NAME_LENGTH) for one in strands)
+    names = dict.fromkeys(
+        one_line(strand.branch or strand.title, NAME_LENGTH) for strand in strands
+    )
     called = ", ".join("`%s`" % name if markdown else name for name in names)
     line = "- %d more: %s" % (len(strands), called)
     return [line if markdown else clip_columns("  " + line, style.columns)]
@@ -171,24 +163,23 @@ def _format_strand(
 ) -> list[str]:
     most, still, rows = level
     name = clip_at_word(one_line(strand.branch), NAME_LENGTH)
-    facts = (
-        _format_days(strand) if dated else "",
-        strand.pull,
-        format_count(strand.commits, "commit") if _has_more_commits(strand, most) else "",
-        "unattended" * strand.unattended,
-    )
+    facts = [_format_days(strand)] if dated else []
+    facts.append(strand.pull)
+    if _has_more_commits(strand, most):
+        facts.append(format_count(strand.commits, "commit"))
+    if strand.unattended:
+        facts.append("unattended")
     aside = ", ".join(filter(None, facts))
     named = "`%s`" % name if markdown and name else name
     head = " ".join(filter(None, (named, "(%s)" % aside if aside else "")))
     number = " (PR %s)" % strand.pull.rpartition(" ")[2]
-    came = [one_line(line).replace(number, "") for line in strand.came[:most]]
-    texts = [*came, *(clip_at_word(one_line(line), OPEN_LENGTH) for line in strand.open[:still])]
+    texts = [one_line(line).replace(number, "") for line in strand.came[:most]]
+    texts += [clip_at_word(one_line(line), OPEN_LENGTH) for line in strand.open[:still]]
     texts[0] = head + ": " + texts[0] if head else texts[0]
-    return [
-        line
-        for at, text in enumerate(texts)
-        for line in _format_item(text, rows, style, markdown, 2 * bool(at))
-    ]
+    lines = []
+    for at, text in enumerate(texts):
+        lines += _format_item(text, rows, style, markdown, 2 * bool(at))
+    return lines
 
 
 def _has_more_commits(strand: BranchWork, most: int) -> bool:
@@ -270,37 +261,23 @@ def read_glance(place: Place, settings: Config, now: float, offset: clock.Offset
     """Read the data of the overview that plain `dayleaf` prints."""
     wanted = (("checkpoint", LOOKED_AT), ("plan", LOOKED_AT), ("conversation", LATEST))
     with search.Searcher(place, settings) as searcher:
-        newest, plans, talks = (
+        checkpoints, plans, talks = (
             searcher.answer(Query(kinds=(kind,), limit=most), now, offset, [place]).hits
             for kind, most in wanted
         )
     sessions: dict[str, tuple[Record, str]] = {}
-    own = [
-        strip_private_record(hit.record)
-        for hit in newest
-        if not is_repetition(hit.record) and not is_from_elsewhere(place, hit.record)
-    ]
-    for record in own:
-        outcome = checkpointoutline.split_sections(record.body).get("outcome")
-        sessions.setdefault(
-            records.meta_text(record, "session") or record.id,
-            (record, one_line(outcome[0]) if outcome else ""),
-        )
+    for record in (hit.record for hit in checkpoints):
+        if not is_repetition(record) and not is_from_elsewhere(place, record):
+            record = strip_private_record(record)
+            outcome = checkpointoutline.split_sections(record.body).get("outcome") or [""]
+            sessions.setdefault(_find_session(record), (record, one_line(outcome[0])))
     # sessions of short answers leave no checkpoint
-    for record in (strip_private_record(found.record) for found in talks):
-        answers = [
-            "",
-            *filter(
-                None,
-                (
-                    openings.format_plain_line(turn.answer, OUTCOME_LENGTH)
-                    for turn in split_turns(record)
-                ),
-            ),
-        ]
-        sessions.setdefault(
-            records.meta_text(record, "session") or record.id, (record, one_line(answers[-1]))
+    for record in (strip_private_record(hit.record) for hit in talks):
+        lines = (
+            openings.format_plain_line(turn.answer, OUTCOME_LENGTH) for turn in split_turns(record)
         )
+        answers = ["", *filter(None, lines)]
+        sessions.setdefault(_find_session(record), (record, one_line(answers[-1])))
     latest = sorted(sessions.values(), key=lambda each: (-each[0].created, each[0].id))[:LATEST]
     return Glance(
         place.key,
@@ -313,6 +290,10 @@ def read_glance(place: Place, settings: Config, now: float, offset: clock.Offset
     )
 
 
+def _find_session(record: Record) -> str:
+    return records.meta_text(record, "session") or record.id
+
+
 def _count_waiting(place: Place) -> int:
     try:
         with closing(indexview.open_index(place)) as found:
@@ -323,10 +304,8 @@ def _count_waiting(place: Place) -> int:
 
 def _list_walls(place: Place, settings: Config, now: float) -> tuple[tuple[str, int], ...]:
     since = now - WALL_DAYS * clock.DAY
-    rows = [
-        row for row in walls.find_failures(place, settings, now) if row.get("created", 0.0) >= since
-    ]
-    found = walls.find_repeated(place, rows)
+    rows = walls.find_failures(place, settings, now)
+    found = walls.find_repeated(place, [row for row in rows if row.get("created", 0.0) >= since])
     return tuple((one_line(wall.telling), wall.sessions) for wall in found[:MOST_WALLS])
 
 
@@ -340,9 +319,9 @@ def glance_json(seen: Glance) -> dict[str, Any]:
                 **record_json(record),
                 "session": records.meta_text(record, "session") or None,
                 "branch": records.meta_text(record, "branch") or None,
-                "outcome": said,
+                "outcome": outcome,
             }
-            for record, said in seen.sessions
+            for record, outcome in seen.sessions
         ],
         "handoff": record_json(seen.handoff) if seen.handoff else None,
         "plan": record_json(seen.plan) if seen.plan else None,
@@ -353,44 +332,28 @@ def glance_json(seen: Glance) -> dict[str, Any]:
 
 _NOTHING = (
     "no sessions here yet: a session shows up once something was done or answered in it",
-    (
-        '`dayleaf learn "…"` keeps what you found out; `dayleaf store import transcripts` '
-        "brings in past sessions"
-    ),
+    '`dayleaf learn "…"` keeps what you found out; `dayleaf store import transcripts` '
+    "brings in past sessions",
 )
 
 
 def glance_lines(seen: Glance, now: float, style: screen.Style) -> list[str]:
-    """Return the overview in lines."""
-    out = [
-        style.bold(one_line(seen.workspace))
-        + (", on " + one_line(seen.branch) if seen.branch else "")
-    ]
+    """Format the overview of plain `dayleaf`."""
+    branch = ", on " + one_line(seen.branch) if seen.branch else ""
+    out = [style.bold(one_line(seen.workspace)) + branch]
     for word, found in (("handoff", seen.handoff), ("plan", seen.plan)):
         if found:
-            out.append(
-                "%s  %s  %s%s"
-                % (
-                    word,
-                    style.colour_kind(found.kind, one_line(found.id)),
-                    one_line(found.title),
-                    _format_progress(found),
-                )
-            )
-    if not seen.sessions:
-        out += ["", *_NOTHING] if not (seen.handoff or seen.plan) else []
-    else:
+            id = style.colour_kind(found.kind, one_line(found.id))
+            title = one_line(found.title) + _format_progress(found)
+            out.append("%s  %s  %s" % (word, id, title))
+    if seen.sessions:
         out += ["", style.bold("Last sessions"), *_format_sessions(seen, now, style)]
+    elif not seen.handoff and not seen.plan:
+        out += ["", *_NOTHING]
     if seen.waiting:
-        out += [
-            "",
-            "%s for review: `dayleaf review`"
-            % (
-                "1 record waits"
-                if seen.waiting == 1
-                else format_count(seen.waiting, "record") + " wait"
-            ),
-        ]
+        wait = "waits" if seen.waiting == 1 else "wait"
+        number = format_count(seen.waiting, "record")
+        out += ["", "%s %s for review: `dayleaf review`" % (number, wait)]
     if seen.walls:
         rows = [["%s " % format_count(many, "session"), telling] for telling, many in seen.walls]
         out += [
@@ -399,11 +362,8 @@ def glance_lines(seen: Glance, now: float, style: screen.Style) -> list[str]:
             *screen.format_table(rows, "  ", (0,), style, 1),
             '  `dayleaf fix "ERROR"` says what worked, `dayleaf show walls` lists them all',
         ]
-    return [
-        *out,
-        "",
-        style.dim("`dayleaf recall WORDS` searches, `dayleaf help` lists the commands"),
-    ]
+    end = "`dayleaf recall WORDS` searches, `dayleaf help` lists the commands"
+    return [*out, "", style.dim(end)]
 
 
 def _format_progress(found: Record) -> str:
@@ -412,27 +372,17 @@ def _format_progress(found: Record) -> str:
 
 
 def _format_sessions(seen: Glance, now: float, style: screen.Style) -> list[str]:
-    most = max(_BRANCH, style.columns // 4)
-    branches = [
-        style.fit(one_line(str(record.meta.get("branch") or "")), most)
-        for record, _ in seen.sessions
-    ]
-    rows = [
-        [one_line(record.id), format_age(now - record.created), one_line(record.title), branch]
-        for (record, _), branch in zip(seen.sessions, branches)
-    ]
-    lines = screen.format_table(
-        rows, "  ", (1,), style, 2, [record.kind for record, _ in seen.sessions]
-    )
-    return [
-        line
-        for head, (_, said) in zip(lines, seen.sessions)
-        for line in (
-            head,
-            *[
-                "      "
-                + style.dim(style.fit(clip_at_word(said, OUTCOME_LENGTH), style.columns - 6))
-            ]
-            * bool(said),
-        )
-    ]
+    most, rows = max(_BRANCH, style.columns // 4), []
+    for record, _ in seen.sessions:
+        branch = style.fit(one_line(str(record.meta.get("branch") or "")), most)
+        age = format_age(now - record.created)
+        rows.append([one_line(record.id), age, one_line(record.title), branch])
+    kinds = [record.kind for record, _ in seen.sessions]
+    heads = screen.format_table(rows, "  ", (1,), style, 2, kinds)
+    lines = []
+    for head, (_, outcome) in zip(heads, seen.sessions):
+        lines.append(head)
+        if outcome:
+            text = style.fit(clip_at_word(outcome, OUTCOME_LENGTH), style.columns - 6)
+            lines.append("      " + style.dim(text))
+    return lines

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memory.core import approvals, config, tokeniser
 from memory.hook import indexview, loader
-from memory.index import builder
+from memory.index import assembly, builder, postings
 
 
 def put(place, name: str, title: str, body: str = "", tags: str = "", **keys: str) -> str:
@@ -85,6 +85,17 @@ def found(place, words, now, **options) -> list[str]:
         ]
     finally:
         opened.close()
+
+
+def assert_twins(place, now, monkeypatch):
+    """Both inverters write the same bytes; return the assembly."""
+    twins = []
+    for inverter in (postings.LoopInverter, postings.NumpyInverter):
+        monkeypatch.setattr(assembly, "_make_inverter", lambda found, make=inverter: make())
+        twins.append(assembly.assemble(place, now))
+    monkeypatch.undo()
+    assert twins[0].data == twins[1].data
+    return twins[0]
 
 
 def settings(**changes):

@@ -577,7 +577,7 @@ def test_load_explains_why_a_candidate_is_left_out(place, now, monkeypatch):
     vault.put(place, "p/learnings/boats.md", "Boats", "A raft is no boat.")
     builder.build(place, now)
     monkeypatch.setattr(loader, "RELEVANCE", 0.6)
-    rows = accounts.explain_load(place, vault.settings(load_top=2), "raft quorum election", "")[
+    rows = accounts.explain_load(place, vault.settings(load_top=2), "raft quorum election")[
         "considered"
     ]
     assert [row["leftOut"] for row in rows].count("") == 2

@@ -269,7 +269,7 @@ def test_without_an_index_the_files_that_hold_a_prompts_words_are_ranked(handled
     assert row["stale"] and "unread" not in row
     assert [
         pick["id"]
-        for pick in accounts.explain_load(place, vault.settings(), "kafka quorum", "")["picks"]
+        for pick in accounts.explain_load(place, vault.settings(), "kafka quorum")["picks"]
     ] == ["old"]
 
 

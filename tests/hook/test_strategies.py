@@ -141,7 +141,7 @@ def test_a_new_strategy_is_one_row(place, now, monkeypatch, ok):
         and [item[0] for item in given] == ["kafka"]
     )
     assert prompted(index, "yes, go on")[1] == ("", [])
-    value = accounts.explain_load(place, vault.settings(), "kafka offsets", "")
+    value = accounts.explain_load(place, vault.settings(), "kafka offsets")
     assert value["strategy"] == "few_in_full" and value["considered"] == []
     said = pastlines.load_lines(value, False)
     assert said[0].startswith("40 learnings") and said[0].endswith("few_in_full")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from harness import vault, worked
-from harness.vault import found
+from harness.vault import assert_twins, found
 
 from memory.hook import indexview, segment
 from memory.index import assembly, builder
@@ -58,7 +58,7 @@ def test_folders_that_came_below_a_new_folder_are_seen(place, now):
     assert opened.stale and list(opened.delta.names) == ["p/learnings/team/infra/new.md"]
 
 
-def test_a_learning_in_another_folder_stands_with_the_learnings(place, now):
+def test_a_learning_in_another_folder_stands_with_the_learnings(place, now, monkeypatch):
     """Its frontmatter decides; the numbers of documents, and both inverters, follow."""
     for name, kind in (
         ("plans/a", "learning"),
@@ -77,10 +77,7 @@ def test_a_learning_in_another_folder_stands_with_the_learnings(place, now):
         2,
         3,
     ]
-    assert (
-        assembly.assemble(place, now, vectorised=True)[0]
-        == assembly.assemble(place, now, vectorised=False)[0]
-    )
+    assert_twins(place, now, monkeypatch)
 
 
 def test_a_plan_that_is_done_is_no_active_plan(place, now):

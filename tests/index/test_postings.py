@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from harness import vault
-from harness.vault import found
+from harness.vault import assert_twins, found
 
-from memory.index import assembly, builder
+from memory.index import builder
 
 
 @pytest.fixture
@@ -43,23 +43,19 @@ def store(place):
     return place
 
 
-def test_both_inverters_write_the_same_bytes(store, now):
+def test_both_inverters_write_the_same_bytes(store, now, monkeypatch):
     """The plain loop and NumPy, on mixed scripts and a long record that is cut at its headings."""
     long = "\n".join(f"## Part {i}\n" + "words about part%d " % i * 60 for i in range(12))
     vault.put(store, "p/learnings/long.md", "Long", long)
-    one, count, _ = assembly.assemble(store, now, vectorised=False)
-    other, _, _ = assembly.assemble(store, now, vectorised=True)
-    assert one == other and count == 6
+    assert assert_twins(store, now, monkeypatch).records == 6
 
 
-def test_more_documents_than_champions_give_the_same_bytes(place, now):
+def test_more_documents_than_champions_give_the_same_bytes(place, now, monkeypatch):
     """A term of over 1,024 documents has a champion list; both inverters agree on it."""
     for i in range(1100):
         vault.put(
             place, f"p/learnings/{i:04d}.md", f"common {i % 7}", "common " * (i % 5 + 1) + f"w{i}"
         )
-    one, _, _ = assembly.assemble(place, now, vectorised=False)
-    other, _, _ = assembly.assemble(place, now, vectorised=True)
-    assert one == other
+    assert_twins(place, now, monkeypatch)
     builder.build(place, now)
     assert found(place, "common w1042", now)[0] == "1042"

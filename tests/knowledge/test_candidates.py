@@ -21,8 +21,9 @@ def settle(place, now):
 
     def call():
         settings = vault.settings()
-        candidates.update_candidates(place, settings, now, walls.update_walls(place, settings, now))
-        return {record.title: record for record in Store(place, settings, now).each(("learning",))}
+        store = Store(place, settings, now)
+        candidates.update_candidates(store, walls.update_walls(place, settings, now))
+        return {record.title: record for record in store.each(("learning",))}
 
     return call
 
@@ -173,7 +174,7 @@ def test_a_sessions_end_makes_candidates_only_where_a_record_gave_something_new(
 ):
     """The look-up says that they were made, until a record changes."""
     settings, made = vault.settings(), []
-    monkeypatch.setattr(candidates, "update_candidates", lambda *given: made.append(len(given[3])))
+    monkeypatch.setattr(candidates, "update_candidates", lambda store, rows: made.append(len(rows)))
     end = {"hook_event_name": "SessionEnd", "session_id": "s", "cwd": place.project}
 
     def ends():

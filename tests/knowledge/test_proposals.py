@@ -180,7 +180,7 @@ def test_a_key_is_enough_to_be_known():
     assert proposals.harvest(ones, [learning("Something else", key=one.key)]) == []
 
 
-def test_the_order_is_the_same_however_the_checkpoints_come():
+def test_the_order_is_the_same_however_the_checkpoints_come(monkeypatch):
     """The limit takes the first."""
     said = [
         "Decision: load `lib%s%s` in place of `old%s` at the start of %s." % (c, c, c, c * 4)
@@ -192,11 +192,14 @@ def test_the_order_is_the_same_however_the_checkpoints_come():
     ]
     ones.append(record("c-99", "Decision: " + CACHE + "\n", "s-8", 9))
     ones.append(record("c-98", "Decision: " + CACHE + "\n", "s-9", 10))
-    first = proposals.harvest(ones, [], 99)
+    limit = proposals.LIMIT
+    monkeypatch.setattr(proposals, "LIMIT", 99)
+    first = proposals.harvest(ones, [])
     random.Random(7).shuffle(ones)
-    assert proposals.harvest(ones, [], 99) == first and len(first) == 17
+    assert proposals.harvest(ones, []) == first and len(first) == 17
     assert titles(first)[0].startswith("Keep the cache in")
-    assert proposals.harvest(ones, []) == first[: proposals.LIMIT]
+    monkeypatch.setattr(proposals, "LIMIT", limit)
+    assert proposals.harvest(ones, []) == first[:limit]
 
 
 # ---- the command

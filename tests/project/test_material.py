@@ -478,7 +478,7 @@ def test_a_script_describes_itself(text, said):
 def test_a_fence_in_a_script_stays_inside(place):
     """The text ends where the script ends."""
     source = material.Source("/x/a.py", b"x = '''\n```\n# no heading\n'''\n", False)
-    body = material.describe_source(source, "script", source.data.decode()).body
+    body = material.describe_source(source, "script").body
     assert body.startswith("## Script\n\n````python\n") and body.endswith("\n````\n")
     assert [one.path for one in sections.outline(body)] == ["Script"]
 

@@ -6,7 +6,8 @@ from harness import talks, vault
 from harness.candidates import candidate
 
 from memory.core import clock
-from memory.recall import hit, quotes, search
+from memory.core.matches import Expansion
+from memory.recall import hit, quotes, search, updates
 from memory.recall.question import Query
 
 
@@ -70,6 +71,28 @@ def test_the_best_hit_leaves_room_for_one_that_says_hardly_less(place, now):
     vault.put(place, "p/learnings/b.md", "Locks", body, id="l-b")
     first, second = ask(place, now, "exporter writes rows")
     assert min(len(first.passage), len(second.passage)) > quotes.LATER
+
+
+def test_an_amendment_put_first_gets_room_for_what_it_says_in_other_words(place, now):
+    """Its windows count by the factor that lifted it."""
+
+    def windows_of(said: str) -> str:
+        return "\n\n".join(
+            said + "".join(" %s%dx%d" % (said[4:6], number, word) for word in range(60))
+            for number in range(4)
+        )
+
+    vault.put(place, "p/learnings/a.md", "Amended", windows_of("An exporter waits for a lock."))
+    vault.put(place, "p/learnings/b.md", "First", windows_of("The exporter writes its rows."))
+    question = "exporter lock writes rows"
+    second, first = ask(place, now, question)
+
+    def shown(amended: hit.Hit) -> int:
+        hits = quotes.add_quotes(question, [amended, second], [], lambda _: (), Expansion(), {})
+        return len(hits[0].passage)
+
+    lifted = first._replace(parts=((updates.UPDATE, 3.0),))
+    assert shown(lifted) > 2 * shown(first)
 
 
 def test_a_turn_is_quoted_with_its_minute_and_number(place, now):

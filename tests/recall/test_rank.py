@@ -273,7 +273,10 @@ def test_the_reason_names_the_words_and_where_they_stand():
     seen = look.compute_features(
         [candidate(title="Tokens", body="they expired")], question, Expansion()
     )[0]
-    assert rank.explain_match(seen, question) == "tokens in the title or tags; expired in the text"
+    assert (
+        rank.explain_match(seen, rank.list_query_words(question))
+        == "tokens in the title or tags; expired in the text"
+    )
 
 
 @pytest.mark.parametrize(("asked", "held", "fit"), FITS)
@@ -344,7 +347,7 @@ def test_a_title_counts_less_for_a_long_query():
 
     def title(words):
         said = look.Question(
-            {"jwt": 1.0}, ["jwt"], 100.0, {}, " ".join(["jwt"] * words), {"jwt": 1.0, "issuer": 1.0}
+            {"jwt": 1.0}, ["jwt"], 100.0, {}, " ".join(["jwt"] * words), lambda term: 1.0
         )
         one = [candidate(title="jwt issuer")]
         return dict(

@@ -379,7 +379,7 @@ def prompt_context(call: Call, given: Arguments) -> ToolAnswer:
     """Return the block that the hook would add to a prompt."""
     from memory.health import accounts
 
-    value = accounts.explain_load(call.place, call.settings, given["prompt"].strip(), "")
+    value = accounts.explain_load(call.place, call.settings, given["prompt"].strip())
     block = str(value["block"])
     told = clean_for_model(
         {key: value[key] for key in ("strategy", "candidates", "picks", "characters", "enabled")}

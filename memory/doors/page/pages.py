@@ -521,7 +521,7 @@ class Pages:
         (standing,) = standings([record], self.place)
         if standing.state != "pending":
             return None
-        waiting = {"record": record, "verb": matter.verb, "why": standing.why}
+        waiting = {"record": record, "verb": matter.kind, "why": standing.why}
         try:
             read = matter.read(self._open_store(), record.name)
         except DayleafError as error:

@@ -71,10 +71,9 @@ class DatabaseShelf(Shelf):
             False,
             False,
         )
-        self.slack = 20
         self._here, self._remote = here, remote
         self._table = tokeniser.Table()
-        self._words, self._cut, self._tally = {}, {}, {}
+        self._words, self._tally = {}, {}
         self._records: dict[str, Record] = {}
         self._pulled: dict[str, bool] = {}
         self._nearest: dict[tuple[str, int], int] = {}

@@ -371,16 +371,9 @@ def test_vectors_are_measured_where_they_are_armed(place, now, env, tmp_path):
     vectors.update(place, made, env, now)
     path = tmp_path / "g.yaml"
     path.write_text("queries:\n  - {query: kafka rebalance timeout, expect: [l-a]}\n")
-    records = list(Store(place, chosen, now).each())
+    store = Store(place, chosen, now)
+    golden, records = goldens.read(str(path), now, clock.utc), list(store.each())
     found = measurements.measure_rankers(
-        place,
-        chosen,
-        env,
-        goldens.read(str(path), now, clock.utc),
-        records,
-        {},
-        now,
-        clock.utc,
-        lambda ranker: None,
+        store, env, golden, records, clock.utc, lambda ranker: None
     )
     assert found.main == "semantic" and found.measures["semantic"]["mrr"] == 1.0
