@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import corpus
 import psycopg
 
-from memory.core import config, layout
+from memory.core import clock, config, layout
 from memory.doors.postgres import migrations, postgres, rows
 from memory.doors.vectors import vectorfile
 from memory.recall import question, search
@@ -165,7 +165,7 @@ def client(
             time.sleep(pause * random.random() * 2 if at >= WARM else 0)
             began, cpu = time.perf_counter(), time.process_time()
             with search.Searcher(place, settings, dsn=dsn) as searcher:
-                found = searcher.answer(question.Query(text, workspace=workspace), 1.8e9, 0.0)
+                found = searcher.answer(question.Query(text, workspace=workspace), 1.8e9, clock.utc)
             if at == WARM - 1:
                 used = servers_cpu(dsn)
             if at >= WARM:

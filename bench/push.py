@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import corpus
 
-from memory.core import config, tokeniser
+from memory.core import clock, config, tokeniser
 from memory.distill import extract
 from memory.distill.digests import Source
 from memory.hook import at_prompt, at_start, indexview
@@ -64,7 +64,7 @@ def main() -> None:
         before = after = 0
         for question in about:
             hits = search.recall(
-                place, settings, search.Query(text=question, limit=20), NOW, 0.0
+                place, settings, search.Query(text=question, limit=20), NOW, clock.utc
             ).hits
             sources = [
                 Source(

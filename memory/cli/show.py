@@ -271,10 +271,9 @@ def expand(call: Call) -> int:
     lines = ["%s  %s%s" % (one_line(found.title), found.id, "#%d" % number if number else "")]
     if len(entries) > len(shown):
         lines.append("the last %d of %d entries; `--json` has all" % (len(shown), len(entries)))
-    offset = clock.local_offset(found.created)
     for entry in shown:
         at, who, text = entry.at, entry.who, entry.text
-        lines += screen.format_transcript_entry(at, who, text, offset, RESULT_LINES)
+        lines += screen.format_transcript_entry(at, who, text, clock.local_offset, RESULT_LINES)
     value = {"id": found.id, "turn": number, "entries": [entry._asdict() for entry in entries]}
     return call.answer(value, lines)
 

@@ -101,6 +101,15 @@ class Table(dict[int, str]):
 _SEEN = Table()
 
 
+def compose(text: str) -> str:
+    """Return a name in NFC; macOS takes file names apart (NFD)."""
+    if text.isascii():
+        return text
+    from unicodedata import normalize
+
+    return normalize("NFC", text)
+
+
 def split(text: str, table: Table = _SEEN) -> List[str]:
     """Return the raw tokens of a text, in order, case kept."""
     if not text.isascii():

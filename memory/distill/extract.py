@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from typing import Iterable, NamedTuple, Sequence
 
-from memory.core import plaintext, tokeniser
+from memory.core import clock, plaintext, tokeniser
 from memory.distill.digests import (
     BODY_LIMIT,
     Bullet,
@@ -91,7 +91,7 @@ def _without_time_words(question: str, sources: Sequence[Source]) -> str:
     """Return a question without time words, if other words are left."""
     text = clean(question)
     newest = max((source.created for source in sources), default=0.0)
-    return timewords.parse(text, newest, 0.0).rest or text
+    return timewords.parse(text, newest, clock.utc).rest or text
 
 
 def _note_missing_words(

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from memory.capture import checkpointoutline
-from memory.core import StoreError, UsageError, files, frontmatter, layout
+from memory.core import StoreError, UsageError, clock, files, frontmatter, layout
 from memory.core.headyaml import read_yaml
 from memory.core.plaintext import clip_columns, one_line
 from memory.core.records import Record
@@ -59,7 +59,7 @@ class GoldenSet(NamedTuple):
 # ---- reading
 
 
-def read(path: str, now: float, offset: float) -> GoldenSet:
+def read(path: str, now: float, offset: clock.Offset) -> GoldenSet:
     """Read a file of golden queries; raises StoreError.
 
     offset: seconds that local time is ahead of UTC, for options such as `since: 7d`.
@@ -119,7 +119,7 @@ def _read_ranker(row: dict[str, Any], where: str) -> str:
     return ranker
 
 
-def _parse_golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
+def _parse_golden(path: str, at: int, row: Any, now: float, offset: clock.Offset) -> Golden:
     id = str(row.get("id") or "q%02d" % at) if isinstance(row, dict) else ""
     where = "%s: query %s" % (path, one_line(id)[:40] or at)
     if not isinstance(row, dict):

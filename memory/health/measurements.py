@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from memory.core import StoreError
+from memory.core import StoreError, clock
 from memory.core.records import Record
 from memory.health import rankingmetrics
 from memory.health.goldens import FUZZY, GREP, LEXICAL, MEASURES, SEMANTIC, Golden, GoldenSet
@@ -66,7 +66,7 @@ def measure_rankers(
     env: Mapping[str, str],
     file: GoldenSet,
     records: Sequence[Record],
-    offset: float,
+    offset: clock.Offset,
     progress: Progress,
 ) -> Measurement:
     """Ask every golden query of every available ranker.
@@ -109,7 +109,7 @@ def _ask_rankers(
     env: Mapping[str, str],
     asked: Sequence[Golden],
     records: Sequence[Record],
-    offset: float,
+    offset: clock.Offset,
     progress: Progress,
 ) -> tuple[dict[str, dict[str, list[str]]], list[str]]:
     """Return (each ranker's ids by query, notes on rankers that did not run)."""
@@ -155,7 +155,7 @@ def _rank_by_words(asked: Sequence[Golden], records: Sequence[Record]) -> dict[s
 def _ask_recall(
     store: Store,
     asked: Sequence[Golden],
-    offset: float,
+    offset: clock.Offset,
     vectors: Semantic | None = None,
     fuzzy: bool = True,
 ) -> dict[str, list[str]]:

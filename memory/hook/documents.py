@@ -171,7 +171,8 @@ def _remove_redaction_marks(text: str) -> str:
 
 def list_written_topics(record: Record) -> tuple[str, ...]:
     """Return the first topics and tags of a record, normalised."""
-    names = ["-".join(name.lower().split())[:40] for name in (*record.topics, *record.tags)]
+    written = map(tokeniser.compose, (*record.topics, *record.tags))
+    names = ["-".join(name.lower().split())[:40] for name in written]
     return tuple(dict.fromkeys(filter(None, names)))[:MOST_TOPICS]
 
 

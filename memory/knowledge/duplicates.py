@@ -208,7 +208,7 @@ def find_similar_learning(
     query = Query(
         (title + "\n" + body)[:ASKED], kinds=("learning",), limit=NEAR, since=float("-inf")
     )
-    near = search.recall(place, settings, query, now, clock.local_offset(now), [place]).hits
+    near = search.recall(place, settings, query, now, clock.local_offset, [place]).hits
     words = split_words(body)
     for hit in near:
         if _is_similar(split_words(hit.record.body.partition("\n\nFrom ")[0]), words):

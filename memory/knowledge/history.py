@@ -17,6 +17,7 @@ from memory.core.config import Config
 from memory.core.layout import FOLDERS, PRIVATE, SHARED, Place
 from memory.core.plaintext import clip_at_word, one_line
 from memory.core.records import Record, meta_text
+from memory.core.tokeniser import compose
 from memory.hook import handoffs
 from memory.project.mentions import listed_files
 from memory.recall import lookup
@@ -75,8 +76,8 @@ class SessionsRead(NamedTuple):
 
 def make_word_filter(words: str) -> Holds:
     """Return a test whether a lower-case body holds all words."""
-    wanted = words.lower().split()
-    return lambda body: all(word in body for word in wanted)
+    wanted = compose(words).lower().split()
+    return lambda body: all(word in compose(body) for word in wanted)
 
 
 def read_sessions(
@@ -179,7 +180,7 @@ def blame(sessions: Sequence[PastSession], path: str) -> list[Touch]:
 
     path: a path or the end of one, of a file or a folder.
     """
-    wanted = path.replace("\\", "/").removeprefix("./").strip("/").lower()
+    wanted = compose(path).replace("\\", "/").removeprefix("./").strip("/").lower()
     named = _compile_name_pattern(wanted, sessions)
     found = [touch for touch in (_find_touch(past, wanted, named) for past in sessions) if touch]
     return sorted(found, key=lambda touch: (touch.how == "discussed", -touch.at, touch.past.id))
@@ -187,7 +188,7 @@ def blame(sessions: Sequence[PastSession], path: str) -> list[Touch]:
 
 def is_same_path(path: str, wanted: str) -> bool:
     """Tell whether a path ends with, or lies below, another."""
-    one, other = "/" + path.lower().strip("/"), "/" + wanted
+    one, other = "/" + compose(path).lower().strip("/"), "/" + wanted
     return one.endswith(other) or other + "/" in one or (other.endswith(one) and one.count("/") > 1)
 
 
@@ -197,7 +198,9 @@ def _compile_name_pattern(wanted: str, sessions: Sequence[PastSession]) -> re.Pa
     With its folder, where other files bear the name too.
     """
     name = wanted.rpartition("/")[2]
-    paths = {p.text.lower() for past in sessions for _, p in past.steps() if p.kind == FILE}
+    paths = {
+        compose(p.text).lower() for past in sessions for _, p in past.steps() if p.kind == FILE
+    }
     bearers = [path for path in paths if path.rpartition("/")[2] == name]
     alone = bearers and all(is_same_path(path, wanted) for path in bearers)
     known = name if alone else "/".join(wanted.split("/")[-2:])
@@ -240,7 +243,7 @@ def _find_touch(past: PastSession, wanted: str, named: re.Pattern[str]) -> Touch
         return None
     every = range(1, len(past.turns) + 1)
     turns = (edited or mentioned or every[-1:])[::-1]
-    decisions = [(id, line) for id, line in past.decisions if named.search(line)]
+    decisions = [(id, line) for id, line in past.decisions if named.search(compose(line))]
     return Touch(
         past,
         past.at(turns[0]) if turns else past.created,
@@ -254,7 +257,7 @@ def _find_touch(past: PastSession, wanted: str, named: re.Pattern[str]) -> Touch
 def _is_mentioned(turn: Turn, named: re.Pattern[str]) -> bool:
     """Tell whether a turn's prose mentions a file."""
     texts = [turn.request, *(piece.text for piece in turn.pieces if piece.kind in (SAID, USER))]
-    return any(map(named.search, texts))
+    return any(named.search(compose(text)) for text in texts)
 
 
 # --- for --json

@@ -1,8 +1,8 @@
 """What was done since a time, for a standup, from checkpoints and conversations.
 
-A checkpoint belongs to the day of the last thing that it tells, so that a session which goes on for
-days is told for each. Sessions of one branch are told as one. Files are read, not the index, which
-does not list what a checkpoint was updated with.
+A checkpoint belongs to the day of the last thing that it tells, its turns of days before to those,
+so that a session which goes on for days is told for each. Sessions of one branch are told as one.
+Files are read, not the index, which does not list what a checkpoint was updated with.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memory.capture import checkpointoutline, conversationfile, conversationpage, openings
+from memory.capture import checkpointoutline, conversationfile, conversationpage, openings, titles
 from memory.capture.checkpointpage import LEFT
-from memory.capture.turns import COMMIT, FILE, LINK, MERGED, SUMMARY, Turn
+from memory.capture.turns import COMMIT, FILE, LINK, MERGED, SUMMARY, Turn, find_pieces
 from memory.core import clock, walk
 from memory.core.config import Config
 from memory.core.layout import DATED_KINDS, GLOBAL, TRUNKS, Place
@@ -93,7 +93,7 @@ class WorkReport(NamedTuple):
 
     asked: str
     since: float
-    offset: float
+    offset: clock.Offset
     spaces: tuple[WorkspaceWork, ...]
     until: float | None = None
 
@@ -120,7 +120,7 @@ def collect_work(
     workspace: str,
     since: float,
     now: float,
-    offset: float,
+    offset: clock.Offset,
     until: float | None = None,
 ) -> WorkReport:
     """Return the work of a period, by workspace.
@@ -168,37 +168,84 @@ def _list_facts(work: SessionWork) -> list[str]:
 
 
 def _collect_workspace(
-    store: Store, since: float, end: float, offset: float
+    store: Store, since: float, end: float, offset: clock.Offset
 ) -> tuple[SessionWork, ...]:
     """Return one workspace's work, newest first."""
     found = _read_records(store, since)
-    sessions = _group_checkpoints([pair for pair in found.checkpoints if pair[0] < end], offset)
+    sessions = _group_checkpoints(found.checkpoints, offset, end)
     merges = [m for turns in found.turns.values() for m in _find_merges(turns) if m[0][0] < end]
-    works = []
+    works: list[SessionWork] = []
     for session, stretches in sessions.items():
-        turns = [turn for turn in found.turns.get(session, ()) if _parse_instant(turn) > since - 60]
+        every = found.turns.get(session, ())
+        turns = [turn for turn in every if _parse_instant(turn) > since - 60]
         ends = [stretch.checkpoints[-1][0] for stretch in stretches]
         for stretch, own in zip(stretches, conversationfile.split_by_checkpoint(turns, ends)):
-            work, newest = _join_checkpoints(stretch, own, merges), stretch.checkpoints[-1][1]
+            *before, (last, rest) = _split_by_day(stretch, own, every, offset, end)
+            works += [_join_checkpoints(part, begun, merges) for part, begun in before]
+            work, newest = _join_checkpoints(last, rest, merges), last.checkpoints[-1][1]
             works.append(_apply_note(work, newest, found.notes.get(session)))
-    return tuple(sorted(works, key=lambda work: (-work.at, work.ids)))
+    done = [work for work in works if work.at < end]
+    return tuple(sorted(done, key=lambda work: (-work.at, work.ids)))
 
 
 def _group_checkpoints(
-    checkpoints: Sequence[tuple[float, Record]], offset: float
+    checkpoints: Sequence[tuple[float, Record]], offset: clock.Offset, end: float
 ) -> dict[str, list[_Stretch]]:
-    """Group checkpoints by session, then by day and branch."""
+    """Group checkpoints by session, then by day and branch, and before `end`."""
     sessions: dict[str, list[_Stretch]] = {}
     for at, record in sorted(checkpoints, key=lambda pair: (pair[0], pair[1].id)):
-        day, branch = clock.day(at + offset), meta_text(record, "branch")
+        day, branch = clock.day(at + offset(at)), meta_text(record, "branch")
         stretches = sessions.setdefault(meta_text(record, "session") or record.id, [])
         # what was begun on a trunk goes along
         moves = stretches and stretches[-1].branch not in (branch, *TRUNKS)
-        if not stretches or moves or stretches[-1].day != day:
+        if (
+            not stretches
+            or moves
+            or stretches[-1].day != day
+            or stretches[-1].checkpoints[-1][0] < end <= at
+        ):
             stretches.append(_Stretch(day, branch, []))
         stretches[-1].checkpoints.append((at, record))
         stretches[-1] = stretches[-1]._replace(branch=branch)
     return sessions
+
+
+def _split_by_day(
+    stretch: _Stretch,
+    own: Sequence[Turn],
+    every: Sequence[Turn],
+    offset: clock.Offset,
+    end: float,
+) -> list[tuple[_Stretch, Sequence[Turn]]]:
+    """Return a stretch and its turns by the days on which they began.
+
+    The last part is the checkpoints' own, with the last turn. every: of the session.
+    """
+    days: dict[tuple[str, bool], list[Turn]] = {}
+    for turn in own[:-1]:
+        at = _parse_instant(turn)
+        days.setdefault((clock.day(at + offset(at)), at < end), []).append(turn)
+    at, newest = stretch.checkpoints[-1]
+    last = [*days.pop((stretch.day, at < end), []), *own[-1:]]
+    parts: list[tuple[_Stretch, Sequence[Turn]]] = []
+    for (day, _), turns in days.items():
+        files = [piece.text for piece in find_pieces(turns, FILE)]
+        meta = {**newest.meta, "files": files}
+        record = newest.replaced(body="## Turns\n\n- before midnight", meta=meta)
+        checkpoint = _parse_instant(turns[-1]), _retitle(record, turns, every)
+        parts.append((stretch._replace(day=day, checkpoints=[checkpoint]), turns))
+    checkpoints = [*stretch.checkpoints[:-1], (at, _retitle(newest, last, every))]
+    return [*parts, (stretch._replace(checkpoints=checkpoints), last)]
+
+
+def _retitle(record: Record, own: Sequence[Turn], every: Sequence[Turn]) -> Record:
+    """Return a record with a title of its turns, if it has another turn's."""
+    fitting, known = (
+        titles.list_titles(turns, "", [piece.text for piece in find_pieces(turns, COMMIT)])
+        for turns in (own, every)
+    )
+    is_foreign = fitting and record.title in known and record.title not in fitting
+    return record.replaced(title=fitting[0]) if is_foreign else record
 
 
 def _read_records_since(store: Store, since: float) -> Iterator[tuple[float, Record]]:

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from memory.core.records import Record, meta_text
+from memory.core.tokeniser import compose
 from memory.session.latepattern import LazyPattern
 
 MEMBER, DEFINED, USED, ABSENT = 3, 2, 1, 0
@@ -133,15 +134,16 @@ def _find_paths(text: str) -> tuple[str, ...]:
 
 def mentions_file(record: Record, path: str) -> bool:
     """Tell whether a record names a file or the end of its path."""
-    wanted = path.replace("\\", "/").strip("/").lower()
+    wanted = compose(path).replace("\\", "/").strip("/").lower()
     while wanted.startswith("./"):
         wanted = wanted[2:]
     if not wanted:
         return False
-    if any(("/" + path.lower()).endswith("/" + wanted) for path in listed_files(record)):
+    listed = map(compose, listed_files(record))
+    if any(("/" + path.lower()).endswith("/" + wanted) for path in listed):
         return True
     whole = r"(?<![\w.-])" + re.escape(wanted) + r"(?![\w/-]|\.\w)"
-    return re.search(whole, record.body.lower()) is not None
+    return re.search(whole, compose(record.body).lower()) is not None
 
 
 def own_commit(record: Record) -> str:

@@ -325,10 +325,7 @@ def _parse_date(date: str) -> float | None:
     for form in ("%d.%m.%Y", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%Y-%m"):
         with suppress(ValueError, OverflowError):
             return float(timegm(time.strptime(date, form)))
-    found, day = clock.parse(date), clock.parse(date[:10])
-    # clock.parse takes 30 February for 1 March
-    wrong = date[4:5] == "-" and day is not None and clock.day(day) != date[:10]
-    return None if wrong else found
+    return clock.parse(date)
 
 
 def _parse_path_date(source: Source) -> float | None:

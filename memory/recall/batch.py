@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from memory.core import StoreError, UsageError, fastjson
+from memory.core import StoreError, UsageError, clock, fastjson
 from memory.core.config import Config
 from memory.core.layout import Place
 from memory.recall import timewords
@@ -23,7 +23,7 @@ def answer_lines(
     place: Place,
     settings: Config,
     now: float,
-    offset: float,
+    offset: clock.Offset,
     base: Query | None = None,
     semantic: Semantic | None = None,
     dsn: str = "",
@@ -72,7 +72,7 @@ def _read_query_text(line: str) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _parse_now(value: Any, now: float, offset: float) -> float:
+def _parse_now(value: Any, now: float, offset: clock.Offset) -> float:
     if value is None:
         return now
     if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -30,7 +30,8 @@ class Quote(NamedTuple):
     """Windows of a record that answer a question.
 
     id: of the record. turn: of a conversation, else 0. at: the turn's minute in UTC, such as
-    `2026-01-23T14:03`. asked: its request. text: the windows, with … between.
+    `2026-01-23T14:03`. asked: its request. text: the windows, with … between. created: the
+    record's instant.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Quote(NamedTuple):
     at: str
     asked: str
     text: str
+    created: float = 0.0
 
     @property
     def head(self) -> str:

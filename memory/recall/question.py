@@ -31,11 +31,15 @@ _OPTIONS = frozenset(
     "version versions workspace context-tags limit min-score semantic lexical explain json".split()
 )
 # Stems of question words and other words without a subject: no gaps where no record holds them.
-ASKING = frozenset(
+_ASKING_ELSEWHERE = frozenset(
+    "몇 뭐 무엇 어떻 왜 언제 어디 누가 누구 어떤 얼마 얼마나 했 何 何を は何 いつ どこ 怎么 "
+    "什么 了什 我们 们做 做了 时候 谁 哪里 warum wie wann wo wer welch woran womit wir haben hat "
+    "gemacht getan passiert что чем кто мы было как почему когда где делал сдела случи".split()
+)
+ASKING = _ASKING_ELSEWHERE.union(
     "know happen use work chang fix add find make tell say explain last latest newest recent week "
-    "month yesterday todai hour dai mani much long often ever thing stuff anyth someth about 몇 뭐 "
-    "무엇 어떻 왜 언제 어디 누가 누구 어떤 얼마 얼마나 何 いつ どこ 怎么 什么 时候 谁 哪里 warum "
-    "wie was wann wo wer welch".split()
+    "month yesterday todai hour dai mani much long often ever thing stuff anyth someth about done "
+    "was".split()
 )
 _KIND_WORDS = {"lesson": "learning", "lessons": "learning"}
 for _kind in "checkpoint learning rule resource plan conversation".split():
@@ -248,6 +252,24 @@ class QueryTerms:
         rarity = cache(lambda term: loader.idf(self.documents, self.df(term)))
         return look.Question(weights, sequence, mean, self.surface, self._text, rarity)
 
+    def is_bare_question(self) -> bool:
+        """Tell whether a question has no word that a record holds, but ASKING's.
+
+        Of English no other word at all.
+        """
+        elsewhere, unknown = False, False
+        for raw, terms in self._terms_by_word.items():
+            elsewhere = elsewhere or not _ASKING_ELSEWHERE.isdisjoint((raw, *terms))
+            # a run without spaces holds more than the word that asks
+            is_run = tokeniser.is_cjk(raw[0]) and not tokeniser.is_hangul(raw[0])
+            if not terms or not is_run and not ASKING.isdisjoint((raw, *terms)):
+                continue
+            heavy = {term for term, weight in tokeniser.expand(raw) if weight >= 1.0} - ASKING
+            if any(map(self.df, heavy)):
+                return False
+            unknown = True
+        return elsewhere or not unknown
+
     def find_gaps(self) -> tuple[str, ...]:
         """Return the query's words that no record holds, if at least half.
 
@@ -276,24 +298,28 @@ class Interpretation(NamedTuple):
     """A query with its time words and kinds turned into filters.
 
     narrowed: whether time words made a filter. latest: whether it asks for the newest. about: the
-        period of a date that only weighs.
+        period of a date that only weighs. rest: the words without time. period: of all time words.
     """
 
     query: Query
     narrowed: bool
     latest: bool
     about: timewords.Span
+    rest: str = ""
+    period: timewords.Span = timewords.OPEN
 
 
-def interpret(query: Query, now: float, offset: float) -> Interpretation:
+def interpret(query: Query, now: float, offset: clock.Offset) -> Interpretation:
     """Turn a query's time words and kinds into missing filters."""
     if not query.text:
         return Interpretation(query, False, False, timewords.OPEN)
     typed, pasted = _split_pasted(query.text)
     times = timewords.parse(typed, now, offset)
-    words = _find_content_words(" ".join((times.rest, *pasted)))
+    rest = " ".join((times.rest, *pasted))
+    words = _find_content_words(rest)
     given = query.since is not None or query.until is not None
-    timed = not given and (times.since, times.until) != timewords.OPEN
+    period = (times.since, times.until)
+    timed = not given and period != timewords.OPEN
     kinds = _find_wanted_kinds(query, words, timed or times.latest)
     if kinds:
         query, words = query._replace(text="", kinds=kinds), []
@@ -305,7 +331,7 @@ def interpret(query: Query, now: float, offset: float) -> Interpretation:
     timed = times.only != timewords.OPEN
     if timed or times.latest:
         query = query._replace(text=" ".join((times.kept, *pasted)), since=since, until=until)
-    return Interpretation(query, timed, times.latest, times.about)
+    return Interpretation(query, timed, times.latest, times.about, rest, period)
 
 
 def _interpret_wordless(query: Query, times: timewords.Times, timed: bool) -> Interpretation:
@@ -342,7 +368,7 @@ def _find_wanted_kinds(query: Query, words: Sequence[str], timed: bool) -> tuple
 
 
 def query_from_options(
-    given: Mapping[str, Any], now: float, offset: float, base: Query | None = None
+    given: Mapping[str, Any], now: float, offset: clock.Offset, base: Query | None = None
 ) -> Query:
     """Build a query from named options of a batch line or command.
 
@@ -472,15 +498,20 @@ def _has_labels(query: Query, record: Record) -> bool:
         return False
     if not query.tags and not query.topics:
         return True
-    labels = {tag.lower() for tag in record.tags}
-    if any(tag.lstrip("#").lower() not in labels for tag in query.tags):
+    labels = {_fold(tag) for tag in record.tags}
+    if any(_fold(tag.lstrip("#")) not in labels for tag in query.tags):
         return False
     if query.topics:
-        labels |= {topic.lower() for topic in record.topics} | set(documents.derive_topics(record))
-    return all(topic.lower() in labels for topic in query.topics)
+        labels |= {_fold(topic) for topic in record.topics} | set(documents.derive_topics(record))
+    return all(_fold(topic) in labels for topic in query.topics)
+
+
+def _fold(label: str) -> str:
+    return tokeniser.compose(label).lower()
 
 
 def _has_origin(query: Query, record: Record) -> bool:
-    if query.branch and str(record.meta.get("branch", "")) != query.branch:
+    branch = str(record.meta.get("branch", ""))
+    if query.branch and tokeniser.compose(branch) != tokeniser.compose(query.branch):
         return False
     return str(record.meta.get("session", "")).startswith(query.session)

@@ -106,7 +106,7 @@ def quote_first_line(record: Record) -> tuple[Quote, ...]:
     title = record.title.strip().lower()
     for line in parse_lines(record.body[:READ]):
         if line.kind not in (LEAD, CODE, TABLE) and line.text.strip("#*- ").lower() != title:
-            return (Quote(record.id, 0, "", "", _fit_rows(line.text, LATER)),)
+            return (Quote(record.id, 0, "", "", _fit_rows(line.text, LATER), record.created),)
     return ()
 
 
@@ -151,7 +151,7 @@ def _join_by_passage(
         origin = origins[passage]
         asked = origin.head if origin.turn else ""
         text = windows.join_windows([(part.at, part.text) for part in parts])
-        quote = Quote(origin.record.id, origin.turn, origin.at, asked, text)
+        quote = Quote(origin.record.id, origin.turn, origin.at, asked, text, origin.record.created)
         scores[quote] = score = max(part.score for part in parts)
         quotes = by_hit.setdefault(origin.hit, [])
         before = [(scores[other], other.at) for other in quotes]

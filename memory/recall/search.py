@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from memory.core import IndexFault, UsageError, approvals, tokeniser
+from memory.core import IndexFault, UsageError, approvals, clock, tokeniser
 from memory.core.config import Config
 from memory.core.layout import DATED_KINDS, FOLDERS, GLOBAL, Place
 from memory.core.matches import Expansion
@@ -54,7 +54,7 @@ def recall(
     settings: Config,
     query: Query,
     now: float,
-    offset: float,
+    offset: clock.Offset,
     places: Sequence[Place] | None = None,
     semantic: Semantic | None = None,
     links: bool = False,
@@ -62,9 +62,9 @@ def recall(
 ) -> RecallResult:
     """Search workspaces for a query and return the hits.
 
-    offset: seconds that local time is ahead of UTC. places: workspaces to search instead of the
-        query's. semantic: provider of vectors. links: add linked records (alongside.py). dsn:
-        another database to ask. Raises UsageError for an unknown workspace or kind.
+    offset: of local time. places: workspaces to search instead of the query's. semantic: provider
+        of vectors. links: add linked records (alongside.py). dsn: another database to ask. Raises
+        UsageError for an unknown workspace or kind.
     """
     with Searcher(place, settings, semantic, dsn=dsn) as searcher:
         return searcher.answer(query, now, offset, places, links)
@@ -104,7 +104,7 @@ class Searcher:
         self,
         query: Query,
         now: float,
-        offset: float,
+        offset: clock.Offset,
         places: Sequence[Place] | None = None,
         links: bool = False,
     ) -> RecallResult:
@@ -132,7 +132,7 @@ class Searcher:
         shelves: list[Shelf],
         query: Query,
         now: float,
-        offset: float,
+        offset: clock.Offset,
         links: bool,
         notes: list[str],
     ) -> RecallResult:
@@ -206,7 +206,7 @@ class _Search:
         shelves: Sequence[Shelf],
         query: Query,
         now: float,
-        offset: float,
+        offset: clock.Offset,
         notes: list[str],
     ):
         self.searcher, self.shelves, self.query = searcher, shelves, query
@@ -228,7 +228,11 @@ class _Search:
         for shelf in self.shelves:
             self._note(shelf.notes)
         asked = self.query
-        self.query, timed, self.latest, self.about = interpret(asked, self.now, self.offset)
+        self.query, timed, self.latest, self.about, rest, period = interpret(
+            asked, self.now, self.offset
+        )
+        if period != timewords.OPEN:
+            self._list_for_bare_question(QueryTerms(rest, self.shelves, False), period)
         hits, gaps = self._find_hits()
         if not hits:
             hits = self._find_fallback(asked, timed)
@@ -247,6 +251,17 @@ class _Search:
             weak=self.weak,
             plan=next(iter(self.searcher.add_display_fields(plan, self.now)), None),
         )
+
+    def _list_for_bare_question(self, terms: QueryTerms, period: timewords.Span) -> None:
+        """Drop a question's words if they have no subject that a record holds."""
+        if not terms.is_bare_question():
+            return
+        self.query = self.query._replace(text="", since=period[0], until=period[1])
+        gaps = terms.find_gaps()
+        if gaps:
+            self.notes.append(
+                "no record holds '%s'; showing what is of that time" % "', '".join(gaps)
+            )
 
     def _note(self, notes: Iterable[str]) -> None:
         self.notes += [note for note in notes if note not in self.notes]

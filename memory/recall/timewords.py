@@ -1,9 +1,9 @@
 """Parse time expressions of queries and options: English, German, Russian, Korean, Japanese,
 Chinese.
 
-Days, weeks (from Monday), months and years are those of local time, given as the seconds it is
-ahead of UTC.  "last week" is the calendar week before this one, "the last week" and "past week" are
-the seven days up to now.
+Days, weeks (from Monday), months and years are those of local time, given as its offset.  "last
+week" is the calendar week before this one, "the last week" and "past week" are the seven days up to
+now.
 
 A period counted from now, or with a side (`since`, `before`, `between`), filters.  A date, a
 month, a year, or a number of weeks and more ago is often misremembered: beside other words it only
@@ -25,7 +25,7 @@ HOUR, WEEK = 3600.0, 7 * DAY
 Span = tuple[Optional[float], Optional[float]]
 OPEN: Span = (None, None)
 Match = re.Match[str]  # the class is subscriptable from Python 3.9 on
-Handler = Callable[[Match, float, float], Optional[Span]]
+Handler = Callable[[Match, float, "clock.Offset"], Optional[Span]]
 Rule = tuple[Pattern[str], Handler, bool]  # the last: an approximate period only weighs
 
 
@@ -234,12 +234,12 @@ def _build_cjk_pattern(rule: str) -> str:
     )
 
 
-def _find_start(unit: str, count: int, now: float, offset: float) -> float:
+def _find_start(unit: str, count: int, now: float, offset: clock.Offset) -> float:
     """Return the start of `count` units up to now."""
     if unit in ("minute", "hour"):
         return now - count * _SECONDS[unit]
     days = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
-    return clock.midnight(now - count * days * DAY, offset)
+    return clock.midnight(now, offset, count * days)
 
 
 def _read_count(match: Match) -> int:
@@ -251,15 +251,15 @@ def _read_unit(match: Match) -> str:
     return _UNITS[match.group("u").lower()]
 
 
-def _resolve_last_units(match: Match, now: float, offset: float) -> Span | None:
+def _resolve_last_units(match: Match, now: float, offset: clock.Offset) -> Span | None:
     return _find_start(_read_unit(match), _read_count(match), now, offset), None
 
 
-def _resolve_length(match: Match, now: float, offset: float) -> Span | None:
+def _resolve_length(match: Match, now: float, offset: clock.Offset) -> Span | None:
     return _find_start(*_LENGTHS[match.group("length")], now, offset), None
 
 
-def _resolve_ago(match: Match, now: float, offset: float) -> Span | None:
+def _resolve_ago(match: Match, now: float, offset: clock.Offset) -> Span | None:
     unit, count = _read_unit(match), _read_count(match)
     if unit in ("minute", "hour"):
         middle, half = now - count * _SECONDS[unit], _SECONDS[unit] / 2
@@ -267,7 +267,7 @@ def _resolve_ago(match: Match, now: float, offset: float) -> Span | None:
     return clock.period_bounds(unit, count, now, offset)
 
 
-def _resolve_last_unit(match: Match, now: float, offset: float) -> Span | None:
+def _resolve_last_unit(match: Match, now: float, offset: clock.Offset) -> Span | None:
     """Return the last calendar unit, or the hour or minute until now."""
     if _read_unit(match) in ("minute", "hour"):
         return _resolve_last_units(match, now, offset)
@@ -290,26 +290,29 @@ def _make_unit_handler(unit: str, back: int) -> Handler:
 def _make_weekday_handler(today: int) -> Handler:
     """Return a handler of a weekday; today: days back on that day."""
 
-    def span(match: Match, now: float, offset: float) -> Span:
+    def span(match: Match, now: float, offset: clock.Offset) -> Span:
         back = (clock.weekday(now, offset) - _DAYS[match.group("d").lower()]) % 7
-        start = clock.midnight(now, offset) - (back or today) * DAY
-        return start, start + DAY
+        return clock.period_bounds("day", back or today, now, offset)
 
     return span
 
 
-def _resolve_day_of_last_week(match: Match, now: float, offset: float) -> Span | None:
-    start = clock.midnight(now, offset) - (clock.weekday(now, offset) + 7) * DAY
-    start += _DAYS[match.group("d")] * DAY
-    return start, start + DAY
+def _resolve_day_of_last_week(match: Match, now: float, offset: clock.Offset) -> Span | None:
+    back = clock.weekday(now, offset) + 7 - _DAYS[match.group("d")]
+    return clock.period_bounds("day", back, now, offset)
 
 
-def _resolve_iso_date(match: Match, now: float, offset: float) -> Span | None:
+def _resolve_iso_date(match: Match, now: float, offset: clock.Offset) -> Span | None:
     start = clock.parse(match.group("iso"))
-    return None if start is None else (start - offset, start - offset + DAY)
+    return None if start is None else _find_local_bounds(start, start + DAY, offset)
 
 
-def _resolve_month(match: Match, now: float, offset: float) -> Span | None:
+def _find_local_bounds(start: float, end: float, offset: clock.Offset) -> Span:
+    """Return the instants of two times that a zone's clocks show."""
+    return clock.from_local(start, offset), clock.from_local(end, offset)
+
+
+def _resolve_month(match: Match, now: float, offset: clock.Offset) -> Span | None:
     """Return the period of a named month or day, by default the latest."""
     groups = match.groupdict()
     month = MONTHS[groups["m"].lower()] if groups.get("m") else int(groups["mm"])
@@ -317,26 +320,27 @@ def _resolve_month(match: Match, now: float, offset: float) -> Span | None:
         return None
     year, present = clock.year_month(now, offset)
     year = int(groups["y"]) if groups.get("y") else year - (month > present)
-    start, day = clock.month_start(year, month, offset), int(groups.get("dom") or 0)
-    if 1 <= day <= 31:
-        return start + (day - 1) * DAY, start + day * DAY
-    return start, clock.month_start(year, month + 1, offset)
+    if not groups.get("dom"):
+        return clock.month_start(year, month, offset), clock.month_start(year, month + 1, offset)
+    start = clock.month_start(year, month) + (int(groups["dom"]) - 1) * DAY
+    is_there = clock.year_month(start) == (year, month)
+    return _find_local_bounds(start, start + DAY, offset) if is_there else None
 
 
-def _resolve_year(match: Match, now: float, offset: float) -> Span | None:
+def _resolve_year(match: Match, now: float, offset: clock.Offset) -> Span | None:
     year = int(match.group("y"))
     return clock.month_start(year, 1, offset), clock.month_start(year + 1, 1, offset)
 
 
-def _resolve_between(match: Match, now: float, offset: float) -> Span | None:
+def _resolve_between(match: Match, now: float, offset: clock.Offset) -> Span | None:
     start, end = clock.parse(match.group("iso")), clock.parse(match.group("to"))
-    return None if start is None or end is None else (start - offset, end - offset + DAY)
+    return None if start is None or end is None else _find_local_bounds(start, end + DAY, offset)
 
 
 def _make_hours_handler(start: float, end: float, back: int = 0) -> Handler:
-    def span(match: Match, now: float, offset: float) -> Span | None:
-        day = clock.midnight(now, offset) - back * DAY
-        return day + start * HOUR, day + end * HOUR
+    def span(match: Match, now: float, offset: clock.Offset) -> Span | None:
+        day = clock.midnight(now + offset(now), back=back)
+        return _find_local_bounds(day + start * HOUR, day + end * HOUR, offset)
 
     return span
 
@@ -344,7 +348,7 @@ def _make_hours_handler(start: float, end: float, back: int = 0) -> Handler:
 def _open_one_side(handler: Handler) -> Handler:
     """Return a handler whose period is open before or after `SIDE`."""
 
-    def span(match: Match, now: float, offset: float) -> Span | None:
+    def span(match: Match, now: float, offset: clock.Offset) -> Span | None:
         found = handler(match, now, offset)
         if found is None:
             return None
@@ -361,7 +365,7 @@ def _open_one_side(handler: Handler) -> Handler:
 def _open_end(handler: Handler) -> Handler:
     """Return a handler whose period has no end if `onward` matched."""
 
-    def span(match: Match, now: float, offset: float) -> Span | None:
+    def span(match: Match, now: float, offset: clock.Offset) -> Span | None:
         found = handler(match, now, offset)
         return (found[0], None) if found and match.group("onward") else found
 
@@ -506,11 +510,10 @@ _LATEST_CJK = re.compile(r"(?<!\w)(?:%s)" % _build_alternatives(_WORDS["latest"]
 BEGIN, END = 6, 3  # first and last words of a query among which `latest` counts
 
 
-def parse(query: str, now: float, offset: float) -> Times:
+def parse(query: str, now: float, offset: clock.Offset) -> Times:
     """Parse a query's period and the text without it.
 
-    offset: seconds that local time is ahead of UTC. Of several periods the overlap counts, else the
-        first.
+    offset: of local time. Of several periods the overlap counts, else the first.
     """
     rest = kept = query
     period, only, about = OPEN, OPEN, OPEN
@@ -558,17 +561,17 @@ def _cut_match(text: str, match: Match) -> str:
     return text[: match.start()] + " " + text[match.end() :]
 
 
-def _apply_zone(text: str, point: float, offset: float, end: bool) -> float:
+def _apply_zone(text: str, point: float, offset: clock.Offset, end: bool) -> float:
     """Shift an instant written without a zone from UTC to local time."""
     if text.isdigit() and len(text) != 8:
         return point
     if len(text) <= 10:
-        return point - offset + (DAY if end else 0.0)
+        return clock.from_local(point + (DAY if end else 0.0), offset)
     zoned = text[-1] in "zZ" or "+" in text[10:] or "-" in text[10:]
-    return point if zoned else point - offset
+    return point if zoned else clock.from_local(point, offset)
 
 
-def parse_instant(said: str, now: float, offset: float, end: bool = False) -> float:
+def parse_instant(said: str, now: float, offset: clock.Offset, end: bool = False) -> float:
     """Parse an option's time into seconds since the epoch.
 
     said: `3d`, `2h`, a day, an instant, or words such as `yesterday` and `Monday`. end: a day or a
@@ -600,7 +603,7 @@ def parse_bounds(
     start: str = "",
     end: str = "",
     now: float = 0.0,
-    offset: float = 0.0,
+    offset: clock.Offset = clock.utc,
 ) -> Span:
     """Parse the options --since, --days, --from and --to into (from, before).
 

@@ -22,6 +22,7 @@ from memory.core.layout import (
     record_suffixes,
 )
 from memory.core.records import KINDS, READ_LIMIT, Record
+from memory.core.tokeniser import compose
 from memory.core.walk import PRIVATE_ONLY, Listing
 from memory.store import writer
 
@@ -77,18 +78,21 @@ def score_name(record: Record, text: str) -> int:
 
     3 for its title, 2 for a resource's path or its end, 1 for its file's name, else 0.
     """
+    text = compose(text)
     key = " ".join(text.lower().split())
     if not key:
         return 0
     path = record.meta.get("path") if record.kind == "resource" else None
-    if any(key == " ".join(title.lower().split()) for title in (record.title, *record.aliases)):
+    if any(
+        key == " ".join(compose(title).lower().split()) for title in (record.title, *record.aliases)
+    ):
         return 3
-    if isinstance(path, str) and ("/" + path).endswith("/" + text.removeprefix("./").lstrip("/")):
+    if isinstance(path, str) and ("/" + compose(path)).endswith(
+        "/" + text.removeprefix("./").lstrip("/")
+    ):
         return 2
-    return int(
-        writer.bare_stem(record.name.rpartition("/")[2])
-        == (text[:-3] if text.endswith(".md") else text)
-    )
+    file = writer.bare_stem(compose(record.name.rpartition("/")[2]))
+    return int(file.lower() == key.removesuffix(".md"))
 
 
 def _is_path_below(name: str) -> bool:
@@ -206,7 +210,7 @@ class Reader:
         Else by the best `score_name`, if unique.  Of files with one id the user's own counts, then
         the newest.  Raises StoreError.
         """
-        text = text.strip()
+        text = compose(text.strip())
         exact, stems, starts, known, called = self._match_names(text)
         if exact:
             return self.read(max(exact)[2])
@@ -228,8 +232,8 @@ class Reader:
         matches = _NameMatches([], [], [], {}, [])
         for record in self.each():
             entry = (record.updated, record.name)
-            file = record.name.rpartition("/")[2]
-            if record.id == text or record.name == text:
+            name, file = compose(record.name), compose(record.name.rpartition("/")[2])
+            if text in (record.id, name):
                 matches.exact.append((record.tier != SHARED, *entry))
             elif text in (file, file[:-3]):
                 matches.stems.append(entry)
@@ -245,7 +249,9 @@ class Reader:
         """List the records with titles similar to a text, or ""."""
         from difflib import get_close_matches
 
-        titles = {record.title.lower(): record for record in self.each()} if " " in text else {}
+        titles = (
+            {compose(record.title).lower(): record for record in self.each()} if " " in text else {}
+        )
         near = [titles[title] for title in get_close_matches(text.lower(), titles, 3)]
         return "".join("\nnearest: %s %s" % (record.id, record.title[:80]) for record in near)
 

@@ -156,9 +156,9 @@ class Call:
             )
 
     @property
-    def offset(self) -> float:
-        """Seconds that local time is ahead of UTC."""
-        return clock.local_offset(self.now)
+    def offset(self) -> clock.Offset:
+        """The offset of local time."""
+        return clock.local_offset
 
     def parse_time(self, words: str, end: bool = False) -> float:
         """Parse words such as `3d` or `yesterday`; end: to the end of a named day or hour."""

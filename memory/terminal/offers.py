@@ -77,7 +77,7 @@ def plan_import(looked: Sequence[backfill.ImportedSession]) -> ImportPlan:
     return ImportPlan(tuple(chosen), len(fresh) - len(chosen), skipped, projects)
 
 
-def plan_lines(plan: ImportPlan, dayleaf: str, offset: float, span: str) -> list[str]:
+def plan_lines(plan: ImportPlan, dayleaf: str, offset: clock.Offset, span: str) -> list[str]:
     """Format a plan; span: its duration as text."""
     if not plan.sessions:
         return ["No past session is left to import.", *skipped_lines(plan.passed)]
@@ -134,7 +134,7 @@ def skipped_lines(passed: Sequence[backfill.ImportedSession]) -> list[str]:
 
 
 def discovery_lines(
-    found: Sequence[Discovery], dayleaf: str, offset: float, style: screen.Style
+    found: Sequence[Discovery], dayleaf: str, offset: clock.Offset, style: screen.Style
 ) -> list[str]:
     """Format discoveries: day, project, text, command."""
     if not found:
@@ -166,8 +166,8 @@ def format_size(size: int) -> str:
     return f"{size >> 20:,} MB" if size >> 20 else "less than 1 MB"
 
 
-def _day(at: float, offset: float) -> str:
-    return clock.day(at + offset)
+def _day(at: float, offset: clock.Offset) -> str:
+    return clock.day(at + offset(at))
 
 
 def find_command(env: dict[str, str]) -> str:

@@ -252,7 +252,7 @@ def _format_terms(record: dict[str, Any]) -> list[str]:
 # --- what sessions did
 
 
-def remedy_lines(answer: Sequence[Met], style: Style, offset: float) -> list[str]:
+def remedy_lines(answer: Sequence[Met], style: Style, offset: clock.Offset) -> list[str]:
     """Format what helped against an error before, newest first."""
     if not answer:
         return ["nothing here has failed like that before"]
@@ -284,9 +284,11 @@ def nearest_lines(hits: Sequence[Hit], style: Style) -> list[str]:
     return ["", style.bold("nearest, from recall"), *rows] if rows else []
 
 
-def _format_head(at: float, where: str, past: PastSession, style: Style, offset: float) -> str:
+def _format_head(
+    at: float, where: str, past: PastSession, style: Style, offset: clock.Offset
+) -> str:
     place = one_line(", ".join(filter(None, (past.branch, past.workspace))))
-    when = clock.iso(at + offset)[:16].replace("T", " ")
+    when = clock.iso(at + offset(at))[:16].replace("T", " ")
     aside = style.dim("  (%s)" % place) if place else ""
     return style.dim("  %s  %s  " % (when, where)) + one_line(past.title, 70) + aside
 
@@ -297,7 +299,7 @@ def _label_rows(pairs: Iterable[tuple[str, str]]) -> list[str]:
     ]
 
 
-def _format_occurrence(met: FailureAftermath, style: Style, offset: float) -> list[str]:
+def _format_occurrence(met: FailureAftermath, style: Style, offset: clock.Offset) -> list[str]:
     """Format a failed call, the attempts after it and the success."""
     failed = (met.tool + " " if met.tool else "") + _quote_command(met.ran)
     facts = [("failed", failed + (": " + met.telling if met.telling else ""))]
@@ -359,7 +361,7 @@ def _rest_line(found: Sequence[object], noun: str, style: Style) -> list[str]:
     return [style.dim(_more(rest, noun))] if rest > 0 else []
 
 
-def touch_lines(found: Sequence[Touch], path: str, style: Style, offset: float) -> list[str]:
+def touch_lines(found: Sequence[Touch], path: str, style: Style, offset: clock.Offset) -> list[str]:
     """Format the sessions about a file: requests, decisions, commits."""
     if not found:
         return ["no session here touched or discussed `%s`" % one_line(path)]
@@ -382,7 +384,7 @@ def _turn_request(ref: str, request: str) -> str:
     return "#%s %s" % (ref.rpartition("#")[2], one_line(request, 160))
 
 
-def wall_lines(met: Sequence[RepeatedFailure], style: Style, offset: float) -> list[str]:
+def wall_lines(met: Sequence[RepeatedFailure], style: Style, offset: clock.Offset) -> list[str]:
     """Format the errors that several sessions met, with their remedies."""
     if not met:
         return ["no error here was met by several sessions"]
@@ -392,7 +394,7 @@ def wall_lines(met: Sequence[RepeatedFailure], style: Style, offset: float) -> l
         seen = "  %s, %s, last %s in %s" % (
             format_count(wall.sessions, "session"),
             format_count(wall.times, "time"),
-            clock.day(wall.last + offset),
+            clock.day(wall.last + offset(wall.last)),
             wall.where[0],
         )
         out.append("  %s%s" % (shorten_command(wall.path or wall.ran, 120), style.dim(seen)))

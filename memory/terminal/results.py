@@ -179,7 +179,7 @@ def quote_lines(quote: Quote, columns: int, hit: Hit) -> list[str]:
     out: list[str] = []
     for row in quote.text.split("\n"):
         indent = row[: len(row) - len(row.lstrip(" "))][: columns // 2]
-        row = localtimes.localize_line(hit.kind, one_line(row), hit.created)
+        row = localtimes.localize_line(hit.kind, one_line(row), quote.created)
         wrapped = screen.wrap_text(row, columns - len(indent) - 2, MOST_LINES)
         out += ["  " * bool(head) + indent + part for part in wrapped]
     return head + out
@@ -311,7 +311,7 @@ _ORIGINS = {  # by tier
 
 def _render_hit(hit: Hit, units: int) -> str:
     id = fence.clean_line(hit.id, 64)
-    facts = [_STANDINGS.get(hit.group, hit.kind), clock.day(hit.created)]
+    facts = [_STANDINGS.get(hit.group, hit.kind), clock.format_local_day(hit.created)]
     origin = fence.clean_line(hit.origin, 100) if hit.origin else _ORIGINS.get(hit.tier, "")
     facts += filter(None, (fence.format_versions(hit.versions), origin))
     if _freshness(hit):

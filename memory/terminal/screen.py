@@ -221,13 +221,15 @@ def format_record_head(
     return [title + "  " + style.colour_kind(shown.kind, id), *format_table(rows)]
 
 
-def format_transcript_entry(at: str, who: str, text: str, offset: float, most: int) -> list[str]:
+def format_transcript_entry(
+    at: str, who: str, text: str, offset: clock.Offset, most: int
+) -> list[str]:
     """Format a transcript's entry: time, author and text.
 
     at: ISO 8601, in UTC. offset: of local time. most: lines of the text.
     """
     instant = clock.parse(at)
-    time = clock.iso(instant + offset)[11:19] if instant is not None else " " * 8
+    time = clock.iso(instant + offset(instant))[11:19] if instant is not None else " " * 8
     head = "%s  %s  " % (time, pad(who, 6))
     lines = [line.rstrip() for line in strip_hidden(text).strip("\n").split("\n")]
     hidden = len(lines) - most

@@ -82,11 +82,16 @@ def _format_digest(digest: Digest, style: screen.Style, markdown: bool) -> list[
 
 
 def _format_period(report: WorkReport) -> str:
-    since = clock.iso(report.since + report.offset)[:16].replace("T", " ").removesuffix(" 00:00")
+    since = (
+        clock.iso(report.since + report.offset(report.since))[:16]
+        .replace("T", " ")
+        .removesuffix(" 00:00")
+    )
     if report.until is None:
         return "since " + since
-    end = clock.iso(report.until + report.offset)[:16].replace("T", " ")
-    last = clock.day(report.until + report.offset - 1) if end.endswith(" 00:00") else end
+    end = clock.iso(report.until + report.offset(report.until))[:16].replace("T", " ")
+    final = report.until - 1
+    last = clock.day(final + report.offset(final)) if end.endswith(" 00:00") else end
     return "on " + since if since == last else "from %s to %s" % (since, last)
 
 
@@ -252,7 +257,7 @@ class Glance(NamedTuple):
     walls: tuple[tuple[str, int], ...]
 
 
-def read_glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
+def read_glance(place: Place, settings: Config, now: float, offset: clock.Offset) -> Glance:
     """Read the data of the overview that plain `dayleaf` prints."""
     wanted = (("checkpoint", LOOKED_AT), ("plan", LOOKED_AT), ("conversation", LATEST))
     with search.Searcher(place, settings) as searcher:

@@ -221,7 +221,7 @@ def test_a_handoff_that_was_made_of_checkpoints_is_no_source_of_a_digest(ok, pla
 
     def sources():
         found = search.recall(
-            place, vault.settings(), question.Query("retries of the queue"), now, 0.0
+            place, vault.settings(), question.Query("retries of the queue"), now, clock.utc
         )
         return {source.id for source in digests.build_sources(found)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness import vault
-from memory.core import config
+from memory.core import clock, config
 from memory.recall import question, search
 
 BACKENDS = ("index", "delta", "files")
@@ -35,8 +35,8 @@ def ids(place, now, text="", **options):
 def ask(place, now, text="", dsn="", **options):
     """The answer to a query.  dsn: of a database that is asked too."""
     given = {key.rstrip("_").replace("_", "-"): value for key, value in options.items()}
-    query = question.query_from_options({"query": text, **given}, now, 0.0)
-    return search.recall(place, settings(place), query, now, 0.0, dsn=dsn)
+    query = question.query_from_options({"query": text, **given}, now, clock.utc)
+    return search.recall(place, settings(place), query, now, clock.utc, dsn=dsn)
 
 
 def fill(place):

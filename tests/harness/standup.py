@@ -15,7 +15,7 @@ def teller(place, now):
     columns.
     """
 
-    def call(workspace="", since=NIGHT, columns=80, offset=0.0):
+    def call(workspace="", since=NIGHT, columns=80, offset=clock.utc):
         told = worklog.collect_work(place, vault.settings(), workspace, since, now, offset)
         return "\n".join(workdays.standup_lines(told, screen.Style(columns)))
 
@@ -35,7 +35,7 @@ def captured(place, file, body, created, **keys):
     )
 
 
-def talk(place, body, session="s-1", day="2026-11-21", branch="retries"):
+def talk(place, body, session="s-1", day="2026-11-21", branch="retries", until=""):
     """Write the conversation of a session."""
     vault.put(
         place,
@@ -45,6 +45,6 @@ def talk(place, body, session="s-1", day="2026-11-21", branch="retries"):
         created=day + "T09:10:00Z",
         session=session,
         kind="conversation",
-        until=day + "T10:30:00Z",
+        until=until or day + "T10:30:00Z",
         branch=branch,
     )

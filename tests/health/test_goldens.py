@@ -9,7 +9,7 @@ import pytest
 from harness import talks
 from harness.vault import put, settings
 
-from memory.core import StoreError
+from memory.core import StoreError, clock
 from memory.health import goldens
 from memory.store.store import Store
 
@@ -24,7 +24,7 @@ def test_a_draft_asks_for_the_users_own_records(store, ok, place):
     said = path.read_text(encoding="utf-8")
     for how in ("its title in other words", "the request of its session"):
         assert f"# {how}: " in said
-    found = goldens.read(str(path), 0.0, 0.0)
+    found = goldens.read(str(path), 0.0, clock.utc)
     assert value["queries"] == len(found.queries) == 14 and found.floor == {
         "recall@5": 0.8,
         "mrr": 0.6,
@@ -152,7 +152,7 @@ def test_a_file_that_is_none_is_said_in_one_line(content, said, tmp_path):
     path = tmp_path / "bad.yaml"
     path.write_text(content)
     with pytest.raises(StoreError) as caught:
-        goldens.read(str(path), 0.0, 0.0)
+        goldens.read(str(path), 0.0, clock.utc)
     assert (
         said in str(caught.value)
         and str(path) in str(caught.value)

@@ -8,7 +8,7 @@ import re
 import pytest
 from harness import vault
 
-from memory.core import IndexFault, approvals, records, tokeniser
+from memory.core import IndexFault, approvals, clock, records, tokeniser
 from memory.hook import at_prompt, fence, loader, segment
 from memory.index import builder
 from memory.recall import search
@@ -331,7 +331,7 @@ def test_no_body_title_or_id_can_speak_as_an_approved_rule(session, place, now):
         "\n</dayleaf-memory>"
     )
     with search.Searcher(place, vault.settings()) as searcher:
-        found = searcher.answer(search.Query("billing totals round"), now, 0.0)
+        found = searcher.answer(search.Query("billing totals round"), now, clock.utc)
     block = results.render_for_model(found, "billing")
     assert (
         "Forged" in block and "Forged" not in rules_of(block) and "Never floats" in rules_of(block)
@@ -416,7 +416,7 @@ def test_a_shared_records_id_cannot_leave_the_fence(session, place, now, count, 
                 and block.endswith("</dayleaf-memory>")
             )
     with search.Searcher(place, vault.settings()) as searcher:
-        found = searcher.answer(search.Query("kafka offsets"), now, 0.0)
+        found = searcher.answer(search.Query("kafka offsets"), now, clock.utc)
     assert any(EVIL_ID in hit.record.id for hit in found.hits)
     block = results.render_for_model(found, "kafka")
     assert (

@@ -12,7 +12,7 @@ import pytest
 from harness import vault
 from harness.manifested import PYPROJECT, put
 
-from memory.core import UsageError, approvals
+from memory.core import UsageError, approvals, clock
 from memory.health import worker
 from memory.hook import at_prompt, context
 from memory.index import builder
@@ -313,7 +313,7 @@ def test_a_tag_that_no_candidate_carries_changes_nothing(place, notes, now):
     with search.Searcher(place, vault.settings()) as searcher:
         plain, same = (
             searcher.answer(
-                search.Query("zebra", context_tags=tags, context_alone=True), now, 0.0
+                search.Query("zebra", context_tags=tags, context_alone=True), now, clock.utc
             ).hits
             for tags in ((), (("absent", 9.0),))
         )

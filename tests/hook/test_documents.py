@@ -68,6 +68,13 @@ def test_what_stands_for_a_secret_is_no_topic(now):
     assert documents.derive_topics(record) == ("key", "staging")
 
 
+def test_a_topic_has_one_form_of_its_letters(now):
+    """Typed on macOS (NFD) or elsewhere (NFC)."""
+    tags = "---\ntags: [%s, %s]\n---\nx\n" % ("gr\u00f6\u00dfe", "gro\u0308\u00dfe")
+    record = records.from_bytes("p/learnings/x.md", tags.encode(), now)
+    assert documents.derive_topics(record) == ("gr\u00f6\u00dfe",)
+
+
 def test_a_learning_without_tags_has_the_topics_of_its_title(place, now):
     """So that it belongs to a category, and to the map at the session's start; chores and stop
     words are no topics.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 import pytest
 from harness import conversations, vault
 
@@ -135,6 +137,18 @@ def test_a_name_that_several_files_bear_is_looked_for_with_its_folder(place, now
         touch.past.session
         for touch in history.blame(conversations.sessions(place, now), "b/main.c")
     ] == ["b"]
+
+
+@pytest.mark.parametrize(("kept", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_a_file_is_known_in_either_form_of_its_letters(kept, asked, place, now):
+    """macOS gives file names in NFD; what was only spoken of counts too."""
+    name = normalize(kept, "größe.py")
+    conversations.held(place, "a", "2026-11-16", "## 09:00 go\n\n- edited `src/%s`\n" % name)
+    conversations.held(place, "b", "2026-11-17", "## 09:00 go\n\nLook at %s again.\n" % name)
+    past = conversations.sessions(place, now)
+    found = history.blame(past, normalize(asked, "Größe.py"))
+    assert [touch.past.session for touch in found] == ["a", "b"]
+    assert history.make_word_filter(normalize(asked, "größe"))(name)
 
 
 def test_a_folder_is_known_by_the_files_below_it(place, now):

@@ -80,6 +80,50 @@ def test_a_checkpoint_counts_from_the_last_thing_it_tells(place, tell):
     )
 
 
+OVER_MIDNIGHT = """## 19:00 Move the alpha queue into sqlite
+
+- edited `a.py`
+
+The alpha queue is in sqlite now.
+
+## 20:00 thanks
+
+## 2026-11-21 06:00 Rename the beta column
+
+- edited `b.py`
+
+The beta column has its new name now.
+"""
+
+
+@pytest.mark.parametrize("title", ["Move the alpha queue into sqlite", "Queues and columns"])
+def test_a_session_that_is_open_over_midnight_is_told_on_both_days(title, run, place):
+    """Each day's turns, though one checkpoint of the second tells them all, and no others."""
+    talk(place, OVER_MIDNIGHT, day="2026-11-20", until="2026-11-21T06:00:12Z")
+    captured(
+        place,
+        "a",
+        "## Outcome\n\n- The beta column has its new name now.\n\n## Next\n\n- Ship it.",
+        "2026-11-21T06:00:12Z",
+        title=title,
+        session="s-1",
+    )
+
+    def lines(*words):
+        every = run("standup", *words).stdout.split("\n")[2:]
+        return [line.strip() for line in every if line]
+
+    first = "- %s → The alpha queue is in sqlite now." % title
+    other = "Rename the beta column" if title[0] == "M" else title
+    then = "- %s → The beta column has its new name now." % other
+    yesterday = ["Fri 2026-11-20", first]
+    assert lines("--since", "2026-11-20", "--until", "2026-11-20") == yesterday
+    today = ["Sat 2026-11-21", then, "- next: Ship it."]
+    assert lines("--since", "2026-11-21") == today
+    assert lines("--since", "2026-11-20") == today + yesterday
+    assert lines("--since", "2026-11-20", "--until", "2026-11-20T19:30") == yesterday
+
+
 def test_workspaces_without_work_are_left_out(place, other, tell):
     """`all` tells every one of this home that has any, a name that one, nothing the present one."""
     captured(place, "here", "Here.", "2026-11-21T10:00:00Z", session="s-1")

@@ -299,7 +299,7 @@ def test_a_standup_tells_a_session_by_its_notes_title(session, tmp_path, project
         "",
         session.now - clock.DAY,
         session.now + 60.0,
-        0.0,
+        clock.utc,
     )
     (strand,) = worklog.list_branches(told.spaces[0].work)
     assert strand.came == (noted.ANSWER["title"],)

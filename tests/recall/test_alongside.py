@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from harness import vault
 
+from memory.core import clock
 from memory.hook import indexview
 from memory.recall import search
 
@@ -145,7 +146,7 @@ def test_links_stay_within_their_workspace(env, place, now, tmp_path):
     vault.put(place, "p/learnings/b.md", "Mine", "x", id="l-b")
     vault.put(other, "p/learnings/c.md", "There", "zebra", id="l-c", links="[related_to: l-b]")
     found = search.recall(
-        place, vault.settings(), search.Query("zebra", workspace="all"), now, 0.0, links=True
+        place, vault.settings(), search.Query("zebra", workspace="all"), now, clock.utc, links=True
     )
     assert [(hit.record.id, hit.linked_from) for hit in found.linked] == [("l-b", "l-a")]
 
@@ -156,7 +157,7 @@ def test_an_index_without_names_is_built_anew(place, now):
     vault.built(place, now).close()
     path = Path(indexview.segment_path(place))
     path.write_bytes(b"DLSEG002" + path.read_bytes()[8:])
-    found = search.recall(place, vault.settings(), search.Query("x"), now, 0.0, links=True)
+    found = search.recall(place, vault.settings(), search.Query("x"), now, clock.utc, links=True)
     assert [hit.record.id for hit in found.hits] == ["a"]
 
 

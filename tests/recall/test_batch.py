@@ -7,6 +7,7 @@ import json
 from harness import talks, vault
 from harness.asking import fill, ids, settings, write
 
+from memory.core import clock
 from memory.index import builder
 from memory.recall import batch, question
 
@@ -24,7 +25,10 @@ def test_a_batch_answers_line_by_line(store, now):
         json.dumps({"id": 3, "query": "jwt", "tag": ["auth"]}),
         json.dumps({"id": 4, "query": ["jwt"]}),
     ]
-    out = [json.loads(line) for line in batch.answer_lines(lines, store, settings(store), now, 0.0)]
+    out = [
+        json.loads(line)
+        for line in batch.answer_lines(lines, store, settings(store), now, clock.utc)
+    ]
     assert (
         out[0]["id"] == 1
         and [hit["id"] for hit in out[0]["hits"]] == ["l-jwt"]
@@ -42,7 +46,7 @@ def test_a_batch_gives_what_single_queries_give(store, now):
     lines = [json.dumps({"id": i, "query": text}) for i, text in enumerate(texts)]
     out = [
         [hit["id"] for hit in json.loads(line)["hits"]]
-        for line in batch.answer_lines(lines, store, settings(store), now, 0.0)
+        for line in batch.answer_lines(lines, store, settings(store), now, clock.utc)
     ]
     assert out == [ids(store, now, text) for text in texts]
 
@@ -59,7 +63,7 @@ def test_an_edit_between_two_lines_of_a_batch_is_seen(place, now):
 
     out = [
         [hit["id"] for hit in json.loads(line)["hits"]]
-        for line in batch.answer_lines(lines(), place, settings(place), now, 0.0)
+        for line in batch.answer_lines(lines(), place, settings(place), now, clock.utc)
     ]
     assert out[0] == ["l-jwt"] and out[1] != ["l-jwt"]
 
@@ -70,8 +74,8 @@ def test_a_base_query_holds_for_every_line(store, now):
         json.dumps({"id": 1, "query": "jwt"}),
         json.dumps({"id": 2, "query": "jwt", "kind": "learning"}),
     ]
-    base = question.query_from_options({"kind": "checkpoint"}, now, 0.0)
-    answers = batch.answer_lines(lines, store, settings(store), now, 0.0, base)
+    base = question.query_from_options({"kind": "checkpoint"}, now, clock.utc)
+    answers = batch.answer_lines(lines, store, settings(store), now, clock.utc, base)
     out = [[hit["id"] for hit in json.loads(line)["hits"]] for line in answers]
     assert out == [["c-today"], ["l-jwt"]]
 
@@ -113,6 +117,7 @@ def test_a_batch_holds_each_session_once(place, now):
         )
     asked = [json.dumps({"id": 1, "query": "uploader retries"})]
     (row,) = [
-        json.loads(line) for line in batch.answer_lines(asked, place, settings(place), now, 0.0)
+        json.loads(line)
+        for line in batch.answer_lines(asked, place, settings(place), now, clock.utc)
     ]
     assert [hit["id"] for hit in row["hits"]] == ["c-n0"]

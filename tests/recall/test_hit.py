@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from harness import talks, vault
 
-from memory.core import approvals, files, records
+from memory.core import approvals, clock, files, records
 from memory.recall import hit, search
 from memory.recall.question import Query
 from memory.terminal import results
@@ -110,7 +110,7 @@ def test_json_holds_every_field_of_a_hit_for_each_kind(kinds, run, id, more):
 def test_what_renders_hits_looks_into_no_record(kinds, place, now):
     """A field that a surface wants stands in the hit, so that every surface can have it."""
     found = search.recall(
-        place, vault.settings(), Query("kafka", context_tags=(("kafka", 1.0),)), now, 0.0
+        place, vault.settings(), Query("kafka", context_tags=(("kafka", 1.0),)), now, clock.utc
     )
     bare = found._replace(hits=tuple(each._replace(record=None) for each in found.hits))
     style = Style(100, False)
@@ -126,7 +126,7 @@ def test_what_renders_hits_looks_into_no_record(kinds, place, now):
 def test_a_hit_is_of_its_record_and_filled_in_where_it_is_shown(place, now):
     """Age, group and claims are those of the moment."""
     vault.put(place, "g/learnings/a.md", "Kafka", "See `src/gone.py`.", created="2026-11-20")
-    found = search.recall(place, vault.settings(), Query("kafka"), now, 0.0).hits[0]
+    found = search.recall(place, vault.settings(), Query("kafka"), now, clock.utc).hits[0]
     bare = hit.from_record(found.record, place.key, found.path)
     assert (bare.group, bare.age, bare.score, bare.workspace, bare.tier) == (
         "",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from unicodedata import normalize
 
 import pytest
 from harness import vault
 from harness.asking import ask, ids, write
 from harness.candidates import FITS, WORTH, listed
 
-from memory.core import UsageError, records
+from memory.core import UsageError, clock, records
 from memory.hook import fence
 from memory.index import builder
 from memory.recall import question, search
@@ -86,7 +87,7 @@ def test_gaps_name_the_words_that_no_record_holds(store, now):
 def test_a_malformed_option_is_refused(given, now):
     """One line, exit 2."""
     with pytest.raises(UsageError):
-        question.query_from_options(given, now, 0.0)
+        question.query_from_options(given, now, clock.utc)
 
 
 @pytest.mark.parametrize(("asked", "held", "fit"), FITS)
@@ -115,7 +116,7 @@ def test_a_recall_scores_by_the_table_and_never_shows_a_disjoint_one(
         "stop words": "so it is",
     }[way]
     found = search.recall(
-        place, vault.settings(), search.Query(text, versions=tuple(listed(asked))), now, 0.0
+        place, vault.settings(), search.Query(text, versions=tuple(listed(asked))), now, clock.utc
     )
     assert [hit.record.id for hit in found.hits] == ([] if fit is None else ["a"])
     if fit and way != "newest":
@@ -146,7 +147,7 @@ def test_any_number_of_better_matches_for_other_versions_hide_nothing(place, now
     )
     builder.build(place, now)
     found = search.recall(
-        place, vault.settings(), search.Query(query, versions=("2.1",), limit=5), now, 0.0
+        place, vault.settings(), search.Query(query, versions=("2.1",), limit=5), now, clock.utc
     )
     assert [hit.record.id for hit in found.hits] == ["one"] and found.left_out == 0
 
@@ -251,6 +252,78 @@ def test_a_date_in_a_question_hides_nothing_and_lifts_what_is_near(place, now):
     assert ids(place, now, "retries before 2026-02-01") == ["then"]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "what was done yesterday",
+        "was haben wir gestern gemacht?",
+        "woran haben wir gestern gearbeitet?",
+        "was haben wir am 2026-11-20 gemacht?",
+        "что мы делали вчера?",
+        "что было сделано вчера",
+        "어제 뭐 했지?",
+        "어제 무엇을 했나요",
+        "昨日何をしましたか",
+        "昨日は何をした？",
+        "昨天做了什么",
+        "我们昨天做了什么？",
+    ],
+)
+def test_a_question_with_no_word_but_its_time_lists_that_time(place, now, query):
+    """Also where an older record is written in its language."""
+    old = "Wir haben den Cache gemacht. Мы делали кэш. 우리는 캐시를 했다. 我们做了缓存。"
+    for id, day, text in (("old", "2026-11-10", old), ("new", "2026-11-20", "Beta is fixed.")):
+        file = "p/checkpoints/%s/100000-x.md" % day
+        vault.put(place, file, "Work", text, id=id, kind="checkpoint", created=day + "T10:00Z")
+    assert ids(place, now, query) == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("was haben wir gestern am Cache gemacht?", ["old"]),
+        ("昨天缓存做了什么", ["old"]),
+        ("what did we do with kafka yesterday?", []),
+        ("kafka gestern", []),
+        ("was haben wir vorgestern gemacht?", []),
+    ],
+)
+def test_a_question_with_a_subject_searches_it(place, now, query, expected):
+    """A record of another time, or none, rather than what the time has of other subjects."""
+    old = "Der Cache ist schnell. 缓存很快。"
+    for id, day, text in (("old", "2026-11-10", old), ("new", "2026-11-20", "Beta is fixed.")):
+        file = "p/checkpoints/%s/100000-x.md" % day
+        vault.put(place, file, "Work", text, id=id, kind="checkpoint", created=day + "T10:00Z")
+    assert ids(place, now, query) == expected
+
+
+@pytest.mark.parametrize(("kept", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_a_name_is_found_in_either_form_of_its_letters(place, now, kept, asked):
+    """macOS gives file names in NFD; a keyboard types NFC."""
+    held, typed = (normalize(form, "größe") for form in (kept, asked))
+    vault.put(
+        place,
+        "p/checkpoints/2026-11-20/100000-x.md",
+        "Sizes",
+        "Checked `src/%s.go`." % held,
+        id="c-1",
+        kind="checkpoint",
+        tags=held,
+        branch="fix/" + held,
+        files="lib/%s.py" % held,
+        created="2026-11-20T10:00Z",
+    )
+    for given in (
+        {"tag": typed},
+        {"topic": "G" + typed[1:]},
+        {"branch": "fix/" + typed},
+        {"file": typed + ".py"},
+        {"file": "src/%s.go" % typed},
+    ):
+        assert ids(place, now, "", **given) == ["c-1"], given
+    assert not ids(place, now, "", branch="fix/" + "G" + typed[1:])
+
+
 def test_what_a_machine_wrote_says_nothing_of_time(place, now):
     """A pasted log's `latest` and `yesterday` neither narrow nor lift; what is typed beside it
     does.
@@ -259,7 +332,7 @@ def test_what_a_machine_wrote_says_nothing_of_time(place, now):
         "ERROR: latest migration of yesterday failed\n"
         '  File "/app/today.py", line 3, in recent\nwhy does kafka fail'
     )
-    said = question.interpret(question.Query(log), now, 0.0)
+    said = question.interpret(question.Query(log), now, clock.utc)
     assert (said.query.text, said.narrowed, said.latest, said.about) == (
         log,
         False,
@@ -272,14 +345,14 @@ def test_what_a_machine_wrote_says_nothing_of_time(place, now):
         "the kafka error: what happened yesterday",
         "at work yesterday",
     ):
-        assert question.interpret(question.Query(said), now, 0.0).narrowed
+        assert question.interpret(question.Query(said), now, clock.utc).narrowed
     for said in (
         "npm ERR! notsup latest version",
         "app.py:3: ValueError: latest",
         "panic: no latest node",
         "    return latest",
     ):
-        assert not question.interpret(question.Query(said), now, 0.0).latest
+        assert not question.interpret(question.Query(said), now, clock.utc).latest
 
 
 @pytest.mark.parametrize(
@@ -296,10 +369,12 @@ def test_a_kind_s_name_alone_lists_it(store, now, query, expected):
     found = ids(store, now, query, limit=50)
     assert expected is None or set(found) == expected
     assert (
-        question.interpret(question.Query("plan the checkpoints of jwt"), now, 0.0).query.kinds
+        question.interpret(
+            question.Query("plan the checkpoints of jwt"), now, clock.utc
+        ).query.kinds
         == ()
     )
-    assert question.interpret(question.Query("plan"), now, 0.0).query.kinds == ()
+    assert question.interpret(question.Query("plan"), now, clock.utc).query.kinds == ()
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from harness import talks, vault
 from harness.candidates import candidate
 
+from memory.core import clock
 from memory.core.matches import Expansion
 from memory.recall import hit, quotes, search, updates
 from memory.recall.question import Query
 
 
 def ask(place, now, words, **more):
-    return search.recall(place, vault.settings(), Query(words, **more), now, 0.0).hits
+    return search.recall(place, vault.settings(), Query(words, **more), now, clock.utc).hits
 
 
 def said(found):

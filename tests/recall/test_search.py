@@ -9,6 +9,7 @@ import pytest
 from harness import talks, vault
 from harness.asking import ask, fill, ids, settings, write
 
+from memory.core import clock
 from memory.index import builder
 from memory.recall import search
 from memory.store import ledger
@@ -191,7 +192,9 @@ def test_uses_and_outcomes_count(place, now):
 
     def run(id="", event="", times=0):
         tell(place, now, id, event, times)
-        return [h.record.id for h in search.recall(place, settings(place), query, now, 0.0).hits]
+        return [
+            h.record.id for h in search.recall(place, settings(place), query, now, clock.utc).hits
+        ]
 
     assert run() == ["a", "b"] and run("b", "use", 5) == ["b", "a"]
     assert run("a", "down", 5) == ["b", "a"] and run("b", "up", 3) == ["b", "a"]
@@ -223,7 +226,7 @@ def test_each_adjustment_is_a_part_of_the_score(place, now):
     tell(place, now, "a", "up", 5)
     ledger.append_event(ledger.ledgers(place)[0], "a", "use", now, "s9")
 
-    found = search.recall(place, vault.settings(), query, now, 0.0)
+    found = search.recall(place, vault.settings(), query, now, clock.utc)
     parts = {hit.record.id: dict(hit.parts) for hit in found.hits}
     assert {"recency", "frequency", "outcomes", "version", "tags"} <= set(parts["a"])
     assert parts["b"]["source"] > 1.0

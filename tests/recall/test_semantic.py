@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness.asking import ids
 from harness.vault import settings
 
+from memory.core import clock
 from memory.doors import registry
 from memory.recall import search, semantic
 
@@ -14,7 +15,7 @@ def test_without_the_door_words_rank_and_a_note_says_so(store, now, monkeypatch)
     mine = settings()
     assert semantic.load_provider(mine, "", {}) is None
     query = search.Query(text="docker caching", semantic=True)
-    found = search.recall(store, mine, query, now, 0.0, semantic=None)
+    found = search.recall(store, mine, query, now, clock.utc, semantic=None)
     assert [hit.id for hit in found.hits] == ids(store, now, "docker caching")
     assert "no semantic search here; ranked by words only" in found.notes
 

@@ -7,7 +7,14 @@ import pytest
 from memory.core import UsageError, clock
 from memory.recall import timewords
 
-SEOUL = 9 * 3600.0
+
+def SEOUL(instant):
+    return 9 * 3600.0
+
+
+def _berlin_until_october(instant):
+    return 7200.0 if instant < clock.parse("2026-10-25T01:00Z") else 3600.0
+
 
 # now is Saturday 2026-11-21T14:30:52Z: query, what is left of it, since, until
 CASES = [
@@ -144,14 +151,14 @@ def instant(said):
 @pytest.mark.parametrize(("query", "rest", "since", "until"), CASES)
 def test_a_time_expression_becomes_a_period(query, rest, since, until, now):
     """Each expression gives its period and leaves the rest of the query."""
-    times = timewords.parse(query, now, 0.0)
+    times = timewords.parse(query, now, clock.utc)
     assert (times.rest, times.since, times.until) == (rest, instant(since), instant(until))
 
 
 @pytest.mark.parametrize("query", CONTENT)
 def test_content_that_resembles_a_time_stays(query, now):
     """A name, a possessive or another sense of the word is no time expression."""
-    assert timewords.parse(query, now, 0.0)[:4] == (query, None, None, False)
+    assert timewords.parse(query, now, clock.utc)[:4] == (query, None, None, False)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +176,7 @@ def test_content_that_resembles_a_time_stays(query, now):
 )
 def test_asking_for_the_latest_is_flagged(query, rest, now):
     """A leading word is dropped, one between others may be content and stays."""
-    times = timewords.parse(query, now, 0.0)
+    times = timewords.parse(query, now, clock.utc)
     assert times.latest and times.rest == rest and times.since is None
 
 
@@ -182,9 +189,37 @@ def test_days_are_those_of_local_time(now):
     assert timewords.parse("on 2026-11-20", now, SEOUL).since == clock.parse("2026-11-19T15:00Z")
 
 
+@pytest.mark.parametrize(
+    ("query", "since", "until"),
+    [
+        ("on 2026-08-10", "2026-08-09T22:00", "2026-08-10T22:00"),
+        ("on 10 August", "2026-08-09T22:00", "2026-08-10T22:00"),
+        ("in October", "2026-09-30T22:00", "2026-10-31T23:00"),
+        ("on 2026-10-25", "2026-10-24T22:00", "2026-10-25T23:00"),
+        ("between 2026-08-10 and 2026-11-01", "2026-08-09T22:00", "2026-11-01T23:00"),
+        ("last 60 days", "2026-09-21T22:00", None),
+        ("10月25日", "2026-10-24T22:00", "2026-10-25T23:00"),
+    ],
+)
+def test_a_past_day_is_cut_by_the_offset_of_that_day(query, since, until, now):
+    """In November of the days of summer, and of the day on which the clocks are changed."""
+    times = timewords.parse(query, now, _berlin_until_october)
+    assert times[1:3] == (clock.parse(since), until and clock.parse(until))
+
+
+def test_the_evening_of_a_changed_day_begins_by_its_clocks(now):
+    """18:00, though 19 hours after midnight."""
+    asked = clock.parse("2026-10-25T20:00Z")
+    times = timewords.parse("this evening", asked, _berlin_until_october)
+    assert times.since == clock.parse("2026-10-25T17:00Z")
+    assert timewords.parse_instant("2026-08-10T00:30", now, _berlin_until_october) == clock.parse(
+        "2026-08-09T22:30Z"
+    )
+
+
 def test_two_expressions_narrow_each_other(now):
     """Both ends may be given in one query."""
-    times = timewords.parse("since Monday until yesterday jwt", now, 0.0)
+    times = timewords.parse("since Monday until yesterday jwt", now, clock.utc)
     assert (times.rest, times.since, times.until) == (
         "jwt",
         clock.parse("2026-11-16"),
@@ -210,7 +245,7 @@ def test_two_expressions_narrow_each_other(now):
 )
 def test_an_option_names_an_instant(said, end, expected, now):
     """Lengths, days, instants and time words are read alike."""
-    assert timewords.parse_instant(said, now, 0.0, end) == clock.parse(expected)
+    assert timewords.parse_instant(said, now, clock.utc, end) == clock.parse(expected)
 
 
 def test_options_give_the_bounds(now):
@@ -227,6 +262,9 @@ def test_options_give_the_bounds(now):
         {"since": "soonish"},
         {"days": "-1"},
         {"days": "x"},
+        {"since": "2026-02-30"},
+        {"start": "2026-11-31"},
+        {"since": "30 February 2026"},
         {"start": "2026-11-10", "end": "2026-11-01"},
     ],
 )
@@ -250,7 +288,7 @@ def test_what_is_no_time_is_refused(given, now):
 )
 def test_a_date_beside_other_words_only_weighs(query, now):
     """Its words stay, since they may stand in a title; the period is told."""
-    found = timewords.parse(query, now, 0.0)
+    found = timewords.parse(query, now, clock.utc)
     assert (
         found.kept == query
         and found.only == timewords.OPEN
@@ -264,7 +302,7 @@ def test_a_date_beside_other_words_only_weighs(query, now):
 )
 def test_what_is_counted_from_now_or_has_a_side_narrows(query, now):
     """Without its words."""
-    found = timewords.parse(query, now, 0.0)
+    found = timewords.parse(query, now, clock.utc)
     assert (
         found.only == (found.since, found.until)
         and found.about == timewords.OPEN
@@ -289,4 +327,4 @@ def test_what_is_counted_from_now_or_has_a_side_narrows(query, now):
 )
 def test_latest_is_asked_for_by_a_person_alone(query, now):
     """Not in a tag, a path, a file's name, code, or deep within a long text."""
-    assert timewords.parse(query, now, 0.0)[:4] == (query, None, None, False)
+    assert timewords.parse(query, now, clock.utc)[:4] == (query, None, None, False)

@@ -9,6 +9,7 @@ import random
 import threading
 import time
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 from harness import talks
@@ -201,6 +202,17 @@ def test_a_record_is_found_by_id_start_name_and_file(store):
         " " + first.id + " ",
     ):
         assert store.find(text) == first
+
+
+@pytest.mark.parametrize(("kept", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_a_record_is_found_in_either_form_of_its_letters(kept, asked, store, place):
+    """By its file, in any case, and by its title; macOS gives file names in NFD."""
+    write(place, "p/learnings/%s.md" % normalize(kept, "Schlüssel drehen"), "do it monthly\n")
+    titled = normalize(kept, "Öl prüfen")
+    write(place, "p/learnings/b.md", "---\ntitle: %s\n---\nweekly\n" % titled)
+    for said in ("Schlüssel drehen", "Schlüssel drehen.md", "schlüssel drehen.md"):
+        assert store.find(normalize(asked, said)).body == "do it monthly\n"
+    assert store.find(normalize(asked, "öl prüfen")).body == "weekly\n"
 
 
 def test_what_is_not_found_names_what_is_near(store, place):

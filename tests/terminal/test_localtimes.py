@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import time
+from types import SimpleNamespace
 
 import pytest
 from harness import talks, vault
+from harness.standup import captured
 
 from memory.core import clock
 from memory.recall.hit import Quote
-from memory.terminal import localtimes
+from memory.terminal import localtimes, results
 
 BODY = (
     "## 15:30 fix the zephyr parser\n\nDone.\n\n## 23:50 again\n\n## 2026-01-24 00:10 later\n\n"
@@ -111,3 +113,34 @@ def test_a_turn_is_asked_for_by_the_time_that_is_shown(process, place):
         done = process("show", "t-1#" + said, TZ="Asia/Seoul")
         assert "turn 1 of 3  2026-01-24 00:30 +09:00" in done.stdout, done.stderr
         assert "## 00:30 fix the zephyr parser" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("day", "early"),
+    [("2025-08-10", "2025-08-09T22:10:03Z"), ("2025-01-23", "2025-01-22T23:10:03Z")],
+)
+def test_a_past_day_is_told_by_the_offset_that_held_then(day, early, process, place):
+    """In summer and in winter, whenever it is asked: the first hour is the day's own."""
+    said = "## 22:10 file the zephyr parser\n\n- edited `calc.py`\n\nThe zephyr parser is filed.\n"
+    talks.put(place, [said.replace("22:10", early[11:16])], id="t-1", created=early, until=early)
+    body = "## Outcome\n\n- The zephyr parser is filed."
+    captured(place, "a", body, early, id="c-1", source="auto", session=talks.SESSION)
+    ask = ("recall", "what did we do on " + day, "--kind", "checkpoint")
+    for words in (
+        ("standup", "--since", day, "--until", day),
+        ("recall", "--from", day, "--to", day, "--kind", "checkpoint"),
+        ("recall", "--since", day, "--kind", "checkpoint"),
+        ask,
+    ):
+        assert "zephyr" in process(*words, TZ="Europe/Berlin").stdout, words
+    assert "%s 00:10  t-1" % day in process("show", "file", "calc.py", TZ="Europe/Berlin").stdout
+    forgotten = process("record", "forget", "--day", day, "--yes", "--json", TZ="Europe/Berlin")
+    assert "c-1" in json.loads(forgotten.stdout)["forgotten"], forgotten
+
+
+def test_a_quoted_line_is_told_by_the_day_of_its_own_record(zone):
+    """A handoff of the winter quotes a checkpoint of the summer."""
+    summer = Quote("c-1", 0, "", "", "- 15:30 File it", clock.parse("2026-07-23T15:30Z"))
+    winter = SimpleNamespace(kind="checkpoint", id="c-2", created=clock.parse("2026-11-21"))
+    local = clock.format_local(summer.created)[11:]
+    assert results.quote_lines(summer, 80, winter)[1].strip() == "- %s File it" % local

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.core import layout
+from memory.core import clock, layout
 from memory.knowledge.discoveries import Discovery
 from memory.project import backfill
 from memory.project.otherfiles import Skip
@@ -35,7 +35,7 @@ def test_a_plan_takes_the_newest_that_fit_into_a_few_minutes():
         < offers.estimate_seconds(found.size + MB, len(found.sessions))
     )
     assert len(found.sessions) + found.later == 2 * fits - 1
-    lines = offers.plan_lines(found, "dayleaf", 0.0, "3 min")
+    lines = offers.plan_lines(found, "dayleaf", clock.utc, "3 min")
     assert lines[-1] == (
         f"{found.later:,} older sessions can follow at any time: "
         "`dayleaf store import transcripts --all`"
@@ -49,7 +49,7 @@ def test_one_session_alone_is_offered_whatever_its_size():
 def test_a_plan_names_the_projects_of_the_newest_sessions():
     """And counts the others."""
     every = [told(n, project="p%d" % (n // 2)) for n in range(20)]
-    lines = offers.plan_lines(offers.plan_import(every), "dayleaf", 0.0, "1 s")
+    lines = offers.plan_lines(offers.plan_import(every), "dayleaf", clock.utc, "1 s")
     assert lines[0] == "20 past sessions of 10 projects can be imported, 20 MB:"
     assert [line.split()[0] for line in lines[1:7]] == ["p%d" % n for n in range(6)]
     assert lines[7] == "  and 8 sessions of 4 more projects"
@@ -66,13 +66,13 @@ def test_what_stays_out_is_said_with_its_reason():
 
 
 def test_where_nothing_is_found_one_line_says_so():
-    assert len(offers.discovery_lines([], "dayleaf", 0.0, screen.Style())) == 1
+    assert len(offers.discovery_lines([], "dayleaf", clock.utc, screen.Style())) == 1
 
 
 @pytest.mark.parametrize("text", ["word " * 100, "a\nb\x1b[2J"])
 def test_a_discovery_is_short_and_harmless(text):
     """Whatever a record holds."""
     find = Discovery("wish", "shop", 0.0, "r-1", text, text)
-    lines = offers.discovery_lines([find], "dayleaf", 0.0, screen.Style())
+    lines = offers.discovery_lines([find], "dayleaf", clock.utc, screen.Style())
     assert all(len(line) <= offers.LINE + 30 and "\x1b" not in line for line in lines)
     assert "    dayleaf show r-1" in lines and not any("\n" in line for line in lines)

@@ -24,7 +24,9 @@ def past(place, now):
 def test_an_occurrence_says_what_failed_and_what_then_passed(past, monkeypatch):
     monkeypatch.setattr(pastlines, "REMEDIES", 2)
     lines = pastlines.remedy_lines(
-        remedies.find_remedies(past, "return value of 'fclose' ignored (unused-result)"), STYLE, 0.0
+        remedies.find_remedies(past, "return value of 'fclose' ignored (unused-result)"),
+        STYLE,
+        clock.utc,
     )
     assert lines == [
         "return value of 'fclose' ignored (unused-result)  3 sessions",
@@ -55,7 +57,7 @@ def test_each_line_of_an_error_has_its_turn(past, monkeypatch):
                 past, "unknown flag: --open\nreturn value of 'fclose' ignored (unused-result)"
             ),
             STYLE,
-            0.0,
+            clock.utc,
         )
     )
     assert "k-three#1" in said and "k-two#1" in said and "k-one#1" not in said
@@ -65,7 +67,7 @@ def test_times_are_local_and_another_workspace_is_named(past):
     there = [one._replace(workspace="other-0123abcd") for one in past]
     said = "\n".join(
         pastlines.remedy_lines(
-            remedies.find_remedies(there, "unknown flag: --open"), STYLE, 9 * 3600.0
+            remedies.find_remedies(there, "unknown flag: --open"), STYLE, lambda instant: 9 * 3600.0
         )
     )
     assert "2026-11-18 18:00  k-three#1  Work of three  (main, other-0123abcd)" in said
@@ -74,7 +76,7 @@ def test_times_are_local_and_another_workspace_is_named(past):
 
 def test_nothing_like_it_is_said(past):
     assert pastlines.remedy_lines(
-        remedies.find_remedies(past, "unheard catastrophe of module seventeen"), STYLE, 0.0
+        remedies.find_remedies(past, "unheard catastrophe of module seventeen"), STYLE, clock.utc
     ) == ["nothing here has failed like that before"]
 
 
@@ -106,25 +108,27 @@ def test_a_session_that_touched_a_file_is_told_with_request_decision_and_commit(
         else one
         for one in past
     ]
-    assert pastlines.touch_lines(history.blame(past, "cache.c"), "cache.c", STYLE, 0.0) == [
+    assert pastlines.touch_lines(history.blame(past, "cache.c"), "cache.c", STYLE, clock.utc) == [
         "  2026-11-17 09:00  k-two  Work of two  (main)",
         "    created   #1 add a cache",
         "    decided   “a ring in `src/cache.c`”",
         "1 more session; `--json` has all",
     ]
-    assert pastlines.touch_lines([], "a.c", STYLE, 0.0) == [
+    assert pastlines.touch_lines([], "a.c", STYLE, clock.utc) == [
         "no session here touched or discussed `a.c`"
     ]
 
 
 def test_a_wall_is_told_with_its_remedy_and_a_proposal(past, place, now):
     rows = walls.find_failures(place, vault.settings(), now)
-    lines = pastlines.wall_lines(walls.find_repeated(place, rows), STYLE, 0.0)
+    lines = pastlines.wall_lines(walls.find_repeated(place, rows), STYLE, clock.utc)
     assert lines == [
         "src/server.c:12:3: return value of 'fclose' ignored (unused-result)",
         "  make lint  3 sessions, 3 times, last 2026-11-18 in k-three#2",
     ]
-    assert pastlines.wall_lines([], STYLE, 0.0) == ["no error here was met by several sessions"]
+    assert pastlines.wall_lines([], STYLE, clock.utc) == [
+        "no error here was met by several sessions"
+    ]
 
 
 def test_what_moves_a_cursor_is_not_printed(place, now):
@@ -138,7 +142,9 @@ def test_what_moves_a_cursor_is_not_printed(place, now):
     )
     found = conversations.sessions(place, now)
     said = [
-        *pastlines.remedy_lines(remedies.find_remedies(found, "unknown flag: --bad"), STYLE, 0.0),
+        *pastlines.remedy_lines(
+            remedies.find_remedies(found, "unknown flag: --bad"), STYLE, clock.utc
+        ),
         *pastlines.invocation_lines(
             practice.find_working_invocations(found, "x", now), "x", STYLE, now
         ),

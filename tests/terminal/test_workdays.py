@@ -63,7 +63,7 @@ def test_a_branch_is_one_entry_for_each_day(place, tell):
 def test_the_days_and_the_first_line_are_local(place, tell):
     """At nine hours ahead of UTC."""
     captured(place, "a", "Late work.", "2026-11-20T20:00:00Z", session="s-1")
-    assert tell(offset=9 * 3600.0).split("\n")[::2] == [
+    assert tell(offset=lambda instant: 9 * 3600.0).split("\n")[::2] == [
         "1 session in %s since 2026-11-20 09:00" % project_name(place.key),
         "Sat 2026-11-21",
     ]
@@ -209,7 +209,7 @@ def test_markdown_is_for_pasting(place, now):
         session="s-2",
         branch="other",
     )
-    told = worklog.collect_work(place, vault.settings(), "", NIGHT, now, 0.0)
+    told = worklog.collect_work(place, vault.settings(), "", NIGHT, now, clock.utc)
     assert workdays.standup_lines(told, screen.Style(60), True)[2:] == [
         "**Sat 2026-11-21**",
         (

@@ -99,7 +99,7 @@ def _make_query(call: Call, given: Arguments, words: str, **more: Any) -> questi
     taken = {**taken, **more}
     limit = {"limit": min(taken["limit"], MOST_HITS)} if taken.get("limit") else {}
     return question.query_from_options(
-        {"query": words, **taken, **limit}, call.now, clock.local_offset(call.now)
+        {"query": words, **taken, **limit}, call.now, clock.local_offset
     )
 
 
@@ -115,7 +115,7 @@ def _search(call: Call, query: question.Query, links: bool = False) -> RecallRes
         EXPANSION.clear()
     searcher.shelves, searcher.expansion = SHELVES, EXPANSION
     try:
-        found = searcher.answer(query, call.now, clock.local_offset(call.now), links=links)
+        found = searcher.answer(query, call.now, clock.local_offset, links=links)
     except BaseException:
         SHELVES.close()
         raise

@@ -102,7 +102,7 @@ def render_page(shown: Contents) -> str:
     """Render one HTML file; its policy forbids foreign code."""
     style, script = read_template("page.css"), read_template("export.js")
     policy = "default-src 'none'; script-src %s; style-src %s; base-uri 'none'; form-action 'none'"
-    offset = clock.local_offset(shown.now)
+    offset = clock.local_offset
     return Template(read_template("export.html")).substitute(
         policy=policy % (_hash_text(script), _hash_text(style)),
         style=style,
@@ -110,7 +110,7 @@ def render_page(shown: Contents) -> str:
         workspace=escape(shown.workspace),
         about="written %s · %s%s"
         % (
-            clock.day(shown.now + offset),
+            clock.day(shown.now + offset(shown.now)),
             format_count(len(shown.records), "record"),
             ", including private ones" if shown.private else "",
         ),
@@ -125,10 +125,10 @@ def _hash_text(text: str) -> str:
     return "'sha256-%s'" % base64.b64encode(digest).decode("ascii")
 
 
-def _render_sessions(told: Sequence[Record], offset: float) -> str:
+def _render_sessions(told: Sequence[Record], offset: clock.Offset) -> str:
     if not told:
         return ""
-    days = groupby(told, key=lambda one: clock.day(one.created + offset))
+    days = groupby(told, key=lambda one: clock.day(one.created + offset(one.created)))
     return '<details id="sessions" open><summary>%s</summary>\n%s</details>' % (
         format_count(len(told), "session"),
         "".join(
@@ -145,7 +145,7 @@ def format_day(day: str) -> str:
     return "%s, %d %s %s" % (weekday, int(day[8:]), MONTHS[int(day[5:7]) - 1], day[:4])
 
 
-def _render_session(record: Record, offset: float) -> str:
+def _render_session(record: Record, offset: clock.Offset) -> str:
     outline = checkpointoutline.parse_outline(strip_private_record(record))
     outcome = (outline.outcome or outline.said)[:1] if record.kind == "checkpoint" else ()
     branch = record.meta.get("branch")
@@ -153,7 +153,7 @@ def _render_session(record: Record, offset: float) -> str:
         '<article class="item"><p class="meta"><time>%s</time>%s</p>'
         '<h3><a class="go" href="#%s">%s</a></h3>%s</article>'
     ) % (
-        clock.iso(record.created + offset)[11:16],
+        clock.iso(record.created + offset(record.created))[11:16],
         '<span class="branch">%s</span>' % _escape_line(branch) if isinstance(branch, str) else "",
         escape(record.id),
         _escape_line(record.title),
@@ -161,9 +161,9 @@ def _render_session(record: Record, offset: float) -> str:
     )
 
 
-def _render_record(record: Record, offset: float) -> str:
+def _render_record(record: Record, offset: clock.Offset) -> str:
     branch = record.meta.get("branch")
-    about = [clock.day(record.created + offset), record.id]
+    about = [clock.day(record.created + offset(record.created)), record.id]
     about += [", ".join(record.tags)] if record.tags else []
     about += [branch] if isinstance(branch, str) else []
     rationale = record.rationale if record.kind == "rule" else ""

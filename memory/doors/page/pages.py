@@ -122,7 +122,7 @@ class Pages:
         """Open the index again, and close the old one."""
         fresh = search.Searcher(self.place, self.settings, self._semantic)
         now = self.now
-        fresh.answer(Query(limit=1), now, clock.local_offset(now))
+        fresh.answer(Query(limit=1), now, clock.local_offset)
         with self._lock:
             before, self._searcher, self._opened = self._searcher, fresh, now
             if before is not None:
@@ -141,7 +141,7 @@ class Pages:
                 self.reopen_index()
             assert self._searcher is not None
             self._searcher.dsn = dsn
-            return self._searcher.answer(query, self.now, clock.local_offset(self.now))
+            return self._searcher.answer(query, self.now, clock.local_offset)
 
     def _open_shelf(self, live: bool = False) -> Shelf:
         if self._searcher is None or not live and self.is_outdated():
@@ -161,7 +161,7 @@ class Pages:
                 "workspace": self.place.key,
                 "root": self.place.root,
                 "now": now,
-                "offset": clock.local_offset(now),
+                "offset": clock.local_offset,
                 "words": "",
                 "hues": timeline.assign_hues(self.catalogue),
                 **values,
@@ -179,7 +179,7 @@ class Pages:
     def timeline(self, wanted: Filter = SESSIONS, after: str = "") -> Sheet:
         """Return the page of sessions by day; after: an entry's mark."""
         now = self.now
-        offset = clock.local_offset(now)
+        offset = clock.local_offset
         found = timeline.filter_entries(self.catalogue, wanted, offset)
         part = timeline.make_slice(found, after, PAGE_SIZE)
         days: dict[str, list[dict[str, Any]]] = {}
@@ -187,7 +187,7 @@ class Pages:
         for entry in part.entries:
             told = self._make_entry(store, entry)
             if told:
-                days.setdefault(clock.day(entry.at + offset), []).append(told)
+                days.setdefault(clock.day(entry.at + offset(entry.at)), []).append(told)
         undated = wanted._replace(since="", until="")
         every = (
             found if undated == wanted else timeline.filter_entries(self.catalogue, undated, offset)
@@ -205,7 +205,7 @@ class Pages:
             address=_list_parameters(wanted),
             undated=_list_parameters(undated),
             more=bool(after),
-            today=clock.day(now + offset),
+            today=clock.day(now + offset(now)),
             plan=self._find_plan(store),
             handoff=handoffs.read_current(self.place),
             branches=timeline.list_branches(self.catalogue)[:BRANCHES],
@@ -319,7 +319,7 @@ class Pages:
             "workspace": "all" if within == "all" else "",
         }
         given = {key: value for key, value in given.items() if value}
-        query = question.query_from_options(given, now, clock.local_offset(now))
+        query = question.query_from_options(given, now, clock.local_offset)
         idle = live and not any(tokeniser.expand(raw) for raw in tokeniser.split(asked))
         found = None if idle else self._search(query, live, "" if live else self._dsn)
         rows = [_make_row(one) for one in (found.hits if found else ())]
@@ -544,11 +544,11 @@ class Pages:
     def stats(self) -> Sheet:
         """Return the page of charts."""
         now = self.now
-        offset = clock.local_offset(now)
+        offset = clock.local_offset
         made = self.catalogue.derive(
             "charts",
             lambda: plots.make_figures(self.catalogue, self.place, now, offset),
-            clock.day(now + offset),
+            clock.day(now + offset(now)),
             *(ledger.size(book) for book in ledger.ledgers(self.place)),
         )
         return self._make_sheet("charts", "Charts", **made)

@@ -34,28 +34,27 @@ class Periods(NamedTuple):
         held = Counter(map(self.at, instants))
         return [held[number] for number in range(len(self.starts))]
 
-    def label(self, number: int, offset: float) -> str:
+    def label(self, number: int, offset: clock.Offset) -> str:
         """Return a period's name: `2026-11-16` or `2026-11`."""
-        day = clock.day(self.starts[number] + offset)
+        start = self.starts[number]
+        day = clock.day(start + offset(start))
         return day[:7] if self.unit == "month" else day
 
-    def last_day(self, number: int, offset: float) -> str:
+    def last_day(self, number: int, offset: clock.Offset) -> str:
         """Return the last day of a period."""
         after = self.starts[number + 1] if number + 1 < len(self.starts) else self.end
-        return clock.day(after + offset - 1)
+        return clock.day(after - 1 + offset(after - 1))
 
 
-def make_periods(first: float, now: float, offset: float) -> Periods:
+def make_periods(first: float, now: float, offset: clock.Offset) -> Periods:
     """Return the days, weeks or months from an instant until now."""
-    today = clock.midnight(now, offset)
-    end, first = today + clock.DAY, min(first, now)
+    end, first = clock.midnight(now, offset, -1), min(first, now)
     if now - first <= DAYS * clock.DAY:
-        day = min(clock.midnight(first, offset), today - 13 * clock.DAY)
-        return Periods("day", _list_starts(day, end, clock.DAY), end)
+        day = min(clock.midnight(first, offset), clock.midnight(now, offset, 13))
+        return Periods("day", _list_starts(day, end, 1, offset), end)
     if now - first <= WEEKS * 7 * clock.DAY:
-        start = clock.midnight(first, offset)
-        start -= clock.weekday(first, offset) * clock.DAY
-        return Periods("week", _list_starts(start, end, 7 * clock.DAY), end)
+        start = clock.midnight(first, offset, clock.weekday(first, offset))
+        return Periods("week", _list_starts(start, end, 7, offset), end)
     year, number = clock.year_month(now, offset)
     back = clock.year_month(first, offset)
     months = min(12 * (year - back[0]) + number - back[1], MONTHS - 1)
@@ -63,8 +62,9 @@ def make_periods(first: float, now: float, offset: float) -> Periods:
     return Periods("month", starts, end)
 
 
-def _list_starts(start: float, end: float, step: float) -> list[float]:
-    return [start + step * number for number in range(int((end - start - 1) // step) + 1)]
+def _list_starts(start: float, end: float, step: int, offset: clock.Offset) -> list[float]:
+    days = range(0, round((end - start) / clock.DAY), step)
+    return [clock.midnight(start, offset, -ahead) for ahead in days]
 
 
 class Column(NamedTuple):
@@ -91,7 +91,7 @@ def make_chart(
     names: Sequence[str],
     over: Periods,
     series: Sequence[Sequence[float]],
-    offset: float,
+    offset: clock.Offset,
 ) -> Chart:
     """Return a chart; series: each with a value for every period."""
     columns = [
@@ -129,7 +129,9 @@ class Row(NamedTuple):
     used: int
 
 
-def make_figures(catalogue: Catalogue, place: Place, now: float, offset: float) -> dict[str, Any]:
+def make_figures(
+    catalogue: Catalogue, place: Place, now: float, offset: clock.Offset
+) -> dict[str, Any]:
     """Return the data of the page of charts."""
     cards, given = catalogue.cards(), [one for one in catalogue.given() if one.began]
     over = make_periods(min((card.created for card in cards), default=now), now, offset)
@@ -198,7 +200,7 @@ def _make_tiles(
     ]
 
 
-def _chart_times(over: Periods, given: Sequence[GivenRecords], offset: float) -> Chart:
+def _chart_times(over: Periods, given: Sequence[GivenRecords], offset: clock.Offset) -> Chart:
     counts = [0] * len(over.starts)
     for one in given:
         counts[over.at(one.began)] += one.times
@@ -206,7 +208,10 @@ def _chart_times(over: Periods, given: Sequence[GivenRecords], offset: float) ->
 
 
 def _chart_used(
-    over: Periods, given: Sequence[GivenRecords], uses: set[tuple[str, str, str]], offset: float
+    over: Periods,
+    given: Sequence[GivenRecords],
+    uses: set[tuple[str, str, str]],
+    offset: clock.Offset,
 ) -> Chart:
     counts, used = [0] * len(over.starts), [0] * len(over.starts)
     for one in given:
@@ -217,7 +222,7 @@ def _chart_used(
     return make_chart(title, ("given", "used"), over, [counts, used], offset)
 
 
-def _chart_tokens(over: Periods, given: Sequence[GivenRecords], offset: float) -> Chart:
+def _chart_tokens(over: Periods, given: Sequence[GivenRecords], offset: clock.Offset) -> Chart:
     groups: dict[int, list[int]] = {}
     for one in given:
         if one.tokens:
@@ -229,7 +234,7 @@ def _chart_tokens(over: Periods, given: Sequence[GivenRecords], offset: float) -
     return make_chart("Tokens given in a typical session", ("tokens",), over, [values], offset)
 
 
-def _count_topics(over: Periods, cards: Sequence[Card], offset: float) -> list[Topic]:
+def _count_topics(over: Periods, cards: Sequence[Card], offset: clock.Offset) -> list[Topic]:
     counts: dict[str, Counter[int]] = {}
     for card in cards:
         if card.kind not in DATED_KINDS:

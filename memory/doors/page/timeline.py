@@ -116,7 +116,7 @@ def _is_wanted(entry: Entry, wanted: Filter) -> bool:
     )
 
 
-def filter_entries(catalogue: Catalogue, wanted: Filter, offset: float) -> list[Entry]:
+def filter_entries(catalogue: Catalogue, wanted: Filter, offset: clock.Offset) -> list[Entry]:
     """List the entries that pass a filter, newest first."""
     since, until = _parse_day(wanted.since), _parse_day(wanted.until)
     names = catalogue.find_names(wanted.words) if wanted.words else set()
@@ -124,8 +124,8 @@ def filter_entries(catalogue: Catalogue, wanted: Filter, offset: float) -> list[
         entry
         for entry in list_entries(catalogue)
         if _is_wanted(entry, wanted)
-        and (since is None or entry.at + offset >= since)
-        and (until is None or entry.began + offset < until + clock.DAY)
+        and (since is None or entry.at + offset(entry.at) >= since)
+        and (until is None or entry.began + offset(entry.began) < until + clock.DAY)
         and (
             not wanted.words
             or any(matches_words(card, wanted.words, names) for card in entry.cards)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from harness import conversations, leaks, page, pushes, vault
 
-from memory.core import StoreError, UsageError, files, layout
+from memory.core import StoreError, UsageError, clock, files, layout
 from memory.doors.page.pages import Pages
 from memory.doors.page.timeline import Filter
 from memory.recall import search
@@ -130,7 +130,9 @@ def test_learnings_rules_and_wishes_stand_with_the_commands_that_decide(own):
 
 def test_a_search_ranks_as_recall_does_and_gives_its_reasons(book):
     """The same ids in the same order; each with why and the parts of its score."""
-    found = search.recall(book.place, vault.settings(), Query("cache lock", limit=30), NOW, 0.0)
+    found = search.recall(
+        book.place, vault.settings(), Query("cache lock", limit=30), NOW, clock.utc
+    )
     shown = book.pages.search("cache lock").values["rows"]
     assert [row["hit"].id for row in shown] == [hit.id for hit in found.hits] and len(shown) > 1
     said = book.html("search", "cache lock")

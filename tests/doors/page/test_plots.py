@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from harness import page, pushes, vault
 
+from memory.core import clock
 from memory.doors.page import plots
 from memory.store import ledger
 
@@ -48,8 +49,21 @@ def test_charts_draw_all_that_is_kept_and_say_their_numbers(own):
 def test_time_is_cut_into_stretches_of_which_there_are_not_too_many(days, unit):
     """The first one holds the first instant, the last one now."""
     for offset in (0.0, 32400.0, -18000.0):
-        over = plots.make_periods(NOW - days * 86400, NOW, offset)
+        over = plots.make_periods(NOW - days * 86400, NOW, lambda instant, ahead=offset: ahead)
         assert over.unit == unit and len(over.starts) <= 81
         assert over.starts[0] <= NOW - days * 86400 and over.starts[-1] <= NOW < over.end
         assert over.count_by_period([NOW, NOW - days * 86400])[-1] >= 1
         assert list(over.starts) == sorted(set(over.starts))
+
+
+@pytest.mark.parametrize("days", [30, 200, 900])
+def test_a_stretch_begins_at_a_midnight_of_its_own_offset(days):
+    """The clocks were changed on 25 October; a day and a week begin at 00:00 before and after."""
+
+    def offset(instant):
+        return 7200.0 if instant < clock.parse("2026-10-25T01:00Z") else 3600.0
+
+    over = plots.make_periods(NOW - days * 86400, NOW, offset)
+    shown = [clock.iso(start + offset(start))[11:16] for start in (*over.starts, over.end)]
+    assert set(shown) == {"00:00"}
+    assert over.last_day(len(over.starts) - 1, offset) == "2026-11-21"

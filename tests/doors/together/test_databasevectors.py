@@ -7,6 +7,7 @@ from harness import stubs
 from harness.asking import settings, write
 from harness.database import connected
 
+from memory.core import clock
 from memory.doors.postgres import postgres, rows
 from memory.doors.vectors import embedder, vectors
 from memory.doors.vectors.queryvectors import QueryVectors
@@ -50,7 +51,7 @@ def meaning(store, stranger, tmp_path, env, now, dsn):
         )
         mine = armed(place, label)
         return search.recall(
-            place, mine, query, now, 0.0, semantic=QueryVectors(mine, "", env), dsn=dsn
+            place, mine, query, now, clock.utc, semantic=QueryVectors(mine, "", env), dsn=dsn
         )
 
     return ask

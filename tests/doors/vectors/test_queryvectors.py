@@ -12,7 +12,7 @@ import pytest
 from harness import stubs, talks, vault
 from harness.hook import ROOT
 
-from memory.core import config
+from memory.core import clock, config
 from memory.doors.vectors import embedder, nearest, queryvectors, vectorfile, vectors
 from memory.doors.vectors.queryvectors import QueryVectors, covers_script
 from memory.health import goldens, measurements, worker
@@ -58,7 +58,9 @@ def _provider(settings, env):
 def ask(place, settings, env, now, text, semantic=True, **options):
     """Answer one query with vectors at hand."""
     query = search.Query(text=text, semantic=semantic, **options)
-    return search.recall(place, settings, query, now, 0.0, semantic=QueryVectors(settings, "", env))
+    return search.recall(
+        place, settings, query, now, clock.utc, semantic=QueryVectors(settings, "", env)
+    )
 
 
 def ids(found):
@@ -134,7 +136,7 @@ def test_a_batch_asks_the_provider_once(place, armed, env, now, command):
         place,
         armed,
         now,
-        0.0,
+        clock.utc,
         search.Query(semantic=True),
         semantic=QueryVectors(armed, "", env),
     )
@@ -342,7 +344,11 @@ def test_a_batch_says_how_it_fell_back(place, armed, env, now):
     line = json.dumps({"id": 1, "query": "car"})
     base = search.Query(semantic=True)
     row = json.loads(
-        next(batch.answer_lines([line], place, armed, now, 0.0, base, QueryVectors(armed, "", env)))
+        next(
+            batch.answer_lines(
+                [line], place, armed, now, clock.utc, base, QueryVectors(armed, "", env)
+            )
+        )
     )
     single = ask(place, armed, env, now, "car")
     assert row["backend"] == single.backend == "lexical" and row["notes"] == list(single.notes)
@@ -366,6 +372,8 @@ def test_vectors_are_measured_where_they_are_armed(place, now, env, tmp_path):
     path = tmp_path / "g.yaml"
     path.write_text("queries:\n  - {query: kafka rebalance timeout, expect: [l-a]}\n")
     store = Store(place, chosen, now)
-    golden, records = goldens.read(str(path), now, 0.0), list(store.each())
-    found = measurements.measure_rankers(store, env, golden, records, 0.0, lambda ranker: None)
+    golden, records = goldens.read(str(path), now, clock.utc), list(store.each())
+    found = measurements.measure_rankers(
+        store, env, golden, records, clock.utc, lambda ranker: None
+    )
     assert found.main == "semantic" and found.measures["semantic"]["mrr"] == 1.0
