@@ -23,8 +23,10 @@ Where the windows answer too little (Answered.is_answered), the nearest records 
 from __future__ import annotations
 
 import math
+import re
 from typing import Iterable, NamedTuple, Sequence
 
+from memory.capture.turns import REFUSED
 from memory.core import clock, plaintext, tokeniser
 from memory.distill.digests import (
     BODY_LIMIT,
@@ -57,6 +59,7 @@ CUT = 240  # least bytes of a cut line
 SHORT = 40  # characters of an opening sentence that needs the next one
 REQUEST = 60  # characters of a quoted request
 HALF, LACKING = 0.52, 4  # answered share of a question below which words are named as missing
+_REFUSAL = re.compile(r"\(%s [^()]*\)" % REFUSED)  # of a call, without the user's reason
 
 
 def extract(
@@ -354,7 +357,7 @@ def _fit_line(line: Line, most: int, room: int) -> str:
 
 
 def _find_passing_remarks(found: Sequence[Line]) -> set[int]:
-    """Return the places of short remarks before a tool call."""
+    """Return the places of short remarks before a call, and of refused calls."""
     out: set[int] = set()
     since_call: list[int] = []
     for place, line in enumerate(found):
@@ -362,6 +365,8 @@ def _find_passing_remarks(found: Sequence[Line]) -> set[int]:
             if sum(len(found[at].text) for at in since_call) <= REMARK:
                 out.update(since_call)
             since_call = []
+        elif _REFUSAL.fullmatch(line.text):
+            out.add(place)
         else:
             since_call.append(place)
     return out
