@@ -7,7 +7,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from memory.capture import findings, openings, turns
+from memory.capture import openings, turns
 from memory.capture.turns import Piece, Turn, make_relative
 from memory.core import files, layout
 from memory.core.plaintext import one_line
@@ -486,6 +486,8 @@ def _add_edit(facts: Facts, entry: Entry, given: str, ways: list[str], where: En
 def _add_finding_answers(facts: Facts, at: str, path: str, patch: object) -> None:
     """Add an edit's answers to findings, a kind once a turn."""
     met = turns.find_pieces(facts.turns[-1:], turns.MET)
+    from memory.capture import findings  # most edits answer nothing
+
     kinds = {findings.find_rule_kind(piece.name) for piece in met}
     for finding, text in findings.take_answered(facts.findings, path, patch):
         kind = findings.find_rule_kind(finding)
@@ -544,6 +546,8 @@ def _add_failed_call(
 
 def _keep_findings(facts: Facts, judged: Run, output: str) -> None:
     if judged.bad and judged.kind in (tellingline.LINT, tellingline.BUILD):
+        from memory.capture import findings
+
         found = findings.parse_findings(entries.clean(output), judged.command)
         facts.findings = found or facts.findings
 

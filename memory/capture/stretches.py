@@ -25,7 +25,7 @@ from memory.session import entries, git, transcript, whereabouts
 from memory.session.entries import Entry
 from memory.session.rewinds import WithdrawnSpan
 from memory.session.transcript import StretchEnd, TranscriptReader
-from memory.store import activeplan, redactor, store, writer
+from memory.store import redactor, store, writer
 
 # new edits, commands and prompts after which a Stop writes the checkpoint
 STOP_AFTER = 8
@@ -493,9 +493,14 @@ class Capture:
         return id
 
     def _find_plan(self, is_past: bool) -> str:
+        keeper = self._open_store()
+        if not any(keeper.names(("plan",))):
+            return ""
+        from memory.store import activeplan
+
         ended = clock.parse(self.state.facts.until) if is_past else None
         at = self.now if ended is None else ended
-        return activeplan.find_plan_between(self._open_store(), at, at)
+        return activeplan.find_plan_between(keeper, at, at)
 
     def _add_checkpoint(self, trigger: str, talk: str) -> str:
         state, facts = self.state, self.state.facts

@@ -20,10 +20,14 @@ from memory.core import files
 from memory.core.layout import DATED_KINDS, GLOBAL, Place
 from memory.core.records import Record
 from memory.hook import indexview
-from memory.project import gitindex, mentions
+from memory.project import mentions
 from memory.project.gitobjects import Entry, Missing, Objects
 from memory.project.mentions import ABSENT, DEFINED, Symbol
 from memory.store import sections
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.project.gitindex import Tracked
 
 FRESH, STALE, UNKNOWN = "FRESH", "STALE", "UNKNOWN"
 MOST_CLAIMS = 40  # claims of a kind that are checked
@@ -235,12 +239,16 @@ class Checkout:
         return self._levels[name]
 
     @cached_property
-    def tracked(self) -> gitindex.Tracked:
+    def tracked(self) -> Tracked:
+        from memory.project import gitindex
+
         return gitindex.read(self.git)
 
     @cached_property
     def log(self) -> tuple[list[float], list[str]]:
         """The times and hashes of HEAD's moves."""
+        from memory.project import gitindex
+
         return gitindex.read_head_moves(self.git)
 
     def read_source(self, path: str) -> str | None:
@@ -256,6 +264,8 @@ class Checkout:
     @cached_property
     def tree_texts(self) -> dict[str, str] | None:
         """The tracked texts by path, None where too many or not all known."""
+        from memory.project import gitindex
+
         # parsing an index of 10,000 takes 10 ms
         if gitindex.count_entries(self.git) > 4 * self.most[0] or not self.tracked.whole:
             return None
@@ -336,6 +346,8 @@ class _RepositoryState:
         found = checkout.objects.find(own) if own else []
         found = found if len(found) == 1 else []
         if checkout.git:
+            from memory.project import gitindex
+
             found += gitindex.find_commits_around(checkout.log, self.record.created)
         return [hash for hash in list(dict.fromkeys(found))[:3] if hash.strip("0")]
 
