@@ -146,8 +146,8 @@ _NOT, _NO_NOT, _CUES = (LazyPattern("(?i)" + form) for form in (_NO_MORE, _NO_NO
 _WITHOUT = LazyPattern(r"(?i)\b(?:without|ohne|без)\b|없이|なし|无")
 # the last word of Korean, without what makes it a request; "use" is none
 _VERB_KO = LazyPattern(
-    r"(?P<verb>[가-힣]+?)(?:지(?: ?[는도])?)?"
-    r"(?: ?(?:마|말|않|줘|주|봐|것)[가-힣]*(?: 것| 줘\S*)?)*[.!\s]*\Z"
+    r"(?<![가-힣])(?P<verb>[가-힣]{1,20}?)(?:지(?: ?[는도])?)?"
+    r"(?: ?(?:마|말|않|줘|주|봐|것)[가-힣]{0,9}(?: 것| 줘\S{0,9})?){0,4}[.!\s]{0,3}\Z"
 )
 _USE_KO = ("써", "쓰", "쓸", "씁", "사용", "이용")
 _PARTICLE_KO = LazyPattern(r"(?:을|를|은|는|이|가|도|만)\Z")

@@ -32,7 +32,7 @@ _SAME_CHARACTERS = {
     for c in group
 }
 _BROKEN = re.compile("[\ud800-\udfff\ufffd]")  # what stands for bytes that were no text
-_QUOTED = re.compile(r'"[^"]+"|「[^」]+」|『[^』]+』')
+_QUOTED = re.compile(r'"[^"]{1,300}"|「[^「」]{1,300}」|『[^『』]{1,300}』')
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
 
 
