@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import getpass
+import re
 import sys
 
 from memory.capture import wishes
-from memory.cli.rule import RULE
+from memory.cli.rule import RULE, decide_each
 from memory.core import UsageError, approvals, clock
 from memory.core.boundary import is_typed_by_person
 from memory.core.plaintext import one_line
@@ -16,6 +17,7 @@ from memory.recall.hit import record_json
 from memory.store.redactor import strip_private
 from memory.terminal.call import REVIEW, Call
 
+_ID = re.compile(r"[lr]-[0-9a-f]{8}")  # of a learning or a rule
 TITLE_LENGTH = 200  # characters; a longer text goes into the body
 
 
@@ -24,7 +26,22 @@ def _is_person_present(call: Call) -> bool:
 
 
 def keep(call: Call) -> int:
-    """Write the user's words as a rule, and approve it."""
+    """Keep what waits under an id, or the user's words as an approved rule."""
+    if len(call.words) == 1 and _ID.fullmatch(call.words[0]):
+        return _keep_waiting(call)
+    return _keep_words(call)
+
+
+def _keep_waiting(call: Call) -> int:
+    """Accept a candidate, or approve a rule, by its id."""
+    if call.store().find(call.words[0]).kind == "rule":
+        return decide_each(call, RULE, "approve", call.words)
+    from memory.cli import harvest
+
+    return harvest.WORDS["accept"](call, call.words)
+
+
+def _keep_words(call: Call) -> int:
     text = strip_private(call.text()).strip()
     if not text:
         raise UsageError('rule keep needs the rule: `dayleaf rule keep "never use print in src"`')

@@ -609,7 +609,7 @@ _add("edit", "learn", "ID", "change a record in $EDITOR; a copy is checked befor
 _add(
     "keep",
     "keep",
-    "WORDS|-",
+    "WORDS|ID|-",
     "keep what you say as a rule that holds from now on",
     opt("--tag T", "only with prompts about this (repeatable)", action="append"),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from harness import vault
 from harness.command import on_terminal, one_line_error
@@ -29,6 +31,18 @@ def test_on_a_terminal_it_binds_at_once(env, project, brief):
         )
     block = brief()
     assert block.count(SAID) == 1 and "<dayleaf-rules" in block and "not confirmed" not in block
+
+
+def test_what_waits_is_kept_by_its_id(env, project, run, ok, brief):
+    """A learning that a session suggested, and a rule; both stay a person's decision."""
+    learnt = json.loads(run("learn", "The port is 5443", "--json", CLAUDECODE="1").stdout)["id"]
+    noted = json.loads(ok("keep", SAID, "--json"))["id"]
+    assert "only a person decides" in one_line_error(run("keep", learnt), 2)
+    assert "The port is 5443" not in brief()
+    assert on_terminal(["keep", learnt], env, project)[0] == 0
+    assert on_terminal(["keep", noted], env, project, ["yes"])[0] == 0
+    assert "The port is 5443" in brief() and "not confirmed" not in brief()
+    assert "no record" in one_line_error(run("keep", "l-00000000"), 1)
 
 
 def test_what_a_script_keeps_waits(ok, brief):

@@ -95,14 +95,20 @@ def write_notes(lab: Lab, count: int = 12) -> None:
         )
 
 
+def accept(lab: Lab, learning) -> None:
+    """Accept a candidate as a person does who edits its file."""
+    learning.write_text(learning.read_text().replace("accepted: false\n", ""))
+    assert lab.dayleaf("index", "build").rc == 0
+
+
 def errors(lab: Lab) -> str:
     log = lab.store / "log" / "errors.jsonl"
     return log.read_text() if log.exists() else ""
 
 
 def test_what_one_session_learns_the_next_one_knows(lab):
-    """Session A fixes a bug, commits and learns; B gets the brief, then the learning with its
-    prompt, then nothing more.
+    """Session A fixes a bug, commits and learns; its user accepts the candidate; B gets the brief,
+    then the learning with its prompt, then nothing more.
     """
     lab.api.set_script({"turns": fix(lab)})
     run = lab.claude("-p", "fix the add function in calc.py, its test fails", *WORK)
@@ -124,6 +130,7 @@ def test_what_one_session_learns_the_next_one_knows(lab):
     assert "dayleaf-memory" not in written
     (learning,) = lab.records("learnings")
     assert LEARNING in learning.read_text()
+    accept(lab, learning)
 
     write_notes(lab)
     lab.api.server.requests.clear()
