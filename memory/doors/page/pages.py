@@ -62,23 +62,15 @@ GROUP_NAMES = {
     "refused": "script, rejected",
     "candidate": "suggested",
 }  # where the name differs
-COMMANDS = {  # to keep, drop or change a record
-    "learning": {"drop": "dayleaf record forget %s", "edit": "dayleaf record edit %s"},
-    "suggested": {
-        "keep": "dayleaf notes harvest accept %s",
-        "drop": "dayleaf notes harvest reject %s",
-        "edit": "dayleaf record edit %s",
-    },
-    "rule": {"drop": "dayleaf record forget %s", "edit": "dayleaf record edit %s"},
-    "waiting rule": {
-        "keep": "dayleaf rule approve %s",
-        "drop": "dayleaf rule reject %s",
-        "edit": "dayleaf record edit %s",
-    },
-    "rejected rule": {"keep": "dayleaf rule approve %s", "drop": "dayleaf record forget %s"},
-    "script": {"keep": "dayleaf resource approve %s", "drop": "dayleaf resource reject %s"},
-    "record": {"drop": "dayleaf record forget %s", "edit": "dayleaf record edit %s"},
+# verbs that keep, drop or change a record, by its kind and state
+FORGET, EDIT = "record forget", "record edit"
+COMMANDS = {
+    "suggested": {"keep": "notes harvest accept", "drop": "notes harvest reject", "edit": EDIT},
+    "waiting rule": {"keep": "rule approve", "drop": "rule reject", "edit": EDIT},
+    "rejected rule": {"keep": "rule approve", "drop": FORGET},
+    "record": {"drop": FORGET, "edit": EDIT},
 }
+NO_OUTLINE = checkpointoutline.Outline((), (), (), (), (), (), ())
 SECTIONS = {"learning": "Learnings", "rule": "Rules", "wish": "Wishes"}
 
 
@@ -113,11 +105,7 @@ class Pages:
 
     # ---- the open index
 
-    def is_outdated(self, live: bool = False) -> bool:
-        """Return whether to open the index again; live: while typing."""
-        return self._searcher is None or self.now - self._opened > (TYPED if live else OLD)
-
-    def reopen_index(self) -> None:
+    def _reopen_index(self) -> search.Searcher:
         """Open the index again, and close the old one."""
         fresh = search.Searcher(self.place, self.settings, self._semantic)
         now = self.now
@@ -126,27 +114,28 @@ class Pages:
             before, self._searcher, self._opened = self._searcher, fresh, now
             if before is not None:
                 before.__exit__()
+        return fresh
 
     def update(self, live: bool = False) -> None:
         """Refresh index and catalogue after an answer; live: while typing."""
-        if self._searcher is None or live and self.is_outdated(live):
-            self.reopen_index()
+        if self._searcher is None or live and self.now - self._opened > TYPED:
+            self._reopen_index()
         if self.catalogue.is_due:
             self.catalogue.refresh()
 
+    def _open_index(self, live: bool) -> search.Searcher:
+        """Return the open index; an old one is opened again, unless a query is being typed."""
+        is_old = not live and self.now - self._opened > OLD
+        return self._reopen_index() if self._searcher is None or is_old else self._searcher
+
     def _search(self, query: Query, live: bool = False, dsn: str = "") -> hit.RecallResult:
         with self._lock:
-            if self._searcher is None or not live and self.is_outdated():
-                self.reopen_index()
-            assert self._searcher is not None
-            self._searcher.dsn = dsn
-            return self._searcher.answer(query, self.now, clock.local_offset(self.now))
+            searcher = self._open_index(live)
+            searcher.dsn = dsn
+            return searcher.answer(query, self.now, clock.local_offset(self.now))
 
     def _open_shelf(self, live: bool = False) -> Shelf:
-        if self._searcher is None or not live and self.is_outdated():
-            self.reopen_index()
-        assert self._searcher is not None
-        return next(iter(self._searcher.shelves.values()))
+        return next(iter(self._open_index(live).shelves.values()))
 
     def _open_store(self) -> Store:
         return Store(self.place, self.settings, self.now)
@@ -192,9 +181,7 @@ class Pages:
             found if undated == wanted else timeline.filter_entries(self.catalogue, undated, offset)
         )
         over = plots.make_periods(min((e.began for e in every), default=now), now, offset)
-        strip = plots.make_chart(
-            "", ("",), over, [over.count_by_period(e.began for e in every)], offset
-        )
+        strip = plots.make_chart("", over, ("",), over.count_by_period(e.began for e in every))
         return self._make_sheet(
             "timeline",
             "Timeline",
@@ -236,14 +223,11 @@ class Pages:
 
     def session(self, id: str) -> Sheet:
         """Return a session's page: checkpoints, conversation, given records."""
-        names = self.catalogue.list_names(id)
-        read = [
-            record
-            for record in _read_records(self._open_store(), names)
-            if record.meta.get("session") == id
-        ]
+        names = [card.name for card in self.catalogue.cards() if card.session == id]
+        every = _read_records(self._open_store(), names)
+        read = [record for record in every if record.meta.get("session") == id]
         checkpoints = sorted(_filter_kind(read, "checkpoint"), key=lambda r: -r.created)
-        telling = _drop_repetitions(checkpoints)
+        telling = [r for r in checkpoints if not handoffs.is_repetition(r)] or checkpoints
         talked = next(iter(_filter_kind(read, "conversation")), None)
         events = self._list_pushes(id)
         if not read and not events:
@@ -251,7 +235,9 @@ class Pages:
         pieces: list[Piece] = []
         exchanges: list[talk.Exchange] = []
         if talked:
-            pieces, exchanges = _list_pieces(talked), talk.list_exchanges(talked)
+            exchanges = talk.list_exchanges(talked)
+            turns = conversationpage.parse(talked.body, clock.day(talked.created))
+            pieces = [piece for turn in turns for piece in turn.pieces]
         outlines = [
             checkpointoutline.parse_outline(strip_private_record(record)) for record in checkpoints
         ]
@@ -263,8 +249,8 @@ class Pages:
             what = _summarize_session(cards, newest)
         else:
             title = "A session without a checkpoint"
-            began = _find_beginning(events) or self.now
-            what = {"branch": "", "began": began, "at": began}
+            told = clock.parse(str(events[0].get("t"))) if events else None
+            what = {"branch": "", "began": told or self.now, "at": told or self.now}
         return self._make_sheet(
             "session",
             title,
@@ -308,33 +294,17 @@ class Pages:
         asked, completed = words, ""
         if live:
             asked, completed = self._complete_last_word(words)
-        given = {
-            "query": asked,
-            "limit": LIVE if live else HITS,
-            "lexical": live,
-            "kind": kind,
-            "topic": topic,
-            "since": since,
-            "workspace": "all" if within == "all" else "",
-        }
+        given = {"query": asked, "limit": LIVE if live else HITS, "lexical": live}
+        given.update(kind=kind, topic=topic, since=since)
+        given["workspace"] = "all" if within == "all" else ""
         given = {key: value for key, value in given.items() if value}
         query = question.query_from_options(given, now, clock.local_offset(now))
         idle = live and not any(tokeniser.expand(raw) for raw in tokeniser.split(asked))
         found = None if idle else self._search(query, live, "" if live else self._dsn)
         rows = [_make_row(one) for one in (found.hits if found else ())]
-        return self._make_sheet(
-            "search",
-            "Search",
-            words=words,
-            kind=kind,
-            topic=topic,
-            since=since,
-            within=within,
-            found=found,
-            rows=rows,
-            completed=completed,
-            groups=GROUP_NAMES,
-        )
+        filters = {"kind": kind, "topic": topic, "since": since, "within": within}
+        shown = {"found": found, "rows": rows, "completed": completed, "groups": GROUP_NAMES}
+        return self._make_sheet("search", "Search", words=words, **filters, **shown)
 
     def _complete_last_word(self, words: str) -> tuple[str, str]:
         """Return (query with its last word completed, that word or "")."""
@@ -363,29 +333,20 @@ class Pages:
         one = hit.add_display_fields(
             [of_record], self.place, approvals.read_decisions(place.home), self.now
         )[0]
-        counts = lookup.credit_successors(
-            place, ledger.read(ledger.find_ledger(place, found.name))
-        ).counts(found.id)
+        tally = ledger.read(ledger.find_ledger(place, found.name))
+        counts = lookup.credit_successors(place, tally).counts(found.id)
         reasons = found.meta.get("feedback")
         with self._lock:
             shelf = self._open_shelf()
             here = place.key == self.place.key
-            outward = [
-                (
-                    link.relation,
-                    link.target,
-                    alongside.resolve_target(shelf, link.target) if here else None,
-                )
-                for link in found.links
+            outward = []
+            for link in found.links:
+                target = alongside.resolve_target(shelf, link.target) if here else None
+                outward.append((link.relation, link.target, target))
+            inward = [
+                (relations.find_inverse(link.relation), source)
+                for link, source in (alongside.read_incoming_links(shelf, found) if here else ())
             ]
-            inward = (
-                [
-                    (relations.find_inverse(link.relation), source)
-                    for link, source in alongside.read_incoming_links(shelf, found)
-                ]
-                if here
-                else []
-            )
         return self._make_sheet(
             "record",
             one_line(found.title),
@@ -466,13 +427,13 @@ class Pages:
         return {"approved": "kept", "pending": "waiting"}.get(standing.state, standing.state)
 
     def _list_commands(self, record: Record) -> list[tuple[str, str]]:
-        what = "record"
-        if record.kind == "learning":
-            what = "learning" if record.accepted else "suggested"
-        elif record.kind == "rule":
-            state = self._find_state(record)
-            what = {"kept": "rule", "waiting": "waiting rule"}.get(state, "rejected rule")
-        return [(word, line % record.id) for word, line in COMMANDS[what].items()]
+        state = self._find_state(record) if record.kind in ("learning", "rule") else "kept"
+        what = "record" if state == "kept" else state
+        if record.kind == "rule" and what != "record":
+            what = "waiting rule" if state == "waiting" else "rejected rule"
+        return [
+            (word, "dayleaf %s %s" % (verb, record.id)) for word, verb in COMMANDS[what].items()
+        ]
 
     # ---- failures, and what waits
 
@@ -553,21 +514,8 @@ class Pages:
         return self._make_sheet("charts", "Charts", **made)
 
 
-def _drop_repetitions(checkpoints: list[Record]) -> list[Record]:
-    return [r for r in checkpoints if not handoffs.is_repetition(r)] or checkpoints
-
-
-def _find_beginning(events: Sequence[dict[str, Any]]) -> float | None:
-    return clock.parse(str(events[0].get("t"))) if events else None
-
-
 def _filter_kind(found: Sequence[Record], kind: str) -> list[Record]:
     return [record for record in found if record.kind == kind]
-
-
-def _list_pieces(talked: Record) -> list[Piece]:
-    turns = conversationpage.parse(talked.body, clock.day(talked.created))
-    return [piece for turn in turns for piece in turn.pieces]
 
 
 def _list_texts(pieces: Sequence[Piece], kind: str) -> list[str]:
@@ -597,26 +545,14 @@ def _summarize_session(cards: Sequence[Card], record: Record) -> dict[str, Any]:
         "noted": any(card.kind == "note" for card in cards),
         "text": "",
     }
-    if record.kind != "checkpoint":
-        text = (
-            "" if record.kind in DATED_KINDS else one_line(strip_private_record(record).body, 400)
-        )
-        nothing: tuple[str, ...] = ()
-        return {
-            **summary,
-            "text": text,
-            "outcome": nothing,
-            "next": nothing,
-            "open": nothing,
-            "failing": nothing,
-            "commits": 0,
-        }
-    return {**summary, **_summarize_checkpoint(record)}
-
-
-def _summarize_checkpoint(checkpoint: Record) -> dict[str, Any]:
-    outline = checkpointoutline.parse_outline(strip_private_record(checkpoint))
+    shown = strip_private_record(record)
+    outline = NO_OUTLINE
+    if record.kind == "checkpoint":
+        outline = checkpointoutline.parse_outline(shown)
+    elif record.kind not in DATED_KINDS:
+        summary["text"] = one_line(shown.body, 400)
     return {
+        **summary,
         "outcome": (outline.outcome or outline.said)[:2],
         "next": outline.next,
         "open": tuple(line for line in outline.open if FAILS not in line),
@@ -636,11 +572,8 @@ def _make_row(one: Hit) -> dict[str, Any]:
         {"head": localtimes.format_heading(quote), "text": quote.text, "turn": quote.turn}
         for quote in one.quotes
     ]
-    return {
-        "hit": one,
-        "said": said,
-        "session": find_session(one.record) if one.record.meta.get("session") else "",
-    }
+    session = find_session(one.record) if one.record.meta.get("session") else ""
+    return {"hit": one, "said": said, "session": session}
 
 
 def _read_records(store: Store, names: Iterable[str]) -> list[Record]:

@@ -136,22 +136,20 @@ class Gate:
 
     def _authorize(self, scope: Message) -> Response | None:
         """Answer a one-time address or a missing key, else None."""
-        said = scope["path"][len(self.folder) + 1 :]
-        known = self._has_key(scope)
-        if said.startswith("open/"):
-            fits = bool(self._ticket) and hmac.compare_digest(
-                said[5:].encode(), self._ticket.encode()
-            )
-            fits = fits and self._clock() < self._until and scope["method"] == "GET"
-            if not (fits or known):
-                return PlainTextResponse(EXPIRED, 403)
-            self._ticket = "" if fits else self._ticket
-            answer = RedirectResponse(self.folder + "/", 303)
-            answer.set_cookie(
-                COOKIE, self._key, path=self.folder + "/", httponly=True, samesite="strict"
-            )
-            return answer
-        return None if known else PlainTextResponse(EXPIRED, 403)
+        path = scope["path"][len(self.folder) + 1 :]
+        given = path[5:] if path.startswith("open/") and scope["method"] == "GET" else ""
+        is_fresh = bool(self._ticket) and self._clock() < self._until
+        fits = is_fresh and hmac.compare_digest(given.encode(), self._ticket.encode())
+        if not (fits or self._has_key(scope)):
+            return PlainTextResponse(EXPIRED, 403)
+        if not path.startswith("open/"):
+            return None
+        self._ticket = "" if fits else self._ticket
+        answer = RedirectResponse(self.folder + "/", 303)
+        answer.set_cookie(
+            COOKIE, self._key, path=self.folder + "/", httponly=True, samesite="strict"
+        )
+        return answer
 
     def _has_key(self, scope: Message) -> bool:
         cookies: SimpleCookie = SimpleCookie()
@@ -189,8 +187,9 @@ class PageRequest:
 
     def filter(self) -> Filter:
         """Return the timeline's filter."""
-        said = {name: self.parameter(name).strip() for name in Filter._fields if name != "words"}
-        return Filter(**{**said, "kind": said["kind"] or SESSION, "words": self.parameter("text")})
+        given = {name: self.parameter(name).strip() for name in Filter._fields}
+        given["kind"], given["words"] = given["kind"] or SESSION, self.parameter("text")
+        return Filter(**given)
 
 
 PAGES: dict[str, Callable[[PageRequest], Sheet]] = {
@@ -217,7 +216,7 @@ PAGES: dict[str, Callable[[PageRequest], Sheet]] = {
 
 
 def make_application(projects: Projects, root: Callable[[], str]) -> Starlette:
-    """Return the application behind the gate; root: returns the page's folder."""
+    """Make the application behind the gate; root: returns the page's folder."""
 
     def make_endpoint(make: Callable[[PageRequest], Sheet]) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
@@ -229,12 +228,8 @@ def make_application(projects: Projects, root: Callable[[], str]) -> Starlette:
                 )
             except Exception as error:  # a bug must not end the server
                 return _answer_bug(error)
-            return Response(
-                body,
-                status,
-                media_type="text/html",
-                background=_make_background_task(asked, status),
-            )
+            task = BackgroundTask(asked.pages.update, asked.live) if status == 200 else None
+            return Response(body, status, media_type="text/html", background=task)
 
         return answer
 
@@ -247,11 +242,6 @@ def make_application(projects: Projects, root: Callable[[], str]) -> Starlette:
         Route("/" + name, _make_file_route(name, kind)) for name, kind in STATIC_FILES.items()
     ]
     return Starlette(routes=routes, exception_handlers={404: _answer_not_found})
-
-
-def _make_background_task(asked: PageRequest, status: int) -> BackgroundTask | None:
-    """Return the task that refreshes index and catalogue after an answer."""
-    return BackgroundTask(asked.pages.update, asked.live) if status == 200 else None
 
 
 def _make_file_route(name: str, kind: str) -> Callable[[Request], Response]:
@@ -315,10 +305,9 @@ def open_socket(port: int) -> socket.socket:
         end.listen(64)
     except (OSError, OverflowError) as error:
         end.close()
-        said = getattr(error, "strerror", "") or "it is not a port"
+        why = getattr(error, "strerror", "") or "it is not a port"
         raise UsageError(
-            "port %d cannot be used (%s); leave --port out to take a free one"
-            % (port, said.lower())
+            "port %d cannot be used (%s); leave --port out to take a free one" % (port, why.lower())
         ) from None
     return end
 
