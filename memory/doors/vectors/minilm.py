@@ -22,7 +22,8 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Sequence, Tuple
+    from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from numpy import float32
     from numpy.typing import NDArray
@@ -82,7 +83,7 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def parse_texts(lines: Sequence[bytes]) -> List[Tuple[str, str]]:
+def parse_texts(lines: Sequence[bytes]) -> list[tuple[str, str]]:
     """Parse lines into (id, text); raises ModelError for a faulty line."""
     asked = []
     for number, line in enumerate(lines, 1):
@@ -106,7 +107,7 @@ def find_model() -> str:
     return places[0] + "/model"
 
 
-def embed(folder: str, asked: Sequence[Tuple[str, str]]) -> Iterator[Tuple[str, Array]]:
+def embed(folder: str, asked: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Array]]:
     """Yield (id, vector of length 1) of texts in batches.
 
     folder: of the model. Raises ModelError if its files or a package are missing or damaged.
@@ -128,9 +129,9 @@ def embed(folder: str, asked: Sequence[Tuple[str, str]]) -> Iterator[Tuple[str, 
             yield asked[number][0], vector
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[List[int]]:
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Yield the indexes of texts of a batch, the shortest texts first."""
-    batch: List[int] = []
+    batch: list[int] = []
     for number in sorted(range(len(lengths)), key=lengths.__getitem__):
         if batch and (len(batch) == BATCH or (len(batch) + 1) * lengths[number] > BATCH_TOKENS):
             yield batch
@@ -140,7 +141,7 @@ def _batches(lengths: Sequence[int]) -> Iterator[List[int]]:
         yield batch
 
 
-def tokenise(folder: str, texts: Sequence[str]) -> List[List[int]]:
+def tokenise(folder: str, texts: Sequence[str]) -> list[list[int]]:
     """Return the token ids of each text, at most MOST_TOKENS; raises ModelError."""
     try:
         tokenizer: Any = importlib.import_module("tokenizers").Tokenizer.from_file(
@@ -164,7 +165,7 @@ def _line(error: BaseException) -> str:
     return " ".join(str(error).split())[:200]
 
 
-def map_weights(path: str) -> Dict[str, Array]:
+def map_weights(path: str) -> dict[str, Array]:
     """Map a safetensors file and return its float32 tensors by name.
 
     Format: u64 little-endian length of the header; the header, JSON name -> {dtype, shape,
@@ -177,7 +178,7 @@ def map_weights(path: str) -> Dict[str, Array]:
             length = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(min(length, HEADER_LIMIT)))
         data = np.memmap(path, np.uint8, "r", 8 + length)
-        found: Dict[str, Array] = {}
+        found: dict[str, Array] = {}
         for name, entry in header.items():
             if name != "__metadata__" and entry["dtype"] == "F32":
                 start, end = entry["data_offsets"]
@@ -241,6 +242,8 @@ class Model:
         return mean
 
     def _layer(self, name: str, x: Array, bias: Array, rows: int, tokens: int) -> Array:
+        import numpy as np
+
         def heads(part: str) -> Array:
             y = self._dense(x, name + ".attention.self." + part)
             split: Array = y.reshape(rows, tokens, HEADS, DIMS // HEADS).transpose(0, 2, 1, 3)
@@ -250,7 +253,7 @@ class Model:
         weight *= (DIMS // HEADS) ** -0.5
         weight += bias
         weight -= weight.max(-1, keepdims=True)
-        exponentiate(weight)
+        np.exp(weight, out=weight)
         weight /= weight.sum(-1, keepdims=True)
         seen = (weight @ heads("value")).transpose(0, 2, 1, 3).reshape(rows * tokens, DIMS)
         y = self._dense(seen, name + ".attention.output.dense")
@@ -259,13 +262,6 @@ class Model:
         z = self._dense(gelu(self._dense(y, name + ".intermediate.dense")), name + ".output.dense")
         z += y
         return self._norm(z, name + ".output.LayerNorm")
-
-
-def exponentiate(x: Array) -> None:
-    """Replace every number x by e^x, in place."""
-    import numpy as np
-
-    np.exp(x, out=x)
 
 
 def gelu(x: Array) -> Array:

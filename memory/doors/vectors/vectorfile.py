@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.core import IndexFault, files
 
@@ -45,7 +45,7 @@ def make_fault(path: str, why: str) -> IndexFault:
     )
 
 
-def quantise(vectors: Any) -> Tuple[List[float], List[bytes]]:
+def quantise(vectors: Any) -> tuple[list[float], list[bytes]]:
     """Quantise the rows of a float32 matrix into scales and int8 numbers."""
     import numpy as np
 
@@ -64,10 +64,10 @@ class RecordVectors(NamedTuple):
     mtime_ns: int
     size: int
     checksum: bytes
-    ordinals: List[int]
-    digests: List[bytes]
-    scales: List[float]
-    numbers: List[bytes]
+    ordinals: list[int]
+    digests: list[bytes]
+    scales: list[float]
+    numbers: list[bytes]
 
 
 class Sidecar:
@@ -114,7 +114,7 @@ class Sidecar:
             raise
         return cls(place)
 
-    def query(self, statement: str, *values: object) -> List[Any]:
+    def query(self, statement: str, *values: object) -> list[Any]:
         """Return the rows of a statement; raises IndexFault for a damaged file."""
         try:
             return self._base.execute(statement, values).fetchall()
@@ -132,7 +132,7 @@ class Sidecar:
         except IndexFault:
             return False
 
-    def heads(self) -> Dict[str, Tuple[int, int, bytes, int]]:
+    def heads(self) -> dict[str, tuple[int, int, bytes, int]]:
         """Return (mtime, size, checksum, number of chunks) of each record by name."""
         rows = self.query(
             "SELECT name, mtime, size, checksum, count(place) FROM record JOIN chunk USING (name) "
@@ -140,16 +140,16 @@ class Sidecar:
         )
         return {decode_name(name): tuple(head) for name, *head in rows}
 
-    def chunks(self) -> List[Tuple[bytes, int, float, bytes]]:
+    def chunks(self) -> list[tuple[bytes, int, float, bytes]]:
         """Return (name, ordinal, scale, numbers) of every chunk, sorted by name."""
         return self.query("SELECT name, ordinal, scale, numbers FROM chunk ORDER BY name, place")
 
-    def find_vector(self, digest: bytes) -> Optional[Tuple[float, bytes]]:
+    def find_vector(self, digest: bytes) -> tuple[float, bytes] | None:
         """Find a text's scale and numbers by digest, or None."""
         row = self.query("SELECT scale, numbers FROM chunk WHERE digest = ? LIMIT 1", digest)
         return row[0] if row else None
 
-    def replace(self, changes: Dict[str, Optional[RecordVectors]], built: int = 0) -> None:
+    def replace(self, changes: dict[str, RecordVectors | None], built: int = 0) -> None:
         """Write records' vectors in one transaction; None deletes a record.
 
         built: when every file was compared, in ns; 0 if some were not.
@@ -163,7 +163,7 @@ class Sidecar:
         except sqlite3.DatabaseError as error:
             raise make_fault(self.path, str(error)) from None
 
-    def _replace(self, key: bytes, stored: Optional[RecordVectors]) -> None:
+    def _replace(self, key: bytes, stored: RecordVectors | None) -> None:
         for table in ("record", "chunk"):
             self._base.execute("DELETE FROM %s WHERE name = ?" % table, (key,))
         if stored is None:
